@@ -1,0 +1,462 @@
+//! Headroom: how much still arrives after a queue has crossed XOFF.
+//!
+//! Source: IEEE 802.1Qbb Annex O (now 802.1Q Annex N), as Hagen 2012 eq. 7.3 writes it:
+//! TotalDelay = 2·M + P + 2·C + 2·I + H in bit times at the link's rate. The peer sends at line rate for
+//! all of that time, so TotalDelay / 8 bytes is the room that a queue needs above XOFF.
+//!
+//! | term | what happens meanwhile |
+//! |---|---|
+//! | M | a longest frame has just begun in front of the pause frame |
+//! | P | the pause frame itself |
+//! | C, C | the cable, there and back |
+//! | I, I | the interfaces (MAC and PHY) of both stations |
+//! | H | the paused station reacts (802.3 clause 31B.3.7 limits this) |
+//! | M | a longest frame has just begun at the peer when it obeys |
+//!
+//! Scope: the worst case of one link and one priority, also as two vendors compute it.
+//!
+//! Not modelled: cells of a shared memory that a frame fills only in part (only [`SonicModel`] has them),
+//! and rate mismatch of clocks.
+
+use units::{BitRate, Bytes, Length, Time};
+
+/// Bit times of one pause quantum (IEEE 802.3 clause 31B.2).
+pub const QUANTUM_BITS: u64 = 512;
+/// Interface delay of 10GBASE-T in bit times (the PHY's budget of IEEE 802.3 clause 55).
+pub const INTERFACE_BITS_10GBASE_T: u64 = 25_600;
+/// Response limit of 10GBASE-T in pause quanta (IEEE 802.3 clause 31B.3.7).
+pub const RESPONSE_QUANTA_10GBASE_T: u64 = 74;
+/// What SONiC's buffer manager takes for the response of a 10 Gb/s port, in pause quanta.
+pub const RESPONSE_QUANTA_SONIC_10G: u64 = 67;
+
+const fn gbps(rate: u64) -> BitRate {
+    BitRate::from_gbps(rate)
+}
+
+/// Interface delay of one station in bit times, by rate in ascending order (802.3 delay budgets).
+const INTERFACE_BITS: [(BitRate, u64); 4] =
+    [(gbps(10), 8_192), (gbps(25), 6_144), (gbps(40), 24_576), (gbps(100), 122_880)];
+
+/// Response limit in pause quanta, by rate in ascending order (802.3 clause 31B.3.7; 50 Gb/s as SONiC has it).
+const RESPONSE_QUANTA: [(BitRate, u64); 9] = [
+    (BitRate::from_bps(100_000_000), 1),
+    (gbps(1), 2),
+    (gbps(10), 60),
+    (gbps(25), 80),
+    (gbps(40), 118),
+    (gbps(50), 147),
+    (gbps(100), 394),
+    (gbps(200), 453),
+    (gbps(400), 905),
+];
+
+/// The interface delay (MAC and PHY, one station) in bit times.
+///
+/// The published budgets name 10, 25, 40 and 100 Gb/s. Any other rate takes the entry of the next higher
+/// rate; above 100 Gb/s the 1.2288 us of 100 Gb/s are kept, as bit times of the rate. Both are choices of
+/// this simulator.
+pub fn interface_bits(rate: BitRate) -> u64 {
+    next_higher(&INTERFACE_BITS, rate)
+}
+
+/// The longest time that a station may take to obey a pause, in quanta of 512 bit times.
+///
+/// A rate between two entries of the standard takes that of the next higher rate; above 400 Gb/s the time
+/// of 400 Gb/s is kept, rounded up to whole quanta of the rate. Both are choices of this simulator.
+pub fn response_quanta(rate: BitRate) -> u64 {
+    next_higher(&RESPONSE_QUANTA, rate)
+}
+
+/// The longest time that a station may take to obey a pause.
+pub fn response_time(rate: BitRate) -> Time {
+    rate.time_for_bits_ceil(response_quanta(rate) * QUANTUM_BITS)
+}
+
+/// The entry of the lowest rate that is not below `rate`; past the last entry the same time, rounded up.
+fn next_higher(table: &[(BitRate, u64)], rate: BitRate) -> u64 {
+    let entry = table.iter().find(|(named, _)| *named >= rate);
+    let (highest, last) = table[table.len() - 1];
+    let scaled = (u128::from(last) * u128::from(rate.bps())).div_ceil(u128::from(highest.bps()));
+    entry.map_or(scaled as u64, |&(_, value)| value)
+}
+
+/// What the headroom of one link and priority depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headroom {
+    /// Rate of the link in b/s; above 0, no default.
+    pub rate: BitRate,
+    /// One-way delay of the cable; 0 or more, no default. [`Length::fibre_delay`] turns metres into time.
+    pub cable: Time,
+    /// Longest frame M in bytes, DA to FCS. Default: 1522 B (IEEE 802.3 clause 3.2.7 with one VLAN tag).
+    pub max_frame: u16,
+    /// Bytes around each frame on the wire. Default: 20 B (preamble, start delimiter, inter-frame gap).
+    pub overhead: u16,
+    /// Length of a pause frame in bytes, DA to FCS. Default: 64 B (IEEE 802.3 clause 31B).
+    pub pause_frame: u16,
+    /// Interface delay I of one station in bit times. Default: [`interface_bits`]; 0 if the delay of the
+    /// link holds it already.
+    pub interface_bits: u64,
+    /// Response H of the paused station in bit times. Default: [`response_quanta`] times 512.
+    pub response_bits: u64,
+    /// From the arrival of a frame's last bit to its place in the accounted queue, for a switch that looks
+    /// at the watermark only then; frames in this pipeline come on top. Default: 0.
+    pub pipeline: Time,
+}
+
+impl Headroom {
+    /// The defaults for a link.
+    pub fn of_link(rate: BitRate, cable: Time) -> Headroom {
+        Headroom {
+            rate,
+            cable,
+            max_frame: frame::MAX_TAGGED_FRAME_BYTES,
+            overhead: frame::LINE_OVERHEAD_BYTES as u16,
+            pause_frame: frame::CONTROL_FRAME_BYTES,
+            interface_bits: interface_bits(rate),
+            response_bits: response_quanta(rate) * QUANTUM_BITS,
+            pipeline: Time::ZERO,
+        }
+    }
+
+    /// The defaults for a fibre.
+    pub fn of_fibre(rate: BitRate, length: Length) -> Headroom {
+        Headroom::of_link(rate, length.fibre_delay())
+    }
+
+    /// All terms of the formula. Times become bits rounded up.
+    pub fn delay(&self) -> TotalDelay {
+        let wire_bits = |bytes: u16| (u64::from(bytes) + u64::from(self.overhead)) * 8;
+        TotalDelay {
+            rate: self.rate,
+            frame_bits: wire_bits(self.max_frame),
+            pause_bits: wire_bits(self.pause_frame),
+            cable_bits: self.rate.bits_in_ceil(self.cable),
+            interface_bits: self.interface_bits,
+            response_bits: self.response_bits,
+            pipeline_bits: self.rate.bits_in_ceil(self.pipeline),
+        }
+    }
+}
+
+/// The terms of the formula, in bit times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TotalDelay {
+    /// Rate of the link.
+    pub rate: BitRate,
+    /// M: a longest frame with line overhead; counts twice.
+    pub frame_bits: u64,
+    /// P: the pause frame with line overhead.
+    pub pause_bits: u64,
+    /// C: the cable one way; counts twice.
+    pub cable_bits: u64,
+    /// I: the interfaces of one station; counts twice.
+    pub interface_bits: u64,
+    /// H: the response of the paused station.
+    pub response_bits: u64,
+    /// The pipeline of the pausing switch.
+    pub pipeline_bits: u64,
+}
+
+impl TotalDelay {
+    /// 2·M + P + 2·C + 2·I + H, and the pipeline.
+    pub fn bits(&self) -> u64 {
+        let once = self.pause_bits + self.response_bits + self.pipeline_bits;
+        2 * (self.frame_bits + self.cable_bits + self.interface_bits) + once
+    }
+    /// The room to set aside: rounded up, as a bound has to be.
+    pub fn bytes(&self) -> Bytes {
+        Bytes::new(self.bits().div_ceil(8))
+    }
+    /// The bytes that arrive completely, rounded down, as published tables print them.
+    pub fn whole_bytes(&self) -> Bytes {
+        Bytes::new(self.bits() / 8)
+    }
+    /// The time from crossing XOFF to the last bit, rounded up.
+    pub fn time(&self) -> Time {
+        self.rate.time_for_bits_ceil(self.bits())
+    }
+    /// How many longest frames fit into the time, for reports; a queue counted in frames needs this
+    /// rounded up, see [`TotalDelay::full_frames`].
+    pub fn frames(&self) -> f64 {
+        self.bits() as f64 / self.frame_bits as f64
+    }
+    /// Longest frames that at least begin to arrive.
+    pub fn full_frames(&self) -> u64 {
+        self.bits().div_ceil(self.frame_bits.max(1))
+    }
+    /// Frames of `bytes` (DA to FCS) that at least begin to arrive: a queue that is limited in frames
+    /// meets its worst case with short ones.
+    pub fn frames_of(&self, bytes: u16, overhead: u16) -> u64 {
+        self.bits().div_ceil(((u64::from(bytes) + u64::from(overhead)) * 8).max(1))
+    }
+}
+
+/// The least low watermark at which a queue does not run dry while its senders resume:
+/// LW >= rate · TotalDelay / 8 (Hagen 2012 §7.2), rounded up.
+pub fn resume_level(rate: BitRate, total_delay: Time) -> Bytes {
+    Bytes::new(rate.bits_in_ceil(total_delay).div_ceil(8))
+}
+
+/// The highest high watermark that leaves `headroom` below `capacity` (Hagen 2012 §7.2); `None` if the
+/// headroom alone does not fit.
+pub fn highest_xoff(capacity: Bytes, headroom: Bytes) -> Option<Bytes> {
+    capacity.get().checked_sub(headroom.get()).map(Bytes::new)
+}
+
+/// Headroom as Cisco's white paper on PFC adds it up: the longest frames of receiver and sender, the cable
+/// there and back, the transceivers, the response limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CiscoModel {
+    /// Rate of the link in b/s; above 0, no default.
+    pub rate: BitRate,
+    /// Length of the fibre; no default.
+    pub length: Length,
+    /// Longest frame that the congested station sends (of any class), in bytes. Default: 9216 B.
+    pub receiver_mtu: u16,
+    /// Longest frame of the paused class, in bytes. Default: 2240 B (Fibre Channel over Ethernet).
+    pub sender_mtu: u16,
+    /// Bytes in flight in transceivers and interfaces; at most 1280 B in the paper, the default.
+    pub transceiver: u16,
+}
+
+impl CiscoModel {
+    /// The defaults for a fibre.
+    pub fn of_fibre(rate: BitRate, length: Length) -> CiscoModel {
+        CiscoModel { rate, length, receiver_mtu: 9216, sender_mtu: 2240, transceiver: 1280 }
+    }
+
+    /// The headroom in bytes. The paper's 641 B for 100 m of fibre, one way at 10 Gb/s, scale with length
+    /// and rate; they are rounded up once.
+    pub fn bytes(&self) -> Bytes {
+        const BYTES_PER_100_M_AT_10G: u128 = 641;
+        let cable = (2 * BYTES_PER_100_M_AT_10G * u128::from(self.length.mm()) * u128::from(self.rate.bps()))
+            .div_ceil(100_000 * 10_000_000_000) as u64;
+        let frames = u64::from(self.receiver_mtu) + u64::from(self.sender_mtu);
+        let response = response_quanta(self.rate) * QUANTUM_BITS / 8;
+        Bytes::new(frames + cable + u64::from(self.transceiver) + response)
+    }
+}
+
+/// Headroom as SONiC's dynamic buffer model computes it for switches whose memory is cut into cells.
+///
+/// ceil to KiB of (MTU of the lossless class + occupancy · (port MTU + cable there and back + 2 gearboxes
+/// + MAC and PHY + response)), where the occupancy is the memory that a byte takes when `small_percent`
+/// of the frames have 64 B. Calculated in `f64` by +, * and / only, which every machine rounds alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SonicModel {
+    /// Rate of the link in b/s; above 0, no default.
+    pub rate: BitRate,
+    /// Length of the cable; no default. Signals travel at 198 000 km/s in this model.
+    pub length: Length,
+    /// Longest frame of the lossless class in bytes. Default: 1024 B (RoCE with an MTU of 1024 B).
+    pub lossless_mtu: u32,
+    /// Longest frame of the port in bytes. Default: 9216 B.
+    pub port_mtu: u32,
+    /// Share of 64 B frames in the lossless class, 0 to 100. Default: 100, the worst case.
+    pub small_percent: u32,
+    /// Bytes a cell of the packet memory; above 0, no default (it belongs to the chip).
+    pub cell: u32,
+    /// Bytes in flight in a gearbox. Default: 0.
+    pub gearbox: f64,
+    /// Bytes in flight in MAC and PHY. Default: 0.8 KiB.
+    pub mac_phy: f64,
+    /// Response of the peer in quanta of 512 bit times. Default: [`response_quanta`], but
+    /// [`RESPONSE_QUANTA_SONIC_10G`] at 10 Gb/s.
+    pub response_quanta: u64,
+}
+
+impl SonicModel {
+    /// The defaults for a cable at a chip with cells of `cell` bytes.
+    pub fn of_cable(rate: BitRate, length: Length, cell: u32) -> SonicModel {
+        let at_10g = rate == gbps(10);
+        SonicModel {
+            rate,
+            length,
+            lossless_mtu: 1024,
+            port_mtu: 9216,
+            small_percent: 100,
+            cell,
+            gearbox: 0.0,
+            mac_phy: 0.8 * 1024.0,
+            response_quanta: if at_10g { RESPONSE_QUANTA_SONIC_10G } else { response_quanta(rate) },
+        }
+    }
+
+    /// Bytes of memory for each byte of lossless traffic.
+    pub fn occupancy(&self) -> f64 {
+        const SMALL: f64 = 64.0;
+        let cell = f64::from(self.cell);
+        // A 64 B frame fills one cell alone, however large; in small cells every frame ends in a new one.
+        let worst = if self.cell > 128 { cell / SMALL } else { 2.0 * cell / (1.0 + cell) };
+        let percent = f64::from(self.small_percent.min(100));
+        let mean = (percent * SMALL + (100.0 - percent) * f64::from(self.lossless_mtu)) / 100.0;
+        // The share of frames is one thing, the weight of the small ones among the bytes another.
+        let weight = 100.0 * SMALL / mean;
+        (100.0 - weight + weight * worst) / 100.0
+    }
+
+    /// The headroom in bytes, a whole number of KiB.
+    pub fn bytes(&self) -> Bytes {
+        const METRES_PER_SECOND: f64 = 198_000_000.0;
+        let metres = self.length.mm() as f64 / 1000.0;
+        let cable = 2.0 * metres * self.rate.bps() as f64 / METRES_PER_SECOND / 8.0;
+        let response = (self.response_quanta * QUANTUM_BITS / 8) as f64;
+        let in_flight = f64::from(self.port_mtu) + cable + 2.0 * self.gearbox + self.mac_phy + response;
+        let bytes = f64::from(self.lossless_mtu) + self.occupancy() * in_flight;
+        Bytes::new((bytes / 1024.0).ceil() as u64 * 1024)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at_10g_300m() -> Headroom {
+        Headroom::of_fibre(gbps(10), Length::from_m(300))
+    }
+
+    /// One decimal, as tables print it.
+    fn tenths(x: f64) -> f64 {
+        (x * 10.0).round() / 10.0
+    }
+
+    #[test]
+    fn the_terms_at_10g_over_300_m() {
+        let delay = at_10g_300m().delay();
+        assert_eq!((delay.frame_bits, delay.pause_bits, delay.cable_bits), (12_336, 672, 15_000));
+        assert_eq!((delay.interface_bits, delay.response_bits), (8_192, 30_720));
+        assert_eq!(Headroom { max_frame: 2000, ..at_10g_300m() }.delay().frame_bits, 16_160);
+    }
+
+    #[test]
+    fn results_by_component() {
+        // max frame, interface, response -> bits, bytes, us, frames of 1542 B on the wire
+        for (max_frame, interface_bits, response_bits, bits, bytes, us, frames) in [
+            (1522, 8_192, 6_144, 77_872, 9_734, 7.8, 6.3),
+            (1522, 8_192, 30_720, 102_448, 12_806, 10.2, 8.3),
+            (2000, 16_384, 30_720, 126_480, 15_810, 12.6, 10.3),
+            (1522, INTERFACE_BITS_10GBASE_T, 30_720, 137_264, 17_158, 13.7, 11.1),
+        ] {
+            let delay = Headroom { max_frame, interface_bits, response_bits, ..at_10g_300m() }.delay();
+            assert_eq!((delay.bits(), delay.bytes().get()), (bits, bytes));
+            assert_eq!(tenths(delay.time().ps() as f64 * 1e-6), us);
+            assert_eq!(tenths(bits as f64 / 12_336.0), frames);
+            assert_eq!(delay.frames_of(1522, 20), frames.ceil() as u64);
+        }
+        assert_eq!(at_10g_300m().delay().full_frames(), 9);
+    }
+
+    #[test]
+    fn results_by_speed_and_length() {
+        // The published tables print whole bytes, rounded down; 9118.5 and 24506.5 show it.
+        for (rate, bytes) in [
+            (10, [[9_118, 10_306, 12_806], [24_506, 25_694, 28_194]]),
+            (25, [[9_980, 12_949, 19_199], [25_368, 28_337, 34_587]]),
+            (40, [[17_114, 21_864, 31_864], [32_502, 37_252, 47_252]]),
+            (100, [[59_729, 71_604, 96_604], [75_117, 86_992, 111_992]]),
+        ] {
+            for (max_frame, row) in [1522, 9216].into_iter().zip(bytes) {
+                for (metres, expected) in [5, 100, 300].into_iter().zip(row) {
+                    let link = Headroom::of_fibre(gbps(rate), Length::from_m(metres));
+                    let delay = Headroom { max_frame, ..link }.delay();
+                    assert_eq!(delay.whole_bytes().get(), expected, "{rate} Gb/s, {metres} m, {max_frame} B");
+                    assert_eq!(delay.bytes().get(), delay.bits().div_ceil(8));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rates_between_and_beyond_the_tables() {
+        let quanta = |rate| response_quanta(gbps(rate));
+        assert_eq!([1, 10, 25, 40, 100, 200, 400].map(quanta), [2, 60, 80, 118, 394, 453, 905]);
+        assert_eq!([5, 56, 800].map(quanta), [60, 394, 1810]);
+        let interface = |rate| interface_bits(gbps(rate));
+        assert_eq!(
+            [1, 10, 25, 40, 50, 100, 400].map(interface),
+            [8_192, 8_192, 6_144, 24_576, 122_880, 122_880, 491_520]
+        );
+        assert_eq!(response_time(gbps(10)), Time::from_ns(3_072));
+        // 905 quanta at 400 Gb/s are 1158.4 ns, and the same at 800 Gb/s.
+        assert_eq!(response_time(gbps(400)), Time::from_ps(1_158_400));
+        assert_eq!(response_time(gbps(800)), Time::from_ps(1_158_400));
+    }
+
+    #[test]
+    fn ten_gigabit_over_twisted_pair() {
+        let link = Headroom {
+            interface_bits: INTERFACE_BITS_10GBASE_T,
+            response_bits: RESPONSE_QUANTA_10GBASE_T * QUANTUM_BITS,
+            ..Headroom::of_fibre(gbps(10), Length::from_m(100))
+        };
+        // 24672 + 672 + 10000 + 51200 + 37888
+        assert_eq!((link.delay().bits(), link.delay().bytes().get()), (124_432, 15_554));
+    }
+
+    #[test]
+    fn a_pipeline_adds_what_it_holds() {
+        let plain = at_10g_300m();
+        let deep = Headroom { pipeline: Time::from_ns(300), ..plain };
+        assert_eq!(deep.delay().bits(), plain.delay().bits() + 3_000);
+    }
+
+    #[test]
+    fn watermarks() {
+        // Eleven frames of 1542 B at 10 Gb/s, the round trip of Hagen 2012 ch. 7.
+        assert_eq!(resume_level(gbps(10), Time::from_ns(13_570)), Bytes::new(16_963));
+        assert_eq!(resume_level(gbps(10), Time::ZERO), Bytes::new(0));
+        assert_eq!(highest_xoff(Bytes::new(65_536), Bytes::new(12_806)), Some(Bytes::new(52_730)));
+        assert_eq!(highest_xoff(Bytes::new(100), Bytes::new(101)), None);
+    }
+
+    #[test]
+    fn cisco() {
+        // 9216 + 2240 + 2 * 3 * 641 + 1280 + 60 * 64
+        assert_eq!(CiscoModel::of_fibre(gbps(10), Length::from_m(300)).bytes().get(), 20_422);
+        // 1522 twice, 2 * 641 * 4 at four times the rate, no transceiver, 118 * 64
+        let at_40g = CiscoModel {
+            receiver_mtu: 1522,
+            sender_mtu: 1522,
+            transceiver: 0,
+            ..CiscoModel::of_fibre(gbps(40), Length::from_m(100))
+        };
+        assert_eq!(at_40g.bytes().get(), 3_044 + 5_128 + 7_552);
+    }
+
+    #[test]
+    fn sonic() {
+        // Cells of 144 B: a 64 B frame takes 2.25 times its length.
+        let model = SonicModel::of_cable(gbps(100), Length::from_m(40), 144);
+        assert_eq!(model.occupancy(), 2.25);
+        // 9216 + 2 * 40 m at 100 Gb/s (5050.5) + 819.2 + 394 * 64 = 40301.7; * 2.25 + 1024 = 91702.8 -> 90 KiB
+        assert_eq!(model.bytes().get(), 92_160);
+        // Cells of 96 B: 2 * 96 / 97 = 1.979; (9216 + 126.3 + 819.2 + 67 * 64) * 1.979 + 1024 = 29626 -> 29 KiB
+        let model = SonicModel::of_cable(gbps(10), Length::from_m(10), 96);
+        assert_eq!((model.response_quanta, model.bytes().get()), (67, 29_696));
+        // Half of the frames small: 64 / 544 of the bytes; 1 + 0.11765 * 1.25 = 1.14706.
+        let half =
+            SonicModel { small_percent: 50, ..SonicModel::of_cable(gbps(100), Length::from_m(40), 144) };
+        assert!((half.occupancy() - 1.147_058_8).abs() < 1e-6);
+        // 40301.7 * 1.14706 + 1024 = 47252.5 -> 47 KiB
+        assert_eq!(half.bytes().get(), 48_128);
+    }
+
+    proptest! {
+        #[test]
+        fn more_of_anything_needs_no_less(
+            rate in prop::sample::select(vec![1u64, 10, 25, 40, 50, 100, 200, 400, 800]),
+            metres in 0u64..10_000, more in 0u64..1_000, max_frame in 64u16..9216,
+        ) {
+            let bits = |m, frame| Headroom { max_frame: frame, ..Headroom::of_fibre(gbps(rate), Length::from_m(m)) }.delay();
+            let least = bits(metres, max_frame);
+            prop_assert!(bits(metres + more, max_frame).bits() >= least.bits());
+            prop_assert_eq!(bits(metres, max_frame + 1).bits(), least.bits() + 16);
+            prop_assert!(least.bytes().bits() >= least.bits() && least.whole_bytes().bits() <= least.bits());
+            prop_assert!(least.full_frames() as f64 >= least.frames());
+            // What arrives at line rate within the time fits; less than a byte is wasted.
+            let level = resume_level(gbps(rate), least.time());
+            prop_assert!(level >= least.bytes() && level.get() <= least.bytes().get() + 1);
+        }
+    }
+}
