@@ -1,0 +1,45 @@
+//! Clock, event windows, named random streams and the run loop. No network word in here.
+//!
+//! The engine drives a [`World`] of nodes that can only affect each other after a *look-ahead*: an event
+//! that one node makes for another lies at least that far in the future. So all events within a window
+//! of that width can be collected, and each node can run its own, in its own order, without asking the
+//! others. No order between nodes exists, none is needed, and that is why the trajectory does not depend
+//! on who runs first or on how many threads.
+//!
+//! The order within a node is the key (time, kind, index): it depends on the scenario alone, never on the
+//! order in which events were inserted.
+
+mod random;
+mod run;
+mod timer;
+mod windows;
+
+pub use random::{Stream, stream};
+pub use run::{Pace, Runner};
+pub use timer::Timer;
+pub use windows::{MAX_WINDOW, Windows};
+
+use units::Time;
+
+/// Something that happens at a node at a time. Small and plain: it is copied between buckets.
+pub trait Event: Copy {
+    /// When it happens.
+    fn time(&self) -> Time;
+    /// Orders events of one node at one time; unique among them. Below 2^26.
+    fn order(&self) -> u32;
+}
+
+/// The nodes, and what they do when an event reaches them.
+pub trait World {
+    /// What can happen.
+    type Event: Event;
+    /// How many nodes there are.
+    fn nodes(&self) -> usize;
+    /// The node at which the event happens.
+    fn node_of(&self, event: &Self::Event) -> u32;
+    /// Lets the event happen. New events go to `windows`: at any time from now on for the same node, after
+    /// the look-ahead for another.
+    fn handle(&mut self, event: Self::Event, windows: &mut Windows<Self::Event>);
+    /// Whether the world asks for an end: a broken invariant.
+    fn stopped(&self) -> bool;
+}

@@ -1,0 +1,155 @@
+//! A checked description of a simulation: what a scenario becomes, and all that a [`crate::Simulation`]
+//! is built from. Plain data; a value of type [`Spec`] that passed [`Spec::check`] cannot be wrong.
+
+use frame::{ClassMap, NodeId, Priority};
+use std::sync::Arc;
+use units::{Amount, BitRate, Time};
+use workload::SourceSpec;
+
+/// A whole simulation.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// When the simulation ends.
+    pub duration: Time,
+    /// When measuring begins; what was sent before is not counted.
+    pub warmup: Time,
+    /// Hosts and switches; a [`NodeId`] is an index here.
+    pub nodes: Vec<NodeSpec>,
+    /// Full-duplex links; several between the same two nodes are allowed.
+    pub links: Vec<LinkSpec>,
+    /// One entry a sending host and flow.
+    pub flows: Vec<FlowSpec>,
+    /// What is recorded beside the totals.
+    pub probes: ProbeSpec,
+    /// What a lost frame of a lossless class does.
+    pub on_lossless_drop: OnLosslessDrop,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug)]
+pub struct NodeSpec {
+    /// Unique name.
+    pub name: String,
+    /// What it is.
+    pub role: Role,
+}
+
+/// What a node is. Settings are shared between nodes that have the same.
+#[derive(Clone, Debug)]
+pub enum Role {
+    /// An end station with one or more links.
+    Host(Arc<HostSpec>),
+    /// A switch.
+    Switch(Arc<SwitchSpec>),
+}
+
+/// An end station.
+#[derive(Clone, Debug)]
+pub struct HostSpec {
+    /// Queues of the network card.
+    pub classes: ClassMap,
+    /// Which queue sends.
+    pub scheduler: scheduling::SchedulerSpec,
+    /// Room of the network card for each class; `None`: unlimited.
+    pub queue_limit: Option<Amount>,
+    /// What a source does when there is no room.
+    pub when_full: WhenFull,
+    /// Link-level flow control this host obeys; hosts never send pauses of their own.
+    pub flow_control: Option<flow_control::PauseSpec>,
+}
+
+/// What a source does when its queue in the network card is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Waits until a frame has left, then goes on (back-pressure; nothing is lost).
+    Block,
+    /// Drops the frame, counted as a drop in the network card.
+    Drop,
+}
+
+/// A switch.
+#[derive(Clone, Debug)]
+pub struct SwitchSpec {
+    /// When a frame may leave.
+    pub forwarding: Forwarding,
+    /// From the frame's arrival (its first 64 B in cut-through) to its entry into the egress queue.
+    pub latency: Time,
+    /// How frames wait.
+    pub queueing: Queueing,
+    /// Queues a port.
+    pub classes: ClassMap,
+    /// Which queue sends.
+    pub scheduler: scheduling::SchedulerSpec,
+    /// Who may still enter.
+    pub buffer: queueing::BufferSpec,
+    /// Link-level flow control this switch sends and obeys.
+    pub flow_control: Option<flow_control::PauseSpec>,
+}
+
+/// When a frame may leave a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwarding {
+    /// After its last bit has arrived.
+    StoreAndForward,
+    /// After its first 64 B, unless the egress link is faster than the ingress link.
+    CutThrough,
+}
+
+/// How frames wait in a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queueing {
+    /// One queue a traffic class and egress port, in order of arrival.
+    Output,
+    /// One queue a traffic class, egress port and ingress port, served in turn.
+    VirtualOutput,
+}
+
+/// A full-duplex link.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// One end.
+    pub a: NodeId,
+    /// The other end.
+    pub b: NodeId,
+    /// Rate in each direction.
+    pub rate: BitRate,
+    /// One-way delay of cable and interfaces.
+    pub delay: Time,
+    /// Bytes around each frame on the wire (preamble and inter-frame gap).
+    pub overhead: u16,
+}
+
+/// The traffic of one sending host.
+#[derive(Clone, Debug)]
+pub struct FlowSpec {
+    /// Unique name.
+    pub name: String,
+    /// The sending host, or a switch: then whole frames appear at that switch in an instant.
+    pub from: NodeId,
+    /// Priority of all frames.
+    pub priority: Priority,
+    /// When, how long, where.
+    pub source: SourceSpec,
+    /// Nodes to pass in order, from the first switch to the destination; `None`: shortest path.
+    pub route: Option<Vec<NodeId>>,
+}
+
+/// What is recorded beside the totals.
+#[derive(Clone, Copy, Debug)]
+pub struct ProbeSpec {
+    /// Width of the bins of all time series; `None`: no series.
+    pub bin: Option<Time>,
+    /// Whether each pause is recorded as an interval.
+    pub pauses: bool,
+}
+
+/// What a lost frame of a lossless class does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnLosslessDrop {
+    /// Stops the run with the port, class, occupancy, threshold and the headroom that was needed.
+    Stop,
+    /// Is counted as a headroom violation.
+    Count,
+}

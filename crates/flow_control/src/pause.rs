@@ -1,0 +1,155 @@
+//! PAUSE (IEEE 802.3 Annex 31B) and PFC (IEEE 802.1Qbb, 802.3 Annex 31D): the signal and the station
+//! that has to obey it.
+//!
+//! A pause frame carries a set of priorities and, for each, a time in quanta of 512 bit times. PAUSE is
+//! the special case of all priorities at once. A new time replaces the running one, it never adds to it;
+//! time zero ends the pause. The frame being transmitted always completes.
+//!
+//! Not modelled: different times for different priorities of one frame (a station here has one
+//! configured time; XOFF and XON of different priorities do share a frame).
+
+use frame::PRIORITIES;
+use units::{BitRate, Time};
+
+/// Bit times in a pause quantum (802.3 Annex 31B.2).
+pub const QUANTUM_BITS: u64 = 512;
+
+/// How long `quanta` last on a link of this rate, rounded down.
+pub fn pause_time(quanta: u16, rate: BitRate) -> Time {
+    let bits = u128::from(quanta) * u128::from(QUANTUM_BITS);
+    Time::from_ps((bits * 1_000_000_000_000 / u128::from(rate.bps())) as u64)
+}
+
+/// What one pause frame says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PauseSignal {
+    /// Priorities to stop, bit n for priority n.
+    pub xoff: u8,
+    /// Priorities that may go on (time zero).
+    pub xon: u8,
+}
+
+impl PauseSignal {
+    /// Whether there is nothing to say.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.xoff | self.xon == 0
+    }
+    /// This signal, overtaken by a later one before it was sent: one frame says both.
+    #[inline]
+    #[must_use]
+    pub fn then(self, later: PauseSignal) -> PauseSignal {
+        PauseSignal {
+            xoff: self.xoff & !later.xon | later.xoff,
+            xon: self.xon & !later.xoff | later.xon,
+        }
+    }
+}
+
+/// The pauses that a transmitter has to obey: until when each priority is stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PauseTimers {
+    until: [Time; PRIORITIES],
+}
+
+impl PauseTimers {
+    /// A pause frame takes effect. `obeyed`: priorities for which pausing is enabled, others ignore their
+    /// bit. `until`: the end of the frame's reception plus the announced time. `now`: when XON acts.
+    pub fn apply(&mut self, signal: PauseSignal, obeyed: u8, until: Time, now: Time) {
+        for priority in 0..PRIORITIES {
+            let bit = 1 << priority & obeyed;
+            if signal.xoff & bit != 0 {
+                self.until[priority] = until;
+            } else if signal.xon & bit != 0 {
+                self.until[priority] = now;
+            }
+        }
+    }
+    /// When the pause of the last of these priorities ends; a queue that several priorities share stops
+    /// as long as any of them is paused.
+    #[inline]
+    pub fn until(&self, priorities: u8) -> Time {
+        let mut latest = Time::ZERO;
+        for (priority, &until) in self.until.iter().enumerate() {
+            if priorities >> priority & 1 != 0 {
+                latest = latest.max(until);
+            }
+        }
+        latest
+    }
+    /// Ends all pauses at once, as a reset of the link does.
+    pub fn clear(&mut self) {
+        *self = PauseTimers::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STOP: PauseSignal = PauseSignal { xoff: 0x08, xon: 0 };
+
+    #[test]
+    fn longest_pauses_of_the_golden_vector() {
+        // Golden vector 2 and Hagen eq. 7.4: 65535 quanta.
+        for (gbps, ps) in [(1, 33_553_920_000), (10, 3_355_392_000), (100, 335_539_200), (400, 83_884_800)] {
+            assert_eq!(pause_time(65_535, BitRate::from_gbps(gbps)).ps(), ps);
+        }
+    }
+
+    #[test]
+    fn a_new_time_replaces_the_running_one() {
+        // Golden vector 4: XOFF 1000 quanta at 0, XOFF 100 at 10 us, 10 Gb/s: resume at 15.12 us.
+        let rate = BitRate::from_gbps(10);
+        let mut timers = PauseTimers::default();
+        timers.apply(STOP, 0xFF, pause_time(1000, rate), Time::ZERO);
+        let at = Time::from_us(10);
+        timers.apply(STOP, 0xFF, at + pause_time(100, rate), at);
+        assert_eq!(timers.until(0x08), Time::from_ns(15_120));
+    }
+
+    #[test]
+    fn only_the_named_priority_stops() {
+        // Golden vector 5.
+        let mut timers = PauseTimers::default();
+        timers.apply(STOP, 0xFF, Time::from_us(5), Time::ZERO);
+        for priority in 0..8 {
+            let expected = if priority == 3 { Time::from_us(5) } else { Time::ZERO };
+            assert_eq!(timers.until(1 << priority), expected);
+        }
+        // A queue shared by priorities 2 and 3 stops with either.
+        assert_eq!(timers.until(0x0C), Time::from_us(5));
+    }
+
+    #[test]
+    fn time_zero_resumes_at_once_and_disabled_priorities_ignore_their_bit() {
+        let mut timers = PauseTimers::default();
+        timers.apply(STOP, 0xFF, Time::from_us(5), Time::ZERO);
+        timers.apply(PauseSignal { xoff: 0, xon: 0x08 }, 0xFF, Time::from_us(2), Time::from_us(2));
+        assert_eq!(timers.until(0x08), Time::from_us(2));
+        timers.apply(STOP, 0xF7, Time::from_us(9), Time::from_us(3));
+        assert_eq!(timers.until(0x08), Time::from_us(2));
+    }
+
+    #[test]
+    fn waiting_signals_merge_and_the_later_word_counts() {
+        let merged = STOP.then(PauseSignal { xoff: 0x10, xon: 0x08 });
+        assert_eq!(merged, PauseSignal { xoff: 0x10, xon: 0x08 });
+        assert_eq!(merged.then(STOP), PauseSignal { xoff: 0x18, xon: 0 });
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn merging_is_as_good_as_sending_both(first: (u8, u8), second: (u8, u8), start: [u16; 8]) {
+            let signal = |(xoff, xon): (u8, u8)| PauseSignal { xoff, xon: xon & !xoff };
+            let (first, second) = (signal(first), signal(second));
+            let mut both = PauseTimers { until: start.map(|t| Time::from_ps(t.into())) };
+            let mut merged = both;
+            let (until, now) = (Time::from_us(9), Time::from_us(1));
+            both.apply(first, 0xFF, until, now);
+            both.apply(second, 0xFF, until, now);
+            merged.apply(first.then(second), 0xFF, until, now);
+            proptest::prop_assert_eq!(both, merged);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The congested side of PAUSE and PFC: when XOFF and XON are sent.
+//!
+//! IEEE 802.1Qbb leaves the rule to the implementer; this is the usual one (Hagen 2012 §7.2): XOFF when the
+//! occupancy reaches the high watermark, XON when it is back at the low watermark, and a renewal before
+//! the pause runs out while the occupancy is still above it. The occupancy of an [`IngressMeter`] is what
+//! came in through one port with one priority and still waits.
+//!
+//! Not modelled: dynamic thresholds (the watermarks are constants of a port).
+
+use crate::Watermarks;
+use frame::Occupancy;
+use units::{Amount, Time};
+
+/// A pause that this station has asked for, as far as it knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hold {
+    /// From when on the XOFF must be said again; zero if none is in force.
+    renew_at: Time,
+}
+
+impl Hold {
+    /// Whether XOFF has to be sent now, because none is in force or it is about to run out.
+    #[inline]
+    pub fn is_due(&self, now: Time) -> bool {
+        now >= self.renew_at
+    }
+    /// Whether an XOFF is in force (as far as this station knows).
+    #[inline]
+    pub fn in_force(&self) -> bool {
+        self.renew_at > Time::ZERO
+    }
+    /// XOFF is sent; it has to be renewed at `renew_at`.
+    #[inline]
+    pub fn set(&mut self, renew_at: Time) {
+        self.renew_at = renew_at;
+    }
+    /// When the XOFF has to be renewed.
+    pub fn renew_at(&self) -> Time {
+        self.renew_at
+    }
+    /// XON is sent, or the pause may run out: nothing is in force any more. Tells whether it was.
+    #[inline]
+    pub fn release(&mut self) -> bool {
+        std::mem::take(&mut self.renew_at) > Time::ZERO
+    }
+}
+
+/// Watermarks of one ingress port in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Levels {
+    /// At or above: XOFF.
+    pub xoff: Amount,
+    /// At or below: XON.
+    pub xon: Amount,
+    /// What fits at all: `xoff` and the headroom above it. A frame beyond it is lost.
+    pub capacity: Amount,
+}
+
+impl Levels {
+    /// From configured watermarks. `headroom`: bytes needed above XOFF if the watermarks do not say;
+    /// `max_frame`: to turn them into frames where watermarks count frames, rounded up.
+    pub fn new(marks: &Watermarks, headroom: u64, max_frame: u16) -> Levels {
+        let capacity = match (marks.xoff, marks.headroom) {
+            (Amount::Bytes(xoff), Some(Amount::Bytes(room))) => Amount::Bytes(xoff + room),
+            (Amount::Bytes(xoff), Some(Amount::Frames(room))) => {
+                Amount::Bytes(xoff + room * u64::from(max_frame))
+            }
+            (Amount::Bytes(xoff), None) => Amount::Bytes(xoff + headroom),
+            (Amount::Frames(xoff), Some(Amount::Frames(room))) => Amount::Frames(xoff + room),
+            // Frames may all be small: one of them may fill a slot of its own with each 64 B on the wire.
+            (Amount::Frames(xoff), Some(Amount::Bytes(room))) => {
+                Amount::Frames(xoff + room.div_ceil(u64::from(frame::MIN_FRAME_BYTES)))
+            }
+            (Amount::Frames(xoff), None) => {
+                Amount::Frames(xoff + headroom.div_ceil(u64::from(frame::MIN_FRAME_BYTES)))
+            }
+        };
+        Levels { xoff: marks.xoff, xon: marks.xon, capacity }
+    }
+}
+
+/// What came in through one port with one priority and still waits, and the pause asked for because of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IngressMeter {
+    /// What waits.
+    pub occupancy: Occupancy,
+    /// The pause in force.
+    pub hold: Hold,
+}
+
+impl IngressMeter {
+    /// A frame begins to wait. True: XOFF is due.
+    #[inline]
+    #[must_use]
+    pub fn add(&mut self, bytes: u16, levels: &Levels, now: Time) -> bool {
+        self.occupancy.add(bytes);
+        self.occupancy.reaches(levels.xoff) && self.hold.is_due(now)
+    }
+    /// A frame leaves. True: XON is due (if the station sends XON at all).
+    #[inline]
+    #[must_use]
+    pub fn remove(&mut self, bytes: u16, levels: &Levels) -> bool {
+        self.occupancy.remove(bytes);
+        self.occupancy.within(levels.xon) && self.hold.release()
+    }
+    /// The time to renew has come. True: XOFF is due again.
+    #[must_use]
+    pub fn renew(&self, levels: &Levels, now: Time) -> bool {
+        self.hold.in_force() && self.hold.is_due(now) && !self.occupancy.within(levels.xon)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEVELS: Levels =
+        Levels { xoff: Amount::Frames(3), xon: Amount::Frames(1), capacity: Amount::Frames(5) };
+
+    #[test]
+    fn xoff_at_the_high_mark_xon_at_the_low_mark() {
+        let mut meter = IngressMeter::default();
+        let now = Time::from_us(1);
+        assert!(!meter.add(64, &LEVELS, now));
+        assert!(!meter.add(64, &LEVELS, now));
+        assert!(meter.add(64, &LEVELS, now));
+        meter.hold.set(Time::from_us(100));
+        // In force: not said again, until it is about to run out.
+        assert!(!meter.add(64, &LEVELS, Time::from_us(99)));
+        assert!(meter.add(64, &LEVELS, Time::from_us(100)));
+        meter.hold.set(Time::from_us(200));
+        assert!(!meter.remove(64, &LEVELS));
+        assert!(!meter.remove(64, &LEVELS));
+        assert!(!meter.remove(64, &LEVELS));
+        assert!(!meter.renew(&LEVELS, Time::from_us(199)));
+        assert!(meter.renew(&LEVELS, Time::from_us(200)));
+        assert!(meter.remove(64, &LEVELS));
+        // Said once.
+        assert!(!meter.remove(64, &LEVELS));
+        assert!(!meter.renew(&LEVELS, Time::from_us(300)));
+    }
+
+    #[test]
+    fn headroom_comes_on_top() {
+        let marks = |xoff, headroom| Watermarks { xoff, xon: Amount::Bytes(0), headroom };
+        let capacity = |m: &Watermarks| Levels::new(m, 9_734, 1522).capacity;
+        assert_eq!(capacity(&marks(Amount::Bytes(1000), None)), Amount::Bytes(10_734));
+        assert_eq!(capacity(&marks(Amount::Bytes(1000), Some(Amount::Bytes(5)))), Amount::Bytes(1005));
+        assert_eq!(capacity(&marks(Amount::Bytes(1000), Some(Amount::Frames(2)))), Amount::Bytes(4044));
+        assert_eq!(capacity(&marks(Amount::Frames(9), Some(Amount::Frames(2)))), Amount::Frames(11));
+        assert_eq!(capacity(&marks(Amount::Frames(9), None)), Amount::Frames(9 + 153));
+    }
+}

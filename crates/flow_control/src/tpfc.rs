@@ -1,0 +1,225 @@
+//! Targeted PFC: pause only the link partners that feed the congestion (Hagen 2012 §7.2, Appendices A, B).
+//!
+//! The occupancy counted is that of one egress queue, and each waiting frame remembers its ingress port.
+//! At the high watermark all link partners are paused, as with plain PFC; between the target watermark and
+//! the high watermark only targets are:
+//!
+//! - *random sampling* (Appendix A): the ingress port of a frame drawn at random from the queue;
+//! - *fair bandwidth* (Appendix B): every ingress port with more than its fair share of the queue.
+//!
+//! Without a target watermark the same rules are plain PFC with egress accounting.
+//!
+//! Readings of the source, see also `docs`:
+//! - Appendix B calls *b* "the number of frames from one source", which would make the test compare a
+//!   number with a part of itself. Equation 7.2 calls it the total available bandwidth; so *b* here is the
+//!   number of frames of all sources, and a port is a target if it has more than *b / N* of them.
+//! - Appendix A samples at every frame above the watermark, which within one feedback delay picks many
+//!   partners; §7.4.1 describes one pick, and growth to the high watermark if it was wrong. Both are here:
+//!   `one_shot` picks once each time the queue crosses the watermark upwards.
+//! - "Send PFC 0" at every dequeue below the low watermark is edge-triggered here: only to ports with a
+//!   pause in force.
+
+use crate::pfc::Hold;
+use crate::{TargetMethod, TargetSpec};
+use frame::Occupancy;
+use units::{Amount, Time};
+
+/// Who has to be paused because of a frame that enters the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// Nobody.
+    None,
+    /// The ports in [`EgressMeter::targets`], because of the target watermark.
+    Targets,
+    /// All ports but the egress port itself, because of the high watermark.
+    All,
+}
+
+/// One ingress port as seen from an egress queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    frames: u32,
+    hold: Hold,
+}
+
+/// One egress queue, its frames by ingress port, and the pauses asked for because of it.
+#[derive(Clone, Debug)]
+pub struct EgressMeter {
+    shares: Vec<Share>,
+    /// Ingress ports with frames in the queue: N.
+    present: u32,
+    /// Whether the next frame above the target watermark starts a search (one-shot sampling).
+    armed: bool,
+    targets: Vec<u16>,
+}
+
+impl EgressMeter {
+    /// An empty queue in a station with `ports` ports.
+    pub fn new(ports: usize) -> EgressMeter {
+        EgressMeter {
+            shares: vec![Share::default(); ports],
+            present: 0,
+            armed: true,
+            targets: Vec::with_capacity(ports),
+        }
+    }
+
+    /// The pause in force towards an ingress port.
+    pub fn hold(&mut self, port: u16) -> &mut Hold {
+        &mut self.shares[usize::from(port)].hold
+    }
+    /// Ingress ports found by the last [`EgressMeter::aim`] that answered [`Aim::Targets`].
+    pub fn targets(&self) -> &[u16] {
+        &self.targets
+    }
+    /// Waiting frames that came in through `port`.
+    pub fn frames_from(&self, port: u16) -> u32 {
+        self.shares[usize::from(port)].frames
+    }
+
+    /// A frame is about to enter; `before` is the queue without it. `draw(n)` gives a number below `n`,
+    /// and `ingress_of(i)` the ingress port of the i-th waiting frame: for random sampling.
+    pub fn aim(
+        &mut self,
+        xoff: Amount,
+        target: Option<&TargetSpec>,
+        before: Occupancy,
+        draw: impl FnOnce(u64) -> u64,
+        ingress_of: impl FnOnce(u64) -> Option<u16>,
+    ) -> Aim {
+        if before.reaches(xoff) {
+            return Aim::All;
+        }
+        let Some(target) = target.filter(|target| before.reaches(target.watermark)) else {
+            return Aim::None;
+        };
+        self.targets.clear();
+        match target.method {
+            TargetMethod::RandomSampling => {
+                if target.one_shot && !std::mem::replace(&mut self.armed, false) {
+                    return Aim::None;
+                }
+                self.targets.extend(ingress_of(draw(before.frames)));
+            }
+            TargetMethod::FairBandwidth => {
+                // Equation 7.2, b_i > b / N, without the division.
+                let (frames, present) = (before.frames, u64::from(self.present));
+                let over = |share: &Share| u64::from(share.frames) * present > frames;
+                self.targets
+                    .extend((0u16..).zip(&self.shares).filter(|(_, share)| over(share)).map(|(port, _)| port));
+            }
+        }
+        Aim::Targets
+    }
+
+    /// A frame enters. `from`: its ingress port; `None` if it came from no link.
+    #[inline]
+    pub fn add(&mut self, from: Option<u16>) {
+        if let Some(from) = from {
+            let share = &mut self.shares[usize::from(from)];
+            self.present += u32::from(share.frames == 0);
+            share.frames += 1;
+        }
+    }
+
+    /// A frame leaves; `after` is the queue without it.
+    #[inline]
+    pub fn remove(&mut self, from: Option<u16>, target: Option<&TargetSpec>, after: Occupancy) {
+        if let Some(from) = from {
+            let share = &mut self.shares[usize::from(from)];
+            share.frames -= 1;
+            self.present -= u32::from(share.frames == 0);
+        }
+        if let Some(target) = target
+            && !after.reaches(target.watermark)
+        {
+            self.armed = true;
+        }
+    }
+
+    /// The queue is at or below the low watermark: releases all pauses in force, and calls `xon` for each.
+    pub fn release(&mut self, mut xon: impl FnMut(u16)) {
+        for (port, share) in (0u16..).zip(&mut self.shares) {
+            if share.hold.release() {
+                xon(port);
+            }
+        }
+    }
+
+    /// Whether the pause towards `port` has to be said again: the queue is still above the low watermark.
+    pub fn renew(&self, port: u16, xon: Amount, occupancy: Occupancy, now: Time) -> bool {
+        let hold = &self.shares[usize::from(port)].hold;
+        hold.in_force() && hold.is_due(now) && !occupancy.within(xon)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(method: TargetMethod, one_shot: bool) -> TargetSpec {
+        TargetSpec { method, watermark: Amount::Frames(6), one_shot }
+    }
+    fn frames(frames: u64) -> Occupancy {
+        Occupancy { bytes: frames * 1522, frames }
+    }
+    const HW: Amount = Amount::Frames(10);
+
+    #[test]
+    fn fair_bandwidth_pauses_who_has_more_than_its_share() {
+        let mut meter = EgressMeter::new(4);
+        for port in [0, 1, 2, 2, 2, 2] {
+            meter.add(Some(port));
+        }
+        let spec = target(TargetMethod::FairBandwidth, false);
+        let mut aim = |before| {
+            let aim = meter.aim(HW, Some(&spec), before, |_| 0, |_| None);
+            (aim, meter.targets().to_vec())
+        };
+        assert_eq!(aim(frames(5)).0, Aim::None);
+        // b = 6 frames of N = 3 partners: more than two frames make an aggressor.
+        assert_eq!(aim(frames(6)), (Aim::Targets, vec![2]));
+        assert_eq!(aim(frames(10)).0, Aim::All);
+    }
+
+    #[test]
+    fn equal_partners_are_no_aggressors() {
+        let mut meter = EgressMeter::new(3);
+        for port in [0, 1, 2, 0, 1, 2] {
+            meter.add(Some(port));
+        }
+        let spec = target(TargetMethod::FairBandwidth, false);
+        assert_eq!(meter.aim(HW, Some(&spec), frames(6), |_| 0, |_| None), Aim::Targets);
+        assert!(meter.targets().is_empty());
+    }
+
+    #[test]
+    fn one_sample_a_crossing() {
+        let mut meter = EgressMeter::new(2);
+        for _ in 0..7 {
+            meter.add(Some(1));
+        }
+        let once = target(TargetMethod::RandomSampling, true);
+        assert_eq!(meter.aim(HW, Some(&once), frames(6), |n| n - 1, |i| (i == 5).then_some(1)), Aim::Targets);
+        assert_eq!(meter.targets(), [1]);
+        assert_eq!(meter.aim(HW, Some(&once), frames(7), |_| 0, |_| Some(1)), Aim::None);
+        meter.remove(Some(1), Some(&once), frames(6));
+        assert_eq!(meter.aim(HW, Some(&once), frames(6), |_| 0, |_| Some(1)), Aim::None);
+        meter.remove(Some(1), Some(&once), frames(5));
+        assert_eq!(meter.aim(HW, Some(&once), frames(6), |_| 0, |_| Some(1)), Aim::Targets);
+        let every = target(TargetMethod::RandomSampling, false);
+        for _ in 0..3 {
+            assert_eq!(meter.aim(HW, Some(&every), frames(7), |_| 0, |_| Some(1)), Aim::Targets);
+        }
+    }
+
+    #[test]
+    fn xon_goes_to_those_with_a_pause_in_force() {
+        let mut meter = EgressMeter::new(3);
+        meter.hold(1).set(Time::from_us(9));
+        let mut released = Vec::new();
+        meter.release(|port| released.push(port));
+        meter.release(|port| released.push(port));
+        assert_eq!(released, [1]);
+    }
+}

@@ -1,0 +1,94 @@
+//! Time series in bins of equal width.
+
+use units::Time;
+
+/// Sums what happens in each bin.
+#[derive(Clone, Debug)]
+pub struct BinnedSum {
+    width: Time,
+    end: Time,
+    sum: u64,
+    bins: Vec<u64>,
+}
+
+/// The largest value in each bin.
+#[derive(Clone, Debug)]
+pub struct BinnedMax {
+    width: Time,
+    end: Time,
+    level: u64,
+    max: u64,
+    bins: Vec<u64>,
+}
+
+fn bins_until(width: Time, duration: Time) -> Vec<u64> {
+    Vec::with_capacity(duration.ps().div_ceil(width.ps()) as usize + 1)
+}
+
+impl BinnedSum {
+    /// Empty bins of `width` (above zero) from time zero; memory for `duration` is set aside at once.
+    pub fn new(width: Time, duration: Time) -> BinnedSum {
+        BinnedSum { width, end: width, sum: 0, bins: bins_until(width, duration) }
+    }
+    /// Adds to the bin of `now`. Time does not run backward.
+    #[inline]
+    pub fn add(&mut self, now: Time, value: u64) {
+        while now >= self.end {
+            self.bins.push(std::mem::take(&mut self.sum));
+            self.end += self.width;
+        }
+        self.sum += value;
+    }
+    /// All bins that begin before `end`.
+    pub fn finish(mut self, end: Time) -> Vec<u64> {
+        self.add(Time::from_ps(end.ps().saturating_sub(1)), 0);
+        self.bins.push(self.sum);
+        self.bins
+    }
+}
+
+impl BinnedMax {
+    /// Empty bins, as [`BinnedSum::new`].
+    pub fn new(width: Time, duration: Time) -> BinnedMax {
+        BinnedMax { width, end: width, level: 0, max: 0, bins: bins_until(width, duration) }
+    }
+    /// The level becomes `level`.
+    #[inline]
+    pub fn set(&mut self, now: Time, level: u64) {
+        while now >= self.end {
+            self.bins.push(self.max);
+            self.max = self.level;
+            self.end += self.width;
+        }
+        self.level = level;
+        self.max = self.max.max(level);
+    }
+    /// All bins that begin before `end`.
+    pub fn finish(mut self, end: Time) -> Vec<u64> {
+        self.set(Time::from_ps(end.ps().saturating_sub(1)), self.level);
+        self.bins.push(self.max);
+        self.bins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_by_bin() {
+        let mut series = BinnedSum::new(Time::from_ns(10), Time::from_ns(40));
+        series.add(Time::from_ns(9), 1);
+        series.add(Time::from_ns(10), 2);
+        series.add(Time::from_ns(31), 3);
+        assert_eq!(series.finish(Time::from_ns(40)), [1, 2, 0, 3]);
+    }
+
+    #[test]
+    fn a_level_stays_until_it_changes() {
+        let mut series = BinnedMax::new(Time::from_ns(10), Time::from_ns(50));
+        series.set(Time::from_ns(5), 7);
+        series.set(Time::from_ns(25), 2);
+        assert_eq!(series.finish(Time::from_ns(50)), [7, 7, 7, 2, 2]);
+    }
+}

@@ -1,0 +1,99 @@
+//! Tables that say what they contain: the result of a simulation.
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Counts.
+    Integer(Vec<u64>),
+    /// Measures.
+    Real(Vec<f64>),
+    /// Names.
+    Text(Vec<String>),
+}
+
+/// A column: name (with its unit last), unit, meaning, values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Name, ending in the unit: `latency_mean_ns`.
+    pub name: &'static str,
+    /// Unit; empty for counts and names.
+    pub unit: &'static str,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+    /// One value a row.
+    pub values: Values,
+}
+
+/// A table of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Name.
+    pub name: &'static str,
+    /// What a row is, in a sentence.
+    pub about: &'static str,
+    /// Columns of equal length.
+    pub columns: Vec<Column>,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(name: &'static str, about: &'static str) -> Table {
+        Table { name, about, columns: Vec::new() }
+    }
+    /// With a column of counts.
+    #[must_use]
+    pub fn integers(
+        self,
+        name: &'static str,
+        unit: &'static str,
+        about: &'static str,
+        values: impl IntoIterator<Item = u64>,
+    ) -> Table {
+        self.with(Column { name, unit, about, values: Values::Integer(values.into_iter().collect()) })
+    }
+    /// With a column of measures.
+    #[must_use]
+    pub fn reals(
+        self,
+        name: &'static str,
+        unit: &'static str,
+        about: &'static str,
+        values: impl IntoIterator<Item = f64>,
+    ) -> Table {
+        self.with(Column { name, unit, about, values: Values::Real(values.into_iter().collect()) })
+    }
+    /// With a column of names.
+    #[must_use]
+    pub fn texts(
+        self,
+        name: &'static str,
+        about: &'static str,
+        values: impl IntoIterator<Item = String>,
+    ) -> Table {
+        self.with(Column { name, unit: "", about, values: Values::Text(values.into_iter().collect()) })
+    }
+    fn with(mut self, column: Column) -> Table {
+        debug_assert!(self.columns.iter().all(|other| other.values.len() == column.values.len()));
+        self.columns.push(column);
+        self
+    }
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.values.len())
+    }
+}
+
+impl Values {
+    /// How many values.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Integer(values) => values.len(),
+            Values::Real(values) => values.len(),
+            Values::Text(values) => values.len(),
+        }
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

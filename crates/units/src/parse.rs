@@ -1,0 +1,235 @@
+//! Reading quantities: "10 Gb/s", "300 m", "1.5 us", "64 KiB", "100 frames".
+//!
+//! A quantity is a decimal number and a unit; the unit is never optional and reading is exact.
+
+use crate::{BitRate, Bytes, Length, Time};
+use std::fmt;
+use std::str::FromStr;
+
+/// A quantity counted in bytes or in whole frames, as switch buffers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Amount {
+    /// Bytes of frame, without line overhead.
+    Bytes(u64),
+    /// Frames of any length.
+    Frames(u64),
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Amount::Bytes(n) => Bytes::new(*n).fmt(f),
+            Amount::Frames(n) => write!(f, "{n} frames"),
+        }
+    }
+}
+
+/// Why a text is not the quantity it should be. The message says what is accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseUnitError {
+    message: String,
+}
+
+impl fmt::Display for ParseUnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+impl std::error::Error for ParseUnitError {}
+
+/// The units of one dimension: name and size in base units. The first is what a bare number most
+/// probably meant.
+struct Dimension {
+    what: &'static str,
+    example: &'static str,
+    units: &'static [(&'static str, u64)],
+}
+
+const TIME: Dimension = Dimension {
+    what: "time",
+    example: "1.5 us",
+    units: &[
+        ("us", 1_000_000),
+        ("ps", 1),
+        ("ns", 1_000),
+        ("µs", 1_000_000),
+        ("ms", 1_000_000_000),
+        ("s", 1_000_000_000_000),
+    ],
+};
+const RATE: Dimension = Dimension {
+    what: "rate",
+    example: "10 Gb/s",
+    units: &[
+        ("Gb/s", 1_000_000_000),
+        ("b/s", 1),
+        ("kb/s", 1_000),
+        ("Mb/s", 1_000_000),
+        ("Tb/s", 1_000_000_000_000),
+    ],
+};
+const BYTES: Dimension = Dimension {
+    what: "size",
+    example: "1522 B",
+    units: &[("B", 1), ("kB", 1_000), ("KiB", 1 << 10), ("MB", 1_000_000), ("MiB", 1 << 20), ("GB", 1_000_000_000), ("GiB", 1 << 30)],
+};
+const LENGTH: Dimension =
+    Dimension { what: "length", example: "300 m", units: &[("m", 1_000), ("mm", 1), ("cm", 10), ("km", 1_000_000)] };
+const FRAMES: Dimension = Dimension { what: "size", example: "100 frames", units: &[("frames", 1), ("frame", 1)] };
+
+impl FromStr for Time {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Time, ParseUnitError> {
+        read(text, &TIME).map(Time::from_ps)
+    }
+}
+impl FromStr for BitRate {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<BitRate, ParseUnitError> {
+        read(text, &RATE).map(BitRate::from_bps)
+    }
+}
+impl FromStr for Bytes {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Bytes, ParseUnitError> {
+        read(text, &BYTES).map(Bytes::new)
+    }
+}
+impl FromStr for Length {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Length, ParseUnitError> {
+        read(text, &LENGTH).map(Length::from_mm)
+    }
+}
+impl FromStr for Amount {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Amount, ParseUnitError> {
+        if text.trim_end().ends_with("frames") || text.trim_end().ends_with("frame") {
+            read(text, &FRAMES).map(Amount::Frames)
+        } else {
+            read(text, &BYTES).map(Amount::Bytes).map_err(|e| ParseUnitError {
+                message: format!("{e}; a number of frames (\"100 frames\") is accepted too"),
+            })
+        }
+    }
+}
+
+fn read(text: &str, dimension: &Dimension) -> Result<u64, ParseUnitError> {
+    let error = |message: String| Err(ParseUnitError { message });
+    let trimmed = text.trim();
+    let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_' || c == '-' || c == '+'));
+    let (number, unit) = match split {
+        Some(at) => (&trimmed[..at], trimmed[at..].trim_start()),
+        None => (trimmed, ""),
+    };
+    if number.is_empty() {
+        return error(format!("\"{text}\" is not a {}: expected a number and a unit, like \"{}\"", dimension.what, dimension.example));
+    }
+    if number.starts_with('-') {
+        return error(format!("\"{text}\": a {} cannot be negative", dimension.what));
+    }
+    let accepted = || dimension.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    if unit.is_empty() {
+        return error(format!(
+            "\"{text}\" has no unit: expected one of {}; did you mean \"{number} {}\"?",
+            accepted(),
+            dimension.units[0].0
+        ));
+    }
+    let Some(&(_, scale)) = dimension.units.iter().find(|(name, _)| *name == unit) else {
+        let meant = dimension.units.iter().map(|(name, _)| *name).min_by_key(|name| unlikeness(name, unit)).unwrap_or_default();
+        return error(format!(
+            "\"{text}\": unknown {} unit \"{unit}\"; expected one of {}; did you mean \"{number} {meant}\"?",
+            dimension.what,
+            accepted()
+        ));
+    };
+    exact_product(number, scale).map_err(|why| ParseUnitError { message: format!("\"{text}\" {why}") })
+}
+
+/// `number` (decimal digits, one optional point) times `scale`, if that is a whole number of base units.
+fn exact_product(number: &str, scale: u64) -> Result<u64, String> {
+    let digits = number.replace('_', "");
+    let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
+    let fraction = fraction.trim_end_matches('0');
+    if whole.is_empty() && fraction.is_empty() || !(whole.chars().chain(fraction.chars())).all(|c| c.is_ascii_digit()) {
+        return Err("does not start with a decimal number".into());
+    }
+    let too_large = || "is too large".to_string();
+    if fraction.len() > 18 {
+        return Err("has more decimals than the smallest unit".into());
+    }
+    let denominator = 10u128.pow(fraction.len() as u32);
+    let mantissa: u128 = format!("{whole}{fraction}").parse().map_err(|_| too_large())?;
+    let product = mantissa.checked_mul(u128::from(scale)).ok_or_else(too_large)?;
+    if product % denominator != 0 {
+        return Err("is not a whole number of the smallest unit (1 ps, 1 b/s, 1 B, 1 mm)".into());
+    }
+    // Half of the range is kept free, so that a sum of two quantities cannot overflow.
+    u64::try_from(product / denominator).ok().filter(|&v| v < u64::MAX / 2).ok_or_else(too_large)
+}
+
+/// How unlike two unit names are: the case-insensitive edit distance, ties to the same case.
+fn unlikeness(a: &str, b: &str) -> (usize, usize) {
+    let fold = |s: &str| s.to_lowercase().replace("bit", "b").replace("ps", "/s").chars().collect::<Vec<_>>();
+    let plain = |s: &str| s.chars().collect::<Vec<_>>();
+    (edit_distance(&fold(a), &fold(b)), edit_distance(&plain(a), &plain(b)))
+}
+
+fn edit_distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, cb) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(ca != cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        assert_eq!("10 Gb/s".parse(), Ok(BitRate::from_gbps(10)));
+        assert_eq!("2.5Gb/s".parse(), Ok(BitRate::from_bps(2_500_000_000)));
+        assert_eq!("1.5 us".parse(), Ok(Time::from_ns(1_500)));
+        assert_eq!("6.785 us".parse(), Ok(Time::from_ps(6_785_000)));
+        assert_eq!("64 KiB".parse(), Ok(Bytes::new(65_536)));
+        assert_eq!("300 m".parse(), Ok(Length::from_m(300)));
+        assert_eq!("100 frames".parse(), Ok(Amount::Frames(100)));
+        assert_eq!("1_000 B".parse(), Ok(Amount::Bytes(1_000)));
+    }
+
+    #[test]
+    fn refuses_with_a_hint() {
+        let message = |r: Result<BitRate, ParseUnitError>| r.unwrap_err().to_string();
+        assert!(message("10 Gbit".parse()).contains("did you mean \"10 Gb/s\""));
+        assert!(message("10 gbps".parse()).contains("did you mean \"10 Gb/s\""));
+        assert!(message("10".parse()).contains("has no unit"));
+        assert!(message("-1 Gb/s".parse()).contains("cannot be negative"));
+        assert!(message("fast".parse()).contains("expected a number and a unit"));
+        assert!("0.5 ps".parse::<Time>().unwrap_err().to_string().contains("not a whole number"));
+        assert!("1.2.3 s".parse::<Time>().is_err());
+        assert!("99999999999999999999 s".parse::<Time>().unwrap_err().to_string().contains("too large"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn printing_and_reading_agree(ps in 0u64..u64::MAX / 2, bytes in 0u64..u64::MAX / 2) {
+            proptest::prop_assert_eq!(Time::from_ps(ps).to_string().parse(), Ok(Time::from_ps(ps)));
+            proptest::prop_assert_eq!(BitRate::from_bps(ps).to_string().parse(), Ok(BitRate::from_bps(ps)));
+            proptest::prop_assert_eq!(Length::from_mm(ps).to_string().parse(), Ok(Length::from_mm(ps)));
+            proptest::prop_assert_eq!(Bytes::new(bytes).to_string().parse(), Ok(Bytes::new(bytes)));
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,24}") {
+            let _ = (text.parse::<Time>(), text.parse::<BitRate>(), text.parse::<Amount>(), text.parse::<Length>());
+        }
+    }
+}
