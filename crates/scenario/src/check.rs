@@ -1,0 +1,129 @@
+//! What the values of a scenario mean together: from the filled model to a [`Spec`].
+//!
+//! The checks collect as many independent errors as they can. A later stage runs only if the stages it
+//! builds on found nothing wrong, so that one mistake is reported once.
+
+mod flow_control;
+mod flows;
+mod receivers;
+mod sizes;
+mod stations;
+mod topology;
+
+pub use flow_control::used_priorities;
+
+use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
+use crate::effective;
+use crate::model::{self, Model};
+use crate::place::Place;
+use crate::read::MAX_ERRORS;
+use crate::Scenario;
+use fabric::spec::{OnLosslessDrop, ProbeSpec, Spec};
+use std::path::Path;
+use toml::de::DeTable;
+use units::Time;
+
+/// Where findings go.
+pub struct Context<'a> {
+    source: Source<'a>,
+    document: &'a DeTable<'a>,
+    base_dir: Option<&'a Path>,
+    findings: Vec<Diagnostic>,
+    errors: usize,
+}
+
+impl<'a> Context<'a> {
+    /// An empty list of findings about `source`.
+    pub fn new(source: Source<'a>, document: &'a DeTable<'a>, base_dir: Option<&'a Path>) -> Context<'a> {
+        Context { source, document, base_dir, findings: Vec::new(), errors: 0 }
+    }
+    fn error(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
+        self.errors += 1;
+        self.report(Severity::Error, place, message.into(), help.into());
+    }
+    fn warn(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
+        self.report(Severity::Warning, place, message.into(), help.into());
+    }
+    fn report(&mut self, severity: Severity, place: &Place, message: String, help: String) {
+        if self.findings.iter().filter(|one| one.severity == severity).count() < MAX_ERRORS {
+            let span = place.span(self.document);
+            self.findings.push(self.source.at(severity, span, message, help));
+        }
+    }
+    /// Whether `check` reported no error.
+    fn clean<T>(&mut self, check: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let before = self.errors;
+        let value = check(self);
+        (self.errors == before).then_some(value)
+    }
+}
+
+/// Checks a model with all defaults filled in.
+pub fn check(model: Model, mut context: Context<'_>) -> Result<Scenario, Diagnostics> {
+    let lowered = lower(&model, &mut context);
+    let mut findings = context.findings;
+    findings.sort_by_key(|one| (one.severity != Severity::Error, one.line, one.column));
+    let Some((spec, levels)) = lowered.filter(|_| context.errors == 0) else {
+        return Err(Diagnostics(findings));
+    };
+    let notes = effective::notes(&model);
+    let name = model.simulation.name.clone().unwrap_or_default();
+    Ok(Scenario { name, spec, levels, effective: model, warnings: findings, notes })
+}
+
+fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
+    let probes = simulation(model, context);
+    let fabric = topology::lower(&model.topology, context);
+    let stations = fabric.as_ref().and_then(|fabric| context.clean(|context| stations::lower(model, fabric, context)));
+    let fabric = fabric?;
+    let flows = flows::lower(model, &fabric, context);
+    let (nodes, flows) = (stations?, flows?);
+    flow_control::check_rooms(model, &fabric, &nodes, &flows, context);
+    let spec = Spec {
+        seed: model.simulation.seed,
+        duration: model.simulation.duration.0,
+        warmup: model.simulation.warmup.0,
+        nodes,
+        links: fabric.links(),
+        flows,
+        probes,
+        on_lossless_drop: match model.simulation.on_lossless_drop {
+            model::OnLosslessDrop::Stop => OnLosslessDrop::Stop,
+            model::OnLosslessDrop::Count => OnLosslessDrop::Count,
+        },
+    };
+    Some((spec, fabric.levels()))
+}
+
+/// More bins than this do not fit a plot or, with many flows, the memory.
+const MAX_BINS: u64 = 1_000_000;
+
+fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
+    let simulation = &model.simulation;
+    let at = Place::of("simulation");
+    let duration = simulation.duration.0;
+    if duration == Time::ZERO {
+        context.error(&at.key("duration"), "duration is 0: nothing would be simulated", "expected a time above 0, like \"10 ms\"");
+    } else if simulation.warmup.0 >= duration {
+        context.error(
+            &at.key("warmup"),
+            format!("warmup {} is not below duration {duration}: nothing would be measured", simulation.warmup),
+            format!("expected a time below \"{duration}\""),
+        );
+    }
+    if simulation.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
+        context.error(&at.key("name"), "the name is empty", "expected a name, or no key for the name of the file");
+    }
+    let bin = model.probes.bin.and_then(|bin| bin.value());
+    let at = Place::of("probes").key("bin");
+    match bin {
+        Some(Time::ZERO) => context.error(&at, "bin is 0", "expected a time above 0, or \"off\""),
+        Some(bin) if duration.ps() / bin.ps() > MAX_BINS => context.error(
+            &at,
+            format!("bin {bin} makes {} bins of the duration {duration}", duration.ps() / bin.ps()),
+            format!("expected at most {MAX_BINS} bins: a bin of at least \"{}\"", Time::from_ps(duration.ps().div_ceil(MAX_BINS))),
+        ),
+        _ => {}
+    }
+    ProbeSpec { bin, pauses: model.probes.pauses }
+}

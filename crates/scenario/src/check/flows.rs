@@ -1,0 +1,303 @@
+//! Flows: each entry of `[[flows]]` becomes one flow a sender.
+
+use super::receivers::{self, Pair};
+use super::topology::{Fabric, is_name};
+use super::{Context, sizes};
+use crate::model::{Flow, Model, PeriodText, RateCounts, SourceText};
+use crate::place::Place;
+use crate::quantity::RateText;
+use fabric::spec::FlowSpec;
+use frame::{NodeId, Priority};
+use std::collections::{BTreeMap, BTreeSet};
+use units::{BitRate, Bytes, Time};
+use workload::{Arrivals, Change, Destinations, Period, RateBasis, SourceSpec};
+
+/// More flows than this are refused.
+const MAX_FLOWS: usize = 1_000_000;
+
+/// All flows, if nothing is wrong with them.
+pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Option<Vec<FlowSpec>> {
+    if model.flows.is_empty() {
+        context.warn(&Place::default(), "there are no flows: nothing will be sent", "add one with [[flows]]");
+    }
+    context.clean(|context| {
+        let mut names = BTreeMap::new();
+        let mut flows = Vec::new();
+        for (i, flow) in model.flows.iter().enumerate() {
+            let at = Place::of("flows").index(i);
+            let before = flows.len();
+            one(flow, model, &at, fabric, &mut flows, context);
+            if !is_flow_name(&flow.name) {
+                context.error(&at.key("name"), format!("\"{}\" is no name of a flow", flow.name), "expected letters and digits, without quotes, commas or control characters");
+            } else if let Some(first) = names.insert(flow.name.clone(), i) {
+                context.error(&at.key("name"), format!("the name \"{}\" is used twice", flow.name), format!("it is also the name of flow number {}; names must differ", first + 1));
+            }
+            if flows.len() > MAX_FLOWS {
+                context.error(&at.key("from"), format!("more than {MAX_FLOWS} flows"), format!("this entry makes {} of them; expected at most {MAX_FLOWS} in all", flows.len() - before));
+                break;
+            }
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = flows.iter().find(|flow| !seen.insert(flow.name.as_str())) {
+            let i = model.flows.iter().position(|flow| flow.name == twice.name).unwrap_or(0);
+            context.error(&Place::of("flows").index(i).key("name"), format!("the name \"{}\" is used twice", twice.name), "another flow has a sender of this name");
+        }
+        flows
+    })
+}
+
+fn is_flow_name(name: &str) -> bool {
+    name.chars().all(|c| c == ' ' || c == '[' || c == ']' || is_name(c.encode_utf8(&mut [0; 4]))) && !name.trim().is_empty() && name.len() <= 200
+}
+
+fn one(flow: &Flow, model: &Model, at: &Place, fabric: &Fabric, flows: &mut Vec<FlowSpec>, context: &mut Context<'_>) {
+    let end = model.simulation.duration.0;
+    let pairs = receivers::lower(flow, model.simulation.seed, at, fabric, context);
+    let checked = context.clean(|context| {
+        if flow.priority > 7 {
+            context.error(&at.key("priority"), format!("priority {}", flow.priority), "expected 0 to 7 (IEEE 802.1Q)");
+        }
+        let sizes = sizes::lower(&flow.frame, &at.key("frame"), context);
+        let arrivals = arrivals(&flow.source, &at.key("source"), context);
+        times(flow, end, at, context);
+        let script = script(flow, end, at, context);
+        if flow.limit.value() == Some(Bytes::new(0)) {
+            context.error(&at.key("limit"), "a limit of 0: nothing would be sent", "expected a size above 0, or \"unlimited\"");
+        }
+        (sizes, arrivals, script)
+    });
+    let Some(pairs) = pairs else { return };
+    reachable(&pairs, at, fabric, context);
+    let route = route(flow, &pairs, at, fabric, context);
+    let Some((Some(sizes), arrivals, script)) = checked else { return };
+    check_rate(flow, &pairs, at, fabric, context);
+    let several = pairs.len() > 1;
+    for Pair { from, to } in pairs {
+        let name = if several { format!("{}[{}]", flow.name, fabric.name(from)) } else { flow.name.clone() };
+        flows.push(FlowSpec {
+            name,
+            from,
+            priority: Priority(flow.priority as u8),
+            source: SourceSpec {
+                arrivals: arrivals.clone(),
+                rate_basis: match flow.rate_counts {
+                    RateCounts::Frame => RateBasis::Frame,
+                    RateCounts::Wire => RateBasis::Wire,
+                },
+                sizes: sizes.clone(),
+                destinations: to,
+                start: flow.start.0,
+                stop: flow.stop.map(|stop| stop.0).filter(|&stop| stop < end),
+                script: script.clone(),
+                limit: flow.limit.value(),
+            },
+            route: route.clone(),
+        });
+    }
+}
+
+fn times(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) {
+    let stop = flow.stop.map(|stop| stop.0).filter(|&stop| stop < end);
+    if stop.is_some_and(|stop| stop <= flow.start.0) {
+        context.error(
+            &at.key("stop"),
+            format!("stop {} is not after start {}", stop.unwrap_or_default(), flow.start),
+            "expected start < stop",
+        );
+    } else if flow.start.0 >= end {
+        context.warn(
+            &at.key("start"),
+            format!("flow \"{}\" starts at {}, after the end of the simulation", flow.name, flow.start),
+            format!("it sends nothing; the duration is {end}"),
+        );
+    }
+}
+
+fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<(Time, Change)> {
+    let mut before = Time::ZERO;
+    let mut changes = Vec::new();
+    for (i, step) in flow.script.iter().enumerate() {
+        let at = at.key("script").index(i);
+        let time = step.at.0;
+        if time < before {
+            context.error(&at.key("at"), format!("at {time} comes before the step above at {before}"), "expected steps in order of time");
+        } else if time >= end {
+            context.warn(&at.key("at"), format!("at {time} is after the end of the simulation"), format!("it has no effect; the duration is {end}"));
+        }
+        before = time;
+        let change = match (step.start, step.stop) {
+            (true, false) => Change::Start(step.rate.map(|rate| rate.0)),
+            (false, true) => Change::Stop,
+            (both, _) => {
+                let what = if both { "start and stop at once" } else { "neither start nor stop" };
+                context.error(&at, format!("a step with {what}"), "expected start = true or stop = true");
+                continue;
+            }
+        };
+        if let Some(rate) = step.rate {
+            let at = at.key("rate");
+            if step.stop {
+                context.error(&at, "a rate with stop", "a rate belongs to start = true");
+            } else if flow.source == SourceText::Greedy {
+                context.error(&at, "a rate for a greedy source", "a greedy source takes all that the link gives; expected no rate");
+            } else {
+                positive(rate, &at, context);
+            }
+        }
+        changes.push((time, change));
+    }
+    changes
+}
+
+fn positive(rate: RateText, at: &Place, context: &mut Context<'_>) -> BitRate {
+    if rate.0.bps() == 0 {
+        context.error(at, "the rate of a source is 0", "expected a rate above 0, like \"2.5 Gb/s\"; a source is silent before start and after stop");
+    } else if rate.0 > FASTEST_SOURCE {
+        context.error(at, format!("a source of {rate} is too fast"), format!("expected at most \"{FASTEST_SOURCE}\""));
+    }
+    rate.0
+}
+
+/// Ten times the fastest link: beyond it is a slip of the unit.
+const FASTEST_SOURCE: BitRate = BitRate::from_gbps(16_000);
+
+fn arrivals(source: &SourceText, at: &Place, context: &mut Context<'_>) -> Arrivals {
+    match source {
+        SourceText::Greedy => Arrivals::Greedy,
+        SourceText::Constant { rate, random_phase } => Arrivals::Constant {
+            rate: positive(*rate, &at.key("constant").key("rate"), context),
+            random_phase: *random_phase,
+        },
+        SourceText::Bernoulli { rate } => {
+            Arrivals::Bernoulli { rate: positive(*rate, &at.key("bernoulli").key("rate"), context) }
+        }
+        SourceText::Poisson { rate } => {
+            Arrivals::Poisson { rate: positive(*rate, &at.key("poisson").key("rate"), context) }
+        }
+        SourceText::OnOff { peak, on, off } => {
+            let at = at.key("on_off");
+            Arrivals::OnOff {
+                peak: positive(*peak, &at.key("peak"), context),
+                on: period(on, &at.key("on"), context),
+                off: period(off, &at.key("off"), context),
+            }
+        }
+    }
+}
+
+fn period(period: &PeriodText, at: &Place, context: &mut Context<'_>) -> Period {
+    let mut above_zero = |mean: Time, at: &Place| {
+        if mean == Time::ZERO {
+            context.error(at, "a mean period of 0", "expected a time above 0, like \"10 us\"");
+        }
+        mean
+    };
+    match period {
+        PeriodText::Exponential(mean) => Period::Exponential { mean: above_zero(mean.0, &at.key("exponential")) },
+        PeriodText::Pareto { mean, shape } => {
+            let at = at.key("pareto");
+            let mean = above_zero(mean.0, &at.key("mean"));
+            if !(shape.is_finite() && *shape > 1.0) {
+                context.error(&at.key("shape"), format!("shape {shape} has no mean"), "expected a number above 1, like 1.5");
+            }
+            Period::Pareto { mean, shape: *shape }
+        }
+    }
+}
+
+/// Compares the rate of the source with the links of its senders.
+fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
+    let at = at.key("source");
+    let (rate, at) = match &flow.source {
+        SourceText::Greedy => {
+            if let Some(pair) = pairs.iter().find(|pair| !fabric.is_host(pair.from)) {
+                let message = format!("a greedy source at the switch \"{}\"", fabric.name(pair.from));
+                context.error(&at, message, "a switch has no link that would limit it; expected a source with a rate");
+            }
+            return;
+        }
+        SourceText::Constant { rate, .. } => (rate.0, at.key("constant").key("rate")),
+        SourceText::Bernoulli { rate } => {
+            if let Some(pair) = pairs.iter().find(|pair| !fabric.is_host(pair.from)) {
+                let message = format!("a bernoulli source at the switch \"{}\"", fabric.name(pair.from));
+                context.error(&at.key("bernoulli"), message, "its slots are frame times of a host's link; expected constant or poisson");
+                return;
+            }
+            (rate.0, at.key("bernoulli").key("rate"))
+        }
+        SourceText::Poisson { rate } => (rate.0, at.key("poisson").key("rate")),
+        SourceText::OnOff { peak, .. } => (peak.0, at.key("on_off").key("peak")),
+    };
+    let slow = pairs.iter().find(|pair| fabric.is_host(pair.from) && fabric.rate[pair.from.at()].is_some_and(|link| rate > link));
+    let Some((pair, link)) = slow.and_then(|pair| Some((pair, fabric.rate[pair.from.at()]?))) else { return };
+    let message = format!("the source sends {rate}, but the link of \"{}\" has {link}", fabric.name(pair.from));
+    if matches!(flow.source, SourceText::Bernoulli { .. }) {
+        context.error(&at, message, format!("expected at most \"{link}\": rate / link is a probability"));
+    } else {
+        context.warn(&at, message, "frames will wait in the host");
+    }
+}
+
+fn reachable(pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
+    let unreached = |pair: &Pair| {
+        let unreached = |to: &&NodeId| !fabric.reaches(pair.from, **to);
+        match &pair.to {
+            Destinations::Fixed(to) => Some(to).filter(unreached),
+            Destinations::Uniform(list) => list.iter().find(unreached),
+            Destinations::HotSpot { hot, others, .. } => Some(hot).filter(unreached).or(others.iter().find(unreached)),
+        }
+        .copied()
+    };
+    if fabric.is_one_piece() {
+        return;
+    }
+    if let Some((from, to)) = pairs.iter().find_map(|pair| Some((pair.from, unreached(pair)?))) {
+        let message = format!("\"{}\" cannot be reached from \"{}\"", fabric.name(to), fabric.name(from));
+        context.error(&at.key("to"), message, "expected a way through switches: hosts do not forward");
+    }
+}
+
+fn route(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Option<Vec<NodeId>> {
+    let names = flow.route.as_ref()?;
+    let at = at.key("route");
+    let mut nodes = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        match fabric.find(name) {
+            Some(node) => nodes.push(node),
+            None => context.error(&at.index(i), format!("unknown node \"{name}\""), fabric.hint(name, None)),
+        }
+    }
+    if nodes.len() < names.len() {
+        return None;
+    }
+    let Some(&last) = nodes.last() else {
+        context.error(&at, "an empty route", "expected the names of the nodes to pass, the last is the destination");
+        return None;
+    };
+    if let Some(pair) = pairs.iter().find(|pair| !matches!(pair.to, Destinations::Fixed(to) if to == last)) {
+        let message = format!("the route ends at \"{}\"", fabric.name(last));
+        let help = match pair.to {
+            Destinations::Fixed(to) => format!("expected its last node to be the destination \"{}\"", fabric.name(to)),
+            _ => "expected a flow with one destination".to_string(),
+        };
+        context.error(&at.index(names.len() - 1), message, help);
+        return None;
+    }
+    for pair in pairs {
+        let skip = usize::from(nodes.first() == Some(&pair.from));
+        let mut from = pair.from;
+        for (i, &node) in nodes.iter().enumerate().skip(skip) {
+            if !fabric.linked(from, node) {
+                let message = format!("no link between \"{}\" and \"{}\"", fabric.name(from), fabric.name(node));
+                context.error(&at.index(i), message, "expected each node to be linked to the one before");
+                return None;
+            }
+            if i + 1 < nodes.len() && fabric.is_host(node) {
+                context.error(&at.index(i), format!("\"{}\" is a host in the middle of the route", fabric.name(node)), "expected switches: hosts do not forward");
+                return None;
+            }
+            from = node;
+        }
+    }
+    Some(nodes)
+}

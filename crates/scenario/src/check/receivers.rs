@@ -1,0 +1,248 @@
+//! Who sends to whom: names, "all", patterns, permutations, hot spots.
+
+use super::sizes::probability;
+use super::topology::Fabric;
+use super::Context;
+use crate::model::{Flow, Nodes, Permutation, Receivers, ReceiversTable};
+use crate::place::Place;
+use fabric::topology::NodeRole;
+use frame::NodeId;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use workload::Destinations;
+
+/// A sender and where its frames go.
+pub struct Pair {
+    pub from: NodeId,
+    pub to: Destinations,
+}
+
+/// A choice of nodes.
+struct Selection {
+    nodes: Vec<NodeId>,
+    /// Whether each node was named, so that leaving one out would be a surprise.
+    named: bool,
+}
+
+/// The senders of a flow with their destinations, in the order of the nodes.
+pub fn lower(flow: &Flow, seed: u64, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Option<Vec<Pair>> {
+    context.clean(|context| {
+        let senders = select(&flow.from, true, &at.key("from"), fabric, context);
+        let at_to = at.key("to");
+        match &flow.to {
+            Receivers::Nodes(nodes) | Receivers::Table(ReceiversTable::Uniform(nodes)) => {
+                let at = if matches!(flow.to, Receivers::Table(_)) { at_to.key("uniform") } else { at_to };
+                let receivers = select(nodes, false, &at, fabric, context);
+                uniform(&senders, &receivers, &at, fabric, context)
+            }
+            Receivers::Table(ReceiversTable::HotSpot(spot)) => {
+                let at = at_to.key("hot_spot");
+                probability(spot.share, "share", &at.key("share"), context);
+                let hot = host(&spot.host, false, &at.key("host"), fabric, context);
+                hot.map_or(Vec::new(), |hot| hot_spot(&senders, hot, spot.share, fabric))
+            }
+            Receivers::Table(ReceiversTable::Permutation(how)) => {
+                let at = at_to.key("permutation");
+                permutation(&senders, how, seed, &flow.name, &at, fabric, context)
+            }
+        }
+    })
+}
+
+/// The nodes that a text selects, without repetition, in the order of the text and then of the fabric.
+fn select(nodes: &Nodes, senders: bool, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Selection {
+    let (list, single): (&[String], bool) = match nodes {
+        Nodes::One(one) => (std::slice::from_ref(one), true),
+        Nodes::Several(list) => (list, false),
+    };
+    if list.is_empty() {
+        context.error(at, "an empty list", "expected at least one host");
+    }
+    let mut chosen = vec![false; fabric.graph.nodes.len()];
+    let mut selection = Selection { nodes: Vec::new(), named: true };
+    for (i, text) in list.iter().enumerate() {
+        let at = if single { at.clone() } else { at.index(i) };
+        let found: Vec<NodeId> = if text == "all" || text.contains('*') {
+            selection.named = false;
+            let matches = |node: &NodeId| text == "all" || matches(text, fabric.name(*node));
+            fabric.graph.hosts().filter(matches).collect()
+        } else {
+            let Some(node) = host(text, senders, &at, fabric, context) else { continue };
+            if chosen[node.at()] && selection.named {
+                context.error(&at, format!("\"{text}\" is listed twice"), "expected each host once");
+            }
+            vec![node]
+        };
+        if found.is_empty() {
+            context.error(&at, format!("no host matches \"{text}\""), fabric.hint(text, Some(NodeRole::Host)));
+        }
+        selection.nodes.extend(found.into_iter().filter(|node| !std::mem::replace(&mut chosen[node.at()], true)));
+    }
+    selection
+}
+
+/// The host, or among senders also the switch, of this name.
+fn host(name: &str, switches: bool, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Option<NodeId> {
+    match fabric.find(name) {
+        Some(node) if switches || fabric.is_host(node) => Some(node),
+        Some(_) => {
+            context.error(at, format!("\"{name}\" is a switch"), format!("frames end at hosts; {}", fabric.hint(name, Some(NodeRole::Host))));
+            None
+        }
+        None => {
+            context.error(at, format!("unknown host \"{name}\""), fabric.hint(name, Some(NodeRole::Host)));
+            None
+        }
+    }
+}
+
+/// Whether `name` fits `pattern`, in which each `*` stands for any letters, also none.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(found) = left.find(part) else { return false };
+        left = &left[found + part.len()..];
+    }
+    left.ends_with(last)
+}
+
+/// More destinations of all senders together would not fit the memory of most machines.
+const MAX_PAIRS: usize = 50_000_000;
+
+fn uniform(
+    senders: &Selection,
+    receivers: &Selection,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Vec<Pair> {
+    if senders.nodes.len().saturating_mul(receivers.nodes.len()) > MAX_PAIRS && receivers.nodes.len() > 1 {
+        let message = format!("{} senders with {} destinations each", senders.nodes.len(), receivers.nodes.len());
+        context.error(at, message, format!("expected at most {MAX_PAIRS} pairs; a permutation has one destination a sender"));
+        return Vec::new();
+    }
+    let mut pairs = Vec::new();
+    for &from in &senders.nodes {
+        let others: Vec<NodeId> = receivers.nodes.iter().copied().filter(|&to| to != from).collect();
+        match others.as_slice() {
+            [] if senders.named && !receivers.nodes.is_empty() => {
+                context.error(at, format!("\"{}\" sends to itself", fabric.name(from)), "expected another host");
+            }
+            [] => {}
+            [one] => pairs.push(Pair { from, to: Destinations::Fixed(*one) }),
+            _ => pairs.push(Pair { from, to: Destinations::Uniform(others) }),
+        }
+    }
+    if pairs.is_empty() && !senders.nodes.is_empty() && !receivers.nodes.is_empty() && context.errors == 0 {
+        context.error(at, "no sender has a destination beside itself", "expected another host");
+    }
+    pairs
+}
+
+fn hot_spot(senders: &Selection, hot: NodeId, share: f64, fabric: &Fabric) -> Vec<Pair> {
+    let to = |from: NodeId| {
+        let others: Vec<NodeId> = fabric.graph.hosts().filter(|&host| host != from && host != hot).collect();
+        match others.as_slice() {
+            [] if from == hot => None,
+            [] => Some(Destinations::Fixed(hot)),
+            [one] if from == hot => Some(Destinations::Fixed(*one)),
+            _ if from == hot => Some(Destinations::Uniform(others)),
+            _ => Some(Destinations::HotSpot { hot, share, others }),
+        }
+    };
+    senders.nodes.iter().filter_map(|&from| to(from).map(|to| Pair { from, to })).collect()
+}
+
+fn permutation(
+    senders: &Selection,
+    how: &Permutation,
+    seed: u64,
+    name: &str,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Vec<Pair> {
+    let nodes = &senders.nodes;
+    if let Some(&switch) = nodes.iter().find(|&&node| !fabric.is_host(node)) {
+        context.error(at, format!("\"{}\" is a switch", fabric.name(switch)), "expected hosts: each sender is also a destination");
+        return Vec::new();
+    }
+    if nodes.len() < 2 {
+        context.error(at, "a permutation of fewer than two hosts", "expected from = \"all\", a pattern or a list");
+        return Vec::new();
+    }
+    let shift = match how {
+        Permutation::Word(_) => {
+            let targets = derangement(nodes.len(), seed, name);
+            let pair = |(&from, to): (&NodeId, usize)| Pair { from, to: Destinations::Fixed(nodes[to]) };
+            return nodes.iter().zip(targets).map(pair).collect();
+        }
+        Permutation::Shift(it) => (it.shift % nodes.len() as u64) as usize,
+    };
+    if shift == 0 {
+        context.error(&at.key("shift"), format!("with this shift each of the {} hosts sends to itself", nodes.len()), format!("expected a number that is no multiple of {}", nodes.len()));
+        return Vec::new();
+    }
+    let to = |i: usize| Destinations::Fixed(nodes[(i + shift) % nodes.len()]);
+    nodes.iter().enumerate().map(|(i, &from)| Pair { from, to: to(i) }).collect()
+}
+
+/// A random permutation of `0..n` without fixed points: permutations are drawn until one has none, about
+/// e times. The stream depends on seed and name alone, so that other flows do not shift it.
+fn derangement(n: usize, seed: u64, name: &str) -> Vec<usize> {
+    // FNV-1a of the name; the seeding of xoshiro by SplitMix64 spreads it.
+    let hash = name.bytes().fold(0xCBF2_9CE4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3));
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ hash);
+    let mut below = |bound: u64| loop {
+        // The part of the range that is no whole multiple of the bound would favour small numbers.
+        let drawn = random.next_u64();
+        if drawn < u64::MAX - u64::MAX % bound {
+            return (drawn % bound) as usize;
+        }
+    };
+    loop {
+        let mut order: Vec<usize> = (0..n).collect();
+        for i in (1..n).rev() {
+            order.swap(i, below(i as u64 + 1));
+        }
+        if order.iter().enumerate().all(|(i, &to)| i != to) {
+            return order;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, fits) in [
+            ("h*", "h12", true),
+            ("h*", "l1", false),
+            ("*.0", "h3.0", true),
+            ("h*.*1", "h0.11", true),
+            ("h*1", "h1", true),
+            ("h1*1", "h1", false),
+            ("*", "", true),
+        ] {
+            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn derangements_have_no_fixed_point_and_depend_on_seed_and_name() {
+        for n in 2..50 {
+            let mut order = derangement(n, 7, "flow");
+            assert!(order.iter().enumerate().all(|(i, &to)| i != to));
+            order.sort_unstable();
+            assert_eq!(order, (0..n).collect::<Vec<_>>());
+        }
+        assert_eq!(derangement(20, 1, "a"), derangement(20, 1, "a"));
+        assert_ne!(derangement(20, 1, "a"), derangement(20, 2, "a"));
+        assert_ne!(derangement(20, 1, "a"), derangement(20, 1, "b"));
+    }
+}

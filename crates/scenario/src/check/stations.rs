@@ -1,0 +1,202 @@
+//! Hosts and switches: settings of all, overridden by name.
+
+use super::topology::Fabric;
+use super::{Context, flow_control};
+use crate::model::{self, Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
+use crate::place::Place;
+use crate::quantity::{Or, Unlimited};
+use fabric::spec::{Forwarding, HostSpec, NodeSpec, Queueing, Role, SwitchSpec, WhenFull};
+use fabric::topology::NodeRole;
+use frame::ClassMap;
+use queueing::BufferSpec;
+use scheduling::SchedulerSpec;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use units::{Amount, Time};
+
+/// The nodes of the fabric with their settings.
+pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<NodeSpec> {
+    known_names(model.hosts.keys(), NodeRole::Host, fabric, context);
+    known_names(model.switches.keys(), NodeRole::Switch, fabric, context);
+    let has_switch = fabric.graph.switches().next().is_some();
+    if !has_switch && model.switch != crate::effective::switch_defaults() {
+        context.warn(&Place::of("switch"), "settings of switches, but the fabric has none", "they have no effect");
+    }
+    flow_control::check(&model.flow_control, model, &Place::of("flow_control"), context);
+    let host = Arc::new(host(model, &model.host, None, &Place::of("host"), context));
+    let switch = Arc::new(switch(model, &model.switch, None, &Place::of("switch"), context));
+    let hosts: BTreeMap<&str, Arc<HostSpec>> = model
+        .hosts
+        .iter()
+        .map(|(name, own)| {
+            let at = Place::of("hosts").key(name);
+            (name.as_str(), Arc::new(self::host(model, &model.host, Some(own), &at, context)))
+        })
+        .collect();
+    let switches: BTreeMap<&str, Arc<SwitchSpec>> = model
+        .switches
+        .iter()
+        .map(|(name, own)| {
+            let at = Place::of("switches").key(name);
+            (name.as_str(), Arc::new(self::switch(model, &model.switch, Some(own), &at, context)))
+        })
+        .collect();
+    let station = |node: &fabric::topology::GraphNode| NodeSpec {
+        name: node.name.clone(),
+        role: match node.role {
+            NodeRole::Host => Role::Host(hosts.get(node.name.as_str()).unwrap_or(&host).clone()),
+            NodeRole::Switch => Role::Switch(switches.get(node.name.as_str()).unwrap_or(&switch).clone()),
+        },
+    };
+    fabric.graph.nodes.iter().map(station).collect()
+}
+
+fn known_names<'a>(
+    names: impl Iterator<Item = &'a String>,
+    role: NodeRole,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) {
+    let (table, what) = match role {
+        NodeRole::Host => ("hosts", "host"),
+        NodeRole::Switch => ("switches", "switch"),
+    };
+    for name in names {
+        let at = Place::of(table).key(name);
+        match fabric.find(name) {
+            None => context.error(&at, format!("unknown {what} \"{name}\""), fabric.hint(name, Some(role))),
+            Some(node) if fabric.graph.nodes[node.at()].role != role => {
+                let other = if role == NodeRole::Host { "a switch: use [switches.NAME]" } else { "a host: use [hosts.NAME]" };
+                context.error(&at, format!("\"{name}\" is no {what}"), format!("it is {other}"));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// The value of a key: of the station itself, else of all; and where it stands.
+fn pick<T: Clone>(own: Option<&Option<T>>, all: &Option<T>) -> Option<T> {
+    own.cloned().flatten().or_else(|| all.clone())
+}
+
+fn host(model: &Model, all: &HostSettings, own: Option<&HostSettings>, at: &Place, context: &mut Context<'_>) -> HostSpec {
+    let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
+    HostSpec {
+        classes,
+        scheduler: scheduler(pick(own.map(|o| &o.scheduler), &all.scheduler), classes, at, context),
+        queue_limit: limit(pick(own.map(|o| &o.queue_limit), &all.queue_limit), &at.key("queue_limit"), context),
+        when_full: match pick(own.map(|o| &o.when_full), &all.when_full) {
+            Some(model::WhenFull::Drop) => WhenFull::Drop,
+            _ => WhenFull::Block,
+        },
+        flow_control: flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context),
+    }
+}
+
+fn switch(
+    model: &Model,
+    all: &SwitchSettings,
+    own: Option<&SwitchSettings>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> SwitchSpec {
+    let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
+    let latency = pick(own.map(|o| &o.latency), &all.latency).map_or(Time::ZERO, |latency| latency.0);
+    if latency > Time::from_ms(1000) {
+        context.error(&at.key("latency"), format!("a latency of {latency} is too long"), "expected at most \"1 s\"");
+    }
+    SwitchSpec {
+        forwarding: match pick(own.map(|o| &o.forwarding), &all.forwarding) {
+            Some(model::Forwarding::CutThrough) => Forwarding::CutThrough,
+            _ => Forwarding::StoreAndForward,
+        },
+        latency,
+        queueing: match pick(own.map(|o| &o.queueing), &all.queueing) {
+            Some(model::Queueing::VirtualOutput) => Queueing::VirtualOutput,
+            _ => Queueing::Output,
+        },
+        classes,
+        scheduler: scheduler(pick(own.map(|o| &o.scheduler), &all.scheduler), classes, at, context),
+        buffer: buffer(own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref(), at, context),
+        flow_control: flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context),
+    }
+}
+
+fn classes(queues: Option<Queues>, at: &Place, context: &mut Context<'_>) -> ClassMap {
+    let at = at.key("queues");
+    let list = match queues {
+        None | Some(Queues::Named(QueuesWord::PerPriority)) => return ClassMap::SEPARATE,
+        Some(Queues::Named(QueuesWord::Shared)) => return ClassMap::SHARED,
+        Some(Queues::Classes(list)) => list,
+    };
+    let accepted = "expected eight class numbers, 0 to 7, one for each priority";
+    if list.len() != frame::PRIORITIES {
+        context.error(&at, format!("{} class numbers", list.len()), accepted);
+        return ClassMap::SEPARATE;
+    }
+    let mut class_of = [0u8; frame::PRIORITIES];
+    for (priority, &class) in list.iter().enumerate() {
+        match u8::try_from(class) {
+            Ok(class) if class <= 7 => class_of[priority] = class,
+            _ => context.error(&at.index(priority), format!("class {class} of priority {priority}"), accepted),
+        }
+    }
+    ClassMap::new(class_of).unwrap_or(ClassMap::SEPARATE)
+}
+
+fn scheduler(
+    scheduler: Option<model::Scheduler>,
+    classes: ClassMap,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> SchedulerSpec {
+    match scheduler {
+        Some(model::Scheduler::Fifo) if classes.classes() > 1 => {
+            context.error(
+                &at.key("scheduler"),
+                format!("\"fifo\" serves one queue, but there are {}", classes.classes()),
+                "use queues = \"shared\", or scheduler = \"strict_priority\"",
+            );
+            SchedulerSpec::Fifo
+        }
+        Some(model::Scheduler::Fifo) => SchedulerSpec::Fifo,
+        Some(model::Scheduler::StrictPriority) | None => SchedulerSpec::StrictPriority,
+    }
+}
+
+fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut Context<'_>) -> BufferSpec {
+    let at = at.key("buffer");
+    let mut read = |key: &str, of: fn(&Buffer) -> Option<Or<Amount, Unlimited>>| {
+        limit(own.and_then(of).or_else(|| all.and_then(of)), &at.key(key), context)
+    };
+    let spec = BufferSpec {
+        total: read("total", |b| b.total),
+        port: read("port", |b| b.port),
+        class: read("class", |b| b.class),
+        queue: read("queue", |b| b.queue),
+    };
+    for (key, wide) in [("total", spec.total), ("port", spec.port), ("class", spec.class)] {
+        if let (Some(wide), Some(queue)) = (wide, spec.queue) {
+            if exceeds(queue, wide) {
+                context.warn(&at.key("queue"), format!("queue {queue} is above {key} {wide}"), "a queue never gets that long");
+            }
+        }
+    }
+    spec
+}
+
+/// Whether `a` is more than `b`, as far as the units can be compared.
+pub fn exceeds(a: Amount, b: Amount) -> bool {
+    match (a, b) {
+        (Amount::Bytes(a), Amount::Bytes(b)) | (Amount::Frames(a), Amount::Frames(b)) => a > b,
+        _ => false,
+    }
+}
+
+fn limit(limit: Option<Or<Amount, Unlimited>>, at: &Place, context: &mut Context<'_>) -> Option<Amount> {
+    let amount = limit?.value()?;
+    if matches!(amount, Amount::Bytes(0) | Amount::Frames(0)) {
+        context.error(at, "a limit of 0: no frame could pass", "expected a size above 0, or \"unlimited\"");
+    }
+    Some(amount)
+}

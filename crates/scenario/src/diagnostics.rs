@@ -1,0 +1,206 @@
+//! What is wrong with a scenario, and where.
+//!
+//! A [`Diagnostic`] names file, line and column, says what is wrong and, as help, what is accepted or
+//! was probably meant. [`Diagnostics`] prints like a compiler (plain or coloured) and as JSON.
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use serde::Serialize;
+use std::fmt;
+use std::ops::Range;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The scenario cannot run.
+    Error,
+    /// The scenario runs, but probably not as meant.
+    Warning,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// The file, as it was named to the loader.
+    pub file: String,
+    /// Line, from 1; 0 if the finding has no place in the text.
+    pub line: usize,
+    /// Column in characters, from 1; 0 if the finding has no place in the text.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What is accepted, or was probably meant. May be empty.
+    pub help: String,
+    /// How bad it is.
+    #[serde(skip)]
+    pub severity: Severity,
+    /// The lines around, the number of the first, and what to underline there.
+    #[serde(skip)]
+    excerpt: Option<Excerpt>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Excerpt {
+    text: String,
+    first_line: usize,
+    span: Range<usize>,
+}
+
+/// A source text, to turn byte offsets into lines.
+pub struct Source<'a> {
+    /// Name for messages.
+    pub file: &'a str,
+    /// The text.
+    pub text: &'a str,
+}
+
+/// No line of an excerpt is longer than this, so that an error in a generated file stays readable.
+const LONGEST_LINE: usize = 400;
+
+impl Source<'_> {
+    /// A finding at the byte range `span` of this text.
+    pub fn at(&self, severity: Severity, span: Range<usize>, message: String, help: String) -> Diagnostic {
+        let start = floor_boundary(self.text, span.start);
+        let end = floor_boundary(self.text, span.end).max(start);
+        let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = self.text[start..].find('\n').map_or(self.text.len(), |at| start + at);
+        let line = self.text[..start].matches('\n').count() + 1;
+        let column = self.text[line_start..start].chars().count() + 1;
+        let excerpt = (line_end - line_start <= LONGEST_LINE).then(|| Excerpt {
+            text: self.text[line_start..line_end].trim_end_matches('\r').to_string(),
+            first_line: line,
+            span: start - line_start..end.min(line_end) - line_start,
+        });
+        Diagnostic { file: self.file.to_string(), line, column, message, help, severity, excerpt }
+    }
+}
+
+/// The largest character boundary at or below `at`.
+fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+impl Diagnostic {
+    /// A finding about the file as a whole.
+    pub fn whole_file(file: &str, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            file: file.to_string(),
+            line: 0,
+            column: 0,
+            message: message.into(),
+            help: help.into(),
+            severity: Severity::Error,
+            excerpt: None,
+        }
+    }
+
+    /// The finding like a compiler prints it.
+    pub fn render(&self, coloured: bool) -> String {
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let title = printable(&self.message);
+        let place = match self.line {
+            0 => self.file.clone(),
+            line => format!("{}:{line}:{}", self.file, self.column),
+        };
+        let place = printable(&place);
+        let mut group = level.primary_title(&title).elements(Vec::<annotate_snippets::Element>::new());
+        if let Some(excerpt) = &self.excerpt {
+            let end = excerpt.span.end.min(excerpt.text.len());
+            let span = excerpt.span.start.min(end)..end;
+            group = group.element(
+                Snippet::source(excerpt.text.as_str())
+                    .line_start(excerpt.first_line)
+                    .path(self.file.as_str())
+                    .annotation(AnnotationKind::Primary.span(span)),
+            );
+        } else {
+            group = group.element(annotate_snippets::Origin::path(place));
+        }
+        let help = printable(&self.help);
+        if !help.is_empty() {
+            group = group.element(Level::HELP.message(help));
+        }
+        let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
+        renderer.render(&[group])
+    }
+}
+
+/// Without control characters, which could confuse a terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{FFFD}' } else { c }).collect()
+}
+
+/// Everything that is wrong with a scenario: errors, at least one, then warnings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostics(pub Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// All findings like a compiler prints them.
+    pub fn render(&self, coloured: bool) -> String {
+        self.0.iter().map(|one| one.render(coloured)).collect::<Vec<_>>().join("\n\n")
+    }
+    /// A JSON list of `{file, line, column, message, help}`.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(&self.0).unwrap_or_default()
+    }
+    /// Only what stops the run.
+    pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.0.iter().filter(|one| one.severity == Severity::Error)
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+impl std::error::Error for Diagnostics {}
+
+/// The candidate that was probably meant, if one is near: at most a third of the letters differ.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word: Vec<char> = word.to_lowercase().chars().take(64).collect();
+    candidates
+        .into_iter()
+        .map(|name| (edit_distance(&word, &name.to_lowercase().chars().collect::<Vec<_>>()), name))
+        .filter(|&(distance, name)| distance <= (word.len().max(name.chars().count()) / 3).max(1))
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, name)| name)
+}
+
+fn edit_distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, cb) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(ca != cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_characters() {
+        let source = Source { file: "a.toml", text: "x = 1\nµ = \"abc\"\n" };
+        let found = source.at(Severity::Error, 11..16, "bad".into(), "do this".into());
+        assert_eq!((found.line, found.column), (2, 5));
+        let text = found.render(false);
+        assert!(text.contains("error: bad") && text.contains("a.toml:2:5") && text.contains("help: do this"), "{text}");
+        assert!(found.render(true).contains("\u{1b}["));
+    }
+
+    #[test]
+    fn near_names_only() {
+        assert_eq!(nearest("sw1", ["sw10", "h0", "sw"]), Some("sw10"));
+        assert_eq!(nearest("Leaf0", ["leaf0", "leaf1"]), Some("leaf0"));
+        assert_eq!(nearest("victim", ["h0", "sw"]), None);
+    }
+}

@@ -1,0 +1,246 @@
+//! The effective scenario: every default written out, as a model and as TOML.
+//!
+//! Filling in is idempotent, and the checks see only filled models: a scenario and its effective form
+//! cannot mean different things.
+
+use crate::check::used_priorities;
+use crate::model::*;
+use crate::quantity::{Or, TimeText};
+use std::path::Path;
+use units::Time;
+
+/// A comment in the effective scenario, above the table `[table]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    table: String,
+    text: String,
+}
+
+/// Writes every default into the model. `file` names the simulation if nothing else does.
+pub fn fill(model: &mut Model, file: &str) {
+    let simulation = &mut model.simulation;
+    simulation.name.get_or_insert_with(|| stem(file));
+    let duration = simulation.duration.0;
+    model.probes.bin.get_or_insert_with(|| {
+        let ns = duration.ps().div_ceil(500).div_ceil(1_000).max(1);
+        Or::Value(TimeText::from(Time::from_ps(ns * 1_000)))
+    });
+    match &mut model.topology {
+        Topology::Star(it) => it.fill(),
+        Topology::Dumbbell(it) => {
+            it.fill();
+            it.bottleneck_rate.get_or_insert(it.rate);
+        }
+        Topology::Chain(it) => it.fill(),
+        Topology::Ring(it) => it.fill(),
+        Topology::LeafSpine(it) => {
+            it.fill();
+            it.uplink_rate.get_or_insert(it.rate);
+        }
+        Topology::FatTree(it) => it.fill(),
+        Topology::NTree(it) => it.fill(),
+        Topology::Explicit(it) => it.links.iter_mut().for_each(ExplicitLink::fill),
+    }
+    let priorities = used_priorities(model);
+    fill_flow_control(&mut model.flow_control, &priorities);
+    fill_stations(model, &priorities);
+    for flow in &mut model.flows {
+        flow.stop.get_or_insert(TimeText::from(duration));
+    }
+}
+
+fn stem(file: &str) -> String {
+    let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().trim().to_string());
+    stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "scenario".to_string())
+}
+
+fn fill_flow_control(flow_control: &mut FlowControl, priorities: &[u64]) {
+    match flow_control {
+        FlowControl::Off => {}
+        FlowControl::Pause(settings) => fill_pause(settings),
+        FlowControl::Pfc(settings) => {
+            settings.priorities.get_or_insert_with(|| priorities.to_vec());
+            fill_pause(settings);
+        }
+    }
+}
+
+/// Writes the defaults that PAUSE and PFC share.
+pub fn fill_pause(settings: &mut PauseSettings) {
+    let accounting = *settings.accounting.get_or_insert(Accounting::Ingress);
+    settings.xoff.get_or_insert(Or::word());
+    settings.xon.get_or_insert(Or::word());
+    if accounting == Accounting::Ingress {
+        settings.headroom.get_or_insert(Or::word());
+    }
+    settings.pause_quanta.get_or_insert(65535);
+    settings.resume.get_or_insert(true);
+    settings.refresh.get_or_insert(true);
+    settings.response_time.get_or_insert(Or::word());
+}
+
+/// The scheduler for these queues.
+fn scheduler(queues: &Queues) -> Scheduler {
+    match queues {
+        Queues::Named(QueuesWord::Shared) => Scheduler::Fifo,
+        _ => Scheduler::StrictPriority,
+    }
+}
+
+/// The settings of switches in a scenario that says nothing about them.
+pub fn switch_defaults() -> SwitchSettings {
+    let mut settings = SwitchSettings::default();
+    fill_switch(&mut settings);
+    settings
+}
+
+fn fill_switch(all: &mut SwitchSettings) {
+    all.forwarding.get_or_insert(Forwarding::StoreAndForward);
+    all.latency.get_or_insert(TimeText::from(Time::ZERO));
+    all.queueing.get_or_insert(Queueing::Output);
+    let queues = all.queues.get_or_insert(Queues::Named(QueuesWord::PerPriority));
+    all.scheduler.get_or_insert(scheduler(queues));
+    let buffer = all.buffer.get_or_insert_default();
+    buffer.total.get_or_insert(Or::word());
+    buffer.port.get_or_insert(Or::word());
+    buffer.class.get_or_insert(Or::word());
+    buffer.queue.get_or_insert(Or::word());
+}
+
+fn fill_stations(model: &mut Model, priorities: &[u64]) {
+    // A scheduler that was chosen for the queues of all does not suit the queues of one: where neither
+    // names one, the one gets its own default.
+    let scheduled = model.host.scheduler.is_some();
+    for own in model.hosts.values_mut().filter(|own| !scheduled && own.scheduler.is_none()) {
+        own.scheduler = own.queues.as_ref().map(scheduler);
+    }
+    let scheduled = model.switch.scheduler.is_some();
+    for own in model.switches.values_mut().filter(|own| !scheduled && own.scheduler.is_none()) {
+        own.scheduler = own.queues.as_ref().map(scheduler);
+    }
+    let host = &mut model.host;
+    let queues = host.queues.get_or_insert(Queues::Named(QueuesWord::PerPriority));
+    host.scheduler.get_or_insert(scheduler(queues));
+    host.queue_limit.get_or_insert(Or::word());
+    host.when_full.get_or_insert(WhenFull::Block);
+    fill_switch(&mut model.switch);
+    let outer = &model.flow_control;
+    let fill_own = |outer: &FlowControl, own: &mut Option<FlowControl>| {
+        if let Some(own) = own.as_mut().filter(|own| !same_kind(outer, own)) {
+            fill_flow_control(own, priorities);
+        }
+    };
+    fill_own(outer, &mut model.host.flow_control);
+    fill_own(outer, &mut model.switch.flow_control);
+    let outer_host = model.host.flow_control.as_ref().unwrap_or(outer);
+    model.hosts.values_mut().for_each(|own| fill_own(outer_host, &mut own.flow_control));
+    let outer_switch = model.switch.flow_control.as_ref().unwrap_or(outer);
+    model.switches.values_mut().for_each(|own| fill_own(outer_switch, &mut own.flow_control));
+}
+
+fn same_kind(a: &FlowControl, b: &FlowControl) -> bool {
+    matches!(
+        (a, b),
+        (FlowControl::Pfc(_), FlowControl::Pfc(_)) | (FlowControl::Pause(_), FlowControl::Pause(_))
+    )
+}
+
+/// What a reader of the effective scenario wants to know beside the values.
+pub fn notes(model: &Model) -> Vec<Note> {
+    let (kind, settings) = match &model.flow_control {
+        FlowControl::Off => return Vec::new(),
+        FlowControl::Pause(settings) => ("pause", settings),
+        FlowControl::Pfc(settings) => ("pfc", settings),
+    };
+    let note = |text: &str| Note { table: format!("flow_control.{kind}"), text: text.to_string() };
+    let mut notes = Vec::new();
+    if settings.xoff.is_some_and(|xoff| xoff.value().is_none()) {
+        notes.push(note("xoff and xon are computed for each port from its link, so that nothing is lost and no queue runs dry."));
+    }
+    if settings.headroom.is_some_and(|headroom| headroom.value().is_none()) {
+        notes.push(note("headroom is computed for each port: 2 longest frames, pause frame, cable both ways, response (802.1Qbb Annex O)."));
+    }
+    notes
+}
+
+/// The model as TOML: a header for each table that a reader thinks of as one, other tables in line.
+pub fn to_toml(model: &Model, notes: &[Note]) -> String {
+    let mut writer = Writer { text: String::new(), notes };
+    if let Ok(serde_json::Value::Object(root)) = serde_json::to_value(model) {
+        writer.table("", &root);
+    }
+    writer.text
+}
+
+type Object = serde_json::Map<String, serde_json::Value>;
+
+struct Writer<'n> {
+    text: String,
+    notes: &'n [Note],
+}
+
+impl Writer<'_> {
+    fn table(&mut self, path: &str, table: &Object) {
+        let is_section = |key: &str, value: &serde_json::Value| match value {
+            serde_json::Value::Object(_) => !path.starts_with("flows"),
+            serde_json::Value::Array(list) => {
+                matches!((path, key), ("", "flows") | ("topology.explicit", "links")) && !list.is_empty()
+            }
+            _ => false,
+        };
+        for (key, value) in table.iter().filter(|(key, value)| !is_section(key, value)) {
+            self.text += &format!("{} = {}\n", bare_or_quoted(key), inline(value));
+        }
+        for (key, value) in table.iter().filter(|(key, value)| is_section(key, value)) {
+            let path = if path.is_empty() { bare_or_quoted(key) } else { format!("{path}.{}", bare_or_quoted(key)) };
+            match value {
+                serde_json::Value::Object(inner) => {
+                    // A table that only holds tables needs no header of its own.
+                    if inner.is_empty() || inner.values().any(|value| !value.is_object()) {
+                        self.header(&format!("[{path}]"), &path);
+                    }
+                    self.table(&path, inner);
+                }
+                serde_json::Value::Array(list) => {
+                    for inner in list.iter().filter_map(serde_json::Value::as_object) {
+                        self.header(&format!("[[{path}]]"), &path);
+                        self.table(&path, inner);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn header(&mut self, header: &str, path: &str) {
+        if !self.text.is_empty() {
+            self.text += "\n";
+        }
+        self.text += &format!("{header}\n");
+        for note in self.notes.iter().filter(|note| note.table == path) {
+            self.text += &format!("# {}\n", note.text);
+        }
+    }
+}
+
+fn bare_or_quoted(key: &str) -> String {
+    let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { key.to_string() } else { quoted(key) }
+}
+
+/// A basic string. JSON escapes are TOML escapes, but TOML does not allow a bare DEL.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
+fn inline(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => quoted(text),
+        serde_json::Value::Array(list) => format!("[{}]", list.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        serde_json::Value::Object(table) => {
+            let entry = |(key, value): (&String, &serde_json::Value)| format!("{} = {}", bare_or_quoted(key), inline(value));
+            format!("{{ {} }}", table.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,108 @@
+//! Values that are text or a list or a table, with errors that say which.
+//!
+//! The derived reading of an untagged enum forgets why each alternative failed, and where. Here the
+//! form that was written decides the alternative, and its own error is the one reported.
+
+use crate::model::{FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord, Receivers, ReceiversTable};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// How a value reads from each form it accepts; a form that is not accepted stays at its default.
+trait Forms: Sized {
+    const EXPECTED: &'static str;
+    fn text<E: de::Error>(text: &str) -> Result<Self, E>;
+    fn list<'de, A: SeqAccess<'de>>(_: A) -> Result<Self, A::Error> {
+        Err(de::Error::invalid_type(de::Unexpected::Seq, &Self::EXPECTED))
+    }
+    fn table<'de, A: MapAccess<'de>>(_: A) -> Result<Self, A::Error> {
+        Err(de::Error::invalid_type(de::Unexpected::Map, &Self::EXPECTED))
+    }
+}
+
+struct FormsVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Forms> Visitor<'de> for FormsVisitor<T> {
+    type Value = T;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTED)
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        T::text(text)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<T, A::Error> {
+        T::list(list)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<T, A::Error> {
+        T::table(table)
+    }
+}
+
+macro_rules! by_form {
+    ($($type:ty),*) => {$(
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(FormsVisitor(PhantomData))
+            }
+        }
+    )*};
+}
+by_form!(Nodes, Receivers, Queues, Permutation, FrameText);
+
+impl Forms for Nodes {
+    const EXPECTED: &'static str = "the name of a host, \"all\", a pattern with *, or a list of these";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        Ok(Nodes::One(text.to_string()))
+    }
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Nodes::Several)
+    }
+}
+
+impl Forms for Receivers {
+    const EXPECTED: &'static str = "the name of a host, \"all\", a list of hosts, or a table with uniform, hot_spot or permutation";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        Nodes::text(text).map(Receivers::Nodes)
+    }
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Nodes::list(list).map(Receivers::Nodes)
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
+        ReceiversTable::deserialize(MapAccessDeserializer::new(table)).map(Receivers::Table)
+    }
+}
+
+impl Forms for Queues {
+    const EXPECTED: &'static str = "\"per_priority\", \"shared\", or a list of eight class numbers";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        QueuesWord::deserialize(StrDeserializer::new(text)).map(Queues::Named)
+    }
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Queues::Classes)
+    }
+}
+
+impl Forms for Permutation {
+    const EXPECTED: &'static str = "\"random\", or a table with shift";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        Deserialize::deserialize(StrDeserializer::new(text)).map(Permutation::Word)
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(table)).map(Permutation::Shift)
+    }
+}
+
+impl Forms for FrameText {
+    const EXPECTED: &'static str = "a size like \"1522 B\", \"imix\", or a table with uniform, bimodal or empirical";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        match text {
+            "imix" => Ok(FrameText::Word(FrameWord::Imix)),
+            _ => text.parse().map(FrameText::Fixed).map_err(|why| E::custom(format!("{why}; \"imix\" is accepted too"))),
+        }
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
+        FrameTable::deserialize(MapAccessDeserializer::new(table)).map(FrameText::Table)
+    }
+}

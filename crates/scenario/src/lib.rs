@@ -1,0 +1,82 @@
+//! Scenario text to checked scenario, and the JSON Schema of scenarios.
+//!
+//! A scenario is a TOML file that describes a fabric, its traffic and its mechanisms. [`load`] reads it
+//! and checks it once, completely; what comes out is a [`fabric::spec::Spec`] that cannot be wrong, and
+//! the effective scenario, in which every default is written out. Everything that is wrong is reported
+//! together, each with its place in the text, what is accepted and what was probably meant.
+//!
+//! The way through the code: `read` (bytes, TOML, keys), `model` (the typed text), `effective` (defaults),
+//! `check` (what the values mean together).
+
+mod check;
+mod diagnostics;
+mod effective;
+mod either;
+pub mod model;
+mod place;
+pub mod quantity;
+mod read;
+mod schema;
+
+pub use diagnostics::{Diagnostic, Diagnostics, Severity};
+pub use read::{MAX_BYTES, MAX_ERRORS};
+pub use schema::json_schema;
+
+use diagnostics::Source;
+use fabric::spec::Spec;
+use model::Model;
+use std::path::Path;
+
+/// A checked scenario.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Name in results.
+    pub name: String,
+    /// What a simulation is built from.
+    pub spec: Spec,
+    /// Height of each node in a drawing, in the order of the nodes: 0 for hosts.
+    pub levels: Vec<u8>,
+    /// The scenario with every default written out.
+    pub effective: Model,
+    /// What is probably not as meant.
+    pub warnings: Vec<Diagnostic>,
+    notes: Vec<effective::Note>,
+}
+
+impl Scenario {
+    /// The effective scenario as TOML. Loading it gives the same [`Spec`] and the same text.
+    pub fn effective_toml(&self) -> String {
+        effective::to_toml(&self.effective, &self.notes)
+    }
+    /// The effective scenario as JSON.
+    pub fn effective_json(&self) -> String {
+        serde_json::to_string_pretty(&self.effective).unwrap_or_default()
+    }
+}
+
+/// Reads and checks a scenario. `file` names it in messages; files that it mentions are looked for in
+/// `base_dir`, or in the current directory.
+pub fn load(text: &str, file: &str, base_dir: Option<&Path>) -> Result<Scenario, Diagnostics> {
+    load_seeded(text.as_bytes(), file, base_dir, None)
+}
+
+/// As [`load`], for bytes of any kind.
+pub fn load_bytes(bytes: &[u8], file: &str, base_dir: Option<&Path>) -> Result<Scenario, Diagnostics> {
+    load_seeded(bytes, file, base_dir, None)
+}
+
+/// As [`load_bytes`], with another seed than the scenario names.
+pub fn load_seeded(
+    bytes: &[u8],
+    file: &str,
+    base_dir: Option<&Path>,
+    seed: Option<u64>,
+) -> Result<Scenario, Diagnostics> {
+    let text = read::text(bytes, file).map_err(|one| Diagnostics(vec![one]))?;
+    let source = Source { file, text };
+    let document = read::document(&source).map_err(Diagnostics)?;
+    let mut model = read::model(&document, &source).map_err(Diagnostics)?;
+    model.simulation.seed = seed.unwrap_or(model.simulation.seed);
+    effective::fill(&mut model, file);
+    check::check(model, check::Context::new(source, &document, base_dir))
+}

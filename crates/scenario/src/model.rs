@@ -1,0 +1,113 @@
+//! The text of a scenario as typed values: one struct a table, one field a key.
+//!
+//! Reading is strict: an unknown key, a bare number where a unit belongs and an unknown word are errors.
+//! What the words mean together is checked in [`crate::check`]. The doc comment of each field is its
+//! description in the JSON Schema: meaning, unit, range, default and where the default comes from.
+
+mod flows;
+mod stations;
+mod topology;
+
+pub use flows::*;
+pub use stations::*;
+pub use topology::*;
+
+use crate::quantity::{Off, Or, TimeText};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use units::Time;
+
+/// A Penstock scenario: a fabric, its traffic and its mechanisms.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// Link-level flow control of all stations, unless a station says otherwise: `pause`, `pfc` or "off". Default: "off".
+    #[serde(default)]
+    pub flow_control: FlowControl,
+    /// What is simulated and for how long.
+    pub simulation: Simulation,
+    /// What is recorded beside the totals.
+    #[serde(default)]
+    pub probes: Probes,
+    /// The fabric: exactly one kind of topology.
+    pub topology: Topology,
+    /// Settings of all hosts.
+    #[serde(default)]
+    pub host: HostSettings,
+    /// Settings of single hosts, by name; what is not set here comes from `host`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<String, HostSettings>,
+    /// Settings of all switches.
+    #[serde(default)]
+    pub switch: SwitchSettings,
+    /// Settings of single switches, by name; what is not set here comes from `switch`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub switches: BTreeMap<String, SwitchSettings>,
+    /// The traffic: each entry is one flow, or one flow for each of several senders.
+    pub flows: Vec<Flow>,
+}
+
+/// What is simulated and for how long.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Simulation {
+    /// Name in results. Default: the name of the file without its extension.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What the scenario shows, in a sentence. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// When the simulation ends. A time with unit, above 0. Required.
+    pub duration: TimeText,
+    /// When measuring begins; what was sent before is not counted. A time with unit, below `duration`. Default: "0 s" (everything counts).
+    #[serde(default = "zero")]
+    pub warmup: TimeText,
+    /// Seed of all random streams. A whole number, 0 to 9223372036854775807 (the largest that TOML can write). Default: 1.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0, max = 9223372036854775807u64))]
+    pub seed: u64,
+    /// What a lost frame of a lossless class does: "stop" the run with an explanation, or "count" it as a headroom violation. Default: "stop" (a lossless fabric that loses frames is wrongly configured).
+    #[serde(default)]
+    pub on_lossless_drop: OnLosslessDrop,
+}
+
+fn zero() -> TimeText {
+    TimeText::from(Time::ZERO)
+}
+fn one() -> u64 {
+    1
+}
+
+/// What a lost frame of a lossless class does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnLosslessDrop {
+    /// Stops the run with the port, class, occupancy, threshold and the headroom that was needed.
+    #[default]
+    Stop,
+    /// Is counted as a headroom violation.
+    Count,
+}
+
+/// What is recorded beside the totals.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Probes {
+    /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. Default: a 500th of `duration`, rounded up to whole nanoseconds (500 points fill a plot).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bin: Option<Or<Time, Off>>,
+    /// Whether each pause is recorded as an interval. Default: true.
+    #[serde(default = "yes")]
+    pub pauses: bool,
+}
+
+impl Default for Probes {
+    fn default() -> Probes {
+        Probes { bin: None, pauses: true }
+    }
+}
+
+pub(crate) fn yes() -> bool {
+    true
+}

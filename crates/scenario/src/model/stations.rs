@@ -1,0 +1,244 @@
+//! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
+
+use crate::quantity::{AmountText, Computed, Or, Standard, TimeText, Unlimited};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Amount, Time};
+
+/// Which queue each priority uses.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Queues {
+    /// A word.
+    Named(QueuesWord),
+    /// The class of each of the eight priorities, 0 to 7.
+    Classes(#[schemars(length(equal = 8))] Vec<u64>),
+}
+
+/// Common ways to map priorities to queues.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QueuesWord {
+    /// One queue a priority.
+    PerPriority,
+    /// One queue for all.
+    Shared,
+}
+
+/// Which queue sends.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheduler {
+    /// One queue in order of arrival.
+    Fifo,
+    /// The highest non-empty class first.
+    StrictPriority,
+}
+
+/// What a source does when its queue in the network card is full.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// Waits until a frame has left, then goes on; nothing is lost.
+    Block,
+    /// Drops the frame.
+    Drop,
+}
+
+/// When a frame may leave a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Forwarding {
+    /// After its last bit has arrived.
+    StoreAndForward,
+    /// After its first 64 B, unless the egress link is faster than the ingress link.
+    CutThrough,
+}
+
+/// How frames wait in a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Queueing {
+    /// One queue a traffic class and egress port.
+    Output,
+    /// One queue a traffic class, egress port and ingress port, served in turn.
+    VirtualOutput,
+}
+
+/// Settings of hosts.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostSettings {
+    /// Queues of the network card: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities. Default: "per_priority" (IEEE 802.1Q with eight classes).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "per_priority"))]
+    pub queues: Option<Queues>,
+    /// Which queue sends: "strict_priority" or "fifo" (for one queue only). Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<Scheduler>,
+    /// Room of the network card for each queue. A size in bytes or frames, or "unlimited". Default: "unlimited" (the memory of a host).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "unlimited"))]
+    pub queue_limit: Option<Or<Amount, Unlimited>>,
+    /// What a source does when there is no room: "block" (waits, nothing is lost) or "drop". Default: "block" (as an operating system does).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "block"))]
+    pub when_full: Option<WhenFull>,
+    /// Link-level flow control that these hosts obey: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_control: Option<FlowControl>,
+}
+
+/// Settings of switches.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchSettings {
+    /// When a frame may leave: "store_and_forward" or "cut_through". Default: "store_and_forward" (IEEE 802.1Q bridges).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "store_and_forward"))]
+    pub forwarding: Option<Forwarding>,
+    /// From the arrival of a frame (in cut-through its first 64 B) to its entry into the egress queue. A time with unit. Default: "0 s".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "0 s"))]
+    pub latency: Option<TimeText>,
+    /// How frames wait: "output" or "virtual_output". Default: "output".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "output"))]
+    pub queueing: Option<Queueing>,
+    /// Queues of a port: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities. Default: "per_priority" (IEEE 802.1Q with eight classes).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "per_priority"))]
+    pub queues: Option<Queues>,
+    /// Which queue sends: "strict_priority" or "fifo" (for one queue only). Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<Scheduler>,
+    /// Limits of the memory of the switch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Buffer>,
+    /// Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_control: Option<FlowControl>,
+}
+
+/// Limits of the memory of a switch.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Buffer {
+    /// All waiting frames of the switch. A size in bytes or frames, or "unlimited". Default: "unlimited".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "unlimited"))]
+    pub total: Option<Or<Amount, Unlimited>>,
+    /// All waiting frames of one egress port. A size in bytes or frames, or "unlimited". Default: "unlimited".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "unlimited"))]
+    pub port: Option<Or<Amount, Unlimited>>,
+    /// All waiting frames of one traffic class of the switch. A size in bytes or frames, or "unlimited". Default: "unlimited".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "unlimited"))]
+    pub class: Option<Or<Amount, Unlimited>>,
+    /// Waiting frames of one queue: one traffic class of one egress port. A size in bytes or frames, or "unlimited". Default: "unlimited".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "unlimited"))]
+    pub queue: Option<Or<Amount, Unlimited>>,
+}
+
+/// Link-level flow control: one of these.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowControl {
+    /// None.
+    #[default]
+    Off,
+    /// PAUSE of IEEE 802.3 Annex 31B: stops the whole link.
+    Pause(PauseSettings),
+    /// Priority-based flow control of IEEE 802.1Qbb: stops single priorities.
+    Pfc(PauseSettings),
+}
+
+/// Settings of PAUSE, PFC and TPFC.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PauseSettings {
+    /// Lossless priorities, 0 to 7 each; `pfc` only. Default: all priorities that flows use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<Vec<u64>>,
+    /// Where the occupancy is counted that is held against the watermarks: "ingress" (the port that a frame came in through; that port is paused) or "egress" (the queue it waits in; the other ports are paused). Default: "ingress" (as PFC devices do).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "ingress"))]
+    pub accounting: Option<Accounting>,
+    /// High watermark: at or above it, XOFF is sent. A size in bytes or frames, or "computed"; together with `xon`. Default: "computed" for each port from the headroom of its link, so that nothing is lost and no queue runs dry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "computed"))]
+    pub xoff: Option<Or<Amount, Computed>>,
+    /// Low watermark: at or below it, XON is sent. A size in bytes or frames, below `xoff`, or "computed"; together with `xoff`. Default: "computed".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "computed"))]
+    pub xon: Option<Or<Amount, Computed>>,
+    /// Room above `xoff` for what the link still has in flight; ingress accounting only. A size in bytes or frames, or "computed". Default: "computed" (IEEE 802.1Qbb Annex O).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "computed"))]
+    pub headroom: Option<Or<Amount, Computed>>,
+    /// Length of a pause in quanta of 512 bit times. A count, 1 to 65535. Default: 65535 (most devices send the longest and rely on XON).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = 65535), range(min = 1, max = 65535))]
+    pub pause_quanta: Option<u64>,
+    /// Whether XON is sent at the low watermark; without it a pause ends by its timer alone. Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = true))]
+    pub resume: Option<bool>,
+    /// Whether a pause is renewed before it ends while the queue stays above the low watermark. Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = true))]
+    pub refresh: Option<bool>,
+    /// From the end of a pause frame to its effect. A time with unit, or "standard". Default: "standard" (the limit that IEEE 802.3 sets for the rate of the link).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "standard"))]
+    pub response_time: Option<Or<Time, Standard>>,
+    /// Targeted PFC (Hagen 2012, section 7.2): pauses only the link partners that fill the queue; `pfc` with egress accounting only. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+}
+
+/// Where occupancy is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Accounting {
+    /// By the port and priority that frames came in through.
+    Ingress,
+    /// By egress queue.
+    Egress,
+}
+
+/// Targeted PFC.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// How the link partners to pause are found: "fair_bandwidth" (all with more than a fair share of the queue; Hagen 2012, Appendix B) or "random_sampling" (the sender of a frame drawn from the queue; Appendix A). Required.
+    pub method: TargetMethod,
+    /// Target watermark: at or above it the search begins. A size in bytes or frames, between `xon` and `xoff`. Required.
+    pub watermark: AmountText,
+    /// When the search runs: "one_shot" (when the watermark is crossed) or "every_enqueue" (at each frame above it). Default: "one_shot".
+    #[serde(default)]
+    pub sampling: Sampling,
+}
+
+/// How targets are found.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetMethod {
+    /// Every ingress port with more than its fair share of the queue.
+    FairBandwidth,
+    /// The ingress port of a frame drawn at random from the queue.
+    RandomSampling,
+}
+
+/// When targets are searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sampling {
+    /// Once each time the watermark is crossed.
+    #[default]
+    OneShot,
+    /// At every frame above the watermark.
+    EveryEnqueue,
+}

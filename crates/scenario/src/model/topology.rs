@@ -1,0 +1,223 @@
+//! `[topology.KIND]`: the shape of the fabric and its links.
+
+use crate::quantity::{LengthText, RateText, SizeText, TimeText};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Length, Time};
+
+/// The line overhead of Ethernet: preamble and start delimiter (8 B), shortest gap (12 B).
+fn ethernet_overhead() -> SizeText {
+    SizeText::from(Bytes::new(frame::LINE_OVERHEAD_BYTES))
+}
+fn no_time() -> TimeText {
+    TimeText::from(Time::ZERO)
+}
+fn one_link() -> u64 {
+    1
+}
+/// The cable of a rack.
+pub(crate) const DEFAULT_LENGTH: Length = Length::from_m(2);
+
+/// The shape of the fabric: exactly one of these.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Topology {
+    /// One switch `sw` with hosts `h0`, `h1`, ... around it.
+    Star(Star),
+    /// Two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ...
+    Dumbbell(Dumbbell),
+    /// Switches `sw0`, `sw1`, ... in a row; hosts `h{switch}.{i}`.
+    Chain(Chain),
+    /// Switches `sw0`, `sw1`, ... in a ring; hosts `h{switch}.{i}`.
+    Ring(Ring),
+    /// Leaves `leaf0`, ..., each linked to each of the spines `spine0`, ...; hosts `h0`, ... numbered across the leaves.
+    LeafSpine(LeafSpine),
+    /// The three-level fat tree of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`, `edge{pod}.{i}`; hosts `h0`, ... in order.
+    FatTree(FatTree),
+    /// The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ...
+    NTree(NTree),
+    /// Named hosts and switches, and each link.
+    Explicit(Explicit),
+}
+
+/// Rate, delay and overhead of links, as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkText {
+    /// Rate in each direction.
+    pub rate: RateText,
+    /// One-way delay of the cable.
+    pub delay: Option<TimeText>,
+    /// Length of the cable.
+    pub length: Option<LengthText>,
+    /// Delay of the two interfaces together.
+    pub interface_delay: TimeText,
+    /// Bytes around each frame.
+    pub overhead: SizeText,
+}
+
+macro_rules! topology {
+    ($(#[$doc:meta])* $name:ident { $($(#[$key_doc:meta])* $key:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$key_doc])* pub $key: $type,)*
+            /// Rate of every link in each direction. A rate with unit, 10 Mb/s to 1.6 Tb/s. Required.
+            pub rate: RateText,
+            /// One-way delay of every cable. A time with unit. Default: what `length` gives. Not together with `length`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub delay: Option<TimeText>,
+            /// Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). A length with unit. Default: "2 m" (a cable in a rack).
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub length: Option<LengthText>,
+            /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: "0 s".
+            #[serde(default = "no_time")]
+            pub interface_delay: TimeText,
+            /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
+            #[serde(default = "ethernet_overhead")]
+            pub overhead: SizeText,
+        }
+        impl $name {
+            pub(crate) fn link(&self) -> LinkText {
+                LinkText {
+                    rate: self.rate,
+                    delay: self.delay,
+                    length: self.length,
+                    interface_delay: self.interface_delay,
+                    overhead: self.overhead,
+                }
+            }
+            pub(crate) fn fill(&mut self) {
+                if self.delay.is_none() && self.length.is_none() {
+                    self.length = Some(LengthText::from(DEFAULT_LENGTH));
+                }
+            }
+        }
+    };
+}
+
+topology! {
+    /// One switch with hosts around it.
+    Star {
+        /// Number of hosts. A count, 1 to 65536 (the ports of one switch). Required.
+        hosts: u64,
+    }
+}
+topology! {
+    /// Two switches with one link between them.
+    Dumbbell {
+        /// Number of hosts at the left switch. A count, 0 to 65535. Required.
+        left: u64,
+        /// Number of hosts at the right switch. A count, 0 to 65535. Required.
+        right: u64,
+        /// Rate of the link between the switches. A rate with unit, 10 Mb/s to 1.6 Tb/s. Default: `rate`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        bottleneck_rate: Option<RateText>,
+        /// One-way delay of the link between the switches, interfaces included. A time with unit. Default: that of the other links.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        bottleneck_delay: Option<TimeText>,
+    }
+}
+topology! {
+    /// Switches in a row, each linked to the next.
+    Chain {
+        /// Number of switches. A count, at least 1. Required.
+        switches: u64,
+        /// Number of hosts at each switch. A count. Required.
+        hosts_per_switch: u64,
+    }
+}
+topology! {
+    /// Switches in a ring, each linked to the next and the last to the first.
+    Ring {
+        /// Number of switches. A count, at least 3. Required.
+        switches: u64,
+        /// Number of hosts at each switch. A count. Required.
+        hosts_per_switch: u64,
+    }
+}
+topology! {
+    /// Two levels of switches: each leaf linked to each spine.
+    LeafSpine {
+        /// Number of leaves. A count, at least 1. Required.
+        leaves: u64,
+        /// Number of spines. A count, at least 1. Required.
+        spines: u64,
+        /// Number of hosts at each leaf. A count, at least 1. Required.
+        hosts_per_leaf: u64,
+        /// Rate of the links between leaves and spines. A rate with unit, 10 Mb/s to 1.6 Tb/s. Default: `rate`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        uplink_rate: Option<RateText>,
+    }
+}
+topology! {
+    /// The three-level fat tree of k-port switches.
+    FatTree {
+        /// Ports of each switch. An even count, at least 2; k^3/4 hosts. Required.
+        k: u64,
+    }
+}
+topology! {
+    /// The k-ary n-tree.
+    NTree {
+        /// Links of a switch downwards. A count, at least 2; k^n hosts. Required.
+        k: u64,
+        /// Number of levels of switches. A count, at least 1. Required.
+        n: u64,
+    }
+}
+
+/// Named hosts and switches, and each link.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Explicit {
+    /// Names of the hosts, all different. Required.
+    pub hosts: Vec<String>,
+    /// Names of the switches, all different and different from the hosts. Default: none.
+    #[serde(default)]
+    pub switches: Vec<String>,
+    /// The links. Required.
+    pub links: Vec<ExplicitLink>,
+}
+
+/// One link, or several alike.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplicitLink {
+    /// The names of the two ends. Required.
+    pub between: (String, String),
+    /// Rate in each direction. A rate with unit, 10 Mb/s to 1.6 Tb/s. Required.
+    pub rate: RateText,
+    /// One-way delay of the cable. A time with unit. Default: what `length` gives. Not together with `length`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<TimeText>,
+    /// Length of the cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). A length with unit. Default: "2 m" (a cable in a rack).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<LengthText>,
+    /// Delay of the two interfaces together, added to that of the cable. A time with unit. Default: "0 s".
+    #[serde(default = "no_time")]
+    pub interface_delay: TimeText,
+    /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
+    #[serde(default = "ethernet_overhead")]
+    pub overhead: SizeText,
+    /// Number of parallel links. A count, 1 to 65536. Default: 1.
+    #[serde(default = "one_link")]
+    pub count: u64,
+}
+
+impl ExplicitLink {
+    pub(crate) fn link(&self) -> LinkText {
+        LinkText {
+            rate: self.rate,
+            delay: self.delay,
+            length: self.length,
+            interface_delay: self.interface_delay,
+            overhead: self.overhead,
+        }
+    }
+    pub(crate) fn fill(&mut self) {
+        if self.delay.is_none() && self.length.is_none() {
+            self.length = Some(LengthText::from(DEFAULT_LENGTH));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Where a value stands in the text: paths of keys and indices, looked up in the parsed document.
+//!
+//! The typed model carries no positions. A check names the value by its path, and only when something is
+//! wrong is the path looked up. A key that is not there is reported at the nearest table around it.
+
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A path from the root of a scenario to a value.
+#[derive(Clone, Debug, Default)]
+pub struct Place(Vec<Step>);
+
+#[derive(Clone, Debug)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+impl Place {
+    /// The value of `key` at the root.
+    pub fn of(key: &str) -> Place {
+        Place::default().key(key)
+    }
+    /// The value of `key` in this table.
+    pub fn key(&self, key: &str) -> Place {
+        self.then(Step::Key(key.to_string()))
+    }
+    /// An element of this array.
+    pub fn index(&self, index: usize) -> Place {
+        self.then(Step::Index(index))
+    }
+    fn then(&self, step: Step) -> Place {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Place(steps)
+    }
+
+    /// The bytes of the value in the text, or of the nearest table around it.
+    pub fn span(&self, document: &DeTable<'_>) -> Range<usize> {
+        let mut found = 0..0;
+        let mut table = Some(document);
+        let mut array = None;
+        for step in &self.0 {
+            let (span, value) = match step {
+                Step::Key(key) => {
+                    let Some((name, value)) = table.and_then(|table| entry(table, key)) else { break };
+                    // A table is underlined at its name, everything else at its value.
+                    let is_table = matches!(value.get_ref(), DeValue::Table(_));
+                    (if is_table { name } else { value.span() }, value.get_ref())
+                }
+                Step::Index(index) => {
+                    let Some(value) = array.and_then(|array: &toml::de::DeArray<'_>| array.get(*index)) else { break };
+                    (value.span(), value.get_ref())
+                }
+            };
+            found = span;
+            (table, array) = (value.as_table(), value.as_array());
+        }
+        found
+    }
+}
+
+fn entry<'t, 'i>(table: &'t DeTable<'i>, key: &str) -> Option<(Range<usize>, &'t Spanned<DeValue<'i>>)> {
+    table.iter().find(|(name, _)| name.get_ref() == key).map(|(name, value)| (name.span(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_and_what_is_missing() {
+        let text = "[simulation]\nduration = \"1 s\"\n[[flows]]\nto = [\"a\", \"b\"]\nsource = { constant = { rate = 1 } }\n";
+        let document = DeTable::parse(text).unwrap();
+        let at = |place: Place| &text[place.span(document.get_ref())];
+        assert_eq!(at(Place::of("simulation").key("duration")), "\"1 s\"");
+        assert_eq!(at(Place::of("simulation").key("seed")), "simulation");
+        let flow = Place::of("flows").index(0);
+        assert_eq!(at(flow.clone()), "[[flows]]");
+        assert_eq!(at(flow.key("to").index(1)), "\"b\"");
+        assert_eq!(at(flow.key("source").key("constant").key("rate")), "1");
+        assert_eq!(at(flow.key("name")), "[[flows]]");
+        assert_eq!(at(Place::of("absent")), "");
+    }
+}

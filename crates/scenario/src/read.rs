@@ -1,0 +1,228 @@
+//! From bytes to the typed model: UTF-8, TOML, keys and forms of values.
+//!
+//! Each table, and each flow, is read by itself, so that one mistake does not hide those in other tables.
+
+use crate::diagnostics::{Diagnostic, Severity, Source, nearest};
+use crate::model::{Model, Probes};
+use crate::place::Place;
+use serde::de::DeserializeOwned;
+use std::ops::Range;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toml::Spanned;
+
+/// Scenarios larger than this are refused before they are parsed.
+pub const MAX_BYTES: usize = 16 << 20;
+/// After so many errors of one scenario the rest is not reported.
+pub const MAX_ERRORS: usize = 100;
+
+const TABLES: [&str; 9] =
+    ["simulation", "probes", "topology", "host", "hosts", "switch", "switches", "flow_control", "flows"];
+
+/// The text of a scenario, if it can be one at all.
+pub fn text<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Diagnostic> {
+    if bytes.len() > MAX_BYTES {
+        let message = format!("the scenario has {} bytes: at most {MAX_BYTES} (16 MiB) are read", bytes.len());
+        return Err(Diagnostic::whole_file(file, message, "list hosts by patterns like \"h*\", and flows by several senders"));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|why| {
+        let valid = std::str::from_utf8(&bytes[..why.valid_up_to()]).unwrap_or_default();
+        let message = format!("byte {} is not UTF-8 text", why.valid_up_to());
+        Source { file, text: valid }.at(
+            Severity::Error,
+            valid.len()..valid.len(),
+            message,
+            "a scenario is a TOML file in UTF-8".into(),
+        )
+    })?;
+    match text.find('\0') {
+        None => Ok(text),
+        Some(at) => Err(Source { file, text }.at(
+            Severity::Error,
+            at..at,
+            "a NUL byte: this is not a text file".into(),
+            "a scenario is a TOML file in UTF-8".into(),
+        )),
+    }
+}
+
+/// The document as a tree with positions.
+pub fn document<'a>(source: &Source<'a>) -> Result<DeTable<'a>, Vec<Diagnostic>> {
+    let (document, errors) = DeTable::parse_recoverable(source.text);
+    if errors.is_empty() {
+        return Ok(document.into_inner());
+    }
+    let report = |why: &toml::de::Error| {
+        let (message, help) = explain(why.message());
+        source.at(Severity::Error, why.span().unwrap_or(0..0), format!("not TOML: {message}"), help)
+    };
+    Err(errors.iter().take(MAX_ERRORS).map(report).collect())
+}
+
+/// The typed model of a document.
+pub fn model(document: &DeTable<'_>, source: &Source<'_>) -> Result<Model, Vec<Diagnostic>> {
+    let mut reader = Reader { document, source, errors: Vec::new() };
+    for (key, _) in document.iter() {
+        if !TABLES.contains(&key.get_ref().as_ref()) {
+            let help = expected("", &TABLES, nearest(key.get_ref(), TABLES), "");
+            reader.error(key.span(), format!("unknown table `{}`", key.get_ref()), help);
+        }
+    }
+    let model = reader.all();
+    match (model, reader.errors) {
+        (Some(model), errors) if errors.is_empty() => Ok(model),
+        (_, errors) => Err(errors),
+    }
+}
+
+struct Reader<'r, 'i> {
+    document: &'r DeTable<'i>,
+    source: &'r Source<'r>,
+    errors: Vec<Diagnostic>,
+}
+
+impl<'i> Reader<'_, 'i> {
+    fn error(&mut self, span: Range<usize>, message: String, help: String) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(self.source.at(Severity::Error, span, message, help));
+        }
+    }
+
+    fn all(&mut self) -> Option<Model> {
+        let simulation = self.required("simulation", "[simulation] with duration = \"10 ms\"");
+        let probes: Option<Probes> = self.optional("probes");
+        let topology = self.required("topology", "one topology, like [topology.star]");
+        let host = self.optional("host");
+        let hosts = self.optional("hosts");
+        let switch = self.optional("switch");
+        let switches = self.optional("switches");
+        let flow_control = self.optional("flow_control");
+        let flows = self.flows();
+        Some(Model {
+            simulation: simulation?,
+            probes: probes?,
+            topology: topology?,
+            host: host?,
+            hosts: hosts?,
+            switch: switch?,
+            switches: switches?,
+            flow_control: flow_control?,
+            flows: flows?,
+        })
+    }
+
+    /// The table `key`; `None`, with an error, if it is not there or wrong.
+    fn required<T: DeserializeOwned>(&mut self, key: &str, what: &str) -> Option<T> {
+        if let Some(value) = self.value(key) {
+            return self.read(value);
+        }
+        self.error(0..0, format!("missing table [{key}]"), format!("a scenario needs {what}"));
+        None
+    }
+    /// The table `key` or its default; `None`, with an error, if it is wrong.
+    fn optional<T: DeserializeOwned + Default>(&mut self, key: &str) -> Option<T> {
+        match self.value(key) {
+            Some(value) => self.read(value),
+            None => Some(T::default()),
+        }
+    }
+    fn value(&self, key: &str) -> Option<Spanned<DeValue<'i>>> {
+        self.document.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value.clone())
+    }
+    fn flows<T: DeserializeOwned>(&mut self) -> Option<Vec<T>> {
+        let Some(value) = self.value("flows") else { return Some(Vec::new()) };
+        let span = value.span();
+        let DeValue::Array(flows) = value.into_inner() else {
+            self.error(
+                Place::of("flows").span(self.document),
+                "flows is not a list of tables".into(),
+                "each flow begins with [[flows]], in two pairs of brackets".into(),
+            );
+            return None;
+        };
+        let _ = span;
+        let read: Vec<Option<T>> = flows.into_iter().map(|flow| self.read(flow)).collect();
+        read.into_iter().collect()
+    }
+    fn read<T: DeserializeOwned>(&mut self, value: Spanned<DeValue<'i>>) -> Option<T> {
+        let around = value.span();
+        match T::deserialize(ValueDeserializer::from(value)) {
+            Ok(value) => Some(value),
+            Err(why) => {
+                let (message, help) = explain(why.message());
+                self.error(why.span().unwrap_or(around), message, help);
+                None
+            }
+        }
+    }
+}
+
+/// Turns a message of serde or toml into what is wrong and what is accepted.
+fn explain(raw: &str) -> (String, String) {
+    if let Some((name, candidates)) = unknown(raw, "unknown field `") {
+        let hint = nearest(&name, candidates.iter().map(String::as_str));
+        return (format!("unknown key `{name}`"), expected("", &candidates, hint, ""));
+    }
+    if let Some((name, candidates)) = unknown(raw, "unknown variant `") {
+        let hint = nearest(&name, candidates.iter().map(String::as_str));
+        return (format!("unknown value `{name}`"), expected("", &candidates, hint, "\""));
+    }
+    if let Some(name) = raw.strip_prefix("missing field `") {
+        let name = name.trim_end_matches('`');
+        return (format!("missing key `{name}`"), format!("`{name}` is required here"));
+    }
+    if raw.starts_with("wanted exactly 1 element") {
+        let found = if raw.ends_with("0 elements") { "nothing" } else { "more than one choice" };
+        return (format!("{found} where exactly one choice belongs"), "keep exactly one key in this table".into());
+    }
+    let whole = raw.replace("expected u64", "expected a whole number, 0 or more").replace("expected f64", "expected a number");
+    for separator in [": expected ", "; expected ", ", expected "] {
+        if let Some((message, rest)) = whole.split_once(separator) {
+            return (message.to_string(), format!("expected {rest}"));
+        }
+    }
+    match whole.split_once("; ") {
+        Some((message, help)) => (message.to_string(), help.to_string()),
+        None => (whole, String::new()),
+    }
+}
+
+/// The unknown name and the accepted ones in serde's "unknown field `x`, expected one of `a`, `b`".
+fn unknown(raw: &str, prefix: &str) -> Option<(String, Vec<String>)> {
+    let (name, rest) = raw.strip_prefix(prefix)?.rsplit_once("`, ").and_then(|_| {
+        let rest = raw.strip_prefix(prefix)?;
+        rest.split_once("`, expected ").or_else(|| rest.split_once("`, there are no "))
+    })?;
+    let candidates = rest.split('`').skip(1).step_by(2).map(str::to_string).collect();
+    Some((name.to_string(), candidates))
+}
+
+/// "expected one of a, b; did you mean a?"
+pub fn expected(before: &str, candidates: &[impl AsRef<str>], hint: Option<&str>, quote: &str) -> String {
+    let list = candidates.iter().map(|c| format!("{quote}{}{quote}", c.as_ref())).collect::<Vec<_>>().join(", ");
+    let list = match candidates.len() {
+        0 => "nothing here".to_string(),
+        1 => format!("expected {list}"),
+        _ => format!("expected one of {list}"),
+    };
+    let hint = hint.map_or(String::new(), |hint| format!("; did you mean {quote}{hint}{quote}?"));
+    format!("{before}{list}{hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_libraries_become_ours() {
+        let (message, help) = explain("unknown field `sped`, expected one of `speed`, `k`");
+        assert_eq!(message, "unknown key `sped`");
+        assert_eq!(help, "expected one of speed, k; did you mean speed?");
+        let (message, help) = explain("unknown variant `cut`, expected `cut_through` or `store_and_forward`");
+        assert_eq!(message, "unknown value `cut`");
+        assert!(help.starts_with("expected one of \"cut_through\", "), "{help}");
+        assert_eq!(explain("missing field `x`").0, "missing key `x`");
+        let (message, help) = explain("\"10\" has no unit: expected one of us, s; did you mean \"10 us\"?");
+        assert_eq!(message, "\"10\" has no unit");
+        assert_eq!(help, "expected one of us, s; did you mean \"10 us\"?");
+    }
+}
