@@ -239,9 +239,10 @@ impl CiscoModel {
 
 /// Headroom as SONiC's dynamic buffer model computes it for switches whose memory is cut into cells.
 ///
-/// ceil to KiB of (MTU of the lossless class + occupancy · (port MTU + cable there and back + 2 gearboxes
-/// + MAC and PHY + response)), where the occupancy is the memory that a byte takes when `small_percent`
-/// of the frames have 64 B. Calculated in `f64` by +, * and / only, which every machine rounds alike.
+/// The result is MTU of the lossless class + occupancy · (port MTU + cable there and back + two gearboxes,
+/// MAC and PHY, response), rounded up to KiB. The occupancy is the memory that a byte takes when
+/// `small_percent` of the frames have 64 B. Calculated in `f64` by the four basic operations only, which
+/// every machine rounds alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SonicModel {
     /// Rate of the link in b/s; above 0, no default.

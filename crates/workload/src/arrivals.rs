@@ -1,0 +1,442 @@
+//! When the next frame is due.
+//!
+//! Constant rates are integer arithmetic: the remainder of each division is carried to the next interval.
+//! Random gaps are `f64` picoseconds whose fraction is carried too, so that rounding has no bias. The
+//! on and off periods follow the bursty sources of Jiang 2007 (Pareto, shape 1.5, truncated).
+
+use crate::draw::{Coin, exponential, unit};
+use crate::spec::{Arrivals, Period, RateBasis};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use units::{BitRate, Time};
+
+type Random = Xoshiro256PlusPlus;
+
+/// Pareto periods last at most this many times their mean.
+const TRUNCATION: f64 = 100.0;
+
+/// Turns bytes into time at one rate, exactly in the long run. Takes every rate but zero, and gaps far
+/// longer than a frame, which `units::WireClock` does not.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    rate: BitRate,
+    /// Picoseconds a byte as a reduced fraction.
+    num: u64,
+    den: u64,
+    /// What the last time cut off, in units of 1/`den` ps.
+    rest: u64,
+}
+
+impl Pace {
+    fn new(rate: BitRate) -> Option<Pace> {
+        const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
+        let (mut divisor, mut rest) = (PS_PER_S_TIMES_8, rate.bps());
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        let (num, den) = (PS_PER_S_TIMES_8 / divisor, rate.bps() / divisor);
+        (den > 0).then_some(Pace { rate, num, den, rest: 0 })
+    }
+
+    /// The time that `bytes` more take.
+    #[inline]
+    fn span(&mut self, bytes: u64) -> Time {
+        match bytes.checked_mul(self.num).and_then(|exact| exact.checked_add(self.rest)) {
+            Some(exact) if self.den == 1 => Time::from_ps(exact),
+            Some(exact) => {
+                self.rest = exact % self.den;
+                Time::from_ps(exact / self.den)
+            }
+            None => self.span_wide(bytes.into()),
+        }
+    }
+
+    /// As [`Pace::span`] for any number of bytes; [`Time::NEVER`] past the end of time.
+    fn span_wide(&mut self, bytes: u128) -> Time {
+        let Some(exact) = bytes.checked_mul(self.num.into()).and_then(|e| e.checked_add(self.rest.into()))
+        else {
+            return Time::NEVER;
+        };
+        self.rest = (exact % u128::from(self.den)) as u64;
+        u64::try_from(exact / u128::from(self.den)).map_or(Time::NEVER, Time::from_ps)
+    }
+
+    /// Forgets the remainder: the next interval begins on a whole picosecond.
+    fn restart(&mut self) {
+        self.rest = 0;
+    }
+}
+
+/// `left` of an interval at the rate `from`, at the rate `to`.
+fn rescaled(left: Time, from: BitRate, to: BitRate) -> Time {
+    if from == to {
+        return left;
+    }
+    let scaled = u128::from(left.ps()) * u128::from(from.bps()) / u128::from(to.bps());
+    u64::try_from(scaled).map_or(Time::NEVER, Time::from_ps)
+}
+
+/// `gap` picoseconds and the fraction that earlier ones left, rounded down; the rest is left to later ones.
+#[inline]
+fn whole_ps(gap: f64, rest: &mut f64) -> Time {
+    const END_OF_TIME: f64 = (1u64 << 63) as f64;
+    let exact = gap + *rest;
+    if exact < END_OF_TIME {
+        let whole = exact as u64;
+        *rest = exact - whole as f64;
+        Time::from_ps(whole)
+    } else {
+        *rest = 0.0;
+        Time::NEVER
+    }
+}
+
+impl Period {
+    /// The mean in seconds after truncation. For Pareto, with x = mean·(a - 1)/a and b = 100·mean, this is
+    /// mean - xᵃ·b¹⁻ᵃ/(a - 1): what the tail beyond b would have added is missing.
+    pub fn mean_secs(&self) -> f64 {
+        match *self {
+            Period::Exponential { mean } => mean.as_secs_f64(),
+            Period::Pareto { mean, shape } if shape > 1.0 => {
+                let tail = libm::pow((shape - 1.0) / shape, shape) * libm::pow(TRUNCATION, 1.0 - shape)
+                    / (shape - 1.0);
+                mean.as_secs_f64() * (1.0 - tail)
+            }
+            // No Pareto distribution of this shape has a mean.
+            Period::Pareto { .. } => 0.0,
+        }
+    }
+
+    /// A length in picoseconds.
+    fn draw(&self, rng: &mut Random) -> f64 {
+        match *self {
+            Period::Exponential { mean } => mean.ps() as f64 * exponential(rng),
+            Period::Pareto { mean, shape } => {
+                let (mean, least) = (mean.ps() as f64, mean.ps() as f64 * (shape - 1.0) / shape);
+                (least * libm::pow(unit(rng), -1.0 / shape)).clamp(0.0, TRUNCATION * mean)
+            }
+        }
+    }
+}
+
+/// On for a random time, off for a random time. While on, `left` counts down.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OnOff {
+    /// `None`: never sends.
+    pace: Option<Pace>,
+    on: Period,
+    off: Period,
+    starts_on: Coin,
+    is_on: bool,
+    /// `is_on` and `left` are those of this time.
+    mark: Time,
+    period_end: Time,
+    /// Time on until the next frame is due.
+    left: Time,
+    /// Fraction of a picosecond that the periods so far left.
+    rest: f64,
+}
+
+impl OnOff {
+    fn new(peak: BitRate, on: Period, off: Period) -> OnOff {
+        let (on_secs, off_secs) = (on.mean_secs(), off.mean_secs());
+        OnOff {
+            // A source that is never on would change its state for ever without time passing.
+            pace: if on_secs > 0.0 { Pace::new(peak) } else { None },
+            on,
+            off,
+            starts_on: Coin::new(on_secs / (on_secs + off_secs)),
+            is_on: false,
+            mark: Time::ZERO,
+            period_end: Time::ZERO,
+            left: Time::ZERO,
+            rest: 0.0,
+        }
+    }
+
+    fn start(&mut self, now: Time, rng: &mut Random) -> Time {
+        self.is_on = self.starts_on.toss(rng);
+        (self.mark, self.left) = (now, Time::ZERO);
+        self.pace.as_mut().map(Pace::restart);
+        self.begin_period(rng);
+        self.next_wake()
+    }
+
+    fn begin_period(&mut self, rng: &mut Random) {
+        let length = if self.is_on { self.on.draw(rng) } else { self.off.draw(rng) };
+        self.period_end = self.mark.saturating_add(whole_ps(length, &mut self.rest));
+    }
+
+    fn due(&self) -> Time {
+        self.mark.saturating_add(self.left)
+    }
+
+    /// When the next frame is due or the period ends.
+    fn next_wake(&self) -> Time {
+        match (&self.pace, self.is_on) {
+            (None, _) => Time::NEVER,
+            (_, true) => self.due().min(self.period_end),
+            (_, false) => self.period_end,
+        }
+    }
+
+    /// Lets time pass until `now`.
+    fn roll(&mut self, now: Time, rng: &mut Random) {
+        while self.period_end <= now {
+            self.pass(self.period_end);
+            self.is_on = !self.is_on;
+            self.begin_period(rng);
+        }
+        self.pass(now);
+    }
+    fn pass(&mut self, to: Time) {
+        if self.is_on {
+            self.left = self.left.saturating_sub(to.saturating_sub(self.mark));
+        }
+        self.mark = to;
+    }
+}
+
+/// What a source knows when it asks for the next time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    /// Rate of the source's link.
+    pub line: BitRate,
+    /// Bytes around each frame on that link.
+    pub overhead: u16,
+    /// What the bits of the source's rate count.
+    pub basis: RateBasis,
+}
+
+impl Link {
+    /// Bytes of a frame that count for the rate.
+    #[inline]
+    pub(crate) fn counted(self, bytes: u16) -> u64 {
+        match self.basis {
+            RateBasis::Frame => bytes.into(),
+            RateBasis::Wire => self.on_wire(bytes),
+        }
+    }
+    #[inline]
+    pub(crate) fn on_wire(self, bytes: u16) -> u64 {
+        u64::from(bytes) + u64::from(self.overhead)
+    }
+    /// The probability of a frame of this length in a slot of its own length on the wire, such that
+    /// the mean rate is `rate`.
+    pub(crate) fn slot_probability(self, rate: BitRate, bytes: u16) -> f64 {
+        let of_line = rate.bps() as f64 / self.line.bps().max(1) as f64;
+        (of_line * self.on_wire(bytes) as f64 / self.counted(bytes) as f64).min(1.0)
+    }
+}
+
+/// How the times of frames follow each other.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// No pace: a rate of zero.
+    Constant {
+        pace: Option<Pace>,
+        random_phase: bool,
+    },
+    Greedy,
+    Bernoulli {
+        rate: BitRate,
+        slots: Option<Pace>,
+        busy_until: Time,
+    },
+    Poisson {
+        rate: BitRate,
+        mean_bytes: f64,
+        rest: f64,
+    },
+    OnOff(OnOff),
+}
+
+/// The state of an arrival process. `next` is always the size of the frame that comes next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Process {
+    link: Link,
+    kind: Kind,
+}
+
+impl Process {
+    /// A process; `mean_bytes` is the mean length of its frames, DA to FCS.
+    pub(crate) fn new(arrivals: &Arrivals, link: Link, mean_bytes: f64) -> Process {
+        let kind = match *arrivals {
+            Arrivals::Constant { rate, random_phase } => {
+                Kind::Constant { pace: Pace::new(rate), random_phase }
+            }
+            Arrivals::Greedy => Kind::Greedy,
+            Arrivals::Bernoulli { rate } => {
+                Kind::Bernoulli { rate, slots: Pace::new(link.line), busy_until: Time::ZERO }
+            }
+            Arrivals::Poisson { rate } => {
+                let overhead = if link.basis == RateBasis::Wire { link.overhead } else { 0 };
+                Kind::Poisson { rate, mean_bytes: mean_bytes + f64::from(overhead), rest: 0.0 }
+            }
+            Arrivals::OnOff { peak, on, off } => Kind::OnOff(OnOff::new(peak, on, off)),
+        };
+        Process { link, kind }
+    }
+
+    pub(crate) fn is_greedy(&self) -> bool {
+        matches!(self.kind, Kind::Greedy)
+    }
+
+    /// When to wake a process that begins now; [`Time::NEVER`] if it has nothing to send.
+    pub(crate) fn start(&mut self, now: Time, next: u16, rng: &mut Random) -> Time {
+        match &mut self.kind {
+            Kind::Constant { pace: Some(pace), random_phase } => {
+                pace.restart();
+                if !*random_phase {
+                    return now;
+                }
+                let interval = pace.span(self.link.counted(next));
+                pace.restart();
+                now.saturating_add(Time::from_ps(crate::draw::below(rng, interval.ps())))
+            }
+            Kind::Bernoulli { rate, slots: Some(slots), busy_until } => {
+                slots.restart();
+                let empty = empty_slots(self.link.slot_probability(*rate, next), rng);
+                let wait = slots.span_wide(empty.saturating_mul(self.link.on_wire(next).into()));
+                now.max(*busy_until).saturating_add(wait)
+            }
+            Kind::Poisson { rate, mean_bytes, rest } => {
+                now.saturating_add(poisson_gap(*rate, *mean_bytes, rest, rng))
+            }
+            Kind::OnOff(on_off) => on_off.start(now, rng),
+            Kind::Constant { pace: None, .. } | Kind::Bernoulli { slots: None, .. } | Kind::Greedy => {
+                Time::NEVER
+            }
+        }
+    }
+
+    /// Whether a frame is due; otherwise only the state changes, and [`Process::next_wake`] tells the rest.
+    #[inline]
+    pub(crate) fn arrives(&mut self, now: Time, rng: &mut Random) -> bool {
+        let Kind::OnOff(on_off) = &mut self.kind else {
+            return true;
+        };
+        if on_off.is_on && on_off.due() <= now && on_off.due() < on_off.period_end {
+            return true;
+        }
+        on_off.roll(now, rng);
+        false
+    }
+
+    /// When to wake after [`Process::arrives`] said no.
+    pub(crate) fn next_wake(&self) -> Time {
+        match &self.kind {
+            Kind::OnOff(on_off) => on_off.next_wake(),
+            _ => Time::NEVER,
+        }
+    }
+
+    /// When to wake after a frame of `sent` bytes now. `late`: it was due earlier, and was held back.
+    #[inline]
+    pub(crate) fn after(&mut self, now: Time, late: bool, sent: u16, next: u16, rng: &mut Random) -> Time {
+        match &mut self.kind {
+            Kind::Constant { pace: Some(pace), .. } => {
+                if late {
+                    pace.restart();
+                }
+                now.saturating_add(pace.span(self.link.counted(sent)))
+            }
+            Kind::Bernoulli { rate, slots: Some(slots), busy_until } => {
+                if late {
+                    slots.restart();
+                }
+                let on_wire = self.link.on_wire(sent);
+                let empty = empty_slots(self.link.slot_probability(*rate, next), rng);
+                let empty_bytes = empty.saturating_mul(self.link.on_wire(next).into());
+                let mut own_slot = *slots;
+                *busy_until = now.saturating_add(own_slot.span(on_wire));
+                now.saturating_add(slots.span_wide(empty_bytes.saturating_add(on_wire.into())))
+            }
+            Kind::Poisson { rate, mean_bytes, rest } => {
+                now.saturating_add(poisson_gap(*rate, *mean_bytes, rest, rng))
+            }
+            Kind::OnOff(on_off) => {
+                on_off.left = Time::ZERO;
+                on_off.roll(now, rng);
+                if let Some(pace) = &mut on_off.pace {
+                    if late {
+                        pace.restart();
+                    }
+                    on_off.left = pace.span(self.link.counted(sent));
+                }
+                on_off.next_wake()
+            }
+            Kind::Constant { pace: None, .. } | Kind::Bernoulli { slots: None, .. } | Kind::Greedy => {
+                Time::NEVER
+            }
+        }
+    }
+
+    /// Sets the rate of a process that is silent.
+    pub(crate) fn set_rate(&mut self, new: BitRate) {
+        match &mut self.kind {
+            Kind::Constant { pace, .. } => *pace = Pace::new(new),
+            Kind::Bernoulli { rate, .. } | Kind::Poisson { rate, .. } => *rate = new,
+            Kind::OnOff(on_off) if on_off.on.mean_secs() > 0.0 => on_off.pace = Pace::new(new),
+            Kind::OnOff(_) | Kind::Greedy => {}
+        }
+    }
+
+    /// Sets the rate of a process that would have been woken at `due`, and returns when to wake it now.
+    /// What has passed of an interval counts at the old rate. Exponential gaps and empty slots have no
+    /// memory: the first scale like an interval, the second are drawn again.
+    pub(crate) fn change_rate(
+        &mut self,
+        now: Time,
+        due: Time,
+        new: BitRate,
+        next: u16,
+        rng: &mut Random,
+    ) -> Time {
+        let old = self.rate();
+        if old == Some(new) {
+            return due;
+        }
+        self.set_rate(new);
+        let (Some(old), true) = (old.filter(|old| old.bps() > 0 && due != Time::NEVER), new.bps() > 0) else {
+            return if new.bps() > 0 { self.start(now, next, rng) } else { Time::NEVER };
+        };
+        match &mut self.kind {
+            Kind::OnOff(on_off) => {
+                on_off.roll(now, rng);
+                on_off.left = rescaled(on_off.left, old, new);
+                on_off.next_wake()
+            }
+            // A frame that is already due stays due.
+            _ if due <= now => due,
+            Kind::Bernoulli { .. } => self.start(now, next, rng),
+            _ => now.saturating_add(rescaled(due - now, old, new)),
+        }
+    }
+
+    fn rate(&self) -> Option<BitRate> {
+        match &self.kind {
+            Kind::Constant { pace, .. } | Kind::OnOff(OnOff { pace, .. }) => pace.map(|pace| pace.rate),
+            Kind::Bernoulli { rate, .. } | Kind::Poisson { rate, .. } => Some(*rate),
+            Kind::Greedy => None,
+        }
+    }
+}
+
+/// Slots without a frame before one with a frame: geometric, by inversion.
+#[inline]
+fn empty_slots(p: f64, rng: &mut Random) -> u128 {
+    if p >= 1.0 {
+        return 0;
+    }
+    // For p = 0 the quotient is infinite (or, for a draw of exactly 1, not a number: no time will do).
+    let slots = libm::log(unit(rng)) / libm::log1p(-p);
+    if slots < u64::MAX as f64 { slots as u128 } else { u128::MAX }
+}
+
+#[inline]
+fn poisson_gap(rate: BitRate, mean_bytes: f64, rest: &mut f64, rng: &mut Random) -> Time {
+    if rate.bps() == 0 {
+        return Time::NEVER;
+    }
+    whole_ps(mean_bytes * 8e12 / rate.bps() as f64 * exponential(rng), rest)
+}

@@ -1,0 +1,84 @@
+//! Where the next frame goes: an index into the list of a source's destinations.
+
+use crate::draw::{Coin, below};
+use crate::spec::Destinations;
+use frame::NodeId;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+impl Destinations {
+    /// All destinations, in the order of the index that a source draws.
+    pub fn nodes(&self) -> Vec<NodeId> {
+        match self {
+            Destinations::Fixed(node) => vec![*node],
+            Destinations::Uniform(nodes) => nodes.clone(),
+            Destinations::HotSpot { hot, others, .. } => [hot].into_iter().chain(others).copied().collect(),
+        }
+    }
+}
+
+/// Draws indices into [`Destinations::nodes`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sampler {
+    Fixed,
+    Uniform { count: u32 },
+    HotSpot { is_hot: Coin, others: u32 },
+}
+
+impl Sampler {
+    pub(crate) fn new(destinations: &Destinations) -> Sampler {
+        match destinations {
+            Destinations::Fixed(_) => Sampler::Fixed,
+            Destinations::Uniform(nodes) => Sampler::Uniform { count: nodes.len() as u32 },
+            Destinations::HotSpot { others, .. } if others.is_empty() => Sampler::Fixed,
+            Destinations::HotSpot { share, others, .. } => {
+                Sampler::HotSpot { is_hot: Coin::new(*share), others: others.len() as u32 }
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn draw(self, rng: &mut Xoshiro256PlusPlus) -> u32 {
+        match self {
+            Sampler::Fixed => 0,
+            Sampler::Uniform { count } => below(rng, count.into()) as u32,
+            Sampler::HotSpot { is_hot, others } => {
+                if is_hot.toss(rng) {
+                    0
+                } else {
+                    1 + below(rng, others.into()) as u32
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    fn counts(destinations: &Destinations, draws: u32) -> Vec<u32> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let sampler = Sampler::new(destinations);
+        let mut counts = vec![0; destinations.nodes().len().max(1)];
+        (0..draws).for_each(|_| counts[sampler.draw(&mut rng) as usize] += 1);
+        counts
+    }
+
+    fn nodes(n: u32) -> Vec<NodeId> {
+        (0..n).map(NodeId).collect()
+    }
+
+    #[test]
+    fn shares() {
+        assert_eq!(counts(&Destinations::Fixed(NodeId(5)), 10), [10]);
+        let uniform = counts(&Destinations::Uniform(nodes(5)), 50_000);
+        assert!(uniform.iter().all(|&c| (f64::from(c) - 1e4).abs() < 5.0 * 89.5), "{uniform:?}");
+        let spot = Destinations::HotSpot { hot: NodeId(9), share: 0.2, others: nodes(4) };
+        assert_eq!(spot.nodes()[..2], [NodeId(9), NodeId(0)]);
+        let spot = counts(&spot, 50_000);
+        assert!(spot.iter().all(|&c| (f64::from(c) - 1e4).abs() < 5.0 * 89.5), "{spot:?}");
+        assert_eq!(counts(&Destinations::HotSpot { hot: NodeId(9), share: 0.0, others: vec![] }, 5), [5]);
+        assert_eq!(counts(&Destinations::Uniform(vec![]), 5), [5]);
+    }
+}

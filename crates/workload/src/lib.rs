@@ -1,0 +1,19 @@
+//! Sources of traffic: when a frame is due, how long it is and where it goes.
+//!
+//! A source is described by a [`SourceSpec`] and runs as a [`Source`]: a state machine without clock or
+//! queue of its own. The fabric asks when to wake it, and at that time wakes it and gets a frame.
+//!
+//! Every draw of a source comes from its own random stream, and logarithms and powers from `libm`, so that
+//! the frames of a source depend on its description and seed alone: not on the machine, not on other
+//! sources.
+
+mod arrivals;
+mod destinations;
+mod draw;
+mod offered;
+mod sizes;
+mod source;
+mod spec;
+
+pub use source::{Made, Source, Wake};
+pub use spec::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};

@@ -1,0 +1,168 @@
+//! What a source of traffic is: plain, checked data.
+
+use frame::NodeId;
+use units::{BitRate, Bytes, Time};
+
+/// What the bits of a configured rate count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateBasis {
+    /// DA to FCS (the default).
+    Frame,
+    /// DA to FCS and the line overhead of the source's link.
+    Wire,
+}
+
+/// When frames are due. A rate of zero is silence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arrivals {
+    /// One frame every `bytes * 8 / rate`, exact in the long run.
+    Constant {
+        /// The rate.
+        rate: BitRate,
+        /// The first frame comes uniformly within the first interval; otherwise at the start.
+        random_phase: bool,
+    },
+    /// Always one frame waiting in the NIC: takes all that the link gives.
+    Greedy,
+    /// Slots of one frame time on the wire of the source's link, a frame in each with one probability, so
+    /// that the mean is `rate`: `rate / line` if the rate counts wire bits. Never more than the line takes.
+    Bernoulli {
+        /// The mean rate.
+        rate: BitRate,
+    },
+    /// Exponential gaps with mean `mean bytes * 8 / rate`.
+    Poisson {
+        /// The mean rate.
+        rate: BitRate,
+    },
+    /// Frames at `peak` for a random time, silence for a random time. The time of silence does not count
+    /// for the interval between frames, so that short periods keep the peak rate too. The state at the
+    /// start is drawn with the long-run probabilities.
+    OnOff {
+        /// The rate while on.
+        peak: BitRate,
+        /// How long it is on.
+        on: Period,
+        /// How long it is off.
+        off: Period,
+    },
+}
+
+/// The random length of an on or off period.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Period {
+    /// Exponential with this mean.
+    Exponential {
+        /// The mean.
+        mean: Time,
+    },
+    /// Pareto with this mean and shape (above 1), truncated: what is longer than 100 times the mean lasts
+    /// 100 times the mean. That shortens the mean, by 3.8 % for shape 1.5; see [`Period::mean_secs`].
+    Pareto {
+        /// The mean without truncation.
+        mean: Time,
+        /// The shape.
+        shape: f64,
+    },
+}
+
+/// How long frames are, DA to FCS.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FrameSizes {
+    /// All alike.
+    Fixed(u16),
+    /// Every size from `min` to `max` equally likely.
+    Uniform {
+        /// The shortest.
+        min: u16,
+        /// The longest.
+        max: u16,
+    },
+    /// `small` with probability `small_share`, otherwise `large`.
+    Bimodal {
+        /// One size.
+        small: u16,
+        /// The other size.
+        large: u16,
+        /// Share of `small` among the frames, 0 to 1.
+        small_share: f64,
+    },
+    /// The simple Internet mix: 64, 594 and 1518 B in the ratio 7:4:1.
+    Imix,
+    /// Sizes with relative weights, as read from a file.
+    Empirical(Vec<(u16, f64)>),
+}
+
+/// Where frames go. Nodes are hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Destinations {
+    /// Always the same host.
+    Fixed(NodeId),
+    /// Each frame to one of these, equally likely.
+    Uniform(Vec<NodeId>),
+    /// Each frame with probability `share` to `hot`, otherwise to one of `others`.
+    HotSpot {
+        /// The preferred host.
+        hot: NodeId,
+        /// Its share of the frames, 0 to 1.
+        share: f64,
+        /// The other hosts, equally likely.
+        others: Vec<NodeId>,
+    },
+}
+
+/// A change of a source while the simulation runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// Sends again, as before or at a new rate (the peak rate of on/off sources). A source that is sending
+    /// changes its rate at once: the part of the interval that has passed counts at the old rate.
+    Start(Option<BitRate>),
+    /// Falls silent.
+    Stop,
+}
+
+/// A source of traffic, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceSpec {
+    /// When frames are due.
+    pub arrivals: Arrivals,
+    /// What the bits of the rate count.
+    pub rate_basis: RateBasis,
+    /// How long they are.
+    pub sizes: FrameSizes,
+    /// Where they go.
+    pub destinations: Destinations,
+    /// When the source begins.
+    pub start: Time,
+    /// When it ends: from here on no frame is sent; `None`: with the simulation.
+    pub stop: Option<Time>,
+    /// Changes in between, in order of time. What comes before `start` only sets the rate.
+    pub script: Vec<(Time, Change)>,
+    /// How many bytes (DA to FCS) it sends at most; the first frame that no longer fits ends it. `None`: no
+    /// limit.
+    pub limit: Option<Bytes>,
+}
+
+impl SourceSpec {
+    /// What happens to the source: the start, the script, the stop, in order of time. The rate is that of
+    /// the last change before the start, if one sets it.
+    pub(crate) fn changes(&self) -> (Option<BitRate>, Vec<(Time, Change)>) {
+        let stop = self.stop.unwrap_or(Time::NEVER);
+        let mut rate = None;
+        let mut changes = vec![(self.start, Change::Start(None))];
+        for &(at, change) in &self.script {
+            match change {
+                Change::Start(new) if at < self.start => rate = new.or(rate),
+                _ if at < self.start || at >= stop => {}
+                _ => changes.push((at, change)),
+            }
+        }
+        // Stable: what happens at the same time happens in the order of the scenario.
+        changes.sort_by_key(|&(at, _)| at);
+        changes.retain(|&(at, _)| at < stop);
+        if self.stop.is_some() {
+            changes.push((stop, Change::Stop));
+        }
+        (rate, changes)
+    }
+}
