@@ -1,0 +1,110 @@
+"""Penstock: a laboratory for lossless data-center fabrics.
+
+Describe a fabric, its traffic and its mechanisms; get back who received what, how late, what was lost, who
+was paused by whom, and how fair it was::
+
+    import penstock as ps
+
+    result = (
+        ps.Scenario(duration="10 ms")
+        .topology.star(hosts=4, rate="10 Gb/s")
+        .flow("victim", from_="h0", to="h3", source=ps.constant("2.5 Gb/s"))
+        .flow("aggressor", from_="h1", to="h3", source="greedy")
+        .flow_control.pfc(accounting="ingress")
+        .run(seed=1)
+    )
+    result.table("flows").to_pandas()
+    result.save("out/first-light")
+
+Names are imported on first use, so that the command line starts quickly.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._core import ScenarioError, SimulationError
+    from .errors import PenstockError, ResultError, StudyError
+    from .result import Result
+    from .running import check, run
+    from .scenario import Scenario
+    from .statistics import Interval, jain, student_t_interval
+    from .traffic import (
+        bernoulli,
+        bimodal,
+        constant,
+        empirical,
+        exponential,
+        hot_spot,
+        on_off,
+        pareto,
+        permutation,
+        poisson,
+        uniform,
+    )
+
+_HOME = {
+    "Interval": "statistics",
+    "PenstockError": "errors",
+    "Result": "result",
+    "ResultError": "errors",
+    "Scenario": "scenario",
+    "ScenarioError": "_core",
+    "SimulationError": "_core",
+    "StudyError": "errors",
+    "bernoulli": "traffic",
+    "bimodal": "traffic",
+    "check": "running",
+    "constant": "traffic",
+    "empirical": "traffic",
+    "exponential": "traffic",
+    "hot_spot": "traffic",
+    "jain": "statistics",
+    "on_off": "traffic",
+    "pareto": "traffic",
+    "permutation": "traffic",
+    "poisson": "traffic",
+    "run": "running",
+    "student_t_interval": "statistics",
+    "uniform": "traffic",
+}
+
+__all__ = [
+    "Interval",
+    "PenstockError",
+    "Result",
+    "ResultError",
+    "Scenario",
+    "ScenarioError",
+    "SimulationError",
+    "StudyError",
+    "bernoulli",
+    "bimodal",
+    "check",
+    "constant",
+    "empirical",
+    "exponential",
+    "hot_spot",
+    "jain",
+    "on_off",
+    "pareto",
+    "permutation",
+    "poisson",
+    "run",
+    "student_t_interval",
+    "uniform",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return import_module("._core", __name__).engine_version()
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("." + _HOME[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

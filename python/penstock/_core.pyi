@@ -1,0 +1,56 @@
+"""The simulation engine, written in Rust. Texts that end in JSON or TOML are documents, not messages."""
+
+from collections.abc import Callable
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run; its text is what a person should read."""
+
+    diagnostics: str
+    """JSON list of objects with ``file``, ``line``, ``column``, ``message`` and ``help``."""
+
+class SimulationError(RuntimeError):
+    """A run that broke one of its invariants, such as a lost frame in a lossless class."""
+
+class Result:
+    """What one run measured."""
+
+    @property
+    def run(self) -> str: ...
+    @property
+    def scenario_toml(self) -> str: ...
+    @property
+    def topology(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def table_names(self) -> list[str]: ...
+    def table(self, name: str) -> Table: ...
+
+class Table:
+    """One table of a result, handed over without a copy."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+def engine_version() -> str: ...
+def check(text: str, file: str) -> str: ...
+def effective_json(text: str, file: str) -> str: ...
+def run(
+    text: str,
+    file: str,
+    *,
+    seed: int | None = None,
+    threads: int = 1,
+    progress: Callable[[str], bool] | None = None,
+) -> Result: ...
+def json_schema() -> str: ...
+def mechanisms() -> str: ...
+def headroom(
+    rate: str,
+    *,
+    length: str | None = None,
+    delay: str | None = None,
+    mtu: str | None = None,
+    interface_delay: str | None = None,
+    response_time: str | None = None,
+    overhead: str | None = None,
+) -> str: ...

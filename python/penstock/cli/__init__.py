@@ -1,0 +1,87 @@
+"""The command line ``penstock``.
+
+Exit codes: 0 done; 1 failed (a broken invariant, an experiment that did not pass, a full disk);
+2 bad input; 130 stopped by Ctrl-C. Results go to standard output, everything else to standard error.
+Commands are imported when they are called, so that a run starts at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+from penstock import _core
+from penstock.errors import InputError, PenstockError, ResultError
+
+from .console import complain
+
+EXIT_DONE = 0
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+COMMANDS = (
+    ("run", "run:run", "Run a scenario."),
+    ("check", "scenarios:check", "Say whether a scenario can be run."),
+    ("new", "scenarios:new", "Write a commented scenario to begin with."),
+    ("list", "scenarios:list_", "Show the scenarios and studies that come with Penstock."),
+    ("explain", "explain:explain", "Tell what a mechanism, a table, a column or a key is."),
+    ("headroom", "headroom:headroom", "Compute the room that a lossless queue needs above XOFF."),
+    ("reproduce", "reproduce:reproduce", "Run published experiments again."),
+    ("compare", "compare:compare", "Show how two results differ."),
+)
+"""Name, home and one line of help; the homes are imported when a command is called."""
+
+
+def application() -> App:
+    """The commands of ``penstock``."""
+    app = App(
+        name="penstock",
+        help="A laboratory for lossless data-center fabrics.\n\nBegin with: penstock run first-light",
+        version=_core.engine_version,
+        help_format="plaintext",
+        suppress_keyboard_interrupt=False,
+    )
+    for order, (command, home, about) in enumerate(COMMANDS):
+        app.command(f"{__name__}.{home}", name=command, help=about, sort_key=order)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns the exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Words after ``penstock``. Default: those of the process.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = application()(words, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+        return code if isinstance(code, int) else EXIT_DONE
+    except CycloptsError as error:
+        complain(f"{error}\nTry: penstock {_command(words)}--help")
+        return EXIT_BAD_INPUT
+    except (_core.ScenarioError, InputError, ResultError) as error:
+        complain(str(error))
+        return EXIT_BAD_INPUT
+    except (_core.SimulationError, PenstockError) as error:
+        complain(str(error))
+        return EXIT_FAILED
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output went away; that is not an error worth a message
+        return EXIT_FAILED
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        complain(f"{place}{error.strerror or error}")
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        complain("stopped")
+        return EXIT_INTERRUPTED
+
+
+def _command(words: Sequence[str]) -> str:
+    return f"{words[0]} " if words and not words[0].startswith("-") else ""

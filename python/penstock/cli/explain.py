@@ -1,0 +1,51 @@
+"""``penstock explain``."""
+
+from __future__ import annotations
+
+from penstock.errors import InputError
+from penstock.glossary import Topic, find, names
+from penstock.library import suggestion
+
+from . import EXIT_DONE
+from .console import console, table
+
+
+def explain(name: str, /) -> int:
+    """Tells what a mechanism, a table, a column or a key of the scenario file is.
+
+    Parameters
+    ----------
+    name
+        Such as "pfc", "flows", "latency_p99_ns", "topology.star.rate" or "xoff".
+    """
+    topics = find(name)
+    if not topics:
+        raise InputError(f"nothing is called {name!r}; {_near(name)}")
+    for topic in topics:
+        _show(topic)
+    return EXIT_DONE
+
+
+def _near(name: str) -> str:
+    known = names()
+    hint = suggestion(name.lower(), known)
+    return (
+        hint
+        if hint.startswith("did")
+        else "try a mechanism such as pfc, a table such as flows, or a key such as duration"
+    )
+
+
+def _show(topic: Topic) -> None:
+    out = console()
+    out.print(f"{topic.name}", style="bold", markup=False, end="  ")
+    out.print(f"({topic.kind})", markup=False)
+    for line in topic.lines:
+        out.print(line, markup=False)
+    if topic.rows:
+        header, *rows = topic.rows
+        shown = table("", *header)
+        for row in rows:
+            shown.add_row(*(cell.replace("[", "\\[") for cell in row))
+        out.print(shown)
+    out.print()

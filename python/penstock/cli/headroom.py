@@ -1,0 +1,84 @@
+"""``penstock headroom``."""
+
+from __future__ import annotations
+
+from json import loads
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from penstock import _core
+from penstock.errors import InputError
+
+from . import EXIT_DONE
+from .console import console, print_json, table
+
+
+def headroom(
+    *,
+    rate: str,
+    length: str | None = None,
+    delay: str | None = None,
+    mtu: str | None = None,
+    interface_delay: str | None = None,
+    response_time: str | None = None,
+    overhead: str | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Room that a lossless queue needs above XOFF (IEEE 802.1Qbb Annex O).
+
+    Parameters
+    ----------
+    rate
+        Rate of the link, such as "10 Gb/s".
+    length
+        Length of the fibre, such as "300 m". Default: "2 m".
+    delay
+        One-way delay of the cable, such as "1 us", instead of its length.
+    mtu
+        Longest frame, DA to FCS. Default: "1522 B".
+    interface_delay
+        Delay of MAC and PHY of one station. Default: what IEEE 802.3 allows at the rate.
+    response_time
+        From the end of a pause frame to its effect. Default: what IEEE 802.3 allows at the rate.
+    overhead
+        Bytes around each frame on the wire. Default: "20 B".
+    json
+        Prints one JSON object instead of a table.
+    """
+    try:
+        answer: dict[str, Any] = loads(
+            _core.headroom(
+                rate,
+                length=length,
+                delay=delay,
+                mtu=mtu,
+                interface_delay=interface_delay,
+                response_time=response_time,
+                overhead=overhead,
+            )
+        )
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    if json:
+        print_json(answer)
+        return EXIT_DONE
+    out = console()
+    terms = answer.get("terms", [])
+    if terms:
+        shown = table("What still arrives after XOFF", *terms[0], numeric=1)
+        for term in terms:
+            shown.add_row(*(_cell(value) for value in term.values()))
+        out.print(shown)
+    totals = table("", "", "", numeric=1, show_header=False)
+    for name, value in answer.items():
+        if not isinstance(value, list | dict) and name != "schema":
+            totals.add_row(name, _cell(value))
+    out.print(totals)
+    return EXIT_DONE
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"

@@ -1,0 +1,77 @@
+"""``penstock reproduce``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from penstock import reproduce as studies
+
+from . import EXIT_DONE, EXIT_FAILED
+from .console import console, print_json, say, table
+
+
+def reproduce(
+    study: str | None = None,
+    /,
+    *,
+    quick: Annotated[bool, Parameter(negative=())] = False,
+    out: Path = Path("out/reproduce"),
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Runs published experiments again and holds them against what their source reports.
+
+    Parameters
+    ----------
+    study
+        PAPER or PAPER/PART as "penstock list" shows them. Default: all studies.
+    quick
+        Fewer replications, for a first look.
+    out
+        Directory for pictures and outcomes; each study has a directory of its own below.
+    json
+        Prints one JSON object instead of tables.
+    """
+    results = []
+    for found in studies.find(study):
+        say(f"{found.name}: {found.title}")
+        results.append(
+            studies.reproduce(found, out / found.name, quick=quick, say=lambda text: say(f"  {text}"))
+        )
+        if not json:
+            _show(results[-1])
+    if json:
+        print_json(studies.to_json(results, study or "all"))
+    return EXIT_DONE if all(result.passed for result in results) else EXIT_FAILED
+
+
+def _show(result: studies.StudyResult) -> None:
+    out = console()
+    study = result.study
+    out.print(f"\n{study.title}", style="bold", markup=False)
+    out.print(study.source, markup=False)
+    shown = table("", "", "experiment", "criterion", "the source reports", "measured", show_lines=True)
+    for outcome in result.outcomes:
+        measured = outcome.measured + (f"\n({outcome.note})" if outcome.note else "")
+        mark = "[green]✓ pass[/]" if outcome.passed else "[red]✗ FAIL[/]"
+        shown.add_row(
+            mark, *(_plain(text) for text in (outcome.id, outcome.criterion, outcome.reported, measured))
+        )
+    out.print(shown)
+    if study.departures:
+        out.print("Departures from the source:")
+        for departure in study.departures:
+            out.print(f"- {departure.what}" + (f" ({departure.why})" if departure.why else ""), markup=False)
+    pictures = dict.fromkeys(picture for outcome in result.outcomes for picture in outcome.pictures)
+    for picture in pictures:
+        out.print(f"picture  {result.directory / picture}", markup=False, soft_wrap=True)
+    passed = sum(outcome.passed for outcome in result.outcomes)
+    out.print(f"{passed} of {len(result.outcomes)} experiments passed")
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

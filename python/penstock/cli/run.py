@@ -1,0 +1,224 @@
+"""``penstock run``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from penstock import library, running, storage
+from penstock.errors import InputError
+
+from . import EXIT_DONE, EXIT_INTERRUPTED
+from .console import console, print_json, say, table
+from .progress import stop_on_interrupt, watching
+from .units import count, duration, plain, rate, share, size
+
+if TYPE_CHECKING:
+    from penstock.replications import Replications
+    from penstock.result import Result
+
+MAX_SEED = 2**64 - 1
+ROWS_SHOWN = 20
+
+
+def run(
+    scenario: str,
+    /,
+    *,
+    seed: int | None = None,
+    replications: int | None = None,
+    out: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+    threads: int = 1,
+    report: bool = True,
+) -> int:
+    """Runs a scenario: a file, or one of those that "penstock list" shows.
+
+    Parameters
+    ----------
+    scenario
+        A scenario file or the name of a scenario.
+    seed
+        Seed of all random streams, instead of the scenario's; replications count on from it.
+    replications
+        Runs with this many seeds and reports means with 95 % confidence intervals.
+    out
+        Directory for tables, report and pictures. Default: out/NAME; with --json nothing is written
+        unless a directory is named. An earlier result there is replaced.
+    json
+        Prints one JSON object instead of tables.
+    threads
+        Threads for one run. The result does not depend on it.
+    report
+        Whether report.html and the pictures are written.
+    """
+    _within("--seed", seed, 0, MAX_SEED)
+    _within("--replications", replications, 1, 100_000)
+    _within("--threads", threads, 1, 1024)
+    source = library.read(scenario)
+    directory = out if out is not None or json else Path("out") / Path(scenario).stem
+    if directory is not None:
+        storage.ensure_replaceable(directory)
+    if replications is None:
+        return _single(source, seed, threads, directory, json, report)
+    return _several(source, seed, replications, directory, json, report)
+
+
+def _single(
+    source: library.Source, seed: int | None, threads: int, directory: Path | None, json: bool, report: bool
+) -> int:
+    with stop_on_interrupt() as wish:
+        with watching(wish) as watch:
+            result = running.run_source(source, seed=seed, threads=threads, progress=watch)
+        from penstock.summary import summarise
+
+        summary = summarise(result)
+        if directory is not None:
+            result.save(directory, report=report)
+    for warning in result.run.get("warnings", []):
+        say(f"warning: {warning}")
+    if json:
+        print_json(summary)
+    else:
+        _show(result, summary)
+        _show_where(directory, directory, report)
+    return _end(result.complete)
+
+
+def _several(
+    source: library.Source,
+    seed: int | None,
+    replications: int,
+    directory: Path | None,
+    json: bool,
+    report: bool,
+) -> int:
+    from penstock.replications import replicate_source
+    from penstock.summary import summarise
+
+    with stop_on_interrupt() as wish:
+        with watching(wish) as watch:
+            runs = replicate_source(source, replications, seed=seed, progress=watch)
+        if directory is not None:
+            runs.save(directory, report=report)
+    if json:
+        print_json({**summarise(runs.results[0]), "complete": runs.complete, "replications": runs.summary()})
+    else:
+        _show_intervals(runs, replications)
+        _show_where(directory, directory and directory / f"seed-{runs.results[0].seed}", report)
+    return _end(runs.complete)
+
+
+def _end(complete: bool) -> int:
+    if complete:
+        return EXIT_DONE
+    say('cut short: what was measured until then is marked "complete": false')
+    return EXIT_INTERRUPTED
+
+
+def _show(result: Result, summary: dict[str, Any]) -> None:
+    out = console()
+    flows = table(
+        "Flows",
+        "flow",
+        "class",
+        "offered",
+        "throughput",
+        "sent",
+        "lost",
+        "latency mean",
+        "p99",
+        "max",
+        numeric=1,
+    )
+    for flow in summary["flows"][:ROWS_SHOWN]:
+        latency = flow["latency_ns"]
+        flows.add_row(
+            flow["name"],
+            str(flow["class"]),
+            rate(flow["offered_bps"]),
+            rate(flow["throughput_bps"]),
+            count(flow["frames_sent"]),
+            count(flow["frames_dropped"]),
+            duration(latency["mean"]),
+            duration(latency["p99"]),
+            duration(latency["max"]),
+        )
+    out.print(flows)
+    _say_rest(out, len(summary["flows"]), "flows")
+    busiest = sorted(summary["ports"], key=lambda port: -(port["paused_s"] or 0) - (port["utilisation"] or 0))
+    ports = table(
+        "Ports, the most paused and busiest first",
+        "port",
+        "used",
+        "queue mean",
+        "queue max",
+        "drops",
+        "pauses sent",
+        "received",
+        "paused",
+        numeric=1,
+    )
+    for port in busiest[: ROWS_SHOWN // 2]:
+        ports.add_row(
+            port["name"],
+            share(port["utilisation"]),
+            size(port["queue_bytes_mean"]),
+            size(port["queue_bytes_max"]),
+            count(port["drops"]),
+            count(port["pauses_sent"]),
+            count(port["pauses_received"]),
+            duration((port["paused_s"] or 0.0) * 1e9),
+        )
+    out.print(ports)
+    run = result.run
+    speed = run["frame_hops"] / run["wall_s"] / 1e6 if run["wall_s"] else 0.0
+    jain = summary["fairness"]["jain"]
+    out.print(
+        f"fairness (Jain) {'-' if jain is None else f'{jain:.4f}'}   "
+        f"simulated {duration(run['simulated_s'] * 1e9)} in {duration(run['wall_s'] * 1e9)}   "
+        f"{count(run['frame_hops'])} frame-hops, {speed:.1f} M/s"
+    )
+    out.print(f"seed {result.seed}   fingerprint {result.fingerprint}")
+
+
+def _show_intervals(runs: Replications, wanted: int) -> None:
+    out = console()
+    formats: dict[str, Callable[[float | None], str]] = {"bps": rate, "ns": duration}
+    shown = ("throughput_bps", "latency_mean_ns", "latency_p99_ns", "frames_dropped")
+    title = f"Mean ± half-width of the {runs.confidence:.0%} interval over {len(runs.results)} replications"
+    means = table(title, "flow", "throughput", "latency mean", "latency p99", "frames lost", numeric=1)
+    cells: dict[str, dict[str, str]] = {}
+    for entry in runs.intervals():
+        write = formats.get(entry.metric.rpartition("_")[2], plain)
+        half = write(entry.interval.half_width) if entry.interval.n > 1 else "unknown"
+        cells.setdefault(entry.flow, {})[entry.metric] = f"{write(entry.interval.mean)} ± {half}"
+    for flow, row in list(cells.items())[:ROWS_SHOWN]:
+        means.add_row(flow, *(row.get(metric, "-") for metric in shown))
+    out.print(means)
+    _say_rest(out, len(cells), "flows")
+    if len(runs.results) < wanted:
+        out.print(f"{wanted - len(runs.results)} replications were not begun")
+
+
+def _show_where(directory: Path | None, with_report: Path | None, report: bool) -> None:
+    if directory is None or with_report is None:
+        return
+    out = console()
+    out.print(f"result   {directory}", soft_wrap=True)
+    if report:
+        out.print(f"report   {with_report / 'report.html'}", soft_wrap=True)
+        out.print(f"picture  {with_report / 'pictures' / 'timeline.png'}", soft_wrap=True)
+
+
+def _say_rest(out: Any, total: int, what: str) -> None:
+    if total > ROWS_SHOWN:
+        out.print(f"and {total - ROWS_SHOWN} more {what}; all of them are in the result")
+
+
+def _within(option: str, value: int | None, low: int, high: int) -> None:
+    if value is not None and not low <= value <= high:
+        raise InputError(f"{option} is {value}; expected a whole number from {low} to {high}")

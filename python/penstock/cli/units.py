@@ -1,0 +1,49 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+UNKNOWN = "-"
+
+_RATES = ((1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
+_SIZES = ((float(1 << 30), "GiB"), (float(1 << 20), "MiB"), (float(1 << 10), "KiB"), (1.0, "B"))
+
+
+def rate(bps: float | None) -> str:
+    """``2.5e9`` as ``2.5 Gb/s``."""
+    return _scaled(bps, _RATES)
+
+
+def duration(ns: float | None) -> str:
+    """``1500`` nanoseconds as ``1.5 us``."""
+    return _scaled(ns, _TIMES)
+
+
+def size(number: float | None) -> str:
+    """``65536`` bytes as ``64 KiB``."""
+    return _scaled(number, _SIZES)
+
+
+def count(number: float | None) -> str:
+    """``1234567`` as ``1,234,567``."""
+    return UNKNOWN if number is None else f"{number:,.0f}"
+
+
+def plain(number: float | None) -> str:
+    """A number with four digits."""
+    return UNKNOWN if number is None else f"{number:.4g}"
+
+
+def share(number: float | None) -> str:
+    """``0.5`` as ``50.0 %``."""
+    return UNKNOWN if number is None else f"{100 * number:.1f} %"
+
+
+def _scaled(number: float | None, units: Sequence[tuple[float, str]]) -> str:
+    if number is None or not math.isfinite(number):
+        return UNKNOWN
+    scale, unit = next(((s, u) for s, u in units if abs(number) >= s), units[-1])
+    return f"{number / scale:.4g} {unit}" if abs(number / scale) < 1e4 else f"{number / scale:,.0f} {unit}"

@@ -1,0 +1,19 @@
+"""What can go wrong outside the engine. Messages are written for the person who reads them."""
+
+from __future__ import annotations
+
+
+class PenstockError(Exception):
+    """Base of the errors that this package raises itself."""
+
+
+class InputError(PenstockError):
+    """Something the user gave cannot be used: a name, a file, a directory."""
+
+
+class ResultError(PenstockError):
+    """A directory that is not a complete result."""
+
+
+class StudyError(PenstockError):
+    """A study whose description and measurements do not agree."""

@@ -1,0 +1,162 @@
+"""What names mean: mechanisms, keys of the scenario file, tables and columns of results.
+
+Nothing is written here twice: mechanisms and keys come from the engine's registry and JSON Schema, tables
+and columns from the description that comes with each result.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _core
+
+_SMALLEST_SCENARIO = """
+[simulation]
+duration = "1 us"
+[topology.star]
+hosts = 2
+rate = "10 Gb/s"
+[[flows]]
+name = "f"
+from = "h0"
+to = "h1"
+source = "greedy"
+"""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """An explanation.
+
+    Attributes
+    ----------
+    name : str
+        Full name, such as ``"flows.latency_p99_ns"``.
+    kind : str
+        ``"mechanism: ..."``, ``"scenario key"``, ``"table"`` or ``"column"``.
+    lines : list of str
+        Paragraphs.
+    rows : list of list of str
+        A table with its header first; may be empty.
+    """
+
+    name: str
+    kind: str
+    lines: list[str]
+    rows: list[list[str]] = field(default_factory=list)
+
+    def answers(self, name: str) -> bool:
+        """Whether somebody who asks for `name` may mean this: the full name or its end."""
+        full, asked = _folded(self.name), _folded(name)
+        return full == asked or full.endswith("." + asked)
+
+
+def find(name: str) -> list[Topic]:
+    """Everything that `name` may mean; an exact name hides those that only end in it."""
+    answers = [topic for topic in topics() if topic.answers(name)]
+    exact = [topic for topic in answers if _folded(topic.name) == _folded(name)]
+    return exact or answers
+
+
+def names() -> list[str]:
+    """All that can be explained: full names and their last parts."""
+    full = [topic.name for topic in topics()]
+    return sorted({*full, *(name.rpartition(".")[2] for name in full)})
+
+
+@functools.cache
+def topics() -> tuple[Topic, ...]:
+    """Every explanation."""
+    schema = json.loads(_core.json_schema())
+    return (*_mechanisms(), *_tables(), *_keys(schema, schema, "", ()))
+
+
+def _mechanisms() -> Iterator[Topic]:
+    for mechanism in json.loads(_core.mechanisms()):
+        lines = [mechanism["title"], mechanism["summary"], f"Source: {mechanism['source']}"]
+        lines += [f"Not modelled: {what}" for what in mechanism.get("not_modelled", [])]
+        header = ["parameter", "type", "unit", "default", "range", "meaning"]
+        parameters = [
+            [_text(p.get(key if key != "parameter" else "name")) for key in header]
+            for p in mechanism["parameters"]
+        ]
+        yield Topic(
+            mechanism["name"],
+            f"mechanism: {mechanism['kind']}",
+            lines,
+            [header, *parameters] if parameters else [],
+        )
+        for parameter in mechanism["parameters"]:
+            yield Topic(
+                f"{mechanism['name']}.{parameter['name']}",
+                f"parameter of {mechanism['name']}",
+                [f"{key}: {_text(value)}" for key, value in parameter.items() if key != "name" and value],
+            )
+
+
+def _tables() -> Iterator[Topic]:
+    """The engine describes its tables with each result, so the smallest run there is tells."""
+    description = json.loads(_core.run(_SMALLEST_SCENARIO, "explain.toml").description)
+    for table, about in description.items():
+        rows = [["column", "unit", "meaning"]]
+        rows += [[column["name"], _text(column.get("unit")), column["about"]] for column in about["columns"]]
+        yield Topic(table, "table", [about["about"]], rows)
+        for column in about["columns"]:
+            unit = f"Unit: {column['unit']}" if column.get("unit") else "No unit."
+            yield Topic(f"{table}.{column['name']}", "column", [column["about"], unit])
+
+
+def _keys(
+    schema: Mapping[str, Any], root: Mapping[str, Any], path: str, seen: tuple[str, ...]
+) -> Iterator[Topic]:
+    """Walks the JSON Schema; `seen` are the definitions above, so that one inside itself ends."""
+    reference = schema.get("$ref")
+    if reference in seen:
+        return
+    if reference is not None:
+        yield from _keys(_resolved(reference, root), root, path, (*seen, reference))
+    for alternative in (*schema.get("oneOf", ()), *schema.get("anyOf", ()), *schema.get("allOf", ())):
+        yield from _keys(alternative, root, path, seen)
+    if isinstance(schema.get("items"), Mapping):
+        yield from _keys(schema["items"], root, path, seen)
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        yield from _keys(schema["additionalProperties"], root, f"{path}.NAME", seen)
+    for name, value in schema.get("properties", {}).items():
+        full = f"{path}.{name}".lstrip(".")
+        yield Topic(full, "scenario key", list(_about(value, root, name in schema.get("required", ()))))
+        yield from _keys(value, root, full, seen)
+
+
+def _about(value: Mapping[str, Any], root: Mapping[str, Any], required: bool) -> Iterator[str]:
+    target = {**_resolved(value["$ref"], root), **value} if "$ref" in value else dict(value)
+    for alternative in (*value.get("anyOf", ()), *value.get("allOf", ())):
+        if "description" not in target and "$ref" in alternative:
+            target["description"] = _resolved(alternative["$ref"], root).get("description", "")
+    if target.get("description"):
+        yield str(target["description"])
+    if "enum" in target:
+        yield "Accepted: " + ", ".join(json.dumps(choice) for choice in target["enum"] if choice is not None)
+    if target.get("default") is not None:
+        yield f"Default: {json.dumps(target['default'], ensure_ascii=False)}"
+    if required:
+        yield "Required."
+
+
+def _resolved(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Any = root
+    for step in reference.removeprefix("#/").split("/"):
+        found = found[step]
+    resolved: Mapping[str, Any] = found
+    return resolved
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("-", "_").replace(" ", "_")
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,119 @@
+"""Where scenarios and studies are found, and how their text is read.
+
+Both are package data: they are there after ``pip install`` and in a checkout alike.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import InputError
+
+_PACKAGE = Path(__file__).parent
+SCENARIOS = _PACKAGE / "scenarios"
+STUDIES = _PACKAGE / "studies"
+
+MAX_SCENARIO_BYTES = 16 * 1024 * 1024
+"""The largest scenario that is read; a fabric of 100,000 explicit links fits."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a scenario and the file name that error messages show."""
+
+    text: str
+    file: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of ``penstock list``."""
+
+    name: str
+    description: str
+    path: Path
+
+
+def scenarios() -> list[Entry]:
+    """The named scenarios, in order of name."""
+    return [Entry(path.stem, _description(path), path) for path in sorted(SCENARIOS.glob("*.toml"))]
+
+
+def studies() -> list[Entry]:
+    """The studies, ``PAPER/PART``, in order of name."""
+    found = sorted(STUDIES.glob("*/*/study.toml"))
+    return [Entry("/".join(path.parts[-3:-1]), _title(path), path.parent) for path in found]
+
+
+def read(name_or_path: str) -> Source:
+    """The scenario in a file, or the named one if there is no such file.
+
+    Raises
+    ------
+    InputError
+        If there is neither, or if the file is not readable text of at most `MAX_SCENARIO_BYTES`.
+    """
+    path = Path(name_or_path)
+    try:
+        if path.exists():
+            return Source(_text(path), name_or_path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name_or_path!r} cannot be opened: {_reason(error)}") from error
+    named = SCENARIOS / f"{name_or_path}.toml"
+    known = [entry.name for entry in scenarios()]
+    if name_or_path in known:
+        return Source(_text(named), str(named))
+    raise InputError(
+        f"{name_or_path}: no such file, and no scenario has this name; {suggestion(name_or_path, known)}"
+    )
+
+
+def suggestion(wrong: str, known: Iterable[str]) -> str:
+    """``did you mean ...?`` if a known name is near, otherwise all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(wrong, names, n=3, cutoff=0.6)
+    if near:
+        return "did you mean " + " or ".join(near) + "?"
+    return "known names: " + ", ".join(names) if names else "there are no names yet"
+
+
+def _text(path: Path) -> str:
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory; expected a scenario file")
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_SCENARIO_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path}: {_reason(error)}") from error
+    if len(data) > MAX_SCENARIO_BYTES:
+        limit = MAX_SCENARIO_BYTES >> 20
+        size = path.stat().st_size / (1 << 20)
+        raise InputError(f"{path}:1:1: the file has {size:.0f} MiB; a scenario has at most {limit} MiB")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        start_of_line = before.rfind(b"\n") + 1
+        column = len(before[start_of_line:].decode("utf-8", "replace")) + 1
+        raise InputError(
+            f"{path}:{line}:{column}: byte 0x{data[error.start]:02x} is not UTF-8; "
+            "a scenario is a TOML file, and TOML is UTF-8 text"
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _description(path: Path) -> str:
+    simulation = tomllib.loads(path.read_text("utf-8")).get("simulation", {})
+    return str(simulation.get("description", ""))
+
+
+def _title(path: Path) -> str:
+    return str(tomllib.loads(path.read_text("utf-8")).get("title", ""))

@@ -1,0 +1,57 @@
+"""Fewer points that look the same: long series are drawn as the envelope of their bins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+Times = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float64]
+Span = tuple[float, float]
+
+
+def envelope(times: npt.ArrayLike, values: npt.ArrayLike, points: int) -> tuple[Times, Values]:
+    """At most `points` points that keep every bin's smallest and largest value at their own times.
+
+    Parameters
+    ----------
+    times, values : array_like
+        A series in order of time, of the same length.
+    points : int
+        The most points wanted, at least 2. A shorter series is returned as it is.
+
+    Raises
+    ------
+    ValueError
+        If `points` is below 2 or the lengths differ.
+    """
+    t = np.asarray(times, dtype=np.int64)
+    v = np.asarray(values, dtype=np.float64)
+    if points < 2:
+        raise ValueError(f"an envelope needs at least 2 points, got {points}")
+    if len(t) != len(v):
+        raise ValueError(f"{len(t)} times but {len(v)} values")
+    if len(t) <= points:
+        return t, v
+    edges = np.linspace(0, len(t), points // 2 + 1).astype(np.int64)
+    keep: set[int] = set()
+    for start, stop in pairwise(edges):
+        bin_values = v[start:stop]
+        keep.add(int(start) + int(bin_values.argmin()))
+        keep.add(int(start) + int(bin_values.argmax()))
+    chosen = np.array(sorted(keep), dtype=np.int64)
+    return t[chosen], v[chosen]
+
+
+def merge_spans(spans: Iterable[Span], gap: float) -> list[Span]:
+    """Spans in order of time, those less than `gap` apart drawn together, in the unit of the spans."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start - merged[-1][1] < gap:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged

@@ -1,0 +1,121 @@
+"""The look of all pictures, and labels that stand beside what they name."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+STYLE_FILE = Path(__file__).with_name("penstock.mplstyle")
+PAUSE_COLOUR = "#D55E00"
+QUIET_COLOUR = "#B8B8B8"
+INK = "#333333"
+
+
+@contextlib.contextmanager
+def style() -> Iterator[None]:
+    """Pictures made or saved within look the Penstock way; settings outside are left alone."""
+    with mpl.rc_context(fname=str(STYLE_FILE)):
+        yield
+
+
+def colours() -> list[str]:
+    """The colours of lines, in order; distinguishable for colour-blind readers."""
+    return ["#" + str(colour).lstrip("#") for colour in mpl.rcParams["axes.prop_cycle"].by_key()["color"]]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A unit for an axis: values are divided by `size`."""
+
+    size: float
+    unit: str
+
+
+def time_scale(span_ns: float) -> Scale:
+    """The unit in which a span of time is best read."""
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if span_ns >= size:
+            return Scale(size, unit)
+    return Scale(1.0, "ns")
+
+
+def rate_scale(largest_bps: float) -> Scale:
+    """The unit in which rates up to this one are best read."""
+    for size, unit in ((1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
+        if largest_bps >= size / 10:
+            return Scale(size, unit)
+    return Scale(1.0, "b/s")
+
+
+def size_scale(largest_bytes: float) -> Scale:
+    """The unit in which amounts of bytes up to this one are best read."""
+    for size, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if largest_bytes >= size:
+            return Scale(float(size), unit)
+    return Scale(1.0, "B")
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text that belongs at height `y` (in data units)."""
+
+    y: float
+    text: str
+    colour: str
+
+
+def label_right(axes: Axes, labels: Sequence[Label], *, spacing: float = 0.075) -> None:
+    """Writes labels right of the axes at their heights, moved apart by at least `spacing` axes heights."""
+    low, high = axes.get_ylim()
+    ordered = sorted(labels, key=lambda label: label.y)
+    heights = spread([(label.y - low) / (high - low or 1.0) for label in ordered], spacing)
+    for label, height in zip(ordered, heights, strict=True):
+        axes.annotate(
+            label.text,
+            xy=(1.01, height),
+            xycoords="axes fraction",
+            color=label.colour,
+            fontsize=8,
+            va="center",
+            annotation_clip=False,
+        )
+
+
+def spread(positions: Sequence[float], spacing: float) -> list[float]:
+    """Rising positions moved as little as needed to be `spacing` apart, within 0 and 1 where possible.
+
+    Groups that would overlap are centred on the mean of their members, as pools of adjacent violators.
+    """
+    groups: list[list[float]] = []
+    for position in positions:
+        groups.append([min(max(position, 0.0), 1.0)])
+        while len(groups) > 1 and _bottom(groups[-1], spacing) < _top(groups[-2], spacing) + spacing:
+            last = groups.pop()
+            groups[-1].extend(last)
+    return [_bottom(group, spacing) + i * spacing for group in groups for i in range(len(group))]
+
+
+def save(figure: Figure, directory: Path, name: str) -> list[Path]:
+    """Writes ``NAME.png`` and ``NAME.svg``; the same figure gives the same bytes."""
+    directory.mkdir(parents=True, exist_ok=True)
+    png, svg = directory / f"{name}.png", directory / f"{name}.svg"
+    with style():
+        figure.savefig(png, metadata={"Software": None})
+        figure.savefig(svg, metadata={"Date": None})
+    return [png, svg]
+
+
+def _bottom(group: Sequence[float], spacing: float) -> float:
+    extent = (len(group) - 1) * spacing
+    bottom = sum(group) / len(group) - extent / 2
+    return max(0.0, min(bottom, 1.0 - extent)) if extent <= 1.0 else 0.5 - extent / 2
+
+
+def _top(group: Sequence[float], spacing: float) -> float:
+    return _bottom(group, spacing) + (len(group) - 1) * spacing

@@ -1,0 +1,251 @@
+"""The same scenario with several seeds, and what the spread between them says."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from . import _core, storage
+from .errors import ResultError
+from .library import Source
+from .result import Result
+from .running import Progress, ProgressCallback, source_of
+from .statistics import Interval, student_t_interval
+
+if TYPE_CHECKING:
+    from .scenario import Scenario
+
+FLOW_METRICS = (
+    "offered_bps",
+    "throughput_bps",
+    "goodput_bps",
+    "frames_dropped",
+    "latency_mean_ns",
+    "latency_p99_ns",
+    "latency_max_ns",
+    "jitter_ns",
+    "throughput_stddev_bps",
+)
+MAX_SEED = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class FlowInterval:
+    """The mean of one metric of one flow over all replications, with its confidence interval."""
+
+    flow: str
+    metric: str
+    interval: Interval
+
+
+class Replications:
+    """Results of the same scenario with the seeds ``base``, ``base + 1``, ...
+
+    Parameters
+    ----------
+    results : list of Result
+        At least one, in order of seed.
+    confidence : float
+        Two-sided probability of the intervals, between 0 and 1. Default 0.95.
+    """
+
+    def __init__(self, results: list[Result], *, confidence: float = 0.95) -> None:
+        if not results:
+            raise ResultError("replications need at least one result")
+        self.results = results
+        self.confidence = confidence
+
+    @property
+    def complete(self) -> bool:
+        """Whether every replication reached its end."""
+        return all(result.complete for result in self.results)
+
+    def intervals(self) -> list[FlowInterval]:
+        """One interval a flow and metric. Replications that were cut short are left out if any was not."""
+        whole = [result for result in self.results if result.complete] or self.results
+        tables = [result.rows("flows") for result in whole]
+        found = []
+        for index, flow in enumerate(tables[0]):
+            for metric in FLOW_METRICS:
+                if metric in flow:
+                    values = [_number(rows[index][metric]) for rows in tables]
+                    found.append(
+                        FlowInterval(flow["flow"], metric, student_t_interval(values, self.confidence))
+                    )
+        return found
+
+    def table(self) -> pa.Table:
+        """`intervals` as a table: flow, metric, mean, half_width, replications, confidence."""
+        found = self.intervals()
+        return pa.table(
+            {
+                "flow": pa.array([entry.flow for entry in found], pa.string()),
+                "metric": pa.array([entry.metric for entry in found], pa.string()),
+                "mean": pa.array([entry.interval.mean for entry in found], pa.float64(), from_pandas=True),
+                "half_width": pa.array(
+                    [entry.interval.half_width for entry in found], pa.float64(), from_pandas=True
+                ),
+                "replications": pa.array([entry.interval.n for entry in found], pa.int64()),
+                "confidence": pa.array([entry.interval.confidence for entry in found], pa.float64()),
+            }
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Seeds, fingerprints and intervals as plain values."""
+        return {
+            "replications": len(self.results),
+            "confidence": self.confidence,
+            "seeds": [result.seed for result in self.results],
+            "fingerprints": [result.fingerprint for result in self.results],
+            "complete": self.complete,
+            "intervals": self.table()
+            .select(["flow", "metric", "mean", "half_width", "replications"])
+            .to_pylist(),
+        }
+
+    def save(self, directory: str | PathLike[str], *, report: bool = True) -> Path:
+        """Writes ``seed-K/`` for each replication and the intervals, all or nothing.
+
+        Only the first replication gets a report and pictures; the others differ from it by chance alone.
+
+        Raises
+        ------
+        InputError
+            If `directory` holds something that is not a result.
+        OSError
+            If it cannot be written; nothing is left behind.
+        """
+        target = Path(directory)
+        with storage.complete_directory(target) as partial:
+            for index, result in enumerate(self.results):
+                own = partial / f"seed-{result.seed}"
+                own.mkdir()
+                result.write_into(own, report=report and index == 0)
+                storage.seal(own)
+            storage.write_json(partial / "replications.json", self.summary())
+            pq.write_table(self.table(), partial / "intervals.parquet")
+        return target
+
+
+def replicate(
+    scenario: Scenario | str | PathLike[str],
+    replications: int,
+    *,
+    seed: int | None = None,
+    confidence: float = 0.95,
+    workers: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> Replications:
+    """Runs a scenario with the seeds ``seed``, ``seed + 1``, ...
+
+    Parameters
+    ----------
+    scenario : Scenario, str or path
+        A scenario, a file, or the name of one that comes with Penstock.
+    replications : int
+        How many runs, at least 1.
+    seed : int, optional
+        The first seed. Default: that of the scenario.
+    confidence : float
+        Two-sided probability of the intervals, between 0 and 1. Default 0.95.
+    workers : int, optional
+        Runs at a time, at least 1. Default: the number of processors. The engine runs outside Python's
+        lock, so threads are enough.
+    progress : callable, optional
+        Gets the `Progress` of all runs together; returning ``False`` ends them early.
+
+    Raises
+    ------
+    ValueError
+        If `replications` is below 1 or a seed would exceed 2**64 - 1.
+    ScenarioError, SimulationError
+        As `penstock.run`.
+    """
+    return replicate_source(
+        source_of(scenario),
+        replications,
+        seed=seed,
+        confidence=confidence,
+        workers=workers,
+        progress=progress,
+    )
+
+
+def replicate_source(
+    source: Source,
+    replications: int,
+    *,
+    seed: int | None = None,
+    confidence: float = 0.95,
+    workers: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> Replications:
+    """As `replicate`, for text that has been read."""
+    if replications < 1:
+        raise ValueError(f"replications is {replications}; expected at least 1")
+    if seed is None:
+        seed = int(json.loads(_core.effective_json(source.text, source.file))["simulation"]["seed"])
+    if seed + replications - 1 > MAX_SEED:
+        raise ValueError(f"the last seed would be {seed + replications - 1}; the largest is {MAX_SEED}")
+    together = _Together(replications, progress)
+
+    def run_one(index: int) -> Result | None:
+        if together.stopped:
+            return None
+        core = _core.run(source.text, source.file, seed=seed + index, progress=together.reporter(index))
+        return Result.from_core(core)
+
+    # A scenario that is wrong is wrong with every seed: the first error ends the others too.
+    with ThreadPoolExecutor(min(workers or os.cpu_count() or 1, replications)) as pool:
+        futures = [pool.submit(run_one, index) for index in range(replications)]
+        try:
+            results = [future.result() for future in futures]
+        except BaseException:
+            together.stopped = True
+            raise
+    return Replications([result for result in results if result is not None], confidence=confidence)
+
+
+class _Together:
+    """Adds up the progress of runs on several threads; one wish to stop stops all."""
+
+    def __init__(self, runs: int, progress: ProgressCallback | None) -> None:
+        self.stopped = False
+        self._runs = runs
+        self._progress = progress
+        self._latest: dict[int, Progress] = {}
+        self._lock = threading.Lock()
+
+    def reporter(self, index: int) -> Any:
+        def report(text: str) -> bool:
+            with self._lock:
+                self._latest[index] = Progress(**json.loads(text))
+                if self._progress is not None and self._progress(self._sum(self._latest.values())) is False:
+                    self.stopped = True
+            return not self.stopped
+
+        return report
+
+    def _sum(self, parts: Iterable[Progress]) -> Progress:
+        parts = list(parts)
+        return Progress(
+            simulated_s=sum(part.simulated_s for part in parts),
+            duration_s=parts[0].duration_s * self._runs,
+            frame_hops=sum(part.frame_hops for part in parts),
+            events=sum(part.events for part in parts),
+            wall_s=max(part.wall_s for part in parts),
+        )
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)

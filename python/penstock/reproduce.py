@@ -1,0 +1,336 @@
+"""Studies: a published experiment as data, run again and held against what its source reports.
+
+A study is a folder ``studies/PAPER/PART`` with
+
+- ``study.toml``: title, source, experiments (id, criterion, what the source reports) and departures;
+- scenario files, as data;
+- ``study.py`` with ``run(context) -> list[Outcome]``, which measures, judges and draws.
+
+What the study reports and promises is written in ``study.toml`` alone, so that nobody can move the goal
+posts in code.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from . import library, storage
+from .errors import InputError, StudyError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .replications import Replications
+    from .scenario import Scenario
+
+SCHEMA = "penstock-reproduce/1"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One claim of the source, and when it counts as reproduced.
+
+    Attributes
+    ----------
+    id : str
+        Unique within the study, such as ``"H7-8"``.
+    criterion : str
+        What must be measured for the experiment to pass.
+    reported : str
+        What the source reports.
+    reference : str
+        Section, figure or table of the source.
+    title : str
+        A few words.
+    """
+
+    id: str
+    criterion: str
+    reported: str
+    reference: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Departure:
+    """Where the study differs from its source, and why."""
+
+    what: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one experiment measured.
+
+    Attributes
+    ----------
+    id, criterion, reported : str
+        Of the experiment.
+    measured : str
+        The figures, with units.
+    passed : bool
+        Whether they meet the criterion.
+    note : str
+        What a reader should know beside it.
+    pictures : tuple of str
+        File names, relative to the study's output directory.
+    """
+
+    id: str
+    criterion: str
+    reported: str
+    measured: str
+    passed: bool
+    note: str = ""
+    pictures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as its ``study.toml`` describes it."""
+
+    name: str
+    folder: Path
+    title: str
+    source: str
+    citation: str
+    summary: str
+    experiments: tuple[Experiment, ...]
+    departures: tuple[Departure, ...]
+
+    @classmethod
+    def load(cls, folder: Path) -> Study:
+        """Reads ``study.toml``.
+
+        Raises
+        ------
+        StudyError
+            If a key is missing, unknown or given twice.
+        """
+        path = folder / "study.toml"
+        try:
+            text = tomllib.loads(path.read_text("utf-8"))
+            experiments = tuple(Experiment(**entry) for entry in text.pop("experiments"))
+            departures = tuple(Departure(**entry) for entry in text.pop("departures", []))
+            study = cls(
+                name="/".join(folder.parts[-2:]),
+                folder=folder,
+                title=text.pop("title"),
+                source=text.pop("source"),
+                citation=text.pop("citation", ""),
+                summary=text.pop("summary", ""),
+                experiments=experiments,
+                departures=departures,
+            )
+        except (OSError, tomllib.TOMLDecodeError, TypeError) as error:
+            raise StudyError(f"{path}: {error}") from error
+        except KeyError as error:
+            raise StudyError(f"{path}: the key {error} is missing") from error
+        if text:
+            raise StudyError(f"{path}: unknown keys: {', '.join(text)}")
+        ids = [experiment.id for experiment in experiments]
+        if len(set(ids)) != len(ids):
+            raise StudyError(f"{path}: two experiments have the same id")
+        return study
+
+    def experiment(self, id: str) -> Experiment:
+        """The experiment with this id.
+
+        Raises
+        ------
+        StudyError
+            If there is none.
+        """
+        for experiment in self.experiments:
+            if experiment.id == id:
+                return experiment
+        known = [experiment.id for experiment in self.experiments]
+        raise StudyError(f"{self.name}: no experiment {id!r} in study.toml; {library.suggestion(id, known)}")
+
+
+@dataclass
+class Context:
+    """What a study works with.
+
+    Attributes
+    ----------
+    study : Study
+        Its description.
+    out : Path
+        Where pictures and files of the study go.
+    quick : bool
+        Whether fewer replications are wanted, for a first look or a test.
+    say : callable
+        Tells the person who waits what is being done.
+    """
+
+    study: Study
+    out: Path
+    quick: bool = False
+    say: Callable[[str], None] = field(default=lambda _: None)
+
+    def scenario(self, file: str) -> Scenario:
+        """A scenario of the study's folder, such as ``"fair-bandwidth"`` or ``"fair-bandwidth.toml"``."""
+        from .scenario import Scenario
+
+        path = self.study.folder / file
+        return Scenario.from_file(path if path.suffix == ".toml" else path.with_name(path.name + ".toml"))
+
+    def replicate(
+        self, scenario: Scenario, *, full: int, quick: int, seed: int | None = None, confidence: float = 0.95
+    ) -> Replications:
+        """Runs a scenario with `full` seeds, or `quick` of them if a first look is wanted."""
+        from .replications import replicate
+
+        return replicate(scenario, quick if self.quick else full, seed=seed, confidence=confidence)
+
+    def save_figure(self, figure: Figure, name: str) -> str:
+        """Writes a picture as PNG and SVG; returns the name of the PNG for `outcome`."""
+        from .plots import save
+
+        return save(figure, self.out, name)[0].name
+
+    def outcome(
+        self,
+        id: str,
+        *,
+        measured: str,
+        passed: bool,
+        note: str = "",
+        pictures: Sequence[str] = (),
+    ) -> Outcome:
+        """What an experiment measured; criterion and report come from ``study.toml``."""
+        experiment = self.study.experiment(id)
+        return Outcome(
+            id, experiment.criterion, experiment.reported, measured, bool(passed), note, tuple(pictures)
+        )
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """All outcomes of a study and where its pictures are."""
+
+    study: Study
+    outcomes: tuple[Outcome, ...]
+    directory: Path
+
+    @property
+    def passed(self) -> bool:
+        """Whether every experiment passed."""
+        return all(outcome.passed for outcome in self.outcomes)
+
+
+def find(name: str | None) -> list[Study]:
+    """The studies of a ``PAPER``, one ``PAPER/PART``, or all.
+
+    Raises
+    ------
+    InputError
+        If no study has this name.
+    """
+    entries = library.studies()
+    wanted = name.strip("/") if name is not None else None
+    found = [entry for entry in entries if wanted in (None, entry.name, entry.name.split("/")[0])]
+    if not found:
+        known = [entry.name for entry in entries]
+        if wanted is None:
+            raise InputError("this installation has no studies")
+        raise InputError(f"no study {name!r}; {library.suggestion(wanted, known)}")
+    return [Study.load(entry.path) for entry in found]
+
+
+def reproduce(
+    study: Study, directory: Path, *, quick: bool = False, say: Callable[[str], None] = lambda _: None
+) -> StudyResult:
+    """Runs a study and writes its pictures and ``outcomes.json``, all or nothing.
+
+    Parameters
+    ----------
+    study : Study
+        From `find`.
+    directory : Path
+        A new name, or that of an earlier result.
+    quick : bool
+        Fewer replications. Default false.
+    say : callable, optional
+        Gets a sentence on what is being done.
+
+    Raises
+    ------
+    StudyError
+        If the study measures something it does not describe.
+    InputError
+        If `directory` holds something that is not a result.
+    """
+    with storage.complete_directory(directory) as partial:
+        context = Context(study, partial, quick, say)
+        outcomes = _every_experiment(study, _module(study).run(context))
+        storage.write_json(
+            partial / "outcomes.json", to_json([StudyResult(study, outcomes, directory)], study.name)
+        )
+    return StudyResult(study, outcomes, directory)
+
+
+def to_json(results: Sequence[StudyResult], name: str) -> dict[str, Any]:
+    """What ``penstock reproduce --json`` prints; its schema is ``schemas/reproduce.schema.json``."""
+    return {
+        "schema": SCHEMA,
+        "study": name,
+        "passed": all(result.passed for result in results),
+        "experiments": [
+            {
+                "study": result.study.name,
+                "id": outcome.id,
+                "criterion": outcome.criterion,
+                "reported": outcome.reported,
+                "measured": outcome.measured,
+                "passed": outcome.passed,
+                "note": outcome.note,
+                "pictures": [str(result.directory / picture) for picture in outcome.pictures],
+            }
+            for result in results
+            for outcome in result.outcomes
+        ],
+        "departures": [
+            {"study": result.study.name, "what": departure.what, "why": departure.why}
+            for result in results
+            for departure in result.study.departures
+        ],
+    }
+
+
+def _every_experiment(study: Study, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """The outcomes in the order of ``study.toml``; an experiment that was not measured has not passed."""
+    measured: dict[str, Outcome] = {}
+    for outcome in outcomes:
+        experiment = study.experiment(outcome.id)
+        if outcome.id in measured:
+            raise StudyError(f"{study.name}: {outcome.id} was measured twice")
+        measured[outcome.id] = replace(outcome, criterion=experiment.criterion, reported=experiment.reported)
+    return tuple(
+        measured.get(e.id) or Outcome(e.id, e.criterion, e.reported, "not measured", False)
+        for e in study.experiments
+    )
+
+
+def _module(study: Study) -> ModuleType:
+    """The study's code, as a package of its own, so that it can import files beside it."""
+    path = study.folder / "study.py"
+    name = "penstock_study_" + "".join(c if c.isalnum() else "_" for c in study.name)
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(study.folder)])
+    if spec is None or spec.loader is None or not path.is_file():
+        raise StudyError(f"{path}: no such file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    if not callable(getattr(module, "run", None)):
+        raise StudyError(f"{path}: has no function run(context)")
+    return module

@@ -1,0 +1,123 @@
+"""Checking and running scenarios: the only place that calls the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from . import _core, library
+
+if TYPE_CHECKING:
+    from .result import Result
+    from .scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes
+    ----------
+    simulated_s, duration_s : float
+        Simulated time reached and to be reached, in seconds.
+    frame_hops : int
+        Frames that have fully crossed a link.
+    events : int
+        Events handled.
+    wall_s : float
+        Time since the run began, in seconds.
+    """
+
+    simulated_s: float
+    duration_s: float
+    frame_hops: int
+    events: int
+    wall_s: float
+
+
+ProgressCallback = Callable[[Progress], bool | None]
+"""Called about every 0.1 s; returning ``False`` ends the run with what was measured so far."""
+
+
+def check(scenario: Scenario | str | PathLike[str]) -> str:
+    """The effective scenario as TOML: every default written out.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or path
+        A scenario, a file, or the name of one that comes with Penstock.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be run; the text names file, line, column, value and what is accepted.
+    InputError
+        If there is no such file or name.
+    """
+    source = source_of(scenario)
+    return _core.check(source.text, source.file)
+
+
+def run(
+    scenario: Scenario | str | PathLike[str],
+    *,
+    seed: int | None = None,
+    threads: int = 1,
+    progress: ProgressCallback | None = None,
+) -> Result:
+    """Runs a scenario and returns what it measured.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or path
+        A scenario, a file, or the name of one that comes with Penstock.
+    seed : int, optional
+        Seed of all random streams, 0 to 2**64 - 1. Default: that of the scenario.
+    threads : int
+        Threads for this one run, at least 1. The result does not depend on it.
+    progress : callable, optional
+        Gets a `Progress` about every 0.1 s; returning ``False`` ends the run early, and the result says so
+        (``result.complete`` is false).
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be run.
+    SimulationError
+        If the run broke an invariant, such as a lost frame in a lossless class.
+    InputError
+        If there is no such file or name.
+    """
+    return run_source(source_of(scenario), seed=seed, threads=threads, progress=progress)
+
+
+def run_source(
+    source: library.Source,
+    *,
+    seed: int | None = None,
+    threads: int = 1,
+    progress: ProgressCallback | None = None,
+) -> Result:
+    """As `run`, for text that has been read."""
+    report = None if progress is None else _adapter(progress)
+    core = _core.run(source.text, source.file, seed=seed, threads=threads, progress=report)
+    from .result import Result  # after the run, because pyarrow takes longer to import than a small run
+
+    return Result.from_core(core)
+
+
+def source_of(scenario: Scenario | str | PathLike[str]) -> library.Source:
+    """Text and file name of whatever stands for a scenario."""
+    if isinstance(scenario, str | PathLike):
+        return library.read(str(scenario))
+    return scenario.source()
+
+
+def _adapter(progress: ProgressCallback) -> Callable[[str], bool]:
+    def report(text: str) -> bool:
+        return progress(Progress(**json.loads(text))) is not False
+
+    return report

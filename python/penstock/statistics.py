@@ -1,0 +1,98 @@
+"""Numbers about numbers: confidence intervals over replications, fairness, spread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with the half-width of its confidence interval, in the unit of the values.
+
+    Attributes
+    ----------
+    mean : float
+        Arithmetic mean.
+    half_width : float
+        The true mean lies within ``mean`` ± ``half_width`` with probability ``confidence``; NaN for fewer
+        than two values, because one value says nothing about its spread.
+    n : int
+        Number of values.
+    confidence : float
+        Two-sided, between 0 and 1.
+    """
+
+    mean: float
+    half_width: float
+    n: int
+    confidence: float
+
+    @property
+    def low(self) -> float:
+        """Lower end."""
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+        return self.mean + self.half_width
+
+
+def student_t_interval(values: Iterable[float], confidence: float = 0.95) -> Interval:
+    """The Student-t confidence interval of the mean of independent values.
+
+    Parameters
+    ----------
+    values : iterable of float
+        One value a replication. NaN is left out: a flow that received nothing has no latency.
+    confidence : float
+        Two-sided probability, between 0 and 1 (both excluded). Default 0.95.
+
+    Raises
+    ------
+    ValueError
+        If `confidence` is not between 0 and 1.
+    """
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence is {confidence}; expected a number between 0 and 1, such as 0.95")
+    known = [float(value) for value in values if not math.isnan(value)]
+    n = len(known)
+    if n == 0:
+        return Interval(math.nan, math.nan, 0, confidence)
+    mean = math.fsum(known) / n
+    if n == 1:
+        return Interval(mean, math.nan, 1, confidence)
+    from scipy.special import stdtrit  # scipy.stats would cost a second at start-up
+
+    sample_variance = math.fsum((value - mean) ** 2 for value in known) / (n - 1)
+    t = float(stdtrit(n - 1, (1.0 + confidence) / 2.0))
+    return Interval(mean, t * math.sqrt(sample_variance / n), n, confidence)
+
+
+def jain(values: Sequence[float]) -> float:
+    """Jain's fairness index, from 1/n (one has all) to 1 (all have the same); 1 if all values are zero.
+
+    Raises
+    ------
+    ValueError
+        If there is no value or a negative one.
+    """
+    if len(values) == 0:
+        raise ValueError("the fairness of no values is not defined")
+    if min(values) < 0:
+        raise ValueError(f"fairness needs values of at least 0, got {min(values)}")
+    largest = max(values)
+    if largest == 0:
+        return 1.0
+    scaled = [value / largest for value in values]  # keeps the squares within range
+    return math.fsum(scaled) ** 2 / (len(scaled) * math.fsum(value * value for value in scaled))
+
+
+def population_stddev(values: Sequence[float]) -> float:
+    """Population standard deviation, as for the binned throughput of a flow; NaN without values."""
+    if len(values) == 0:
+        return math.nan
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))

@@ -1,0 +1,178 @@
+"""Directories that are either complete or not there.
+
+Everything is written into a hidden sibling directory; the manifest, which names every file with its size
+and SHA-256, is written last; then the directory gets its name in one step. A full disk or a killed process
+leaves at most a hidden ``.NAME.*.partial`` directory, which nothing reads and which may be deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .errors import InputError, ResultError
+
+MANIFEST = "manifest.json"
+MANIFEST_SCHEMA = "penstock-manifest/1"
+
+
+def ensure_replaceable(directory: Path) -> None:
+    """Refuses a target that holds anything but an earlier result, before any work is spent.
+
+    Raises
+    ------
+    InputError
+        If `directory` is a file, or a directory with contents but without a manifest.
+    """
+    if directory.name in ("", ".."):
+        raise InputError(f"{directory}: expected the name of a new directory")
+    if not directory.exists():
+        for parent in directory.parents:
+            if parent.exists():
+                if not parent.is_dir():
+                    raise InputError(f"{directory}: {parent} is not a directory")
+                if not os.access(parent, os.W_OK | os.X_OK):
+                    raise InputError(f"{directory}: no permission to write in {parent}")
+                return
+        return
+    if not directory.is_dir():
+        raise InputError(f"{directory}: exists and is not a directory")
+    if not (directory / MANIFEST).is_file() and any(directory.iterdir()):
+        raise InputError(
+            f"{directory}: exists and is not a Penstock result, so it is not replaced; "
+            "choose another directory"
+        )
+
+
+@contextlib.contextmanager
+def complete_directory(target: Path) -> Iterator[Path]:
+    """A directory to write into, which becomes `target` if the block ends without an error.
+
+    An earlier result of that name is replaced; it stays whole until the new one is complete.
+
+    Raises
+    ------
+    InputError
+        If `target` may not be replaced.
+    OSError
+        If it cannot be written; then nothing is left behind.
+    """
+    target = target.absolute()
+    ensure_replaceable(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial")
+    partial.mkdir()
+    try:
+        yield partial
+        seal(partial)
+        _replace(partial, target)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def seal(directory: Path) -> None:
+    """Brings every file below `directory` to the disk and writes the manifest that lists them."""
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    listed = []
+    for path in files:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            os.fsync(file.fileno())
+        listed.append(
+            {
+                "name": path.relative_to(directory).as_posix(),
+                "bytes": path.stat().st_size,
+                "sha256": digest,
+            }
+        )
+    with (directory / MANIFEST).open("w", encoding="utf-8") as file:
+        json.dump({"schema": MANIFEST_SCHEMA, "files": listed}, file, indent=1)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    for folder in [path for path in directory.rglob("*") if path.is_dir()] + [directory]:
+        _sync_directory(folder)
+
+
+def verify(directory: Path) -> list[str]:
+    """The names of the files of a complete directory.
+
+    Raises
+    ------
+    ResultError
+        If the directory, its manifest or any listed file is missing or not what the manifest says. The
+        message names every file concerned.
+    """
+    if not directory.is_dir():
+        raise ResultError(f"{directory}: no such result directory")
+    try:
+        manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text("utf-8"))
+        if manifest["schema"] != MANIFEST_SCHEMA:
+            raise ResultError(
+                f"{directory}: its manifest has schema {manifest['schema']!r}, expected {MANIFEST_SCHEMA!r}"
+            )
+        listed = [(str(f["name"]), int(f["bytes"]), str(f["sha256"])) for f in manifest["files"]]
+    except FileNotFoundError:
+        raise ResultError(f"{directory}: not a complete result: {MANIFEST} is missing") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultError(
+            f"{directory}: not a complete result: {MANIFEST} cannot be read ({error})"
+        ) from error
+    faults = [
+        fault for name, size, digest in listed if (fault := _fault(directory / name, name, size, digest))
+    ]
+    if faults:
+        raise ResultError(f"{directory}: not a complete result: " + "; ".join(faults))
+    return [name for name, _, _ in listed]
+
+
+def write_json(path: Path, document: object) -> None:
+    """Writes `document` as indented JSON; NaN is refused, because JSON has none."""
+    path.write_text(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _fault(path: Path, name: str, size: int, digest: str) -> str | None:
+    if not path.is_file():
+        return f"{name} is missing"
+    found = path.stat().st_size
+    if found != size:
+        return f"{name} has {found} bytes instead of {size}"
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+            return f"{name} was changed after it was written"
+    return None
+
+
+def _replace(partial: Path, target: Path) -> None:
+    """Gives `partial` its name. An earlier result is moved aside first and put back if that fails."""
+    aside = None
+    if target.exists():
+        aside = partial.with_suffix(".replaced")
+        target.rename(aside)
+    try:
+        partial.rename(target)
+    except OSError:
+        if aside is not None:
+            aside.rename(target)
+        raise
+    _sync_directory(target.parent)
+    if aside is not None:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync_directory(directory: Path) -> None:
+    if os.name == "nt":  # Windows has no such operation
+        return
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

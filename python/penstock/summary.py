@@ -1,0 +1,83 @@
+"""The one JSON object that ``penstock run --json`` prints. Its schema is ``schemas/run.schema.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .result import Result
+
+SCHEMA = "penstock-run/1"
+
+_RUN_KEYS = (
+    "name",
+    "seed",
+    "fingerprint",
+    "engine_version",
+    "simulated_s",
+    "duration_s",
+    "wall_s",
+    "events",
+    "frame_hops",
+    "complete",
+    "warnings",
+)
+_FLOW_KEYS = (
+    "class",
+    "source",
+    "destination",
+    "offered_bps",
+    "throughput_bps",
+    "goodput_bps",
+    "frames_sent",
+    "frames_delivered",
+    "frames_dropped",
+    "jitter_ns",
+    "throughput_stddev_bps",
+)
+_PORT_KEYS = (
+    "utilisation",
+    "queue_bytes_mean",
+    "queue_bytes_max",
+    "drops",
+    "pauses_sent",
+    "pauses_received",
+    "paused_s",
+)
+_QUEUE_KEYS = ("class", "frames", "queue_bytes_mean", "queue_bytes_max", "drops")
+_STATISTICS = ("mean", "p50", "p90", "p99", "p999", "max")
+
+
+def summarise(result: Result) -> dict[str, Any]:
+    """A result as plain values: numbers that are not known, such as the latency of nothing, are ``None``."""
+    return {
+        "schema": SCHEMA,
+        **{key: result.run[key] for key in _RUN_KEYS if key in result.run},
+        "flows": [
+            {"name": row["flow"], **_pick(row, _FLOW_KEYS), "latency_ns": _statistics(row, "latency")}
+            for row in result.rows("flows")
+        ],
+        "ports": [{"name": row["port"], **_pick(row, _PORT_KEYS)} for row in result.rows("ports")],
+        "queues": [
+            {"port": row["port"], **_pick(row, _QUEUE_KEYS), "wait_ns": _statistics(row, "wait")}
+            for row in result.rows("queues")
+        ],
+        "fairness": {"jain": fairness(result)},
+    }
+
+
+def fairness(result: Result) -> float | None:
+    """Jain's index over the throughput of all flows; ``None`` without flows."""
+    from .statistics import jain
+
+    throughput = [value for value in result.table("flows")["throughput_bps"].to_pylist() if value is not None]
+    return jain(throughput) if throughput else None
+
+
+def _pick(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: row[key] for key in keys if key in row}
+
+
+def _statistics(row: Mapping[str, Any], quantity: str) -> dict[str, Any]:
+    return {name: row.get(f"{quantity}_{name}_ns") for name in _STATISTICS}

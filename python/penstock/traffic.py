@@ -1,0 +1,92 @@
+"""Values of a flow's keys, spelled as the scenario file spells them.
+
+Each function returns the table that stands for it in TOML: ``constant("2.5 Gb/s")`` is
+``{constant = {rate = "2.5 Gb/s"}}``. Nothing is checked here; the scenario checker reads the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Table = dict[str, Any]
+
+
+def _given(**keys: Any) -> Table:
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def constant(rate: str, *, random_phase: bool | None = None) -> Table:
+    """One frame every frame length / `rate`.
+
+    Parameters
+    ----------
+    rate : str
+        Rate with its unit, such as ``"2.5 Gb/s"``.
+    random_phase : bool, optional
+        Whether the first frame comes at a random time within the first interval. Default: as the file.
+    """
+    return {"constant": _given(rate=rate, random_phase=random_phase)}
+
+
+def bernoulli(rate: str) -> Table:
+    """In each slot of one frame time a frame with probability `rate` / line rate."""
+    return {"bernoulli": {"rate": rate}}
+
+
+def poisson(rate: str) -> Table:
+    """Frames with exponential gaps, at `rate` on average."""
+    return {"poisson": {"rate": rate}}
+
+
+def on_off(peak: str, *, on: Table, off: Table) -> Table:
+    """Bursts at `peak` for a random time, silence for a random time.
+
+    Parameters
+    ----------
+    peak : str
+        Rate within a burst, with its unit.
+    on, off : dict
+        Lengths of bursts and silences: `exponential` or `pareto`.
+    """
+    return {"on_off": {"peak": peak, "on": on, "off": off}}
+
+
+def exponential(mean: str) -> Table:
+    """Exponential times with this `mean`, such as ``"10 us"``."""
+    return {"exponential": mean}
+
+
+def pareto(mean: str, *, shape: float) -> Table:
+    """Pareto times with this `mean` and `shape` (above 1), truncated at 100 times the mean."""
+    return {"pareto": {"mean": mean, "shape": shape}}
+
+
+def bimodal(*, small: str, large: str, small_share: float) -> Table:
+    """Frames of length `small` with probability `small_share` (0 to 1), otherwise `large`."""
+    return {"bimodal": {"small": small, "large": large, "small_share": small_share}}
+
+
+def empirical(file: str) -> Table:
+    """Frame lengths drawn from a CSV `file` with the columns ``bytes`` and ``weight``."""
+    return {"empirical": file}
+
+
+def uniform(
+    hosts: Sequence[str] | None = None,
+    *,
+    min: str | None = None,
+    max: str | None = None,
+) -> Table:
+    """Equally likely: destinations ``uniform(["h1", "h2"])`` or frame lengths ``uniform(min=.., max=..)``."""
+    return {"uniform": list(hosts) if hosts is not None else _given(min=min, max=max)}
+
+
+def hot_spot(host: str, *, share: float) -> Table:
+    """Each frame to `host` with probability `share` (0 to 1), otherwise to any other host."""
+    return {"hot_spot": {"host": host, "share": share}}
+
+
+def permutation(shift: int | None = None) -> Table:
+    """Every sender has one receiver of its own: `shift` hosts further on, or drawn at random."""
+    return {"permutation": "random" if shift is None else {"shift": shift}}

@@ -1,0 +1,195 @@
+"""What the tests share: the command line as a process, scenarios that run in milliseconds, a made-up result."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from penstock.result import Result
+
+SMALL = """
+[simulation]
+name = "small"
+duration = "200 us"
+
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+length = "20 m"
+
+[switch.buffer]
+queue = "200 frames"
+
+[flow_control.pfc]
+accounting = "ingress"
+xoff = "20 frames"
+xon = "10 frames"
+
+[[flows]]
+name = "steady"
+from = "h0"
+to = "h2"
+source = { poisson = { rate = "4 Gb/s" } }
+
+[[flows]]
+name = "greedy"
+from = "h1"
+to = "h2"
+source = "greedy"
+"""
+
+LONG = SMALL.replace("200 us", "3000 s").replace('name = "small"', 'name = "long"')
+"""Hours of work: for tests that end a run early."""
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def command_line(*words: str | Path) -> list[str]:
+    """The process that ``penstock WORDS`` would be, with the interpreter of the tests."""
+    return [sys.executable, "-m", "penstock", *map(str, words)]
+
+
+@pytest.fixture
+def penstock(tmp_path: Path) -> Command:
+    """Runs ``penstock`` in an empty directory."""
+
+    def run(*words: str | Path, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command_line(*words), cwd=tmp_path, capture_output=True, text=True, timeout=timeout, check=False
+        )
+
+    return run
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A scenario file that runs in milliseconds."""
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL, "utf-8")
+    return file
+
+
+def table_description(tables: dict[str, pa.Table]) -> dict[str, Any]:
+    return {
+        name: {"about": name, "columns": [{"name": c, "unit": "", "about": c} for c in table.column_names]}
+        for name, table in tables.items()
+    }
+
+
+@pytest.fixture
+def made_up() -> Result:
+    """A result that no engine made, with values that are hard to write: NaN, null, script tags."""
+    flows = ["victim", "</script><b>", "never\u2028sent"]
+    times = [0, 10_000, 20_000, 30_000]
+    statistics = {
+        f"latency_{name}_ns": [1_000.0, 2_000.0, float("nan")]
+        for name in ("mean", "p50", "p90", "p99", "p999", "min", "max")
+    }
+    tables = {
+        "flows": pa.table(
+            {
+                "flow": flows,
+                "class": pa.array([0, 3, 7], pa.uint8()),
+                "source": ["h0", "h1", "h0"],
+                "destination": ["h1", "h0", "h1"],
+                "offered_bps": [1e9, 2e9, 0.0],
+                "throughput_bps": [1e9, 2e9, 0.0],
+                "goodput_bps": [0.9e9, 1.9e9, 0.0],
+                "frames_sent": [10, 20, 0],
+                "frames_delivered": [10, 20, 0],
+                "frames_dropped": [0, 0, 0],
+                **statistics,
+                "jitter_ns": [1.0, 2.0, None],
+                "throughput_stddev_bps": [1.0, 2.0, 0.0],
+            }
+        ),
+        "ports": pa.table(
+            {
+                "port": ["sw.0->h0", "h0.0->sw"],
+                "node": ["sw", "h0"],
+                "peer": ["h0", "sw"],
+                "utilisation": [0.5, 0.25],
+                "queue_bytes_mean": [10.0, 0.0],
+                "queue_bytes_max": [3_044, 0],
+                "drops": [0, 0],
+                "pauses_sent": [2, 0],
+                "pauses_received": [0, 2],
+                "paused_s": [0.0, 1e-5],
+            }
+        ),
+        "queues": pa.table(
+            {
+                "port": ["sw.0->h0"],
+                "class": pa.array([0], pa.uint8()),
+                "frames": [10],
+                **{f"wait_{name}_ns": [1.0] for name in ("mean", "p50", "p90", "p99", "p999", "max")},
+                "queue_bytes_mean": [10.0],
+                "queue_bytes_max": [3_044],
+                "drops": [0],
+            }
+        ),
+        "pauses": pa.table(
+            {
+                "port": ["h0.0->sw", "h0.0->sw"],
+                "priority": pa.array([3, 3], pa.uint8()),
+                "start_ns": [10_000.0, 30_000.0],
+                "end_ns": [15_000.0, None],
+                "sent_by": ["sw.0->h0", "sw.0->h0"],
+                "reason": ["xoff", "xoff"],
+            }
+        ),
+        "series": pa.table(
+            {
+                "metric": ["flow_throughput_bps"] * 8 + ["queue_bytes"] * 4,
+                "entity": ["victim"] * 4 + [flows[1]] * 4 + ["sw.0->h0#0"] * 4,
+                "time_ns": times * 3,
+                "value": [1e9, 1e9, 0.0, 1e9, 2e9, 2e9, 2e9, 2e9, 0.0, 1522.0, 3044.0, 0.0],
+            }
+        ),
+        "watermarks": pa.table(
+            {"entity": ["sw.0->h0#0"], "watermark": ["xoff"], "value": [2_000.0], "unit": ["B"]}
+        ),
+    }
+    return Result(
+        run={
+            "schema": "penstock-result/1",
+            "name": "made-up",
+            "seed": 7,
+            "engine_version": "0.1.0",
+            "fingerprint": "00ff",
+            "simulated_s": 4e-5,
+            "duration_s": 4e-5,
+            "wall_s": 0.1,
+            "events": 60,
+            "frame_hops": 60,
+            "complete": True,
+            "warnings": [],
+        },
+        scenario_toml='[simulation]\nduration = "40 us"\n',
+        topology={
+            "nodes": [
+                {"name": "h0", "role": "host", "level": 0},
+                {"name": "h1", "role": "host", "level": 0},
+                {"name": "sw", "role": "switch", "level": 1},
+            ],
+            "links": [
+                {"a": "h0", "b": "sw", "rate_bps": 1e10, "delay_ns": 100.0},
+                {"a": "h1", "b": "sw", "rate_bps": 1e10, "delay_ns": 100.0},
+            ],
+        },
+        description=table_description(tables),
+        tables={name: (lambda table=table: table) for name, table in tables.items()},
+    )
+
+
+def json_of(process: subprocess.CompletedProcess[str]) -> Any:
+    """The one JSON object on standard output."""
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
