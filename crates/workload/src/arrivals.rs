@@ -241,6 +241,7 @@ enum Kind {
         rate: BitRate,
         slots: Option<Pace>,
         busy_until: Time,
+        empty: EmptySlots,
     },
     Poisson {
         rate: BitRate,
@@ -266,7 +267,8 @@ impl Process {
             }
             Arrivals::Greedy => Kind::Greedy,
             Arrivals::Bernoulli { rate } => {
-                Kind::Bernoulli { rate, slots: Pace::new(link.line), busy_until: Time::ZERO }
+                let slots = Pace::new(link.line);
+                Kind::Bernoulli { rate, slots, busy_until: Time::ZERO, empty: EmptySlots::default() }
             }
             Arrivals::Poisson { rate } => {
                 let overhead = if link.basis == RateBasis::Wire { link.overhead } else { 0 };
@@ -293,9 +295,9 @@ impl Process {
                 pace.restart();
                 now.saturating_add(Time::from_ps(crate::draw::below(rng, interval.ps())))
             }
-            Kind::Bernoulli { rate, slots: Some(slots), busy_until } => {
+            Kind::Bernoulli { rate, slots: Some(slots), busy_until, empty } => {
                 slots.restart();
-                let empty = empty_slots(self.link.slot_probability(*rate, next), rng);
+                let empty = empty.draw(self.link, *rate, next, rng);
                 let wait = slots.span_wide(empty.saturating_mul(self.link.on_wire(next).into()));
                 now.max(*busy_until).saturating_add(wait)
             }
@@ -340,12 +342,12 @@ impl Process {
                 }
                 now.saturating_add(pace.span(self.link.counted(sent)))
             }
-            Kind::Bernoulli { rate, slots: Some(slots), busy_until } => {
+            Kind::Bernoulli { rate, slots: Some(slots), busy_until, empty } => {
                 if late {
                     slots.restart();
                 }
                 let on_wire = self.link.on_wire(sent);
-                let empty = empty_slots(self.link.slot_probability(*rate, next), rng);
+                let empty = empty.draw(self.link, *rate, next, rng);
                 let empty_bytes = empty.saturating_mul(self.link.on_wire(next).into());
                 let mut own_slot = *slots;
                 *busy_until = now.saturating_add(own_slot.span(on_wire));
@@ -375,7 +377,8 @@ impl Process {
     pub(crate) fn set_rate(&mut self, new: BitRate) {
         match &mut self.kind {
             Kind::Constant { pace, .. } => *pace = Pace::new(new),
-            Kind::Bernoulli { rate, .. } | Kind::Poisson { rate, .. } => *rate = new,
+            Kind::Bernoulli { rate, empty, .. } => (*rate, *empty) = (new, EmptySlots::default()),
+            Kind::Poisson { rate, .. } => *rate = new,
             Kind::OnOff(on_off) if on_off.on.mean_secs() > 0.0 => on_off.pace = Pace::new(new),
             Kind::OnOff(_) | Kind::Greedy => {}
         }
@@ -422,15 +425,30 @@ impl Process {
     }
 }
 
-/// Slots without a frame before one with a frame: geometric, by inversion.
-#[inline]
-fn empty_slots(p: f64, rng: &mut Random) -> u128 {
-    if p >= 1.0 {
-        return 0;
+/// Slots without a frame before one with a frame: geometric, by inversion. Remembers the logarithm of
+/// the last size of frame, as most sources have one size.
+#[derive(Clone, Copy, Debug, Default)]
+struct EmptySlots {
+    /// 0 at first: no frame has this size.
+    bytes: u16,
+    /// Logarithm of the probability that a slot is empty.
+    ln_empty: f64,
+}
+
+impl EmptySlots {
+    #[inline]
+    fn draw(&mut self, link: Link, rate: BitRate, bytes: u16, rng: &mut Random) -> u128 {
+        if self.bytes != bytes {
+            let p = link.slot_probability(rate, bytes);
+            *self = EmptySlots { bytes, ln_empty: if p < 1.0 { libm::log1p(-p) } else { f64::NEG_INFINITY } };
+        }
+        if self.ln_empty == f64::NEG_INFINITY {
+            return 0;
+        }
+        // For a rate of zero the quotient is infinite, or not a number: no time will do.
+        let slots = libm::log(unit(rng)) / self.ln_empty;
+        if slots < u64::MAX as f64 { slots as u128 } else { u128::MAX }
     }
-    // For p = 0 the quotient is infinite (or, for a draw of exactly 1, not a number: no time will do).
-    let slots = libm::log(unit(rng)) / libm::log1p(-p);
-    if slots < u64::MAX as f64 { slots as u128 } else { u128::MAX }
 }
 
 #[inline]
