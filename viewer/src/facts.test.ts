@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import * as fixtures from "../test/fixtures.mjs";
+import { facts, flowControl, jain, outcome, overallJain, particulars, sentence } from "./facts";
+import { parseReport, type Report } from "./schema";
+
+function report(document: unknown): Report {
+  const parsed = parseReport(JSON.stringify(document));
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.report;
+}
+
+const fact = (of: Report, label: string): string => {
+  const found = facts(of).find((one) => one.label === label)!;
+  return `${found.value}: ${found.meaning}`;
+};
+
+describe("jain", () => {
+  it("is one for equals, 1/n for one taking all, nothing for nothing", () => {
+    expect(jain([3, 3, 3])).toBeCloseTo(1);
+    expect(jain([5, 0, 0, 0])).toBeCloseTo(0.25);
+    expect(jain([])).toBeNull();
+    expect(jain([0, 0])).toBeNull();
+  });
+
+  it("is taken from the run where the run says it", () => {
+    const said = report({ schema: "penstock-report/1", run: {}, tables: { summary: { columns: { name: ["jain"], value: [0.5], unit: [""] } }, flows: { columns: { throughput_bps: [1, 1] } } } });
+    expect(overallJain(said)).toBe(0.5);
+  });
+});
+
+describe("the sentence", () => {
+  it("says what was simulated", () => {
+    expect(sentence(report(fixtures.small()))).toBe("A fabric of 4 hosts and 1 switch, joined by 4 links at 10 Gb/s, carried 3 flows under targeted priority flow control (TPFC) for 10 ms of simulated time.");
+    expect(sentence(report(fixtures.big()))).toMatch(/^A fabric of 1,024 hosts and 320 switches, joined by 3,072 links at 100 Gb\/s, carried 1,024 flows in 2 classes/);
+    expect(sentence(report(fixtures.empty()))).toBe("The fabric stood without traffic for 0 s of simulated time.");
+  });
+
+  it("names the flow control of the scenario, however it is written", () => {
+    expect(flowControl("")).toBe("");
+    expect(flowControl("[simulation]\n")).toBe("without flow control");
+    expect(flowControl("[flow_control.pfc]\nxoff = 1")).toMatch(/\(PFC\)/);
+    expect(flowControl("[switches.s.flow_control.pfc]\n")).toMatch(/\(PFC\)/);
+    expect(flowControl("[flow_control]\npfc = { xoff = 1 }\n")).toMatch(/\(PFC\)/);
+    expect(flowControl("[flow_control.pause]\n")).toMatch(/PAUSE/);
+    expect(flowControl("[flow_control.pfc]\n[flow_control.pfc.target]\n")).toMatch(/TPFC/);
+  });
+});
+
+describe("headline numbers", () => {
+  it("come with their meaning", () => {
+    const small = report(fixtures.small());
+    expect(fact(small, "Drops")).toBe("0: none of 6,821 frames was lost");
+    expect(fact(small, "Paused most")).toMatch(/^h1\.0->sw: stood still for 2\.49 ms, 24\.9 % of the run/);
+    expect(fact(small, "Worst p99 latency")).toMatch(/flow burst\[h0\]/);
+    expect(fact(report(fixtures.big()), "Drops")).toMatch(/^55: frames lost/);
+  });
+
+  it("say so when there is nothing", () => {
+    for (const one of facts(report(fixtures.empty()))) expect(one.value).toMatch(/^(–|0 s|nobody)$/);
+  });
+});
+
+describe("the small print", () => {
+  it("tells complete runs from those cut short", () => {
+    expect(outcome(report(fixtures.small())).text).toBe("Complete");
+    expect(outcome(report(fixtures.big())).text).toBe("Cut short at 10 ms of 20 ms");
+  });
+
+  it("leaves out what is not known", () => {
+    expect(particulars(report({ schema: "penstock-report/1", run: { seed: 3 } }))).toEqual([["Seed", "3"]]);
+    expect(particulars(report(fixtures.small()))).toContainEqual(["Frame-hops per second", "1.6 M/s"]);
+  });
+});

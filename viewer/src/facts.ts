@@ -1,0 +1,153 @@
+/** What the head of the report says: one sentence about what was simulated, and the few numbers that matter first. */
+import { bytes, count, counted, formatted, listed, seconds, share, si } from "./format";
+import type { Report } from "./schema";
+import type { Table } from "./table";
+
+export interface Fact {
+  label: string;
+  value: string;
+  /** What the number means here, in a few words. */
+  meaning: string;
+  tone: "plain" | "good" | "warn" | "bad";
+}
+
+/** Jain's index: 1 when all are equal, 1/n when one has everything. Null without anything to share. */
+export function jain(values: readonly number[]): number | null {
+  const sum = values.reduce((a, b) => a + b, 0);
+  const squares = values.reduce((a, b) => a + b * b, 0);
+  return squares > 0 ? (sum * sum) / (values.length * squares) : null;
+}
+
+export function overallJain(report: Report): number | null {
+  const summary = report.table("summary");
+  for (let row = 0; row < summary.rows; row++) {
+    if (/^(fairness_)?jain(_index)?$/.test(summary.text("name", row))) return summary.number("value", row);
+  }
+  return jain(throughputs(report.table("flows")));
+}
+
+function throughputs(flows: Table): number[] {
+  return flows.rowNumbers().map((row) => flows.number("throughput_bps", row)).filter((value) => value !== null);
+}
+
+export function sentence(report: Report): string {
+  const { nodes, links } = report.topology;
+  const flows = report.table("flows");
+  const hosts = nodes.filter((node) => node.role === "host").length;
+  const switches = nodes.length - hosts;
+  const parts = [hosts > 0 ? counted(hosts, "host") : "", switches > 0 ? counted(switches, "switch", "switches") : ""].filter((part) => part !== "");
+  const fabric = parts.length > 0 ? `A fabric of ${listed(parts)}${linksOf(links)}` : "The fabric";
+  const control = flowControl(report.scenario);
+  const traffic = flows.rows > 0 ? `carried ${counted(flows.rows, "flow")}${classesOf(flows)}` : "stood without traffic";
+  const time = report.run.simulatedS === null ? "" : ` for ${seconds(report.run.simulatedS)} of simulated time`;
+  return `${fabric} ${traffic}${control ? ` ${control}` : ""}${time}.`;
+}
+
+function linksOf(links: Report["topology"]["links"]): string {
+  if (links.length === 0) return "";
+  const rates = [...new Set(links.map((link) => link.rateBps).filter((rate) => rate !== null))].sort((a, b) => a - b);
+  const speed = rates.length === 0 || rates.length > 3 ? "" : ` at ${listed(rates.map((rate) => si(rate, "b/s")))}`;
+  return `, joined by ${counted(links.length, "link")}${speed},`;
+}
+
+function classesOf(flows: Table): string {
+  const classes = new Set(flows.column("class"));
+  return classes.size > 1 ? ` in ${classes.size} classes` : "";
+}
+
+/** The flow control in force, from the effective scenario: "under priority flow control", or "" when it does not say. */
+export function flowControl(scenario: string): string {
+  if (scenario.trim() === "") return "";
+  const heading = /^\s*\[(?:[^\]\n]*\.)?flow_control\.(pfc|pause)\b/m.exec(scenario) ?? /^\s*\[(?:[^\]\n]*\.)?flow_control\]\s*\n(?:(?!\s*\[)[^\n]*\n)*?\s*(pfc|pause)\b/m.exec(scenario) ?? /flow_control(?:\s*=\s*\{\s*|\.)(pfc|pause)\b/.exec(scenario);
+  if (!heading) return /flow_control/.test(scenario) ? "" : "without flow control";
+  if (heading[1] === "pause") return "under PAUSE flow control";
+  return /^\s*\[(?:[^\]\n]*\.)?flow_control\.pfc\.target\]|^\s*target\s*=\s*\{/m.test(scenario) ? "under targeted priority flow control (TPFC)" : "under priority flow control (PFC)";
+}
+
+export function facts(report: Report): Fact[] {
+  return [goodput(report), fairness(report), drops(report), paused(report), pausedMost(report), latency(report)];
+}
+
+function goodput(report: Report): Fact {
+  const flows = report.table("flows");
+  const total = flows.sum("goodput_bps") ?? flows.sum("throughput_bps");
+  const offered = flows.sum("offered_bps");
+  const carried = flows.sum("throughput_bps");
+  if (total === null) return { label: "Total goodput", value: "–", meaning: "no flow was there to send", tone: "plain" };
+  const meaning = offered !== null && carried !== null && offered > 0 ? `payload of all flows; ${share(carried / offered)} of the offered load arrived` : "payload received by all flows together";
+  return { label: "Total goodput", value: formatted(total, "bps"), meaning, tone: "plain" };
+}
+
+function fairness(report: Report): Fact {
+  const flows = report.table("flows");
+  const index = overallJain(report);
+  const tone = index === null ? "plain" : index >= 0.95 ? "good" : index >= 0.8 ? "plain" : "warn";
+  const meaning = flows.rows < 2 ? "needs at least two flows" : `1 is equal shares, 1/${flows.rows.toLocaleString("en-US")} one flow taking all`;
+  return { label: "Jain fairness", value: index === null ? "–" : index.toFixed(3), meaning, tone };
+}
+
+function drops(report: Report): Fact {
+  const flows = report.table("flows");
+  const dropped = flows.sum("frames_dropped") ?? report.table("ports").sum("drops");
+  const sent = flows.sum("frames_sent");
+  if (dropped === null) return { label: "Drops", value: "–", meaning: "no frame was counted", tone: "plain" };
+  if (dropped === 0) return { label: "Drops", value: "0", meaning: sent === null ? "no frame was lost" : `none of ${counted(sent, "frame")} was lost`, tone: "good" };
+  const meaning = sent ? `frames lost, ${share(dropped / sent)} of those sent` : "frames lost";
+  return { label: "Drops", value: count(dropped), meaning, tone: "bad" };
+}
+
+function paused(report: Report): Fact {
+  const ports = report.table("ports");
+  const total = ports.sum("paused_s");
+  const stopped = ports.rowNumbers().filter((row) => (ports.number("paused_s", row) ?? 0) > 0).length;
+  if (total === null || total === 0) return { label: "Time paused", value: "0 s", meaning: "no port was told to stop", tone: total === 0 ? "good" : "plain" };
+  return { label: "Time paused", value: seconds(total), meaning: `summed over ${counted(stopped, "port")} that had to stop`, tone: "warn" };
+}
+
+function pausedMost(report: Report): Fact {
+  const ports = report.table("ports");
+  const row = ports.rowOfMax("paused_s");
+  const most = row === null ? 0 : (ports.number("paused_s", row) ?? 0);
+  if (row === null || most === 0) return { label: "Paused most", value: "nobody", meaning: "every port could send when it wanted", tone: "plain" };
+  const run = report.run.simulatedS;
+  const part = run ? `, ${share(most / run)} of the run` : "";
+  return { label: "Paused most", value: ports.text("port", row), meaning: `stood still for ${seconds(most)}${part}`, tone: "warn" };
+}
+
+function latency(report: Report): Fact {
+  const flows = report.table("flows");
+  const row = flows.rowOfMax("latency_p99_ns");
+  if (row === null) return { label: "Worst p99 latency", value: "–", meaning: "no frame arrived", tone: "plain" };
+  const mean = flows.number("latency_mean_ns", row);
+  const beside = mean === null ? "" : `; its mean is ${formatted(mean, "ns")}`;
+  return { label: "Worst p99 latency", value: formatted(flows.number("latency_p99_ns", row), "ns"), meaning: `flow ${flows.text("flow", row)}${beside}`, tone: "plain" };
+}
+
+/** The line of small print under the title: seed, fingerprint, times, speed. */
+export function particulars(report: Report): [string, string][] {
+  const { run } = report;
+  const speed = run.frameHops !== null && run.wallS ? `${si(run.frameHops / run.wallS, "")}/s` : "";
+  const entries: [string, string][] = [
+    ["Simulated", run.simulatedS === null ? "" : seconds(run.simulatedS)],
+    ["Wall time", run.wallS === null ? "" : seconds(run.wallS)],
+    ["Frame-hops", run.frameHops === null ? "" : count(run.frameHops)],
+    ["Frame-hops per second", speed],
+    ["Seed", run.seed],
+    ["Fingerprint", run.fingerprint],
+    ["Engine", run.engineVersion],
+  ];
+  return entries.filter(([, value]) => value !== "");
+}
+
+/** What became of the run: finished, or stopped before its time. */
+export function outcome(report: Report): { complete: boolean; text: string } {
+  const { complete, simulatedS, durationS } = report.run;
+  if (complete) return { complete, text: "Complete" };
+  const where = simulatedS !== null && durationS !== null ? ` at ${seconds(simulatedS)} of ${seconds(durationS)}` : "";
+  return { complete, text: `Cut short${where}` };
+}
+
+/** "2.1 kB" or "14 frames". */
+export function amount(value: number, unit: string): string {
+  return unit.startsWith("frame") ? counted(Math.round(value * 10) / 10, "frame") : bytes(value);
+}

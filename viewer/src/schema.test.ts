@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { parseReport, schemaMismatch, type Report } from "./schema";
+
+function read(document: unknown): Report {
+  const parsed = parseReport(JSON.stringify(document));
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.report;
+}
+
+describe("parseReport", () => {
+  it("reads the least document there is", () => {
+    const report = read({ schema: "penstock-report/1", run: { name: "x" } });
+    expect(report.run.name).toBe("x");
+    expect(report.run.complete).toBe(true);
+    expect(report.topology.nodes).toEqual([]);
+    expect(report.table("flows").rows).toBe(0);
+  });
+
+  it("says what is wrong with what it cannot read", () => {
+    const messages = ["", "__PENSTOCK_" + "RESULT__", "{", "[]", '{"schema":"penstock-report/1"}', "{}"].map((text) => {
+      const parsed = parseReport(text);
+      return parsed.ok ? "read" : parsed.message;
+    });
+    expect(messages[0]).toMatch(/empty report template/);
+    expect(messages[1]).toMatch(/empty report template/);
+    expect(messages[2]).toMatch(/not valid JSON/);
+    expect(messages[3]).toMatch(/not a JSON object/);
+    expect(messages[4]).toMatch(/no “run”/);
+    expect(messages[5]).toMatch(/schema “none”/);
+  });
+
+  it("keeps seeds that are too large for a number", () => {
+    expect(read({ schema: "penstock-report/1", run: { seed: "18446744073709551615" } }).run.seed).toBe("18446744073709551615");
+    expect(read({ schema: "penstock-report/1", run: { seed: 7 } }).run.seed).toBe("7");
+  });
+
+  it("leaves out links to nodes that are not there", () => {
+    const topology = { nodes: [{ name: "a", role: "host", level: 0 }], links: [{ a: "a", b: "ghost" }] };
+    expect(read({ schema: "penstock-report/1", run: {}, topology }).topology.links).toEqual([]);
+  });
+
+  it("reads tables by column", () => {
+    const report = read({ schema: "penstock-report/1", run: {}, tables: { flows: { columns: { flow: ["a", "b"], offered_bps: [1, null] } } } });
+    expect(report.table("flows").rows).toBe(2);
+    expect(report.table("flows").number("offered_bps", 1)).toBeNull();
+    expect(report.table("flows").text("flow", 1)).toBe("b");
+  });
+});
+
+describe("schema versions", () => {
+  it("reads its own major version, with additions", () => {
+    expect(schemaMismatch("penstock-report/1")).toBeNull();
+    expect(schemaMismatch("penstock-report/1.3")).toBeNull();
+  });
+
+  it("tells newer from older from foreign", () => {
+    expect(schemaMismatch("penstock-report/2")).toMatch(/newer than this page/);
+    expect(schemaMismatch("penstock-report/0")).toMatch(/older than this page/);
+    expect(schemaMismatch("other/1")).toMatch(/not written by Penstock/);
+  });
+});

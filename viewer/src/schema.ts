@@ -1,0 +1,193 @@
+/**
+ * Reads the report document: what the page was given, checked once here, so that the rest need not ask.
+ *
+ * Structure that the page cannot do without (the schema version, `run`) is an error with a sentence a user can act on.
+ * Everything else may be missing: a table that is not there is an empty table.
+ */
+import { Table, type Cell } from "./table";
+
+/** The major version of the document that this page reads. */
+export const SCHEMA = "penstock-report/1";
+
+export interface Run {
+  name: string;
+  description: string;
+  seed: string;
+  engineVersion: string;
+  fingerprint: string;
+  simulatedS: number | null;
+  durationS: number | null;
+  wallS: number | null;
+  events: number | null;
+  frameHops: number | null;
+  complete: boolean;
+  warnings: string[];
+}
+
+export interface Node {
+  name: string;
+  role: string;
+  level: number | null;
+}
+
+export interface Link {
+  a: string;
+  b: string;
+  rateBps: number | null;
+  delayNs: number | null;
+}
+
+export interface Topology {
+  nodes: Node[];
+  links: Link[];
+}
+
+export interface ColumnAbout {
+  unit: string;
+  about: string;
+}
+
+export interface TableAbout {
+  about: string;
+  columns: Map<string, ColumnAbout>;
+}
+
+export interface Report {
+  run: Run;
+  scenario: string;
+  topology: Topology;
+  about: Map<string, TableAbout>;
+  /** The series were thinned out for this page: a missing bin then holds the value before it. */
+  thinned: boolean;
+  /** The named table; an empty one when the run did not write it. */
+  table(name: string): Table;
+}
+
+export type Parsed = { ok: true; report: Report } | { ok: false; title: string; message: string };
+
+export function parseReport(text: string): Parsed {
+  const trimmed = text.trim();
+  if (trimmed === "" || trimmed.startsWith("__PENSTOCK")) {
+    return fail("No result in this page", "This is the empty report template. Make a report with “penstock report”, which fills it in.");
+  }
+  let document: unknown;
+  try {
+    document = JSON.parse(trimmed);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return fail("The result in this page is damaged", `It is not valid JSON (${why}). The file may have been cut short while it was written or copied.`);
+  }
+  if (!isObject(document)) return fail("The result in this page is damaged", "It is not a JSON object.");
+  const mismatch = schemaMismatch(document["schema"]);
+  if (mismatch) return fail("This page cannot read this result", mismatch);
+  if (!isObject(document["run"])) return fail("The result in this page is damaged", "It does not say which run it belongs to (no “run”).");
+
+  const tables = readTables(document["tables"]);
+  return {
+    ok: true,
+    report: {
+      run: readRun(document["run"]),
+      scenario: text_(document["scenario_toml"]),
+      topology: readTopology(document["topology"]),
+      about: readAbout(document["description"]),
+      thinned: document["thinned"] === true,
+      table: (name) => tables.get(name) ?? Table.empty,
+    },
+  };
+}
+
+/** The page's sentence on a schema it does not read, or null for one it does. A minor version may only add. */
+export function schemaMismatch(schema: unknown): string | null {
+  const found = typeof schema === "string" ? /^penstock-report\/(\d+)(\.\d+)?$/.exec(schema) : null;
+  if (!found) {
+    return `It carries the schema “${String(schema ?? "none")}”; this page reads “${SCHEMA}”. It was probably not written by Penstock.`;
+  }
+  const major = Number(found[1]);
+  if (major === 1) return null;
+  const remedy = major > 1 ? "The result is newer than this page: make the report again with the newer Penstock." : "The result is older than this page: make the report again with the Penstock that wrote it.";
+  return `It carries the schema “${String(schema)}”; this page reads “${SCHEMA}”. ${remedy}`;
+}
+
+function fail(title: string, message: string): Parsed {
+  return { ok: false, title, message };
+}
+
+function readRun(run: Record<string, unknown>): Run {
+  const simulatedS = number(run["simulated_s"]);
+  const durationS = number(run["duration_s"]);
+  return {
+    name: text_(run["name"]) || "unnamed run",
+    description: text_(run["description"]),
+    seed: text_(run["seed"]),
+    engineVersion: text_(run["engine_version"]),
+    fingerprint: text_(run["fingerprint"]),
+    simulatedS,
+    durationS,
+    wallS: number(run["wall_s"]),
+    events: number(run["events"]),
+    frameHops: number(run["frame_hops"]),
+    complete: run["complete"] !== false,
+    warnings: array(run["warnings"]).map(warning).filter((line) => line !== ""),
+  };
+}
+
+/** A warning is a sentence, or a diagnostic with a message. */
+function warning(value: unknown): string {
+  return isObject(value) ? text_(value["message"]) : text_(value);
+}
+
+function readTopology(value: unknown): Topology {
+  const topology = isObject(value) ? value : {};
+  const nodes = array(topology["nodes"]).filter(isObject).map((node) => ({
+    name: text_(node["name"]),
+    role: text_(node["role"]),
+    level: number(node["level"]),
+  }));
+  const known = new Set(nodes.map((node) => node.name));
+  const links = array(topology["links"]).filter(isObject).map((link) => ({
+    a: text_(link["a"]),
+    b: text_(link["b"]),
+    rateBps: number(link["rate_bps"]),
+    delayNs: number(link["delay_ns"]),
+  }));
+  return { nodes, links: links.filter((link) => known.has(link.a) && known.has(link.b)) };
+}
+
+function readAbout(value: unknown): Map<string, TableAbout> {
+  const about = new Map<string, TableAbout>();
+  for (const [name, table] of Object.entries(isObject(value) ? value : {})) {
+    if (!isObject(table)) continue;
+    const columns = new Map<string, ColumnAbout>();
+    for (const column of array(table["columns"]).filter(isObject)) {
+      columns.set(text_(column["name"]), { unit: text_(column["unit"]), about: text_(column["about"]) });
+    }
+    about.set(name, { about: text_(table["about"]), columns });
+  }
+  return about;
+}
+
+function readTables(value: unknown): Map<string, Table> {
+  const tables = new Map<string, Table>();
+  for (const [name, table] of Object.entries(isObject(value) ? value : {})) {
+    const columns = isObject(table) && isObject(table["columns"]) ? table["columns"] : {};
+    tables.set(name, new Table(Object.entries(columns).map(([column, cells]) => [column, array(cells) as Cell[]])));
+  }
+  return tables;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function array(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function number(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+function text_(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "bigint" ? String(value) : "";
+}

@@ -1,0 +1,100 @@
+/** A result table as columns, as it comes in the document. Missing columns and cells read as null. */
+
+export type Cell = number | string | boolean | null;
+
+export class Table {
+  static readonly empty = new Table([]);
+
+  readonly columns: readonly string[];
+  readonly rows: number;
+  private readonly cells: ReadonlyMap<string, readonly Cell[]>;
+
+  constructor(columns: [string, Cell[]][]) {
+    this.columns = columns.map(([name]) => name);
+    this.rows = columns.reduce((most, [, cells]) => Math.max(most, cells.length), 0);
+    this.cells = new Map(columns);
+  }
+
+  cell(column: string, row: number): Cell {
+    return this.cells.get(column)?.[row] ?? null;
+  }
+
+  /** A whole column, for loops over many rows; empty when it is not there. */
+  column(name: string): readonly Cell[] {
+    return this.cells.get(name) ?? [];
+  }
+
+  number(column: string, row: number): number | null {
+    const value = this.cells.get(column)?.[row];
+    return typeof value === "number" && Number.isFinite(value) ? value : null;
+  }
+
+  text(column: string, row: number): string {
+    const value = this.cell(column, row);
+    return value === null ? "" : String(value);
+  }
+
+  /** The sum of a column; null when there is no number in it, which is not the same as zero. */
+  sum(column: string): number | null {
+    let sum: number | null = null;
+    for (let row = 0; row < this.rows; row++) {
+      const value = this.number(column, row);
+      if (value !== null) sum = (sum ?? 0) + value;
+    }
+    return sum;
+  }
+
+  /** The row with the largest number in a column; null when there is none. */
+  rowOfMax(column: string): number | null {
+    let best: number | null = null;
+    let most = -Infinity;
+    for (let row = 0; row < this.rows; row++) {
+      const value = this.number(column, row);
+      if (value !== null && value > most) [best, most] = [row, value];
+    }
+    return best;
+  }
+
+  /** Row numbers in the order of a column: numbers by size, text by its natural order ("h2" before "h10"), nulls last. */
+  sorted(column: string, descending: boolean, rows: readonly number[] = this.rowNumbers()): number[] {
+    const sign = descending ? -1 : 1;
+    return [...rows].sort((a, b) => compare(this.cell(column, a), this.cell(column, b), sign) || a - b);
+  }
+
+  /** Row numbers in which some cell contains every word of the query, whatever its case. */
+  matching(query: string, columns: readonly string[] = this.columns): number[] {
+    const words = query.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    if (words.length === 0) return this.rowNumbers();
+    return this.rowNumbers().filter((row) => {
+      const line = columns.map((column) => this.text(column, row)).join("\t").toLowerCase();
+      return words.every((word) => line.includes(word));
+    });
+  }
+
+  /** Comma-separated text of the given rows and columns, with the exact values, quoted after RFC 4180. */
+  csv(rows: readonly number[] = this.rowNumbers(), columns: readonly string[] = this.columns): string {
+    const lines = rows.map((row) => columns.map((column) => quoted(this.text(column, row))).join(","));
+    return [columns.map(quoted).join(","), ...lines].join("\n") + "\n";
+  }
+
+  rowNumbers(): number[] {
+    return Array.from({ length: this.rows }, (_, row) => row);
+  }
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+/** Text in its natural order: "h2" before "h10". */
+export function natural(a: string, b: string): number {
+  return collator.compare(a, b);
+}
+
+function compare(a: Cell, b: Cell, sign: number): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  if (typeof a === "number" && typeof b === "number") return sign * (a - b);
+  return sign * natural(String(a), String(b));
+}
+
+function quoted(value: string): string {
+  return /[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+}

@@ -1,0 +1,221 @@
+/**
+ * Made-up results for testing the page: shaped like those of a run, with numbers from formulas, not from a simulation.
+ */
+
+/** A small linear congruential generator: fixtures must be the same every time. */
+function random(seed) {
+  let state = seed;
+  return () => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
+}
+
+function columns(rows) {
+  const names = Object.keys(rows[0] ?? {});
+  return { columns: Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name] ?? null)])) };
+}
+
+function run(name, more = {}) {
+  return {
+    schema: "penstock-result/1", name, description: "", seed: 1, engine_version: "0.1.0", fingerprint: "5b1c-93f0-a2de-1177",
+    simulated_s: 0.01, duration_s: 0.01, wall_s: 0.041, events: 131072, frame_hops: 65536, complete: true, warnings: [], ...more,
+  };
+}
+
+const description = {
+  flows: {
+    about: "One row a flow: what it offered, what arrived, how late.",
+    columns: [
+      { name: "flow", unit: "", about: "Name of the flow in the scenario" },
+      { name: "offered_bps", unit: "bit/s", about: "Mean rate that the source offered, frames without preamble and gap" },
+      { name: "throughput_bps", unit: "bit/s", about: "Mean rate received, whole frames" },
+      { name: "latency_p99_ns", unit: "ns", about: "99 of 100 frames were faster than this" },
+    ],
+  },
+  ports: { about: "One row a port: what it sent, how long it was told to stop.", columns: [{ name: "paused_s", unit: "s", about: "Time in which the port had to stop" }] },
+};
+
+function flowRow(flow, source, destination, priority, offered, throughput, latency, dropped = 0) {
+  const frames = Math.round((throughput * 0.01) / 8 / 1522);
+  return {
+    flow, class: priority, source, destination, offered_bps: offered, throughput_bps: throughput, goodput_bps: (throughput * 1504) / 1522,
+    frames_sent: frames + dropped + 12, frames_delivered: frames, frames_dropped: dropped, bytes_sent: (frames + dropped + 12) * 1522, bytes_delivered: frames * 1522,
+    latency_mean_ns: latency, latency_p50_ns: latency * 0.95, latency_p90_ns: latency * 1.5, latency_p99_ns: latency * 2.1, latency_p999_ns: latency * 2.4,
+    latency_min_ns: 5300, latency_max_ns: latency * 2.6, jitter_ns: latency * 0.2, throughput_stddev_bps: throughput * 0.08,
+  };
+}
+
+function portRow(node, number, peer, rate, utilisation, more = {}) {
+  const frames = Math.round((rate * utilisation * 0.01) / 8 / 1542);
+  return {
+    port: `${node}.${number}->${peer}`, node, peer, rate_bps: rate, utilisation, frames_sent: frames, bytes_sent: frames * 1522, frames_received: frames,
+    bytes_received: frames * 1522, queue_bytes_mean: 0, queue_bytes_max: 1522, drops: 0, pauses_sent: 0, pauses_received: 0, resumes_sent: 0, paused_s: 0, headroom_violations: 0, ...more,
+  };
+}
+
+function queueRow(port, priority, frames, wait, depth) {
+  return {
+    port, class: priority, frames, wait_mean_ns: wait, wait_p50_ns: wait * 0.9, wait_p90_ns: wait * 1.6, wait_p99_ns: wait * 2, wait_p999_ns: wait * 2.3, wait_max_ns: wait * 2.5,
+    queue_bytes_mean: depth * 0.6, queue_bytes_max: depth, queue_frames_mean: (depth * 0.6) / 1522, queue_frames_max: Math.round(depth / 1522), drops: 0,
+  };
+}
+
+function document(run, topology, tables, scenario_toml = "") {
+  return { schema: "penstock-report/1", run, scenario_toml, topology, description, tables: Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, columns(rows)])) };
+}
+
+/** Three senders into one sink behind one switch, with PFC: two burst, one is the victim. */
+export function small() {
+  const next = random(7);
+  const G = 1e9;
+  const nodes = [{ name: "sw", role: "switch", level: 1 }, ...["h0", "h1", "h2", "h3"].map((name) => ({ name, role: "host", level: 0 }))];
+  const links = ["h0", "h1", "h2", "h3"].map((b) => ({ a: "sw", b, rate_bps: 10 * G, delay_ns: 1000 }));
+  const series = [];
+  const pauses = [];
+  const bins = 500;
+  const width = 20_000;
+  const depth = [0, 0, 0];
+  const paused = [null, null, null];
+  for (let bin = 0; bin < bins; bin++) {
+    const congested = bin > 100 && bin < 400;
+    const rates = congested ? [4.1, 3.4, 2.3] : [1.9, bin >= 100 ? 3 : 0, 2.5];
+    rates.forEach((rate, flow) => series.push({ metric: "flow_throughput_bps", entity: ["burst[h0]", "burst[h1]", "victim"][flow], time_ns: bin * width, value: Math.max(0, rate * G * (0.94 + 0.12 * next())) }));
+    const fill = congested ? 52 + 22 * Math.sin(bin / 5.1) + 6 * next() : Math.max(0, 5 * next() - 3);
+    series.push({ metric: "queue_bytes", entity: "sw.3->h3 p3", time_ns: bin * width, value: Math.round(fill) * 1522 });
+    series.push({ metric: "queue_frames", entity: "sw.3->h3 p3", time_ns: bin * width, value: Math.round(fill) });
+    for (let host = 0; host < 2; host++) {
+      const over = fill > 66 - 4 * host;
+      const key = host;
+      if (over && paused[key] === null) paused[key] = bin * width + 3000 * next();
+      else if (!over && paused[key] !== null) {
+        pauses.push({ port: `h${host}.0->sw`, priority: 3, start_ns: paused[key], end_ns: bin * width, sent_by: `sw.${host}->h${host}`, reason: "xoff", queue: "sw.3->h3 p3", occupancy: 66 - 4 * host, watermark: 66, unit: "frames" });
+        paused[key] = null;
+      }
+    }
+    depth[0] = fill;
+  }
+  for (let start = 2_300_000; start < 7_900_000; start += 420_000) pauses.push({ port: "h2.0->sw", priority: 3, start_ns: start, end_ns: start + 38_000, sent_by: "sw.2->h2", reason: "target", queue: "sw.3->h3 p3", occupancy: 55, watermark: 55, unit: "frames" });
+  const pausedS = (port) => pauses.filter((pause) => pause.port === port).reduce((sum, pause) => sum + (pause.end_ns - pause.start_ns) * 1e-9, 0);
+  const times = (port) => pauses.filter((pause) => pause.port === port).length;
+  const tables = {
+    flows: [flowRow("burst[h0]", "h0", "h3", 3, 5 * G, 3.22 * G, 92_000), flowRow("burst[h1]", "h1", "h3", 3, 5 * G, 2.66 * G, 88_000), flowRow("victim", "h2", "h3", 3, 2.5 * G, 2.38 * G, 41_000)],
+    classes: [{ class: 3, flows: 3, offered_bps: 12.5 * G, throughput_bps: 8.26 * G, frames_sent: 6800, frames_delivered: 6784, frames_dropped: 0, latency_mean_ns: 76_000, latency_p99_ns: 190_000, latency_max_ns: 239_000, jain: 0.984 }],
+    ports: [
+      ...[0.33, 0.27, 0.24].map((use, host) => portRow(`h${host}`, 0, "sw", 10 * G, use, { paused_s: pausedS(`h${host}.0->sw`), pauses_received: times(`h${host}.0->sw`), queue_bytes_max: 48_000 })),
+      portRow("h3", 0, "sw", 10 * G, 0),
+      ...[0, 1, 2].map((host) => portRow("sw", host, `h${host}`, 10 * G, 0.0004, { pauses_sent: times(`h${host}.0->sw`) })),
+      portRow("sw", 3, "h3", 10 * G, 0.84, { queue_bytes_mean: 46_000, queue_bytes_max: 121_760 }),
+    ],
+    queues: [queueRow("sw.3->h3", 3, 6784, 61_000, 121_760), ...[0, 1, 2].map((host) => queueRow(`h${host}.0->sw`, 3, 2200, 20_000, 48_000))],
+    pauses,
+    drops: [],
+    series,
+    watermarks: [["xoff", 66], ["xon", 11], ["target", 55], ["limit", 400]].map(([watermark, value]) => ({ entity: "sw.3->h3 p3", watermark, value, unit: "frames" })),
+    summary: [],
+  };
+  const scenario = `[simulation]\nname = "first-light"\nduration = "10 ms"\nwarmup = "0 s"\nseed = 1\n\n[topology.star]\nhosts = 4\nrate = "10 Gb/s"\ndelay = "1 us"\n\n[flow_control.pfc]\npriorities = [3]\naccounting = "egress"\nxoff = "66 frames"\nxon = "11 frames"\n\n[flow_control.pfc.target]\nmethod = "fair_bandwidth"\nwatermark = "55 frames"\n\n[[flows]]\nname = "burst"\nfrom = ["h0", "h1"]\nto = "h3"\npriority = 3\nframe = "1522 B"\nsource = { constant = { rate = "5 Gb/s" } }\n\n[[flows]]\nname = "victim"\nfrom = "h2"\nto = "h3"\npriority = 3\nsource = { constant = { rate = "2.5 Gb/s" } }\n`;
+  return document(run("first-light", { description: "Two bursts and a victim meet at one port of a lossless switch." }), { nodes, links }, tables, scenario);
+}
+
+/** A fat tree of 1,024 hosts (k = 16) with 1,024 flows and 204,800 points of throughput, cut short, with drops. */
+export function big() {
+  const next = random(11);
+  const k = 16;
+  const G = 1e9;
+  const rate = 100 * G;
+  const nodes = [];
+  const links = [];
+  const half = k / 2;
+  for (let core = 0; core < half * half; core++) nodes.push({ name: `core${core}`, role: "switch", level: 3 });
+  for (let pod = 0; pod < k; pod++) {
+    for (let i = 0; i < half; i++) {
+      nodes.push({ name: `agg${pod}.${i}`, role: "switch", level: 2 }, { name: `edge${pod}.${i}`, role: "switch", level: 1 });
+      for (let j = 0; j < half; j++) {
+        const host = `h${(pod * half + i) * half + j}`;
+        nodes.push({ name: host, role: "host", level: 0 });
+        links.push({ a: `edge${pod}.${i}`, b: host, rate_bps: rate, delay_ns: 100 }, { a: `agg${pod}.${i}`, b: `edge${pod}.${j}`, rate_bps: rate, delay_ns: 500 }, { a: `core${i * half + j}`, b: `agg${pod}.${i}`, rate_bps: rate, delay_ns: 500 });
+      }
+    }
+  }
+  const ports = [];
+  const numbers = new Map();
+  const number = (node) => {
+    const own = numbers.get(node) ?? 0;
+    numbers.set(node, own + 1);
+    return own;
+  };
+  for (const { a, b } of links) {
+    for (const [node, peer] of [[a, b], [b, a]]) {
+      const hot = /^(edge3|agg3|h2[0-2])/.test(node);
+      const use = Math.min(1, hot ? 0.7 + 0.3 * next() : 0.15 + 0.55 * next() * next() * 2);
+      const paused_s = use > 0.93 && next() < 0.5 ? 1e-4 + 0.002 * next() : 0;
+      ports.push(portRow(node, number(node), peer, rate, use, { paused_s, pauses_received: paused_s > 0 ? 40 : 0, queue_bytes_max: Math.round(use * 90_000), drops: use > 0.995 ? 17 : 0 }));
+    }
+  }
+  const hosts = 1024;
+  const flows = [];
+  const series = [];
+  for (let host = 0; host < hosts; host++) {
+    const got = rate * (0.12 + 0.5 * next()) * (next() < 0.06 ? 0.3 : 1);
+    const flow = `permutation[h${host}]`;
+    flows.push(flowRow(flow, `h${host}`, `h${(host + 511) % hosts}`, host % 8 === 0 ? 0 : 3, rate * 0.6, got, 9_000 + 80_000 * next(), host % 97 === 0 ? 5 : 0));
+    for (let bin = 0; bin < 200; bin++) series.push({ metric: "flow_throughput_bps", entity: flow, time_ns: bin * 50_000, value: got * (0.8 + 0.4 * next()) * Math.min(1, bin / 10) });
+  }
+  const pausedPorts = ports.filter((port) => port.paused_s > 0);
+  const pauses = pausedPorts.flatMap((port, index) => Array.from({ length: 40 }, (_, time) => {
+    const start = time * 245_000 + 90_000 * next() + index * 500;
+    return { port: port.port, priority: 3, start_ns: start, end_ns: start + port.paused_s * 1e9 / 40, sent_by: `${port.peer}->${port.node}`, reason: "xoff", queue: `${port.peer} p3`, occupancy: 96_000, watermark: 95_000, unit: "bytes" };
+  }));
+  for (const port of pausedPorts.slice(0, 40)) for (let bin = 0; bin < 200; bin++) series.push({ metric: "queue_bytes", entity: port.port, time_ns: bin * 50_000, value: Math.round(95_000 * (0.4 + 0.6 * next())) });
+  const tables = {
+    flows,
+    classes: [0, 3].map((priority) => ({ class: priority, flows: priority === 0 ? 128 : 896, offered_bps: 5e13, throughput_bps: 3e13, frames_sent: 24e6, frames_delivered: 23e6, frames_dropped: 11, latency_mean_ns: 49_000, latency_p99_ns: 160_000, latency_max_ns: 220_000, jain: priority === 0 ? 0.871 : 0.882 })),
+    ports,
+    queues: ports.map((port) => queueRow(port.port, 3, port.frames_sent, 30_000 * next(), port.queue_bytes_max)),
+    pauses,
+    drops: [{ port: ports[0].port, class: 3, flow: flows[0].flow, cause: "total_limit", frames: 5, bytes: 7610 }],
+    series,
+    watermarks: pausedPorts.slice(0, 40).flatMap((port) => [{ entity: port.port, watermark: "xoff", value: 95_000, unit: "bytes" }, { entity: port.port, watermark: "xon", value: 38_000, unit: "bytes" }]),
+    summary: [],
+  };
+  return document(run("fat-tree-1024", { description: "A permutation of 1,024 hosts over a fat tree, one pod overloaded.", wall_s: 214, frame_hops: 1.84e9, events: 1.9e9, complete: false, duration_s: 0.02, warnings: ["on_lossless_drop = \"count\": frames were lost in a lossless class and the run went on."] }), { nodes, links }, tables, "[flow_control.pfc]\npriorities = [3]\n");
+}
+
+/** Two leaves and two spines, a ring beside them in `ring()`: small named fabrics of several layers. */
+export function leafSpine() {
+  const nodes = [];
+  const links = [];
+  for (let spine = 0; spine < 2; spine++) nodes.push({ name: `spine${spine}`, role: "switch", level: 2 });
+  for (let leaf = 0; leaf < 4; leaf++) {
+    nodes.push({ name: `leaf${leaf}`, role: "switch", level: 1 });
+    for (let spine = 0; spine < 2; spine++) links.push({ a: `leaf${leaf}`, b: `spine${spine}`, rate_bps: 4e10, delay_ns: 500 });
+    for (let host = 0; host < 4; host++) {
+      nodes.push({ name: `h${leaf * 4 + host}`, role: "host", level: 0 });
+      links.push({ a: `leaf${leaf}`, b: `h${leaf * 4 + host}`, rate_bps: 1e10, delay_ns: 100 });
+    }
+  }
+  const next = random(3);
+  const ports = links.flatMap(({ a, b, rate_bps }, index) => [portRow(a, index, b, rate_bps, next(), { drops: index === 3 ? 12 : 0 }), portRow(b, index, a, rate_bps, next(), { paused_s: next() < 0.2 ? 0.002 * next() : 0 })]);
+  return document(run("leaf-spine"), { nodes, links }, { flows: [flowRow("one", "h0", "h9", 0, 1e10, 9.4e9, 12_000)], ports }, "[topology.leaf_spine]\n");
+}
+
+/** Four switches in a ring with parallel links between two of them. */
+export function ring() {
+  const nodes = [];
+  const links = [];
+  for (let sw = 0; sw < 4; sw++) {
+    nodes.push({ name: `sw${sw}`, role: "switch", level: 1 }, { name: `h${sw}.0`, role: "host", level: 0 }, { name: `h${sw}.1`, role: "host", level: 0 });
+    links.push({ a: `sw${sw}`, b: `sw${(sw + 1) % 4}`, rate_bps: 1e10, delay_ns: 1000 }, { a: `sw${sw}`, b: `h${sw}.0`, rate_bps: 1e10, delay_ns: 10 }, { a: `sw${sw}`, b: `h${sw}.1`, rate_bps: 1e10, delay_ns: 10 });
+  }
+  links.push({ a: "sw1", b: "sw2", rate_bps: 1e10, delay_ns: 1000 });
+  const ports = links.flatMap(({ a, b, rate_bps }, index) => [portRow(a, index, b, rate_bps, (index % 7) / 6), portRow(b, index, a, rate_bps, (index % 5) / 4, { paused_s: index === 0 ? 0.004 : 0 })]);
+  return document(run("ring"), { nodes, links }, { flows: [flowRow("round", "h0.0", "h2.0", 0, null, 5e9, 12_000)], ports });
+}
+
+/** Probes off, no flows, no tables, no topology: every panel must say so in a sentence. */
+export function empty() {
+  return document(run("empty", { simulated_s: 0, wall_s: 0, frame_hops: 0, events: 0 }), { nodes: [], links: [] }, { flows: [], ports: [] });
+}
+
+/** A result of a later version. */
+export function later() {
+  return { ...small(), schema: "penstock-report/2" };
+}
