@@ -1,4 +1,4 @@
-"""What the tests share: the command line as a process, scenarios that run in milliseconds, a made-up result."""
+"""What the tests share: the command line as a process, small scenarios, a made-up result."""
 
 from __future__ import annotations
 

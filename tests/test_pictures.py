@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_merged_spans_cover_the_same(pairs: list[tuple[float, float]], gap: floa
     merged = merge_spans(spans, gap)
     for start, end in spans:
         assert any(a <= start and end <= b for a, b in merged)
-    for (_, end), (start, _) in zip(merged[:-1], merged[1:], strict=True):
+    for (_, end), (start, _) in pairwise(merged):
         assert start - end >= gap
 
 
@@ -113,7 +114,7 @@ def test_merged_spans_cover_the_same(pairs: list[tuple[float, float]], gap: floa
 def test_labels_keep_their_distance(positions: list[float]) -> None:
     placed = spread(sorted(positions), 0.1)
     assert len(placed) == len(positions)
-    assert all(b - a >= 0.1 - 1e-9 for a, b in zip(placed[:-1], placed[1:], strict=True))
+    assert all(b - a >= 0.1 - 1e-9 for a, b in pairwise(placed))
     assert all(-1e-9 <= p <= 1 + 1e-9 for p in placed)
 
 

@@ -56,7 +56,7 @@ def test_what_is_not_a_result_is_not_replaced(made_up: Result, tmp_path: Path) -
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="not a directory"):
         made_up.save(tmp_path / "file")
-    with pytest.raises(InputError, match="not a directory"):
+    with pytest.raises(InputError, match="Not a directory"):
         made_up.save(tmp_path / "file" / "below")
 
 

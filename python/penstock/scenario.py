@@ -136,13 +136,21 @@ class Scenario:
         scheduler: str | None = None,
         queue_limit: str | None = None,
         when_full: str | None = None,
+        flow_control: str | Mapping[str, Any] | None = None,
     ) -> Scenario:
-        """Settings of all hosts, or of the one with this `name`; see ``penstock explain host``."""
+        """Settings of all hosts, or of the one with this `name`; see ``penstock explain host``.
+
+        Parameters
+        ----------
+        flow_control : str or mapping, optional
+            Other than for all stations: ``"off"`` or ``{"pfc": {...}}``.
+        """
         keys = {
             "queues": queues,
             "scheduler": scheduler,
             "queue_limit": queue_limit,
             "when_full": when_full,
+            "flow_control": flow_control,
         }
         return self._merged(("host",) if name is None else ("hosts", name), keys)
 
@@ -165,7 +173,7 @@ class Scenario:
         buffer : mapping, optional
             Limits ``total``, ``port``, ``class`` and ``queue``, such as ``{"queue": "100 frames"}``.
         flow_control : str or mapping, optional
-            For one switch: ``"off"`` or ``{"pfc": {...}}``.
+            Other than for all stations: ``"off"`` or ``{"pfc": {...}}``.
         """
         keys = {
             "forwarding": forwarding,

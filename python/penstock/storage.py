@@ -29,18 +29,13 @@ def ensure_replaceable(directory: Path) -> None:
     Raises
     ------
     InputError
-        If `directory` is a file, or a directory with contents but without a manifest.
+        If `directory` is a file, a directory with contents but without a manifest, or a place where nothing
+        can be written.
     """
     if directory.name in ("", ".."):
         raise InputError(f"{directory}: expected the name of a new directory")
+    _ensure_writable(next(parent for parent in directory.absolute().parents if parent.exists()), directory)
     if not directory.exists():
-        for parent in directory.parents:
-            if parent.exists():
-                if not parent.is_dir():
-                    raise InputError(f"{directory}: {parent} is not a directory")
-                if not os.access(parent, os.W_OK | os.X_OK):
-                    raise InputError(f"{directory}: no permission to write in {parent}")
-                return
         return
     if not directory.is_dir():
         raise InputError(f"{directory}: exists and is not a directory")
@@ -137,6 +132,16 @@ def verify(directory: Path) -> list[str]:
 def write_json(path: Path, document: object) -> None:
     """Writes `document` as indented JSON; NaN is refused, because JSON has none."""
     path.write_text(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _ensure_writable(parent: Path, directory: Path) -> None:
+    """Makes and removes a directory, because permissions alone do not tell."""
+    probe = parent / f".{directory.name[:64]}.{secrets.token_hex(6)}.probe"
+    try:
+        probe.mkdir()
+        probe.rmdir()
+    except OSError as error:
+        raise InputError(f"{directory}: nothing can be written in {parent}: {error.strerror}") from error
 
 
 def _fault(path: Path, name: str, size: int, digest: str) -> str | None:

@@ -15,7 +15,7 @@ from cyclopts import App, CycloptsError
 from penstock import _core
 from penstock.errors import InputError, PenstockError, ResultError
 
-from .console import complain
+from .console import complain, say
 
 EXIT_DONE = 0
 EXIT_FAILED = 1
@@ -65,7 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CycloptsError as error:
         complain(f"{error}\nTry: penstock {_command(words)}--help")
         return EXIT_BAD_INPUT
-    except (_core.ScenarioError, InputError, ResultError) as error:
+    except _core.ScenarioError as error:
+        say(str(error).rstrip())  # diagnostics with their places, made to be read as they are
+        return EXIT_BAD_INPUT
+    except (InputError, ResultError) as error:
         complain(str(error))
         return EXIT_BAD_INPUT
     except (_core.SimulationError, PenstockError) as error:

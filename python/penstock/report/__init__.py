@@ -74,7 +74,8 @@ def document(result: Result) -> dict[str, Any]:
     """The result as the page reads it; where series or pauses are thinned out, its warnings say so."""
     tables = {name: result.table(name) for name in result.table_names}
     notes: list[str] = []
-    if "series" in tables and tables["series"].num_rows > MAX_SERIES_ROWS:
+    thinned = "series" in tables and tables["series"].num_rows > MAX_SERIES_ROWS
+    if thinned:
         full = tables["series"]
         tables["series"] = _thin_series(full)
         notes.append(
@@ -93,6 +94,7 @@ def document(result: Result) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "run": {**result.run, "seed": seed, "warnings": [*result.run.get("warnings", []), *notes]},
+        "thinned": thinned,  # a bin that is missing then holds the value before it, otherwise it is zero
         "scenario_toml": result.scenario_toml,
         "topology": result.topology,
         "description": result.description,

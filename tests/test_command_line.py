@@ -1,0 +1,343 @@
+"""``penstock`` as a process: what it prints where, what it leaves behind, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from conftest import LONG, Command, command_line, json_of
+from penstock.result import Result
+
+SCHEMAS = Path(__import__("penstock").__file__).parent / "schemas"
+
+
+def schema(name: str) -> dict[str, object]:
+    loaded: dict[str, object] = json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf-8"))
+    return loaded
+
+
+def test_run_leaves_a_complete_result(penstock: Command, small: Path, tmp_path: Path) -> None:
+    process = penstock("run", small, "--out", "result")
+    assert process.returncode == 0, process.stderr
+    assert "steady" in process.stdout
+    assert "fingerprint" in process.stdout
+    result = Result.load(tmp_path / "result")
+    assert result.complete
+    assert result.name == "small"
+    for name in ("report.html", "pictures/timeline.png", "pictures/timeline.svg", "pictures/fabric.png"):
+        assert (tmp_path / "result" / name).stat().st_size > 1_000, name
+    assert {"flows", "classes", "ports", "queues", "pauses", "drops", "series", "summary"} <= set(
+        result.table_names
+    )
+    again = penstock("check", tmp_path / "result" / "scenario.toml")
+    assert again.returncode == 0, again.stderr
+
+
+def test_run_by_name_writes_below_out(penstock: Command, tmp_path: Path) -> None:
+    assert penstock("run", "first-light", "--no-report").returncode == 0
+    result = Result.load(tmp_path / "out" / "first-light")
+    assert "aggressor" in result.table("flows")["flow"].to_pylist()
+    assert not (tmp_path / "out" / "first-light" / "report.html").exists()
+
+
+def test_json_is_one_object_that_keeps_its_schema(penstock: Command, small: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    answer = json_of(penstock("run", small, "--json", "--seed", "7"))
+    jsonschema.validate(answer, schema("run"))
+    assert answer["seed"] == 7
+    assert [flow["name"] for flow in answer["flows"]] == ["steady", "greedy"]
+    assert answer["frame_hops"] > 100
+    assert sorted(tmp_path.iterdir()) == before, "--json without --out writes nothing"
+
+
+def test_the_same_seed_gives_the_same_run(penstock: Command, small: Path) -> None:
+    prints = [json_of(penstock("run", small, "--json", "--seed", seed))["fingerprint"] for seed in "112"]
+    assert prints[0] == prints[1]
+    assert prints[0] != prints[2]
+
+
+def test_replications(penstock: Command, small: Path, tmp_path: Path) -> None:
+    answer = json_of(
+        penstock(
+            "run", small, "--json", "--replications", "4", "--seed", "10", "--out", "reps", "--no-report"
+        )
+    )
+    jsonschema.validate(answer, schema("run"))
+    replications = answer["replications"]
+    assert replications["seeds"] == [10, 11, 12, 13]
+    assert len(set(replications["fingerprints"])) == 4
+    assert answer["fingerprint"] == replications["fingerprints"][0]
+    by_name = {(entry["flow"], entry["metric"]): entry for entry in replications["intervals"]}
+    throughput = by_name["steady", "throughput_bps"]
+    assert throughput["half_width"] > 0
+    single = [
+        Result.load(tmp_path / "reps" / f"seed-{k}").rows("flows")[0]["throughput_bps"] for k in range(10, 14)
+    ]
+    assert throughput["mean"] == pytest.approx(sum(single) / 4)
+    shown = penstock("run", small, "--replications", "2", "--no-report")
+    assert "±" in shown.stdout
+
+
+def test_an_interrupt_ends_cleanly_with_what_was_measured(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG, "utf-8")
+    process = subprocess.Popen(
+        command_line("run", "long.toml", "--json", "--out", "cut", "--no-report"),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(2.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    answer = json.loads(out)
+    jsonschema.validate(answer, schema("run"))
+    assert answer["complete"] is False
+    assert 0 < answer["simulated_s"] < answer["duration_s"]
+    result = Result.load(tmp_path / "cut")
+    assert not result.complete
+    assert json.loads((tmp_path / "cut" / "run.json").read_text())["complete"] is False
+
+
+def test_interrupted_replications_keep_what_was_measured(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG, "utf-8")
+    process = subprocess.Popen(
+        command_line("run", "long.toml", "--json", "--replications", "5"),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(2.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    answer = json.loads(out)
+    assert answer["complete"] is False
+    assert 1 <= answer["replications"]["replications"] <= 5
+
+
+def test_a_killed_run_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG, "utf-8")
+    process = subprocess.Popen(command_line("run", "long.toml", "--out", "cut"), cwd=tmp_path)
+    time.sleep(1.0)
+    process.kill()
+    process.wait()
+    assert [path.name for path in tmp_path.iterdir()] == ["long.toml"]
+
+
+def test_a_full_disk_is_an_error_and_leaves_nothing(penstock: Command, small: Path, tmp_path: Path) -> None:
+    code = (
+        "import errno, os, pyarrow.parquet as pq\n"
+        "def full(*a, **k): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n"
+        "pq.write_table = full\n"
+        "from penstock.cli import main\n"
+        f"raise SystemExit(main(['run', {str(small)!r}, '--out', 'full']))"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert process.returncode == 1
+    assert "No space left on device" in process.stderr
+    assert "Traceback" not in process.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
+
+
+def test_new_writes_a_scenario_that_runs_and_never_overwrites(penstock: Command, tmp_path: Path) -> None:
+    assert penstock("new").returncode == 0
+    assert penstock("check", "scenario.toml").returncode == 0
+    (tmp_path / "scenario.toml").write_text("mine")
+    process = penstock("new", "scenario.toml")
+    assert process.returncode == 2
+    assert "exists already" in process.stderr
+    assert (tmp_path / "scenario.toml").read_text() == "mine"
+    assert penstock("new", "no/such/place.toml").returncode == 2
+
+
+def test_check_prints_the_effective_scenario(penstock: Command, small: Path, tmp_path: Path) -> None:
+    process = penstock("check", small, "--effective")
+    assert process.returncode == 0
+    (tmp_path / "effective.toml").write_text(process.stdout)
+    again = penstock("check", "effective.toml", "--effective")
+    assert again.stdout == process.stdout, "the effective scenario is its own effective scenario"
+
+
+def test_list(penstock: Command) -> None:
+    assert "first-light" in penstock("list").stdout
+    answer = json_of(penstock("list", "--json"))
+    assert "first-light" in [entry["name"] for entry in answer["scenarios"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("pfc", "802.1Qbb"),
+        ("flows", "throughput_bps"),
+        ("latency_p99_ns", "flows.latency_p99_ns"),
+        ("simulation.duration", "scenario key"),
+        ("xoff", "flow_control.pfc.xoff"),
+        ("topology.star.rate", "scenario key"),
+        ("fair-bandwidth", "fair"),
+    ],
+)
+def test_explain(penstock: Command, name: str, expected: str) -> None:
+    process = penstock("explain", name)
+    assert process.returncode == 0, process.stderr
+    assert expected in process.stdout
+
+
+def test_explain_names_what_is_near(penstock: Command) -> None:
+    process = penstock("explain", "latency_p9_ns")
+    assert process.returncode == 2
+    assert "did you mean" in process.stderr
+    assert "latency_p99_ns" in process.stderr
+
+
+def test_headroom_of_the_standard(penstock: Command) -> None:
+    """10 Gb/s over 300 m of fibre with 1522-byte frames: 102,448 bit times."""
+    answer = json_of(penstock("headroom", "--rate", "10 Gb/s", "--length", "300 m", "--json"))
+    assert answer["total_bytes"] == 12_806
+    shown = penstock("headroom", "--rate", "10 Gb/s", "--length", "300 m")
+    assert "12,806" in shown.stdout
+
+
+def test_compare(penstock: Command, small: Path) -> None:
+    assert penstock("run", small, "--out", "a", "--no-report").returncode == 0
+    assert penstock("run", small, "--out", "b", "--no-report", "--seed", "2").returncode == 0
+    same = json_of(penstock("compare", "a", "a", "--json"))
+    assert same["same_trajectory"] is True
+    assert same["flows"] == same["ports"] == same["scenario_diff"] == []
+    other = json_of(penstock("compare", "a", "b", "--json"))
+    assert other["same_trajectory"] is False
+    assert "steady" in {row["name"] for row in other["flows"]}
+    assert any("seed" in line for line in other["scenario_diff"])
+    shown = penstock("compare", "a", "b")
+    assert shown.returncode == 0
+    assert "trajectories differ" in shown.stdout
+    assert "%" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run"],
+        ["run", "small.toml", "--seed", "x"],
+        ["run", "small.toml", "--seed", "-1"],
+        ["run", "small.toml", "--seed", str(2**64)],
+        ["run", "small.toml", "--replications", "0"],
+        ["run", "small.toml", "--threads", "0"],
+        ["run", "small.toml", "--jsno"],
+        ["run", "small.toml", "extra"],
+        ["run", "nowhere.toml"],
+        ["run", "."],
+        ["run", "small.toml", "--out", "small.toml"],
+        ["run", "small.toml", "--out", "/proc/nowhere/out"],
+        ["rnu", "small.toml"],
+        ["check"],
+        ["check", "first-ligth"],
+        ["explain"],
+        ["explain", "nothing-like-this"],
+        ["headroom"],
+        ["headroom", "--rate", "10"],
+        ["headroom", "--rate", "-10 Gb/s"],
+        ["headroom", "--rate", "10 Gb/s", "--length", "300 furlongs"],
+        ["headroom", "--rate", "10 Gb/s", "--length", "3 m", "--delay", "1 us"],
+        ["reproduce", "nobody-1999"],
+        ["compare", "here", "there"],
+        ["compare", "."],
+    ],
+    ids=" ".join,
+)
+def test_bad_words_end_in_a_message(penstock: Command, small: Path, tmp_path: Path, words: list[str]) -> None:
+    before = sorted(tmp_path.iterdir())
+    process = penstock(*words)
+    assert process.returncode == 2, process.stderr
+    assert process.stdout == ""
+    assert process.stderr.startswith(("penstock: ", "error: "))
+    assert "Traceback" not in process.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_help_is_an_answer(penstock: Command) -> None:
+    for words in ([], ["--help"], ["run", "--help"], ["reproduce", "--help"], ["--version"]):
+        process = penstock(*words)
+        assert process.returncode == 0
+        assert process.stdout
+        assert process.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_standard_output_is_no_traceback(small: Path, tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            command_line("run", small, "--json"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert process.returncode == 1
+    assert "Traceback" not in process.stderr
+
+
+def test_a_run_begins_at_once(small: Path, tmp_path: Path) -> None:
+    """The first event within 0.3 s of the start of the process; here with room for a busy machine."""
+    code = (
+        "import sys, time\n"
+        "from penstock import _core\n"
+        "real = _core.run\n"
+        "def timed(*a, **k):\n"
+        "    sys.stderr.write(f'{time.time()}')\n"
+        "    return real(*a, **k)\n"
+        "_core.run = timed\n"
+        "from penstock.cli import main\n"
+        f"raise SystemExit(main(['run', {str(small)!r}, '--json']))"
+    )
+    waits = []
+    for _ in range(3):
+        started = time.time()
+        process = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        waits.append(float(process.stderr) - started)
+    assert min(waits) < 0.6, waits
+
+
+def test_the_terminal_is_left_alone_without_one(penstock: Command, small: Path) -> None:
+    process = penstock("run", small, "--json")
+    assert "\x1b" not in process.stdout + process.stderr
+    assert process.stderr == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+def test_progress_on_a_terminal(tmp_path: Path) -> None:
+    import pty
+
+    (tmp_path / "long.toml").write_text(LONG, "utf-8")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command_line("run", "long.toml", "--json"), cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs
+    )
+    os.close(theirs)
+    time.sleep(2.0)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+    except OSError:  # the other side is closed
+        pass
+    os.close(ours)
+    assert b"frame-hops/s" in shown

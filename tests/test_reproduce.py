@@ -1,0 +1,165 @@
+"""Studies: what is promised in data is what is judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from penstock import library, reproduce
+from penstock.cli import main
+from penstock.errors import InputError, StudyError
+
+TOML = """
+title = "A star that shares"
+source = "Nobody 1999, chapter 1"
+
+[[experiments]]
+id = "N1"
+reported = "10 Gb/s"
+criterion = "at least 9.5 Gb/s"
+
+[[experiments]]
+id = "N2"
+reported = "nothing is lost"
+criterion = "no frame is lost"
+
+[[departures]]
+what = "frames of 1522 B"
+why = "the source does not say"
+"""
+CODE = """
+from matplotlib.figure import Figure
+
+from . import judge
+
+
+def run(context):
+    context.say("running")
+    assert context.quick
+    picture = context.save_figure(Figure(), "share")
+    return [
+        context.outcome("N2", measured="0 frames", passed=True),
+        context.outcome(
+            "N1", measured="9.9 Gb/s", passed=judge.enough(9.9), note="quick", pictures=[picture]
+        ),
+    ]
+"""
+JUDGE = """
+def enough(rate_gbps):
+    return rate_gbps >= 9.5
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "studies" / "nobody-1999" / "ch1"
+    folder.mkdir(parents=True)
+    (folder / "study.toml").write_text(TOML)
+    (folder / "study.py").write_text(CODE)
+    (folder / "judge.py").write_text(JUDGE)
+    monkeypatch.setattr(library, "STUDIES", tmp_path / "studies")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["nobody-1999/ch1", "nobody-1999", "nobody-1999/", None])
+def test_find(study: Path, name: str | None) -> None:
+    assert [found.name for found in reproduce.find(name)] == ["nobody-1999/ch1"]
+
+
+def test_a_miss_names_what_is_near(study: Path) -> None:
+    with pytest.raises(InputError, match="did you mean nobody-1999/ch1"):
+        reproduce.find("nobody-1999/ch2")
+
+
+def test_json(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "nobody-1999/ch1", "--quick", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    schema = json.loads((Path(reproduce.__file__).parent / "schemas" / "reproduce.schema.json").read_text())
+    jsonschema.validate(answer, schema)
+    assert [entry["id"] for entry in answer["experiments"]] == ["N1", "N2"], "in the order of study.toml"
+    first = answer["experiments"][0]
+    assert first["criterion"] == "at least 9.5 Gb/s"
+    assert first["reported"] == "10 Gb/s"
+    assert first["passed"] is True
+    assert Path(first["pictures"][0]).is_file()
+    assert answer["departures"][0]["what"] == "frames of 1522 B"
+    assert json.loads(Path("out/reproduce/nobody-1999/ch1/outcomes.json").read_text()) == answer
+
+
+def test_table(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--quick"]) == 0
+    shown = capsys.readouterr().out
+    for text in (
+        "A star that shares",
+        "✓",
+        "9.9 Gb/s",
+        "frames of 1522 B",
+        "share.png",
+        "2 of 2 experiments passed",
+    ):
+        assert text in shown
+
+
+def test_a_failed_experiment_is_exit_code_1(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (study / "study.py").write_text(CODE.replace("9.9", "9.4"))
+    assert main(["reproduce", "nobody-1999", "--quick"]) == 1
+    assert "FAIL" in capsys.readouterr().out
+
+
+def test_an_experiment_that_was_not_measured_has_not_passed(study: Path) -> None:
+    (study / "study.py").write_text("def run(context):\n    return []\n")
+    [found] = reproduce.find(None)
+    result = reproduce.reproduce(found, Path("out"))
+    assert not result.passed
+    assert {outcome.measured for outcome in result.outcomes} == {"not measured"}
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "def run(context):\n    return [context.outcome('N9', measured='', passed=True)]\n",
+            "no experiment 'N9'",
+        ),
+        (
+            "def run(context):\n    return 2 * [context.outcome('N1', measured='', passed=True)]\n",
+            "measured twice",
+        ),
+        ("x = 1\n", "no function run"),
+    ],
+)
+def test_a_study_that_does_not_keep_its_promise_is_an_error(study: Path, code: str, message: str) -> None:
+    (study / "study.py").write_text(code)
+    [found] = reproduce.find(None)
+    with pytest.raises(StudyError, match=message):
+        reproduce.reproduce(found, Path("out"))
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "'experiments' is missing"),
+        (TOML.replace("title", "tittle"), "'title' is missing"),
+        (TOML.replace('id = "N2"', 'id = "N1"'), "same id"),
+        (TOML.replace("criterion", "criteria"), "criteria"),
+        ('authors = "x"\n' + TOML, "unknown keys: authors"),
+        ("title =", "study.toml"),
+    ],
+)
+def test_a_wrong_description_is_an_error(study: Path, text: str, message: str) -> None:
+    (study / "study.toml").write_text(text)
+    with pytest.raises(StudyError, match=message):
+        reproduce.Study.load(study)
+
+
+@pytest.mark.parametrize("entry", library.studies(), ids=lambda entry: entry.name)
+def test_every_study_is_described(entry: library.Entry) -> None:
+    found = reproduce.Study.load(entry.path)
+    assert found.experiments
+    assert found.departures, "no study is exactly its source; say where it departs"
+    assert all(experiment.reported and experiment.criterion for experiment in found.experiments)
