@@ -81,9 +81,16 @@ function goodput(report: Report): Fact {
 function fairness(report: Report): Fact {
   const flows = report.table("flows");
   const index = overallJain(report);
-  const tone = index === null ? "plain" : index >= 0.95 ? "good" : index >= 0.8 ? "plain" : "warn";
+  // Unequal shares are only a fault where all asked for the same.
+  const tone = index === null ? "plain" : index >= 0.95 ? "good" : index < 0.8 && askedTheSame(flows) ? "warn" : "plain";
   const meaning = flows.rows < 2 ? "needs at least two flows" : `1 is equal shares, 1/${flows.rows.toLocaleString("en-US")} one flow taking all`;
   return { label: "Jain fairness", value: index === null ? "–" : index.toFixed(3), meaning, tone };
+}
+
+function askedTheSame(flows: Table): boolean {
+  const offers = flows.rowNumbers().map((row) => flows.number("offered_bps", row));
+  const stated = offers.filter((offer) => offer !== null);
+  return stated.length === offers.length && Math.max(...stated) <= 1.1 * Math.min(...stated);
 }
 
 function drops(report: Report): Fact {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readWatermarks, SeriesSet, watermarksFor } from "./series";
+import { belongs, readWatermarks, SeriesSet, watermarksFor } from "./series";
 import { Table, type Cell } from "./table";
 
 function series(rows: [string, string, number, number | null][]): Table {
@@ -56,6 +56,13 @@ describe("watermarks", () => {
       ["unit", ["frames", "frames", "frames", "bytes"]],
     ]),
   );
+
+  it("of a port hold for its queues and for no other port", () => {
+    expect(belongs("sw.3->h3", "sw.3->h3")).toBe(true);
+    expect(belongs("sw.3->h3", "sw.3->h3 p3")).toBe(true);
+    expect(belongs("sw.3->h3", "sw.3->h31")).toBe(false);
+    expect(belongs("sw.3->h3", "sw.3->h3.1")).toBe(false);
+  });
 
   it("are drawn once, in their unit, and named apart when far above", () => {
     const { drawn, above } = watermarksFor(marks, ["q", "r"], "frames", 80);

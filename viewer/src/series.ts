@@ -147,6 +147,11 @@ export function readWatermarks(table: Table): Watermark[] {
   return marks;
 }
 
+/** A watermark of a port holds for its queues, which are named after it: "sw.3->h3" for "sw.3->h3 p3", not for "sw.3->h31". */
+export function belongs(mark: string, entity: string): boolean {
+  return mark === entity || (entity.startsWith(mark) && /^[^\w.-]/.test(entity.slice(mark.length)));
+}
+
 /** The different watermarks of the entities shown: equal ones once, those far above the picture apart. */
 export function watermarksFor(
   marks: readonly Watermark[],
@@ -156,7 +161,7 @@ export function watermarksFor(
 ): { drawn: Watermark[]; above: Watermark[] } {
   const seen = new Set<string>();
   const different = marks.filter((mark) => {
-    if (mark.unit !== unit || !shown.includes(mark.entity)) return false;
+    if (mark.unit !== unit || !shown.some((entity) => belongs(mark.entity, entity))) return false;
     const key = `${mark.name} ${mark.value}`;
     return !seen.has(key) && seen.add(key);
   });
