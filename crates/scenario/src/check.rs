@@ -6,18 +6,19 @@
 mod flow_control;
 mod flows;
 mod receivers;
+mod rooms;
 mod sizes;
 mod stations;
 mod topology;
 
 pub use flow_control::used_priorities;
 
+use crate::Scenario;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
 use crate::effective;
 use crate::model::{self, Model};
 use crate::place::Place;
 use crate::read::MAX_ERRORS;
-use crate::Scenario;
 use fabric::spec::{OnLosslessDrop, ProbeSpec, Spec};
 use std::path::Path;
 use toml::de::DeTable;
@@ -30,16 +31,38 @@ pub struct Context<'a> {
     base_dir: Option<&'a Path>,
     findings: Vec<Diagnostic>,
     errors: usize,
+    /// What flows may still hold in memory, in destinations, hops and steps.
+    budget: usize,
 }
+
+/// More destinations, hops and steps of all flows together would not fit the memory of most machines.
+const BUDGET: usize = 50_000_000;
 
 impl<'a> Context<'a> {
     /// An empty list of findings about `source`.
     pub fn new(source: Source<'a>, document: &'a DeTable<'a>, base_dir: Option<&'a Path>) -> Context<'a> {
-        Context { source, document, base_dir, findings: Vec::new(), errors: 0 }
+        Context { source, document, base_dir, findings: Vec::new(), errors: 0, budget: BUDGET }
     }
     fn error(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
         self.errors += 1;
         self.report(Severity::Error, place, message.into(), help.into());
+    }
+    /// Whether so much is wrong that looking for more only takes time.
+    fn full(&self) -> bool {
+        self.errors >= MAX_ERRORS
+    }
+    /// Takes `cost` from the budget of flows, or reports that there is too little left.
+    fn spend(&mut self, cost: usize, place: &Place) -> bool {
+        let left = self.budget.checked_sub(cost);
+        self.budget = left.unwrap_or(0);
+        if left.is_none() {
+            self.error(
+                place,
+                format!("the flows up to here have more than {BUDGET} destinations, hops, steps and sizes"),
+                "expected fewer senders or destinations; a permutation has one destination a sender",
+            );
+        }
+        left.is_some()
     }
     fn warn(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
         self.report(Severity::Warning, place, message.into(), help.into());
@@ -62,8 +85,9 @@ impl<'a> Context<'a> {
 pub fn check(model: Model, mut context: Context<'_>) -> Result<Scenario, Diagnostics> {
     let lowered = lower(&model, &mut context);
     let mut findings = context.findings;
-    findings.sort_by_key(|one| (one.severity != Severity::Error, one.line, one.column));
+    findings.sort_by_key(|one| (one.line, one.column));
     let Some((spec, levels)) = lowered.filter(|_| context.errors == 0) else {
+        findings.retain(|one| one.severity == Severity::Error);
         return Err(Diagnostics(findings));
     };
     let notes = effective::notes(&model);
@@ -74,11 +98,12 @@ pub fn check(model: Model, mut context: Context<'_>) -> Result<Scenario, Diagnos
 fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let probes = simulation(model, context);
     let fabric = topology::lower(&model.topology, context);
-    let stations = fabric.as_ref().and_then(|fabric| context.clean(|context| stations::lower(model, fabric, context)));
+    let stations =
+        fabric.as_ref().and_then(|fabric| context.clean(|context| stations::lower(model, fabric, context)));
     let fabric = fabric?;
     let flows = flows::lower(model, &fabric, context);
     let (nodes, flows) = (stations?, flows?);
-    flow_control::check_rooms(model, &fabric, &nodes, &flows, context);
+    rooms::check(model, &fabric, &nodes, &flows, context);
     let spec = Spec {
         seed: model.simulation.seed,
         duration: model.simulation.duration.0,
@@ -103,16 +128,27 @@ fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
     let at = Place::of("simulation");
     let duration = simulation.duration.0;
     if duration == Time::ZERO {
-        context.error(&at.key("duration"), "duration is 0: nothing would be simulated", "expected a time above 0, like \"10 ms\"");
+        context.error(
+            &at.key("duration"),
+            "duration is 0: nothing would be simulated",
+            "expected a time above 0, like \"10 ms\"",
+        );
     } else if simulation.warmup.0 >= duration {
         context.error(
             &at.key("warmup"),
-            format!("warmup {} is not below duration {duration}: nothing would be measured", simulation.warmup),
+            format!(
+                "warmup {} is not below duration {duration}: nothing would be measured",
+                simulation.warmup
+            ),
             format!("expected a time below \"{duration}\""),
         );
     }
     if simulation.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
-        context.error(&at.key("name"), "the name is empty", "expected a name, or no key for the name of the file");
+        context.error(
+            &at.key("name"),
+            "the name is empty",
+            "expected a name, or no key for the name of the file",
+        );
     }
     let bin = model.probes.bin.and_then(|bin| bin.value());
     let at = Place::of("probes").key("bin");
@@ -121,7 +157,10 @@ fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
         Some(bin) if duration.ps() / bin.ps() > MAX_BINS => context.error(
             &at,
             format!("bin {bin} makes {} bins of the duration {duration}", duration.ps() / bin.ps()),
-            format!("expected at most {MAX_BINS} bins: a bin of at least \"{}\"", Time::from_ps(duration.ps().div_ceil(MAX_BINS))),
+            format!(
+                "expected at most {MAX_BINS} bins: a bin of at least \"{}\"",
+                Time::from_ps(duration.ps().div_ceil(MAX_BINS))
+            ),
         ),
         _ => {}
     }

@@ -133,7 +133,7 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' { '\u{FFFD}' } else { c }).collect()
 }
 
-/// Everything that is wrong with a scenario: errors, at least one, then warnings.
+/// Everything that is wrong with a scenario: at least one error. Also prints warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
@@ -170,17 +170,24 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, name)| name)
 }
 
+/// Insertions, deletions, substitutions and swaps of neighbours that make `b` of `a` (optimal string
+/// alignment).
 fn edit_distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let substituted = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = substituted.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(before[j - 2] + 1);
+            }
+            row.push(least);
         }
+        before = std::mem::replace(&mut last, row);
     }
-    row[b.len()]
+    last[b.len()]
 }
 
 #[cfg(test)]
@@ -193,7 +200,10 @@ mod tests {
         let found = source.at(Severity::Error, 11..16, "bad".into(), "do this".into());
         assert_eq!((found.line, found.column), (2, 5));
         let text = found.render(false);
-        assert!(text.contains("error: bad") && text.contains("a.toml:2:5") && text.contains("help: do this"), "{text}");
+        assert!(
+            text.contains("error: bad") && text.contains("a.toml:2:5") && text.contains("help: do this"),
+            "{text}"
+        );
         assert!(found.render(true).contains("\u{1b}["));
     }
 
@@ -201,6 +211,7 @@ mod tests {
     fn near_names_only() {
         assert_eq!(nearest("sw1", ["sw10", "h0", "sw"]), Some("sw10"));
         assert_eq!(nearest("Leaf0", ["leaf0", "leaf1"]), Some("leaf0"));
+        assert_eq!(nearest("stra", ["dumbbell", "star"]), Some("star"));
         assert_eq!(nearest("victim", ["h0", "sw"]), None);
     }
 }

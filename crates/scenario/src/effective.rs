@@ -192,7 +192,8 @@ impl Writer<'_> {
             self.text += &format!("{} = {}\n", bare_or_quoted(key), inline(value));
         }
         for (key, value) in table.iter().filter(|(key, value)| is_section(key, value)) {
-            let path = if path.is_empty() { bare_or_quoted(key) } else { format!("{path}.{}", bare_or_quoted(key)) };
+            let path =
+                if path.is_empty() { bare_or_quoted(key) } else { format!("{path}.{}", bare_or_quoted(key)) };
             match value {
                 serde_json::Value::Object(inner) => {
                     // A table that only holds tables needs no header of its own.
@@ -236,9 +237,13 @@ fn quoted(text: &str) -> String {
 fn inline(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => quoted(text),
-        serde_json::Value::Array(list) => format!("[{}]", list.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        serde_json::Value::Array(list) => {
+            format!("[{}]", list.iter().map(inline).collect::<Vec<_>>().join(", "))
+        }
         serde_json::Value::Object(table) => {
-            let entry = |(key, value): (&String, &serde_json::Value)| format!("{} = {}", bare_or_quoted(key), inline(value));
+            let entry = |(key, value): (&String, &serde_json::Value)| {
+                format!("{} = {}", bare_or_quoted(key), inline(value))
+            };
             format!("{{ {} }}", table.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),

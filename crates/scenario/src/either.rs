@@ -3,7 +3,9 @@
 //! The derived reading of an untagged enum forgets why each alternative failed, and where. Here the
 //! form that was written decides the alternative, and its own error is the one reported.
 
-use crate::model::{FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord, Receivers, ReceiversTable};
+use crate::model::{
+    FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord, Receivers, ReceiversTable,
+};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -62,7 +64,8 @@ impl Forms for Nodes {
 }
 
 impl Forms for Receivers {
-    const EXPECTED: &'static str = "the name of a host, \"all\", a list of hosts, or a table with uniform, hot_spot or permutation";
+    const EXPECTED: &'static str =
+        "the name of a host, \"all\", a list of hosts, or a table with uniform, hot_spot or permutation";
     fn text<E: de::Error>(text: &str) -> Result<Self, E> {
         Nodes::text(text).map(Receivers::Nodes)
     }
@@ -95,11 +98,15 @@ impl Forms for Permutation {
 }
 
 impl Forms for FrameText {
-    const EXPECTED: &'static str = "a size like \"1522 B\", \"imix\", or a table with uniform, bimodal or empirical";
+    const EXPECTED: &'static str =
+        "a size like \"1522 B\", \"imix\", or a table with uniform, bimodal or empirical";
     fn text<E: de::Error>(text: &str) -> Result<Self, E> {
         match text {
             "imix" => Ok(FrameText::Word(FrameWord::Imix)),
-            _ => text.parse().map(FrameText::Fixed).map_err(|why| E::custom(format!("{why}; \"imix\" is accepted too"))),
+            _ => text
+                .parse()
+                .map(FrameText::Fixed)
+                .map_err(|why| E::custom(format!("{why}; \"imix\" is accepted too"))),
         }
     }
     fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {

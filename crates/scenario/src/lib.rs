@@ -72,7 +72,7 @@ pub fn load_seeded(
     base_dir: Option<&Path>,
     seed: Option<u64>,
 ) -> Result<Scenario, Diagnostics> {
-    let text = read::text(bytes, file).map_err(|one| Diagnostics(vec![one]))?;
+    let text = read::text(bytes, file)?;
     let source = Source { file, text };
     let document = read::document(&source).map_err(Diagnostics)?;
     let mut model = read::model(&document, &source).map_err(Diagnostics)?;

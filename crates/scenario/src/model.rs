@@ -22,9 +22,6 @@ use units::Time;
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// Link-level flow control of all stations, unless a station says otherwise: `pause`, `pfc` or "off". Default: "off".
-    #[serde(default)]
-    pub flow_control: FlowControl,
     /// What is simulated and for how long.
     pub simulation: Simulation,
     /// What is recorded beside the totals.
@@ -44,6 +41,9 @@ pub struct Model {
     /// Settings of single switches, by name; what is not set here comes from `switch`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub switches: BTreeMap<String, SwitchSettings>,
+    /// Link-level flow control of all stations, unless a station says otherwise: `pause`, `pfc` or "off". Default: "off".
+    #[serde(default)]
+    pub flow_control: FlowControl,
     /// The traffic: each entry is one flow, or one flow for each of several senders.
     pub flows: Vec<Flow>,
 }

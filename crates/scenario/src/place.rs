@@ -50,7 +50,10 @@ impl Place {
                     (if is_table { name } else { value.span() }, value.get_ref())
                 }
                 Step::Index(index) => {
-                    let Some(value) = array.and_then(|array: &toml::de::DeArray<'_>| array.get(*index)) else { break };
+                    let Some(value) = array.and_then(|array: &toml::de::DeArray<'_>| array.get(*index))
+                    else {
+                        break;
+                    };
                     (value.span(), value.get_ref())
                 }
             };

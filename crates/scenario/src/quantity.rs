@@ -75,7 +75,12 @@ impl<T: fmt::Display> fmt::Display for Quantity<T> {
 }
 impl<T: Dimension> Serialize for Quantity<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        // Nothing is nothing in any unit: the one that people write.
+        match self.to_string().as_str() {
+            "0 ps" => serializer.serialize_str("0 s"),
+            "0 mm" => serializer.serialize_str("0 m"),
+            text => serializer.serialize_str(text),
+        }
     }
 }
 impl<'de, T: Dimension> Deserialize<'de> for Quantity<T> {
@@ -254,7 +259,10 @@ mod tests {
     #[test]
     fn a_bare_number_says_what_is_missing() {
         let why = serde_json::from_str::<TimeText>("10").unwrap_err().to_string();
-        assert!(why.contains("bare number where a time belongs") && why.contains("did you mean \"10 us\""), "{why}");
+        assert!(
+            why.contains("bare number where a time belongs") && why.contains("did you mean \"10 us\""),
+            "{why}"
+        );
         assert!(serde_json::from_str::<RateText>("1.5").is_err());
         assert!(serde_json::from_str::<TimeText>("true").is_err());
     }

@@ -2,13 +2,13 @@
 //!
 //! Each table, and each flow, is read by itself, so that one mistake does not hide those in other tables.
 
-use crate::diagnostics::{Diagnostic, Severity, Source, nearest};
+use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source, nearest};
 use crate::model::{Model, Probes};
 use crate::place::Place;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
-use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 /// Scenarios larger than this are refused before they are parsed.
 pub const MAX_BYTES: usize = 16 << 20;
@@ -19,29 +19,28 @@ const TABLES: [&str; 9] =
     ["simulation", "probes", "topology", "host", "hosts", "switch", "switches", "flow_control", "flows"];
 
 /// The text of a scenario, if it can be one at all.
-pub fn text<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Diagnostic> {
+pub fn text<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Diagnostics> {
+    let refuse = |one: Diagnostic| Err(Diagnostics(vec![one]));
+    let no_text = |text: &str, at: usize, message: String| {
+        let help = "a scenario is a TOML file in UTF-8".to_string();
+        refuse(Source { file, text }.at(Severity::Error, at..at, message, help))
+    };
     if bytes.len() > MAX_BYTES {
-        let message = format!("the scenario has {} bytes: at most {MAX_BYTES} (16 MiB) are read", bytes.len());
-        return Err(Diagnostic::whole_file(file, message, "list hosts by patterns like \"h*\", and flows by several senders"));
+        let message =
+            format!("the scenario has {} bytes: at most {MAX_BYTES} (16 MiB) are read", bytes.len());
+        let help = "list hosts by patterns like \"h*\", and flows by several senders";
+        return refuse(Diagnostic::whole_file(file, message, help));
     }
-    let text = std::str::from_utf8(bytes).map_err(|why| {
-        let valid = std::str::from_utf8(&bytes[..why.valid_up_to()]).unwrap_or_default();
-        let message = format!("byte {} is not UTF-8 text", why.valid_up_to());
-        Source { file, text: valid }.at(
-            Severity::Error,
-            valid.len()..valid.len(),
-            message,
-            "a scenario is a TOML file in UTF-8".into(),
-        )
-    })?;
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(why) => {
+            let valid = std::str::from_utf8(&bytes[..why.valid_up_to()]).unwrap_or_default();
+            return no_text(valid, valid.len(), format!("byte {} is not UTF-8 text", valid.len()));
+        }
+    };
     match text.find('\0') {
         None => Ok(text),
-        Some(at) => Err(Source { file, text }.at(
-            Severity::Error,
-            at..at,
-            "a NUL byte: this is not a text file".into(),
-            "a scenario is a TOML file in UTF-8".into(),
-        )),
+        Some(at) => no_text(text, at, "a NUL byte: this is not a text file".into()),
     }
 }
 
@@ -90,12 +89,15 @@ impl<'i> Reader<'_, 'i> {
     fn all(&mut self) -> Option<Model> {
         let simulation = self.required("simulation", "[simulation] with duration = \"10 ms\"");
         let probes: Option<Probes> = self.optional("probes");
-        let topology = self.required("topology", "one topology, like [topology.star]");
+        let one_topology = self.one_choice("topology", "one kind of topology");
+        let one_flow_control = self.one_choice("flow_control", "pause or pfc");
+        let topology =
+            if one_topology { self.required("topology", "one topology, like [topology.star]") } else { None };
         let host = self.optional("host");
         let hosts = self.optional("hosts");
         let switch = self.optional("switch");
         let switches = self.optional("switches");
-        let flow_control = self.optional("flow_control");
+        let flow_control = if one_flow_control { self.optional("flow_control") } else { None };
         let flows = self.flows();
         Some(Model {
             simulation: simulation?,
@@ -108,6 +110,22 @@ impl<'i> Reader<'_, 'i> {
             flow_control: flow_control?,
             flows: flows?,
         })
+    }
+
+    /// Whether a table that takes one key has at most one; the last of several is reported.
+    fn one_choice(&mut self, key: &str, what: &str) -> bool {
+        let found = self.document.iter().find(|(name, _)| name.get_ref() == key);
+        let Some(table) = found.and_then(|(_, value)| value.get_ref().as_table()) else { return true };
+        let mut keys: Vec<(usize, Range<usize>, &str)> =
+            table.iter().map(|(name, _)| (name.span().start, name.span(), name.get_ref().as_ref())).collect();
+        keys.sort_by_key(|&(start, ..)| start);
+        let [(.., first), .., (_, span, last)] = keys.as_slice() else { return true };
+        self.error(
+            span.clone(),
+            format!("[{key}.{last}] beside [{key}.{first}]: more than one choice"),
+            format!("expected exactly one table: {what}"),
+        );
+        false
     }
 
     /// The table `key`; `None`, with an error, if it is not there or wrong.
@@ -130,7 +148,6 @@ impl<'i> Reader<'_, 'i> {
     }
     fn flows<T: DeserializeOwned>(&mut self) -> Option<Vec<T>> {
         let Some(value) = self.value("flows") else { return Some(Vec::new()) };
-        let span = value.span();
         let DeValue::Array(flows) = value.into_inner() else {
             self.error(
                 Place::of("flows").span(self.document),
@@ -139,7 +156,6 @@ impl<'i> Reader<'_, 'i> {
             );
             return None;
         };
-        let _ = span;
         let read: Vec<Option<T>> = flows.into_iter().map(|flow| self.read(flow)).collect();
         read.into_iter().collect()
     }
@@ -172,9 +188,14 @@ fn explain(raw: &str) -> (String, String) {
     }
     if raw.starts_with("wanted exactly 1 element") {
         let found = if raw.ends_with("0 elements") { "nothing" } else { "more than one choice" };
-        return (format!("{found} where exactly one choice belongs"), "keep exactly one key in this table".into());
+        return (
+            format!("{found} where exactly one choice belongs"),
+            "keep exactly one key in this table".into(),
+        );
     }
-    let whole = raw.replace("expected u64", "expected a whole number, 0 or more").replace("expected f64", "expected a number");
+    let whole = raw
+        .replace("expected u64", "expected a whole number, 0 or more")
+        .replace("expected f64", "expected a number");
     for separator in [": expected ", "; expected ", ", expected "] {
         if let Some((message, rest)) = whole.split_once(separator) {
             return (message.to_string(), format!("expected {rest}"));
@@ -198,7 +219,8 @@ fn unknown(raw: &str, prefix: &str) -> Option<(String, Vec<String>)> {
 
 /// "expected one of a, b; did you mean a?"
 pub fn expected(before: &str, candidates: &[impl AsRef<str>], hint: Option<&str>, quote: &str) -> String {
-    let list = candidates.iter().map(|c| format!("{quote}{}{quote}", c.as_ref())).collect::<Vec<_>>().join(", ");
+    let list =
+        candidates.iter().map(|c| format!("{quote}{}{quote}", c.as_ref())).collect::<Vec<_>>().join(", ");
     let list = match candidates.len() {
         0 => "nothing here".to_string(),
         1 => format!("expected {list}"),

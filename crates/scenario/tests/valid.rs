@@ -1,9 +1,27 @@
 //! Scenarios that must load, and what they become.
 
+use frame::{NodeId, Priority};
 use scenario::{Scenario, load};
+use std::collections::BTreeSet;
+use units::{Amount, Time};
+use workload::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis};
 
 fn loaded(text: &str) -> Scenario {
     load(text, "first-light.toml", None).unwrap_or_else(|why| panic!("{why}\n{text}"))
+}
+
+/// Loading the effective scenario again gives the same spec and the same effective scenario.
+fn fixpoint(text: &str) -> Scenario {
+    let first = loaded(text);
+    let effective = first.effective_toml();
+    let second = load(&effective, "other.toml", None).unwrap_or_else(|why| panic!("{why}\n{effective}"));
+    assert_eq!(format!("{:?}", first.spec), format!("{:?}", second.spec), "{effective}");
+    assert_eq!(effective, second.effective_toml());
+    assert_eq!(first.effective, second.effective);
+    assert_eq!(first.warnings.len(), second.warnings.len());
+    let json: serde_json::Value = serde_json::from_str(&first.effective_json()).unwrap();
+    assert_eq!(json["simulation"]["name"], first.name);
+    first
 }
 
 const STAR: &str = r#"
@@ -22,10 +40,269 @@ priority = 3
 source = { constant = { rate = "2.5 Gb/s" } }
 "#;
 
+/// Every key of stations and flows at least once.
+const EVERYTHING: &str = r#"
+[simulation]
+name = "every thing"
+description = "All \"keys\" of a scenario, with µ and \\."
+duration = "10 ms"
+warmup = "1 ms"
+seed = 42
+on_lossless_drop = "count"
+[probes]
+bin = "off"
+pauses = false
+[topology.explicit]
+hosts = ["a", "b.0", "c"]
+switches = ["s", "t"]
+[[topology.explicit.links]]
+between = ["a", "s"]
+rate = "10 Gb/s"
+delay = "1.5 us"
+interface_delay = "10 ns"
+overhead = "24 B"
+[[topology.explicit.links]]
+between = ["b.0", "t"]
+rate = "25 Gb/s"
+length = "300 m"
+[[topology.explicit.links]]
+between = ["s", "t"]
+rate = "40 Gb/s"
+count = 3
+[[topology.explicit.links]]
+between = ["c", "t"]
+rate = "1.1875 Gb/s"
+[host]
+queues = "shared"
+queue_limit = "100 frames"
+when_full = "drop"
+[hosts."b.0"]
+queues = [0, 0, 0, 1, 0, 0, 0, 0]
+when_full = "block"
+flow_control = "off"
+[switch]
+forwarding = "cut_through"
+latency = "250 ns"
+queueing = "virtual_output"
+queues = "shared"
+[switch.buffer]
+total = "4 MiB"
+port = "1 MB"
+class = "unlimited"
+queue = "300 frames"
+[switches.t]
+queues = "per_priority"
+forwarding = "store_and_forward"
+[switches.t.buffer]
+queue = "400 frames"
+[switches.t.flow_control.pfc]
+pause_quanta = 100
+[switches.s.flow_control.pause]
+xoff = "40 KiB"
+xon = "20 KiB"
+headroom = "64 KiB"
+[flow_control.pfc]
+priorities = [3, 0]
+accounting = "egress"
+xoff = "66 frames"
+xon = "11 frames"
+pause_quanta = 65535
+resume = false
+refresh = false
+response_time = "0 s"
+[flow_control.pfc.target]
+method = "random_sampling"
+watermark = "55 frames"
+sampling = "every_enqueue"
+[[flows]]
+name = "one"
+from = "a"
+to = "b.0"
+priority = 3
+frame = { uniform = { min = "64 B", max = "1522 B" } }
+start = "1 ms"
+stop = "3 ms"
+source = { on_off = { peak = "5 Gb/s", on = { exponential = "10 us" }, off = { pareto = { mean = "10 ms", shape = 1.5 } } } }
+rate_counts = "wire"
+limit = "1 MB"
+script = [{ at = "2 ms", stop = true }, { at = "2.5 ms", start = true, rate = "7 Gb/s" }]
+route = ["s", "t", "b.0"]
+[[flows]]
+name = "two"
+from = ["a", "b*"]
+to = { hot_spot = { host = "c", share = 0.2 } }
+frame = { bimodal = { small = "64 B", large = "1522 B", small_share = 0.5 } }
+source = { poisson = { rate = "1 Gb/s" } }
+[[flows]]
+name = "three"
+from = "all"
+to = { permutation = { shift = 1 } }
+frame = "imix"
+source = { bernoulli = { rate = "1 Gb/s" } }
+[[flows]]
+name = "four"
+from = "all"
+to = { uniform = ["a", "c"] }
+source = { constant = { rate = "1 Gb/s", random_phase = false } }
+[[flows]]
+name = "five"
+from = "s"
+to = "all"
+source = { constant = { rate = "1 Gb/s" } }
+[[flows]]
+name = "six"
+from = "all"
+to = { permutation = "random" }
+source = "greedy"
+"#;
+
+fn other_topologies() -> Vec<String> {
+    let kinds = [
+        ("dumbbell", "left = 2\nright = 2\nbottleneck_rate = \"1 Gb/s\"\nbottleneck_delay = \"5 us\""),
+        ("dumbbell", "left = 1\nright = 1"),
+        ("chain", "switches = 3\nhosts_per_switch = 2"),
+        ("ring", "switches = 3\nhosts_per_switch = 2\ninterface_delay = \"1 us\""),
+        ("leaf_spine", "leaves = 2\nspines = 2\nhosts_per_leaf = 2\nuplink_rate = \"40 Gb/s\""),
+        ("fat_tree", "k = 4\nlength = \"100 m\"\noverhead = \"0 B\""),
+        ("n_tree", "k = 2\nn = 3"),
+    ];
+    let text = |(kind, keys): (&str, &str)| {
+        format!(
+            "[simulation]\nduration = \"1 ms\"\n[topology.{kind}]\nrate = \"10 Gb/s\"\n{keys}\n[flow_control.pause]\n\
+             [[flows]]\nname = \"all\"\nfrom = \"all\"\nto = \"all\"\nsource = \"greedy\"\n"
+        )
+    };
+    kinds.into_iter().map(text).collect()
+}
+
 #[test]
-fn a_star() {
+fn effective_scenarios_are_fixpoints() {
+    fixpoint(STAR);
+    fixpoint(EVERYTHING);
+    for text in other_topologies() {
+        fixpoint(&text);
+    }
+    // No flow, no switch, no flow control.
+    fixpoint(
+        "[simulation]\nduration = \"1 s\"\n[topology.explicit]\nhosts = [\"a\", \"b\"]\n[[topology.explicit.links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Gb/s\"\n",
+    );
+}
+
+#[test]
+fn defaults_are_written_out() {
     let scenario = loaded(STAR);
     assert_eq!(scenario.name, "first-light");
-    let names: Vec<&str> = scenario.spec.flows.iter().map(|flow| flow.name.as_str()).collect();
+    let effective = scenario.effective_toml();
+    for line in [
+        "name = \"first-light\"",
+        "warmup = \"0 s\"",
+        "bin = \"20 us\"",
+        "seed = 1",
+        "overhead = \"20 B\"",
+        "[flow_control.pfc]",
+        "# xoff and xon are computed for each port",
+        "priorities = [3]",
+        "pause_quanta = 65535",
+        "response_time = \"standard\"",
+        "scheduler = \"strict_priority\"",
+        "total = \"unlimited\"",
+        "frame = \"1522 B\"",
+        "stop = \"10 ms\"",
+        "source = { constant = { rate = \"2.5 Gb/s\", random_phase = true } }",
+    ] {
+        assert!(effective.lines().any(|found| found.starts_with(line)), "{line} is not in\n{effective}");
+    }
+    assert_eq!(scenario.levels, [1, 0, 0, 0, 0]);
+    assert_eq!(scenario.spec.probes.bin, Some(Time::from_us(20)));
+}
+
+#[test]
+fn a_star_becomes_a_spec() {
+    let scenario = loaded(STAR);
+    let spec = &scenario.spec;
+    assert_eq!(
+        spec.nodes.iter().map(|n| n.name.as_str()).collect::<Vec<_>>(),
+        ["sw", "h0", "h1", "h2", "h3"]
+    );
+    assert_eq!(spec.links.len(), 4);
+    let names: Vec<&str> = spec.flows.iter().map(|flow| flow.name.as_str()).collect();
     assert_eq!(names, ["incast[h1]", "incast[h2]", "incast[h3]"]);
+    for flow in &spec.flows {
+        assert_eq!(flow.source.destinations, Destinations::Fixed(NodeId(1)));
+        assert_eq!((flow.priority, flow.source.stop), (Priority(3), None));
+    }
+    let fabric::spec::Role::Switch(switch) = &spec.nodes[0].role else { panic!() };
+    let pause = switch.flow_control.as_ref().unwrap();
+    assert_eq!(pause.kind, flow_control::PauseKind::Priorities(0b1000));
+    assert_eq!((pause.watermarks, pause.response_time), (None, None));
+}
+
+#[test]
+fn everything_becomes_a_spec() {
+    let spec = fixpoint(EVERYTHING).spec;
+    let role = |name: &str| spec.nodes.iter().find(|node| node.name == name).unwrap().role.clone();
+    let fabric::spec::Role::Host(b) = role("b.0") else { panic!() };
+    assert_eq!((b.classes.classes(), b.flow_control.is_none()), (2, true));
+    assert_eq!(b.scheduler, scheduling::SchedulerSpec::StrictPriority);
+    assert_eq!(b.queue_limit, Some(Amount::Frames(100)));
+    let fabric::spec::Role::Host(a) = role("a") else { panic!() };
+    assert_eq!(
+        (a.scheduler.clone(), a.when_full),
+        (scheduling::SchedulerSpec::Fifo, fabric::spec::WhenFull::Drop)
+    );
+    let fabric::spec::Role::Switch(t) = role("t") else { panic!() };
+    assert_eq!(
+        (t.latency, t.buffer.queue, t.buffer.port),
+        (Time::from_ns(250), Some(Amount::Frames(400)), Some(Amount::Bytes(1_000_000)))
+    );
+    // Its own quanta, everything else as for all.
+    let pause = t.flow_control.as_ref().unwrap();
+    assert_eq!((pause.quanta, pause.resume, pause.response_time), (100, false, Some(Time::ZERO)));
+    assert_eq!(pause.target.unwrap().watermark, Amount::Frames(55));
+    let fabric::spec::Role::Switch(s) = role("s") else { panic!() };
+    let pause = s.flow_control.as_ref().unwrap();
+    assert_eq!((pause.kind, pause.quanta, pause.resume), (flow_control::PauseKind::Link, 65535, true));
+    assert_eq!(spec.links.len(), 6);
+    assert_eq!((spec.links[0].delay, spec.links[0].overhead), (Time::from_ns(1510), 24));
+    assert_eq!((spec.links[1].delay, spec.links[2].delay), (Time::from_ns(1500), Time::from_ns(10)));
+
+    let flow = |name: &str| spec.flows.iter().find(|flow| flow.name == name).unwrap();
+    let one = flow("one");
+    assert_eq!(one.route, Some(vec![NodeId(3), NodeId(4), NodeId(1)]));
+    assert_eq!(one.source.sizes, FrameSizes::Uniform { min: 64, max: 1522 });
+    assert_eq!((one.source.rate_basis, one.source.stop), (RateBasis::Wire, Some(Time::from_ms(3))));
+    let rate = units::BitRate::from_gbps(7);
+    assert_eq!(
+        one.source.script,
+        [(Time::from_ms(2), Change::Stop), (Time::from_us(2500), Change::Start(Some(rate)))]
+    );
+    assert!(matches!(one.source.arrivals, Arrivals::OnOff { off: Period::Pareto { shape: 1.5, .. }, .. }));
+    let others = vec![NodeId(1)];
+    assert_eq!(
+        flow("two[a]").source.destinations,
+        Destinations::HotSpot { hot: NodeId(2), share: 0.2, others }
+    );
+    assert_eq!(flow("three[c]").source.destinations, Destinations::Fixed(NodeId(0)));
+    assert_eq!(flow("four[b.0]").source.destinations, Destinations::Uniform(vec![NodeId(0), NodeId(2)]));
+    assert_eq!(flow("four[a]").source.destinations, Destinations::Fixed(NodeId(2)));
+    assert_eq!(flow("five").from, NodeId(3));
+    let targets: BTreeSet<NodeId> = ["six[a]", "six[b.0]", "six[c]"]
+        .map(|name| match (&flow(name).source.destinations, flow(name).from) {
+            (Destinations::Fixed(to), from) if *to != from => *to,
+            other => panic!("{other:?}"),
+        })
+        .into();
+    assert_eq!(targets.len(), 3);
+}
+
+#[test]
+fn another_seed_draws_another_permutation() {
+    let text =
+        STAR.replace("hosts = 4", "hosts = 64").replace("to = \"h0\"", "to = { permutation = \"random\" }");
+    let drawn = |seed| {
+        let scenario = scenario::load_seeded(text.as_bytes(), "x.toml", None, seed).unwrap();
+        format!("{:?}", scenario.spec.flows)
+    };
+    assert_eq!(drawn(None), drawn(Some(1)));
+    assert_ne!(drawn(None), drawn(Some(2)));
 }

@@ -10,7 +10,7 @@ use fabric::spec::FlowSpec;
 use frame::{NodeId, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 use units::{BitRate, Bytes, Time};
-use workload::{Arrivals, Change, Destinations, Period, RateBasis, SourceSpec};
+use workload::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};
 
 /// More flows than this are refused.
 const MAX_FLOWS: usize = 1_000_000;
@@ -28,41 +28,80 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
             let before = flows.len();
             one(flow, model, &at, fabric, &mut flows, context);
             if !is_flow_name(&flow.name) {
-                context.error(&at.key("name"), format!("\"{}\" is no name of a flow", flow.name), "expected letters and digits, without quotes, commas or control characters");
+                context.error(
+                    &at.key("name"),
+                    format!("\"{}\" is no name of a flow", flow.name),
+                    "expected letters and digits, without quotes, commas or control characters",
+                );
             } else if let Some(first) = names.insert(flow.name.clone(), i) {
-                context.error(&at.key("name"), format!("the name \"{}\" is used twice", flow.name), format!("it is also the name of flow number {}; names must differ", first + 1));
+                context.error(
+                    &at.key("name"),
+                    format!("the name \"{}\" is used twice", flow.name),
+                    format!("it is also the name of flow number {}; names must differ", first + 1),
+                );
+            }
+            if context.full() {
+                break;
             }
             if flows.len() > MAX_FLOWS {
-                context.error(&at.key("from"), format!("more than {MAX_FLOWS} flows"), format!("this entry makes {} of them; expected at most {MAX_FLOWS} in all", flows.len() - before));
+                context.error(
+                    &at.key("from"),
+                    format!("more than {MAX_FLOWS} flows"),
+                    format!(
+                        "this entry makes {} of them; expected at most {MAX_FLOWS} in all",
+                        flows.len() - before
+                    ),
+                );
                 break;
             }
         }
         let mut seen = BTreeSet::new();
         if let Some(twice) = flows.iter().find(|flow| !seen.insert(flow.name.as_str())) {
             let i = model.flows.iter().position(|flow| flow.name == twice.name).unwrap_or(0);
-            context.error(&Place::of("flows").index(i).key("name"), format!("the name \"{}\" is used twice", twice.name), "another flow has a sender of this name");
+            context.error(
+                &Place::of("flows").index(i).key("name"),
+                format!("the name \"{}\" is used twice", twice.name),
+                "another flow has a sender of this name",
+            );
         }
         flows
     })
 }
 
 fn is_flow_name(name: &str) -> bool {
-    name.chars().all(|c| c == ' ' || c == '[' || c == ']' || is_name(c.encode_utf8(&mut [0; 4]))) && !name.trim().is_empty() && name.len() <= 200
+    name.chars().all(|c| c == ' ' || c == '[' || c == ']' || is_name(c.encode_utf8(&mut [0; 4])))
+        && !name.trim().is_empty()
+        && name.len() <= 200
 }
 
-fn one(flow: &Flow, model: &Model, at: &Place, fabric: &Fabric, flows: &mut Vec<FlowSpec>, context: &mut Context<'_>) {
+fn one(
+    flow: &Flow,
+    model: &Model,
+    at: &Place,
+    fabric: &Fabric,
+    flows: &mut Vec<FlowSpec>,
+    context: &mut Context<'_>,
+) {
     let end = model.simulation.duration.0;
     let pairs = receivers::lower(flow, model.simulation.seed, at, fabric, context);
     let checked = context.clean(|context| {
         if flow.priority > 7 {
-            context.error(&at.key("priority"), format!("priority {}", flow.priority), "expected 0 to 7 (IEEE 802.1Q)");
+            context.error(
+                &at.key("priority"),
+                format!("priority {}", flow.priority),
+                "expected 0 to 7 (IEEE 802.1Q)",
+            );
         }
         let sizes = sizes::lower(&flow.frame, &at.key("frame"), context);
         let arrivals = arrivals(&flow.source, &at.key("source"), context);
         times(flow, end, at, context);
         let script = script(flow, end, at, context);
         if flow.limit.value() == Some(Bytes::new(0)) {
-            context.error(&at.key("limit"), "a limit of 0: nothing would be sent", "expected a size above 0, or \"unlimited\"");
+            context.error(
+                &at.key("limit"),
+                "a limit of 0: nothing would be sent",
+                "expected a size above 0, or \"unlimited\"",
+            );
         }
         (sizes, arrivals, script)
     });
@@ -71,6 +110,11 @@ fn one(flow: &Flow, model: &Model, at: &Place, fabric: &Fabric, flows: &mut Vec<
     let route = route(flow, &pairs, at, fabric, context);
     let Some((Some(sizes), arrivals, script)) = checked else { return };
     check_rate(flow, &pairs, at, fabric, context);
+    let sizes_held = if let FrameSizes::Empirical(list) = &sizes { list.len() } else { 0 };
+    let each = 1 + script.len() + sizes_held + route.as_ref().map_or(0, Vec::len);
+    if !context.spend(each.saturating_mul(pairs.len()), &at.key("from")) {
+        return;
+    }
     let several = pairs.len() > 1;
     for Pair { from, to } in pairs {
         let name = if several { format!("{}[{}]", flow.name, fabric.name(from)) } else { flow.name.clone() };
@@ -120,9 +164,17 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
         let at = at.key("script").index(i);
         let time = step.at.0;
         if time < before {
-            context.error(&at.key("at"), format!("at {time} comes before the step above at {before}"), "expected steps in order of time");
+            context.error(
+                &at.key("at"),
+                format!("at {time} comes before the step above at {before}"),
+                "expected steps in order of time",
+            );
         } else if time >= end {
-            context.warn(&at.key("at"), format!("at {time} is after the end of the simulation"), format!("it has no effect; the duration is {end}"));
+            context.warn(
+                &at.key("at"),
+                format!("at {time} is after the end of the simulation"),
+                format!("it has no effect; the duration is {end}"),
+            );
         }
         before = time;
         let change = match (step.start, step.stop) {
@@ -139,7 +191,11 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
             if step.stop {
                 context.error(&at, "a rate with stop", "a rate belongs to start = true");
             } else if flow.source == SourceText::Greedy {
-                context.error(&at, "a rate for a greedy source", "a greedy source takes all that the link gives; expected no rate");
+                context.error(
+                    &at,
+                    "a rate for a greedy source",
+                    "a greedy source takes all that the link gives; expected no rate",
+                );
             } else {
                 positive(rate, &at, context);
             }
@@ -151,9 +207,17 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
 
 fn positive(rate: RateText, at: &Place, context: &mut Context<'_>) -> BitRate {
     if rate.0.bps() == 0 {
-        context.error(at, "the rate of a source is 0", "expected a rate above 0, like \"2.5 Gb/s\"; a source is silent before start and after stop");
+        context.error(
+            at,
+            "the rate of a source is 0",
+            "expected a rate above 0, like \"2.5 Gb/s\"; a source is silent before start and after stop",
+        );
     } else if rate.0 > FASTEST_SOURCE {
-        context.error(at, format!("a source of {rate} is too fast"), format!("expected at most \"{FASTEST_SOURCE}\""));
+        context.error(
+            at,
+            format!("a source of {rate} is too fast"),
+            format!("expected at most \"{FASTEST_SOURCE}\""),
+        );
     }
     rate.0
 }
@@ -193,12 +257,18 @@ fn period(period: &PeriodText, at: &Place, context: &mut Context<'_>) -> Period 
         mean
     };
     match period {
-        PeriodText::Exponential(mean) => Period::Exponential { mean: above_zero(mean.0, &at.key("exponential")) },
+        PeriodText::Exponential(mean) => {
+            Period::Exponential { mean: above_zero(mean.0, &at.key("exponential")) }
+        }
         PeriodText::Pareto { mean, shape } => {
             let at = at.key("pareto");
             let mean = above_zero(mean.0, &at.key("mean"));
             if !(shape.is_finite() && *shape > 1.0) {
-                context.error(&at.key("shape"), format!("shape {shape} has no mean"), "expected a number above 1, like 1.5");
+                context.error(
+                    &at.key("shape"),
+                    format!("shape {shape} has no mean"),
+                    "expected a number above 1, like 1.5",
+                );
             }
             Period::Pareto { mean, shape: *shape }
         }
@@ -212,7 +282,11 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
         SourceText::Greedy => {
             if let Some(pair) = pairs.iter().find(|pair| !fabric.is_host(pair.from)) {
                 let message = format!("a greedy source at the switch \"{}\"", fabric.name(pair.from));
-                context.error(&at, message, "a switch has no link that would limit it; expected a source with a rate");
+                context.error(
+                    &at,
+                    message,
+                    "a switch has no link that would limit it; expected a source with a rate",
+                );
             }
             return;
         }
@@ -220,7 +294,11 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
         SourceText::Bernoulli { rate } => {
             if let Some(pair) = pairs.iter().find(|pair| !fabric.is_host(pair.from)) {
                 let message = format!("a bernoulli source at the switch \"{}\"", fabric.name(pair.from));
-                context.error(&at.key("bernoulli"), message, "its slots are frame times of a host's link; expected constant or poisson");
+                context.error(
+                    &at.key("bernoulli"),
+                    message,
+                    "its slots are frame times of a host's link; expected constant or poisson",
+                );
                 return;
             }
             (rate.0, at.key("bernoulli").key("rate"))
@@ -228,9 +306,12 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
         SourceText::Poisson { rate } => (rate.0, at.key("poisson").key("rate")),
         SourceText::OnOff { peak, .. } => (peak.0, at.key("on_off").key("peak")),
     };
-    let slow = pairs.iter().find(|pair| fabric.is_host(pair.from) && fabric.rate[pair.from.at()].is_some_and(|link| rate > link));
+    let slow = pairs.iter().find(|pair| {
+        fabric.is_host(pair.from) && fabric.rate[pair.from.at()].is_some_and(|link| rate > link)
+    });
     let Some((pair, link)) = slow.and_then(|pair| Some((pair, fabric.rate[pair.from.at()]?))) else { return };
-    let message = format!("the source sends {rate}, but the link of \"{}\" has {link}", fabric.name(pair.from));
+    let message =
+        format!("the source sends {rate}, but the link of \"{}\" has {link}", fabric.name(pair.from));
     if matches!(flow.source, SourceText::Bernoulli { .. }) {
         context.error(&at, message, format!("expected at most \"{link}\": rate / link is a probability"));
     } else {
@@ -244,7 +325,9 @@ fn reachable(pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<
         match &pair.to {
             Destinations::Fixed(to) => Some(to).filter(unreached),
             Destinations::Uniform(list) => list.iter().find(unreached),
-            Destinations::HotSpot { hot, others, .. } => Some(hot).filter(unreached).or(others.iter().find(unreached)),
+            Destinations::HotSpot { hot, others, .. } => {
+                Some(hot).filter(unreached).or(others.iter().find(unreached))
+            }
         }
         .copied()
     };
@@ -257,11 +340,20 @@ fn reachable(pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<
     }
 }
 
-fn route(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Option<Vec<NodeId>> {
+fn route(
+    flow: &Flow,
+    pairs: &[Pair],
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Option<Vec<NodeId>> {
     let names = flow.route.as_ref()?;
     let at = at.key("route");
     let mut nodes = Vec::new();
     for (i, name) in names.iter().enumerate() {
+        if context.full() {
+            return None;
+        }
         match fabric.find(name) {
             Some(node) => nodes.push(node),
             None => context.error(&at.index(i), format!("unknown node \"{name}\""), fabric.hint(name, None)),
@@ -271,13 +363,19 @@ fn route(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut
         return None;
     }
     let Some(&last) = nodes.last() else {
-        context.error(&at, "an empty route", "expected the names of the nodes to pass, the last is the destination");
+        context.error(
+            &at,
+            "an empty route",
+            "expected the names of the nodes to pass, the last is the destination",
+        );
         return None;
     };
     if let Some(pair) = pairs.iter().find(|pair| !matches!(pair.to, Destinations::Fixed(to) if to == last)) {
         let message = format!("the route ends at \"{}\"", fabric.name(last));
         let help = match pair.to {
-            Destinations::Fixed(to) => format!("expected its last node to be the destination \"{}\"", fabric.name(to)),
+            Destinations::Fixed(to) => {
+                format!("expected its last node to be the destination \"{}\"", fabric.name(to))
+            }
             _ => "expected a flow with one destination".to_string(),
         };
         context.error(&at.index(names.len() - 1), message, help);
@@ -288,12 +386,17 @@ fn route(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut
         let mut from = pair.from;
         for (i, &node) in nodes.iter().enumerate().skip(skip) {
             if !fabric.linked(from, node) {
-                let message = format!("no link between \"{}\" and \"{}\"", fabric.name(from), fabric.name(node));
+                let message =
+                    format!("no link between \"{}\" and \"{}\"", fabric.name(from), fabric.name(node));
                 context.error(&at.index(i), message, "expected each node to be linked to the one before");
                 return None;
             }
             if i + 1 < nodes.len() && fabric.is_host(node) {
-                context.error(&at.index(i), format!("\"{}\" is a host in the middle of the route", fabric.name(node)), "expected switches: hosts do not forward");
+                context.error(
+                    &at.index(i),
+                    format!("\"{}\" is a host in the middle of the route", fabric.name(node)),
+                    "expected switches: hosts do not forward",
+                );
                 return None;
             }
             from = node;

@@ -1,14 +1,13 @@
 //! Who sends to whom: names, "all", patterns, permutations, hot spots.
 
+use super::Context;
 use super::sizes::probability;
 use super::topology::Fabric;
-use super::Context;
 use crate::model::{Flow, Nodes, Permutation, Receivers, ReceiversTable};
 use crate::place::Place;
 use fabric::topology::NodeRole;
 use frame::NodeId;
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
 use workload::Destinations;
 
 /// A sender and where its frames go.
@@ -25,7 +24,13 @@ struct Selection {
 }
 
 /// The senders of a flow with their destinations, in the order of the nodes.
-pub fn lower(flow: &Flow, seed: u64, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Option<Vec<Pair>> {
+pub fn lower(
+    flow: &Flow,
+    seed: u64,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Option<Vec<Pair>> {
     context.clean(|context| {
         let senders = select(&flow.from, true, &at.key("from"), fabric, context);
         let at_to = at.key("to");
@@ -39,7 +44,11 @@ pub fn lower(flow: &Flow, seed: u64, at: &Place, fabric: &Fabric, context: &mut 
                 let at = at_to.key("hot_spot");
                 probability(spot.share, "share", &at.key("share"), context);
                 let hot = host(&spot.host, false, &at.key("host"), fabric, context);
-                hot.map_or(Vec::new(), |hot| hot_spot(&senders, hot, spot.share, fabric))
+                let cost = senders.nodes.len().saturating_mul(fabric.graph.nodes.len());
+                match hot.filter(|_| context.spend(cost, &at)) {
+                    Some(hot) => hot_spot(&senders, hot, spot.share, fabric),
+                    None => Vec::new(),
+                }
             }
             Receivers::Table(ReceiversTable::Permutation(how)) => {
                 let at = at_to.key("permutation");
@@ -61,6 +70,9 @@ fn select(nodes: &Nodes, senders: bool, at: &Place, fabric: &Fabric, context: &m
     let mut chosen = vec![false; fabric.graph.nodes.len()];
     let mut selection = Selection { nodes: Vec::new(), named: true };
     for (i, text) in list.iter().enumerate() {
+        if context.full() {
+            break;
+        }
         let at = if single { at.clone() } else { at.index(i) };
         let found: Vec<NodeId> = if text == "all" || text.contains('*') {
             selection.named = false;
@@ -74,19 +86,35 @@ fn select(nodes: &Nodes, senders: bool, at: &Place, fabric: &Fabric, context: &m
             vec![node]
         };
         if found.is_empty() {
-            context.error(&at, format!("no host matches \"{text}\""), fabric.hint(text, Some(NodeRole::Host)));
+            context.error(
+                &at,
+                format!("no host matches \"{text}\""),
+                fabric.hint(text, Some(NodeRole::Host)),
+            );
         }
-        selection.nodes.extend(found.into_iter().filter(|node| !std::mem::replace(&mut chosen[node.at()], true)));
+        selection
+            .nodes
+            .extend(found.into_iter().filter(|node| !std::mem::replace(&mut chosen[node.at()], true)));
     }
     selection
 }
 
 /// The host, or among senders also the switch, of this name.
-fn host(name: &str, switches: bool, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Option<NodeId> {
+fn host(
+    name: &str,
+    switches: bool,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Option<NodeId> {
     match fabric.find(name) {
         Some(node) if switches || fabric.is_host(node) => Some(node),
         Some(_) => {
-            context.error(at, format!("\"{name}\" is a switch"), format!("frames end at hosts; {}", fabric.hint(name, Some(NodeRole::Host))));
+            context.error(
+                at,
+                format!("\"{name}\" is a switch"),
+                format!("frames end at hosts; {}", fabric.hint(name, Some(NodeRole::Host))),
+            );
             None
         }
         None => {
@@ -109,9 +137,6 @@ fn matches(pattern: &str, name: &str) -> bool {
     left.ends_with(last)
 }
 
-/// More destinations of all senders together would not fit the memory of most machines.
-const MAX_PAIRS: usize = 50_000_000;
-
 fn uniform(
     senders: &Selection,
     receivers: &Selection,
@@ -119,9 +144,7 @@ fn uniform(
     fabric: &Fabric,
     context: &mut Context<'_>,
 ) -> Vec<Pair> {
-    if senders.nodes.len().saturating_mul(receivers.nodes.len()) > MAX_PAIRS && receivers.nodes.len() > 1 {
-        let message = format!("{} senders with {} destinations each", senders.nodes.len(), receivers.nodes.len());
-        context.error(at, message, format!("expected at most {MAX_PAIRS} pairs; a permutation has one destination a sender"));
+    if !context.spend(senders.nodes.len().saturating_mul(receivers.nodes.len()), at) {
         return Vec::new();
     }
     let mut pairs = Vec::new();
@@ -129,7 +152,11 @@ fn uniform(
         let others: Vec<NodeId> = receivers.nodes.iter().copied().filter(|&to| to != from).collect();
         match others.as_slice() {
             [] if senders.named && !receivers.nodes.is_empty() => {
-                context.error(at, format!("\"{}\" sends to itself", fabric.name(from)), "expected another host");
+                context.error(
+                    at,
+                    format!("\"{}\" sends to itself", fabric.name(from)),
+                    "expected another host",
+                );
             }
             [] => {}
             [one] => pairs.push(Pair { from, to: Destinations::Fixed(*one) }),
@@ -167,11 +194,19 @@ fn permutation(
 ) -> Vec<Pair> {
     let nodes = &senders.nodes;
     if let Some(&switch) = nodes.iter().find(|&&node| !fabric.is_host(node)) {
-        context.error(at, format!("\"{}\" is a switch", fabric.name(switch)), "expected hosts: each sender is also a destination");
+        context.error(
+            at,
+            format!("\"{}\" is a switch", fabric.name(switch)),
+            "expected hosts: each sender is also a destination",
+        );
         return Vec::new();
     }
     if nodes.len() < 2 {
-        context.error(at, "a permutation of fewer than two hosts", "expected from = \"all\", a pattern or a list");
+        context.error(
+            at,
+            "a permutation of fewer than two hosts",
+            "expected from = \"all\", a pattern or a list",
+        );
         return Vec::new();
     }
     let shift = match how {
@@ -183,7 +218,11 @@ fn permutation(
         Permutation::Shift(it) => (it.shift % nodes.len() as u64) as usize,
     };
     if shift == 0 {
-        context.error(&at.key("shift"), format!("with this shift each of the {} hosts sends to itself", nodes.len()), format!("expected a number that is no multiple of {}", nodes.len()));
+        context.error(
+            &at.key("shift"),
+            format!("with this shift each of the {} hosts sends to itself", nodes.len()),
+            format!("expected a number that is no multiple of {}", nodes.len()),
+        );
         return Vec::new();
     }
     let to = |i: usize| Destinations::Fixed(nodes[(i + shift) % nodes.len()]);
@@ -193,9 +232,7 @@ fn permutation(
 /// A random permutation of `0..n` without fixed points: permutations are drawn until one has none, about
 /// e times. The stream depends on seed and name alone, so that other flows do not shift it.
 fn derangement(n: usize, seed: u64, name: &str) -> Vec<usize> {
-    // FNV-1a of the name; the seeding of xoshiro by SplitMix64 spreads it.
-    let hash = name.bytes().fold(0xCBF2_9CE4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3));
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ hash);
+    let mut random = engine::stream(seed, &format!("flow/{name}/permutation"));
     let mut below = |bound: u64| loop {
         // The part of the range that is no whole multiple of the bound would favour small numbers.
         let drawn = random.next_u64();

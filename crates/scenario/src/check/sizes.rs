@@ -24,17 +24,26 @@ pub fn lower(frame: &FrameText, at: &Place, context: &mut Context<'_>) -> Option
             let (min, max) = (size(*min, &at.key("min"), context), size(*max, &at.key("max"), context));
             let (min, max) = (min?, max?);
             if min > max {
-                context.error(&at.key("min"), format!("min {min} B is above max {max} B"), "expected min <= max");
+                context.error(
+                    &at.key("min"),
+                    format!("min {min} B is above max {max} B"),
+                    "expected min <= max",
+                );
             }
             Some(FrameSizes::Uniform { min, max })
         }
         FrameText::Table(FrameTable::Bimodal { small, large, small_share }) => {
             let at = at.key("bimodal");
             probability(*small_share, "small_share", &at.key("small_share"), context);
-            let (small, large) = (size(*small, &at.key("small"), context), size(*large, &at.key("large"), context));
+            let (small, large) =
+                (size(*small, &at.key("small"), context), size(*large, &at.key("large"), context));
             let (small, large) = (small?, large?);
             if small > large {
-                context.warn(&at.key("small"), format!("small {small} B is above large {large} B"), "small_share is the share of small");
+                context.warn(
+                    &at.key("small"),
+                    format!("small {small} B is above large {large} B"),
+                    "small_share is the share of small",
+                );
             }
             Some(FrameSizes::Bimodal { small, large, small_share: *small_share })
         }
@@ -45,7 +54,11 @@ pub fn lower(frame: &FrameText, at: &Place, context: &mut Context<'_>) -> Option
 /// Reports what is no probability.
 pub fn probability(value: f64, key: &str, at: &Place, context: &mut Context<'_>) {
     if !(0.0..=1.0).contains(&value) {
-        let percent = if (1.0..=100.0).contains(&value) { format!("; did you mean {}?", value / 100.0) } else { String::new() };
+        let percent = if (1.0..=100.0).contains(&value) {
+            format!("; did you mean {}?", value / 100.0)
+        } else {
+            String::new()
+        };
         context.error(at, format!("{key} {value} is no probability"), format!("expected 0 to 1{percent}"));
     }
 }
@@ -55,12 +68,20 @@ fn size(bytes: SizeText, at: &Place, context: &mut Context<'_>) -> Option<u16> {
     match u16::try_from(bytes) {
         Ok(size) if (1..=LARGEST).contains(&bytes) => {
             if bytes < u64::from(frame::MIN_FRAME_BYTES) || bytes > JUMBO {
-                context.warn(at, format!("a frame of {bytes} B is not standard"), "Ethernet has 64 B to 1522 B, with jumbo frames up to 9216 B");
+                context.warn(
+                    at,
+                    format!("a frame of {bytes} B is not standard"),
+                    "Ethernet has 64 B to 1522 B, with jumbo frames up to 9216 B",
+                );
             }
             Some(size)
         }
         _ => {
-            context.error(at, format!("a frame of {bytes} B is outside the range"), format!("expected 1 B to {LARGEST} B, DA to FCS"));
+            context.error(
+                at,
+                format!("a frame of {bytes} B is outside the range"),
+                format!("expected 1 B to {LARGEST} B, DA to FCS"),
+            );
             None
         }
     }
@@ -72,7 +93,11 @@ fn empirical(path: &str, at: &Place, context: &mut Context<'_>) -> Option<FrameS
         Ok(text) => text,
         Err(why) => {
             let dir = context.base_dir.map_or(".".into(), |dir| dir.display().to_string());
-            context.error(at, format!("cannot read \"{path}\": {why}"), format!("expected a CSV file with the columns bytes,weight, relative to {dir}"));
+            context.error(
+                at,
+                format!("cannot read \"{path}\": {why}"),
+                format!("expected a CSV file with the columns bytes,weight, relative to {dir}"),
+            );
             return None;
         }
     };
@@ -111,7 +136,11 @@ fn parse(
         let columns: Vec<&str> = line.split(',').map(str::trim).collect();
         if std::mem::take(&mut header) {
             if columns != ["bytes", "weight"] {
-                report(at, format!("\"{line}\" is not the header"), "expected the first line to be bytes,weight".into());
+                report(
+                    at,
+                    format!("\"{line}\" is not the header"),
+                    "expected the first line to be bytes,weight".into(),
+                );
                 return None;
             }
             continue;
@@ -127,7 +156,11 @@ fn parse(
                 sizes.push((bytes, weight));
             }
             _ => {
-                report(at, format!("\"{line}\" is not a size and a weight"), format!("expected 1 to {LARGEST} bytes and a weight of 0 or more, like 1522,0.25"));
+                report(
+                    at,
+                    format!("\"{line}\" is not a size and a weight"),
+                    format!("expected 1 to {LARGEST} bytes and a weight of 0 or more, like 1522,0.25"),
+                );
                 return None;
             }
         }
@@ -136,7 +169,11 @@ fn parse(
     if total > 0.0 && total.is_finite() {
         return Some(sizes);
     }
-    report(0..0, "no size has a weight".into(), "expected at least one line like 1522,1 below the header bytes,weight".into());
+    report(
+        0..0,
+        "no size has a weight".into(),
+        "expected at least one line like 1522,1 below the header bytes,weight".into(),
+    );
     None
 }
 

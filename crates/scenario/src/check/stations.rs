@@ -20,7 +20,18 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
     known_names(model.switches.keys(), NodeRole::Switch, fabric, context);
     let has_switch = fabric.graph.switches().next().is_some();
     if !has_switch && model.switch != crate::effective::switch_defaults() {
-        context.warn(&Place::of("switch"), "settings of switches, but the fabric has none", "they have no effect");
+        context.warn(
+            &Place::of("switch"),
+            "settings of switches, but the fabric has none",
+            "they have no effect",
+        );
+    }
+    if !has_switch && model.flow_control != model::FlowControl::Off {
+        context.warn(
+            &Place::of("flow_control"),
+            "flow control, but the fabric has no switch",
+            "only switches send pauses: it has no effect",
+        );
     }
     flow_control::check(&model.flow_control, model, &Place::of("flow_control"), context);
     let host = Arc::new(host(model, &model.host, None, &Place::of("host"), context));
@@ -62,11 +73,18 @@ fn known_names<'a>(
         NodeRole::Switch => ("switches", "switch"),
     };
     for name in names {
+        if context.full() {
+            break;
+        }
         let at = Place::of(table).key(name);
         match fabric.find(name) {
             None => context.error(&at, format!("unknown {what} \"{name}\""), fabric.hint(name, Some(role))),
             Some(node) if fabric.graph.nodes[node.at()].role != role => {
-                let other = if role == NodeRole::Host { "a switch: use [switches.NAME]" } else { "a host: use [hosts.NAME]" };
+                let other = if role == NodeRole::Host {
+                    "a switch: use [switches.NAME]"
+                } else {
+                    "a host: use [hosts.NAME]"
+                };
                 context.error(&at, format!("\"{name}\" is no {what}"), format!("it is {other}"));
             }
             Some(_) => {}
@@ -79,17 +97,33 @@ fn pick<T: Clone>(own: Option<&Option<T>>, all: &Option<T>) -> Option<T> {
     own.cloned().flatten().or_else(|| all.clone())
 }
 
-fn host(model: &Model, all: &HostSettings, own: Option<&HostSettings>, at: &Place, context: &mut Context<'_>) -> HostSpec {
+fn host(
+    model: &Model,
+    all: &HostSettings,
+    own: Option<&HostSettings>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> HostSpec {
     let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
     HostSpec {
         classes,
         scheduler: scheduler(pick(own.map(|o| &o.scheduler), &all.scheduler), classes, at, context),
-        queue_limit: limit(pick(own.map(|o| &o.queue_limit), &all.queue_limit), &at.key("queue_limit"), context),
+        queue_limit: limit(
+            pick(own.map(|o| &o.queue_limit), &all.queue_limit),
+            &at.key("queue_limit"),
+            context,
+        ),
         when_full: match pick(own.map(|o| &o.when_full), &all.when_full) {
             Some(model::WhenFull::Drop) => WhenFull::Drop,
             _ => WhenFull::Block,
         },
-        flow_control: flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context),
+        flow_control: flow_control::lower(
+            model,
+            &all.flow_control,
+            own.map(|o| &o.flow_control),
+            at,
+            context,
+        ),
     }
 }
 
@@ -103,7 +137,11 @@ fn switch(
     let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
     let latency = pick(own.map(|o| &o.latency), &all.latency).map_or(Time::ZERO, |latency| latency.0);
     if latency > Time::from_ms(1000) {
-        context.error(&at.key("latency"), format!("a latency of {latency} is too long"), "expected at most \"1 s\"");
+        context.error(
+            &at.key("latency"),
+            format!("a latency of {latency} is too long"),
+            "expected at most \"1 s\"",
+        );
     }
     SwitchSpec {
         forwarding: match pick(own.map(|o| &o.forwarding), &all.forwarding) {
@@ -118,7 +156,13 @@ fn switch(
         classes,
         scheduler: scheduler(pick(own.map(|o| &o.scheduler), &all.scheduler), classes, at, context),
         buffer: buffer(own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref(), at, context),
-        flow_control: flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context),
+        flow_control: flow_control::lower(
+            model,
+            &all.flow_control,
+            own.map(|o| &o.flow_control),
+            at,
+            context,
+        ),
     }
 }
 
@@ -138,7 +182,9 @@ fn classes(queues: Option<Queues>, at: &Place, context: &mut Context<'_>) -> Cla
     for (priority, &class) in list.iter().enumerate() {
         match u8::try_from(class) {
             Ok(class) if class <= 7 => class_of[priority] = class,
-            _ => context.error(&at.index(priority), format!("class {class} of priority {priority}"), accepted),
+            _ => {
+                context.error(&at.index(priority), format!("class {class} of priority {priority}"), accepted)
+            }
         }
     }
     ClassMap::new(class_of).unwrap_or(ClassMap::SEPARATE)
@@ -178,7 +224,11 @@ fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut 
     for (key, wide) in [("total", spec.total), ("port", spec.port), ("class", spec.class)] {
         if let (Some(wide), Some(queue)) = (wide, spec.queue) {
             if exceeds(queue, wide) {
-                context.warn(&at.key("queue"), format!("queue {queue} is above {key} {wide}"), "a queue never gets that long");
+                context.warn(
+                    &at.key("queue"),
+                    format!("queue {queue} is above {key} {wide}"),
+                    "a queue never gets that long",
+                );
             }
         }
     }

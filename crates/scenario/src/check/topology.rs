@@ -99,11 +99,11 @@ impl Fabric {
 /// The fabric, if nothing is wrong with it.
 pub fn lower(topology: &Topology, context: &mut Context<'_>) -> Option<Fabric> {
     let at = Place::of("topology");
-    let graph = context.clean(|context| match topology {
-        Topology::Explicit(explicit) => explicit_graph(explicit, &at.key("explicit"), context),
-        named => named_graph(named, &at, context),
+    let at = at.key(kind(topology));
+    let (graph, place) = context.clean(|context| match topology {
+        Topology::Explicit(explicit) => explicit_graph(explicit, &at, context).map(|graph| (graph, at)),
+        named => named_graph(named, &at, context).map(|(graph, widest)| (graph, at.key(widest))),
     })??;
-    let place = at.key(kind(topology));
     context.clean(|context| index(graph, topology, &place, context))
 }
 
@@ -120,23 +120,23 @@ fn kind(topology: &Topology) -> &'static str {
     }
 }
 
-fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Option<Graph> {
+/// The graph of a topology and the key of its largest count.
+fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Option<(Graph, &'static str)> {
     // A count past 32 bits is past the limit of nodes as well: the generators refuse both alike.
     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    let at = at.key(kind(topology));
     let extra_rate = |context: &mut Context<'_>, key: &str, rate: Option<crate::quantity::RateText>| {
         rate.map(|rate| {
             check_rate(rate.0, &at.key(key), context);
             rate.0
         })
     };
-    let (graph, counts): (Result<Graph, TopologyError>, Vec<(&str, u64)>) = match topology {
+    let (graph, counts): (Result<Graph, TopologyError>, Vec<(&'static str, u64)>) = match topology {
         Topology::Star(it) => {
-            let cable = cable(it.link(), &at, context)?;
+            let cable = cable(it.link(), at, context)?;
             (topology::Star { hosts: count(it.hosts), cable }.graph(), vec![("hosts", it.hosts)])
         }
         Topology::Dumbbell(it) => {
-            let cable = cable(it.link(), &at, context)?;
+            let cable = cable(it.link(), at, context)?;
             let graph = topology::Dumbbell {
                 left: count(it.left),
                 right: count(it.right),
@@ -147,7 +147,7 @@ fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Op
             (graph.graph(), vec![("left", it.left), ("right", it.right)])
         }
         Topology::Chain(it) => {
-            let cable = cable(it.link(), &at, context)?;
+            let cable = cable(it.link(), at, context)?;
             let graph = topology::Chain {
                 switches: count(it.switches),
                 hosts_per_switch: count(it.hosts_per_switch),
@@ -156,7 +156,7 @@ fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Op
             (graph.graph(), vec![("switches", it.switches), ("hosts_per_switch", it.hosts_per_switch)])
         }
         Topology::Ring(it) => {
-            let cable = cable(it.link(), &at, context)?;
+            let cable = cable(it.link(), at, context)?;
             let graph = topology::Ring {
                 switches: count(it.switches),
                 hosts_per_switch: count(it.hosts_per_switch),
@@ -165,7 +165,7 @@ fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Op
             (graph.graph(), vec![("switches", it.switches), ("hosts_per_switch", it.hosts_per_switch)])
         }
         Topology::LeafSpine(it) => {
-            let cable = cable(it.link(), &at, context)?;
+            let cable = cable(it.link(), at, context)?;
             let graph = topology::LeafSpine {
                 leaves: count(it.leaves),
                 spines: count(it.spines),
@@ -173,20 +173,25 @@ fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Op
                 uplink_rate: extra_rate(context, "uplink_rate", it.uplink_rate),
                 cable,
             };
-            let counts = vec![("leaves", it.leaves), ("spines", it.spines), ("hosts_per_leaf", it.hosts_per_leaf)];
+            let counts =
+                vec![("leaves", it.leaves), ("spines", it.spines), ("hosts_per_leaf", it.hosts_per_leaf)];
             (graph.graph(), counts)
         }
         Topology::FatTree(it) => {
-            let cable = cable(it.link(), &at, context)?;
+            let cable = cable(it.link(), at, context)?;
             (topology::FatTree { k: count(it.k), cable }.graph(), vec![("k", it.k)])
         }
         Topology::NTree(it) => {
-            let cable = cable(it.link(), &at, context)?;
-            (topology::NTree { k: count(it.k), n: count(it.n), cable }.graph(), vec![("k", it.k), ("n", it.n)])
+            let cable = cable(it.link(), at, context)?;
+            (
+                topology::NTree { k: count(it.k), n: count(it.n), cable }.graph(),
+                vec![("k", it.k), ("n", it.n)],
+            )
         }
         Topology::Explicit(_) => return None,
     };
-    graph.map_err(|why| refuse(why, &counts, &at, context)).ok()
+    let widest = counts.iter().max_by_key(|(_, value)| *value).map_or("rate", |(key, _)| key);
+    graph.map(|graph| (graph, widest)).map_err(|why| refuse(why, &counts, at, context)).ok()
 }
 
 fn refuse(why: TopologyError, counts: &[(&str, u64)], at: &Place, context: &mut Context<'_>) {
@@ -200,7 +205,11 @@ fn refuse(why: TopologyError, counts: &[(&str, u64)], at: &Place, context: &mut 
         TopologyError::OddPorts { .. } => context.error(&at.key("k"), message, help),
         TopologyError::TooLarge => {
             let Some((key, value)) = counts.iter().max_by_key(|(_, value)| *value) else { return };
-            context.error(&at.key(key), format!("{key} = {value}: {message}"), format!("{help} are simulated"));
+            context.error(
+                &at.key(key),
+                format!("{key} = {value}: {message}"),
+                format!("{help} are simulated"),
+            );
         }
     }
 }
@@ -210,16 +219,29 @@ fn cable(link: LinkText, at: &Place, context: &mut Context<'_>) -> Option<Cable>
     context.clean(|context| {
         check_rate(link.rate.0, &at.key("rate"), context);
         if link.delay.is_some() && link.length.is_some() {
-            context.error(&at.key("length"), "both delay and length are given", "keep one of them: a length is 5 ns/m of delay");
+            context.error(
+                &at.key("length"),
+                "both delay and length are given",
+                "keep one of them: a length is 5 ns/m of delay",
+            );
         }
-        let cable_delay = link.delay.map(|delay| delay.0).or(link.length.map(|length| length.0.fibre_delay_saturating()));
+        let cable_delay =
+            link.delay.map(|delay| delay.0).or(link.length.map(|length| length.0.fibre_delay_saturating()));
         let delay = cable_delay.unwrap_or_default().saturating_add(link.interface_delay.0);
         if delay > LONGEST_DELAY {
             let key = if link.length.is_some() { "length" } else { "delay" };
-            context.error(&at.key(key), format!("a one-way delay of {delay} is too long"), format!("expected at most \"{LONGEST_DELAY}\""));
+            context.error(
+                &at.key(key),
+                format!("a one-way delay of {delay} is too long"),
+                format!("expected at most \"{LONGEST_DELAY}\""),
+            );
         }
         let overhead = u16::try_from(link.overhead.0.get()).unwrap_or_else(|_| {
-            context.error(&at.key("overhead"), format!("overhead {} is too large", link.overhead), "expected 0 B to 65535 B; Ethernet has \"20 B\"");
+            context.error(
+                &at.key("overhead"),
+                format!("overhead {} is too large", link.overhead),
+                "expected 0 B to 65535 B; Ethernet has \"20 B\"",
+            );
             0
         });
         Cable { rate: link.rate.0, delay, overhead }
@@ -249,7 +271,10 @@ fn check_rate(rate: BitRate, at: &Place, context: &mut Context<'_>) {
         context.error(
             at,
             format!("a link of {rate} has no exact byte time"),
-            format!("expected a rate with fewer digits, like \"{}\"", BitRate::from_bps(rate.bps() / 1000 * 1000)),
+            format!(
+                "expected a rate with fewer digits, like \"{}\"",
+                BitRate::from_bps(rate.bps() / 1000 * 1000)
+            ),
         );
     }
 }
@@ -258,7 +283,11 @@ fn explicit_graph(explicit: &Explicit, at: &Place, context: &mut Context<'_>) ->
     let nodes = explicit.hosts.len() + explicit.switches.len();
     let links = explicit.links.iter().fold(0u64, |sum, link| sum.saturating_add(link.count));
     if nodes as u64 > MAX_NODES {
-        context.error(&at.key("hosts"), format!("{nodes} nodes are too many"), format!("expected at most {MAX_NODES}"));
+        context.error(
+            &at.key("hosts"),
+            format!("{nodes} nodes are too many"),
+            format!("expected at most {MAX_NODES}"),
+        );
         return None;
     }
     if links > MAX_LINKS {
@@ -269,14 +298,21 @@ fn explicit_graph(explicit: &Explicit, at: &Place, context: &mut Context<'_>) ->
     }
     let mut graph = Graph::default();
     let mut names: BTreeMap<&str, NodeId> = BTreeMap::new();
-    let both = [("hosts", &explicit.hosts, NodeRole::Host, 0), ("switches", &explicit.switches, NodeRole::Switch, 1)];
+    let both = [
+        ("hosts", &explicit.hosts, NodeRole::Host, 0),
+        ("switches", &explicit.switches, NodeRole::Switch, 1),
+    ];
     for (key, list, role, level) in both {
         for (i, name) in list.iter().enumerate() {
             let at = at.key(key).index(i);
             if !is_name(name) {
                 context.error(&at, format!("\"{name}\" is no name"), NAME_HELP);
             } else if names.insert(name, NodeId(graph.nodes.len() as u32)).is_some() {
-                context.error(&at, format!("the name \"{name}\" is used twice"), "hosts and switches need different names");
+                context.error(
+                    &at,
+                    format!("the name \"{name}\" is used twice"),
+                    "hosts and switches need different names",
+                );
             }
             graph.nodes.push(GraphNode { name: name.clone(), role, level });
         }
@@ -285,6 +321,9 @@ fn explicit_graph(explicit: &Explicit, at: &Place, context: &mut Context<'_>) ->
         context.error(&at.key("hosts"), "there is no host", "expected at least one name");
     }
     for (i, link) in explicit.links.iter().enumerate() {
+        if context.full() {
+            break;
+        }
         let at = at.key("links").index(i);
         let cable = cable(link.link(), &at, context);
         if link.count == 0 {
@@ -293,16 +332,25 @@ fn explicit_graph(explicit: &Explicit, at: &Place, context: &mut Context<'_>) ->
         let mut end = |name: &str, which: usize| {
             let found = names.get(name).copied();
             if found.is_none() {
-                let hint = nearest(name, names.keys().copied()).map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
+                let hint = nearest(name, names.keys().copied())
+                    .map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
                 let place = at.key("between").index(which);
-                context.error(&place, format!("unknown node \"{name}\""), format!("expected one of hosts or switches above{hint}"));
+                context.error(
+                    &place,
+                    format!("unknown node \"{name}\""),
+                    format!("expected one of hosts or switches above{hint}"),
+                );
             }
             found
         };
         let ends = (end(&link.between.0, 0), end(&link.between.1, 1));
         let (Some(a), Some(b), Some(cable)) = (ends.0, ends.1, cable) else { continue };
         if a == b {
-            context.error(&at.key("between"), format!("a link from \"{}\" to itself", link.between.0), "expected two different nodes");
+            context.error(
+                &at.key("between"),
+                format!("a link from \"{}\" to itself", link.between.0),
+                "expected two different nodes",
+            );
             continue;
         }
         let one = GraphLink { a, b, rate: cable.rate, delay: cable.delay, overhead: cable.overhead };
@@ -337,10 +385,18 @@ fn index(graph: Graph, topology: &Topology, at: &Place, context: &mut Context<'_
     for (node, ports) in neighbours.iter().enumerate() {
         let name = &graph.nodes[node].name;
         if ports.is_empty() {
-            context.error(&explicit_place(node), format!("\"{name}\" is not connected"), "expected at least one link that names it");
+            context.error(
+                &explicit_place(node),
+                format!("\"{name}\" is not connected"),
+                "expected at least one link that names it",
+            );
         } else if ports.len() > MAX_PORTS {
             let message = format!("\"{name}\" has {} ports", ports.len());
-            context.error(&explicit_place(node), message, format!("expected at most {MAX_PORTS} ports a node"));
+            context.error(
+                &explicit_place(node),
+                message,
+                format!("expected at most {MAX_PORTS} ports a node"),
+            );
         }
     }
     let names = (0..).zip(&graph.nodes).map(|(id, node)| (node.name.clone(), NodeId(id))).collect();

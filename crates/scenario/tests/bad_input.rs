@@ -1,0 +1,559 @@
+//! Scenarios that must be refused: where the error points, what it says, what it proposes.
+//!
+//! A case is a small change to a scenario that loads. The sign ‸ stands where the error has to point; it is
+//! removed before the text is read.
+
+use scenario::{Diagnostic, Severity, load, load_bytes};
+
+/// A scenario from tables, in which each given line replaces the line of the same key.
+#[derive(Clone)]
+struct Text {
+    simulation: Vec<String>,
+    topology: Vec<String>,
+    flow: Vec<String>,
+    more: String,
+}
+
+fn base() -> Text {
+    let lines = |text: &[&str]| text.iter().map(|line| line.to_string()).collect();
+    Text {
+        simulation: lines(&["[simulation]", "duration = \"10 ms\""]),
+        topology: lines(&["[topology.star]", "hosts = 4", "rate = \"10 Gb/s\"", "delay = \"1 us\""]),
+        flow: lines(&["[[flows]]", "name = \"f\"", "from = \"h1\"", "to = \"h0\"", "source = \"greedy\""]),
+        more: String::new(),
+    }
+}
+
+fn set(lines: &mut Vec<String>, changes: &str) {
+    for change in changes.lines() {
+        let key = change.split('=').next().unwrap().trim().trim_start_matches('‸');
+        match lines.iter_mut().find(|line| line.split('=').next().unwrap().trim() == key) {
+            Some(line) => *line = change.to_string(),
+            None => lines.push(change.to_string()),
+        }
+    }
+}
+
+fn sim(changes: &str) -> Text {
+    let mut text = base();
+    set(&mut text.simulation, changes);
+    text
+}
+fn star(changes: &str) -> Text {
+    let mut text = base();
+    set(&mut text.topology, changes);
+    text
+}
+fn flow(changes: &str) -> Text {
+    let mut text = base();
+    set(&mut text.flow, changes);
+    text
+}
+fn source(source: &str) -> Text {
+    flow(&format!("source = {source}"))
+}
+/// Another topology, with hosts to send from and to.
+fn fabric(topology: &str, from: &str, to: &str) -> Text {
+    let mut text = flow(&format!("from = \"{from}\"\nto = \"{to}\""));
+    text.topology = topology.lines().map(str::to_string).collect();
+    text
+}
+fn more(more: &str) -> Text {
+    let mut text = base();
+    text.more = more.to_string();
+    text
+}
+/// PFC with the watermarks of Hagen 2012 and these changes.
+fn pfc(changes: &str) -> Text {
+    let keys = ["accounting = \"egress\"", "xoff = \"66 frames\"", "xon = \"11 frames\""];
+    let mut lines: Vec<String> = keys.iter().map(|key| key.to_string()).collect();
+    set(&mut lines, changes);
+    more(&format!("[flow_control.pfc]\n{}", lines.join("\n")))
+}
+fn raw(text: &str) -> Text {
+    Text { simulation: vec![text.to_string()], topology: vec![], flow: vec![], more: String::new() }
+}
+
+impl Text {
+    fn text(&self) -> String {
+        let all =
+            [self.simulation.join("\n"), self.topology.join("\n"), self.more.clone(), self.flow.join("\n")];
+        all.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n") + "\n"
+    }
+}
+
+/// Line and column of the sign, and the text without it.
+fn marked(text: &str) -> (String, usize, usize) {
+    let at = text.find('‸').unwrap_or_else(|| panic!("no sign in {text}"));
+    let line = text[..at].matches('\n').count() + 1;
+    let column = text[..at].rsplit('\n').next().unwrap().chars().count() + 1;
+    (text.replacen('‸', "", 1), line, column)
+}
+
+/// The finding of this severity at the sign, with these words in message and help.
+fn check(case: &Text, severity: Severity, message: &str, help: &str) {
+    let (text, line, column) = marked(&case.text());
+    let found: Vec<Diagnostic> = match (load(&text, "bad.toml", None), severity) {
+        (Ok(scenario), Severity::Warning) => scenario.warnings,
+        (Ok(_), Severity::Error) => panic!("loads without error, expected {message:?}:\n{text}"),
+        (Err(why), Severity::Error) => why.errors().cloned().collect(),
+        (Err(why), Severity::Warning) => panic!("expected only a warning {message:?}:\n{why}"),
+    };
+    let fits = |one: &&Diagnostic| {
+        (one.line, one.column) == (line, column) && one.message.contains(message) && one.help.contains(help)
+    };
+    let Some(found) = found.iter().find(fits) else {
+        let all: Vec<String> = found
+            .iter()
+            .map(|one| format!("  {}:{} {:?} | {:?}", one.line, one.column, one.message, one.help))
+            .collect();
+        panic!("expected {line}:{column} {message:?} | {help:?}, found\n{}\nin\n{text}", all.join("\n"));
+    };
+    assert_eq!(found.file, "bad.toml");
+    let rendered = found.render(false);
+    assert!(rendered.contains(&format!("bad.toml:{line}:{column}")), "{rendered}");
+    // Every way of putting it has to work.
+    assert!(found.render(true).contains("\u{1b}["));
+}
+
+#[test]
+fn the_base_loads() {
+    let scenario = load(&base().text(), "base.toml", None).unwrap();
+    assert_eq!(scenario.warnings, []);
+}
+
+type Case = (Text, &'static str, &'static str);
+
+fn errors(cases: Vec<Case>) {
+    let mut failed = Vec::new();
+    for (case, message, help) in cases {
+        let checked = std::panic::catch_unwind(|| check(&case, Severity::Error, message, help));
+        failed.extend(checked.is_err().then_some(message));
+    }
+    assert_eq!(failed, Vec::<&str>::new());
+}
+
+#[test]
+fn keys_and_forms() {
+    errors(vec![
+        (raw("‸"), "missing table [simulation]", "[simulation]"),
+        (raw("[simulation]\nduration = ‸"), "not TOML", ""),
+        (raw("[simulation‸\n"), "not TOML: unclosed table", "`]`"),
+        (sim("‸durration = \"1 s\""), "unknown key `durration`", "did you mean duration?"),
+        (
+            raw("‸[simulation]\nname = \"x\"\n[topology.star]\nhosts = 2\nrate = \"1 Gb/s\""),
+            "missing key `duration`",
+            "required",
+        ),
+        (more("[‸flow]\nname = \"x\""), "unknown table `flow`", "did you mean flows?"),
+        (sim("duration = ‸10"), "bare number where a time belongs", "did you mean \"10 us\"?"),
+        (sim("duration = ‸\"10\""), "has no unit", "did you mean \"10 us\"?"),
+        (sim("duration = ‸\"10 msec\""), "unknown time unit \"msec\"", "did you mean \"10 ms\"?"),
+        (sim("duration = ‸\"-1 ms\""), "cannot be negative", ""),
+        (sim("duration = ‸true"), "invalid type: boolean", "a time as text with a unit"),
+        (sim("duration = ‸\"0.5 ps\""), "not a whole number of the smallest unit", ""),
+        (sim("duration = \"1 ms\"\nseed = ‸-1"), "invalid value: integer `-1`", "a whole number, 0 or more"),
+        (sim("on_lossless_drop = ‸\"stopp\""), "unknown value `stopp`", "did you mean \"stop\"?"),
+        (star("rate = ‸10"), "bare number where a rate belongs", "did you mean \"10 Gb/s\"?"),
+        (star("rate = ‸\"10 Gbit\""), "unknown rate unit \"Gbit\"", "did you mean \"10 Gb/s\"?"),
+        (star("‸host = 4"), "unknown key `host`", "did you mean hosts?"),
+        (star("hosts = ‸4.5"), "invalid type: floating point", "a whole number"),
+        (more("[topology.‸ring]\nswitches = 3"), "more than one choice", "exactly one"),
+        (fabric("[topology.‸stra]\nhosts = 2", "h1", "h0"), "unknown value `stra`", "did you mean \"star\"?"),
+        (
+            more("[switch]\nforwarding = ‸\"cutthrough\""),
+            "unknown value `cutthrough`",
+            "did you mean \"cut_through\"?",
+        ),
+        (more("[switch.buffer]\nqueue = ‸100"), "bare number where a size", ""),
+        (
+            more("[switch.buffer]\nqueue = ‸\"100 frmes\""),
+            "unknown size unit",
+            "\"unlimited\" is accepted too",
+        ),
+        (more("[probes]\nbin = ‸\"of\""), "is not a time", "\"off\""),
+        (
+            more("[host]\nqueues = ‸\"per_prio\""),
+            "unknown value `per_prio`",
+            "did you mean \"per_priority\"?",
+        ),
+        (more("[host]\nqueues = ‸3"), "invalid type", "a list of eight class numbers"),
+        (flow("to = ‸7"), "invalid type", "the name of a host"),
+        (
+            flow("to = { ‸hotspot = { host = \"h0\", share = 0.5 } }"),
+            "unknown value `hotspot`",
+            "did you mean \"hot_spot\"?",
+        ),
+        (flow("frame = ‸\"jumbo\""), "is not a size", "\"imix\" is accepted too"),
+        (
+            flow("frame = { uniform = { min = \"64 B\", ‸mx = \"1522 B\" } }"),
+            "unknown key `mx`",
+            "did you mean max?",
+        ),
+        (source("‸\"greedi\""), "unknown value `greedi`", "did you mean \"greedy\"?"),
+        (
+            source("{ constant = { rate = ‸2.5 } }"),
+            "bare number where a rate belongs",
+            "did you mean \"2.5 Gb/s\"?",
+        ),
+        (source("{ constant = ‸{ } }"), "missing key `rate`", "required"),
+        (
+            raw(
+                "[simulation]\nduration = \"1 s\"\n[topology.star]\nhosts = 2\nrate = \"1 Gb/s\"\n[‸flows]\nname = \"x\"",
+            ),
+            "flows is not a list",
+            "[[flows]]",
+        ),
+        (raw("[simulation]\nduration = \"1 s\"\n‸duration = \"2 s\""), "duplicate key", ""),
+    ]);
+}
+
+#[test]
+fn simulation_and_topology() {
+    let pair = "[topology.explicit]\nhosts = [\"a\", \"b\"]\nswitches = [\"s\"]\n";
+    let link =
+        |a: &str, b: &str| format!("[[topology.explicit.links]]\nbetween = [{a}, {b}]\nrate = \"10 Gb/s\"\n");
+    let explicit = |text: String| fabric(&format!("{pair}{text}"), "a", "b");
+    let (a_s, b_s) = (link("\"a\"", "\"s\""), link("\"b\"", "\"s\""));
+    errors(vec![
+        (sim("duration = ‸\"0 s\""), "duration is 0", "above 0"),
+        (sim("warmup = ‸\"10 ms\""), "warmup 10 ms is not below duration 10 ms", "below \"10 ms\""),
+        (sim("name = ‸\" \""), "the name is empty", ""),
+        (more("[probes]\nbin = ‸\"0 s\""), "bin is 0", "\"off\""),
+        (more("[probes]\nbin = ‸\"1 ps\""), "makes 10000000000 bins", "at least \"10 ns\""),
+        (star("hosts = ‸0"), "hosts = 0 is too small", "at least 1"),
+        (star("hosts = ‸1000000000"), "too large", "at most 2097152 nodes"),
+        (star("hosts = ‸18000000000000000000"), "", ""),
+        (star("rate = ‸\"0 Gb/s\""), "the rate of a link is 0", "\"10 Mb/s\""),
+        (star("rate = ‸\"1 Mb/s\""), "outside the range", "\"1.6 Tb/s\""),
+        (star("rate = ‸\"2 Tb/s\""), "outside the range", "\"1.6 Tb/s\""),
+        (star("rate = ‸\"9999999967 b/s\""), "no exact byte time", "fewer digits"),
+        (star("length = ‸\"300 m\""), "both delay and length", "keep one"),
+        (star("delay = ‸\"1000 s\""), "too long", "at most"),
+        (star("overhead = ‸\"1 MB\""), "overhead 1000000 B is too large", "20 B"),
+        (
+            fabric("[topology.ring]\nswitches = ‸2\nhosts_per_switch = 1\nrate = \"1 Gb/s\"", "h0.0", "h1.0"),
+            "switches = 2 is too small",
+            "at least 3",
+        ),
+        (fabric("[topology.fat_tree]\nk = ‸5\nrate = \"1 Gb/s\"", "h0", "h1"), "k = 5 is odd", "even"),
+        (fabric("[topology.n_tree]\nk = 2\nn = ‸64\nrate = \"1 Gb/s\"", "h0", "h1"), "too large", "at most"),
+        (
+            fabric(
+                "[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\nrate = \"1 Gb/s\"\nuplink_rate = ‸\"1 b/s\"",
+                "h0",
+                "h1",
+            ),
+            "outside the range",
+            "",
+        ),
+        (
+            fabric("[topology.dumbbell]\nleft = ‸70000\nright = 1\nrate = \"1 Gb/s\"", "l0", "r0"),
+            "70001 ports",
+            "at most 65536",
+        ),
+        (
+            explicit(format!("{a_s}{}", link("‸\"bb\"", "\"s\""))),
+            "unknown node \"bb\"",
+            "did you mean \"b\"?",
+        ),
+        (
+            explicit(format!(
+                "{a_s}{b_s}[[topology.explicit.links]]\nbetween = ‸[\"s\", \"s\"]\nrate = \"1 Gb/s\""
+            )),
+            "to itself",
+            "two different",
+        ),
+        (
+            fabric(&format!("{}{a_s}", pair.replace("\"b\"", "‸\"b\"")), "a", "b"),
+            "\"b\" is not connected",
+            "at least one link",
+        ),
+        (
+            fabric(&format!("{}{a_s}{b_s}", pair.replace("\"s\"", "‸\"a\"")), "a", "b"),
+            "\"a\" is used twice",
+            "different names",
+        ),
+        (
+            fabric(&format!("{}{a_s}{b_s}", pair.replace("\"b\"", "‸\"b*\"")), "a", "b"),
+            "is no name",
+            "without spaces",
+        ),
+        (explicit(format!("{a_s}{b_s}count = ‸0")), "count is 0", "at least 1"),
+        (explicit(format!("{a_s}{b_s}count = ‸9000000000000")), "links are too many", "at most"),
+    ]);
+}
+
+#[test]
+fn stations_and_flow_control() {
+    let buffer = |rest: &str| pfc(&format!("priorities = [0]\n{rest}"));
+    errors(vec![
+        (more("[hosts.‸h9]\nwhen_full = \"drop\""), "unknown host \"h9\"", "did you mean \"h0\"?"),
+        (more("[switches.‸sv]\nlatency = \"1 us\""), "unknown switch \"sv\"", "did you mean \"sw\"?"),
+        (more("[hosts.‸sw]\nwhen_full = \"drop\""), "\"sw\" is no host", "[switches.NAME]"),
+        (more("[switch]\nqueues = ‸[0, 1]"), "2 class numbers", "eight class numbers"),
+        (more("[switch]\nqueues = [0, 0, 0, ‸8, 0, 0, 0, 0]"), "class 8 of priority 3", "0 to 7"),
+        (more("[switch]\nscheduler = ‸\"fifo\""), "\"fifo\" serves one queue", "queues = \"shared\""),
+        (more("[host]\nqueue_limit = ‸\"0 frames\""), "a limit of 0", "\"unlimited\""),
+        (more("[switch]\nlatency = ‸\"2 s\""), "too long", "at most"),
+        (more("[flow_control.pfc]\n[flow_control.‸pause]"), "more than one choice", "exactly one"),
+        (more("[flow_control.pause]\npriorities = ‸[3]"), "not single priorities", "[flow_control.pfc]"),
+        (pfc("priorities = [0, ‸8]"), "priority 8", "0 to 7"),
+        (pfc("priorities = [0, ‸0]"), "listed twice", "once"),
+        (pfc("priorities = ‸[]"), "no priority is lossless", "like [3]"),
+        (pfc("pause_quanta = ‸0"), "pause_quanta 0", "1 to 65535"),
+        (pfc("pause_quanta = ‸65536"), "16 bits", "1 to 65535"),
+        (pfc("response_time = ‸\"5 s\""), "too long", "\"standard\""),
+        (pfc("xon = \"computed\"\nxoff = ‸\"66 frames\""), "xoff without xon", "both"),
+        (pfc("xoff = \"computed\"\nxon = ‸\"6 frames\""), "xon without xoff", "both"),
+        (pfc("xon = ‸\"66 frames\""), "xon 66 frames is not below xoff 66 frames", "xon < xoff"),
+        (pfc("xon = ‸\"1 KiB\""), "cannot be compared", "both in bytes"),
+        (pfc("headroom = ‸\"30 frames\""), "headroom with egress accounting", "ingress"),
+        (more("[flow_control.pfc]\nheadroom = ‸\"30 KiB\""), "headroom without xoff", "all computed"),
+        (pfc("accounting = \"ingress\"\ntarget = ‸{ method = \"fair_bandwidth\", watermark = \"55 frames\" }").table_at("target"), "a target with ingress accounting", "\"egress\""),
+        (pfc("target = { method = \"fair_bandwidth\", watermark = ‸\"70 frames\" }"), "not below xoff", "xon < target watermark < xoff"),
+        (pfc("target = { method = \"fair_bandwidth\", watermark = ‸\"5 frames\" }"), "not above xon", "xon < target watermark < xoff"),
+        (pfc("target = { method = \"fair_bandwidth\", watermark = ‸\"5 KiB\" }"), "another unit", "both in bytes"),
+        (pfc("target = { method = ‸\"fair\", watermark = \"50 frames\" }"), "unknown value `fair`", "\"fair_bandwidth\""),
+        (buffer("xoff = ‸\"100 frames\"\n[switch.buffer]\nqueue = \"100 frames\""), "not below the queue limit", "xon < xoff < limit"),
+        (buffer("xoff = ‸\"98 frames\"\n[switch.buffer]\nqueue = \"100 frames\""), "leaves 2 frames below the limit", "a lower xoff"),
+        (buffer("accounting = \"ingress\"\nxoff = \"64 KiB\"\nxon = \"32 KiB\"\nheadroom = ‸\"1 KiB\""), "headroom 1 KiB is less", "expected at least"),
+        (more("[flow_control.pfc]\n[switch.buffer]\ntotal = ‸\"16 KiB\""), "its headroom alone needs", "a larger total"),
+        (more("[switches.sw.flow_control.pfc]\npause_quanta = ‸0"), "pause_quanta 0", "1 to 65535"),
+    ]);
+}
+
+impl Text {
+    /// Moves the sign in front of this key: tables are pointed at by their name.
+    fn table_at(mut self, key: &str) -> Text {
+        self.more = self.more.replace('‸', "").replace(&format!("{key} = "), &format!("‸{key} = "));
+        self
+    }
+}
+
+#[test]
+fn flows() {
+    errors(vec![
+        (flow("from = ‸\"h9\""), "unknown host \"h9\"", "did you mean \"h0\"?"),
+        (flow("to = ‸\"h7\""), "unknown host \"h7\"", "did you mean"),
+        (flow("to = ‸\"sw\""), "\"sw\" is a switch", "frames end at hosts"),
+        (flow("to = ‸\"h1\""), "\"h1\" sends to itself", "another host"),
+        (flow("from = ‸\"x*\""), "no host matches \"x*\"", "hosts are h0"),
+        (flow("from = ‸[]"), "an empty list", "at least one"),
+        (flow("from = [\"h1\", ‸\"h1\"]"), "listed twice", "once"),
+        (flow("to = [\"h0\", ‸\"h12\"]"), "unknown host \"h12\"", "did you mean \"h1\"?"),
+        (flow("to = { uniform = [\"h0\", ‸\"hX\"] }"), "unknown host \"hX\"", "hosts are"),
+        (
+            flow("to = { hot_spot = { host = ‸\"g0\", share = 0.5 } }"),
+            "unknown host \"g0\"",
+            "did you mean \"h0\"?",
+        ),
+        (
+            flow("to = { hot_spot = { host = \"h0\", share = ‸20.0 } }"),
+            "share 20 is no probability",
+            "did you mean 0.2?",
+        ),
+        (flow("to = ‸{ permutation = \"random\" }").at_value(), "fewer than two hosts", "from = \"all\""),
+        (
+            flow("from = \"all\"\nto = { permutation = { shift = ‸8 } }"),
+            "sends to itself",
+            "no multiple of 4",
+        ),
+        (flow("priority = ‸8"), "priority 8", "0 to 7"),
+        (flow("name = ‸\"\""), "is no name of a flow", ""),
+        (flow("frame = ‸\"0 B\""), "outside the range", "1 B to 9238 B"),
+        (flow("frame = ‸\"10 kB\""), "outside the range", "1 B to 9238 B"),
+        (
+            flow("frame = { uniform = { min = ‸\"1522 B\", max = \"64 B\" } }"),
+            "min 1522 B is above max 64 B",
+            "min <= max",
+        ),
+        (
+            flow("frame = { bimodal = { small = \"64 B\", large = \"1522 B\", small_share = ‸1.5 } }"),
+            "no probability",
+            "0 to 1",
+        ),
+        (
+            flow("frame = { empirical = ‸\"no-such-file.csv\" }"),
+            "cannot read \"no-such-file.csv\"",
+            "bytes,weight",
+        ),
+        (flow("start = \"3 ms\"\nstop = ‸\"3 ms\""), "stop 3 ms is not after start 3 ms", "start < stop"),
+        (flow("limit = ‸\"0 B\""), "a limit of 0", "\"unlimited\""),
+        (source("{ constant = { rate = ‸\"0 b/s\" } }"), "the rate of a source is 0", "above 0"),
+        (source("{ poisson = { rate = ‸\"20 Tb/s\" } }"), "too fast", "at most"),
+        (source("{ bernoulli = { rate = ‸\"11 Gb/s\" } }"), "the link of \"h1\" has 10 Gb/s", "probability"),
+        (
+            source(
+                "{ on_off = { peak = \"1 Gb/s\", on = { exponential = ‸\"0 s\" }, off = { exponential = \"1 us\" } } }",
+            ),
+            "a mean period of 0",
+            "above 0",
+        ),
+        (
+            source(
+                "{ on_off = { peak = \"1 Gb/s\", on = { pareto = { mean = \"1 us\", shape = ‸1.0 } }, off = { exponential = \"1 us\" } } }",
+            ),
+            "shape 1 has no mean",
+            "above 1",
+        ),
+        (
+            source(
+                "{ on_off = { peak = \"1 Gb/s\", on = { pareto = { mean = \"1 us\", shape = ‸nan } }, off = { exponential = \"1 us\" } } }",
+            ),
+            "no mean",
+            "above 1",
+        ),
+        (
+            flow("from = \"sw\"\nsource = ‸\"greedy\""),
+            "a greedy source at the switch",
+            "a source with a rate",
+        ),
+        (
+            flow("script = [{ at = \"2 ms\", stop = true }, { at = ‸\"1 ms\", start = true }]"),
+            "before the step above",
+            "in order",
+        ),
+        (flow("script = [‸{ at = \"2 ms\" }]"), "neither start nor stop", "start = true or stop = true"),
+        (flow("script = [‸{ at = \"2 ms\", start = true, stop = true }]"), "start and stop at once", ""),
+        (
+            flow("script = [{ at = \"2 ms\", start = true, rate = ‸\"1 Gb/s\" }]"),
+            "a rate for a greedy source",
+            "no rate",
+        ),
+        (
+            flow("script = [{ at = \"2 ms\", stop = true, rate = ‸\"1 Gb/s\" }]"),
+            "a rate with stop",
+            "start = true",
+        ),
+        (flow("route = ‸[]"), "an empty route", "destination"),
+        (flow("route = [‸\"swx\", \"h0\"]"), "unknown node \"swx\"", "did you mean \"sw\"?"),
+        (flow("route = [\"sw\", ‸\"h2\"]"), "the route ends at \"h2\"", "\"h0\""),
+        (flow("route = [‸\"h0\"]"), "no link between \"h1\" and \"h0\"", "linked"),
+        (flow("route = [\"sw\", ‸\"h2\", \"sw\", \"h0\"]"), "a host in the middle", "do not forward"),
+    ]);
+    let mut twice = base();
+    twice.flow.extend(
+        ["[[flows]]", "name = ‸\"f\"", "from = \"h2\"", "to = \"h0\"", "source = \"greedy\""]
+            .map(str::to_string),
+    );
+    check(&twice, Severity::Error, "\"f\" is used twice", "names must differ");
+    let islands = "[topology.explicit]\nhosts = [\"a\", \"b\"]\nswitches = [\"s\", \"t\"]\n[[topology.explicit.links]]\nbetween = [\"a\", \"s\"]\nrate = \"1 Gb/s\"\n[[topology.explicit.links]]\nbetween = [\"b\", \"t\"]\nrate = \"1 Gb/s\"";
+    let mut apart = fabric(islands, "a", "b");
+    set(&mut apart.flow, "to = ‸\"b\"");
+    check(&apart, Severity::Error, "\"b\" cannot be reached from \"a\"", "hosts do not forward");
+}
+
+impl Text {
+    /// Moves the sign from a table in line to the value of its only key.
+    fn at_value(mut self) -> Text {
+        for line in &mut self.flow {
+            *line = line.replace("‸{ permutation = ", "{ permutation = ‸");
+        }
+        self
+    }
+}
+
+fn buffer_of_frames(xoff: &str) -> Text {
+    let mut text = pfc(&format!("xoff = {xoff}\n[switch.buffer]\nqueue = \"100 frames\""));
+    set(&mut text.flow, "frame = \"imix\"");
+    text
+}
+
+#[test]
+fn too_many_destinations_are_refused_before_they_are_stored() {
+    for to in ["\"all\"", "{ hot_spot = { host = \"h0\", share = 0.5 } }"] {
+        let mut text = flow(&format!("from = \"all\"\nto = {to}"));
+        set(&mut text.topology, "hosts = 60000");
+        let why = load(&text.text(), "bad.toml", None).unwrap_err();
+        assert!(why.0[0].message.contains("more than 50000000"), "{why}");
+    }
+}
+
+#[test]
+fn many_errors_are_cut_short() {
+    let mut text = base();
+    for i in 0..2000 {
+        text.flow
+            .push(format!("[[flows]]\nname = \"x{i}\"\nfrom = \"g{i}\"\nto = \"h0\"\nsource = \"greedy\""));
+    }
+    let why = load(&text.text(), "bad.toml", None).unwrap_err();
+    assert_eq!(why.0.len(), scenario::MAX_ERRORS);
+}
+
+#[test]
+fn warnings() {
+    for (case, message, help) in [
+        (flow("start = ‸\"20 ms\""), "starts at 20 ms, after the end", "sends nothing"),
+        (flow("frame = ‸\"9230 B\""), "not standard", "9216 B"),
+        (flow("frame = ‸\"60 B\""), "not standard", "64 B"),
+        (
+            source("{ constant = { rate = ‸\"11 Gb/s\" } }"),
+            "the link of \"h1\" has 10 Gb/s",
+            "wait in the host",
+        ),
+        (flow("script = [{ at = ‸\"10 ms\", stop = true }]"), "after the end", "no effect"),
+        (pfc("priorities = [0, ‸3]"), "no flow uses it", "flows use priority 0"),
+        (buffer_of_frames("‸\"60 frames\""), "of the shortest frames", "limits in bytes"),
+        (
+            fabric(
+                "[topology.explicit]\nhosts = [\"a\", \"b\"]\n[[topology.explicit.links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Gb/s\"\n[‸switch]\nlatency = \"1 us\"",
+                "a",
+                "b",
+            ),
+            "the fabric has none",
+            "no effect",
+        ),
+        (
+            more("[switch.buffer]\ntotal = \"1 KiB\"\nqueue = ‸\"2 KiB\""),
+            "above total",
+            "never gets that long",
+        ),
+    ] {
+        check(&case, Severity::Warning, message, help);
+    }
+}
+
+#[test]
+fn several_errors_come_together() {
+    let mut text = sim("duration = \"10 msec\"");
+    set(&mut text.topology, "rate = \"fast\"");
+    set(&mut text.flow, "sauce = 1");
+    let why = load(&text.text(), "bad.toml", None).unwrap_err();
+    assert_eq!(why.0.len(), 3, "{why}");
+    let mut text = sim("warmup = \"1 s\"");
+    set(&mut text.flow, "to = \"h9\"\npriority = 9\nlimit = \"0 B\"");
+    let why = load(&text.text(), "bad.toml", None).unwrap_err();
+    assert_eq!(why.0.len(), 4, "{why}");
+    let json: serde_json::Value = serde_json::from_str(&why.to_json()).unwrap();
+    let keys: Vec<&String> = json[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["file", "line", "column", "message", "help"]);
+}
+
+#[test]
+fn what_is_no_text() {
+    let fails = |bytes: &[u8]| load_bytes(bytes, "bad.toml", None).unwrap_err().0.remove(0);
+    let found = fails(b"[simulation]\nname = \"\xFF\"");
+    assert_eq!((found.line, found.column), (2, 9));
+    assert!(found.message.contains("not UTF-8"));
+    let found = fails(b"# \0");
+    assert_eq!((found.line, found.column), (1, 3));
+    assert!(found.message.contains("NUL"));
+    let found = fails(&vec![b'#'; scenario::MAX_BYTES + 1]);
+    assert!(found.message.contains("16 MiB"), "{}", found.message);
+    let deep = format!("a = {}", "[".repeat(100_000));
+    assert!(fails(deep.as_bytes()).message.contains("not TOML"));
+}
+
+#[test]
+fn errors_in_a_file_of_sizes_name_that_file() {
+    let dir = std::env::temp_dir().join(format!("scenario-sizes-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("sizes.csv"), "bytes,weight\n64,1\n1522,much\n").unwrap();
+    let text = flow("frame = { empirical = \"sizes.csv\" }").text();
+    let why = load(&text, "bad.toml", Some(&dir)).unwrap_err();
+    assert_eq!((why.0[0].file.as_str(), why.0[0].line, why.0[0].column), ("sizes.csv", 3, 1), "{why}");
+    std::fs::write(dir.join("sizes.csv"), "bytes,weight\n64,1\n1522,2\n").unwrap();
+    load(&text, "bad.toml", Some(&dir)).unwrap();
+    std::fs::remove_dir_all(&dir).unwrap();
+}

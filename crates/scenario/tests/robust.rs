@@ -1,0 +1,162 @@
+//! No input makes the loader panic, and every finding lies inside the text.
+
+use proptest::prelude::*;
+use scenario::{Diagnostic, load, load_bytes};
+
+const VALID: &str = r#"[simulation]
+duration = "10 ms"
+warmup = "1 ms"
+[probes]
+bin = "10 us"
+[topology.leaf_spine]
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+rate = "10 Gb/s"
+length = "300 m"
+[hosts.h1]
+queues = [0, 0, 0, 1, 0, 0, 0, 0]
+[switch]
+forwarding = "cut_through"
+[switch.buffer]
+queue = "100 frames"
+[flow_control.pfc]
+accounting = "egress"
+xoff = "66 frames"
+xon = "11 frames"
+target = { method = "fair_bandwidth", watermark = "55 frames" }
+[[flows]]
+name = "µ"
+from = "h*"
+to = { hot_spot = { host = "h3", share = 0.25 } }
+frame = { bimodal = { small = "64 B", large = "1522 B", small_share = 0.5 } }
+source = { on_off = { peak = "1 Gb/s", on = { exponential = "10 us" }, off = { pareto = { mean = "1 ms", shape = 1.5 } } } }
+script = [{ at = "2 ms", stop = true }, { at = "3 ms", start = true, rate = "2 Gb/s" }]
+[[flows]]
+name = "b"
+from = ["h0", "h1"]
+to = "h2"
+source = "greedy"
+route = ["leaf0", "spine1", "leaf1", "h2"]
+"#;
+
+fn inside(text: &str, one: &Diagnostic) -> Result<(), TestCaseError> {
+    prop_assert!(!one.message.is_empty());
+    prop_assert!(!one.render(false).is_empty() && !one.render(true).is_empty());
+    let line = text.split('\n').nth(one.line.wrapping_sub(1));
+    prop_assert!(line.is_some(), "line {} of {text:?}", one.line);
+    let columns = line.unwrap_or_default().chars().count() + 1;
+    prop_assert!((1..=columns).contains(&one.column), "column {} of {:?}: {}", one.column, line, one.message);
+    Ok(())
+}
+
+fn check(text: &str) -> Result<(), TestCaseError> {
+    match load(text, "x.toml", None) {
+        Ok(scenario) => {
+            for warning in &scenario.warnings {
+                inside(text, warning)?;
+            }
+            let again = load(&scenario.effective_toml(), "y.toml", None);
+            prop_assert!(again.is_ok(), "{}", again.unwrap_err());
+        }
+        Err(why) => {
+            prop_assert!(why.errors().next().is_some());
+            for one in &why.0 {
+                inside(text, one)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_unchanged_scenario_loads() {
+    assert!(load(VALID, "x.toml", None).is_ok());
+}
+
+/// What a slip of the hand makes of a text.
+fn mutated(edits: &[(usize, usize, String)]) -> String {
+    let mut text: Vec<char> = VALID.chars().collect();
+    for (at, len, new) in edits {
+        let at = at % text.len().max(1);
+        let end = (at + len).min(text.len());
+        text.splice(at..end, new.chars());
+    }
+    text.into_iter().collect()
+}
+
+/// Tokens that often change the meaning without breaking the syntax.
+fn token() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[0-9]{1,20}",
+        "\\PC{0,4}",
+        prop::sample::select(vec![
+            "\"",
+            "[",
+            "]",
+            "{",
+            "}",
+            "=",
+            "\n",
+            ".",
+            "-",
+            "nan",
+            "inf",
+            "true",
+            "0",
+            "*",
+            "all",
+            "h0",
+            "\"0 s\"",
+            "18446744073709551615",
+            "[[flows]]\n",
+            "\r",
+            "\u{7f}",
+            "\u{feff}",
+            "#",
+            "'''",
+        ])
+        .prop_map(str::to_string),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn slips_of_the_hand(edits in prop::collection::vec((0usize..2000, 0usize..6, token()), 1..4)) {
+        check(&mutated(&edits))?;
+    }
+
+    #[test]
+    fn other_values(line in 0usize..40, value in token(), quoted in any::<bool>()) {
+        let value = if quoted { format!("\"{}\"", value.replace(['"', '\\', '\n'], "")) } else { value };
+        let lines: Vec<String> = VALID
+            .lines()
+            .enumerate()
+            .map(|(i, old)| match old.split_once(" = ") {
+                Some((key, _)) if i == line => format!("{key} = {value}"),
+                _ => old.to_string(),
+            })
+            .collect();
+        check(&lines.join("\n"))?;
+    }
+
+    #[test]
+    fn missing_and_repeated_lines(from in 0usize..40, len in 0usize..3, to in 0usize..40) {
+        let mut lines: Vec<&str> = VALID.lines().collect();
+        let moved: Vec<&str> = lines.drain(from.min(lines.len())..(from + len).min(lines.len())).collect();
+        lines.splice(to.min(lines.len())..to.min(lines.len()), moved);
+        check(&lines.join("\n"))?;
+    }
+
+    #[test]
+    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let _ = load_bytes(&bytes, "x.toml", None).map_err(|why| (why.render(true), why.to_json()));
+    }
+
+    #[test]
+    fn any_text(text in "\\PC{0,100}") {
+        check(&text)?;
+    }
+}

@@ -1,0 +1,126 @@
+//! The JSON Schema says for every key what it means, and never takes a bare number where a unit belongs.
+
+use serde_json::Value;
+
+/// Keys whose values are counts, probabilities or shapes: numbers without a unit.
+const NUMBERS: [&str; 22] = [
+    "seed",
+    "hosts",
+    "left",
+    "right",
+    "switches",
+    "hosts_per_switch",
+    "leaves",
+    "spines",
+    "hosts_per_leaf",
+    "k",
+    "n",
+    "count",
+    "queues",
+    "priorities",
+    "priority",
+    "pause_quanta",
+    "shift",
+    "share",
+    "small_share",
+    "shape",
+    "items",
+    "link",
+];
+
+struct Walk<'s> {
+    root: &'s Value,
+    problems: Vec<String>,
+    leaves: usize,
+}
+
+impl<'s> Walk<'s> {
+    fn resolve(&self, schema: &'s Value) -> &'s Value {
+        match schema["$ref"].as_str().and_then(|path| path.strip_prefix('#')) {
+            Some(path) => self.root.pointer(path).unwrap_or_else(|| panic!("no {path}")),
+            None => schema,
+        }
+    }
+
+    fn walk(&mut self, path: &str, key: &str, schema: &'s Value) {
+        let resolved = self.resolve(schema);
+        if let Some(properties) = resolved["properties"].as_object() {
+            for (key, value) in properties {
+                let path = format!("{path}.{key}");
+                // A choice between tables is described where the choice stands.
+                let described =
+                    [value, self.resolve(value), resolved].iter().any(|one| one["description"].is_string());
+                if !described {
+                    self.problems.push(format!("{path} has no description"));
+                }
+                self.walk(&path, key, value);
+            }
+        }
+        for several in ["anyOf", "oneOf", "allOf"] {
+            for (i, one) in resolved[several].as_array().into_iter().flatten().enumerate() {
+                self.walk(&format!("{path}/{i}"), key, one);
+            }
+        }
+        for inner in ["items", "additionalProperties"] {
+            match &resolved[inner] {
+                Value::Array(list) => list.iter().for_each(|one| self.walk(&format!("{path}[]"), key, one)),
+                one if one.is_object() => self.walk(&format!("{path}[]"), key, one),
+                _ => {}
+            }
+        }
+        let types: Vec<&str> = match &resolved["type"] {
+            Value::String(one) => vec![one],
+            Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+            _ => vec![],
+        };
+        if types.iter().any(|&one| one == "number" || one == "integer") {
+            self.leaves += 1;
+            if !NUMBERS.contains(&key) {
+                self.problems.push(format!("{path} takes a number without a unit"));
+            }
+        }
+        if types.contains(&"string") {
+            self.leaves += 1;
+            let names = [
+                "name",
+                "description",
+                "hosts",
+                "switches",
+                "between",
+                "host",
+                "from",
+                "to",
+                "uniform",
+                "route",
+                "empirical",
+            ];
+            let says_what = ["pattern", "enum", "const"].iter().any(|says| !resolved[says].is_null());
+            if !says_what && !names.contains(&key) {
+                self.problems.push(format!("{path} takes any text"));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_key_is_described_and_every_quantity_has_a_unit() {
+    let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap();
+    let mut walk = Walk { root: &schema, problems: Vec::new(), leaves: 0 };
+    walk.walk("", "", &schema);
+    assert!(walk.problems.is_empty(), "{:#?}", walk.problems);
+    assert!(walk.leaves > 80, "{} leaves", walk.leaves);
+}
+
+#[test]
+fn defaults_and_units_are_in_the_schema() {
+    let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap();
+    let flow = &schema["definitions"]["Flow"]["properties"];
+    assert_eq!(flow["frame"]["default"], "1522 B");
+    assert_eq!(flow["limit"]["default"], "unlimited");
+    assert_eq!(schema["definitions"]["Simulation"]["properties"]["warmup"]["default"], "0 s");
+    let pattern = schema["definitions"]["Star"]["properties"]["rate"]["pattern"].as_str().unwrap();
+    assert!(pattern.contains("Gb/s"), "{pattern}");
+    assert_eq!(schema["definitions"]["SwitchSettings"]["properties"]["latency"]["default"], "0 s");
+    assert_eq!(schema["required"], serde_json::json!(["simulation", "topology", "flows"]));
+    assert_eq!(schema["additionalProperties"], false);
+}
