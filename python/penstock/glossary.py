@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import _core
@@ -56,10 +56,16 @@ class Topic:
 
 
 def find(name: str) -> list[Topic]:
-    """Everything that `name` may mean; an exact name hides those that only end in it."""
+    """Everything that `name` may mean; an exact name hides those that only end in it.
+
+    Keys that say the same in several places, such as for one switch and for all, become one topic.
+    """
     answers = [topic for topic in topics() if topic.answers(name)]
     exact = [topic for topic in answers if _folded(topic.name) == _folded(name)]
-    return exact or answers
+    alike: dict[tuple[str, ...], list[Topic]] = {}
+    for topic in exact or answers:
+        alike.setdefault((topic.kind, *topic.lines), []).append(topic)
+    return [replace(same[0], name=", ".join(topic.name for topic in same)) for same in alike.values()]
 
 
 def names() -> list[str]:
@@ -127,8 +133,12 @@ def _keys(
         yield from _keys(schema["additionalProperties"], root, f"{path}.NAME", seen)
     for name, value in schema.get("properties", {}).items():
         full = f"{path}.{name}".lstrip(".")
-        yield Topic(full, "scenario key", list(_about(value, root, name in schema.get("required", ()))))
-        yield from _keys(value, root, full, seen)
+        inner = list(_keys(value, root, full, seen))
+        # An object with one key only is a variant of a choice: none of them is required.
+        required = name in schema.get("required", ()) and len(schema["properties"]) > 1
+        lines = list(_about(value, root, required))
+        yield Topic(full, "scenario key", lines, _children(full, inner))
+        yield from inner
 
 
 def _about(value: Mapping[str, Any], root: Mapping[str, Any], required: bool) -> Iterator[str]:
@@ -140,10 +150,19 @@ def _about(value: Mapping[str, Any], root: Mapping[str, Any], required: bool) ->
         yield str(target["description"])
     if "enum" in target:
         yield "Accepted: " + ", ".join(json.dumps(choice) for choice in target["enum"] if choice is not None)
-    if target.get("default") is not None:
+    said = str(target.get("description", ""))
+    if target.get("default") not in (None, {}) and "Default" not in said:
         yield f"Default: {json.dumps(target['default'], ensure_ascii=False)}"
-    if required:
+    if required and "Required" not in said:
         yield "Required."
+
+
+def _children(path: str, inner: list[Topic]) -> list[list[str]]:
+    """The keys directly below a table, each with the first sentence of its meaning."""
+    depth = path.count(".") + 1
+    below = [topic for topic in inner if topic.name.count(".") == depth and ".NAME" not in topic.name]
+    rows = {topic.name.rpartition(".")[2]: "".join(topic.lines[:1]).split(". ")[0] for topic in below}
+    return [["key", "meaning"], *map(list, rows.items())] if rows else []
 
 
 def _resolved(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:

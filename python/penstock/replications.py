@@ -229,7 +229,7 @@ class _Together:
     def reporter(self, index: int) -> Any:
         def report(text: str) -> bool:
             with self._lock:
-                self._latest[index] = Progress(**json.loads(text))
+                self._latest[index] = Progress.from_json(text)
                 if self._progress is not None and self._progress(self._sum(self._latest.values())) is False:
                     self.stopped = True
             return not self.stopped

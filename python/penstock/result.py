@@ -228,7 +228,8 @@ def _known(value: Any) -> Any:
 
 
 def _core_reader(core: _core.Result, name: str) -> Callable[[], pa.Table]:
-    return lambda: pa.table(core.table(name))
+    # Not pa.table(): that would import pandas, if it is there, to ask whether this is one of its frames.
+    return lambda: pa.RecordBatchReader.from_stream(core.table(name)).read_all()
 
 
 def _parquet_reader(path: Path) -> Callable[[], pa.Table]:

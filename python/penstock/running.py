@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,12 @@ class Progress:
     frame_hops: int
     events: int
     wall_s: float
+
+    @classmethod
+    def from_json(cls, text: str) -> Progress:
+        """What the engine reports; anything it may tell beside that is left out."""
+        told = json.loads(text)
+        return cls(**{entry.name: told[entry.name] for entry in fields(cls)})
 
 
 ProgressCallback = Callable[[Progress], bool | None]
@@ -118,6 +124,6 @@ def source_of(scenario: Scenario | str | PathLike[str]) -> library.Source:
 
 def _adapter(progress: ProgressCallback) -> Callable[[str], bool]:
     def report(text: str) -> bool:
-        return progress(Progress(**json.loads(text))) is not False
+        return progress(Progress.from_json(text)) is not False
 
     return report
