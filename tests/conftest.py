@@ -45,7 +45,9 @@ to = "h2"
 source = "greedy"
 """
 
-LONG = SMALL.replace("200 us", "3000 s").replace('name = "small"', 'name = "long"')
+LONG = SMALL.replace("200 us", "3000 s").replace(
+    "[topology.star]", "[probes]\npauses = false\n[topology.star]"
+)
 """Hours of work: for tests that end a run early."""
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -194,3 +194,46 @@ def test_the_installed_page_can_be_filled(made_up: Result, tmp_path: Path) -> No
     page = (tmp_path / "report.html").read_text("utf-8")
     assert json.loads(content(page))["run"]["name"] == "made-up"
     assert not re.search(r'(?:src|href)="https?://', page), "the page must not need a network"
+
+
+def test_a_large_fabric_is_drawn_in_seconds(made_up: Result) -> None:
+    hosts = [{"name": f"h{k}", "role": "host", "level": 0} for k in range(4_000)]
+    switches = [{"name": f"sw{k}", "role": "switch", "level": 1} for k in range(100)]
+    links = [{"a": f"h{k}", "b": f"sw{k // 40}", "rate_bps": 1e10, "delay_ns": 1.0} for k in range(4_000)]
+    names = [f"flow{k}" for k in range(4_000)]
+    series = pa.table(
+        {
+            "metric": ["flow_throughput_bps"] * 40_000,
+            "entity": [name for name in names for _ in range(10)],
+            "time_ns": list(range(0, 40_000, 4_000)) * 4_000,
+            "value": [float(k) for k in range(40_000)],
+        }
+    )
+    large = Result(
+        run=made_up.run,
+        scenario_toml="",
+        topology={"nodes": [*hosts, *switches], "links": links},
+        description={},
+        tables={n: (lambda n=n: series if n == "series" else made_up.table(n)) for n in made_up.table_names},
+    )
+    axes = plots.fabric(large).axes[0]
+    assert not axes.texts, "a layer of 4,000 has no room for names"
+    assert len(plots.timeline(large).axes[0].lines) < 300
+    assert len(large.all_series("flow_throughput_bps")) == 4_000
+
+
+def test_interleaved_series_are_taken_apart(made_up: Result) -> None:
+    shuffled = pa.table(
+        {
+            "metric": ["m", "m", "other", "m", "m"],
+            "entity": ["b", "a", "a", "b", "a"],
+            "time_ns": [0, 0, 0, 10, 10],
+            "value": [1.0, 2.0, 9.0, 3.0, 4.0],
+        }
+    )
+    made_up._tables["series"] = shuffled
+    found = {name: (list(t), list(v)) for name, (t, v) in made_up.all_series("m").items()}
+    assert found == {"b": ([0, 10], [1.0, 3.0]), "a": ([0, 10], [2.0, 4.0])}
+    times, values = made_up.series("m", "a")
+    assert (list(times), list(values)) == ([0, 10], [2.0, 4.0])
+    assert made_up.all_series("nothing") == {}

@@ -108,7 +108,7 @@ def run_source(
     progress: ProgressCallback | None = None,
 ) -> Result:
     """As `run`, for text that has been read."""
-    report = None if progress is None else _adapter(progress)
+    report = _adapter(progress or _go_on)
     core = _core.run(source.text, source.file, seed=seed, threads=threads, progress=report)
     from .result import Result  # after the run, because pyarrow takes longer to import than a small run
 
@@ -120,6 +120,10 @@ def source_of(scenario: Scenario | str | PathLike[str]) -> library.Source:
     if isinstance(scenario, str | PathLike):
         return library.read(str(scenario))
     return scenario.source()
+
+
+def _go_on(_: Progress) -> None:
+    """Asked now and then, so that Ctrl-C reaches Python while the engine works."""
 
 
 def _adapter(progress: ProgressCallback) -> Callable[[str], bool]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -37,14 +39,17 @@ def reproduce(
     results = []
     for found in studies.find(study):
         say(f"{found.name}: {found.title}")
-        results.append(
-            studies.reproduce(found, out / found.name, quick=quick, say=lambda text: say(f"  {text}"))
-        )
+        with redirect_stdout(sys.stderr):  # what a study prints is no part of the answer
+            results.append(studies.reproduce(found, out / found.name, quick=quick, say=_say_inside))
         if not json:
             _show(results[-1])
     if json:
         print_json(studies.to_json(results, study or "all"))
     return EXIT_DONE if all(result.passed for result in results) else EXIT_FAILED
+
+
+def _say_inside(text: str) -> None:
+    say(f"  {text}")
 
 
 def _show(result: studies.StudyResult) -> None:

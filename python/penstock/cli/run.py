@@ -79,7 +79,7 @@ def _single(
         if directory is not None:
             result.save(directory, report=report)
     for warning in result.run.get("warnings", []):
-        say(f"warning: {warning}")
+        say(f"warning: {warning['message'] if isinstance(warning, dict) else warning}")
     if json:
         print_json(summary)
     else:

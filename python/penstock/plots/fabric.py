@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 Point = tuple[float, float]
 MAX_NAMED = 40
 """A layer with more nodes than this is drawn without names."""
+MAX_LEVEL_NAMES = 16
+"""With more than this the names are turned."""
 _ARC_HEIGHT = 0.35
 
 
@@ -27,47 +30,46 @@ def fabric(result: Result) -> Figure:
         axes = figure.subplots()
         places = layout(result)
         paused = _paused_share(result)
-        quiet: list[list[Point]] = []
+        ways: dict[str, list[list[Point]]] = {QUIET_COLOUR: [], PAUSE_COLOUR: []}
+        widths: dict[str, list[float]] = {QUIET_COLOUR: [], PAUSE_COLOUR: []}
         for link in result.topology["links"]:
-            ends = _way(places[link["a"]], places[link["b"]], places.values())
             share = paused.get(frozenset((link["a"], link["b"])), 0.0)
-            if share > 0:
-                axes.plot(*zip(*ends, strict=True), color=PAUSE_COLOUR, linewidth=1.2 + 4.0 * share, zorder=2)
-            else:
-                quiet.append(ends)
-        axes.add_collection(LineCollection(quiet, colors=QUIET_COLOUR, linewidths=0.8, zorder=1))
-        rows: dict[float, int] = defaultdict(int)
-        for _, y in places.values():
-            rows[y] += 1
-        for node in result.topology["nodes"]:
-            x, y = places[node["name"]]
-            host = node["role"] == "host"
-            small = rows[y] > MAX_NAMED
-            axes.plot(
-                x,
-                y,
-                marker="o" if host else "s",
-                markersize=3 if small else (7 if host else 11),
-                markerfacecolor="white",
-                markeredgecolor=INK,
-                zorder=3,
-            )
-            if not small:
-                axes.annotate(
-                    node["name"],
-                    (x, y),
-                    xytext=(0, -9 if host else 9),
-                    textcoords="offset points",
-                    ha="center",
-                    va="top" if host else "bottom",
-                    fontsize=7,
-                    rotation=60 if rows[y] > 16 else 0,
-                )
+            colour = PAUSE_COLOUR if share > 0 else QUIET_COLOUR
+            ways[colour].append(_way(places[link["a"]], places[link["b"]], places.values()))
+            widths[colour].append(1.2 + 4.0 * share if share > 0 else 0.8)
+        for colour, lines in ways.items():
+            axes.add_collection(LineCollection(lines, colors=colour, linewidths=widths[colour]))
+        in_layer = Counter(y for _, y in places.values())
+        _draw_nodes(axes, result, places, in_layer)
         title = f"Fabric: {len(result.topology['nodes'])} nodes, {len(result.topology['links'])} links"
         axes.set_title(title + (" (orange: paused, by share of time)" if paused else ""))
         axes.margins(0.08, 0.22)
         axes.set_axis_off()
     return figure
+
+
+def _draw_nodes(axes: Axes, result: Result, places: dict[str, Point], in_layer: Mapping[float, int]) -> None:
+    """Hosts as circles, switches as squares, with their names where there is room."""
+    for role, marker, size, below in (("host", "o", 50, True), ("switch", "s", 120, False)):
+        names = [node["name"] for node in result.topology["nodes"] if node["role"] == role]
+        if not names:
+            continue
+        x, y = zip(*(places[name] for name in names), strict=True)
+        sizes = [10 if in_layer[height] > MAX_NAMED else size for height in y]
+        axes.scatter(x, y, s=sizes, marker=marker, facecolor="white", edgecolor=INK, linewidth=1.0, zorder=3)
+        for name in names:
+            place = places[name]
+            if in_layer[place[1]] <= MAX_NAMED:
+                axes.annotate(
+                    name,
+                    place,
+                    xytext=(0, -9 if below else 9),
+                    textcoords="offset points",
+                    ha="center",
+                    va="top" if below else "bottom",
+                    fontsize=7,
+                    rotation=60 if in_layer[place[1]] > MAX_LEVEL_NAMES else 0,
+                )
 
 
 def layout(result: Result) -> dict[str, Point]:

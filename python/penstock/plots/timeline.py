@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MAX_LABELLED = 8
 """With more lines than this the extremes get colours and names, the others are grey."""
+MAX_LINES = 200
+"""Of more lines only every second, third, ... by its mean is drawn; nobody could tell them apart."""
 MAX_POINTS = 4_000
 """A line has at most this many points; more would not be seen."""
 MAX_PAUSE_ROWS = 24
@@ -51,9 +53,7 @@ def timeline(result: Result) -> Figure:
 def throughput(result: Result, axes: Axes) -> None:
     """Throughput of each flow over time, labelled at the end of its line."""
     axes.set_title("Throughput per flow")
-    lines = {
-        flow: result.series("flow_throughput_bps", flow) for flow in result.entities("flow_throughput_bps")
-    }
+    lines = result.all_series("flow_throughput_bps")
     if not _start(result, axes, bool(lines)):
         return
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
@@ -67,7 +67,7 @@ def queues(result: Result, axes: Axes) -> None:
     in_frames = any(row["unit"].startswith("frame") for row in watermarks)
     metric = "queue_frames" if in_frames else "queue_bytes"
     axes.set_title("Queues: largest in each bin")
-    lines = {queue: result.series(metric, queue) for queue in result.entities(metric)}
+    lines = result.all_series(metric)
     peaks = {queue: float(values.max(initial=0.0)) for queue, (_, values) in lines.items()}
     used = sorted((queue for queue in lines if peaks[queue] > 0), key=lambda queue: -peaks[queue])[
         : MAX_LABELLED // 2
@@ -138,9 +138,12 @@ def _draw_lines(
     horizontal = time_scale(_end_ns(result))
     ranked = sorted(lines, key=lambda name: float(by(lines[name][1])))
     named = set(lines) if len(lines) <= MAX_LABELLED else {*ranked[:3], *ranked[-3:]}
+    drawn = named.union(ranked[:: max(1, len(ranked) // MAX_LINES)])
     palette = colours()
     labels: list[Label] = []
     for name, (times, values) in lines.items():
+        if name not in drawn:
+            continue
         short_times, short_values = decimate.envelope(times, values, MAX_POINTS)
         x, y = short_times / horizontal.size, short_values / scale.size
         if name in named:
@@ -148,7 +151,7 @@ def _draw_lines(
             labels.append(Label(float(by(y[-max(1, len(y) // 10) :])), name, colour))
             axes.plot(x, y, color=colour, drawstyle="steps-post", zorder=3)
         else:
-            axes.plot(x, y, color=QUIET_COLOUR, linewidth=0.5, drawstyle="steps-post")
+            axes.plot(x, y, color=QUIET_COLOUR, linewidth=0.5, drawstyle="steps-post", rasterized=True)
     axes.set_ylim(bottom=0.0)
     if label:
         label_right(axes, labels)

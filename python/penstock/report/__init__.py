@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from penstock.errors import ResultError
 from penstock.plots.decimate import envelope, merge_spans
+from penstock.result import split
 
 if TYPE_CHECKING:
     from penstock.result import Result
@@ -114,24 +115,22 @@ def columns(table: pa.Table) -> dict[str, list[Any]]:
 
 
 def _thin_series(table: pa.Table) -> pa.Table:
-    keys = table.select(["metric", "entity"]).group_by(["metric", "entity"], use_threads=False).aggregate([])
-    points = max(MIN_POINTS, MAX_SERIES_ROWS // max(1, keys.num_rows))
+    found = {
+        metric: split(table.filter(pc.equal(table["metric"], metric)))
+        for metric in pc.unique(table["metric"]).to_pylist()
+    }
+    points = max(MIN_POINTS, MAX_SERIES_ROWS // sum(map(len, found.values())))
     parts = []
-    for key in keys.to_pylist():
-        own = table.filter(
-            pc.and_(pc.equal(table["metric"], key["metric"]), pc.equal(table["entity"], key["entity"]))
-        )
-        times, values = envelope(own["time_ns"].to_numpy(), own["value"].to_numpy(), points)
-        parts.append(
-            pa.table(
-                {
-                    "metric": pa.array([key["metric"]] * len(times), table.schema.field("metric").type),
-                    "entity": pa.array([key["entity"]] * len(times), table.schema.field("entity").type),
-                    "time_ns": pa.array(times).cast(table.schema.field("time_ns").type),
-                    "value": pa.array(values).cast(table.schema.field("value").type),
-                }
-            )
-        )
+    for metric, entities in found.items():
+        for entity, (times, values) in entities.items():
+            kept_times, kept_values = envelope(times, values, points)
+            columns = {
+                "metric": [metric] * len(kept_times),
+                "entity": [entity] * len(kept_times),
+                "time_ns": kept_times,
+                "value": kept_values,
+            }
+            parts.append(pa.table(columns).cast(pa.schema([table.schema.field(name) for name in columns])))
     return pa.concat_tables(parts)
 
 
