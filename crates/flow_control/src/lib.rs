@@ -8,6 +8,16 @@ pub mod headroom;
 
 use units::{Amount, Time};
 
+/// Each mechanism's name, the file that is its page, and the definition of its keys in the JSON Schema.
+pub const PAGES: &[(&str, &str, &str)] = &[
+    ("pause", include_str!("pause.rs"), "PauseSettings"),
+    ("pfc", include_str!("pfc.rs"), "PauseSettings"),
+    ("tpfc", include_str!("tpfc.rs"), "Target"),
+    ("random_sampling", include_str!("tpfc.rs"), "Target"),
+    ("fair_bandwidth", include_str!("tpfc.rs"), "Target"),
+    ("headroom", include_str!("headroom.rs"), ""),
+];
+
 /// What a pause stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseKind {

@@ -5,6 +5,8 @@
 //! the special case of all priorities at once. A new time replaces the running one, it never adds to it;
 //! time zero ends the pause. The frame being transmitted always completes.
 //!
+//! Source: IEEE 802.3 Annexes 31B and 31D; Hagen 2012 §2.1.1, §3.2.1, §7.3.
+//!
 //! Not modelled: different times for different priorities of one frame (a station here has one
 //! configured time; XOFF and XON of different priorities do share a frame).
 

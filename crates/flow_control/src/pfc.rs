@@ -5,6 +5,8 @@
 //! the pause runs out while the occupancy is still above it. The occupancy of an [`IngressMeter`] is what
 //! came in through one port with one priority and still waits.
 //!
+//! Source: IEEE 802.1Qbb (802.1Q clause 36); Hagen 2012 §7.2.
+//!
 //! Not modelled: dynamic thresholds (the watermarks are constants of a port).
 
 use crate::Watermarks;

@@ -9,7 +9,9 @@
 //!
 //! Without a target watermark the same rules are plain PFC with egress accounting.
 //!
-//! Readings of the source, see also `docs`:
+//! Source: Hagen 2012 §7.2, §7.4, Appendices A and B.
+//!
+//! Readings of the source:
 //! - Appendix B calls *b* "the number of frames from one source", which would make the test compare a
 //!   number with a part of itself. Equation 7.2 calls it the total available bandwidth; so *b* here is the
 //!   number of frames of all sources, and a port is a target if it has more than *b / N* of them.

@@ -51,6 +51,10 @@ index!(
     FlowId(u32)
 );
 index!(
+    /// The way of one flow to one of its destinations.
+    PathId(u32)
+);
+index!(
     /// A priority of IEEE 802.1Q, 0 to 7.
     Priority(u8)
 );
@@ -64,9 +68,9 @@ index!(
 pub struct Frame {
     /// When the source made it; latency counts from here.
     pub born: Time,
-    /// The flow it belongs to.
-    pub flow: FlowId,
-    /// Where its way goes on: the index of the next egress port in the table of routes.
+    /// The way it takes, and with it the flow it belongs to.
+    pub path: PathId,
+    /// How far it has come: the place of its next egress port in the table of hops.
     pub next_hop: u32,
     /// Length in bytes from DA to FCS.
     pub bytes: u16,

@@ -4,6 +4,8 @@
 //! whole switch, and on the switch; each in bytes or in frames. A frame counts while it waits, from its
 //! entry into the egress queue to the start of its transmission.
 //!
+//! Source: Hagen 2012 §7.3 (shared memory queue, 100 frames).
+//!
 //! Not modelled: memory cells (a frame takes its own length), and the memory that a frame occupies while
 //! it is being transmitted.
 

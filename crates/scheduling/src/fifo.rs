@@ -2,6 +2,8 @@
 //!
 //! If flow control stops any of the priorities in the queue, the whole port waits: head-of-line blocking
 //! is what a port with a single queue has.
+//!
+//! Source: Hagen 2012 §2.4 (the output queue); any textbook.
 
 use frame::TrafficClass;
 

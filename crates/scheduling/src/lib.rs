@@ -23,6 +23,9 @@ macro_rules! schedulers {
         #[derive(Clone, Debug)]
         pub enum Scheduler { $($(#[$doc])* $name($name)),* }
 
+        /// Each scheduler's name and the file that is its page.
+        pub const PAGES: &[(&str, &str)] = &[$(($text, include_str!(concat!($text, ".rs")))),*];
+
         impl SchedulerSpec {
             /// All schedulers by the name that a scenario uses.
             pub const NAMES: &[&str] = &[$($text),*];

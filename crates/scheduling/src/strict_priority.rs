@@ -2,6 +2,8 @@
 //!
 //! Serves the highest class that may send. Lower classes starve for as long as a higher one has frames;
 //! that is the algorithm, not a fault.
+//!
+//! Source: IEEE 802.1Q clause 8.6.8.1.
 
 use frame::TrafficClass;
 

@@ -85,6 +85,20 @@ impl FrameSizes {
         }
     }
 
+    /// The shortest and the longest frame in bytes.
+    pub fn bounds(&self) -> (u16, u16) {
+        match self {
+            FrameSizes::Fixed(bytes) => (*bytes, *bytes),
+            FrameSizes::Uniform { min, max } => (*min, *max),
+            FrameSizes::Bimodal { small, large, .. } => (*small.min(large), *small.max(large)),
+            FrameSizes::Imix => (64, 1518),
+            FrameSizes::Empirical(sizes) => {
+                let bytes = || sizes.iter().map(|&(bytes, _)| bytes);
+                (bytes().min().unwrap_or(64), bytes().max().unwrap_or(64))
+            }
+        }
+    }
+
     /// The mean length of a frame in bytes.
     pub fn mean_bytes(&self) -> f64 {
         self.mean_of(f64::from)

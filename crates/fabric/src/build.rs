@@ -1,0 +1,416 @@
+//! From a checked description to a fabric at time zero.
+
+use crate::event::{Event, Kind};
+use crate::pausing::{PauseTiming, Station};
+use crate::pool::{List, Pool};
+use crate::port::{Line, LineCounts, Port, Queue, Sent};
+use crate::routing::{Distances, Routes, Wiring};
+use crate::sources::SourceState;
+use crate::spec::{Forwarding, HostSpec, NodeSpec, Queueing, Role, Spec, SwitchSpec, WhenFull};
+use crate::world::{DELIVER, Drops, Fabric, HEAD_BYTES, Ledger, Node, Receiver, Recorded};
+use engine::{Timer, Windows, stream};
+use flow_control::headroom::{Headroom, TotalDelay, resume_level, response_time};
+use flow_control::pause::{PauseSignal, PauseTimers, pause_time};
+use flow_control::pfc::{IngressMeter, Levels};
+use flow_control::tpfc::EgressMeter;
+use flow_control::{Accounting, PauseKind, PauseSpec, Watermarks};
+use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PRIORITIES, PortId};
+use measure::{BinnedMax, BinnedSum};
+use queueing::BufferSpec;
+use rand_xoshiro::rand_core::Rng;
+use scheduling::SchedulerSpec;
+use std::collections::VecDeque;
+use std::fmt;
+use units::{Amount, Time, WireClock};
+use workload::Source;
+
+/// Series are recorded for at most this many flows, ports or queues; beyond, totals only.
+pub const MAX_SERIES: usize = 256;
+/// Bins of all series of one kind together.
+const MAX_BINS: u64 = 16_000_000;
+
+/// Why a description cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError(pub String);
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+impl std::error::Error for BuildError {}
+
+/// A fabric at time zero and what is known about it beside.
+pub(crate) struct Built {
+    pub fabric: Fabric,
+    pub wiring: Wiring,
+    pub look_ahead: Time,
+    /// Flow of each path.
+    pub path_flow: Vec<u32>,
+}
+
+impl NodeSpec {
+    fn host(&self) -> Option<&HostSpec> {
+        match &self.role {
+            Role::Host(host) => Some(host),
+            Role::Switch(_) => None,
+        }
+    }
+    fn switch(&self) -> Option<&SwitchSpec> {
+        match &self.role {
+            Role::Switch(switch) => Some(switch),
+            Role::Host(_) => None,
+        }
+    }
+    pub(crate) fn classes(&self) -> ClassMap {
+        match &self.role {
+            Role::Host(host) => host.classes,
+            Role::Switch(switch) => switch.classes,
+        }
+    }
+    fn scheduler(&self) -> &SchedulerSpec {
+        match &self.role {
+            Role::Host(host) => &host.scheduler,
+            Role::Switch(switch) => &switch.scheduler,
+        }
+    }
+    pub(crate) fn flow_control(&self) -> Option<&PauseSpec> {
+        match &self.role {
+            Role::Host(host) => host.flow_control.as_ref(),
+            Role::Switch(switch) => switch.flow_control.as_ref(),
+        }
+    }
+    fn latency(&self) -> Time {
+        self.switch().map_or(Time::ZERO, |switch| switch.latency)
+    }
+    fn cuts_through(&self) -> bool {
+        self.switch().is_some_and(|switch| switch.forwarding == Forwarding::CutThrough)
+    }
+}
+
+fn controlled(spec: &PauseSpec) -> u8 {
+    match spec.kind {
+        PauseKind::Link => 0xFF,
+        PauseKind::Priorities(set) => set,
+    }
+}
+
+/// Everything that building needs to look up.
+pub(crate) struct Plan<'a> {
+    pub spec: &'a Spec,
+    pub wiring: &'a Wiring,
+    /// Shortest and longest frame of any flow.
+    pub frames: (u16, u16),
+}
+
+impl<'a> Plan<'a> {
+    pub fn new(spec: &'a Spec, wiring: &'a Wiring) -> Plan<'a> {
+        let bounds = spec.flows.iter().map(|flow| flow.source.sizes.bounds());
+        let frames = bounds.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
+        Plan { spec, wiring, frames: frames.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES)) }
+    }
+    fn node(&self, port: u32) -> &'a NodeSpec {
+        &self.spec.nodes[self.wiring.node_of[port as usize].at()]
+    }
+    fn link(&self, port: u32) -> &'a crate::spec::LinkSpec {
+        &self.spec.links[self.wiring.link_of[port as usize] as usize]
+    }
+    /// From the end of a pause frame to its effect at `port`.
+    fn response(&self, port: u32) -> Time {
+        let control = self.node(port).flow_control();
+        let configured = control.and_then(|control| control.response_time);
+        configured.unwrap_or_else(|| response_time(self.link(port).rate))
+    }
+    /// What is on its way to `port`, at most, when a switch decides to pause it.
+    pub fn total_delay(&self, port: u32) -> TotalDelay {
+        let link = self.link(port);
+        let peer = self.wiring.peer[port as usize].0;
+        let headroom = Headroom {
+            rate: link.rate,
+            cable: link.delay,
+            max_frame: self.frames.1,
+            overhead: link.overhead,
+            pause_frame: CONTROL_FRAME_BYTES,
+            interface_bits: 0,
+            response_bits: link.rate.bits_in_ceil(self.response(peer)),
+            pipeline: self.node(port).latency(),
+        };
+        headroom.delay()
+    }
+    /// Watermarks of a port: as configured, or such that nothing is lost and no queue runs dry.
+    fn levels(&self, control: &PauseSpec, port: u32) -> Levels {
+        let delay = self.total_delay(port);
+        let computed = || {
+            let xon = resume_level(self.link(port).rate, delay.time()).get();
+            let xoff = xon + 2 * u64::from(self.frames.1);
+            Watermarks { xoff: Amount::Bytes(xoff), xon: Amount::Bytes(xon), headroom: None }
+        };
+        let marks = control.watermarks.unwrap_or_else(computed);
+        Levels::new(&marks, delay.bytes().get(), self.frames.1)
+    }
+
+    /// The least time after which one node can affect another: a shortest frame, or the head of one, or a
+    /// pause frame, and what comes after it.
+    fn look_ahead(&self, ports: &[Port], lines: &[Line]) -> Time {
+        let pausing = self.spec.nodes.iter().any(|node| node.flow_control().is_some());
+        let of_port = |(port, line): (&Port, &Line)| {
+            let bytes = if port.peer_cuts_through { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
+            let wire = |bytes: u16| port.clock.span_floor(u64::from(bytes) + u64::from(port.overhead));
+            let data = wire(bytes) + port.arrives_after;
+            let pause = wire(CONTROL_FRAME_BYTES) + line.delay + lines[port.peer as usize].response;
+            if pausing { data.min(pause) } else { data }
+        };
+        ports.iter().zip(lines).map(of_port).min().unwrap_or(Time::from_us(1))
+    }
+}
+
+/// Builds the fabric of `spec`.
+pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
+    let ends: Vec<(NodeId, NodeId)> = spec.links.iter().map(|link| (link.a, link.b)).collect();
+    let wiring = Wiring::new(spec.nodes.len(), &ends);
+    let plan = Plan::new(spec, &wiring);
+    let port_count = wiring.peer.len();
+    if port_count + spec.flows.len() > Event::MAX_PLACES {
+        return Err(BuildError(format!(
+            "{port_count} ports and {} flows are more than the {} that can be told apart",
+            spec.flows.len(),
+            Event::MAX_PLACES
+        )));
+    }
+    let mut fabric = Fabric {
+        node_of: wiring.node_of.iter().map(|node| node.0).collect(),
+        nodes: Vec::with_capacity(spec.nodes.len()),
+        ports: Vec::with_capacity(port_count),
+        sent: vec![Sent::default(); port_count],
+        lines: Vec::with_capacity(port_count),
+        queues: Vec::new(),
+        lanes: Vec::new(),
+        pool: Pool::new(),
+        hops: Vec::new(),
+        path_start: Vec::new(),
+        path_source: Vec::new(),
+        sources: Vec::new(),
+        receivers: Vec::new(),
+        drops: Drops::new(),
+        recorded: Recorded::default(),
+        ledger: Ledger::default(),
+        on_lossless_drop: spec.on_lossless_drop,
+        failure: None,
+    };
+    for port in 0..port_count as u32 {
+        add_port(&plan, &mut fabric, port);
+    }
+    for (id, node) in (0..).zip(&spec.nodes) {
+        fabric.nodes.push(make_node(&plan, NodeId(id), node));
+    }
+    let path_flow = add_paths(&plan, &mut fabric)?;
+    add_sources(&plan, &mut fabric);
+    record(spec, &mut fabric);
+    let look_ahead = plan.look_ahead(&fabric.ports, &fabric.lines);
+    if look_ahead.ps() < 2 {
+        return Err(BuildError("a frame takes less than 2 ps from node to node: that is too fast".into()));
+    }
+    Ok(Built { look_ahead, fabric, path_flow, wiring })
+}
+
+fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
+    let (node, link) = (plan.node(port), plan.link(port));
+    let peer = plan.wiring.peer[port as usize].0;
+    let peer_node = plan.node(peer);
+    let first_queue = fabric.queues.len() as u32;
+    let virtual_output = node.switch().is_some_and(|switch| switch.queueing == Queueing::VirtualOutput);
+    // One lane more than ports: for frames that came in through none.
+    let ports = plan.wiring.ports(plan.wiring.node_of[port as usize]).len();
+    let lanes = if virtual_output { ports as u16 + 1 } else { 1 };
+    for _ in 0..node.classes().classes() {
+        fabric.queues.push(Queue::new(fabric.lanes.len() as u32, lanes));
+        fabric.lanes.extend(std::iter::repeat_n(List::EMPTY, usize::from(lanes)));
+    }
+    fabric.ports.push(Port {
+        busy_until: Time::ZERO,
+        decision: Timer::IDLE,
+        clock: WireClock::new(link.rate),
+        arrives_after: link.delay + peer_node.latency(),
+        peer,
+        first_queue,
+        overhead: link.overhead,
+        waiting: 0,
+        stopped: 0,
+        pause_waiting: false,
+        peer_cuts_through: peer_node.cuts_through(),
+        feeds_from_sources: node.host().is_some(),
+    });
+    fabric.lines.push(Line {
+        rate: link.rate,
+        scheduler: node.scheduler().build(),
+        occupancy: Occupancy::default(),
+        delay: link.delay,
+        response: plan.response(port),
+        obeys: node.flow_control().map_or(0, controlled),
+        timers: PauseTimers::default(),
+        signal: PauseSignal::default(),
+        cause: 0,
+        blocked: VecDeque::new(),
+        counts: LineCounts::default(),
+        paused: [None; PRIORITIES],
+        paused_since: Time::ZERO,
+        paused_until: Time::ZERO,
+    });
+}
+
+fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
+    let control = node.flow_control();
+    let buffer = match &node.role {
+        Role::Host(host) if host.when_full == WhenFull::Drop => {
+            BufferSpec { queue: host.queue_limit, ..BufferSpec::default() }
+        }
+        Role::Host(_) => BufferSpec::default(),
+        Role::Switch(switch) => switch.buffer.clone(),
+    };
+    let station = control.filter(|_| node.switch().is_some()).map(|control| {
+        let ports: Vec<u32> = plan.wiring.ports(id).map(|port| port.0).collect();
+        let by_ingress = control.accounting == Accounting::Ingress;
+        Box::new(Station {
+            spec: control.clone(),
+            first_port: plan.wiring.first_port[id.at()],
+            levels: ports.iter().map(|&port| plan.levels(control, port)).collect(),
+            timing: ports.iter().map(|&port| pause_timing(plan, control, port)).collect(),
+            ingress: vec![IngressMeter::default(); if by_ingress { ports.len() * PRIORITIES } else { 0 }],
+            egress: if by_ingress {
+                Vec::new()
+            } else {
+                vec![EgressMeter::new(ports.len()); ports.len() * PRIORITIES]
+            },
+            holders: vec![0; ports.len() * PRIORITIES],
+            renewals: vec![Timer::IDLE; ports.len()],
+            random: stream(plan.spec.seed, &format!("node/{}/sampling", node.name)),
+            ports: Vec::with_capacity(ports.len()),
+        })
+    });
+    Node {
+        fingerprint: u64::from(id.0) + 1,
+        first_port: plan.wiring.first_port[id.at()],
+        classes: node.classes(),
+        is_host: node.host().is_some(),
+        lossless: control.map_or(0, controlled),
+        buffer,
+        total: Occupancy::default(),
+        by_class: [Occupancy::default(); PRIORITIES],
+        pause_quanta: control.map_or(0, |control| control.quanta),
+        station,
+    }
+}
+
+/// A pause is renewed early enough that the renewal acts before it ends: two round trips, a frame in the
+/// way and a microsecond; but not before half of it has passed.
+fn pause_timing(plan: &Plan, control: &PauseSpec, port: u32) -> PauseTiming {
+    let link = plan.link(port);
+    let lasts = pause_time(control.quanta, link.rate);
+    let frame = WireClock::new(link.rate).span_floor(u64::from(plan.frames.1) + u64::from(link.overhead));
+    let margin = link.delay * 4 + frame + Time::from_us(1);
+    let half = Time::from_ps(lasts.ps() / 2);
+    let renew_after = if control.refresh { lasts.saturating_sub(margin).max(half) } else { lasts };
+    PauseTiming { renew_after: renew_after.max(Time::from_ps(1)) }
+}
+
+fn add_paths(plan: &Plan, fabric: &mut Fabric) -> Result<Vec<u32>, BuildError> {
+    let spec = plan.spec;
+    let routes = Routes::new(plan.wiring, |node| spec.nodes[node.at()].host().is_some());
+    // Paths are searched destination by destination, so that distances are computed once for each.
+    let mut wanted: Vec<(NodeId, u32, u32)> = Vec::new();
+    let mut path_flow = Vec::new();
+    for (flow_id, flow) in (0..).zip(&spec.flows) {
+        for destination in flow.source.destinations.nodes() {
+            wanted.push((destination, flow_id, path_flow.len() as u32));
+            path_flow.push(flow_id);
+        }
+    }
+    wanted.sort_unstable();
+    fabric.path_start = vec![0; wanted.len()];
+    fabric.path_source = path_flow.clone();
+    let (mut distances, mut path) = (Distances::default(), Vec::<PortId>::new());
+    for (destination, flow_id, path_id) in wanted {
+        let flow = &spec.flows[flow_id as usize];
+        let to = &spec.nodes[destination.at()].name;
+        let hash = stream(spec.seed, &format!("route/{}/{to}", flow.name)).next_u64();
+        path.clear();
+        let found = match &flow.route {
+            Some(nodes) => {
+                path = routes
+                    .along(flow.from, nodes, hash)
+                    .map_err(|error| BuildError(format!("flow \"{}\": {error}", flow.name)))?;
+                true
+            }
+            None => {
+                if distances.destination() != destination {
+                    routes.distances_into(destination, &mut distances);
+                }
+                routes.path_onto(&distances, flow.from, hash, &mut path)
+            }
+        };
+        if !found {
+            let from = &spec.nodes[flow.from.at()].name;
+            return Err(BuildError(format!("flow \"{}\": no way from {from} to {to}", flow.name)));
+        }
+        fabric.path_start[path_id as usize] = fabric.hops.len() as u32;
+        fabric.hops.extend(path.iter().map(|port| port.0));
+        fabric.hops.push(DELIVER);
+    }
+    fabric.receivers = vec![Receiver::default(); path_flow.len()];
+    Ok(path_flow)
+}
+
+fn add_sources(plan: &Plan, fabric: &mut Fabric) {
+    let spec = plan.spec;
+    let mut first_path = 0;
+    for flow in &spec.flows {
+        let egress = fabric.hops[fabric.path_start[first_path as usize] as usize];
+        let link = plan.link(egress);
+        let rng = stream(spec.seed, &format!("flow/{}", flow.name));
+        let source = Source::new(&flow.source, link.rate, link.overhead, rng);
+        let held_back_by = spec.nodes[flow.from.at()].host().and_then(|host| {
+            let holds = host.when_full == WhenFull::Block;
+            let class = host.classes.class(flow.priority);
+            let queue = fabric.ports[egress as usize].first_queue + u32::from(class.0);
+            host.queue_limit.filter(|_| holds).map(|limit| (queue, limit))
+        });
+        fabric.node_of.push(flow.from.0);
+        fabric.sources.push(SourceState {
+            source,
+            first_path,
+            priority: flow.priority,
+            held_back_by,
+            in_card: 0,
+            frames: 0,
+            bytes: 0,
+        });
+        first_path += flow.source.destinations.nodes().len() as u32;
+    }
+}
+
+/// The first events: each source at its first time.
+pub(crate) fn start(fabric: &Fabric, windows: &mut Windows<Event>) {
+    for (id, state) in (0..).zip(&fabric.sources) {
+        if let Some(at) = state.source.next_wake() {
+            windows.push(Event::bare(Kind::Source, at, fabric.ports.len() as u32 + id));
+        }
+    }
+}
+
+fn record(spec: &Spec, fabric: &mut Fabric) {
+    fabric.recorded.pauses = spec.probes.pauses.then(Vec::new);
+    let Some(bin) = spec.probes.bin else { return };
+    let bins = spec.duration.ps().div_ceil(bin.ps());
+    let fits = |series: usize| series <= MAX_SERIES && bins * series as u64 <= MAX_BINS;
+    let sums = |series: usize| {
+        let series = if fits(series) { series } else { 0 };
+        vec![BinnedSum::new(bin, spec.duration); series]
+    };
+    fabric.recorded.delivered = sums(fabric.receivers.len());
+    fabric.recorded.received = sums(fabric.ports.len());
+    fabric.recorded.sent = sums(fabric.ports.len());
+    if fits(fabric.queues.len()) {
+        let level = BinnedMax::new(bin, spec.duration);
+        fabric.recorded.queues = vec![(level.clone(), level); fabric.queues.len()];
+    }
+}

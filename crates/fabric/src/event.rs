@@ -1,0 +1,121 @@
+//! What can happen at a node.
+
+use frame::{Frame, PathId, Priority};
+use units::Time;
+
+/// The kinds of events, in the order in which they happen at one node at one time: a port that has become
+/// free decides before the frame that arrives in the same instant is looked at, so that a port that
+/// decides lazily and one that decides eagerly come to the same result; a pause frame acts before data
+/// that arrives with it; sources and timers see what has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A port may send again.
+    Decide = 0,
+    /// A pause frame takes effect at a port.
+    Pause = 1,
+    /// A frame has arrived through a port.
+    Frame = 2,
+    /// The first bytes of a frame have arrived through a port of a cut-through switch.
+    Head = 3,
+    /// A source is due.
+    Source = 4,
+    /// A pause that was sent through a port has to be renewed.
+    Renew = 5,
+}
+
+/// An event: 32 bytes, with the frame in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub time: Time,
+    born: Time,
+    path: u32,
+    next_hop: u32,
+    /// The port; for a source, its number behind the last port.
+    pub place: u32,
+    bytes: u16,
+    priority: u8,
+    pub kind: Kind,
+}
+
+impl Event {
+    /// Ports and sources that can be told apart within a key.
+    pub const MAX_PLACES: usize = 1 << 22;
+
+    /// Something that needs no frame.
+    pub fn bare(kind: Kind, time: Time, place: u32) -> Event {
+        Event { time, born: Time::ZERO, path: 0, next_hop: 0, place, bytes: 0, priority: 0, kind }
+    }
+    /// A frame, or its head, arrives.
+    #[inline]
+    pub fn arrival(kind: Kind, time: Time, port: u32, frame: Frame) -> Event {
+        Event {
+            time,
+            born: frame.born,
+            path: frame.path.0,
+            next_hop: frame.next_hop,
+            place: port,
+            bytes: frame.bytes,
+            priority: frame.priority.0,
+            kind,
+        }
+    }
+    /// The frame that arrives.
+    #[inline]
+    pub fn frame(&self) -> Frame {
+        Frame {
+            born: self.born,
+            path: PathId(self.path),
+            next_hop: self.next_hop,
+            bytes: self.bytes,
+            priority: Priority(self.priority),
+        }
+    }
+    /// A pause frame: its signal and quanta, and the number of the cause that the sender noted.
+    pub fn pause(time: Time, port: u32, signal: flow_control::pause::PauseSignal, quanta: u16, cause: u64) -> Event {
+        Event {
+            time,
+            born: Time::from_ps(cause),
+            path: u32::from(signal.xoff),
+            next_hop: u32::from(signal.xon),
+            place: port,
+            bytes: quanta,
+            priority: 0,
+            kind: Kind::Pause,
+        }
+    }
+    /// The signal, quanta and cause of a pause frame.
+    pub fn signal(&self) -> (flow_control::pause::PauseSignal, u16, u64) {
+        let signal =
+            flow_control::pause::PauseSignal { xoff: self.path as u8, xon: self.next_hop as u8 };
+        (signal, self.bytes, self.born.ps())
+    }
+    /// The part of the event that a trajectory's fingerprint is made of.
+    #[inline]
+    pub fn digest(&self) -> u64 {
+        let frame = u64::from(self.path) << 32 | u64::from(self.bytes) << 16 | u64::from(self.next_hop) & 0xFFFF;
+        let place = u64::from(self.place) << 8 | u64::from(self.kind as u8);
+        self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ frame.rotate_left(17) ^ place
+    }
+}
+
+impl engine::Event for Event {
+    #[inline]
+    fn time(&self) -> Time {
+        self.time
+    }
+    #[inline]
+    fn order(&self) -> u32 {
+        (self.kind as u32) << 22 | self.place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_half_a_cache_line() {
+        assert_eq!(size_of::<Event>(), 32);
+    }
+}

@@ -1,0 +1,22 @@
+//! Links, ports, switches, hosts, topologies and routing: the crate that knows how the pieces meet.
+//!
+//! A [`spec::Spec`] describes a simulation; a [`Simulation`] is built from it, runs, and gives its result as
+//! described tables. `world` is the place to begin reading: the way of a frame.
+
+mod build;
+mod event;
+mod outcome;
+mod pausing;
+mod pool;
+mod port;
+pub mod routing;
+mod simulation;
+mod sources;
+pub mod spec;
+mod tables;
+pub mod topology;
+mod world;
+
+pub use build::{BuildError, MAX_SERIES};
+pub use outcome::SimulationError;
+pub use simulation::{Simulation, State};

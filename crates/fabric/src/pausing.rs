@@ -1,0 +1,490 @@
+//! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
+
+use crate::event::{Event, Kind};
+use crate::pool::{NIL, Waiting};
+use crate::world::{Fabric, PauseRecord};
+use engine::{Stream, Timer, Windows};
+use flow_control::pause::{PauseSignal, pause_time};
+use flow_control::pfc::{IngressMeter, Levels};
+use flow_control::tpfc::{Aim, EgressMeter};
+use flow_control::{Accounting, PauseKind, PauseSpec};
+use frame::{CONTROL_FRAME_BYTES, Frame, Occupancy, PRIORITIES, TrafficClass};
+use rand_xoshiro::rand_core::Rng;
+use units::{Amount, Time};
+
+/// The part of a switch that sends pauses.
+#[derive(Debug)]
+pub(crate) struct Station {
+    pub spec: PauseSpec,
+    pub first_port: u32,
+    /// Watermarks of each port.
+    pub levels: Vec<Levels>,
+    /// For each port, when a pause sent through it has to be renewed.
+    pub timing: Vec<PauseTiming>,
+    /// By port and group of priorities; empty with egress accounting.
+    pub ingress: Vec<IngressMeter>,
+    /// By port and class; empty with ingress accounting.
+    pub egress: Vec<EgressMeter>,
+    /// With egress accounting, by port and class: how many queues keep that port paused.
+    pub holders: Vec<u16>,
+    /// By port: when the next pause has to be renewed.
+    pub renewals: Vec<Timer>,
+    /// Draws for random sampling.
+    pub random: Stream,
+    /// Scratch.
+    pub ports: Vec<u16>,
+}
+
+/// See [`Station::timing`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PauseTiming {
+    pub renew_after: Time,
+}
+
+/// Why a pause was sent, packed into the pause frame's 64-bit note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PauseCause {
+    /// The target watermark, not the high one.
+    pub targeted: bool,
+    /// Queue (egress accounting) or port times 8 plus group (ingress accounting).
+    pub meter: u32,
+    /// Occupancy at that moment, in the unit of the watermark.
+    pub occupancy: u64,
+}
+
+impl PauseCause {
+    const OCCUPANCY_BITS: u32 = 31;
+
+    pub fn pack(self) -> u64 {
+        let occupancy = self.occupancy.min((1 << Self::OCCUPANCY_BITS) - 1);
+        u64::from(self.targeted) << 63 | u64::from(self.meter) << Self::OCCUPANCY_BITS | occupancy
+    }
+    pub fn unpack(note: u64) -> PauseCause {
+        PauseCause {
+            targeted: note >> 63 != 0,
+            meter: (note >> Self::OCCUPANCY_BITS) as u32,
+            occupancy: note & ((1 << Self::OCCUPANCY_BITS) - 1),
+        }
+    }
+}
+
+impl Station {
+    /// The meter of a priority: PAUSE has one for all, PFC one each; `None` if it is not controlled.
+    pub fn group(&self, priority: u8) -> Option<usize> {
+        match self.spec.kind {
+            PauseKind::Link => Some(0),
+            PauseKind::Priorities(set) => (set >> priority & 1 != 0).then_some(usize::from(priority)),
+        }
+    }
+    /// The priorities that a meter pauses.
+    fn bits(&self, group: usize) -> u8 {
+        match self.spec.kind {
+            PauseKind::Link => 0xFF,
+            PauseKind::Priorities(_) => 1 << group,
+        }
+    }
+    /// The priorities that pausing is enabled for.
+    pub fn controlled(&self) -> u8 {
+        match self.spec.kind {
+            PauseKind::Link => 0xFF,
+            PauseKind::Priorities(set) => set,
+        }
+    }
+    fn local(&self, port: u32) -> usize {
+        (port - self.first_port) as usize
+    }
+    /// Whether the headroom of the frame's ingress port has room for it (ingress accounting).
+    pub fn has_headroom(&self, ingress: u32, frame: &Frame) -> bool {
+        if self.ingress.is_empty() || ingress == NIL {
+            return true;
+        }
+        let Some(group) = self.group(frame.priority.0) else { return true };
+        let local = self.local(ingress);
+        self.ingress[local * PRIORITIES + group].occupancy.has_room(self.levels[local].capacity, frame.bytes)
+    }
+}
+
+type Queued = Windows<Event>;
+
+impl Fabric {
+    /// A frame is about to wait: XOFF may be due.
+    #[allow(clippy::too_many_arguments)] // the frame, its place and the time
+    pub fn before_enqueue(
+        &mut self,
+        node: u32,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let Some(mut station) = self.nodes[node as usize].station.take() else { return };
+        match station.spec.accounting {
+            Accounting::Ingress => self.meter_ingress(&mut station, frame, ingress, now, windows),
+            Accounting::Egress => self.meter_egress(&mut station, egress, class, ingress, now, windows),
+        }
+        self.nodes[node as usize].station = Some(station);
+    }
+
+    fn meter_ingress(
+        &mut self,
+        station: &mut Station,
+        frame: &Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let Some(group) = station.group(frame.priority.0).filter(|_| ingress != NIL) else { return };
+        let local = station.local(ingress);
+        let (levels, timing) = (station.levels[local], station.timing[local]);
+        let meter = &mut station.ingress[local * PRIORITIES + group];
+        if meter.add(frame.bytes, &levels, now) {
+            meter.hold.set(now + timing.renew_after);
+            let occupancy = meter.occupancy.count(levels.xoff);
+            let cause =
+                PauseCause { targeted: false, meter: ingress * PRIORITIES as u32 + group as u32, occupancy };
+            self.schedule_renewal(station, local, now, windows);
+            let signal = PauseSignal { xoff: station.bits(group), xon: 0 };
+            self.signal(ingress, signal, cause.pack(), now, windows);
+        }
+    }
+
+    fn meter_egress(
+        &mut self,
+        station: &mut Station,
+        egress: u32,
+        class: TrafficClass,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let local = station.local(egress);
+        let queue_id = self.ports[egress as usize].first_queue + u32::from(class.0);
+        let queue = &self.queues[queue_id as usize];
+        let before = queue.occupancy;
+        let first_port = station.first_port;
+        let Station { egress: meters, random, spec, levels, ports, .. } = &mut *station;
+        let (xoff, port_count) = (levels[local].xoff, levels.len() as u16);
+        let meter = &mut meters[local * PRIORITIES + class.at()];
+        let (lanes, pool) = (&self.lanes, &self.pool);
+        let aim = meter.aim(
+            xoff,
+            spec.target.as_ref(),
+            before,
+            |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64,
+            |nth| {
+                let own = queue.first_lane as usize..queue.first_lane as usize + usize::from(queue.lanes);
+                let frame = lanes[own].iter().flat_map(|lane| pool.iter(lane)).nth(nth as usize)?;
+                (frame.ingress != NIL).then(|| (frame.ingress - first_port) as u16)
+            },
+        );
+        ports.clear();
+        match aim {
+            Aim::None => {}
+            Aim::Targets => ports.extend(meter.targets()),
+            Aim::All => ports.extend((0..port_count).filter(|&port| usize::from(port) != local)),
+        }
+        meter.add((ingress != NIL).then(|| (ingress - first_port) as u16));
+        let bits = self.nodes[self.node_of[egress as usize] as usize].classes.priorities(class) & station.controlled();
+        if bits == 0 || station.ports.is_empty() {
+            return;
+        }
+        let cause = PauseCause {
+            targeted: aim == Aim::Targets,
+            meter: queue_id,
+            occupancy: before.count(xoff),
+        };
+        let ports = std::mem::take(&mut station.ports);
+        for &port in &ports {
+            let hold = station.egress[local * PRIORITIES + class.at()].hold(port);
+            if !hold.is_due(now) {
+                continue;
+            }
+            let fresh = !hold.in_force();
+            hold.set(now + station.timing[usize::from(port)].renew_after);
+            station.holders[usize::from(port) * PRIORITIES + class.at()] += u16::from(fresh);
+            self.schedule_renewal(station, usize::from(port), now, windows);
+            let signal = PauseSignal { xoff: bits, xon: 0 };
+            self.signal(station.first_port + u32::from(port), signal, cause.pack(), now, windows);
+        }
+        station.ports = ports;
+    }
+
+    /// A frame has left its queue, which held `before` with it: XON may be due.
+    #[allow(clippy::too_many_arguments)] // the frame, its place and the time
+    pub fn after_dequeue(
+        &mut self,
+        node: u32,
+        egress: u32,
+        class: TrafficClass,
+        waiting: &Waiting,
+        before: Occupancy,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let Some(mut station) = self.nodes[node as usize].station.take() else { return };
+        match station.spec.accounting {
+            Accounting::Ingress => {
+                if let Some(group) = station.group(waiting.frame.priority.0).filter(|_| waiting.ingress != NIL) {
+                    let local = station.local(waiting.ingress);
+                    let levels = station.levels[local];
+                    let meter = &mut station.ingress[local * PRIORITIES + group];
+                    if meter.remove(waiting.frame.bytes, &levels) && station.spec.resume {
+                        let signal = PauseSignal { xoff: 0, xon: station.bits(group) };
+                        self.signal(waiting.ingress, signal, 0, now, windows);
+                    }
+                }
+            }
+            Accounting::Egress => {
+                let local = station.local(egress);
+                let xon = station.levels[local].xon;
+                let after = self.queues[self.ports[egress as usize].first_queue as usize + class.at()].occupancy;
+                let first_port = station.first_port;
+                let Station { egress: meters, ports, holders, spec, .. } = &mut *station;
+                let meter = &mut meters[local * PRIORITIES + class.at()];
+                let from = (waiting.ingress != NIL).then(|| (waiting.ingress - first_port) as u16);
+                meter.remove(from, spec.target.as_ref(), after);
+                // Appendices A and B look at the queue before the frame is taken out.
+                if before.within(xon) {
+                    ports.clear();
+                    meter.release(|port| {
+                        let holders = &mut holders[usize::from(port) * PRIORITIES + class.at()];
+                        *holders -= 1;
+                        if *holders == 0 {
+                            ports.push(port);
+                        }
+                    });
+                    let bits = self.nodes[node as usize].classes.priorities(class) & station.controlled();
+                    let ports = std::mem::take(&mut station.ports);
+                    for &port in ports.iter().filter(|_| station.spec.resume) {
+                        let signal = PauseSignal { xoff: 0, xon: bits };
+                        self.signal(station.first_port + u32::from(port), signal, 0, now, windows);
+                    }
+                    station.ports = ports;
+                }
+            }
+        }
+        self.nodes[node as usize].station = Some(station);
+    }
+
+    /// A pause has been sent through a port: arms the timer for its renewal.
+    fn schedule_renewal(&mut self, station: &mut Station, local: usize, now: Time, windows: &mut Queued) {
+        if !station.spec.refresh {
+            return;
+        }
+        let at = now + station.timing[local].renew_after;
+        if at < station.renewals[local].due() && station.renewals[local].arm(at) {
+            windows.push(Event::bare(Kind::Renew, at, station.first_port + local as u32));
+        }
+    }
+
+    /// Says again what is about to run out and still needed.
+    pub fn renew_pauses(&mut self, port: u32, now: Time, windows: &mut Queued) {
+        let node = self.node_of[port as usize] as usize;
+        let Some(mut station) = self.nodes[node].station.take() else { return };
+        let local = station.local(port);
+        if station.renewals[local].fires(now) {
+            self.renew_due(&mut station, port, local, now, windows);
+        }
+        self.nodes[node].station = Some(station);
+    }
+
+    fn renew_due(&mut self, station: &mut Station, port: u32, local: usize, now: Time, windows: &mut Queued) {
+        let renew_at = now + station.timing[local].renew_after;
+        let (mut bits, mut note, mut next) = (0, 0, Time::NEVER);
+        if !station.ingress.is_empty() {
+            let levels = station.levels[local];
+            for group in 0..PRIORITIES {
+                let group_bits = station.bits(group);
+                let meter = &mut station.ingress[local * PRIORITIES + group];
+                if meter.renew(&levels, now) {
+                    meter.hold.set(renew_at);
+                    bits |= group_bits;
+                    let occupancy = meter.occupancy.count(levels.xoff);
+                    let meter = port * PRIORITIES as u32 + group as u32;
+                    note = PauseCause { targeted: false, meter, occupancy }.pack();
+                }
+                if meter.hold.in_force() {
+                    next = next.min(meter.hold.renew_at());
+                }
+            }
+        }
+        for meter_id in 0..station.egress.len() {
+            let (queue_port, class) = (meter_id / PRIORITIES, meter_id % PRIORITIES);
+            let classes = self.nodes[self.node_of[port as usize] as usize].classes;
+            if class >= classes.classes() {
+                continue;
+            }
+            let queue_id = self.ports[station.first_port as usize + queue_port].first_queue + class as u32;
+            let occupancy = self.queues[queue_id as usize].occupancy;
+            let levels = station.levels[queue_port];
+            let controlled = station.controlled();
+            let meter = &mut station.egress[meter_id];
+            if meter.renew(local as u16, levels.xon, occupancy, now) {
+                meter.hold(local as u16).set(renew_at);
+                bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
+                let occupancy = occupancy.count(levels.xoff);
+                note = PauseCause { targeted: false, meter: queue_id, occupancy }.pack();
+            }
+            let hold = meter.hold(local as u16);
+            if hold.in_force() {
+                next = next.min(hold.renew_at());
+            }
+        }
+        if next > now && next != Time::NEVER && station.renewals[local].arm(next) {
+            windows.push(Event::bare(Kind::Renew, next, port));
+        }
+        if bits != 0 {
+            self.signal(port, PauseSignal { xoff: bits, xon: 0 }, note, now, windows);
+        }
+    }
+
+    /// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already
+    /// says both.
+    fn signal(&mut self, port: u32, signal: PauseSignal, cause: u64, now: Time, windows: &mut Queued) {
+        let line = &mut self.lines[port as usize];
+        line.signal = line.signal.then(signal);
+        if signal.xoff != 0 {
+            line.cause = cause;
+        }
+        self.ports[port as usize].pause_waiting = true;
+        self.attend(port, now, windows);
+    }
+
+    /// Puts the waiting pause frame on the link; the transmitter is free.
+    pub fn transmit_pause(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let node = self.node_of[egress as usize];
+        let line = &mut self.lines[egress as usize];
+        let signal = std::mem::take(&mut line.signal);
+        line.counts.pause_frames += 1;
+        line.counts.pauses_sent += u64::from(signal.xoff != 0);
+        line.counts.resumes_sent += u64::from(signal.xon != 0);
+        let (cause, delay) = (line.cause, line.delay);
+        let port = &mut self.ports[egress as usize];
+        port.pause_waiting = false;
+        if port.busy_until < now {
+            port.clock.restart();
+        }
+        port.busy_until =
+            now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
+        let (ends_at, peer) = (port.busy_until + delay, port.peer);
+        let at = ends_at + self.lines[peer as usize].response;
+        let quanta = self.quanta_of(node);
+        windows.push(Event::pause(at, peer, signal, quanta, cause));
+    }
+
+    fn quanta_of(&self, node: u32) -> u16 {
+        // The station is out of its place while it reacts to a frame; its quanta are then with the node.
+        self.nodes[node as usize].pause_quanta
+    }
+
+    /// A pause frame takes effect at a transmitter.
+    pub fn receive_pause(&mut self, event: &Event, windows: &mut Queued) {
+        let (signal, quanta, cause) = event.signal();
+        let (port_id, now) = (event.place, event.time);
+        let line = &mut self.lines[port_id as usize];
+        line.counts.pauses_received += u64::from(signal.xoff != 0);
+        let until = (now - line.response) + pause_time(quanta, line.rate);
+        line.settle_paused(now);
+        for priority in 0..PRIORITIES {
+            let bit = 1u8 << priority & line.obeys;
+            if (signal.xoff | signal.xon) & bit == 0 {
+                continue;
+            }
+            let ran_out_at = line.timers.until(bit);
+            if let Some((start, cause)) = line.paused[priority]
+                && (signal.xoff & bit == 0 || ran_out_at <= now)
+            {
+                line.paused[priority] = None;
+                if let Some(pauses) = &mut self.recorded.pauses {
+                    let end = ran_out_at.min(now);
+                    pauses.push(PauseRecord { port: port_id, priority: priority as u8, start, end, cause });
+                }
+            }
+            if signal.xoff & bit != 0 && until > now && line.paused[priority].is_none() {
+                line.paused[priority] = Some((now, cause));
+            }
+        }
+        line.timers.apply(signal, line.obeys, until, now);
+        line.extend_paused(now);
+        let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
+        let mut stopped = 0;
+        for class in (0..classes.classes() as u8).map(TrafficClass) {
+            if line.timers.until(classes.priorities(class)) > now {
+                stopped |= 1 << class.0;
+            }
+        }
+        let port = &mut self.ports[port_id as usize];
+        port.stopped = stopped;
+        if port.waiting & !stopped != 0 {
+            self.attend(port_id, now, windows);
+        }
+    }
+
+    /// The classes of a port that have frames and may send.
+    #[inline]
+    pub fn eligible(&mut self, egress: u32, now: Time) -> u8 {
+        let port = &self.ports[egress as usize];
+        if port.stopped & port.waiting == 0 {
+            return port.waiting;
+        }
+        let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
+        let timers = &self.lines[egress as usize].timers;
+        let port = &mut self.ports[egress as usize];
+        for class in 0..classes.classes() as u8 {
+            if timers.until(classes.priorities(TrafficClass(class))) <= now {
+                port.stopped &= !(1 << class);
+            }
+        }
+        port.waiting & !port.stopped
+    }
+
+    /// When the first of the stopped classes with frames may go on, if no XON comes before.
+    pub fn next_pause_end(&self, egress: u32) -> Time {
+        let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
+        let port = &self.ports[egress as usize];
+        let waiting = (0..classes.classes() as u8).filter(|class| port.waiting >> class & 1 != 0);
+        let ends = waiting.map(|class| {
+            self.lines[egress as usize].timers.until(classes.priorities(TrafficClass(class)))
+        });
+        ends.min().unwrap_or(Time::NEVER)
+    }
+}
+
+impl crate::port::Line {
+    /// Counts the time paused up to now, if the pause known of has run out before.
+    pub fn settle_paused(&mut self, now: Time) {
+        if self.paused_until <= now {
+            self.counts.paused += self.paused_until.saturating_sub(self.paused_since);
+            self.paused_since = now;
+            self.paused_until = now;
+        }
+    }
+    /// Takes over from the timers until when some priority is paused.
+    fn extend_paused(&mut self, now: Time) {
+        self.paused_until = self.timers.until(self.obeys).max(now);
+        self.settle_paused(now);
+    }
+}
+
+/// The levels that a watermark is drawn at, for reports.
+pub(crate) fn unit_of(mark: Amount) -> (&'static str, u64) {
+    match mark {
+        Amount::Bytes(bytes) => ("B", bytes),
+        Amount::Frames(frames) => ("frames", frames),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_survives_its_note() {
+        for targeted in [false, true] {
+            let cause = PauseCause { targeted, meter: u32::MAX - 5, occupancy: (1 << 31) - 1 };
+            assert_eq!(PauseCause::unpack(cause.pack()), cause);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Waiting frames: linked lists in one pool of slots.
+//!
+//! Queues come and go by the thousand and most are empty; a pool keeps what waits close together and
+//! allocates nothing once it has grown to the largest number that ever waited at once.
+
+use frame::Frame;
+use units::Time;
+
+/// No slot.
+pub(crate) const NIL: u32 = u32::MAX;
+
+/// A frame that waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub frame: Frame,
+    /// Since when.
+    pub since: Time,
+    /// The port it came in through; [`NIL`] if it began its way here.
+    pub ingress: u32,
+    next: u32,
+}
+
+/// A list of waiting frames, in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct List {
+    head: u32,
+    tail: u32,
+}
+
+impl List {
+    pub const EMPTY: List = List { head: NIL, tail: NIL };
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NIL
+    }
+}
+
+/// The slots of all lists.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    slots: Vec<Waiting>,
+    free: u32,
+}
+
+impl Pool {
+    pub fn new() -> Pool {
+        Pool { slots: Vec::new(), free: NIL }
+    }
+
+    #[inline]
+    pub fn push(&mut self, list: &mut List, frame: Frame, since: Time, ingress: u32) {
+        let waiting = Waiting { frame, since, ingress, next: NIL };
+        let slot = if self.free == NIL {
+            self.slots.push(waiting);
+            (self.slots.len() - 1) as u32
+        } else {
+            let slot = self.free;
+            self.free = std::mem::replace(&mut self.slots[slot as usize], waiting).next;
+            slot
+        };
+        if list.head == NIL {
+            list.head = slot;
+        } else {
+            self.slots[list.tail as usize].next = slot;
+        }
+        list.tail = slot;
+    }
+
+    /// The first of a list that is not empty.
+    #[inline]
+    pub fn pop(&mut self, list: &mut List) -> Waiting {
+        let slot = list.head;
+        let waiting = self.slots[slot as usize];
+        list.head = waiting.next;
+        self.slots[slot as usize].next = self.free;
+        self.free = slot;
+        waiting
+    }
+
+    /// The frames of a list, from the first.
+    pub fn iter(&self, list: &List) -> impl Iterator<Item = &Waiting> {
+        let mut slot = list.head;
+        std::iter::from_fn(move || {
+            let waiting = self.slots.get(slot as usize)?;
+            slot = waiting.next;
+            Some(waiting)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frame::{PathId, Priority};
+
+    #[test]
+    fn lists_keep_order_and_slots_are_used_again() {
+        let frame = |bytes| Frame { born: Time::ZERO, path: PathId(0), next_hop: 0, bytes, priority: Priority(0) };
+        let mut pool = Pool::new();
+        let (mut a, mut b) = (List::EMPTY, List::EMPTY);
+        for round in 0..10 {
+            for bytes in 0..5 {
+                pool.push(if bytes % 2 == 0 { &mut a } else { &mut b }, frame(round * 10 + bytes), Time::ZERO, NIL);
+            }
+            assert_eq!(pool.iter(&a).map(|w| w.frame.bytes % 10).collect::<Vec<_>>(), [0, 2, 4]);
+            for bytes in [0, 2, 4] {
+                assert_eq!(pool.pop(&mut a).frame.bytes, round * 10 + bytes);
+            }
+            assert!(a.is_empty());
+            assert_eq!(pool.pop(&mut b).frame.bytes, round * 10 + 1);
+            assert_eq!(pool.pop(&mut b).frame.bytes, round * 10 + 3);
+        }
+        assert_eq!(pool.slots.len(), 5);
+    }
+}

@@ -1,0 +1,159 @@
+//! One end of a link: its transmitter and its queues.
+
+use crate::pool::List;
+use engine::Timer;
+use flow_control::pause::{PauseSignal, PauseTimers};
+use frame::{Occupancy, PRIORITIES};
+use measure::{Latency, LevelIntegral};
+use scheduling::Scheduler;
+use std::collections::VecDeque;
+use units::{BitRate, Time, WireClock};
+
+/// What every frame that passes a port touches: one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Port {
+    /// Until when the transmitter is busy.
+    pub busy_until: Time,
+    /// The pending decision; armed only while something waits.
+    pub decision: Timer,
+    pub clock: WireClock,
+    /// From the last bit sent to the frame's arrival event at the peer: delay of the link, and latency of
+    /// the switch there.
+    pub arrives_after: Time,
+    /// The port at the other end.
+    pub peer: u32,
+    pub first_queue: u32,
+    /// Bytes around each frame.
+    pub overhead: u16,
+    /// Classes with frames waiting, bit n for class n.
+    pub waiting: u8,
+    /// Classes that a pause has stopped; looked at again when the pause may be over.
+    pub stopped: u8,
+    /// A pause frame waits.
+    pub pause_waiting: bool,
+    /// The peer is a cut-through switch: it acts on the first 64 B.
+    pub peer_cuts_through: bool,
+    /// A host's port: sources may have to act when a frame leaves.
+    pub feeds_from_sources: bool,
+}
+
+/// What has been sent through a port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sent {
+    pub bytes: u64,
+    pub frames: [u64; PRIORITIES],
+}
+
+/// What a port needs now and then.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub rate: BitRate,
+    pub scheduler: Scheduler,
+    /// All frames that wait here.
+    pub occupancy: Occupancy,
+    /// Delay of the link alone.
+    pub delay: Time,
+    /// From the end of a pause frame to its effect at this port's transmitter.
+    pub response: Time,
+    /// Priorities whose pauses this port obeys.
+    pub obeys: u8,
+    pub timers: PauseTimers,
+    /// The pause frame that waits, and its cause.
+    pub signal: PauseSignal,
+    pub cause: u64,
+    /// Sources that wait for room in the network card.
+    pub blocked: VecDeque<u32>,
+    pub counts: LineCounts,
+    /// For each priority the pause in force: when it began and why.
+    pub paused: [Option<(Time, u64)>; PRIORITIES],
+    /// From when and until when the port has been paused in any priority, as known so far.
+    pub paused_since: Time,
+    pub paused_until: Time,
+}
+
+/// Counts of a port beside those of frames sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LineCounts {
+    pub pauses_sent: u64,
+    pub resumes_sent: u64,
+    pub pauses_received: u64,
+    /// Pause frames sent, of either kind; each takes time on the wire.
+    pub pause_frames: u64,
+    pub paused: Time,
+    pub drops: u64,
+    pub violations: u64,
+}
+
+/// One traffic class of one port.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    pub occupancy: Occupancy,
+    /// Its lists: one, or one an ingress port (virtual output queues).
+    pub first_lane: u32,
+    pub lanes: u16,
+    /// The lane to look at next.
+    pub turn: u16,
+    pub bytes: LevelIntegral,
+    pub frames: LevelIntegral,
+    /// Waiting times above zero.
+    pub waits: Latency,
+    pub drops: u64,
+}
+
+impl Queue {
+    pub fn new(first_lane: u32, lanes: u16) -> Queue {
+        Queue {
+            occupancy: Occupancy::default(),
+            first_lane,
+            lanes,
+            turn: 0,
+            bytes: LevelIntegral::default(),
+            frames: LevelIntegral::default(),
+            waits: Latency::default(),
+            drops: 0,
+        }
+    }
+
+    /// The lane for a frame that came in through the node's `ingress`-th port.
+    #[inline]
+    pub fn lane(&self, ingress: Option<u32>) -> usize {
+        let own = if self.lanes == 1 { 0 } else { ingress.map_or(u32::from(self.lanes) - 1, |local| local) };
+        (self.first_lane + own) as usize
+    }
+
+    /// The lane whose turn it is, among those with frames; the queue is not empty.
+    #[inline]
+    pub fn next_lane(&mut self, lists: &[List]) -> usize {
+        if self.lanes == 1 {
+            return self.first_lane as usize;
+        }
+        loop {
+            let lane = self.first_lane as usize + usize::from(self.turn);
+            self.turn = (self.turn + 1) % self.lanes;
+            if !lists[lane].is_empty() {
+                return lane;
+            }
+        }
+    }
+
+    pub fn step(&mut self, now: Time, before: Occupancy) {
+        self.bytes.step(now, before.bytes, self.occupancy.bytes);
+        self.frames.step(now, before.frames, self.occupancy.frames);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ports_hot_state_is_one_cache_line() {
+        assert_eq!(size_of::<Port>(), 64);
+    }
+
+    #[test]
+    fn an_idle_queue_is_small() {
+        assert!(size_of::<Queue>() <= 256, "{}", size_of::<Queue>());
+    }
+}

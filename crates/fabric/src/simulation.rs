@@ -1,0 +1,206 @@
+//! A simulation from start to end: the one value that owns everything.
+
+use crate::build::{Built, Plan, build, start};
+use crate::event::{Event, Kind};
+use crate::outcome::{Failure, SimulationError};
+use crate::port::LineCounts;
+use crate::routing::Wiring;
+use crate::spec::Spec;
+use crate::world::Fabric;
+use crate::{BuildError, tables};
+use engine::{Pace, Runner};
+use measure::Table;
+use units::Time;
+
+/// A fabric, its traffic and its time.
+pub struct Simulation {
+    pub(crate) spec: Spec,
+    pub(crate) wiring: Wiring,
+    pub(crate) fabric: Fabric,
+    pub(crate) path_flow: Vec<u32>,
+    runner: Runner<Fabric>,
+    /// Frames sent over links before the warm-up ended, and on links when it did.
+    hops_before: u64,
+    pub(crate) in_flight_at_warmup: Vec<(u64, u64)>,
+    warmed_up: bool,
+}
+
+/// Where a simulation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not at its end.
+    Running,
+    /// At its end.
+    Finished,
+}
+
+impl Simulation {
+    /// A simulation at time zero.
+    ///
+    /// # Errors
+    /// If a flow has no way to a destination, or the fabric is larger than can be numbered.
+    pub fn new(spec: &Spec) -> Result<Simulation, BuildError> {
+        let Built { fabric, wiring, look_ahead, path_flow } = build(spec)?;
+        let mut runner = Runner::new(&fabric, look_ahead);
+        start(&fabric, runner.windows());
+        let ports = fabric.ports.len();
+        Ok(Simulation {
+            spec: spec.clone(),
+            wiring,
+            fabric,
+            path_flow,
+            runner,
+            hops_before: 0,
+            in_flight_at_warmup: vec![(0, 0); ports],
+            warmed_up: spec.warmup == Time::ZERO,
+        })
+    }
+
+    /// Goes on for about `budget` events.
+    ///
+    /// # Errors
+    /// If an invariant broke: a frame of a lossless class was lost, or frames were not conserved.
+    pub fn advance(&mut self, budget: u64) -> Result<State, SimulationError> {
+        let limit = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
+        let pace = self.runner.run(&mut self.fabric, limit, budget);
+        if let Some(failure) = &self.fabric.failure {
+            return Err(self.describe(failure));
+        }
+        match pace {
+            Pace::Done if self.warmed_up => {
+                self.check_conservation()?;
+                Ok(State::Finished)
+            }
+            Pace::Done => {
+                self.end_warmup();
+                Ok(State::Running)
+            }
+            Pace::More | Pace::Stopped => Ok(State::Running),
+        }
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// As [`Simulation::advance`].
+    pub fn run(&mut self) -> Result<(), SimulationError> {
+        while self.advance(u64::MAX)? == State::Running {}
+        Ok(())
+    }
+
+    /// How far simulated time has come.
+    pub fn now(&self) -> Time {
+        self.runner.now()
+    }
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.runner.events()
+    }
+    /// Frames that have crossed a link completely, so far.
+    pub fn frame_hops(&mut self) -> u64 {
+        let sent: u64 = self.fabric.sent.iter().map(|sent| sent.frames.iter().sum::<u64>()).sum();
+        self.hops_before + sent - self.arrivals_pending()
+    }
+    /// The look-ahead of the run: the width of its windows, at most.
+    pub fn look_ahead(&mut self) -> Time {
+        self.runner.windows().width()
+    }
+    /// Hash over all that every node saw, in its order. The same for the same scenario and seed, whatever is
+    /// measured and however it is run.
+    pub fn fingerprint(&self) -> u64 {
+        self.fabric.nodes.iter().fold(0, |hash, node| {
+            (hash ^ node.fingerprint).rotate_left(23).wrapping_mul(0x9fb2_1c65_1e98_df25)
+        })
+    }
+    /// The result up to now, as tables.
+    pub fn tables(&mut self) -> Vec<Table> {
+        tables::tables(self)
+    }
+
+    /// Frames on the link towards each port: how many, how many bytes.
+    pub(crate) fn in_flight(&mut self) -> Vec<(u64, u64)> {
+        let mut in_flight = vec![(0, 0); self.fabric.ports.len()];
+        for event in self.runner.windows().pending() {
+            if matches!(event.kind, Kind::Frame | Kind::Head) {
+                let (frames, bytes) = &mut in_flight[event.place as usize];
+                *frames += 1;
+                *bytes += u64::from(event.frame().bytes);
+            }
+        }
+        in_flight
+    }
+
+    fn arrivals_pending(&mut self) -> u64 {
+        let is_frame = |event: &&Event| matches!(event.kind, Kind::Frame | Kind::Head);
+        self.runner.windows().pending().filter(is_frame).count() as u64
+    }
+
+    fn check_conservation(&mut self) -> Result<(), SimulationError> {
+        let in_flight = self.arrivals_pending();
+        let waiting: u64 = self.fabric.nodes.iter().map(|node| node.total.frames).sum();
+        let ledger = self.fabric.ledger;
+        if ledger.made == ledger.delivered + ledger.lost + waiting + in_flight {
+            return Ok(());
+        }
+        let (made, delivered, lost) = (ledger.made, ledger.delivered, ledger.lost);
+        Err(self.describe(&Failure::Conservation { made, delivered, lost, waiting, in_flight }))
+    }
+
+    /// Begins measuring: all counts at zero, all levels as they are.
+    fn end_warmup(&mut self) {
+        self.warmed_up = true;
+        self.in_flight_at_warmup = self.in_flight();
+        let now = self.spec.warmup;
+        let fabric = &mut self.fabric;
+        for sent in &mut fabric.sent {
+            self.hops_before += sent.frames.iter().sum::<u64>();
+            *sent = Default::default();
+        }
+        for line in &mut fabric.lines {
+            line.settle_paused(now);
+            line.paused_since = line.paused_since.max(now);
+            line.counts = LineCounts::default();
+        }
+        for queue in &mut fabric.queues {
+            queue.bytes.restart(now, queue.occupancy.bytes);
+            queue.frames.restart(now, queue.occupancy.frames);
+            queue.waits.clear();
+            queue.drops = 0;
+        }
+        for receiver in &mut fabric.receivers {
+            receiver.latency.clear();
+            receiver.frames = 0;
+            receiver.bytes = 0;
+            receiver.reordered = 0;
+        }
+        for source in &mut fabric.sources {
+            source.frames = 0;
+            source.bytes = 0;
+        }
+        fabric.drops.clear();
+        if let Some(pauses) = &mut fabric.recorded.pauses {
+            pauses.clear();
+        }
+    }
+
+    /// "sw.2->h1": node, number of the port, node at the other end.
+    pub(crate) fn port_name(&self, port: u32) -> String {
+        let id = frame::PortId(port);
+        let name = |node: frame::NodeId| &self.spec.nodes[node.at()].name;
+        let (node, peer) = (self.wiring.node_of[id.at()], self.wiring.neighbour(id));
+        format!("{}.{}->{}", name(node), self.wiring.local(id), name(peer))
+    }
+
+    fn describe(&self, failure: &Failure) -> SimulationError {
+        let plan = Plan::new(&self.spec, &self.wiring);
+        let headroom = |egress: u32, ingress: Option<u32>| match ingress {
+            Some(port) => plan.total_delay(port).bytes().get(),
+            None => {
+                let node = self.wiring.node_of[egress as usize];
+                let others = self.wiring.ports(node).filter(|port| port.0 != egress);
+                others.map(|port| plan.total_delay(port.0).bytes().get()).sum()
+            }
+        };
+        failure.describe(|port| self.port_name(port), headroom)
+    }
+}

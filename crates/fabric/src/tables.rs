@@ -1,0 +1,538 @@
+//! The result of a simulation as described tables.
+
+use crate::build::Plan;
+use crate::pausing::{PauseCause, unit_of};
+use crate::port::Queue;
+use crate::simulation::Simulation;
+use crate::world::{Cause, PauseRecord, Receiver};
+use flow_control::Accounting;
+use frame::{HEADER_BYTES, PRIORITIES, TrafficClass};
+use measure::{Latency, LatencySummary, Table, jain};
+use units::{Amount, Time};
+
+/// All tables, in the order of documentation.
+pub(crate) fn tables(simulation: &mut Simulation) -> Vec<Table> {
+    let end = simulation.now();
+    let in_flight = simulation.in_flight();
+    let view = View { s: simulation, start: simulation.spec.warmup.min(end), end, in_flight };
+    let flows = view.flow_rows();
+    let series = view.series();
+    vec![
+        view.flows(&flows, &series),
+        view.classes(&flows),
+        view.ports(),
+        view.queues(),
+        view.pauses(),
+        view.drops(),
+        view.watermarks(),
+        series_table(series),
+        view.summary(&flows),
+    ]
+}
+
+struct View<'a> {
+    s: &'a Simulation,
+    start: Time,
+    end: Time,
+    in_flight: Vec<(u64, u64)>,
+}
+
+/// What is known of a flow over all its destinations.
+struct FlowRow {
+    received: Receiver,
+    latency: LatencySummary,
+    frames_sent: u64,
+    bytes_sent: u64,
+    dropped: u64,
+}
+
+/// A time series: metric, entity, values a bin.
+struct Series {
+    metric: &'static str,
+    entity: String,
+    bin: Time,
+    values: Vec<f64>,
+}
+
+impl View<'_> {
+    fn seconds(&self) -> f64 {
+        (self.end - self.start).as_secs_f64()
+    }
+    fn bps(&self, bytes: u64) -> f64 {
+        let seconds = self.seconds();
+        if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
+    }
+    fn node_name(&self, id: frame::NodeId) -> String {
+        self.s.spec.nodes[id.at()].name.clone()
+    }
+
+    fn flow_rows(&self) -> Vec<FlowRow> {
+        let fabric = &self.s.fabric;
+        let mut dropped = vec![0; self.s.spec.flows.len()];
+        for (&(_, _, path, _), &(frames, _)) in &fabric.drops {
+            dropped[self.s.path_flow[path.at()] as usize] += frames;
+        }
+        let mut rows = Vec::with_capacity(fabric.sources.len());
+        for (flow, source) in fabric.sources.iter().enumerate() {
+            let first = source.first_path as usize;
+            let paths = self.s.path_flow[first..].iter().take_while(|&&of| of as usize == flow).count();
+            let mut received = Receiver::default();
+            for receiver in &fabric.receivers[first..first + paths] {
+                received.frames += receiver.frames;
+                received.bytes += receiver.bytes;
+                received.reordered += receiver.reordered;
+                received.latency.merge(&receiver.latency);
+            }
+            let latency = received.latency.summary();
+            let (frames_sent, bytes_sent) = (source.frames, source.bytes);
+            rows.push(FlowRow { received, latency, frames_sent, bytes_sent, dropped: dropped[flow] });
+        }
+        rows
+    }
+
+    fn flows(&self, rows: &[FlowRow], series: &[Series]) -> Table {
+        let flows = &self.s.spec.flows;
+        let goodput = |row: &FlowRow| {
+            row.received.bytes.saturating_sub(row.received.frames * u64::from(HEADER_BYTES))
+        };
+        let destination = |flow: &crate::spec::FlowSpec| {
+            let nodes = flow.source.destinations.nodes();
+            match nodes[..] {
+                [one] => self.node_name(one),
+                _ => format!("{} hosts", nodes.len()),
+            }
+        };
+        let table = Table::new("flows", "One row a flow: one sending host under one name.")
+            .texts("flow", "Name of the flow.", flows.iter().map(|flow| flow.name.clone()))
+            .integers("class", "", "Priority of its frames, 0 to 7.", flows.iter().map(|flow| flow.priority.0.into()))
+            .texts("source", "Sending node.", flows.iter().map(|flow| self.node_name(flow.from)))
+            .texts("destination", "Receiving host, or how many there are.", flows.iter().map(destination))
+            .reals(
+                "offered_bps",
+                "b/s",
+                "Bits of frames (DA to FCS) that the source handed to its network card, a second of measured time.",
+                rows.iter().map(|row| self.bps(row.bytes_sent)),
+            )
+            .reals(
+                "throughput_bps",
+                "b/s",
+                "Bits of frames (DA to FCS) delivered, a second of measured time.",
+                rows.iter().map(|row| self.bps(row.received.bytes)),
+            )
+            .reals(
+                "goodput_bps",
+                "b/s",
+                "Bits delivered without Ethernet header and FCS (18 B a frame), a second of measured time.",
+                rows.iter().map(|row| self.bps(goodput(row))),
+            )
+            .integers("frames_sent", "", "Frames handed to the network card.", rows.iter().map(|row| row.frames_sent))
+            .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.received.frames))
+            .integers("frames_dropped", "", "Frames lost on the way.", rows.iter().map(|row| row.dropped))
+            .integers("bytes_sent", "B", "Bytes handed to the network card.", rows.iter().map(|row| row.bytes_sent))
+            .integers("bytes_delivered", "B", "Bytes delivered.", rows.iter().map(|row| row.received.bytes));
+        let stddev = |index: usize| {
+            let name = &flows[index].name;
+            let own = series.iter().find(|series| series.metric == FLOW_SERIES && &series.entity == name);
+            own.map_or(f64::NAN, |series| self.stddev(series))
+        };
+        latency_columns(table, "latency", "from the frame's making to its last bit's arrival", rows.iter().map(|row| row.latency))
+            .reals(
+                "latency_min_ns",
+                "ns",
+                "Shortest latency.",
+                rows.iter().map(|row| row.latency.min),
+            )
+            .reals("jitter_ns", "ns", "Standard deviation of the latency.", rows.iter().map(|row| row.latency.stddev))
+            .reals(
+                "throughput_stddev_bps",
+                "b/s",
+                "Standard deviation of the throughput over the bins of the time series; not a number without series.",
+                (0..rows.len()).map(stddev),
+            )
+    }
+
+    /// Population standard deviation over the complete bins of the measured time.
+    fn stddev(&self, series: &Series) -> f64 {
+        let first = self.start.ps().div_ceil(series.bin.ps()) as usize;
+        let last = (self.end.ps() / series.bin.ps()) as usize;
+        let values = series.values.get(first..last.min(series.values.len())).unwrap_or(&[]);
+        let n = values.len().max(1) as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt()
+    }
+
+    fn classes(&self, rows: &[FlowRow]) -> Table {
+        let flows = &self.s.spec.flows;
+        let used: Vec<u8> =
+            (0..PRIORITIES as u8).filter(|p| flows.iter().any(|flow| flow.priority.0 == *p)).collect();
+        let of = |class: u8| flows.iter().zip(rows).filter(move |(flow, _)| flow.priority.0 == class).map(|(_, row)| row);
+        let sum = |class: u8, value: fn(&FlowRow) -> u64| of(class).map(value).sum::<u64>();
+        let latency = |class: u8| {
+            let mut all = Latency::default();
+            of(class).for_each(|row| all.merge(&row.received.latency));
+            all.summary()
+        };
+        let class_jain = |class: u8| jain(&of(class).map(|row| row.received.bytes as f64).collect::<Vec<_>>());
+        let each = || used.iter().copied();
+        let table = Table::new("classes", "One row a priority in use.")
+            .integers("class", "", "Priority, 0 to 7.", each().map(u64::from))
+            .integers("flows", "", "Flows of this priority.", each().map(|c| of(c).count() as u64))
+            .reals("offered_bps", "b/s", "As in `flows`, summed.", each().map(|c| self.bps(sum(c, |r| r.bytes_sent))))
+            .reals("throughput_bps", "b/s", "As in `flows`, summed.", each().map(|c| self.bps(sum(c, |r| r.received.bytes))))
+            .integers("frames_sent", "", "Frames handed to network cards.", each().map(|c| sum(c, |r| r.frames_sent)))
+            .integers("frames_delivered", "", "Frames delivered.", each().map(|c| sum(c, |r| r.received.frames)))
+            .integers("frames_dropped", "", "Frames lost on the way.", each().map(|c| sum(c, |r| r.dropped)));
+        latency_columns(table, "latency", "of all frames of the class", each().map(latency)).reals(
+            "jain",
+            "",
+            "Jain's index of the throughput of its flows: 1 if all have the same.",
+            each().map(class_jain),
+        )
+    }
+
+    fn port_queues(&self, port: usize) -> &[Queue] {
+        let fabric = &self.s.fabric;
+        let first = fabric.ports[port].first_queue as usize;
+        let node = &fabric.nodes[fabric.node_of[port] as usize];
+        &fabric.queues[first..first + node.classes.classes()]
+    }
+
+    fn queue_mean(&self, queue: &Queue) -> f64 {
+        queue.bytes.mean(self.start, self.end, queue.occupancy.bytes)
+    }
+
+    fn ports(&self) -> Table {
+        let fabric = &self.s.fabric;
+        let each = || 0..fabric.ports.len();
+        let id = |port: usize| frame::PortId(port as u32);
+        let sent = |port: usize| fabric.sent[port].frames.iter().sum::<u64>();
+        let counts = |port: usize| fabric.lines[port].counts;
+        // What arrived is what the peer sent, and what was on the link at the start but is not at the end.
+        let received = |port: usize| {
+            let peer = fabric.ports[port].peer as usize;
+            (sent(peer) + self.s.in_flight_at_warmup[port].0).saturating_sub(self.in_flight[port].0)
+        };
+        let bytes_received = |port: usize| {
+            let peer = fabric.ports[port].peer as usize;
+            (fabric.sent[peer].bytes + self.s.in_flight_at_warmup[port].1).saturating_sub(self.in_flight[port].1)
+        };
+        let utilisation = |port: usize| {
+            let (frames, overhead) = (sent(port), u64::from(fabric.ports[port].overhead));
+            let pauses = counts(port).pause_frames * (u64::from(frame::CONTROL_FRAME_BYTES) + overhead);
+            let bits = (fabric.sent[port].bytes + frames * overhead + pauses) as f64 * 8.0;
+            let beyond = fabric.ports[port].busy_until.saturating_sub(self.end).as_secs_f64();
+            let busy = bits / fabric.lines[port].rate.bps() as f64 - beyond;
+            if self.seconds() > 0.0 { (busy / self.seconds()).clamp(0.0, 1.0) } else { 0.0 }
+        };
+        let paused = |port: usize| {
+            let line = &fabric.lines[port];
+            let running = line.paused_until.min(self.end).saturating_sub(line.paused_since);
+            (line.counts.paused + running).as_secs_f64()
+        };
+        let max_bytes = |port: usize| self.port_queues(port).iter().map(|queue| queue.bytes.max()).max().unwrap_or(0);
+        Table::new("ports", "One row a port: one end of a link, with its transmitter and egress queues.")
+            .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p as u32)))
+            .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p])))
+            .texts("peer", "Node at the other end.", each().map(|p| self.node_name(self.s.wiring.neighbour(id(p)))))
+            .reals("rate_bps", "b/s", "Rate of the link.", each().map(|p| fabric.lines[p].rate.bps() as f64))
+            .reals("utilisation", "", "Share of measured time in which the transmitter was busy, line overhead and pause frames included.", each().map(utilisation))
+            .integers("frames_sent", "", "Frames sent, pause frames not counted.", each().map(sent))
+            .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| fabric.sent[p].bytes))
+            .integers("frames_received", "", "Frames received, pause frames not counted.", each().map(received))
+            .integers("bytes_received", "B", "Bytes received, DA to FCS.", each().map(bytes_received))
+            .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", each().map(|p| self.port_queues(p).iter().map(|q| self.queue_mean(q)).sum()))
+            .integers("queue_bytes_max", "B", "Most bytes that ever waited in one of its queues.", each().map(max_bytes))
+            .integers("drops", "", "Frames lost at this port.", each().map(|p| counts(p).drops))
+            .integers("pauses_sent", "", "Pause frames with an XOFF sent through this port.", each().map(|p| counts(p).pauses_sent))
+            .integers("pauses_received", "", "Pause frames with an XOFF received.", each().map(|p| counts(p).pauses_received))
+            .integers("resumes_sent", "", "Pause frames with an XON sent through this port.", each().map(|p| counts(p).resumes_sent))
+            .reals("paused_s", "s", "Time in which some priority of this port had to stop.", each().map(paused))
+            .integers("headroom_violations", "", "Frames of lossless classes lost at this port.", each().map(|p| counts(p).violations))
+    }
+
+    /// Ports and classes that carried frames.
+    fn used_queues(&self) -> Vec<(u32, u8, u64)> {
+        let fabric = &self.s.fabric;
+        let mut used = Vec::new();
+        for port in 0..fabric.ports.len() as u32 {
+            let node = &fabric.nodes[fabric.node_of[port as usize] as usize];
+            for class in 0..node.classes.classes() as u8 {
+                let priorities = node.classes.priorities(TrafficClass(class));
+                let sent = &fabric.sent[port as usize].frames;
+                let frames = (0..PRIORITIES).filter(|p| priorities >> p & 1 != 0).map(|p| sent[p]).sum();
+                let queue = &self.port_queues(port as usize)[usize::from(class)];
+                if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
+                    used.push((port, class, frames));
+                }
+            }
+        }
+        used
+    }
+
+    fn queues(&self) -> Table {
+        let used = self.used_queues();
+        let queue = |&(port, class, _): &(u32, u8, u64)| &self.port_queues(port as usize)[usize::from(class)];
+        let waits = |row: &(u32, u8, u64)| {
+            let queue = queue(row);
+            queue.waits.summary_with_zeros(row.2.saturating_sub(queue.waits.count()))
+        };
+        let frames_mean = |row: &(u32, u8, u64)| {
+            let queue = queue(row);
+            queue.frames.mean(self.start, self.end, queue.occupancy.frames)
+        };
+        let table = Table::new("queues", "One row an egress queue (a traffic class of a port) that carried frames.")
+            .texts("port", "Name of the port.", used.iter().map(|row| self.s.port_name(row.0)))
+            .integers("class", "", "Traffic class, 0 to 7.", used.iter().map(|row| row.1.into()))
+            .integers("frames", "", "Frames that left the queue, those that did not wait included.", used.iter().map(|row| row.2));
+        latency_columns(table, "wait", "in the queue, without transmission", used.iter().map(waits))
+            .reals("queue_bytes_mean", "B", "Mean over time of the bytes that wait.", used.iter().map(|row| self.queue_mean(queue(row))))
+            .integers("queue_bytes_max", "B", "Most bytes that waited.", used.iter().map(|row| queue(row).bytes.max()))
+            .reals("queue_frames_mean", "", "Mean over time of the frames that wait.", used.iter().map(frames_mean))
+            .integers("queue_frames_max", "", "Most frames that waited.", used.iter().map(|row| queue(row).frames.max()))
+            .integers("drops", "", "Frames refused by the queue or by a limit around it.", used.iter().map(|row| queue(row).drops))
+    }
+
+    /// Pauses that have ended, and those in force at the end; by port and time.
+    fn all_pauses(&self) -> Vec<PauseRecord> {
+        let fabric = &self.s.fabric;
+        let Some(ended) = &fabric.recorded.pauses else { return Vec::new() };
+        let mut pauses = ended.clone();
+        for (port, line) in (0..).zip(&fabric.lines) {
+            for priority in 0..PRIORITIES as u8 {
+                if let Some((start, cause)) = line.paused[usize::from(priority)] {
+                    let end = line.timers.until(1 << priority).min(self.end);
+                    pauses.push(PauseRecord { port, priority, start, end, cause });
+                }
+            }
+        }
+        pauses.retain(|pause| pause.end > self.start);
+        pauses.sort_by_key(|pause| (pause.port, pause.start, pause.priority));
+        pauses
+    }
+
+    fn pauses(&self) -> Table {
+        let fabric = &self.s.fabric;
+        let pauses = self.all_pauses();
+        // Who sent it, why: queue or ingress counter, occupancy, watermark.
+        let explain = |pause: &PauseRecord| {
+            let cause = PauseCause::unpack(pause.cause);
+            let sender = fabric.ports[pause.port as usize].peer;
+            let node = &fabric.nodes[fabric.node_of[sender as usize] as usize];
+            let Some(station) = &node.station else { return (String::new(), Amount::Bytes(0)) };
+            let (entity, local) = match station.spec.accounting {
+                Accounting::Ingress => {
+                    let (port, group) = (cause.meter / PRIORITIES as u32, cause.meter as usize % PRIORITIES);
+                    (ingress_name(self, port, group), port - node.first_port)
+                }
+                Accounting::Egress => {
+                    let (port, class) = self.queue_place(cause.meter);
+                    (queue_name(self, port, class), port - node.first_port)
+                }
+            };
+            let targeted = station.spec.target.as_ref().filter(|_| cause.targeted);
+            let mark = targeted.map_or(station.levels[local as usize].xoff, |target| target.watermark);
+            (entity, mark)
+        };
+        let causes: Vec<_> = pauses.iter().map(|pause| (PauseCause::unpack(pause.cause), explain(pause))).collect();
+        Table::new("pauses", "One row a pause: an interval in which a port had to stop a priority.")
+            .texts("port", "The port that had to stop.", pauses.iter().map(|p| self.s.port_name(p.port)))
+            .integers("priority", "", "The priority that was stopped, 0 to 7.", pauses.iter().map(|p| p.priority.into()))
+            .reals("start_ns", "ns", "When it took effect.", pauses.iter().map(|p| p.start.as_ns_f64()))
+            .reals("end_ns", "ns", "When it ended, by XON or because its time was over.", pauses.iter().map(|p| p.end.as_ns_f64()))
+            .texts("sent_by", "The port that sent it.", pauses.iter().map(|p| self.s.port_name(fabric.ports[p.port as usize].peer)))
+            .texts("reason", "xoff: the high watermark; target: the target watermark.", causes.iter().map(|(cause, _)| if cause.targeted { "target" } else { "xoff" }.to_string()))
+            .texts("queue", "The queue or ingress counter that had reached it.", causes.iter().map(|(_, (entity, _))| entity.clone()))
+            .integers("occupancy", "", "What it held then, in the unit of the watermark.", causes.iter().map(|(cause, _)| cause.occupancy))
+            .integers("watermark", "", "The watermark.", causes.iter().map(|(_, (_, mark))| unit_of(*mark).1))
+            .texts("unit", "Unit of occupancy and watermark: B or frames.", causes.iter().map(|(_, (_, mark))| unit_of(*mark).0.to_string()))
+    }
+
+    /// Port and class of a queue.
+    fn queue_place(&self, queue: u32) -> (u32, u8) {
+        let ports = &self.s.fabric.ports;
+        let port = ports.partition_point(|port| port.first_queue <= queue) - 1;
+        (port as u32, (queue - ports[port].first_queue) as u8)
+    }
+
+    fn drops(&self) -> Table {
+        let drops: Vec<_> = self.s.fabric.drops.iter().collect();
+        let flow = |path: frame::PathId| self.s.spec.flows[self.s.path_flow[path.at()] as usize].name.clone();
+        let cause = |cause: Cause| cause.name().to_string();
+        Table::new("drops", "One row a port, class, flow, destination and cause of lost frames.")
+            .texts("port", "Egress port that the frames were to wait for.", drops.iter().map(|((port, ..), _)| self.s.port_name(*port)))
+            .integers("class", "", "Traffic class.", drops.iter().map(|((_, class, ..), _)| class.0.into()))
+            .texts("flow", "Flow of the frames.", drops.iter().map(|((_, _, path, _), _)| flow(*path)))
+            .texts("cause", "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, nic_full, headroom.", drops.iter().map(|((.., c), _)| cause(*c)))
+            .integers("frames", "", "Frames lost.", drops.iter().map(|(_, (frames, _))| *frames))
+            .integers("bytes", "B", "Bytes lost.", drops.iter().map(|(_, (_, bytes))| *bytes))
+    }
+
+    fn watermarks(&self) -> Table {
+        let fabric = &self.s.fabric;
+        let mut rows: Vec<(String, &str, Amount)> = Vec::new();
+        for (port, class, _) in self.used_queues() {
+            let node = &fabric.nodes[fabric.node_of[port as usize] as usize];
+            let name = queue_name(self, port, class);
+            if let Some(limit) = node.buffer.queue {
+                rows.push((name.clone(), "limit", limit));
+            }
+            let Some(station) = node.station.as_ref().filter(|station| !station.egress.is_empty()) else { continue };
+            if node.classes.priorities(TrafficClass(class)) & station.controlled() == 0 {
+                continue;
+            }
+            let levels = station.levels[(port - node.first_port) as usize];
+            rows.push((name.clone(), "xoff", levels.xoff));
+            rows.push((name.clone(), "xon", levels.xon));
+            if let Some(target) = &station.spec.target {
+                rows.push((name, "target", target.watermark));
+            }
+        }
+        let plan = Plan::new(&self.s.spec, &self.s.wiring);
+        for node in &fabric.nodes {
+            let Some(station) = node.station.as_ref().filter(|station| !station.ingress.is_empty()) else { continue };
+            for (port, levels) in (node.first_port..).zip(&station.levels) {
+                // PAUSE has one counter a port, PFC one a controlled priority.
+                for group in (0..PRIORITIES).filter(|&g| station.group(g as u8) == Some(g)) {
+                    let name = ingress_name(self, port, group);
+                    rows.push((name.clone(), "xoff", levels.xoff));
+                    rows.push((name.clone(), "xon", levels.xon));
+                    rows.push((name.clone(), "limit", levels.capacity));
+                    rows.push((name, "headroom_needed", Amount::Bytes(plan.total_delay(port).bytes().get())));
+                }
+            }
+        }
+        Table::new("watermarks", "One row a level that an occupancy is held against.")
+            .texts("entity", "The queue, or the ingress counter of a port and priority.", rows.iter().map(|row| row.0.clone()))
+            .texts("watermark", "xoff, xon, target, limit, or headroom_needed (above xoff).", rows.iter().map(|row| row.1.to_string()))
+            .integers("value", "", "The level.", rows.iter().map(|row| unit_of(row.2).1))
+            .texts("unit", "B or frames.", rows.iter().map(|row| unit_of(row.2).0.to_string()))
+    }
+
+    fn series(&self) -> Vec<Series> {
+        let Some(bin) = self.s.spec.probes.bin else { return Vec::new() };
+        let recorded = &self.s.fabric.recorded;
+        let mut series = Vec::new();
+        // The last bin may be cut short by the end: its rate is taken over the time there was.
+        let rates = |bins: Vec<u64>| -> Vec<f64> {
+            let width = |index: usize| {
+                let start = bin * index as u64;
+                (start + bin).min(self.end).saturating_sub(start).as_secs_f64()
+            };
+            let rate = |(index, bytes): (usize, u64)| if width(index) > 0.0 { bytes as f64 * 8.0 / width(index) } else { 0.0 };
+            bins.into_iter().enumerate().map(rate).collect()
+        };
+        let mut flow_bins: Vec<Option<Vec<u64>>> = vec![None; self.s.spec.flows.len()];
+        for (path, binned) in recorded.delivered.iter().enumerate() {
+            let bins = binned.clone().finish(self.end);
+            let sum = &mut flow_bins[self.s.path_flow[path] as usize];
+            match sum {
+                None => *sum = Some(bins),
+                Some(sum) => sum.iter_mut().zip(bins).for_each(|(total, more)| *total += more),
+            }
+        }
+        for (flow, bins) in self.s.spec.flows.iter().zip(flow_bins) {
+            if let Some(bins) = bins {
+                series.push(Series { metric: FLOW_SERIES, entity: flow.name.clone(), bin, values: rates(bins) });
+            }
+        }
+        for (metric, of_ports) in [("port_rx_bps", &recorded.received), ("port_tx_bps", &recorded.sent)] {
+            for (port, binned) in (0..).zip(of_ports) {
+                let values = rates(binned.clone().finish(self.end));
+                series.push(Series { metric, entity: self.s.port_name(port), bin, values });
+            }
+        }
+        if !recorded.queues.is_empty() {
+            for (port, class, _) in self.used_queues() {
+                let queue = self.s.fabric.ports[port as usize].first_queue as usize + usize::from(class);
+                let (bytes, frames) = &recorded.queues[queue];
+                for (metric, binned) in [("queue_bytes", bytes), ("queue_frames", frames)] {
+                    let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64).collect();
+                    series.push(Series { metric, entity: queue_name(self, port, class), bin, values });
+                }
+            }
+        }
+        series
+    }
+
+    fn summary(&self, rows: &[FlowRow]) -> Table {
+        let fabric = &self.s.fabric;
+        let delivered: u64 = rows.iter().map(|row| row.received.bytes).sum();
+        let offered: u64 = rows.iter().map(|row| row.bytes_sent).sum();
+        let shares: Vec<f64> = rows.iter().map(|row| row.received.bytes as f64).collect();
+        let paused: f64 = {
+            let lines = fabric.lines.iter();
+            let running = |line: &crate::port::Line| line.paused_until.min(self.end).saturating_sub(line.paused_since);
+            lines.map(|line| (line.counts.paused + running(line)).as_secs_f64()).sum()
+        };
+        let count = |value: fn(&crate::port::LineCounts) -> u64| fabric.lines.iter().map(|line| value(&line.counts)).sum::<u64>() as f64;
+        let values = [
+            ("measured", self.seconds(), "s"),
+            ("offered", self.bps(offered), "b/s"),
+            ("throughput", self.bps(delivered), "b/s"),
+            ("jain", jain(&shares), ""),
+            ("frames_sent", rows.iter().map(|row| row.frames_sent).sum::<u64>() as f64, ""),
+            ("frames_delivered", rows.iter().map(|row| row.received.frames).sum::<u64>() as f64, ""),
+            ("frames_dropped", rows.iter().map(|row| row.dropped).sum::<u64>() as f64, ""),
+            ("frames_reordered", rows.iter().map(|row| row.received.reordered).sum::<u64>() as f64, ""),
+            ("pauses_sent", count(|counts| counts.pauses_sent), ""),
+            ("paused", paused, "s"),
+            ("headroom_violations", count(|counts| counts.violations), ""),
+        ];
+        Table::new("summary", "Figures of the whole fabric.")
+            .texts("name", "Name of the figure.", values.iter().map(|v| v.0.to_string()))
+            .reals("value", "", "Its value.", values.iter().map(|v| v.1))
+            .texts("unit", "Its unit.", values.iter().map(|v| v.2.to_string()))
+    }
+}
+
+const FLOW_SERIES: &str = "flow_throughput_bps";
+
+fn queue_name(view: &View, port: u32, class: u8) -> String {
+    format!("{}/{class}", view.s.port_name(port))
+}
+
+fn ingress_name(view: &View, port: u32, group: usize) -> String {
+    format!("{} in/{group}", view.s.port_name(port))
+}
+
+fn series_table(series: Vec<Series>) -> Table {
+    let rows = || series.iter().flat_map(|series| (0..series.values.len() as u64).map(move |bin| (series, bin)));
+    Table::new("series", "One row a bin of a time series.")
+        .texts("metric", "flow_throughput_bps, port_rx_bps, port_tx_bps (mean over the bin), queue_bytes or queue_frames (most in the bin).", rows().map(|(series, _)| series.metric.to_string()))
+        .texts("entity", "The flow, port or queue.", rows().map(|(series, _)| series.entity.clone()))
+        .reals("time_ns", "ns", "Start of the bin.", rows().map(|(series, bin)| (series.bin * bin).as_ns_f64()))
+        .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))
+}
+
+/// Appends the statistics of durations. `what`: stem of the names.
+fn latency_columns(
+    table: Table,
+    what: &'static str,
+    about: &'static str,
+    rows: impl Iterator<Item = LatencySummary> + Clone,
+) -> Table {
+    let names: [(&'static str, &'static str, fn(&LatencySummary) -> f64); 6] = match what {
+        "wait" => [
+            ("wait_mean_ns", "Mean wait in the queue, without transmission.", |s| s.mean),
+            ("wait_p50_ns", "Median wait.", |s| s.p50),
+            ("wait_p90_ns", "90th percentile of the wait.", |s| s.p90),
+            ("wait_p99_ns", "99th percentile of the wait.", |s| s.p99),
+            ("wait_p999_ns", "99.9th percentile of the wait.", |s| s.p999),
+            ("wait_max_ns", "Longest wait.", |s| s.max),
+        ],
+        _ => [
+            ("latency_mean_ns", "Mean latency, from the frame's making to its last bit's arrival.", |s| s.mean),
+            ("latency_p50_ns", "Median latency.", |s| s.p50),
+            ("latency_p90_ns", "90th percentile of the latency.", |s| s.p90),
+            ("latency_p99_ns", "99th percentile of the latency.", |s| s.p99),
+            ("latency_p999_ns", "99.9th percentile of the latency.", |s| s.p999),
+            ("latency_max_ns", "Longest latency.", |s| s.max),
+        ],
+    };
+    let _ = about;
+    let mut table = table;
+    for (name, about, value) in names {
+        table = table.reals(name, "ns", about, rows.clone().map(|summary| value(&summary)));
+    }
+    table
+}

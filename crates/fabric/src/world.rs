@@ -1,0 +1,425 @@
+//! The fabric at work: what happens to a frame between its source and its destination.
+//!
+//! The way of a frame, in order: [`Fabric::forward`] at each port on its way: straight to the link if the port is
+//! free and nothing waits, else [`Fabric::enqueue`]; [`Fabric::decide`] when the port is free again;
+//! [`Fabric::transmit`] onto the link; and [`Fabric::deliver`] at the end. Sources are in `sources`,
+//! pauses in `pausing`.
+//!
+//! One event a frame-hop: a free port sends at once and needs no event for the end of the transmission; a
+//! decision is scheduled only while something waits.
+//!
+//! A frame waits from its entry into an egress queue to the start of its transmission, and only as long
+//! does it occupy memory. Line overhead goes ahead of the frame: the last bit of the frame is the last
+//! that the link carries of it.
+
+use crate::event::{Event, Kind};
+use crate::outcome::Failure;
+use crate::pausing::Station;
+use crate::pool::{List, NIL, Pool};
+use crate::port::{Line, Port, Queue, Sent};
+use crate::sources::SourceState;
+use crate::spec::OnLosslessDrop;
+use engine::{Windows, World};
+use frame::{ClassMap, Frame, Occupancy, PRIORITIES, PathId, TrafficClass};
+use measure::{BinnedMax, BinnedSum, Latency};
+use queueing::{BufferSpec, Refusal};
+use std::collections::BTreeMap;
+use units::Time;
+
+/// In the table of hops: the frame has arrived.
+pub(crate) const DELIVER: u32 = u32::MAX;
+/// Bytes after which a cut-through switch knows where a frame goes.
+pub(crate) const HEAD_BYTES: u16 = 64;
+
+/// A host or a switch.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// Hash over all that this node saw.
+    pub fingerprint: u64,
+    pub first_port: u32,
+    pub classes: ClassMap,
+    pub is_host: bool,
+    /// Priorities in which a loss breaks a promise.
+    pub lossless: u8,
+    pub buffer: BufferSpec,
+    pub total: Occupancy,
+    pub by_class: [Occupancy; PRIORITIES],
+    /// Length of the pauses it sends.
+    pub pause_quanta: u16,
+    /// The part that sends pauses.
+    pub station: Option<Box<Station>>,
+}
+
+/// What one destination has received of one flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Receiver {
+    pub frames: u64,
+    pub bytes: u64,
+    pub latency: Latency,
+    pub last_born: Time,
+    pub reordered: u64,
+}
+
+/// Why a frame was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    Queue,
+    Port,
+    Class,
+    Total,
+    NicFull,
+    Headroom,
+}
+
+impl Cause {
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Queue => "queue_limit",
+            Cause::Port => "port_limit",
+            Cause::Class => "class_limit",
+            Cause::Total => "total_limit",
+            Cause::NicFull => "nic_full",
+            Cause::Headroom => "headroom",
+        }
+    }
+}
+
+/// Losses by port, class, path and cause.
+pub(crate) type Drops = BTreeMap<(u32, TrafficClass, PathId, Cause), (u64, u64)>;
+
+/// Time series; empty where they are not recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    pub delivered: Vec<BinnedSum>,
+    pub received: Vec<BinnedSum>,
+    pub sent: Vec<BinnedSum>,
+    /// Bytes and frames of each queue.
+    pub queues: Vec<(BinnedMax, BinnedMax)>,
+    /// Pauses that have ended: port, priority, start, end, cause.
+    pub pauses: Option<Vec<PauseRecord>>,
+}
+
+/// A pause, as the paused port saw it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PauseRecord {
+    pub port: u32,
+    pub priority: u8,
+    pub start: Time,
+    pub end: Time,
+    pub cause: u64,
+}
+
+/// Frames made, delivered and lost since time zero: whatever else is reset, these must add up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ledger {
+    pub made: u64,
+    pub delivered: u64,
+    pub lost: u64,
+}
+
+/// All state of a simulation.
+#[derive(Debug)]
+pub(crate) struct Fabric {
+    /// Node of each place: ports, then sources.
+    pub node_of: Vec<u32>,
+    pub nodes: Vec<Node>,
+    pub ports: Vec<Port>,
+    pub sent: Vec<Sent>,
+    pub lines: Vec<Line>,
+    pub queues: Vec<Queue>,
+    pub lanes: Vec<List>,
+    pub pool: Pool,
+    /// Egress ports of all paths, one path after the other, each closed by [`DELIVER`].
+    pub hops: Vec<u32>,
+    /// Where each path begins in `hops`.
+    pub path_start: Vec<u32>,
+    /// The source of each path.
+    pub path_source: Vec<u32>,
+    pub sources: Vec<SourceState>,
+    pub receivers: Vec<Receiver>,
+    pub drops: Drops,
+    pub recorded: Recorded,
+    pub ledger: Ledger,
+    pub on_lossless_drop: OnLosslessDrop,
+    pub failure: Option<Failure>,
+}
+
+type Queued = Windows<Event>;
+
+impl World for Fabric {
+    type Event = Event;
+
+    fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+    #[inline]
+    fn node_of(&self, event: &Event) -> u32 {
+        self.node_of[event.place as usize]
+    }
+    fn stopped(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event, windows: &mut Queued) {
+        if event.kind == Kind::Decide {
+            if self.ports[event.place as usize].decision.fires(event.time) {
+                self.decide(event.place, event.time, windows);
+            }
+            return;
+        }
+        // Decisions are left out: a lazy port omits some. Arrivals and timers cover all that can be seen.
+        let node = &mut self.nodes[self.node_of[event.place as usize] as usize];
+        node.fingerprint = (node.fingerprint.rotate_left(5) ^ event.digest()).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        match event.kind {
+            Kind::Frame => self.arrive(event.place, event.frame(), event.time, windows),
+            Kind::Head => self.head_arrives(event.place, event.frame(), event.time, windows),
+            Kind::Source => self.source_due(event.place - self.ports.len() as u32, event.time, windows),
+            Kind::Pause => self.receive_pause(&event, windows),
+            Kind::Renew => self.renew_pauses(event.place, event.time, windows),
+            Kind::Decide => {}
+        }
+    }
+}
+
+impl Fabric {
+    /// A frame is there as a whole.
+    #[inline]
+    fn arrive(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
+        if let Some(series) = self.recorded.received.get_mut(ingress as usize) {
+            series.add(now, u64::from(frame.bytes));
+        }
+        let egress = self.hops[frame.next_hop as usize];
+        if egress == DELIVER {
+            self.deliver(&frame, now);
+        } else {
+            frame.next_hop += 1;
+            self.forward(egress, frame, ingress, now, windows);
+        }
+    }
+
+    /// The head of a frame is there. It may go on at once unless the way out is faster than the way in:
+    /// then the link would run dry in the middle of the frame.
+    fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
+        let egress = self.hops[frame.next_hop as usize];
+        if self.lines[egress as usize].rate > self.lines[ingress as usize].rate {
+            let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
+            let at = now + self.ports[ingress as usize].clock.span_floor(rest);
+            windows.push(Event::arrival(Kind::Frame, at, ingress, frame));
+            return;
+        }
+        if let Some(series) = self.recorded.received.get_mut(ingress as usize) {
+            series.add(now, u64::from(frame.bytes));
+        }
+        frame.next_hop += 1;
+        self.forward(egress, frame, ingress, now, windows);
+    }
+
+    #[inline]
+    fn deliver(&mut self, frame: &Frame, now: Time) {
+        let receiver = &mut self.receivers[frame.path.at()];
+        receiver.frames += 1;
+        receiver.bytes += u64::from(frame.bytes);
+        receiver.latency.record(now - frame.born);
+        receiver.reordered += u64::from(frame.born < receiver.last_born);
+        receiver.last_born = frame.born;
+        self.ledger.delivered += 1;
+        if let Some(series) = self.recorded.delivered.get_mut(frame.path.at()) {
+            series.add(now, u64::from(frame.bytes));
+        }
+    }
+
+    /// A frame wants to leave through `egress`; `ingress` is the port it came in through, [`NIL`] if it
+    /// begins its way here.
+    #[inline]
+    pub fn forward(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
+        let port = &self.ports[egress as usize];
+        if port.busy_until <= now && port.waiting | port.stopped == 0 && !port.pause_waiting {
+            self.transmit(egress, frame, now, windows);
+        } else {
+            self.enqueue(egress, frame, ingress, now, windows);
+        }
+    }
+
+    /// Puts a frame on the link; the transmitter is free.
+    #[inline]
+    fn transmit(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        let port = &mut self.ports[egress as usize];
+        if port.busy_until < now {
+            port.clock.restart();
+        }
+        port.busy_until = now + port.clock.advance(u64::from(frame.bytes) + u64::from(port.overhead));
+        let (kind, left_at) = if port.peer_cuts_through {
+            let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(port.overhead);
+            (Kind::Head, now + port.clock.span_floor(head))
+        } else {
+            (Kind::Frame, port.busy_until)
+        };
+        windows.push(Event::arrival(kind, left_at + port.arrives_after, port.peer, frame));
+        let feeds_from_sources = port.feeds_from_sources;
+        let sent = &mut self.sent[egress as usize];
+        sent.bytes += u64::from(frame.bytes);
+        sent.frames[frame.priority.at()] += 1;
+        if let Some(series) = self.recorded.sent.get_mut(egress as usize) {
+            series.add(now, u64::from(frame.bytes));
+        }
+        if feeds_from_sources {
+            self.feed(egress, &frame, now, windows);
+        }
+    }
+
+    /// Lets a frame wait, if there is room.
+    fn enqueue(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
+        let node_id = self.node_of[egress as usize];
+        let node = &self.nodes[node_id as usize];
+        let class = node.classes.class(frame.priority);
+        let queue_id = self.ports[egress as usize].first_queue as usize + class.at();
+        let waiting = queueing::Waiting {
+            total: node.total,
+            port: self.lines[egress as usize].occupancy,
+            class: node.by_class[class.at()],
+            queue: self.queues[queue_id].occupancy,
+        };
+        let refused = node.buffer.admit(&waiting, frame.bytes).map_err(|refusal| match refusal {
+            Refusal::Queue if node.is_host => Cause::NicFull,
+            Refusal::Queue => Cause::Queue,
+            Refusal::Port => Cause::Port,
+            Refusal::Class => Cause::Class,
+            Refusal::Total => Cause::Total,
+        });
+        let refused = refused.and_then(|()| match &node.station {
+            Some(station) if !station.has_headroom(ingress, &frame) => Err(Cause::Headroom),
+            _ => Ok(()),
+        });
+        if let Err(cause) = refused {
+            self.lose(egress, class, &frame, ingress, cause, &waiting, now);
+            return;
+        }
+        // Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or
+        // on what came in through the ingress port with it.
+        if self.nodes[node_id as usize].station.is_some() {
+            self.before_enqueue(node_id, egress, class, &frame, ingress, now, windows);
+        }
+        let node = &mut self.nodes[node_id as usize];
+        node.total.add(frame.bytes);
+        node.by_class[class.at()].add(frame.bytes);
+        self.lines[egress as usize].occupancy.add(frame.bytes);
+        let queue = &mut self.queues[queue_id];
+        let before = queue.occupancy;
+        queue.occupancy.add(frame.bytes);
+        queue.step(now, before);
+        let local = (ingress != NIL).then(|| ingress - node.first_port);
+        self.pool.push(&mut self.lanes[queue.lane(local)], frame, now, ingress);
+        if let Some((bytes, frames)) = self.recorded.queues.get_mut(queue_id) {
+            bytes.set(now, queue.occupancy.bytes);
+            frames.set(now, queue.occupancy.frames);
+        }
+        self.ports[egress as usize].waiting |= 1 << class.0;
+        self.attend(egress, now, windows);
+    }
+
+    #[cold]
+    #[allow(clippy::too_many_arguments)] // each is a different fact of the same loss
+    fn lose(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        cause: Cause,
+        waiting: &queueing::Waiting,
+        now: Time,
+    ) {
+        let entry = self.drops.entry((egress, class, frame.path, cause)).or_default();
+        entry.0 += 1;
+        entry.1 += u64::from(frame.bytes);
+        self.ledger.lost += 1;
+        self.lines[egress as usize].counts.drops += 1;
+        self.queues[self.ports[egress as usize].first_queue as usize + class.at()].drops += 1;
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        if node.is_host {
+            self.card_refused(egress, frame);
+        } else if node.lossless >> frame.priority.0 & 1 != 0 {
+            self.lines[egress as usize].counts.violations += 1;
+            if self.on_lossless_drop == OnLosslessDrop::Stop {
+                let failure = Failure::lossless_drop(self, egress, class, frame, ingress, cause, waiting, now);
+                self.failure = Some(failure);
+            }
+        }
+    }
+
+    /// The port has something to send: now if it is free, else when it will be.
+    pub fn attend(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let busy_until = self.ports[egress as usize].busy_until;
+        if busy_until <= now {
+            self.decide(egress, now, windows);
+        } else {
+            self.arm(egress, busy_until, windows);
+        }
+    }
+
+    #[inline]
+    fn arm(&mut self, egress: u32, at: Time, windows: &mut Queued) {
+        if self.ports[egress as usize].decision.arm(at) {
+            windows.push(Event::bare(Kind::Decide, at, egress));
+        }
+    }
+
+    /// The port chooses what to send next. Pause frames go first; they wait for the frame on the link only.
+    fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        if self.ports[egress as usize].busy_until > now {
+            let at = self.ports[egress as usize].busy_until;
+            self.arm(egress, at, windows);
+            return;
+        }
+        if self.ports[egress as usize].pause_waiting {
+            self.transmit_pause(egress, now, windows);
+        } else {
+            let eligible = self.eligible(egress, now);
+            if eligible == 0 {
+                if self.ports[egress as usize].waiting != 0 {
+                    let at = self.next_pause_end(egress);
+                    self.arm(egress, at, windows);
+                }
+                return;
+            }
+            let class = self.lines[egress as usize].scheduler.pick(eligible);
+            self.serve(egress, class, now, windows);
+        }
+        let port = &self.ports[egress as usize];
+        if port.waiting != 0 || port.pause_waiting {
+            let at = port.busy_until;
+            self.arm(egress, at, windows);
+        }
+    }
+
+    /// Takes the next frame of a class and transmits it.
+    fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
+        let node_id = self.node_of[egress as usize];
+        let queue_id = self.ports[egress as usize].first_queue as usize + class.at();
+        let queue = &mut self.queues[queue_id];
+        let lane = queue.next_lane(&self.lanes);
+        let waiting = self.pool.pop(&mut self.lanes[lane]);
+        let bytes = waiting.frame.bytes;
+        let before = queue.occupancy;
+        queue.occupancy.remove(bytes);
+        queue.step(now, before);
+        queue.waits.record(now - waiting.since);
+        if let Some((in_bytes, in_frames)) = self.recorded.queues.get_mut(queue_id) {
+            in_bytes.set(now, queue.occupancy.bytes);
+            in_frames.set(now, queue.occupancy.frames);
+        }
+        if queue.occupancy.frames == 0 {
+            self.ports[egress as usize].waiting &= !(1 << class.0);
+        }
+        let node = &mut self.nodes[node_id as usize];
+        node.total.remove(bytes);
+        node.by_class[class.at()].remove(bytes);
+        self.lines[egress as usize].occupancy.remove(bytes);
+        self.transmit(egress, waiting.frame, now, windows);
+        // After the transmission has begun: what follows may want to send a pause through this very port.
+        if self.nodes[node_id as usize].station.is_some() {
+            self.after_dequeue(node_id, egress, class, &waiting, before, now, windows);
+        }
+    }
+}

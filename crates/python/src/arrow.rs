@@ -1,0 +1,58 @@
+//! Tables as Arrow streams, through the PyCapsule interface: pyarrow, Polars, pandas and DuckDB then share
+//! the memory without a copy.
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use measure::{Table, Values};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::sync::Arc;
+
+/// One table of a result.
+#[pyclass(name = "Table", module = "penstock._core", frozen)]
+pub struct ArrowTable {
+    batch: RecordBatch,
+}
+
+impl ArrowTable {
+    /// The table in Arrow's layout; `unit` and `about` of a column become metadata of its field.
+    pub fn new(table: Table) -> Result<ArrowTable, ArrowError> {
+        let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
+        for column in table.columns {
+            let (kind, array): (_, ArrayRef) = match column.values {
+                Values::Integer(values) => (DataType::UInt64, Arc::new(UInt64Array::from(values))),
+                Values::Real(values) => (DataType::Float64, Arc::new(Float64Array::from(values))),
+                Values::Text(values) => (DataType::Utf8, Arc::new(StringArray::from(values))),
+            };
+            let about = [("unit", column.unit), ("about", column.about)];
+            let metadata = about.map(|(key, value)| (key.to_string(), value.to_string()));
+            fields.push(Field::new(column.name, kind, false).with_metadata(metadata.into_iter().collect::<arrow_schema::Metadata>()));
+            arrays.push(array);
+        }
+        Ok(ArrowTable { batch: RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)? })
+    }
+}
+
+#[pymethods]
+impl ArrowTable {
+    /// The table as a stream of one batch.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // A consumer may ask for another schema; giving the own one is allowed, and casting is its business.
+        drop(requested_schema);
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
+
+/// An Arrow failure as a Python exception.
+pub fn failed(error: &ArrowError) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}

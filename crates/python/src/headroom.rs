@@ -1,0 +1,88 @@
+//! The headroom calculator's answer.
+
+use flow_control::headroom::{CiscoModel, Headroom, SonicModel};
+use flow_control::pause::QUANTUM_BITS;
+use serde_json::json;
+use std::str::FromStr;
+use units::{BitRate, Bytes, Length, Time};
+
+/// A link as the user wrote it.
+pub struct Link<'a> {
+    pub rate: &'a str,
+    pub length: Option<&'a str>,
+    pub delay: Option<&'a str>,
+    pub mtu: Option<&'a str>,
+    pub interface_delay: Option<&'a str>,
+    pub response_time: Option<&'a str>,
+    pub overhead: Option<&'a str>,
+}
+
+fn read<T: FromStr>(name: &str, text: Option<&str>) -> Result<Option<T>, String>
+where
+    T::Err: std::fmt::Display,
+{
+    text.map(|text| text.parse().map_err(|error| format!("{name}: {error}"))).transpose()
+}
+
+fn frame_size(name: &str, text: Option<&str>, default: u16) -> Result<u16, String> {
+    let Some(bytes) = read::<Bytes>(name, text)? else { return Ok(default) };
+    u16::try_from(bytes.get())
+        .ok()
+        .filter(|&bytes| bytes <= 16_384)
+        .ok_or_else(|| format!("{name}: \"{bytes}\" is longer than any frame; at most 16384 B are accepted"))
+}
+
+/// The answer as JSON, or what is wrong with the question.
+pub fn answer(link: &Link) -> Result<String, String> {
+    let rate: BitRate = link.rate.parse().map_err(|error| format!("rate: {error}"))?;
+    if !(10_000_000..=1_600_000_000_000).contains(&rate.bps()) {
+        return Err(format!("rate: \"{}\" is outside the range from 10 Mb/s to 1.6 Tb/s", link.rate));
+    }
+    let length: Option<Length> = read("length", link.length)?;
+    let delay: Option<Time> = read("delay", link.delay)?;
+    if length.is_some() && delay.is_some() {
+        return Err("length and delay both say how long the cable is: give one of them".into());
+    }
+    if delay.is_some_and(|delay| delay > Time::from_ms(1000)) || length.is_some_and(|length| length > Length::from_m(100_000_000)) {
+        return Err("the cable is longer than light goes in a second: this is no link of a data center".into());
+    }
+    let length = length.unwrap_or(Length::from_m(2));
+    let mut headroom = Headroom::of_link(rate, delay.unwrap_or(length.fibre_delay()));
+    headroom.max_frame = frame_size("mtu", link.mtu, headroom.max_frame)?;
+    if headroom.max_frame < frame::MIN_FRAME_BYTES {
+        return Err(format!("mtu: \"{}\" is shorter than the shortest Ethernet frame of 64 B", headroom.max_frame));
+    }
+    headroom.overhead = frame_size("overhead", link.overhead, headroom.overhead)?;
+    if let Some(time) = read::<Time>("interface_delay", link.interface_delay)? {
+        headroom.interface_bits = rate.bits_in_ceil(time);
+    }
+    if let Some(time) = read::<Time>("response_time", link.response_time)? {
+        headroom.response_bits = rate.bits_in_ceil(time);
+    }
+    let delay = headroom.delay();
+    let term = |name: &str, times: u64, bits: u64| {
+        json!({"term": name, "times": times, "bit_times": bits, "bytes": (times * bits).div_ceil(8)})
+    };
+    let answer = json!({
+        "schema": "penstock-headroom/1",
+        "rate": rate.to_string(),
+        "cable_delay": headroom.cable.to_string(),
+        "mtu": format!("{} B", headroom.max_frame),
+        "terms": [
+            term("longest frame (M)", 2, delay.frame_bits),
+            term("pause frame (P)", 1, delay.pause_bits),
+            term("cable, one way (C)", 2, delay.cable_bits),
+            term("interface (I)", 2, delay.interface_bits),
+            term("response (H)", 1, delay.response_bits),
+        ],
+        "total_bit_times": delay.bits(),
+        "total_bytes": delay.bytes().get(),
+        "total_frames": delay.frames(),
+        "total_time": delay.time().to_string(),
+        "response_quanta": headroom.response_bits.div_ceil(QUANTUM_BITS),
+        "xon_at_least_bytes": flow_control::headroom::resume_level(rate, delay.time()).get(),
+        "cisco_rule_bytes": CiscoModel::of_fibre(rate, length).bytes().get(),
+        "sonic_model_bytes": SonicModel::of_cable(rate, length, 256).bytes().get(),
+    });
+    Ok(answer.to_string())
+}

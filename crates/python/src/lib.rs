@@ -1,0 +1,112 @@
+//! The Python module `penstock._core`: scenarios in, results out. Thin: texts and tables cross, nothing else.
+
+mod arrow;
+mod headroom;
+mod mechanisms;
+mod run;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::path::Path;
+
+pyo3::create_exception!(_core, ScenarioError, PyValueError, "A scenario that cannot be run.");
+pyo3::create_exception!(_core, SimulationError, PyRuntimeError, "A run that broke an invariant.");
+
+/// The exception for findings in a scenario; its text is the rendering, `diagnostics` the JSON form.
+fn scenario_error(py: Python<'_>, findings: &scenario::Diagnostics) -> PyErr {
+    let error = ScenarioError::new_err(findings.render(false));
+    match error.value(py).setattr("diagnostics", findings.to_json()) {
+        Ok(()) => error,
+        Err(failed) => failed,
+    }
+}
+
+/// Loads a scenario; files that it names are looked for beside it.
+fn load(py: Python<'_>, text: &str, file: &str, seed: Option<u64>) -> PyResult<scenario::Scenario> {
+    let base = Path::new(file).parent();
+    scenario::load_seeded(text.as_bytes(), file, base, seed).map_err(|found| scenario_error(py, &found))
+}
+
+/// The simulation engine of Penstock.
+#[pymodule]
+mod _core {
+    use super::{Py, PyAny, PyErr, PyResult, Python, load};
+    use pyo3::exceptions::PyValueError;
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::arrow::ArrowTable;
+    #[pymodule_export]
+    use super::run::RunResult;
+    #[pymodule_export]
+    use super::{ScenarioError, SimulationError};
+
+    /// Version of the engine.
+    #[pyfunction]
+    fn engine_version() -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    /// The effective scenario as TOML.
+    #[pyfunction]
+    fn check(py: Python<'_>, text: &str, file: &str) -> PyResult<String> {
+        Ok(load(py, text, file, None)?.effective_toml())
+    }
+
+    /// What in a scenario is probably not as meant, rendered.
+    #[pyfunction]
+    fn warnings(py: Python<'_>, text: &str, file: &str) -> PyResult<Vec<String>> {
+        Ok(load(py, text, file, None)?.warnings.iter().map(|warning| warning.render(false)).collect())
+    }
+
+    /// The effective scenario as JSON.
+    #[pyfunction]
+    fn effective_json(py: Python<'_>, text: &str, file: &str) -> PyResult<String> {
+        Ok(load(py, text, file, None)?.effective_json())
+    }
+
+    /// Runs a scenario.
+    #[pyfunction]
+    #[pyo3(signature = (text, file, *, seed = None, threads = 1, progress = None))]
+    fn run(
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        seed: Option<u64>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<super::run::RunResult> {
+        if threads != 1 {
+            return Err(PyValueError::new_err(format!("threads = {threads}: a run uses one thread")));
+        }
+        super::run::run(py, &load(py, text, file, seed)?, progress.as_ref())
+    }
+
+    /// The JSON Schema of scenario files.
+    #[pyfunction]
+    fn json_schema() -> String {
+        scenario::json_schema()
+    }
+
+    /// Every mechanism, described: JSON list.
+    #[pyfunction]
+    fn mechanisms() -> String {
+        super::mechanisms::describe()
+    }
+
+    /// The headroom above XOFF that a link needs: JSON.
+    #[pyfunction]
+    #[pyo3(signature = (rate, *, length = None, delay = None, mtu = None, interface_delay = None, response_time = None, overhead = None))]
+    fn headroom(
+        rate: &str,
+        length: Option<&str>,
+        delay: Option<&str>,
+        mtu: Option<&str>,
+        interface_delay: Option<&str>,
+        response_time: Option<&str>,
+        overhead: Option<&str>,
+    ) -> PyResult<String> {
+        let link = super::headroom::Link { rate, length, delay, mtu, interface_delay, response_time, overhead };
+        super::headroom::answer(&link).map_err(|why: String| -> PyErr { PyValueError::new_err(why) })
+    }
+}

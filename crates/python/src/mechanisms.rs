@@ -1,0 +1,61 @@
+//! What `penstock explain` and the documentation say of a mechanism: the comment at the head of its file, and
+//! the descriptions of its keys in the JSON Schema. Nothing is written twice.
+
+use serde_json::{Value, json};
+
+/// A mechanism's page: kind, name in scenarios, source text of its file, definition of its keys.
+type Page = (&'static str, &'static str, &'static str, Option<&'static str>);
+
+/// Every mechanism as JSON.
+pub fn describe() -> String {
+    let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap_or_default();
+    let schedulers = scheduling::PAGES.iter().map(|&(name, text)| ("scheduler", name, text, None));
+    let controls = flow_control::PAGES.iter().map(|&(name, text, keys)| ("flow control", name, text, Some(keys)));
+    let queueing = queueing::PAGES.iter().map(|&(name, text, keys)| ("queueing", name, text, Some(keys)));
+    let pages: Vec<Page> = schedulers.chain(controls).chain(queueing).collect();
+    Value::Array(pages.iter().map(|page| page_of(page, &schema)).collect()).to_string()
+}
+
+fn page_of(&(kind, name, text, keys): &Page, schema: &Value) -> Value {
+    let paragraphs = paragraphs(text);
+    let (heading, rest) = paragraphs.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    let labelled = |label: &str| {
+        let found = rest.iter().find_map(|paragraph| paragraph.strip_prefix(label));
+        found.map(|text| text.trim().to_string())
+    };
+    let summary: Vec<&String> =
+        rest.iter().filter(|p| !p.starts_with("Not modelled:") && !p.starts_with("Source:")).collect();
+    let not_modelled: Vec<String> = labelled("Not modelled:").into_iter().collect();
+    json!({
+        "kind": kind,
+        "name": name,
+        "title": heading.trim_end_matches(['.', ':']),
+        "summary": summary,
+        "source": labelled("Source:"),
+        "not_modelled": not_modelled,
+        "parameters": keys.map_or(Vec::new(), |keys| parameters(schema, keys)),
+    })
+}
+
+/// The module comment, one text a paragraph or list entry.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut paragraphs = vec![String::new()];
+    for line in text.lines().map_while(|line| line.strip_prefix("//!")) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with("- ") {
+            paragraphs.push(String::new());
+        }
+        if let Some(last) = paragraphs.last_mut() {
+            *last = format!("{last} {line}").trim().to_string();
+        }
+    }
+    paragraphs.retain(|paragraph| !paragraph.is_empty());
+    paragraphs
+}
+
+fn parameters(schema: &Value, definition: &str) -> Vec<Value> {
+    let definitions = schema.get("definitions").or_else(|| schema.get("$defs"));
+    let properties = definitions.and_then(|all| all[definition]["properties"].as_object());
+    let of = |(name, property): (&String, &Value)| json!({"name": name, "meaning": property["description"], "default": property["default"]});
+    properties.map_or(Vec::new(), |properties| properties.iter().map(of).collect())
+}

@@ -1,0 +1,153 @@
+//! One run: progress out, interruption in, result at the end.
+
+use crate::arrow::{ArrowTable, failed};
+use crate::SimulationError;
+use fabric::spec::Role;
+use fabric::{Simulation, State};
+use measure::Table;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use scenario::Scenario;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Version of the result's layout.
+const SCHEMA: &str = "penstock-result/1";
+/// Events between two looks at the clock: some milliseconds.
+const BUDGET: u64 = 1 << 16;
+/// Time between two reports of progress.
+const REPORT_EVERY: Duration = Duration::from_millis(100);
+
+/// What one run measured.
+#[pyclass(name = "Result", module = "penstock._core", frozen)]
+pub struct RunResult {
+    #[pyo3(get)]
+    run: String,
+    #[pyo3(get)]
+    scenario_toml: String,
+    #[pyo3(get)]
+    topology: String,
+    #[pyo3(get)]
+    description: String,
+    #[pyo3(get)]
+    table_names: Vec<String>,
+    tables: BTreeMap<&'static str, Py<ArrowTable>>,
+}
+
+#[pymethods]
+impl RunResult {
+    /// A table by name.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Py<ArrowTable>> {
+        let table = self.tables.get(name).map(|table| table.clone_ref(py));
+        table.ok_or_else(|| PyKeyError::new_err(format!("no table \"{name}\"; there are {}", self.table_names.join(", "))))
+    }
+}
+
+/// Runs a scenario to its end, or until `progress` returns false.
+pub fn run(py: Python<'_>, scenario: &Scenario, progress: Option<&Py<PyAny>>) -> PyResult<RunResult> {
+    let begun = Instant::now();
+    let mut simulation = Simulation::new(&scenario.spec).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let complete = py.detach(|| go(&mut simulation, scenario, progress, begun))?;
+    let wall = begun.elapsed();
+    let run = json!({
+        "schema": SCHEMA,
+        "name": scenario.name,
+        "seed": scenario.spec.seed,
+        "engine_version": env!("CARGO_PKG_VERSION"),
+        "fingerprint": format!("{:016x}", simulation.fingerprint()),
+        "simulated_s": simulation.now().as_secs_f64(),
+        "duration_s": scenario.spec.duration.as_secs_f64(),
+        "warmup_s": scenario.spec.warmup.as_secs_f64(),
+        "wall_s": wall.as_secs_f64(),
+        "events": simulation.events(),
+        "frame_hops": simulation.frame_hops(),
+        "look_ahead_ns": simulation.look_ahead().as_ns_f64(),
+        "complete": complete,
+        "warnings": scenario.warnings.iter().map(|warning| warning.render(false)).collect::<Vec<_>>(),
+    });
+    let tables = simulation.tables();
+    let description = describe(&tables);
+    let table_names = tables.iter().map(|table| table.name.to_string()).collect();
+    let mut by_name = BTreeMap::new();
+    for table in tables {
+        let name = table.name;
+        let table = ArrowTable::new(table).map_err(|error| failed(&error))?;
+        by_name.insert(name, Py::new(py, table)?);
+    }
+    Ok(RunResult {
+        run: run.to_string(),
+        scenario_toml: scenario.effective_toml(),
+        topology: topology(scenario).to_string(),
+        description: description.to_string(),
+        table_names,
+        tables: by_name,
+    })
+}
+
+/// Runs without the interpreter's lock; takes it to report. False: ended early by request.
+fn go(
+    simulation: &mut Simulation,
+    scenario: &Scenario,
+    progress: Option<&Py<PyAny>>,
+    begun: Instant,
+) -> PyResult<bool> {
+    let mut reported = begun;
+    loop {
+        match simulation.advance(BUDGET) {
+            Err(error) => return Err(SimulationError::new_err(error.to_string())),
+            Ok(State::Finished) => return Ok(true),
+            Ok(State::Running) => {}
+        }
+        if reported.elapsed() < REPORT_EVERY {
+            continue;
+        }
+        reported = Instant::now();
+        let report = json!({
+            "simulated_s": simulation.now().as_secs_f64(),
+            "duration_s": scenario.spec.duration.as_secs_f64(),
+            "frame_hops": simulation.frame_hops(),
+            "events": simulation.events(),
+            "wall_s": begun.elapsed().as_secs_f64(),
+        });
+        let go_on = Python::attach(|py| -> PyResult<bool> {
+            py.check_signals()?;
+            progress.map_or(Ok(true), |call| call.call1(py, (report.to_string(),))?.extract(py))
+        })?;
+        if !go_on {
+            return Ok(false);
+        }
+    }
+}
+
+/// Nodes and links for drawing.
+fn topology(scenario: &Scenario) -> Value {
+    let spec = &scenario.spec;
+    let role = |role: &Role| match role {
+        Role::Host(_) => "host",
+        Role::Switch(_) => "switch",
+    };
+    let nodes = spec.nodes.iter().zip(&scenario.levels);
+    let links = spec.links.iter().map(|link| {
+        json!({
+            "a": spec.nodes[link.a.at()].name,
+            "b": spec.nodes[link.b.at()].name,
+            "rate_bps": link.rate.bps(),
+            "delay_ns": link.delay.as_ns_f64(),
+        })
+    });
+    json!({
+        "nodes": nodes.map(|(node, level)| json!({"name": node.name, "role": role(&node.role), "level": level})).collect::<Vec<_>>(),
+        "links": links.collect::<Vec<_>>(),
+    })
+}
+
+/// What every table and column means.
+fn describe(tables: &[Table]) -> Value {
+    let of = |table: &Table| {
+        let columns = table.columns.iter();
+        let columns = columns.map(|column| json!({"name": column.name, "unit": column.unit, "about": column.about}));
+        json!({"about": table.about, "columns": columns.collect::<Vec<_>>()})
+    };
+    Value::Object(tables.iter().map(|table| (table.name.to_string(), of(table))).collect())
+}
