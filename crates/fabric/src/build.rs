@@ -122,7 +122,7 @@ impl<'a> Plan<'a> {
         configured.unwrap_or_else(|| response_time(self.link(port).rate))
     }
     /// What is on its way to `port`, at most, when a switch decides to pause it.
-    pub fn total_delay(&self, port: u32) -> TotalDelay {
+    fn total_delay(&self, port: u32) -> TotalDelay {
         let link = self.link(port);
         let peer = self.wiring.peer[port as usize].0;
         let headroom = Headroom {
@@ -137,6 +137,10 @@ impl<'a> Plan<'a> {
         };
         headroom.delay()
     }
+    /// The room above XOFF that a port needs for each priority.
+    pub fn room(&self, port: u32) -> u64 {
+        self.total_delay(port).room(self.frames.1).get()
+    }
     /// Watermarks of a port: as configured, or such that nothing is lost and no queue runs dry.
     fn levels(&self, control: &PauseSpec, port: u32) -> Levels {
         let delay = self.total_delay(port);
@@ -146,7 +150,7 @@ impl<'a> Plan<'a> {
             Watermarks { xoff: Amount::Bytes(xoff), xon: Amount::Bytes(xon), headroom: None }
         };
         let marks = control.watermarks.unwrap_or_else(computed);
-        Levels::new(&marks, delay.bytes().get(), self.frames.1)
+        Levels::new(&marks, delay.room(self.frames.1).get(), self.frames.1)
     }
 
     /// The least time after which one node can affect another: a shortest frame, or the head of one, or a

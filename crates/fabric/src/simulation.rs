@@ -194,11 +194,11 @@ impl Simulation {
     fn describe(&self, failure: &Failure) -> SimulationError {
         let plan = Plan::new(&self.spec, &self.wiring);
         let headroom = |egress: u32, ingress: Option<u32>| match ingress {
-            Some(port) => plan.total_delay(port).bytes().get(),
+            Some(port) => plan.room(port),
             None => {
                 let node = self.wiring.node_of[egress as usize];
                 let others = self.wiring.ports(node).filter(|port| port.0 != egress);
-                others.map(|port| plan.total_delay(port.0).bytes().get()).sum()
+                others.map(|port| plan.room(port.0)).sum()
             }
         };
         failure.describe(|port| self.port_name(port), headroom)

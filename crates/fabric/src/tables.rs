@@ -397,7 +397,7 @@ impl View<'_> {
                     rows.push((name.clone(), "xoff", levels.xoff));
                     rows.push((name.clone(), "xon", levels.xon));
                     rows.push((name.clone(), "limit", levels.capacity));
-                    rows.push((name, "headroom_needed", Amount::Bytes(plan.total_delay(port).bytes().get())));
+                    rows.push((name, "headroom_needed", Amount::Bytes(plan.room(port))));
                 }
             }
         }

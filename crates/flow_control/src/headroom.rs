@@ -167,6 +167,12 @@ impl TotalDelay {
     pub fn bytes(&self) -> Bytes {
         Bytes::new(self.bits().div_ceil(8))
     }
+    /// The room above XOFF in a switch that counts a frame when it enters a queue, as a whole: the frame
+    /// that crosses the watermark may carry the occupancy up to `max_frame` - 1 bytes beyond it before XOFF
+    /// is sent. A switch that counts each byte on arrival has this frame among those of the formula.
+    pub fn room(&self, max_frame: u16) -> Bytes {
+        Bytes::new(self.bytes().get() + u64::from(max_frame.saturating_sub(1)))
+    }
     /// The bytes that arrive completely, rounded down, as published tables print them.
     pub fn whole_bytes(&self) -> Bytes {
         Bytes::new(self.bits() / 8)

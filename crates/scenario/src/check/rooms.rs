@@ -14,7 +14,7 @@ use flow_control::headroom::{Headroom, QUANTUM_BITS, response_quanta};
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::NodeId;
 use std::collections::BTreeMap;
-use units::{Amount, Time};
+use units::Amount;
 use workload::FrameSizes;
 
 /// The smallest and largest frame that any flow sends.
@@ -93,14 +93,13 @@ pub fn check(
             overhead: link.overhead,
             interface_bits: 0,
             response_bits,
-            // An egress queue sees a frame only behind the pipeline; ingress accounting sees it before.
-            pipeline: if pause.accounting == Accounting::Egress { switch.latency } else { Time::ZERO },
+            pipeline: switch.latency,
             ..Headroom::of_link(link.rate, link.delay)
         }
         .delay();
         let frames = |bytes: u16| total.frames_of(bytes, link.overhead);
         Some(InFlight {
-            most_bytes: total.bytes().get(),
+            most_bytes: total.room(longest).get(),
             long: frames(longest),
             short: frames(shortest),
             sum_bytes: 0,

@@ -1,0 +1,125 @@
+//! The workloads that Penstock's speed is measured on. `docs/performance.md` tells the results.
+//!
+//! - *star*: 8 senders at 1.1875 Gb/s each to one receiver, links of 10 Gb/s and 1 us.
+//! - *fat-tree* of k ports: host i sends to host i + N/2, 5 Gb/s, 1500-byte frames, links of 10 Gb/s and
+//!   1 us: six hops a frame.
+//! - *incast*: n senders at line rate to one receiver, with PFC.
+
+use fabric::spec::{
+    FlowSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role, Spec,
+    SwitchSpec, WhenFull,
+};
+use fabric::topology::{Cable, FatTree, Graph, NodeRole, Star};
+use flow_control::{Accounting, PauseKind, PauseSpec};
+use frame::{ClassMap, NodeId, Priority};
+use queueing::BufferSpec;
+use scheduling::SchedulerSpec;
+use std::sync::Arc;
+use units::{BitRate, Time};
+use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
+
+/// What a workload is run with beside its traffic.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// PFC on all priorities in use, with ingress accounting.
+    pub pfc: bool,
+    /// Time series and the log of pauses.
+    pub probes: bool,
+    /// Simulated time.
+    pub duration: Time,
+}
+
+/// The workload of this name: `star`, `fat-tree-K`, `incast-N`.
+pub fn workload(name: &str, options: Options) -> Option<Spec> {
+    let cable = Cable { rate: BitRate::from_gbps(10), delay: Time::from_us(1), overhead: 20 };
+    if name == "star" {
+        let graph = Star { hosts: 9, cable }.graph().ok()?;
+        let hosts: Vec<NodeId> = graph.hosts().collect();
+        let rate = Arrivals::Constant { rate: BitRate::from_bps(1_187_500_000), random_phase: true };
+        let flows = hosts[..8].iter().map(|&from| flow(from, hosts[8], rate.clone())).collect();
+        return Some(spec(&graph, flows, options));
+    }
+    if let Some(k) = name.strip_prefix("fat-tree-") {
+        let graph = FatTree { k: k.parse().ok()?, cable }.graph().ok()?;
+        let hosts: Vec<NodeId> = graph.hosts().collect();
+        let n = hosts.len();
+        let rate = Arrivals::Constant { rate: BitRate::from_gbps(5), random_phase: true };
+        let flows = (0..n).map(|i| flow(hosts[i], hosts[(i + n / 2) % n], rate.clone())).collect();
+        return Some(spec(&graph, flows, options));
+    }
+    let senders: u32 = name.strip_prefix("incast-")?.parse().ok()?;
+    let graph = Star { hosts: senders + 1, cable }.graph().ok()?;
+    let hosts: Vec<NodeId> = graph.hosts().collect();
+    let flows = hosts[1..].iter().map(|&from| flow(from, hosts[0], Arrivals::Greedy)).collect();
+    Some(spec(&graph, flows, options))
+}
+
+fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {
+    FlowSpec {
+        name: format!("{}", from.0),
+        from,
+        priority: Priority(3),
+        source: SourceSpec {
+            arrivals,
+            rate_basis: RateBasis::Frame,
+            sizes: FrameSizes::Fixed(1500),
+            destinations: Destinations::Fixed(to),
+            start: Time::ZERO,
+            stop: None,
+            script: Vec::new(),
+            limit: None,
+        },
+        route: None,
+    }
+}
+
+fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
+    let flow_control = options.pfc.then_some(PauseSpec {
+        kind: PauseKind::Priorities(1 << 3),
+        accounting: Accounting::Ingress,
+        watermarks: None,
+        quanta: 65_535,
+        resume: true,
+        refresh: true,
+        response_time: None,
+        target: None,
+    });
+    let host = Arc::new(HostSpec {
+        classes: ClassMap::SEPARATE,
+        scheduler: SchedulerSpec::StrictPriority,
+        queue_limit: None,
+        when_full: WhenFull::Block,
+        flow_control: flow_control.clone(),
+    });
+    let switch = Arc::new(SwitchSpec {
+        forwarding: Forwarding::StoreAndForward,
+        latency: Time::ZERO,
+        queueing: Queueing::Output,
+        classes: ClassMap::SEPARATE,
+        scheduler: SchedulerSpec::StrictPriority,
+        buffer: BufferSpec::default(),
+        flow_control,
+    });
+    let role = |role| match role {
+        NodeRole::Host => Role::Host(host.clone()),
+        NodeRole::Switch => Role::Switch(switch.clone()),
+    };
+    let nodes = graph.nodes.iter().map(|node| NodeSpec { name: node.name.clone(), role: role(node.role) });
+    let links = graph.links.iter().map(|link| LinkSpec {
+        a: link.a,
+        b: link.b,
+        rate: link.rate,
+        delay: link.delay,
+        overhead: link.overhead,
+    });
+    Spec {
+        seed: 1,
+        duration: options.duration,
+        warmup: Time::ZERO,
+        nodes: nodes.collect(),
+        links: links.collect(),
+        flows,
+        probes: ProbeSpec { bin: options.probes.then_some(Time::from_us(100)), pauses: options.probes },
+        on_lossless_drop: OnLosslessDrop::Stop,
+    }
+}

@@ -1,0 +1,34 @@
+//! Runs a workload once and prints one JSON line: `benches WORKLOAD DURATION [pfc] [probes]`.
+
+use benches::{Options, workload};
+use fabric::Simulation;
+use std::io::Write;
+use std::time::Instant;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let usage = "benches star|fat-tree-K|incast-N DURATION [pfc] [probes]";
+    let (name, rest) = words.split_first().ok_or(usage)?;
+    let (duration, flags) = rest.split_first().ok_or(usage)?;
+    let has = |flag: &str| flags.iter().any(|word| word == flag);
+    let options = Options { pfc: has("pfc"), probes: has("probes"), duration: duration.parse()? };
+    let spec = workload(name, options).ok_or(usage)?;
+    let begun = Instant::now();
+    let mut simulation = Simulation::new(&spec)?;
+    let built_s = begun.elapsed().as_secs_f64();
+    let begun = Instant::now();
+    simulation.run()?;
+    let wall_s = begun.elapsed().as_secs_f64();
+    let hops = simulation.frame_hops();
+    writeln!(
+        std::io::stdout(),
+        "{{\"workload\": \"{name}\", \"pfc\": {}, \"probes\": {}, \"frame_hops\": {hops}, \"events\": {}, \
+         \"build_s\": {built_s:.4}, \"wall_s\": {wall_s:.4}, \"million_hops_per_s\": {:.2}, \"fingerprint\": \"{:016x}\"}}",
+        options.pfc,
+        options.probes,
+        simulation.events(),
+        hops as f64 / wall_s / 1e6,
+        simulation.fingerprint(),
+    )?;
+    Ok(())
+}
