@@ -85,11 +85,18 @@ impl<W: World> Runner<W> {
     }
 
     fn run_window(&mut self, world: &mut W, bucket: &[W::Event], limit: Time) {
+        if let [event] = bucket {
+            self.happen(world, *event, limit);
+            self.finish_node(world, limit);
+            self.now = event.time();
+            return;
+        }
         self.next.clear();
         for (place, event) in bucket.iter().enumerate() {
-            let head = &mut self.head[world.node_of(event) as usize];
+            let node = world.node_of(event);
+            let head = &mut self.head[node as usize];
             if *head == NONE {
-                self.touched.push(world.node_of(event));
+                self.touched.push(node);
             }
             self.next.push(*head);
             *head = place as u32;
@@ -127,6 +134,12 @@ impl<W: World> Runner<W> {
                 self.happen(world, bucket[place as usize], limit);
             }
         }
+        self.finish_node(world, limit);
+    }
+
+    /// What the node has made for itself within the window and is still to come.
+    #[inline]
+    fn finish_node(&mut self, world: &mut W, limit: Time) {
         while !self.windows.local.is_empty() {
             self.pop_local(world, limit);
         }

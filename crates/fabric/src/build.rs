@@ -297,6 +297,7 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         classes: node.classes(),
         is_host: node.host().is_some(),
         lossless: control.map_or(0, controlled),
+        limited: !buffer.is_unlimited(),
         buffer,
         total: Occupancy::default(),
         by_class: [Occupancy::default(); PRIORITIES],
@@ -413,8 +414,13 @@ fn record(spec: &Spec, fabric: &mut Fabric) {
     fabric.recorded.delivered = sums(fabric.receivers.len());
     fabric.recorded.received = sums(fabric.ports.len());
     fabric.recorded.sent = sums(fabric.ports.len());
-    if fits(fabric.queues.len()) {
+    let levels = |series: usize| {
         let level = BinnedMax::new(bin, spec.duration);
-        fabric.recorded.queues = vec![(level.clone(), level); fabric.queues.len()];
+        vec![(level.clone(), level); if fits(series) { series } else { 0 }]
+    };
+    fabric.recorded.queues = levels(fabric.queues.len());
+    let by_ingress = |node: &Node| node.station.as_ref().is_some_and(|station| !station.ingress.is_empty());
+    if fabric.nodes.iter().any(by_ingress) {
+        fabric.recorded.meters = levels(fabric.ports.len() * PRIORITIES);
     }
 }

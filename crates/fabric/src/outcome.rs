@@ -38,9 +38,9 @@ impl Failure {
         frame: &Frame,
         ingress: u32,
         cause: Cause,
-        waiting: &queueing::Waiting,
         at: Time,
     ) -> Failure {
+        let waiting = fabric.waiting(egress, class);
         let node = &fabric.nodes[fabric.node_of[egress as usize] as usize];
         let station = node.station.as_deref();
         let local = |port: u32| (port - node.first_port) as usize;

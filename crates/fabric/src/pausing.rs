@@ -2,7 +2,7 @@
 
 use crate::event::{Event, Kind};
 use crate::pool::{NIL, Waiting};
-use crate::world::{Fabric, PauseRecord};
+use crate::world::{Fabric, PauseRecord, record};
 use engine::{Stream, Timer, Windows};
 use flow_control::pause::{PauseSignal, pause_time};
 use flow_control::pfc::{IngressMeter, Levels};
@@ -139,7 +139,9 @@ impl Fabric {
         let local = station.local(ingress);
         let (levels, timing) = (station.levels[local], station.timing[local]);
         let meter = &mut station.ingress[local * PRIORITIES + group];
-        if meter.add(frame.bytes, &levels, now) {
+        let xoff_due = meter.add(frame.bytes, &levels, now);
+        record(&mut self.recorded.meters, ingress as usize * PRIORITIES + group, now, meter.occupancy);
+        if xoff_due {
             meter.hold.set(now + timing.renew_after);
             let occupancy = meter.occupancy.count(levels.xoff);
             let cause =
@@ -230,7 +232,10 @@ impl Fabric {
                     let local = station.local(waiting.ingress);
                     let levels = station.levels[local];
                     let meter = &mut station.ingress[local * PRIORITIES + group];
-                    if meter.remove(waiting.frame.bytes, &levels) && station.spec.resume {
+                    let xon_due = meter.remove(waiting.frame.bytes, &levels);
+                    let counter = waiting.ingress as usize * PRIORITIES + group;
+                    record(&mut self.recorded.meters, counter, now, meter.occupancy);
+                    if xon_due && station.spec.resume {
                         let signal = PauseSignal { xoff: 0, xon: station.bits(group) };
                         self.signal(waiting.ingress, signal, 0, now, windows);
                     }

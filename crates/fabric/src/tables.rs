@@ -7,7 +7,7 @@ use crate::simulation::Simulation;
 use crate::world::{Cause, PauseRecord, Receiver};
 use flow_control::Accounting;
 use frame::{HEADER_BYTES, PRIORITIES, TrafficClass};
-use measure::{Latency, LatencySummary, Table, jain};
+use measure::{BinnedMax, Latency, LatencySummary, Table, jain};
 use units::{Amount, Time};
 
 /// All tables, in the order of documentation.
@@ -444,14 +444,29 @@ impl View<'_> {
         if !recorded.queues.is_empty() {
             for (port, class, _) in self.used_queues() {
                 let queue = self.s.fabric.ports[port as usize].first_queue as usize + usize::from(class);
-                let (bytes, frames) = &recorded.queues[queue];
-                for (metric, binned) in [("queue_bytes", bytes), ("queue_frames", frames)] {
-                    let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64).collect();
-                    series.push(Series { metric, entity: queue_name(self, port, class), bin, values });
-                }
+                self.level_series(&mut series, &recorded.queues[queue], bin, queue_name(self, port, class));
+            }
+        }
+        for (counter, levels) in recorded.meters.iter().enumerate() {
+            let (port, group) = ((counter / PRIORITIES) as u32, counter % PRIORITIES);
+            if levels.0.is_used() {
+                self.level_series(&mut series, levels, bin, ingress_name(self, port, group));
             }
         }
         series
+    }
+
+    fn level_series(
+        &self,
+        series: &mut Vec<Series>,
+        (bytes, frames): &(BinnedMax, BinnedMax),
+        bin: Time,
+        entity: String,
+    ) {
+        for (metric, binned) in [("queue_bytes", bytes), ("queue_frames", frames)] {
+            let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64).collect();
+            series.push(Series { metric, entity: entity.clone(), bin, values });
+        }
     }
 
     fn summary(&self, rows: &[FlowRow]) -> Table {
@@ -498,7 +513,7 @@ fn ingress_name(view: &View, port: u32, group: usize) -> String {
 fn series_table(series: Vec<Series>) -> Table {
     let rows = || series.iter().flat_map(|series| (0..series.values.len() as u64).map(move |bin| (series, bin)));
     Table::new("series", "One row a bin of a time series.")
-        .texts("metric", "flow_throughput_bps, port_rx_bps, port_tx_bps (mean over the bin), queue_bytes or queue_frames (most in the bin).", rows().map(|(series, _)| series.metric.to_string()))
+        .texts("metric", "flow_throughput_bps, port_rx_bps, port_tx_bps (mean over the bin), queue_bytes or queue_frames (most in the bin; of a queue or an ingress counter).", rows().map(|(series, _)| series.metric.to_string()))
         .texts("entity", "The flow, port or queue.", rows().map(|(series, _)| series.entity.clone()))
         .reals("time_ns", "ns", "Start of the bin.", rows().map(|(series, bin)| (series.bin * bin).as_ns_f64()))
         .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))

@@ -42,6 +42,8 @@ pub(crate) struct Node {
     /// Priorities in which a loss breaks a promise.
     pub lossless: u8,
     pub buffer: BufferSpec,
+    /// Whether `buffer` sets any limit.
+    pub limited: bool,
     pub total: Occupancy,
     pub by_class: [Occupancy; PRIORITIES],
     /// Length of the pauses it sends.
@@ -95,6 +97,8 @@ pub(crate) struct Recorded {
     pub sent: Vec<BinnedSum>,
     /// Bytes and frames of each queue.
     pub queues: Vec<(BinnedMax, BinnedMax)>,
+    /// Bytes and frames of each ingress counter: port times 8 plus group.
+    pub meters: Vec<(BinnedMax, BinnedMax)>,
     /// Pauses that have ended: port, priority, start, end, cause.
     pub pauses: Option<Vec<PauseRecord>>,
 }
@@ -115,6 +119,15 @@ pub(crate) struct Ledger {
     pub made: u64,
     pub delivered: u64,
     pub lost: u64,
+}
+
+/// Notes a new level in a series, if it is recorded.
+#[inline]
+pub(crate) fn record(series: &mut [(BinnedMax, BinnedMax)], of: usize, now: Time, level: Occupancy) {
+    if let Some((bytes, frames)) = series.get_mut(of) {
+        bytes.set(now, level.bytes);
+        frames.set(now, level.frames);
+    }
 }
 
 /// All state of a simulation.
@@ -274,25 +287,13 @@ impl Fabric {
         let node = &self.nodes[node_id as usize];
         let class = node.classes.class(frame.priority);
         let queue_id = self.ports[egress as usize].first_queue as usize + class.at();
-        let waiting = queueing::Waiting {
-            total: node.total,
-            port: self.lines[egress as usize].occupancy,
-            class: node.by_class[class.at()],
-            queue: self.queues[queue_id].occupancy,
-        };
-        let refused = node.buffer.admit(&waiting, frame.bytes).map_err(|refusal| match refusal {
-            Refusal::Queue if node.is_host => Cause::NicFull,
-            Refusal::Queue => Cause::Queue,
-            Refusal::Port => Cause::Port,
-            Refusal::Class => Cause::Class,
-            Refusal::Total => Cause::Total,
-        });
+        let refused = if node.limited { self.admit(egress, class, frame.bytes) } else { Ok(()) };
         let refused = refused.and_then(|()| match &node.station {
             Some(station) if !station.has_headroom(ingress, &frame) => Err(Cause::Headroom),
             _ => Ok(()),
         });
         if let Err(cause) = refused {
-            self.lose(egress, class, &frame, ingress, cause, &waiting, now);
+            self.lose(egress, class, &frame, ingress, cause, now);
             return;
         }
         // Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or
@@ -310,16 +311,35 @@ impl Fabric {
         queue.step(now, before);
         let local = (ingress != NIL).then(|| ingress - node.first_port);
         self.pool.push(&mut self.lanes[queue.lane(local)], frame, now, ingress);
-        if let Some((bytes, frames)) = self.recorded.queues.get_mut(queue_id) {
-            bytes.set(now, queue.occupancy.bytes);
-            frames.set(now, queue.occupancy.frames);
-        }
+        record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
         self.ports[egress as usize].waiting |= 1 << class.0;
         self.attend(egress, now, windows);
     }
 
+    /// What waits where a frame of this class and port would.
+    pub fn waiting(&self, egress: u32, class: TrafficClass) -> queueing::Waiting {
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        queueing::Waiting {
+            total: node.total,
+            port: self.lines[egress as usize].occupancy,
+            class: node.by_class[class.at()],
+            queue: self.queues[self.ports[egress as usize].first_queue as usize + class.at()].occupancy,
+        }
+    }
+
+    /// Whether the limits leave room for a frame.
+    fn admit(&self, egress: u32, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        node.buffer.admit(&self.waiting(egress, class), bytes).map_err(|refusal| match refusal {
+            Refusal::Queue if node.is_host => Cause::NicFull,
+            Refusal::Queue => Cause::Queue,
+            Refusal::Port => Cause::Port,
+            Refusal::Class => Cause::Class,
+            Refusal::Total => Cause::Total,
+        })
+    }
+
     #[cold]
-    #[allow(clippy::too_many_arguments)] // each is a different fact of the same loss
     fn lose(
         &mut self,
         egress: u32,
@@ -327,7 +347,6 @@ impl Fabric {
         frame: &Frame,
         ingress: u32,
         cause: Cause,
-        waiting: &queueing::Waiting,
         now: Time,
     ) {
         let entry = self.drops.entry((egress, class, frame.path, cause)).or_default();
@@ -342,7 +361,7 @@ impl Fabric {
         } else if node.lossless >> frame.priority.0 & 1 != 0 {
             self.lines[egress as usize].counts.violations += 1;
             if self.on_lossless_drop == OnLosslessDrop::Stop {
-                let failure = Failure::lossless_drop(self, egress, class, frame, ingress, cause, waiting, now);
+                let failure = Failure::lossless_drop(self, egress, class, frame, ingress, cause, now);
                 self.failure = Some(failure);
             }
         }
@@ -405,10 +424,7 @@ impl Fabric {
         queue.occupancy.remove(bytes);
         queue.step(now, before);
         queue.waits.record(now - waiting.since);
-        if let Some((in_bytes, in_frames)) = self.recorded.queues.get_mut(queue_id) {
-            in_bytes.set(now, queue.occupancy.bytes);
-            in_frames.set(now, queue.occupancy.frames);
-        }
+        record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
         if queue.occupancy.frames == 0 {
             self.ports[egress as usize].waiting &= !(1 << class.0);
         }

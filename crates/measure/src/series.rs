@@ -63,6 +63,10 @@ impl BinnedMax {
         self.level = level;
         self.max = self.max.max(level);
     }
+    /// Whether the level was ever above zero.
+    pub fn is_used(&self) -> bool {
+        self.max > 0 || self.bins.iter().any(|&max| max > 0)
+    }
     /// All bins that begin before `end`.
     pub fn finish(mut self, end: Time) -> Vec<u64> {
         self.set(Time::from_ps(end.ps().saturating_sub(1)), self.level);

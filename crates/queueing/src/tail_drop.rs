@@ -52,6 +52,12 @@ pub enum Refusal {
 }
 
 impl BufferSpec {
+    /// Whether there is no limit at all.
+    #[inline]
+    pub fn is_unlimited(&self) -> bool {
+        *self == BufferSpec::default()
+    }
+
     /// Whether a frame of `bytes` may enter; the narrowest limit is named first.
     #[inline]
     pub fn admit(&self, waiting: &Waiting, bytes: u16) -> Result<(), Refusal> {
