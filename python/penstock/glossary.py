@@ -83,12 +83,11 @@ def topics() -> tuple[Topic, ...]:
 
 def _mechanisms() -> Iterator[Topic]:
     for mechanism in json.loads(_core.mechanisms()):
-        lines = [mechanism["title"], mechanism["summary"], f"Source: {mechanism['source']}"]
+        lines = [mechanism["title"], *mechanism["summary"], f"Source: {mechanism['source']}"]
         lines += [f"Not modelled: {what}" for what in mechanism.get("not_modelled", [])]
-        header = ["parameter", "type", "unit", "default", "range", "meaning"]
+        header = ["parameter", "default", "meaning"]
         parameters = [
-            [_text(p.get(key if key != "parameter" else "name")) for key in header]
-            for p in mechanism["parameters"]
+            [_text(p["name"]), _text(p["default"]), _text(p["meaning"])] for p in mechanism["parameters"]
         ]
         yield Topic(
             mechanism["name"],

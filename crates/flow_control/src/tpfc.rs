@@ -11,6 +11,8 @@
 //!
 //! Source: Hagen 2012 §7.2, §7.4, Appendices A and B.
 //!
+//! Not modelled: the time that a search for targets takes (they are known in the instant of the enqueue).
+//!
 //! Readings of the source:
 //! - Appendix B calls *b* "the number of frames from one source", which would make the test compare a
 //!   number with a part of itself. Equation 7.2 calls it the total available bandwidth; so *b* here is the

@@ -37,7 +37,7 @@ fn page_of(&(kind, name, text, keys): &Page, schema: &Value) -> Value {
     })
 }
 
-/// The module comment, one text a paragraph or list entry.
+/// The module comment, one text a paragraph or list entry. Lines are joined, but those of a table.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut paragraphs = vec![String::new()];
     for line in text.lines().map_while(|line| line.strip_prefix("//!")) {
@@ -46,7 +46,8 @@ fn paragraphs(text: &str) -> Vec<String> {
             paragraphs.push(String::new());
         }
         if let Some(last) = paragraphs.last_mut() {
-            *last = format!("{last} {line}").trim().to_string();
+            let joint = if line.starts_with('|') { "\n" } else { " " };
+            *last = format!("{last}{joint}{line}").trim().to_string();
         }
     }
     paragraphs.retain(|paragraph| !paragraph.is_empty());

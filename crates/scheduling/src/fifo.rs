@@ -4,6 +4,8 @@
 //! is what a port with a single queue has.
 //!
 //! Source: Hagen 2012 §2.4 (the output queue); any textbook.
+//!
+//! Not modelled: the time that a choice takes (all schedulers choose in an instant).
 
 use frame::TrafficClass;
 

@@ -4,6 +4,8 @@
 //! that is the algorithm, not a fault.
 //!
 //! Source: IEEE 802.1Q clause 8.6.8.1.
+//!
+//! Not modelled: the time that a choice takes, and pre-emption of a frame in transmission (IEEE 802.1Qbu).
 
 use frame::TrafficClass;
 
