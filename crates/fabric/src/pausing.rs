@@ -46,8 +46,9 @@ pub(crate) struct PauseTiming {
 pub(crate) struct PauseCause {
     /// The target watermark, not the high one.
     pub targeted: bool,
-    /// Queue (egress accounting) or port times 8 plus group (ingress accounting).
-    pub meter: u32,
+    /// The egress queue that the frame was for which crossed the watermark; [`NIL`] for a renewal with
+    /// ingress accounting, which no single frame caused.
+    pub queue: u32,
     /// Occupancy at that moment, in the unit of the watermark.
     pub occupancy: u64,
 }
@@ -57,12 +58,12 @@ impl PauseCause {
 
     pub fn pack(self) -> u64 {
         let occupancy = self.occupancy.min((1 << Self::OCCUPANCY_BITS) - 1);
-        u64::from(self.targeted) << 63 | u64::from(self.meter) << Self::OCCUPANCY_BITS | occupancy
+        u64::from(self.targeted) << 63 | u64::from(self.queue) << Self::OCCUPANCY_BITS | occupancy
     }
     pub fn unpack(note: u64) -> PauseCause {
         PauseCause {
             targeted: note >> 63 != 0,
-            meter: (note >> Self::OCCUPANCY_BITS) as u32,
+            queue: (note >> Self::OCCUPANCY_BITS) as u32,
             occupancy: note & ((1 << Self::OCCUPANCY_BITS) - 1),
         }
     }
@@ -121,7 +122,10 @@ impl Fabric {
     ) {
         let Some(mut station) = self.nodes[node as usize].station.take() else { return };
         match station.spec.accounting {
-            Accounting::Ingress => self.meter_ingress(&mut station, frame, ingress, now, windows),
+            Accounting::Ingress => {
+                let queue = self.ports[egress as usize].first_queue + u32::from(class.0);
+                self.meter_ingress(&mut station, frame, ingress, queue, now, windows);
+            }
             Accounting::Egress => self.meter_egress(&mut station, egress, class, ingress, now, windows),
         }
         self.nodes[node as usize].station = Some(station);
@@ -132,6 +136,7 @@ impl Fabric {
         station: &mut Station,
         frame: &Frame,
         ingress: u32,
+        queue: u32,
         now: Time,
         windows: &mut Queued,
     ) {
@@ -144,8 +149,7 @@ impl Fabric {
         if xoff_due {
             meter.hold.set(now + timing.renew_after);
             let occupancy = meter.occupancy.count(levels.xoff);
-            let cause =
-                PauseCause { targeted: false, meter: ingress * PRIORITIES as u32 + group as u32, occupancy };
+            let cause = PauseCause { targeted: false, queue, occupancy };
             self.schedule_renewal(station, local, now, windows);
             let signal = PauseSignal { xoff: station.bits(group), xon: 0 };
             self.signal(ingress, signal, cause.pack(), now, windows);
@@ -194,7 +198,7 @@ impl Fabric {
         }
         let cause = PauseCause {
             targeted: aim == Aim::Targets,
-            meter: queue_id,
+            queue: queue_id,
             occupancy: before.count(xoff),
         };
         let ports = std::mem::take(&mut station.ports);
@@ -307,8 +311,7 @@ impl Fabric {
                     meter.hold.set(renew_at);
                     bits |= group_bits;
                     let occupancy = meter.occupancy.count(levels.xoff);
-                    let meter = port * PRIORITIES as u32 + group as u32;
-                    note = PauseCause { targeted: false, meter, occupancy }.pack();
+                    note = PauseCause { targeted: false, queue: NIL, occupancy }.pack();
                 }
                 if meter.hold.in_force() {
                     next = next.min(meter.hold.renew_at());
@@ -330,7 +333,7 @@ impl Fabric {
                 meter.hold(local as u16).set(renew_at);
                 bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
                 let occupancy = occupancy.count(levels.xoff);
-                note = PauseCause { targeted: false, meter: queue_id, occupancy }.pack();
+                note = PauseCause { targeted: false, queue: queue_id, occupancy }.pack();
             }
             let hold = meter.hold(local as u16);
             if hold.in_force() {
@@ -488,7 +491,7 @@ mod tests {
     #[test]
     fn a_cause_survives_its_note() {
         for targeted in [false, true] {
-            let cause = PauseCause { targeted, meter: u32::MAX - 5, occupancy: (1 << 31) - 1 };
+            let cause = PauseCause { targeted, queue: u32::MAX - 5, occupancy: (1 << 31) - 1 };
             assert_eq!(PauseCause::unpack(cause.pack()), cause);
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::build::Plan;
 use crate::pausing::{PauseCause, unit_of};
+use crate::pool::NIL;
 use crate::port::Queue;
 use crate::simulation::Simulation;
 use crate::world::{Cause, PauseRecord, Receiver};
@@ -313,25 +314,24 @@ impl View<'_> {
     fn pauses(&self) -> Table {
         let fabric = &self.s.fabric;
         let pauses = self.all_pauses();
-        // Who sent it, why: queue or ingress counter, occupancy, watermark.
+        // What was counted, for which queue, and the watermark it had reached.
         let explain = |pause: &PauseRecord| {
             let cause = PauseCause::unpack(pause.cause);
             let sender = fabric.ports[pause.port as usize].peer;
             let node = &fabric.nodes[fabric.node_of[sender as usize] as usize];
-            let Some(station) = &node.station else { return (String::new(), Amount::Bytes(0)) };
-            let (entity, local) = match station.spec.accounting {
+            let Some(station) = &node.station else { return (String::new(), String::new(), Amount::Bytes(0)) };
+            let queue = (cause.queue != NIL).then(|| self.queue_place(cause.queue));
+            let queue_text = queue.map_or(String::new(), |(port, class)| queue_name(self, port, class));
+            let (counter, at) = match station.spec.accounting {
                 Accounting::Ingress => {
-                    let (port, group) = (cause.meter / PRIORITIES as u32, cause.meter as usize % PRIORITIES);
-                    (ingress_name(self, port, group), port - node.first_port)
+                    let group = station.group(pause.priority).unwrap_or(0);
+                    (ingress_name(self, sender, group), sender)
                 }
-                Accounting::Egress => {
-                    let (port, class) = self.queue_place(cause.meter);
-                    (queue_name(self, port, class), port - node.first_port)
-                }
+                Accounting::Egress => (queue_text.clone(), queue.map_or(sender, |(port, _)| port)),
             };
             let targeted = station.spec.target.as_ref().filter(|_| cause.targeted);
-            let mark = targeted.map_or(station.levels[local as usize].xoff, |target| target.watermark);
-            (entity, mark)
+            let xoff = station.levels[(at - node.first_port) as usize].xoff;
+            (counter, queue_text, targeted.map_or(xoff, |target| target.watermark))
         };
         let causes: Vec<_> = pauses.iter().map(|pause| (PauseCause::unpack(pause.cause), explain(pause))).collect();
         Table::new("pauses", "One row a pause: an interval in which a port had to stop a priority.")
@@ -341,10 +341,11 @@ impl View<'_> {
             .reals("end_ns", "ns", "When it ended, by XON or because its time was over.", pauses.iter().map(|p| p.end.as_ns_f64()))
             .texts("sent_by", "The port that sent it.", pauses.iter().map(|p| self.s.port_name(fabric.ports[p.port as usize].peer)))
             .texts("reason", "xoff: the high watermark; target: the target watermark.", causes.iter().map(|(cause, _)| if cause.targeted { "target" } else { "xoff" }.to_string()))
-            .texts("queue", "The queue or ingress counter that had reached it.", causes.iter().map(|(_, (entity, _))| entity.clone()))
+            .texts("counter", "The queue or ingress counter that had reached it.", causes.iter().map(|(_, (counter, ..))| counter.clone()))
+            .texts("queue", "The egress queue that the frame was for which made it so; empty if unknown.", causes.iter().map(|(_, (_, queue, _))| queue.clone()))
             .integers("occupancy", "", "What it held then, in the unit of the watermark.", causes.iter().map(|(cause, _)| cause.occupancy))
-            .integers("watermark", "", "The watermark.", causes.iter().map(|(_, (_, mark))| unit_of(*mark).1))
-            .texts("unit", "Unit of occupancy and watermark: B or frames.", causes.iter().map(|(_, (_, mark))| unit_of(*mark).0.to_string()))
+            .integers("watermark", "", "The watermark.", causes.iter().map(|(_, (.., mark))| unit_of(*mark).1))
+            .texts("unit", "Unit of occupancy and watermark: B or frames.", causes.iter().map(|(_, (.., mark))| unit_of(*mark).0.to_string()))
     }
 
     /// Port and class of a queue.
