@@ -9,11 +9,13 @@
 //! The order within a node is the key (time, kind, index): it depends on the scenario alone, never on the
 //! order in which events were inserted.
 
+mod crew;
 mod random;
 mod run;
 mod timer;
 mod windows;
 
+pub use crew::{Crew, Shard};
 pub use random::{Stream, stream};
 pub use run::{Pace, Runner};
 pub use timer::Timer;

@@ -19,7 +19,7 @@ pub enum Pace {
 
 /// Runs a world. Holds the scratch memory of the loop and counts.
 pub struct Runner<W: World> {
-    windows: Windows<W::Event>,
+    pub(crate) windows: Windows<W::Event>,
     /// Head of the list of this window's events, a node.
     head: Vec<u32>,
     /// Next event of the same node.
@@ -29,7 +29,7 @@ pub struct Runner<W: World> {
     /// This node's events as (key, place in the bucket).
     order: Vec<(u64, u32)>,
     events: u64,
-    now: Time,
+    pub(crate) now: Time,
 }
 
 impl<W: World> Runner<W> {
@@ -62,17 +62,13 @@ impl<W: World> Runner<W> {
     /// Lets happen what lies before `limit`, and comes back after about `budget` events.
     pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> Pace {
         let stop_at = self.events.saturating_add(budget);
-        // Before the first window, events at time zero are "within the running window".
-        while let Some(Keyed { event, .. }) = self.windows.local.pop() {
-            self.windows.put_back(event);
-        }
+        self.settle();
         while self.events < stop_at {
-            let Some(bucket) = self.windows.advance(limit) else {
+            let Some(start) = self.windows.next_start().filter(|&start| start < limit) else {
                 self.now = limit;
                 return Pace::Done;
             };
-            self.run_window(world, &bucket, limit);
-            self.windows.recycle(bucket);
+            self.run_window(world, start, limit);
             if world.stopped() {
                 return Pace::Stopped;
             }
@@ -84,7 +80,21 @@ impl<W: World> Runner<W> {
         Pace::More
     }
 
-    fn run_window(&mut self, world: &mut W, bucket: &[W::Event], limit: Time) {
+    /// Before the first window, events at time zero are "within the running window".
+    pub(crate) fn settle(&mut self) {
+        while let Some(Keyed { event, .. }) = self.windows.local.pop() {
+            self.windows.put_back(event);
+        }
+    }
+
+    /// Runs the window that begins at `start`.
+    pub(crate) fn run_window(&mut self, world: &mut W, start: Time, limit: Time) {
+        let bucket = self.windows.advance(start);
+        self.run_bucket(world, &bucket, limit);
+        self.windows.recycle(bucket);
+    }
+
+    fn run_bucket(&mut self, world: &mut W, bucket: &[W::Event], limit: Time) {
         if let [event] = bucket {
             self.happen(world, *event, limit);
             self.finish_node(world, limit);
@@ -167,6 +177,7 @@ impl<W: World> Runner<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Crew, Shard};
     use proptest::prelude::*;
 
     /// A token that hops from node to node; each node hashes what it sees.
@@ -209,7 +220,8 @@ mod tests {
             } else {
                 ((token.node + mix as u32) % self.seen.len() as u32, self.look_ahead + mix * mix * mix)
             };
-            windows.push(Token { time: token.time + delay, node, hops: token.hops - 1, ..token });
+            let next = Token { time: token.time + delay, node, hops: token.hops - 1, ..token };
+            if node == token.node { windows.push(next) } else { windows.send(next, || node) }
         }
         fn stopped(&self) -> bool {
             false
@@ -251,6 +263,23 @@ mod tests {
             }
             while runner.run(&mut world, Time::from_ps(limit), budget) == Pace::More {}
             prop_assert_eq!(&world.seen, &plain(nodes, look_ahead, &tokens, limit));
+            // On two and three threads.
+            for threads in 2..4u8 {
+                let owner_of: Vec<u8> = (0..nodes).map(|node| node as u8 % threads).collect();
+                let mut shards: Vec<Shard<Nodes>> = (0..threads).map(|home| {
+                    let world = Nodes { seen: vec![Vec::new(); nodes], look_ahead };
+                    let mut runner = Runner::new(&world, Time::from_ps(look_ahead));
+                    for &token in tokens.iter().filter(|token| owner_of[token.node as usize] == home) {
+                        runner.windows().push(token);
+                    }
+                    Shard { world, runner }
+                }).collect();
+                let mut crew = Crew::new(&mut shards, owner_of.clone().into());
+                while crew.run(&mut shards, Time::from_ps(limit), budget) == Pace::More {}
+                for (node, seen) in world.seen.iter().enumerate() {
+                    prop_assert_eq!(seen, &shards[usize::from(owner_of[node])].world.seen[node]);
+                }
+            }
             // What lies beyond the limit is still there: a second run goes on as if there had been none.
             while runner.run(&mut world, Time::from_ps(2 * limit), budget) == Pace::More {}
             prop_assert_eq!(&world.seen, &plain(nodes, look_ahead, &tokens, 2 * limit));

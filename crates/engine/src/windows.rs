@@ -37,6 +37,17 @@ pub struct Windows<E> {
     late: BinaryHeap<Late<E>>,
     /// Events of the running node within the running window.
     pub(crate) local: BinaryHeap<Keyed<E>>,
+    /// Events for nodes that other threads run; `None` if there are none.
+    pub(crate) outbox: Option<Outbox<E>>,
+}
+
+/// What one thread has for the others.
+pub(crate) struct Outbox<E> {
+    /// The thread that owns these windows, and the thread of each node.
+    pub(crate) home: u8,
+    pub(crate) owner_of: std::sync::Arc<[u8]>,
+    /// One letter box a thread.
+    pub(crate) boxes: Vec<Vec<E>>,
 }
 
 impl<E: Event> Windows<E> {
@@ -55,6 +66,7 @@ impl<E: Event> Windows<E> {
             spare: Vec::new(),
             late: BinaryHeap::new(),
             local: BinaryHeap::new(),
+            outbox: None,
         }
     }
 
@@ -95,6 +107,19 @@ impl<E: Event> Windows<E> {
         }
     }
 
+    /// Takes an event for another node, which `node` names. It must lie a look-ahead away.
+    #[inline]
+    pub fn send(&mut self, event: E, node: impl FnOnce() -> u32) {
+        if let Some(outbox) = &mut self.outbox {
+            let owner = outbox.owner_of[node() as usize];
+            if owner != outbox.home {
+                outbox.boxes[usize::from(owner)].push(event);
+                return;
+            }
+        }
+        self.push(event);
+    }
+
     #[inline]
     fn put(&mut self, slot: usize, event: E) {
         let slot = slot % RING;
@@ -108,19 +133,27 @@ impl<E: Event> Windows<E> {
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Moves on to the next window that holds anything and takes its events; `None` if there is none that
-    /// starts before `limit`.
-    pub(crate) fn advance(&mut self, limit: Time) -> Option<Vec<E>> {
-        let ahead = self.next_occupied();
-        let mut start = ahead.map(|windows| self.start + windows as u64 * self.width);
-        if let Some(Late(event)) = self.late.peek() {
-            let of_late = self.start + (event.time().ps() - self.start) / self.width * self.width;
-            start = Some(start.map_or(of_late, |start| start.min(of_late)));
-        }
-        let start = start.filter(|&start| start < limit.ps())?;
-        let windows = (start - self.start) / self.width;
+    /// Start of the next window that holds anything.
+    pub(crate) fn next_start(&self) -> Option<Time> {
+        let ring = self.next_occupied().map(|windows| self.start + windows as u64 * self.width);
+        let late = self.late.peek().map(|Late(event)| self.window_of(event.time()).ps());
+        let start = match (ring, late) {
+            (Some(ring), Some(late)) => Some(ring.min(late)),
+            (ring, late) => ring.or(late),
+        };
+        start.map(Time::from_ps)
+    }
+
+    /// Start of the window that a time lies in.
+    pub(crate) fn window_of(&self, time: Time) -> Time {
+        Time::from_ps(time.ps() / self.width * self.width)
+    }
+
+    /// Moves on to the window that begins at `start` and takes its events. Nothing may lie before it.
+    pub(crate) fn advance(&mut self, start: Time) -> Vec<E> {
+        let windows = (start.ps() - self.start) / self.width;
         self.cursor = (self.cursor + (windows % RING as u64) as usize) % RING;
-        self.start = start;
+        self.start = start.ps();
         // What has come within reach of the ring moves there.
         let horizon = self.start + self.width * RING as u64;
         while let Some(Late(event)) = self.late.peek()
@@ -132,7 +165,7 @@ impl<E: Event> Windows<E> {
             self.put(self.cursor + windows as usize, event);
         }
         self.occupied[self.cursor / 64] &= !(1 << (self.cursor % 64));
-        Some(std::mem::take(&mut self.ring[self.cursor]))
+        std::mem::take(&mut self.ring[self.cursor])
     }
 
     /// Windows from the running one to the next bucket that holds anything (0: the running one).
