@@ -12,6 +12,7 @@ posts in code.
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import sys
 import tomllib
@@ -67,6 +68,48 @@ class Departure:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """What the source leaves open, and what was chosen.
+
+    Attributes
+    ----------
+    what, value : str
+        The parameter and its value with unit.
+    why : str
+        What speaks for it, and how the result depends on it.
+    """
+
+    what: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures of a study that are more than one experiment: a sensitivity, a comparison.
+
+    Attributes
+    ----------
+    name : str
+        File name without ending; the table is also written as ``NAME.csv``.
+    title : str
+        What it says.
+    columns : tuple of str
+        Headings with units.
+    rows : tuple of tuple of str
+        Cells as they are shown.
+    note : str
+        What a reader should know beside it.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What one experiment measured.
 
@@ -105,6 +148,7 @@ class Study:
     summary: str
     experiments: tuple[Experiment, ...]
     departures: tuple[Departure, ...]
+    choices: tuple[Choice, ...] = ()
 
     @classmethod
     def load(cls, folder: Path) -> Study:
@@ -120,6 +164,7 @@ class Study:
             text = tomllib.loads(path.read_text("utf-8"))
             experiments = tuple(Experiment(**entry) for entry in text.pop("experiments"))
             departures = tuple(Departure(**entry) for entry in text.pop("departures", []))
+            choices = tuple(Choice(**entry) for entry in text.pop("choices", []))
             study = cls(
                 name="/".join(folder.parts[-2:]),
                 folder=folder,
@@ -129,6 +174,7 @@ class Study:
                 summary=text.pop("summary", ""),
                 experiments=experiments,
                 departures=departures,
+                choices=choices,
             )
         except (OSError, tomllib.TOMLDecodeError, TypeError) as error:
             raise StudyError(f"{path}: {error}") from error
@@ -176,6 +222,8 @@ class Context:
     out: Path
     quick: bool = False
     say: Callable[[str], None] = field(default=lambda _: None)
+    tables: list[Table] = field(default_factory=list)
+    cover: str = ""
 
     def scenario(self, file: str) -> Scenario:
         """A scenario of the study's folder, such as ``"fair-bandwidth"`` or ``"fair-bandwidth.toml"``."""
@@ -192,11 +240,28 @@ class Context:
 
         return replicate(scenario, quick if self.quick else full, seed=seed, confidence=confidence)
 
-    def save_figure(self, figure: Figure, name: str) -> str:
-        """Writes a picture as PNG and SVG; returns the name of the PNG for `outcome`."""
+    def save_figure(self, figure: Figure, name: str, *, cover: bool = False) -> str:
+        """Writes a picture as PNG and SVG; returns the name of the PNG for `outcome`.
+
+        The `cover` is the one picture that says what the whole study found.
+        """
         from .plots import save
 
-        return save(figure, self.out, name)[0].name
+        png = save(figure, self.out, name)[0].name
+        if cover:
+            self.cover = png
+        return png
+
+    def save_table(
+        self, name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = ""
+    ) -> None:
+        """Keeps a table for whoever shows the study, and writes it as ``NAME.csv``."""
+        kept = Table(name, title, tuple(columns), tuple(tuple(row) for row in rows), note)
+        self.tables.append(kept)
+        with (self.out / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(kept.columns)
+            writer.writerows(kept.rows)
 
     def outcome(
         self,
@@ -221,6 +286,8 @@ class StudyResult:
     study: Study
     outcomes: tuple[Outcome, ...]
     directory: Path
+    tables: tuple[Table, ...] = ()
+    cover: str = ""
 
     @property
     def passed(self) -> bool:
@@ -273,10 +340,9 @@ def reproduce(
     with storage.complete_directory(directory) as partial:
         context = Context(study, partial, quick, say)
         outcomes = _every_experiment(study, _module(study).run(context))
-        storage.write_json(
-            partial / "outcomes.json", to_json([StudyResult(study, outcomes, directory)], study.name)
-        )
-    return StudyResult(study, outcomes, directory)
+        result = StudyResult(study, outcomes, directory, tuple(context.tables), context.cover)
+        storage.write_json(partial / "outcomes.json", to_json([result], study.name))
+    return result
 
 
 def to_json(results: Sequence[StudyResult], name: str) -> dict[str, Any]:
@@ -298,6 +364,20 @@ def to_json(results: Sequence[StudyResult], name: str) -> dict[str, Any]:
             }
             for result in results
             for outcome in result.outcomes
+        ],
+        "tables": [
+            {
+                "study": result.study.name,
+                "title": table.title,
+                "file": str(result.directory / f"{table.name}.csv"),
+            }
+            for result in results
+            for table in result.tables
+        ],
+        "choices": [
+            {"study": result.study.name, "what": choice.what, "value": choice.value, "why": choice.why}
+            for result in results
+            for choice in result.study.choices
         ],
         "departures": [
             {"study": result.study.name, "what": departure.what, "why": departure.why}

@@ -22,6 +22,7 @@ def reproduce(
     quick: Annotated[bool, Parameter(negative=())] = False,
     out: Path = Path("out/reproduce"),
     json: Annotated[bool, Parameter(negative=())] = False,
+    document: Path | None = None,
 ) -> int:
     """Runs published experiments again and holds them against what their source reports.
 
@@ -35,12 +36,18 @@ def reproduce(
         Directory for pictures and outcomes; each study has a directory of its own below.
     json
         Prints one JSON object instead of tables.
+    document
+        Directory for a page in Markdown a study, with its pictures beside it.
     """
     results = []
     for found in studies.find(study):
         say(f"{found.name}: {found.title}")
         with redirect_stdout(sys.stderr):  # what a study prints is no part of the answer
             results.append(studies.reproduce(found, out / found.name, quick=quick, say=_say_inside))
+        if document is not None:
+            from penstock import study_document
+
+            say(f"page  {study_document.write(results[-1], document, quick=quick)}")
         if not json:
             _show(results[-1])
     if json:
@@ -65,6 +72,18 @@ def _show(result: studies.StudyResult) -> None:
             mark, *(_plain(text) for text in (outcome.id, outcome.criterion, outcome.reported, measured))
         )
     out.print(shown)
+    for figures in result.tables:
+        cells = table(_plain(figures.title), *(_plain(column) for column in figures.columns))
+        for row in figures.rows:
+            cells.add_row(*(_plain(cell) for cell in row))
+        out.print(cells)
+        if figures.note:
+            out.print(figures.note, markup=False)
+        out.print(f"table  {result.directory / figures.name}.csv", markup=False, soft_wrap=True)
+    if study.choices:
+        out.print("What the source leaves open:")
+        for choice in study.choices:
+            out.print(f"- {choice.what}: {choice.value} ({choice.why})", markup=False)
     if study.departures:
         out.print("Departures from the source:")
         for departure in study.departures:
@@ -72,6 +91,8 @@ def _show(result: studies.StudyResult) -> None:
     pictures = dict.fromkeys(picture for outcome in result.outcomes for picture in outcome.pictures)
     for picture in pictures:
         out.print(f"picture  {result.directory / picture}", markup=False, soft_wrap=True)
+    if result.cover:
+        out.print(f"picture  {result.directory / result.cover}", markup=False, soft_wrap=True)
     passed = sum(outcome.passed for outcome in result.outcomes)
     out.print(f"{passed} of {len(result.outcomes)} experiments passed")
 

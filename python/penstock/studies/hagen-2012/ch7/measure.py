@@ -1,0 +1,118 @@
+"""What the chapter measures, from the tables of a result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.result import Result
+
+AGGRESSION_NS = 4e6
+"""When the aggressor goes to line rate."""
+
+Series = npt.NDArray[np.float64]
+
+
+class Run:
+    """One run of a fabric with one congested link, seen from its inputs.
+
+    Parameters
+    ----------
+    result : Result
+        With time series and pauses.
+    since_ns : float
+        Measured from here on.
+    """
+
+    def __init__(self, result: Result, since_ns: float = AGGRESSION_NS) -> None:
+        self.result = result
+        self.since_ns = since_ns
+        self.end_ns = round(float(result.run["simulated_s"]) * 1e9)
+
+    @cached_property
+    def _received(self) -> dict[str, tuple[Series, Series]]:
+        """Received bits per second by the host at the other end of the link, at the switch's side."""
+        switches = {node["name"] for node in self.result.topology["nodes"] if node["role"] == "switch"}
+        found = {}
+        for port, series in self.result.all_series("port_rx_bps").items():
+            end, peer = port.split("->")
+            if end.rsplit(".", 1)[0] in switches:
+                found[peer] = series
+        return found
+
+    def input(self, host: str) -> tuple[Series, Series]:
+        """Start of each bin (ns) and throughput (b/s) of the link from this host."""
+        return self._received[host]
+
+    def rate(self, host: str) -> float:
+        """Mean throughput of the link from this host, b/s."""
+        times, values = self.input(host)
+        return float(values[times >= self.since_ns].mean())
+
+    def deviation(self, host: str, bins: int = 1) -> float:
+        """Standard deviation of the throughput of the link from this host, `bins` bins taken together, b/s."""
+        times, values = self.input(host)
+        measured = values[times >= self.since_ns]
+        whole = len(measured) // bins * bins
+        return float(measured[:whole].reshape(-1, bins).mean(axis=1).std())
+
+    def output(self, port: str) -> tuple[Series, Series]:
+        """Start of each bin (ns) and throughput (b/s) out of a port."""
+        return self.result.series("port_tx_bps", port)
+
+    def utilisation(self, port: str, since_ns: float | None = None) -> float:
+        """Share of the time from `since_ns` on in which a port was sending, line overhead included."""
+        times, values = self.output(port)
+        row = next(row for row in self.result.rows("ports") if row["port"] == port)
+        wire = float(row["utilisation"]) * float(row["rate_bps"]) * self.end_ns / 1e9
+        overhead = wire / (8 * float(row["bytes_sent"])) if row["bytes_sent"] else 1.0
+        since = self.since_ns if since_ns is None else since_ns
+        return float(values[times >= since].mean()) * overhead / float(row["rate_bps"])
+
+    @cached_property
+    def _pauses(self) -> list[tuple[str, float, float]]:
+        rows = self.result.rows("pauses")
+        return [
+            (row["port"].split(".")[0], float(row["start_ns"]), float(row["end_ns"] or self.end_ns))
+            for row in rows
+        ]
+
+    def spans(self, host: str) -> list[tuple[float, float]]:
+        """Start and end (ns) of each time the host had to stop."""
+        return [(start, end) for name, start, end in self._pauses if name == host]
+
+    def pauses(self, host: str) -> int:
+        """How often the host had to stop."""
+        return len(self.spans(host))
+
+    def paused(self, host: str) -> float:
+        """Share of the time in which the host had to stop."""
+        spans = ((max(start, self.since_ns), end) for start, end in self.spans(host))
+        return sum(end - start for start, end in spans if end > start) / (self.end_ns - self.since_ns)
+
+    def paused_before(self, time_ns: float) -> int:
+        """How many pauses of anybody began before a time."""
+        return sum(start < time_ns for _, start, _ in self._pauses)
+
+    def stopped(self) -> Counter[str]:
+        """How often each node had to stop."""
+        return Counter(name for name, _, _ in self._pauses)
+
+    @cached_property
+    def drops(self) -> int:
+        """Frames lost."""
+        return sum(int(row["frames_dropped"]) for row in self.result.rows("flows"))
+
+
+def median(values: Sequence[float]) -> float:
+    """The median."""
+    return float(np.median(np.asarray(values, dtype=float)))
+
+
+def gbps(value_bps: float, digits: int = 2) -> str:
+    """A rate without its unit, in Gb/s."""
+    return f"{value_bps / 1e9:.{digits}f}"

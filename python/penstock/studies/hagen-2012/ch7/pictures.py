@@ -1,0 +1,202 @@
+"""The figures of the chapter, in its arrangement, and one picture of all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from penstock.plots import style
+from penstock.plots.style import INK, Label, label_right
+
+from .measure import Run
+
+VICTIM_1, VICTIM_2, AGGRESSOR = "#0072B2", "#56B4E9", "#D55E00"
+STREAMS = (("v1", "victim 1", VICTIM_1), ("v2", "victim 2", VICTIM_2), ("a", "aggressor", AGGRESSOR))
+LINE_GBPS = 10.0
+
+
+def outbound(runs: Mapping[str, Run], port: str) -> Figure:
+    """Figure 7-7: what leaves the switch, in three modes."""
+    with style():
+        figure = Figure(figsize=(7.0, 3.4))
+        axes = figure.subplots()
+        axes.set_title("Without XON a lossless queue leaves its link idle")
+        labels = []
+        for (name, run), colour in zip(runs.items(), (INK, AGGRESSOR, VICTIM_1), strict=True):
+            times, values = run.output(port)
+            wide = 5
+            x = times.reshape(-1, wide)[:, 0] / 1e6
+            y = values.reshape(-1, wide).mean(axis=1) / 1e9
+            axes.plot(x, y, color=colour, drawstyle="steps-post", linewidth=1.2)
+            labels.append(Label(float(y[-len(y) // 3 :].mean()), name, colour))
+        axes.set_xlabel("time (ms)")
+        axes.set_ylabel("outbound throughput (Gb/s)")
+        axes.set_xlim(0, 10)
+        axes.set_ylim(0, LINE_GBPS + 0.5)
+        label_right(axes, labels, spacing=0.09)
+    return figure
+
+
+def inputs(run: Run, title: str) -> Figure:
+    """Figures 7-8, 7-9 and 7-10: what each stream brings in, and when it had to stop."""
+    with style():
+        figure = Figure(figsize=(7.0, 4.6))
+        *lines, bars = figure.subplots(4, 1, sharex=True, height_ratios=(2, 2, 2, 1.1))
+        for axes, (host, name, colour) in zip(lines, STREAMS, strict=True):
+            _line(axes, run, host, colour)
+            label_right(axes, [Label(5.0, name, colour)])
+        lines[1].set_ylabel("input throughput (Gb/s)")
+        _bars(bars, [run.spans(host) for host, _, _ in STREAMS], [colour for _, _, colour in STREAMS])
+        bars.set_yticks([])
+        label_right(bars, [Label(1.0, "paused", INK)])
+        bars.set_xlabel("time (ms)")
+        bars.set_xlim(0, 10)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    return figure
+
+
+def headline(columns: Sequence[tuple[Run, str, str]], title: str, subtitle: str) -> Figure:
+    """All modes side by side: throughput of each input and its pauses.
+
+    Parameters
+    ----------
+    columns : sequence of tuple
+        Run, heading, and one line on what it shows.
+    """
+    start, end = 3.6, 5.6
+    with style():
+        figure = Figure(figsize=(11.0, 5.9))
+        grid = figure.subplots(
+            4, len(columns), sharex=True, sharey="row", height_ratios=(2, 2, 2, 1.3), squeeze=False
+        )
+        for column, (run, heading, says) in enumerate(columns):
+            for row, (host, name, colour) in enumerate(STREAMS):
+                axes = grid[row, column]
+                _line(axes, run, host, colour)
+                if column == 0:
+                    axes.set_ylabel(f"{name}\n(Gb/s)", color=colour, fontweight="bold")
+            top, bars = grid[0, column], grid[3, column]
+            top.set_title(f"{heading}\n", fontsize=11)
+            top.text(0, 1.06, says, transform=top.transAxes, fontsize=8.5, color=INK, va="bottom")
+            _bars(bars, [run.spans(host) for host, _, _ in STREAMS], [colour for _, _, colour in STREAMS])
+            bars.set_yticks([])
+            if column == 0:
+                bars.set_ylabel("paused", fontweight="bold")
+            bars.set_xlabel("time (ms)")
+            bars.set_xlim(start, end)
+        figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=14, fontweight="bold")
+        figure.text(0.0105, 0.952, subtitle, ha="left", va="top", fontsize=9.5, color=INK)
+    return figure
+
+
+def deviations(paper: Sequence[float], measured: Sequence[Sequence[float]], names: Sequence[str]) -> Figure:
+    """Table 7.1 as bars: the source's figures, and the median, quartiles and extremes of ours (Gb/s)."""
+    with style():
+        figure = Figure(figsize=(7.0, 3.3))
+        axes = figure.subplots()
+        axes.set_title("Victim 1: the better the aim, the steadier its throughput (Table 7.1)")
+        places = np.arange(len(names), dtype=float)
+        axes.bar(places - 0.18, paper, 0.32, color="#B8B8B8")
+        medians = [float(np.median(values)) for values in measured]
+        axes.bar(places + 0.18, medians, 0.32, color=VICTIM_1)
+        for place, middle, values, reported in zip(places, medians, measured, paper, strict=True):
+            low, high = min(values), max(values)
+            axes.errorbar(
+                place + 0.18, middle, [[middle - low], [high - middle]], color=INK, capsize=4, linewidth=1.1
+            )
+            axes.annotate(f"{reported:.1f}", (place - 0.18, reported), ha="center", va="bottom", fontsize=9)
+            axes.annotate(
+                f"{middle:.2f}",
+                (place + 0.18, high),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize=9,
+                color=VICTIM_1,
+                fontweight="bold",
+            )
+        axes.set_xticks(places, names)
+        axes.set_ylabel("standard deviation (Gb/s)")
+        axes.set_ylim(0, 4.3)
+        axes.grid(axis="x", visible=False)
+        axes.text(
+            0.995,
+            0.97,
+            "reported",
+            transform=axes.transAxes,
+            ha="right",
+            va="top",
+            color="#777777",
+            fontsize=9,
+        )
+        axes.text(
+            0.995,
+            0.89,
+            f"measured: median of {len(measured[0])} seeds, bar from least to most",
+            transform=axes.transAxes,
+            ha="right",
+            va="top",
+            color=VICTIM_1,
+            fontsize=9,
+        )
+    return figure
+
+
+def hops(
+    run: Run, rows: Sequence[tuple[str, str, str]], queues: Sequence[tuple[str, str, str]], title: str
+) -> Figure:
+    """Figure 7-11: who had to stop when, and the two queues that asked for it.
+
+    Parameters
+    ----------
+    rows : sequence of tuple
+        Node, name and colour of each row of bars.
+    queues : sequence of tuple
+        Queue, name and colour.
+    """
+    with style():
+        figure = Figure(figsize=(7.0, 4.2))
+        top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1.6))
+        labels = []
+        for queue, name, colour in queues:
+            times, values = run.result.series("queue_frames", queue)
+            top.plot(times / 1e6, values, color=colour, linewidth=1.1, drawstyle="steps-post")
+            labels.append((name, colour))
+        top.set_ylabel("queue (frames)")
+        top.set_ylim(0, 70)
+        top.axhline(66, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
+        top.axhline(44, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
+        levels = [Label(66, "HW", INK), Label(44, "TW", INK)]
+        label_right(
+            top, levels + [Label(10 + 14 * i, name, colour) for i, (name, colour) in enumerate(labels)]
+        )
+        _bars(bottom, [run.spans(node) for node, _, _ in rows], [colour for _, _, colour in rows])
+        bottom.set_yticks(range(len(rows)), [name for _, name, _ in rows])
+        bottom.set_xlabel("time (ms)")
+        bottom.set_xlim(3.8, 5.6)
+        bottom.set_title("paused")
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    return figure
+
+
+def _line(axes: Axes, run: Run, host: str, colour: str) -> None:
+    times, values = run.input(host)
+    axes.fill_between(times / 1e6, values / 1e9, step="post", color=colour, alpha=0.18, linewidth=0)
+    axes.plot(times / 1e6, values / 1e9, color=colour, drawstyle="steps-post", linewidth=0.9)
+    axes.set_ylim(0, LINE_GBPS + 0.8)
+    axes.set_yticks([0, 5, 10])
+
+
+def _bars(axes: Axes, spans: Sequence[Sequence[tuple[float, float]]], colours: Sequence[str]) -> None:
+    for height, (own, colour) in enumerate(zip(spans, colours, strict=True)):
+        axes.broken_barh(
+            [(start / 1e6, (end - start) / 1e6) for start, end in own],
+            (height - 0.36, 0.72),
+            facecolor=colour,
+        )
+    axes.set_ylim(len(spans) - 0.4, -0.6)
+    axes.grid(axis="y", visible=False)

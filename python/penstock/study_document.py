@@ -1,0 +1,91 @@
+"""The page of a study: what its source reports, what was measured, and every table, as Markdown.
+
+The page is written by ``penstock reproduce PAPER/PART --document DIRECTORY`` from the study's description and
+its outcomes, so that no figure in it can be older than the code that measured it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from .reproduce import StudyResult, Table
+
+
+def write(result: StudyResult, directory: Path, *, quick: bool = False) -> Path:
+    """Writes ``PAPER-PART.md`` and, in ``PAPER-PART/``, its pictures; returns the path of the page."""
+    stem = result.study.name.replace("/", "-")
+    pictures = directory / stem
+    pictures.mkdir(parents=True, exist_ok=True)
+    for name in _pictures(result):
+        shutil.copyfile(result.directory / name, pictures / name)
+    page = directory / f"{stem}.md"
+    page.write_text(markdown(result, quick=quick), "utf-8")
+    return page
+
+
+def markdown(result: StudyResult, *, quick: bool = False) -> str:
+    """The page as text; pictures are named relative to a folder ``PAPER-PART/`` beside it."""
+    study, stem = result.study, result.study.name.replace("/", "-")
+    command = f"penstock reproduce {study.name}" + (" --quick" if quick else "")
+    passed = sum(outcome.passed for outcome in result.outcomes)
+    parts = [
+        f"# {study.title}",
+        f"Source: {study.citation or study.source}",
+        study.summary.strip(),
+        f"This page was written by `{command} --document docs/studies`. "
+        f"{passed} of {len(result.outcomes)} experiments meet their criterion.",
+    ]
+    names = _pictures(result)
+    if names:
+        parts.append(f"![{Path(names[0]).stem}]({stem}/{names[0]})")
+    parts.append("## Experiments")
+    parts.append(
+        _table(
+            ("", "experiment", "the source reports", "criterion", "measured"),
+            (
+                (
+                    "pass" if outcome.passed else "**FAIL**",
+                    " ".join(filter(None, (outcome.id, study.experiment(outcome.id).title))),
+                    outcome.reported,
+                    outcome.criterion,
+                    outcome.measured,
+                )
+                for outcome in result.outcomes
+            ),
+        )
+    )
+    notes = [f"- **{outcome.id}**: {outcome.note}" for outcome in result.outcomes if outcome.note]
+    if notes:
+        parts += ["### Notes", "\n".join(notes)]
+    for table in result.tables:
+        parts += _section(table)
+    if study.choices:
+        parts.append("## What the source leaves open")
+        rows = ((choice.what, choice.value, choice.why) for choice in study.choices)
+        parts.append(_table(("parameter", "chosen", "why"), rows))
+    if study.departures:
+        parts.append("## Departures from the source")
+        parts.append("\n".join(f"- {d.what}" + (f" ({d.why})" if d.why else "") for d in study.departures))
+    if len(names) > 1:
+        parts.append("## Pictures")
+        parts += [f"![{Path(name).stem}]({stem}/{name})" for name in names[1:]]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _pictures(result: StudyResult) -> list[str]:
+    """The cover first, then those of the experiments."""
+    pictures = (picture for outcome in result.outcomes for picture in outcome.pictures)
+    return [name for name in dict.fromkeys((result.cover, *pictures)) if name]
+
+
+def _section(table: Table) -> list[str]:
+    return [f"## {table.title}", _table(table.columns, table.rows), table.note]
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    return "\n".join([line(columns), "|" + "---|" * len(columns), *(line(row) for row in rows)])
