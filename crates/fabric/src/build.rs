@@ -307,12 +307,13 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
 }
 
 /// A pause is renewed early enough that the renewal acts before it ends: two round trips, a frame in the
-/// way and a microsecond; but not before half of it has passed.
+/// way, the response and a microsecond; but not before half of it has passed.
 fn pause_timing(plan: &Plan, control: &PauseSpec, port: u32) -> PauseTiming {
     let link = plan.link(port);
     let lasts = pause_time(control.quanta, link.rate);
     let frame = WireClock::new(link.rate).span_floor(u64::from(plan.frames.1) + u64::from(link.overhead));
-    let margin = link.delay * 4 + frame + Time::from_us(1);
+    let response = plan.response(plan.wiring.peer[port as usize].0);
+    let margin = link.delay * 4 + frame + response + Time::from_us(1);
     let half = Time::from_ps(lasts.ps() / 2);
     let renew_after = if control.refresh { lasts.saturating_sub(margin).max(half) } else { lasts };
     PauseTiming { renew_after: renew_after.max(Time::from_ps(1)) }
