@@ -254,8 +254,9 @@ impl Fabric {
                 let meter = &mut meters[local * PRIORITIES + class.at()];
                 let from = (waiting.ingress != NIL).then(|| (waiting.ingress - first_port) as u16);
                 meter.remove(from, spec.target.as_ref(), after);
-                // Appendices A and B look at the queue before the frame is taken out.
-                if before.within(xon) {
+                // Appendices A and B look at the queue before the frame is taken out, and at every turn, also
+                // when it is empty: so a low watermark of zero is reached with the last frame.
+                if before.within(xon) || after.frames == 0 {
                     ports.clear();
                     meter.release(|port| {
                         let holders = &mut holders[usize::from(port) * PRIORITIES + class.at()];
@@ -335,8 +336,9 @@ impl Fabric {
                 let occupancy = occupancy.count(levels.xoff);
                 note = PauseCause { targeted: false, queue: queue_id, occupancy }.pack();
             }
+            // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
             let hold = meter.hold(local as u16);
-            if hold.in_force() {
+            if hold.in_force() && !hold.is_due(now) {
                 next = next.min(hold.renew_at());
             }
         }
@@ -425,7 +427,8 @@ impl Fabric {
         }
         let port = &mut self.ports[port_id as usize];
         port.stopped = stopped;
-        if port.waiting & !stopped != 0 {
+        // An XON for one of several priorities of a queue may bring forward the end of its pause.
+        if port.waiting & !stopped != 0 || signal.xon != 0 && port.waiting != 0 {
             self.attend(port_id, now, windows);
         }
     }
