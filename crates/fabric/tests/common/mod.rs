@@ -1,0 +1,280 @@
+//! A fabric in a few lines, and its tables in a word: what all integration tests share.
+
+#![allow(dead_code)] // each test file uses its own part
+
+use fabric::spec::{
+    FlowSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role, Spec, SwitchSpec,
+    WhenFull,
+};
+use fabric::{Simulation, State};
+use flow_control::{Accounting, PauseKind, PauseSpec, Watermarks};
+use frame::{ClassMap, NodeId, Priority};
+use measure::{Table, Values};
+use queueing::BufferSpec;
+use scheduling::SchedulerSpec;
+use std::sync::Arc;
+use units::{Amount, BitRate, Bytes, Time};
+use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
+
+pub const fn ns(ns: u64) -> Time {
+    Time::from_ns(ns)
+}
+pub const fn us(us: u64) -> Time {
+    Time::from_us(us)
+}
+pub const fn ps(ps: u64) -> Time {
+    Time::from_ps(ps)
+}
+pub const fn gbps(gbps: u64) -> BitRate {
+    BitRate::from_gbps(gbps)
+}
+
+/// A host without limits and without flow control.
+pub fn host() -> HostSpec {
+    HostSpec {
+        classes: ClassMap::SEPARATE,
+        scheduler: SchedulerSpec::StrictPriority,
+        queue_limit: None,
+        when_full: WhenFull::Block,
+        flow_control: None,
+    }
+}
+
+/// A store-and-forward switch without limits, latency and flow control.
+pub fn switch() -> SwitchSpec {
+    SwitchSpec {
+        forwarding: Forwarding::StoreAndForward,
+        latency: Time::ZERO,
+        queueing: Queueing::Output,
+        classes: ClassMap::SEPARATE,
+        scheduler: SchedulerSpec::StrictPriority,
+        buffer: BufferSpec::default(),
+        flow_control: None,
+    }
+}
+
+/// PFC with ingress accounting, computed watermarks, longest pauses and no response time.
+pub fn pfc(priorities: u8) -> PauseSpec {
+    PauseSpec {
+        kind: PauseKind::Priorities(priorities),
+        accounting: Accounting::Ingress,
+        watermarks: None,
+        quanta: u16::MAX,
+        resume: true,
+        refresh: true,
+        response_time: Some(Time::ZERO),
+        target: None,
+    }
+}
+
+/// [`pfc`] with watermarks in frames.
+pub fn pfc_at(priorities: u8, xoff: u64, xon: u64) -> PauseSpec {
+    let marks = Watermarks { xoff: Amount::Frames(xoff), xon: Amount::Frames(xon), headroom: None };
+    PauseSpec { watermarks: Some(marks), ..pfc(priorities) }
+}
+
+/// A source of frames of one size that sends `count` of them, and a time between them.
+pub fn paced(to: NodeId, bytes: u16, count: u64, start: Time, every: Time) -> SourceSpec {
+    // The rate at which such a frame comes every `every` is a whole number in all tests that care.
+    let rate = (u128::from(bytes) * 8_000_000_000_000 / u128::from(every.ps().max(1))) as u64;
+    SourceSpec {
+        arrivals: Arrivals::Constant { rate: BitRate::from_bps(rate.max(1)), random_phase: false },
+        rate_basis: RateBasis::Frame,
+        sizes: FrameSizes::Fixed(bytes),
+        destinations: Destinations::Fixed(to),
+        start,
+        stop: None,
+        script: vec![],
+        limit: Some(Bytes::new(count * u64::from(bytes))),
+    }
+}
+
+/// One frame at `start`.
+pub fn one(to: NodeId, bytes: u16, start: Time) -> SourceSpec {
+    paced(to, bytes, 1, start, us(1))
+}
+
+/// `count` frames at once.
+pub fn burst(to: NodeId, bytes: u16, count: u64, start: Time) -> SourceSpec {
+    let rate = BitRate::from_bps(8_000_000_000_000_000_000);
+    SourceSpec { arrivals: Arrivals::Constant { rate, random_phase: false }, ..paced(to, bytes, count, start, us(1)) }
+}
+
+/// As many frames as the link takes, without end.
+pub fn greedy(to: NodeId, bytes: u16, start: Time) -> SourceSpec {
+    SourceSpec { arrivals: Arrivals::Greedy, limit: None, ..one(to, bytes, start) }
+}
+
+/// A specification under construction.
+#[derive(Clone)]
+pub struct Net(pub Spec);
+
+impl Net {
+    pub fn new(duration: Time) -> Net {
+        Net(Spec {
+            seed: 1,
+            duration,
+            warmup: Time::ZERO,
+            nodes: vec![],
+            links: vec![],
+            flows: vec![],
+            probes: ProbeSpec { bin: None, pauses: true },
+            on_lossless_drop: OnLosslessDrop::Stop,
+        })
+    }
+    fn node(&mut self, name: &str, role: Role) -> NodeId {
+        self.0.nodes.push(NodeSpec { name: name.to_string(), role });
+        NodeId(self.0.nodes.len() as u32 - 1)
+    }
+    pub fn host(&mut self, name: &str, spec: HostSpec) -> NodeId {
+        self.node(name, Role::Host(Arc::new(spec)))
+    }
+    pub fn switch(&mut self, name: &str, spec: SwitchSpec) -> NodeId {
+        self.node(name, Role::Switch(Arc::new(spec)))
+    }
+    /// A link with the 20 B of Ethernet around each frame.
+    pub fn link(&mut self, a: NodeId, b: NodeId, rate: BitRate, delay: Time) -> &mut LinkSpec {
+        self.0.links.push(LinkSpec { a, b, rate, delay, overhead: 20 });
+        self.0.links.last_mut().unwrap()
+    }
+    pub fn flow(&mut self, name: &str, from: NodeId, priority: u8, source: SourceSpec) -> &mut FlowSpec {
+        let name = name.to_string();
+        self.0.flows.push(FlowSpec { name, from, priority: Priority(priority), source, route: None });
+        self.0.flows.last_mut().unwrap()
+    }
+    /// Runs to the end.
+    pub fn run(&self) -> Outcome {
+        let outcome = self.try_run();
+        assert_eq!(outcome.error, None);
+        outcome
+    }
+    /// Runs to the end or to the first broken promise.
+    pub fn try_run(&self) -> Outcome {
+        self.run_in_steps(u64::MAX)
+    }
+    /// As [`Net::try_run`], coming back every `budget` events.
+    pub fn run_in_steps(&self, budget: u64) -> Outcome {
+        let mut simulation = Simulation::new(&self.0).expect("builds");
+        let error = loop {
+            match simulation.advance(budget) {
+                Ok(State::Running) => {}
+                Ok(State::Finished) => break None,
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        Outcome {
+            fingerprint: simulation.fingerprint(),
+            now: simulation.now(),
+            tables: simulation.tables(),
+            error,
+        }
+    }
+}
+
+/// A result.
+#[derive(Debug, PartialEq)]
+pub struct Outcome {
+    pub fingerprint: u64,
+    pub now: Time,
+    pub tables: Vec<Table>,
+    pub error: Option<String>,
+}
+
+/// A pause, read back from the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pause {
+    pub port: String,
+    pub priority: u8,
+    pub start: Time,
+    pub end: Time,
+}
+
+/// Nanoseconds of a table as the whole picoseconds they stand for.
+pub fn exact(ns: f64) -> Time {
+    Time::from_ps((ns * 1000.0).round() as u64)
+}
+
+impl Outcome {
+    pub fn table(&self, name: &str) -> &Table {
+        self.tables.iter().find(|table| table.name == name).unwrap_or_else(|| panic!("no table {name}"))
+    }
+    fn column(&self, table: &str, column: &str) -> &Values {
+        let columns = &self.table(table).columns;
+        let found = columns.iter().find(|c| c.name == column);
+        &found.unwrap_or_else(|| panic!("no column {column} in {table}")).values
+    }
+    pub fn texts(&self, table: &str, column: &str) -> &[String] {
+        match self.column(table, column) {
+            Values::Text(values) => values,
+            other => panic!("{table}.{column} is {other:?}"),
+        }
+    }
+    pub fn integers(&self, table: &str, column: &str) -> &[u64] {
+        match self.column(table, column) {
+            Values::Integer(values) => values,
+            other => panic!("{table}.{column} is {other:?}"),
+        }
+    }
+    pub fn reals(&self, table: &str, column: &str) -> &[f64] {
+        match self.column(table, column) {
+            Values::Real(values) => values,
+            other => panic!("{table}.{column} is {other:?}"),
+        }
+    }
+    fn row(&self, table: &str, key: &str) -> usize {
+        let keys = match &self.table(table).columns[0].values {
+            Values::Text(keys) => keys,
+            other => panic!("{table} has the keys {other:?}"),
+        };
+        keys.iter().position(|k| k == key).unwrap_or_else(|| panic!("no {key} in {table}: {keys:?}"))
+    }
+    /// A count of the row whose first column is `key`.
+    pub fn count(&self, table: &str, key: &str, column: &str) -> u64 {
+        self.integers(table, column)[self.row(table, key)]
+    }
+    /// A measure of the row whose first column is `key`.
+    pub fn real(&self, table: &str, key: &str, column: &str) -> f64 {
+        self.reals(table, column)[self.row(table, key)]
+    }
+    /// The shortest and the longest latency of a flow.
+    pub fn latency(&self, flow: &str) -> (Time, Time) {
+        let of = |column| exact(self.real("flows", flow, column));
+        (of("latency_min_ns"), of("latency_max_ns"))
+    }
+    /// The latency of all frames of a flow, which must be the same.
+    pub fn only_latency(&self, flow: &str) -> Time {
+        let (min, max) = self.latency(flow);
+        assert_eq!(min, max, "{flow}");
+        max
+    }
+    pub fn delivered(&self, flow: &str) -> u64 {
+        self.count("flows", flow, "frames_delivered")
+    }
+    pub fn total(&self, table: &str, column: &str) -> u64 {
+        self.integers(table, column).iter().sum()
+    }
+    pub fn summary(&self, name: &str) -> f64 {
+        self.real("summary", name, "value")
+    }
+    pub fn pauses(&self) -> Vec<Pause> {
+        let ports = self.texts("pauses", "port").iter();
+        let priorities = self.integers("pauses", "priority").iter();
+        let starts = self.reals("pauses", "start_ns").iter();
+        let ends = self.reals("pauses", "end_ns").iter();
+        ports
+            .zip(priorities)
+            .zip(starts.zip(ends))
+            .map(|((port, &priority), (&start, &end))| Pause {
+                port: port.clone(),
+                priority: priority as u8,
+                start: exact(start),
+                end: exact(end),
+            })
+            .collect()
+    }
+    /// The pauses of one port and priority as (start, end) in picoseconds.
+    pub fn pauses_of(&self, port: &str, priority: u8) -> Vec<(u64, u64)> {
+        let of = |pause: &Pause| pause.port == port && pause.priority == priority;
+        self.pauses().into_iter().filter(of).map(|pause| (pause.start.ps(), pause.end.ps())).collect()
+    }
+}
