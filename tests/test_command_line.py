@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 from conftest import LONG, Command, command_line, json_of
+from penstock import library
 from penstock.result import Result
 
 SCHEMAS = Path(__import__("penstock").__file__).parent / "schemas"
@@ -161,6 +162,10 @@ def test_new_writes_a_scenario_that_runs_and_never_overwrites(penstock: Command,
     assert process.returncode == 2
     assert "exists already" in process.stderr
     assert (tmp_path / "scenario.toml").read_text() == "mine"
+    assert penstock("new", "mine.toml", "--like", "first-light").returncode == 0
+    assert (tmp_path / "mine.toml").read_text("utf-8") == library.read("first-light").text
+    assert penstock("new", "other.toml", "--like", "no-such-scenario").returncode == 2
+    assert not (tmp_path / "other.toml").exists()
     assert penstock("new", "no/such/place.toml").returncode == 2
 
 

@@ -32,15 +32,17 @@ def check(scenario: str, /, *, effective: Annotated[bool, Parameter(negative=())
     return EXIT_DONE
 
 
-def new(file: Path = Path("scenario.toml"), /) -> int:
+def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None) -> int:
     """Writes a commented scenario to begin with.
 
     Parameters
     ----------
     file
         The file to write; one that exists is left alone.
+    like
+        The scenario to copy, by name or file. Default: a short one that explains itself.
     """
-    text = STARTER.read_text("utf-8")
+    text = STARTER.read_text("utf-8") if like is None else library.read(like).text
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(text)
