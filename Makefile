@@ -1,0 +1,66 @@
+# The two commands: `make demo` shows what Penstock does, `make test` proves that it is right.
+# Everything is built inside this directory: Rust in target/, Python in .venv/, results in out/.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# One place for what Rust builds, for cargo and for pip alike: nothing is compiled twice.
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# What an installed Penstock is made of.
+SOURCES := $(shell find crates python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
+	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
+
+.PHONY: help demo test rust python viewer bench docs clean needs
+.DEFAULT_GOAL := help
+
+help: ## says what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+
+needs:
+	@tools/needs.sh $(PYTHON)
+
+demo: $(VENV)/installed ## builds Penstock, reproduces one chapter of a paper, names the picture
+	@$(BIN)/python tools/demo.py
+
+test: rust python viewer ## proves the tree: Rust, Python, docs, house rules, report page
+
+rust: | needs
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	cargo test --locked --workspace --quiet
+
+python: $(VENV)/developed
+	$(BIN)/ruff check python tests tools
+	$(BIN)/ruff format --check python tests tools
+	$(BIN)/mypy
+	$(BIN)/python -m pytest --quiet
+
+viewer: ## says whether the committed report page is that of viewer/ (needs Node and viewer/node_modules)
+	@tools/viewer-fresh.sh
+
+bench: ## measures speed
+	cargo run --locked --release --quiet -p benches
+
+docs: $(VENV)/developed ## writes docs/reference and the picture of the README
+	$(BIN)/python tools/reference.py
+	$(BIN)/penstock run first-light --out out/docs/first-light >out/docs.log
+	cp out/docs/first-light/pictures/timeline.png docs/images/first-light.png
+
+clean: ## removes what was built; results in out/ stay
+	rm -rf $(VENV) target build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python: | needs
+	$(PYTHON) -m venv $(VENV)
+
+# The first time this compiles the engine: some minutes. After that only what changed.
+$(VENV)/installed: $(SOURCES) | $(VENV)/bin/python
+	@echo "building and installing Penstock into $(VENV) (the first time: some minutes)"
+	@$(PIP) install .
+	@touch $@
+
+$(VENV)/developed: $(VENV)/installed
+	@echo "installing what the tests need into $(VENV)"
+	@$(PIP) install $$($(BIN)/python tools/extra.py dev)
+	@touch $@

@@ -1,0 +1,102 @@
+"""Law 10: docs are generated from code or executed against it. A stale page fails here."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#)(?P<target>[^)#\s]+)(?:#[^)]*)?\)")
+IN_WORDS = re.compile(r"`(?P<path>(?:crates|python|docs|tests|tools|viewer|benches|studies)/[\w./-]*\w)`")
+
+
+def blocks(page: Path, *languages: str) -> Iterator[tuple[str, str]]:
+    for fence in FENCE.finditer(page.read_text("utf-8")):
+        if fence["language"] in languages:
+            yield fence["language"], fence["text"]
+
+
+def test_the_reference_is_fresh() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools/reference.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text("utf-8")
+    broken = [link["target"] for link in LINK.finditer(text) if not (page.parent / link["target"]).exists()]
+    # Paths in words; what a reader is told to make has a name in capitals or is announced as not there yet.
+    told = [word["path"] for word in IN_WORDS.finditer(text)]
+    yet_to_come = {"crates/congestion"}
+    broken += [
+        path
+        for path in told
+        if not any(part.isupper() for part in re.split(r"[/.]", path))
+        and path not in yet_to_come
+        and not (ROOT / path).exists()
+    ]
+    assert not broken
+
+
+def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
+    """Console blocks are typed in order in one directory; every line they show must be printed."""
+    shell = _shell(tmp_path)
+    work = tmp_path / "work"
+    work.mkdir()
+    missing, shown = [], 0
+    for language, text in blocks(ROOT / "README.md", "console", "python"):
+        if language == "python":
+            _run([sys.executable, "-c", text], work, shell)
+            continue
+        for command, expected in _commands(text):
+            printed = {_spaces(line) for line in _run(["bash", "-c", command], work, shell).splitlines()}
+            missing += [f"$ {command}: {line}" for line in expected if _spaces(line) not in printed]
+            shown += len(expected)
+    assert shown, "the README shows nothing"
+    assert not missing
+
+
+def _commands(block: str) -> Iterator[tuple[str, list[str]]]:
+    """Each command of a console block with the lines shown below it; `...` stands for others."""
+    command, expected = "", []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            if command:
+                yield command, expected
+            command, expected = line.removeprefix("$ "), []
+        elif line.strip() not in {"", "..."}:
+            expected.append(line)
+    yield command, expected
+
+
+def _shell(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `penstock` is the one under test."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    penstock = programs / "penstock"
+    penstock.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m penstock "$@"\n', "utf-8")
+    penstock.chmod(penstock.stat().st_mode | stat.S_IXUSR)
+    return {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120"}
+
+
+def _run(words: list[str], directory: Path, environment: dict[str, str]) -> str:
+    done = subprocess.run(
+        words, cwd=directory, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def _spaces(line: str) -> str:
+    return " ".join(line.split())

@@ -1,0 +1,155 @@
+"""Laws of docs/architecture.md that a machine can check. Each test names the law."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+LONGEST_FILE_LINES = 500
+"""Without its tests; longer files want splitting along their own seams."""
+
+ROW = re.compile(r"^\| `(?P<crate>\w+)` \|[^|]*\| (?P<uses>[^|]*) \|$", re.MULTILINE)
+MECHANISM_CRATES = ("scheduling", "flow_control", "queueing", "congestion")
+REGISTRY = re.compile(r'"(\w+)"\s*,\s*include_str!\("(\w+\.rs)"\)|= "(\w+)"')
+
+
+@pytest.fixture
+def root() -> Path:
+    """The checkout."""
+    return ROOT
+
+
+def manifests(root: Path) -> dict[str, dict[str, object]]:
+    """Manifest of every crate by the name of its folder."""
+    found = {
+        path.parent.name: tomllib.loads(path.read_text("utf-8")) for path in root.glob("crates/*/Cargo.toml")
+    }
+    assert found
+    return found
+
+
+def without_tests(text: str) -> list[str]:
+    """The lines of a Rust file before its module of tests."""
+    return text.partition("\n#[cfg(test)]\nmod ")[0].splitlines()
+
+
+def rust_sources(root: Path) -> Iterator[Path]:
+    yield from sorted([*root.glob("crates/*/src/**/*.rs"), *root.glob("benches/src/**/*.rs")])
+
+
+def test_arrows_between_crates_are_those_of_the_table(root: Path) -> None:
+    """Rooms: arrows point downward, and docs/architecture.md draws every one of them."""
+    text = (root / "docs/architecture.md").read_text("utf-8")
+    drawn = {row["crate"]: set(re.findall(r"`(\w+)`", row["uses"])) for row in ROW.finditer(text)}
+    crates = manifests(root)
+    used = {}
+    for name, manifest in crates.items():
+        needs = set()
+        for section in ("dependencies", "dev-dependencies", "build-dependencies"):
+            needs |= set(manifest.get(section, {}))  # type: ignore[call-overload]
+        used[name] = needs & set(crates)
+    assert drawn == used
+    order = list(drawn)
+    upward = [
+        f"{name} -> {use}" for name in order for use in drawn[name] if order.index(use) >= order.index(name)
+    ]
+    assert not upward, "the table goes from the bottom to the top"
+
+
+def test_no_arrow_is_declared_and_not_used(root: Path) -> None:
+    """An arrow in a manifest that no file follows makes the table say more than the code."""
+    crates = manifests(root)
+    idle = []
+    for name, manifest in crates.items():
+        text = "\n".join(path.read_text("utf-8") for path in (root / "crates" / name).rglob("*.rs"))
+        needs = set(manifest.get("dependencies", {})) & set(crates)  # type: ignore[call-overload]
+        idle += [f"{name} -> {need}" for need in sorted(needs) if not re.search(rf"\b{need}::", text)]
+    assert not idle
+
+
+def test_no_hash_maps(root: Path) -> None:
+    """Law 5: nothing may depend on the order of a hash map. Clippy denies them, for good."""
+    found = [
+        f"{path.relative_to(root)}:{number}"
+        for path in rust_sources(root)
+        for number, line in enumerate(without_tests(path.read_text("utf-8")), 1)
+        if re.search(r"\bHash(Map|Set)\b", line.partition("//")[0]) or "disallowed_types" in line
+    ]
+    assert not found
+
+
+def test_clippy_denies_hash_maps(root: Path) -> None:
+    """The check above reads text; this is the one that reads types."""
+    denied = {
+        entry["path"]
+        for entry in tomllib.loads((root / "clippy.toml").read_text("utf-8"))["disallowed-types"]
+    }
+    assert denied >= {"std::collections::HashMap", "std::collections::HashSet"}
+    lints = tomllib.loads((root / "Cargo.toml").read_text("utf-8"))["workspace"]["lints"]["clippy"]
+    assert lints["disallowed_types"] == "deny"
+    lax = [name for name, manifest in manifests(root).items() if manifest.get("lints") != {"workspace": True}]
+    assert not lax
+
+
+def test_files_are_short(root: Path) -> None:
+    """Section 4: a file past about 500 lines without its tests wants splitting along its own seams."""
+    sources = [*rust_sources(root), *root.glob("python/penstock/**/*.py"), *root.glob("tools/*.py")]
+    sources += [*root.glob("viewer/src/**/*.ts"), *root.glob("viewer/src/**/*.svelte")]
+    lengths = {path: len(without_tests(path.read_text("utf-8"))) for path in sources}
+    long = {
+        str(path.relative_to(root)): lines for path, lines in lengths.items() if lines > LONGEST_FILE_LINES
+    }
+    assert not long
+
+
+def mechanism_files(root: Path) -> list[Path]:
+    found = [path for crate in MECHANISM_CRATES for path in sorted(root.glob(f"crates/{crate}/src/*.rs"))]
+    return [path for path in found if path.name != "lib.rs"]
+
+
+def test_every_mechanism_names_its_source_and_what_it_leaves_out(root: Path) -> None:
+    """Laws 2 and 9: the comment of the file says whence it comes and what it does not model."""
+    lacking = []
+    for path in mechanism_files(root):
+        comment = [line for line in path.read_text("utf-8").splitlines() if line.startswith("//!")]
+        starts = {
+            label
+            for label in ("Source:", "Not modelled:")
+            for line in comment
+            if line.startswith(f"//! {label}")
+        }
+        lacking += [f"{path.relative_to(root)}: {label}" for label in {"Source:", "Not modelled:"} - starts]
+    assert not lacking
+
+
+@pytest.mark.parametrize("crate", MECHANISM_CRATES)
+def test_every_mechanism_is_registered(root: Path, crate: str) -> None:
+    """Law 2: the registry line makes name, documentation and `penstock explain`."""
+    library = root / "crates" / crate / "src/lib.rs"
+    if not library.exists():
+        pytest.skip(f"there is no crate {crate}")
+    registered = {file or f"{name}.rs" for _, file, name in REGISTRY.findall(library.read_text("utf-8"))}
+    files = {path.name for path in mechanism_files(root) if path.parent == library.parent}
+    assert registered == files
+
+
+def test_libraries_do_not_print(root: Path) -> None:
+    """Law 1: mechanisms do no I/O; clippy denies print, and nobody may allow it again."""
+    allowed = [
+        str(path.relative_to(root))
+        for path in root.glob("crates/*/src/**/*.rs")
+        if re.search(r"allow\(clippy::(print_stdout|print_stderr|disallowed)", path.read_text("utf-8"))
+    ]
+    assert not allowed
+
+
+def test_unsafe_is_denied(root: Path) -> None:
+    """Nothing here needs it: what was measured gained 2 to 10 % at most."""
+    lints = tomllib.loads((root / "Cargo.toml").read_text("utf-8"))["workspace"]["lints"]["rust"]
+    assert lints["unsafe_code"] in {"deny", "forbid"}

@@ -1,0 +1,209 @@
+"""Writes docs/reference from what the installed Penstock says of itself.
+
+    python tools/reference.py            writes the pages
+    python tools/reference.py --check    says whether they are fresh (exit code 1: stale)
+
+Nothing is written here twice: keys come from the JSON Schema, mechanisms from the head of their source files,
+tables from the description in every result, commands from the functions behind them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from penstock import _core, cli, glossary
+
+REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
+MADE_BY = "<!-- Made by `make docs`; do not edit. -->"
+
+
+def main() -> int:
+    """Writes or checks every page."""
+    check = sys.argv[1:] == ["--check"]
+    stale = []
+    for name, text in pages().items():
+        path = REFERENCE / name
+        if check:
+            if not path.exists() or path.read_text("utf-8") != text:
+                stale.append(name)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+    if stale:
+        print("stale, run `make docs`: " + ", ".join(stale))
+    return 1 if stale else 0
+
+
+def pages() -> dict[str, str]:
+    """Every page by file name."""
+    makers: dict[str, Callable[[], Iterator[str]]] = {
+        "scenario.md": scenario,
+        "mechanisms.md": mechanisms,
+        "results.md": results,
+        "command-line.md": command_line,
+    }
+    return {name: "\n".join([MADE_BY, "", *make()]).rstrip() + "\n" for name, make in makers.items()}
+
+
+def scenario() -> Iterator[str]:
+    """The keys of a scenario file, one section a table of the file."""
+    yield "# Scenario files"
+    yield ""
+    yield (
+        "TOML. An unknown key is an error, and so is a number where a unit belongs. "
+        "`penstock explain KEY` says the same as this page, `penstock check FILE --effective` writes every "
+        "default out."
+    )
+    topics = {topic.name: topic for topic in glossary.topics() if topic.kind == "scenario key"}
+    pauses: str | None = None
+    for name, topic in topics.items():
+        # Settings of single stations have the keys of all stations, and PAUSE those of PFC.
+        if ".NAME." in name or not topic.rows:
+            continue
+        if "flow_control.p" in name or name.endswith(".flow_control"):
+            kind, _, below = name.partition("flow_control")
+            if kind and below == "":
+                continue
+            if kind or (below.startswith(".pfc") and pauses):
+                continue
+            pauses = pauses or (name if below.startswith(".pause") else None)
+        inside = {key: topics[f"{name}.{key}"] for key, _ in topic.rows[1:]}
+        yield ""
+        yield f"## `{name}`"
+        if topic.lines and topic.lines[0]:
+            yield ""
+            yield from _sentences(topic.lines)
+        yield ""
+        yield "| key | meaning |"
+        yield "|---|---|"
+        for key, of_key in inside.items():
+            yield f"| `{key}` | {_cell(' '.join(of_key.lines)) or _cell(_alternatives(of_key))} |"
+    yield ""
+    yield "## Elsewhere the same"
+    yield ""
+    yield "- `flow_control.pfc` has the keys of `flow_control.pause`, and `priorities` and `target` besides."
+    yield '- `host.flow_control` and `switch.flow_control` have those of `flow_control`; `"off"` ends it.'
+    yield "- `[hosts.NAME]` and `[switches.NAME]` have those of `[host]` and `[switch]`, for one station."
+
+
+def mechanisms() -> Iterator[str]:
+    """Every mechanism: what it is, its source, what it leaves out."""
+    yield "# Mechanisms"
+    yield ""
+    yield "What each one does, where it comes from, what it does not model: the heads of the source files."
+    for mechanism in json.loads(_core.mechanisms()):
+        yield ""
+        yield f"## `{mechanism['name']}` ({mechanism['kind']})"
+        yield ""
+        yield mechanism["title"] + "."
+        for paragraph in mechanism["summary"]:
+            if not paragraph.startswith("- "):
+                yield ""
+            yield re.sub(r"\[(`[^`]+`)\]", r"\1", paragraph)  # links of Rust's documentation
+        yield ""
+        yield f"Source: {mechanism['source']}"
+        for what in mechanism["not_modelled"]:
+            yield ""
+            yield f"Not modelled: {what}"
+        if mechanism["parameters"]:
+            yield ""
+            yield (
+                "Keys: " + ", ".join(f"`{parameter['name']}`" for parameter in mechanism["parameters"]) + "."
+            )
+
+
+def results() -> Iterator[str]:
+    """Every table of a result with its columns."""
+    yield "# Result tables"
+    yield ""
+    yield (
+        "One Parquet file a table in the directory of a result, one Arrow table each in Python "
+        '(`result.table("flows")`). Units are the last word of a name.'
+    )
+    for topic in glossary.topics():
+        if topic.kind == "table":
+            yield ""
+            yield f"## `{topic.name}`"
+            yield ""
+            yield from _sentences(topic.lines)
+            yield ""
+            yield "| column | unit | meaning |"
+            yield "|---|---|---|"
+            for column, unit, meaning in topic.rows[1:]:
+                yield f"| `{column}` | {_cell(unit)} | {_cell(meaning)} |"
+
+
+def command_line() -> Iterator[str]:
+    """Every command with its arguments and options."""
+    yield "# Command line"
+    yield ""
+    yield from _paragraphs(inspect.getdoc(cli) or "")
+    for name, home, about in cli.COMMANDS:
+        module, _, function = home.partition(":")
+        command = getattr(importlib.import_module(f"penstock.cli.{module}"), function)
+        yield ""
+        yield f"## `penstock {name}`"
+        yield ""
+        yield about
+        rows = list(_arguments(command))
+        if rows:
+            yield ""
+            yield "| argument | meaning |"
+            yield "|---|---|"
+            yield from rows
+
+
+def _arguments(command: Callable[..., Any]) -> Iterator[str]:
+    meanings = _parameters_section(inspect.getdoc(command) or "")
+    for parameter in inspect.signature(command).parameters.values():
+        word = parameter.name.rstrip("_").replace("_", "-")
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            shown = f"--{word}"
+            if parameter.default is True:
+                shown = f"--no-{word}"
+            elif "bool" not in str(parameter.annotation):
+                shown += f" {word.upper()}"
+        else:
+            shown = word.upper() if parameter.default is parameter.empty else f"[{word.upper()}]"
+        yield f"| `{shown}` | {_cell(meanings[parameter.name])} |"
+
+
+def _parameters_section(doc: str) -> dict[str, str]:
+    """Name and text of each entry below "Parameters"."""
+    entries: dict[str, list[str]] = {}
+    section = doc.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    name = ""
+    for line in section.splitlines():
+        if line.startswith(" "):
+            entries[name].append(line.strip())
+        else:
+            name = line.partition(":")[0].strip()
+            entries[name] = []
+    return {name: " ".join(lines) for name, lines in entries.items()}
+
+
+def _paragraphs(doc: str) -> Iterator[str]:
+    yield from doc.splitlines()[2:]
+
+
+def _sentences(lines: list[str]) -> Iterator[str]:
+    yield " ".join(line for line in lines if line)
+
+
+def _alternatives(topic: glossary.Topic) -> str:
+    return "With the keys " + ", ".join(f"`{key}`" for key, _ in topic.rows[1:]) if topic.rows else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
