@@ -43,10 +43,12 @@ viewer: ## says whether the committed report page is that of viewer/ (needs Node
 bench: ## measures speed
 	cargo run --locked --release --quiet -p benches
 
-docs: $(VENV)/developed ## writes docs/reference and the picture of the README
+docs: $(VENV)/developed ## writes docs/reference and the pictures of the README
 	$(BIN)/python tools/reference.py
-	$(BIN)/penstock run first-light --out out/docs/first-light >out/docs.log
+	$(BIN)/penstock run first-light --out out/docs/first-light
 	cp out/docs/first-light/pictures/timeline.png docs/images/first-light.png
+	$(BIN)/penstock reproduce hagen-2012/ch7 --out out/docs
+	cp out/docs/hagen-2012/ch7/ch7.png docs/images/hagen-2012-ch7.png
 
 clean: ## removes what was built; results in out/ stay
 	rm -rf $(VENV) target build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
