@@ -1,4 +1,4 @@
-//! Runs a workload once and prints one JSON line: `benches WORKLOAD DURATION [pfc] [probes]`.
+//! Runs a workload once and prints one JSON line: `benches WORKLOAD DURATION [pfc] [probes] [two]`.
 
 use benches::{Options, workload};
 use fabric::Simulation;
@@ -7,14 +7,14 @@ use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let usage = "benches star|fat-tree-K|incast-N DURATION [pfc] [probes]";
+    let usage = "benches star|fat-tree-K|incast-N DURATION [pfc] [probes] [two]";
     let (name, rest) = words.split_first().ok_or(usage)?;
     let (duration, flags) = rest.split_first().ok_or(usage)?;
     let has = |flag: &str| flags.iter().any(|word| word == flag);
     let options = Options { pfc: has("pfc"), probes: has("probes"), duration: duration.parse()? };
     let spec = workload(name, options).ok_or(usage)?;
     let begun = Instant::now();
-    let mut simulation = Simulation::new(&spec)?;
+    let mut simulation = Simulation::on_threads(&spec, if has("two") { 2 } else { 1 })?;
     let built_s = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
     simulation.run()?;

@@ -99,6 +99,11 @@ impl<E: Event + Send> Crew<E> {
                 return (Pace::More, parity);
             }
             shard.runner.run_window(&mut shard.world, start, limit);
+            // The same window for all: each comes to the same end. Letters stay for the next run.
+            if shard.runner.windows.end() >= limit {
+                shard.runner.now = limit;
+                return (Pace::Done, parity);
+            }
         }
         (Pace::More, parity)
     }

@@ -218,7 +218,7 @@ mod tests {
             let (node, delay) = if mix % 3 == 0 {
                 (token.node, 1 + mix)
             } else {
-                ((token.node + mix as u32) % self.seen.len() as u32, self.look_ahead + mix * mix * mix)
+                ((token.node + mix as u32) % self.seen.len() as u32, self.look_ahead + if mix % 2 == 0 { mix } else { mix * mix * mix })
             };
             let next = Token { time: token.time + delay, node, hops: token.hops - 1, ..token };
             if node == token.node { windows.push(next) } else { windows.send(next, || node) }
@@ -249,8 +249,8 @@ mod tests {
         fn windows_agree_with_one_sorted_list(
             nodes in 1usize..6,
             look_ahead in 2u64..200,
-            starts in proptest::collection::vec((0u64..2_000_000, 0u32..6, 0u32..40), 1..12),
-            limit in 1u64..4_000_000,
+            starts in proptest::collection::vec((0u64..20_000, 0u32..6, 0u32..40), 1..12),
+            limit in 1u64..40_000,
             budget in 1u64..50,
         ) {
             let tokens: Vec<Token> = starts.iter().enumerate()

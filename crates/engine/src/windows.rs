@@ -196,9 +196,10 @@ impl<E: Event> Windows<E> {
         self.put(self.cursor, event);
     }
 
-    /// All pending events, in no particular order.
+    /// All pending events, those on their way to another thread included, in no particular order.
     pub fn pending(&self) -> impl Iterator<Item = &E> {
-        self.ring.iter().flatten().chain(self.late.iter().map(|late| &late.0))
+        let letters = self.outbox.iter().flat_map(|outbox| outbox.boxes.iter().flatten());
+        self.ring.iter().flatten().chain(self.late.iter().map(|late| &late.0)).chain(letters)
     }
 }
 

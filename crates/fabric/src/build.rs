@@ -394,11 +394,11 @@ fn add_sources(plan: &Plan, fabric: &mut Fabric) {
     }
 }
 
-/// The first events: each source at its first time.
-pub(crate) fn start(fabric: &Fabric, windows: &mut Windows<Event>) {
-    for (id, state) in (0..).zip(&fabric.sources) {
-        if let Some(at) = state.source.next_wake() {
-            windows.push(Event::bare(Kind::Source, at, fabric.ports.len() as u32 + id));
+/// The first events of the nodes that are `mine`: each source at its first time.
+pub(crate) fn start(fabric: &Fabric, windows: &mut Windows<Event>, mine: impl Fn(u32) -> bool) {
+    for (place, state) in (fabric.ports.len()..).zip(&fabric.sources) {
+        if let Some(at) = state.source.next_wake().filter(|_| mine(fabric.node_of[place])) {
+            windows.push(Event::bare(Kind::Source, at, place as u32));
         }
     }
 }

@@ -10,6 +10,7 @@ mod pausing;
 mod pool;
 mod port;
 pub mod routing;
+mod shards;
 mod simulation;
 mod sources;
 pub mod spec;

@@ -88,6 +88,14 @@ impl fmt::Display for SimulationError {
 impl std::error::Error for SimulationError {}
 
 impl Failure {
+    /// Time and port: which of several failures came first.
+    pub fn when(&self) -> (Time, u32) {
+        match self {
+            Failure::LosslessDrop { at, egress, .. } => (*at, *egress),
+            Failure::Conservation { .. } => (Time::NEVER, u32::MAX),
+        }
+    }
+
     /// The failure in words. `port_name` names ports; `headroom` tells what a lossless class of an ingress
     /// port (or, without one, of all other ports of the switch together) needs above XOFF, in bytes.
     pub fn describe(

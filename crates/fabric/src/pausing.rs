@@ -381,7 +381,7 @@ impl Fabric {
         let (ends_at, peer) = (port.busy_until + delay, port.peer);
         let at = ends_at + self.lines[peer as usize].response;
         let quanta = self.quanta_of(node);
-        windows.push(Event::pause(at, peer, signal, quanta, cause));
+        windows.send(Event::pause(at, peer, signal, quanta, cause), || self.node_of[peer as usize]);
     }
 
     fn quanta_of(&self, node: u32) -> u16 {

@@ -81,6 +81,8 @@ pub(crate) struct LineCounts {
     /// Pause frames sent, of either kind; each takes time on the wire.
     pub pause_frames: u64,
     pub paused: Time,
+    /// What a frame that was on the link when measuring began still took.
+    pub begun_before: Time,
     pub drops: u64,
     pub violations: u64,
 }

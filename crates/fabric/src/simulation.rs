@@ -7,8 +7,8 @@ use crate::port::LineCounts;
 use crate::routing::Wiring;
 use crate::spec::Spec;
 use crate::world::Fabric;
-use crate::{BuildError, tables};
-use engine::{Pace, Runner};
+use crate::{BuildError, shards, tables};
+use engine::{Crew, Pace, Runner, Shard};
 use measure::Table;
 use units::Time;
 
@@ -16,14 +16,22 @@ use units::Time;
 pub struct Simulation {
     pub(crate) spec: Spec,
     pub(crate) wiring: Wiring,
-    pub(crate) fabric: Fabric,
     pub(crate) path_flow: Vec<u32>,
-    runner: Runner<Fabric>,
-    /// Frames sent over links before the warm-up ended, and on links when it did.
+    /// One a thread, each with the whole fabric, of which it runs its own nodes. Between two calls all
+    /// state is with the first.
+    shards: Vec<Shard<Fabric>>,
+    owner_of: Vec<u8>,
+    /// What binds the threads; `None` if there is one.
+    crew: Option<Crew<Event>>,
+    /// Frames sent over links before the warm-up ended.
     hops_before: u64,
+    /// Frames on links when it did.
     pub(crate) in_flight_at_warmup: Vec<(u64, u64)>,
     warmed_up: bool,
 }
+
+/// What a window holds at least if it is worth more than one thread, roughly.
+const EVENTS_A_WINDOW: u64 = 100;
 
 /// Where a simulation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,35 +43,67 @@ pub enum State {
 }
 
 impl Simulation {
-    /// A simulation at time zero.
+    /// A simulation at time zero, to run on one thread.
     ///
     /// # Errors
     /// If a flow has no way to a destination, or the fabric is larger than can be numbered.
     pub fn new(spec: &Spec) -> Result<Simulation, BuildError> {
+        Simulation::on_threads(spec, 1)
+    }
+
+    /// A simulation at time zero, to run on this many threads (1 to 255, at most one a node). The result is
+    /// the same on any number.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn on_threads(spec: &Spec, threads: usize) -> Result<Simulation, BuildError> {
+        let threads = threads.clamp(1, spec.nodes.len().clamp(1, 255));
         let Built { fabric, wiring, look_ahead, path_flow } = build(spec)?;
-        let mut runner = Runner::new(&fabric, look_ahead);
-        start(&fabric, runner.windows());
         let ports = fabric.ports.len();
+        let owner_of = shards::split(&wiring, &path_flow, &fabric, threads);
+        let mut shards = vec![Shard { runner: Runner::new(&fabric, look_ahead), world: fabric }];
+        for _ in 1..threads {
+            let fabric = build(spec)?.fabric;
+            shards.push(Shard { runner: Runner::new(&fabric, look_ahead), world: fabric });
+        }
+        for (home, shard) in (0..).zip(&mut shards) {
+            start(&shard.world, shard.runner.windows(), |node| owner_of[node as usize] == home);
+        }
+        let crew = (threads > 1).then(|| Crew::new(&mut shards, owner_of.clone().into()));
         Ok(Simulation {
             spec: spec.clone(),
             wiring,
-            fabric,
             path_flow,
-            runner,
+            shards,
+            owner_of,
+            crew,
             hops_before: 0,
             in_flight_at_warmup: vec![(0, 0); ports],
             warmed_up: spec.warmup == Time::ZERO,
         })
     }
 
-    /// Goes on for about `budget` events.
+    /// Goes on for about `budget` events; on several threads for more, as each call costs them something.
     ///
     /// # Errors
     /// If an invariant broke: a frame of a lossless class was lost, or frames were not conserved.
     pub fn advance(&mut self, budget: u64) -> Result<State, SimulationError> {
         let limit = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
-        let pace = self.runner.run(&mut self.fabric, limit, budget);
-        if let Some(failure) = &self.fabric.failure {
+        let pace = match &mut self.crew {
+            None => {
+                let Shard { world, runner } = &mut self.shards[0];
+                runner.run(world, limit, budget)
+            }
+            Some(crew) => {
+                let budget = budget / EVENTS_A_WINDOW;
+                shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
+                let pace = crew.run(&mut self.shards, limit, budget);
+                shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
+                shards::gather_counts(&mut self.shards);
+                pace
+            }
+        };
+        if let Some(failure) = &self.fabric().failure {
             return Err(self.describe(failure));
         }
         match pace {
@@ -90,27 +130,31 @@ impl Simulation {
 
     /// How far simulated time has come.
     pub fn now(&self) -> Time {
-        self.runner.now()
+        self.shards[0].runner.now()
     }
     /// Events so far.
     pub fn events(&self) -> u64 {
-        self.runner.events()
+        self.shards.iter().map(|shard| shard.runner.events()).sum()
     }
     /// Frames that have crossed a link completely, so far.
     pub fn frame_hops(&mut self) -> u64 {
-        let sent: u64 = self.fabric.sent.iter().map(|sent| sent.frames.iter().sum::<u64>()).sum();
+        let sent: u64 = self.fabric().sent.iter().map(|sent| sent.frames.iter().sum::<u64>()).sum();
         self.hops_before + sent - self.arrivals_pending()
     }
     /// The look-ahead of the run: the width of its windows, at most.
     pub fn look_ahead(&mut self) -> Time {
-        self.runner.windows().width()
+        self.shards[0].runner.windows().width()
     }
     /// Hash over all that every node saw, in its order. The same for the same scenario and seed, whatever is
     /// measured and however it is run.
     pub fn fingerprint(&self) -> u64 {
-        self.fabric.nodes.iter().fold(0, |hash, node| {
+        self.fabric().nodes.iter().fold(0, |hash, node| {
             (hash ^ node.fingerprint).rotate_left(23).wrapping_mul(0x9fb2_1c65_1e98_df25)
         })
+    }
+    /// All state, while no thread runs.
+    pub(crate) fn fabric(&self) -> &Fabric {
+        &self.shards[0].world
     }
     /// The result up to now, as tables.
     pub fn tables(&mut self) -> Vec<Table> {
@@ -119,8 +163,8 @@ impl Simulation {
 
     /// Frames on the link towards each port: how many, how many bytes.
     pub(crate) fn in_flight(&mut self) -> Vec<(u64, u64)> {
-        let mut in_flight = vec![(0, 0); self.fabric.ports.len()];
-        for event in self.runner.windows().pending() {
+        let mut in_flight = vec![(0, 0); self.fabric().ports.len()];
+        for event in self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending()) {
             if matches!(event.kind, Kind::Frame | Kind::Head) {
                 let (frames, bytes) = &mut in_flight[event.place as usize];
                 *frames += 1;
@@ -132,13 +176,13 @@ impl Simulation {
 
     fn arrivals_pending(&mut self) -> u64 {
         let is_frame = |event: &&Event| matches!(event.kind, Kind::Frame | Kind::Head);
-        self.runner.windows().pending().filter(is_frame).count() as u64
+        self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending()).filter(is_frame).count() as u64
     }
 
     fn check_conservation(&mut self) -> Result<(), SimulationError> {
         let in_flight = self.arrivals_pending();
-        let waiting: u64 = self.fabric.nodes.iter().map(|node| node.total.frames).sum();
-        let ledger = self.fabric.ledger;
+        let waiting: u64 = self.fabric().nodes.iter().map(|node| node.total.frames).sum();
+        let ledger = self.fabric().ledger;
         if ledger.made == ledger.delivered + ledger.lost + waiting + in_flight {
             return Ok(());
         }
@@ -151,15 +195,16 @@ impl Simulation {
         self.warmed_up = true;
         self.in_flight_at_warmup = self.in_flight();
         let now = self.spec.warmup;
-        let fabric = &mut self.fabric;
+        let fabric = &mut self.shards[0].world;
         for sent in &mut fabric.sent {
             self.hops_before += sent.frames.iter().sum::<u64>();
             *sent = Default::default();
         }
-        for line in &mut fabric.lines {
+        for (line, port) in fabric.lines.iter_mut().zip(&fabric.ports) {
             line.settle_paused(now);
             line.paused_since = line.paused_since.max(now);
-            line.counts = LineCounts::default();
+            let begun_before = port.busy_until.saturating_sub(now);
+            line.counts = LineCounts { begun_before, ..LineCounts::default() };
         }
         for queue in &mut fabric.queues {
             queue.bytes.restart(now, queue.occupancy.bytes);

@@ -68,7 +68,7 @@ impl View<'_> {
     }
 
     fn flow_rows(&self) -> Vec<FlowRow> {
-        let fabric = &self.s.fabric;
+        let fabric = self.s.fabric();
         let mut dropped = vec![0; self.s.spec.flows.len()];
         for (&(_, _, path, _), &(frames, _)) in &fabric.drops {
             dropped[self.s.path_flow[path.at()] as usize] += frames;
@@ -192,7 +192,7 @@ impl View<'_> {
     }
 
     fn port_queues(&self, port: usize) -> &[Queue] {
-        let fabric = &self.s.fabric;
+        let fabric = self.s.fabric();
         let first = fabric.ports[port].first_queue as usize;
         let node = &fabric.nodes[fabric.node_of[port] as usize];
         &fabric.queues[first..first + node.classes.classes()]
@@ -203,7 +203,7 @@ impl View<'_> {
     }
 
     fn ports(&self) -> Table {
-        let fabric = &self.s.fabric;
+        let fabric = self.s.fabric();
         let each = || 0..fabric.ports.len();
         let id = |port: usize| frame::PortId(port as u32);
         let sent = |port: usize| fabric.sent[port].frames.iter().sum::<u64>();
@@ -222,7 +222,8 @@ impl View<'_> {
             let pauses = counts(port).pause_frames * (u64::from(frame::CONTROL_FRAME_BYTES) + overhead);
             let bits = (fabric.sent[port].bytes + frames * overhead + pauses) as f64 * 8.0;
             let beyond = fabric.ports[port].busy_until.saturating_sub(self.end).as_secs_f64();
-            let busy = bits / fabric.lines[port].rate.bps() as f64 - beyond;
+            let before = counts(port).begun_before.as_secs_f64();
+            let busy = before + bits / fabric.lines[port].rate.bps() as f64 - beyond;
             if self.seconds() > 0.0 { (busy / self.seconds()).clamp(0.0, 1.0) } else { 0.0 }
         };
         let paused = |port: usize| {
@@ -253,7 +254,7 @@ impl View<'_> {
 
     /// Ports and classes that carried frames.
     fn used_queues(&self) -> Vec<(u32, u8, u64)> {
-        let fabric = &self.s.fabric;
+        let fabric = self.s.fabric();
         let mut used = Vec::new();
         for port in 0..fabric.ports.len() as u32 {
             let node = &fabric.nodes[fabric.node_of[port as usize] as usize];
@@ -295,7 +296,7 @@ impl View<'_> {
 
     /// Pauses that have ended, and those in force at the end; by port and time.
     fn all_pauses(&self) -> Vec<PauseRecord> {
-        let fabric = &self.s.fabric;
+        let fabric = self.s.fabric();
         let Some(ended) = &fabric.recorded.pauses else { return Vec::new() };
         let mut pauses = ended.clone();
         for (port, line) in (0..).zip(&fabric.lines) {
@@ -312,7 +313,7 @@ impl View<'_> {
     }
 
     fn pauses(&self) -> Table {
-        let fabric = &self.s.fabric;
+        let fabric = self.s.fabric();
         let pauses = self.all_pauses();
         // What was counted, for which queue, and the watermark it had reached.
         let explain = |pause: &PauseRecord| {
@@ -350,13 +351,13 @@ impl View<'_> {
 
     /// Port and class of a queue.
     fn queue_place(&self, queue: u32) -> (u32, u8) {
-        let ports = &self.s.fabric.ports;
+        let ports = &self.s.fabric().ports;
         let port = ports.partition_point(|port| port.first_queue <= queue) - 1;
         (port as u32, (queue - ports[port].first_queue) as u8)
     }
 
     fn drops(&self) -> Table {
-        let drops: Vec<_> = self.s.fabric.drops.iter().collect();
+        let drops: Vec<_> = self.s.fabric().drops.iter().collect();
         let flow = |path: frame::PathId| self.s.spec.flows[self.s.path_flow[path.at()] as usize].name.clone();
         let cause = |cause: Cause| cause.name().to_string();
         Table::new("drops", "One row a port, class, flow, destination and cause of lost frames.")
@@ -369,7 +370,7 @@ impl View<'_> {
     }
 
     fn watermarks(&self) -> Table {
-        let fabric = &self.s.fabric;
+        let fabric = self.s.fabric();
         let mut rows: Vec<(String, &str, Amount)> = Vec::new();
         for (port, class, _) in self.used_queues() {
             let node = &fabric.nodes[fabric.node_of[port as usize] as usize];
@@ -411,7 +412,7 @@ impl View<'_> {
 
     fn series(&self) -> Vec<Series> {
         let Some(bin) = self.s.spec.probes.bin else { return Vec::new() };
-        let recorded = &self.s.fabric.recorded;
+        let recorded = &self.s.fabric().recorded;
         let mut series = Vec::new();
         // The last bin may be cut short by the end: its rate is taken over the time there was.
         let rates = |bins: Vec<u64>| -> Vec<f64> {
@@ -444,7 +445,7 @@ impl View<'_> {
         }
         if !recorded.queues.is_empty() {
             for (port, class, _) in self.used_queues() {
-                let queue = self.s.fabric.ports[port as usize].first_queue as usize + usize::from(class);
+                let queue = self.s.fabric().ports[port as usize].first_queue as usize + usize::from(class);
                 self.level_series(&mut series, &recorded.queues[queue], bin, queue_name(self, port, class));
             }
         }
@@ -471,7 +472,7 @@ impl View<'_> {
     }
 
     fn summary(&self, rows: &[FlowRow]) -> Table {
-        let fabric = &self.s.fabric;
+        let fabric = self.s.fabric();
         let delivered: u64 = rows.iter().map(|row| row.received.bytes).sum();
         let offered: u64 = rows.iter().map(|row| row.bytes_sent).sum();
         let shares: Vec<f64> = rows.iter().map(|row| row.received.bytes as f64).collect();

@@ -268,7 +268,8 @@ impl Fabric {
         } else {
             (Kind::Frame, port.busy_until)
         };
-        windows.push(Event::arrival(kind, left_at + port.arrives_after, port.peer, frame));
+        let arrival = Event::arrival(kind, left_at + port.arrives_after, port.peer, frame);
+        windows.send(arrival, || self.node_of[arrival.place as usize]);
         let feeds_from_sources = port.feeds_from_sources;
         let sent = &mut self.sent[egress as usize];
         sent.bytes += u64::from(frame.bytes);
@@ -361,8 +362,11 @@ impl Fabric {
         } else if node.lossless >> frame.priority.0 & 1 != 0 {
             self.lines[egress as usize].counts.violations += 1;
             if self.on_lossless_drop == OnLosslessDrop::Stop {
+                // Several nodes may fail in one window, in any order: the earliest is told.
                 let failure = Failure::lossless_drop(self, egress, class, frame, ingress, cause, now);
-                self.failure = Some(failure);
+                if self.failure.as_ref().is_none_or(|first| failure.when() < first.when()) {
+                    self.failure = Some(failure);
+                }
             }
         }
     }

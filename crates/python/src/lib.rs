@@ -76,10 +76,10 @@ mod _core {
         threads: usize,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<super::run::RunResult> {
-        if threads != 1 {
-            return Err(PyValueError::new_err(format!("threads = {threads}: a run uses one thread")));
+        if !(1..=64).contains(&threads) {
+            return Err(PyValueError::new_err(format!("threads = {threads}: 1 to 64 are accepted")));
         }
-        super::run::run(py, &load(py, text, file, seed)?, progress.as_ref())
+        super::run::run(py, &load(py, text, file, seed)?, threads, progress.as_ref())
     }
 
     /// The JSON Schema of scenario files.

@@ -45,9 +45,14 @@ impl RunResult {
 }
 
 /// Runs a scenario to its end, or until `progress` returns false.
-pub fn run(py: Python<'_>, scenario: &Scenario, progress: Option<&Py<PyAny>>) -> PyResult<RunResult> {
+pub fn run(
+    py: Python<'_>,
+    scenario: &Scenario,
+    threads: usize,
+    progress: Option<&Py<PyAny>>,
+) -> PyResult<RunResult> {
     let begun = Instant::now();
-    let mut simulation = Simulation::new(&scenario.spec).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let mut simulation = Simulation::on_threads(&scenario.spec, threads).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let complete = py.detach(|| go(&mut simulation, scenario, progress, begun))?;
     let wall = begun.elapsed();
     let run = json!({
@@ -60,6 +65,7 @@ pub fn run(py: Python<'_>, scenario: &Scenario, progress: Option<&Py<PyAny>>) ->
         "duration_s": scenario.spec.duration.as_secs_f64(),
         "warmup_s": scenario.spec.warmup.as_secs_f64(),
         "wall_s": wall.as_secs_f64(),
+        "threads": threads,
         "events": simulation.events(),
         "frame_hops": simulation.frame_hops(),
         "look_ahead_ns": simulation.look_ahead().as_ns_f64(),

@@ -1,0 +1,118 @@
+//! A fabric in parts, one a thread.
+//!
+//! Every part has the whole fabric in memory and runs the nodes it owns; what belongs to the others stays
+//! untouched. Between two calls all state is with the first part: [`exchange`] swaps each node's state between
+//! the first part and its owner, once before a run and once after it.
+
+use crate::event::Event;
+use crate::routing::Wiring;
+use crate::world::Fabric;
+use engine::Shard;
+use frame::NodeId;
+
+/// Which part runs each node: contiguous ranges of nodes (topologies number neighbours close together), cut
+/// so that each part has about the same number of frame-hops to expect.
+pub(crate) fn split(wiring: &Wiring, path_flow: &[u32], fabric: &Fabric, parts: usize) -> Vec<u8> {
+    let mut load: Vec<u64> = vec![1; wiring.nodes()];
+    for path in 0..path_flow.len() {
+        let start = fabric.path_start[path] as usize;
+        for &port in fabric.hops[start..].iter().take_while(|&&port| port != crate::world::DELIVER) {
+            load[wiring.node_of[port as usize].at()] += 1;
+            load[wiring.neighbour(frame::PortId(port)).at()] += 1;
+        }
+    }
+    let total: u64 = load.iter().sum();
+    let mut before = 0;
+    let part_of = |node_load: &u64| {
+        let part = before * parts as u64 / total;
+        before += node_load;
+        part as u8
+    };
+    load.iter().map(part_of).collect()
+}
+
+/// Swaps the state of nodes between the first part and their owners.
+pub(crate) fn exchange(shards: &mut [Shard<Fabric>], owner_of: &[u8], wiring: &Wiring, path_flow: &[u32]) {
+    let Some((first, others)) = shards.split_first_mut() else { return };
+    let here = &mut first.world;
+    for (home, shard) in (1..).zip(others) {
+        let there = &mut shard.world;
+        let mine = |node: u32| owner_of[node as usize] == home;
+        // The pool of waiting frames goes with the queues of its part: lists stay where they are, so what
+        // is swapped of a queue are its counts only; its lanes remain with the owner.
+        for node in (0..wiring.nodes() as u32).filter(|&node| mine(node)) {
+            std::mem::swap(&mut here.nodes[node as usize], &mut there.nodes[node as usize]);
+            for port in wiring.ports(NodeId(node)).map(frame::PortId::at) {
+                std::mem::swap(&mut here.ports[port], &mut there.ports[port]);
+                std::mem::swap(&mut here.sent[port], &mut there.sent[port]);
+                std::mem::swap(&mut here.lines[port], &mut there.lines[port]);
+                swap_in(&mut here.recorded.received, &mut there.recorded.received, port);
+                swap_in(&mut here.recorded.sent, &mut there.recorded.sent, port);
+                let first_queue = here.ports[port].first_queue as usize;
+                let classes = here.nodes[node as usize].classes.classes();
+                for queue in first_queue..first_queue + classes {
+                    std::mem::swap(&mut here.queues[queue], &mut there.queues[queue]);
+                    swap_in(&mut here.recorded.queues, &mut there.recorded.queues, queue);
+                }
+                for counter in port * frame::PRIORITIES..(port + 1) * frame::PRIORITIES {
+                    swap_in(&mut here.recorded.meters, &mut there.recorded.meters, counter);
+                }
+            }
+        }
+        for source in (0..here.sources.len()).filter(|source| mine(here.node_of[here.ports.len() + source])) {
+            std::mem::swap(&mut here.sources[source], &mut there.sources[source]);
+        }
+        for path in 0..path_flow.len() {
+            if mine(destination(here, wiring, path)) {
+                std::mem::swap(&mut here.receivers[path], &mut there.receivers[path]);
+                swap_in(&mut here.recorded.delivered, &mut there.recorded.delivered, path);
+            }
+        }
+    }
+}
+
+fn swap_in<T>(here: &mut [T], there: &mut [T], at: usize) {
+    if let (Some(here), Some(there)) = (here.get_mut(at), there.get_mut(at)) {
+        std::mem::swap(here, there);
+    }
+}
+
+/// The node that a path ends at.
+fn destination(fabric: &Fabric, wiring: &Wiring, path: usize) -> u32 {
+    let hops = &fabric.hops[fabric.path_start[path] as usize..];
+    let last = hops.iter().take_while(|&&port| port != crate::world::DELIVER).last();
+    last.map_or(0, |&port| wiring.neighbour(frame::PortId(port)).0)
+}
+
+/// Moves what is counted for the whole fabric to the first part.
+pub(crate) fn gather_counts(shards: &mut [Shard<Fabric>]) {
+    let Some((first, others)) = shards.split_first_mut() else { return };
+    let here = &mut first.world;
+    for shard in others {
+        let there = &mut shard.world;
+        let ledger = std::mem::take(&mut there.ledger);
+        here.ledger.made += ledger.made;
+        here.ledger.delivered += ledger.delivered;
+        here.ledger.lost += ledger.lost;
+        for (key, (frames, bytes)) in std::mem::take(&mut there.drops) {
+            let entry = here.drops.entry(key).or_default();
+            entry.0 += frames;
+            entry.1 += bytes;
+        }
+        if let (Some(here), Some(there)) = (&mut here.recorded.pauses, &mut there.recorded.pauses) {
+            here.append(there);
+        }
+        if let Some(failure) = there.failure.take()
+            && here.failure.as_ref().is_none_or(|first| failure.when() < first.when())
+        {
+            here.failure = Some(failure);
+        }
+    }
+}
+
+const _: () = {
+    // Parts move between threads.
+    const fn can_be_sent<T: Send>() {}
+    can_be_sent::<Shard<Fabric>>();
+    can_be_sent::<Event>();
+};
