@@ -278,3 +278,8 @@ impl Outcome {
         self.pauses().into_iter().filter(of).map(|pause| (pause.start.ps(), pause.end.ps())).collect()
     }
 }
+
+/// How many cases a property is tried with: `PROPTEST_CASES`, or this many.
+pub fn cases(default: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
