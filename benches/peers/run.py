@@ -1,0 +1,87 @@
+"""Penstock and its peers on the same workloads, in turn: ``python benches/peers/run.py [--runs N]``.
+
+ns-2 and ns-3 are run if they are installed (Debian: ``apt-get install ns2 libns3-dev g++``). The runs of all
+programs are interleaved, so that a machine whose speed drifts does so for all; medians are printed as a Markdown
+table: million frame-hops a second of one core, and how many times the peer's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+# Simulated seconds, chosen so that each run takes some seconds of work.
+WORKLOADS = {
+    "star": {"penstock": "1 s", "ns-2": 0.4, "ns-3": 0.1},
+    "fat-tree-4": {"penstock": "60 ms", "ns-2": 0.03, "ns-3": 0.006},
+    "fat-tree-8": {"penstock": "10 ms", "ns-2": 0.006, "ns-3": 0.001},
+    "fat-tree-16": {"penstock": "2 ms", "ns-2": 0.001, "ns-3": 0.0002},
+}
+
+
+def penstock(target: Path, workload: str, *options: str) -> list[str]:
+    return [str(target / "release" / "benches"), workload, WORKLOADS[workload]["penstock"], *options]
+
+
+def commands(build: Path, target: Path) -> dict[str, dict[str, list[str]]]:
+    """The command of each program and workload; programs that are not installed are left out."""
+    found = {"penstock": {workload: penstock(target, workload) for workload in WORKLOADS}}
+    found["penstock, PFC armed"] = {workload: penstock(target, workload, "pfc") for workload in WORKLOADS}
+    if shutil.which("ns"):
+        found["ns-2"] = {w: ["ns", str(HERE / "ns2.tcl"), w, str(t["ns-2"])] for w, t in WORKLOADS.items()}
+    else:
+        print("ns-2 is not installed (Debian: apt-get install ns2)", file=sys.stderr)
+    if Path("/usr/include/ns3.37").is_dir() or Path("/usr/include/ns3").is_dir():
+        program = build / "ns3"
+        libraries = ["-lns3-core", "-lns3-network", "-lns3-point-to-point"]
+        compiler = ["g++", "-O2", "-DNDEBUG", str(HERE / "ns3.cc"), "-o", str(program), *libraries]
+        subprocess.run(compiler, check=True)
+        found["ns-3"] = {w: [str(program), w, str(t["ns-3"])] for w, t in WORKLOADS.items()}
+    else:
+        print("ns-3 is not installed (Debian: apt-get install libns3-dev g++)", file=sys.stderr)
+    return found
+
+
+def rate(command: list[str]) -> float:
+    """Million frame-hops a second of one run."""
+    run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
+    answer = json.loads(run.stdout.strip().splitlines()[-1])
+    return float(answer["frame_hops"]) / float(answer["wall_s"]) / 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5, help="runs of each program and workload")
+    parser.add_argument("--target", type=Path, default=ROOT / "target", help="where cargo builds")
+    options = parser.parse_args()
+    build = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "benches"]
+    subprocess.run(build, cwd=ROOT, check=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        programs = commands(Path(scratch), options.target)
+        rates: dict[tuple[str, str], list[float]] = {}
+        for _ in range(options.runs):
+            for workload in WORKLOADS:
+                for name, by_workload in programs.items():
+                    rates.setdefault((name, workload), []).append(rate(by_workload[workload]))
+    print("| workload | " + " | ".join(programs) + " |")
+    print("|---" * (len(programs) + 1) + "|")
+    for workload in WORKLOADS:
+        own = statistics.median(rates["penstock", workload])
+        cells = []
+        for name in programs:
+            median = statistics.median(rates[name, workload])
+            times = f" (1/{own / median:.1f})" if name.startswith("ns") else ""
+            cells.append(f"{median:.2f}{times}")
+        print(f"| {workload} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()
