@@ -41,10 +41,7 @@ impl PauseSignal {
     #[inline]
     #[must_use]
     pub fn then(self, later: PauseSignal) -> PauseSignal {
-        PauseSignal {
-            xoff: self.xoff & !later.xon | later.xoff,
-            xon: self.xon & !later.xoff | later.xon,
-        }
+        PauseSignal { xoff: self.xoff & !later.xon | later.xoff, xon: self.xon & !later.xoff | later.xon }
     }
 }
 

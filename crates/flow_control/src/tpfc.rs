@@ -109,8 +109,9 @@ impl EgressMeter {
                 // Equation 7.2, b_i > b / N, without the division.
                 let (frames, present) = (before.frames, u64::from(self.present));
                 let over = |share: &Share| u64::from(share.frames) * present > frames;
-                self.targets
-                    .extend((0u16..).zip(&self.shares).filter(|(_, share)| over(share)).map(|(port, _)| port));
+                self.targets.extend(
+                    (0u16..).zip(&self.shares).filter(|(_, share)| over(share)).map(|(port, _)| port),
+                );
             }
         }
         Aim::Targets

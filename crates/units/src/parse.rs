@@ -71,11 +71,23 @@ const RATE: Dimension = Dimension {
 const BYTES: Dimension = Dimension {
     what: "size",
     example: "1522 B",
-    units: &[("B", 1), ("kB", 1_000), ("KiB", 1 << 10), ("MB", 1_000_000), ("MiB", 1 << 20), ("GB", 1_000_000_000), ("GiB", 1 << 30)],
+    units: &[
+        ("B", 1),
+        ("kB", 1_000),
+        ("KiB", 1 << 10),
+        ("MB", 1_000_000),
+        ("MiB", 1 << 20),
+        ("GB", 1_000_000_000),
+        ("GiB", 1 << 30),
+    ],
 };
-const LENGTH: Dimension =
-    Dimension { what: "length", example: "300 m", units: &[("m", 1_000), ("mm", 1), ("cm", 10), ("km", 1_000_000)] };
-const FRAMES: Dimension = Dimension { what: "size", example: "100 frames", units: &[("frames", 1), ("frame", 1)] };
+const LENGTH: Dimension = Dimension {
+    what: "length",
+    example: "300 m",
+    units: &[("m", 1_000), ("mm", 1), ("cm", 10), ("km", 1_000_000)],
+};
+const FRAMES: Dimension =
+    Dimension { what: "size", example: "100 frames", units: &[("frames", 1), ("frame", 1)] };
 
 impl FromStr for Time {
     type Err = ParseUnitError;
@@ -123,7 +135,10 @@ fn read(text: &str, dimension: &Dimension) -> Result<u64, ParseUnitError> {
         None => (trimmed, ""),
     };
     if number.is_empty() {
-        return error(format!("\"{text}\" is not a {}: expected a number and a unit, like \"{}\"", dimension.what, dimension.example));
+        return error(format!(
+            "\"{text}\" is not a {}: expected a number and a unit, like \"{}\"",
+            dimension.what, dimension.example
+        ));
     }
     if number.starts_with('-') {
         return error(format!("\"{text}\": a {} cannot be negative", dimension.what));
@@ -137,7 +152,12 @@ fn read(text: &str, dimension: &Dimension) -> Result<u64, ParseUnitError> {
         ));
     }
     let Some(&(_, scale)) = dimension.units.iter().find(|(name, _)| *name == unit) else {
-        let meant = dimension.units.iter().map(|(name, _)| *name).min_by_key(|name| unlikeness(name, unit)).unwrap_or_default();
+        let meant = dimension
+            .units
+            .iter()
+            .map(|(name, _)| *name)
+            .min_by_key(|name| unlikeness(name, unit))
+            .unwrap_or_default();
         return error(format!(
             "\"{text}\": unknown {} unit \"{unit}\"; expected one of {}; did you mean \"{number} {meant}\"?",
             dimension.what,
@@ -152,7 +172,9 @@ fn exact_product(number: &str, scale: u64) -> Result<u64, String> {
     let digits = number.replace('_', "");
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     let fraction = fraction.trim_end_matches('0');
-    if whole.is_empty() && fraction.is_empty() || !(whole.chars().chain(fraction.chars())).all(|c| c.is_ascii_digit()) {
+    if whole.is_empty() && fraction.is_empty()
+        || !(whole.chars().chain(fraction.chars())).all(|c| c.is_ascii_digit())
+    {
         return Err("does not start with a decimal number".into());
     }
     let too_large = || "is too large".to_string();

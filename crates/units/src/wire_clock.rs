@@ -77,7 +77,8 @@ mod tests {
     fn wire_times_of_the_golden_vector() {
         // Golden vector 1 without line overhead is plain bits over rate; with 20 B it is Hagen §6.1.
         let mut at_10g = WireClock::new(BitRate::from_gbps(10));
-        for (bytes, ps) in [(64, 67_200), (68, 70_400), (1000, 816_000), (1518, 1_230_400), (1522, 1_233_600)] {
+        for (bytes, ps) in [(64, 67_200), (68, 70_400), (1000, 816_000), (1518, 1_230_400), (1522, 1_233_600)]
+        {
             assert_eq!(at_10g.advance(bytes + 20).ps(), ps);
         }
     }
