@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := $(shell find crates python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test rust python viewer bench docs clean needs
+.PHONY: help demo test format lint rust python viewer bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
@@ -24,17 +24,23 @@ needs:
 demo: $(VENV)/installed ## builds Penstock, reproduces one chapter of a paper, names the picture
 	@$(BIN)/python tools/demo.py
 
-test: rust python viewer ## proves the tree: Rust, Python, docs, house rules, report page
+test: format lint rust python viewer ## proves the tree: Rust, Python, docs, house rules, report page
+	@echo "all of it holds"
 
-rust: | needs
+# Quick and cheap first, so that a slip is told at once; `make -k test` goes on after a failure.
+format: $(VENV)/developed
 	cargo fmt --all --check
+	$(BIN)/ruff format --quiet --check python tests tools
+
+lint: $(VENV)/developed
+	$(BIN)/ruff check --quiet python tests tools
+	$(BIN)/mypy
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+
+rust: | needs ## runs the tests of the engine
 	cargo test --locked --workspace --quiet
 
-python: $(VENV)/developed
-	$(BIN)/ruff check python tests tools
-	$(BIN)/ruff format --check python tests tools
-	$(BIN)/mypy
+python: $(VENV)/developed ## runs the tests of the package, of the docs and of the house rules
 	$(BIN)/python -m pytest --quiet
 
 viewer: ## says whether the committed report page is that of viewer/ (needs Node and viewer/node_modules)

@@ -353,7 +353,7 @@ impl FatTree {
     pub fn graph(&self) -> Result<Graph, TopologyError> {
         let k = self.k;
         at_least("k", 2, k)?;
-        if k % 2 != 0 {
+        if !k.is_multiple_of(2) {
             return Err(TopologyError::OddPorts { k });
         }
         let half = k / 2;

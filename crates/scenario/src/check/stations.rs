@@ -222,14 +222,14 @@ fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut 
         queue: read("queue", |b| b.queue),
     };
     for (key, wide) in [("total", spec.total), ("port", spec.port), ("class", spec.class)] {
-        if let (Some(wide), Some(queue)) = (wide, spec.queue) {
-            if exceeds(queue, wide) {
-                context.warn(
-                    &at.key("queue"),
-                    format!("queue {queue} is above {key} {wide}"),
-                    "a queue never gets that long",
-                );
-            }
+        if let (Some(wide), Some(queue)) = (wide, spec.queue)
+            && exceeds(queue, wide)
+        {
+            context.warn(
+                &at.key("queue"),
+                format!("queue {queue} is above {key} {wide}"),
+                "a queue never gets that long",
+            );
         }
     }
     spec
