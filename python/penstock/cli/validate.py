@@ -1,0 +1,70 @@
+"""``penstock validate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from penstock import validation
+from penstock.errors import InputError
+
+from . import EXIT_DONE, EXIT_FAILED
+from .console import console, print_json, say, table
+
+
+def validate(
+    *cases: str,
+    quick: Annotated[bool, Parameter(negative=())] = False,
+    json: Annotated[bool, Parameter(negative=())] = False,
+    write: Path | None = None,
+) -> int:
+    """Holds the simulator against queueing theory and exact arithmetic.
+
+    Parameters
+    ----------
+    cases
+        Names of cases, such as "md1" or "headroom". Default: all of them.
+    quick
+        Fewer and shorter runs, wider intervals.
+    json
+        Prints one JSON object instead of tables.
+    write
+        Markdown document to write; its picture goes into "images" beside it.
+    """
+    wanted = validation.cases(cases)
+    if write is not None and not write.parent.is_dir():
+        raise InputError(f"--write {write}: there is no directory {write.parent}")
+
+    def done(outcome: validation.Outcome) -> None:
+        agree = sum(row.passed for row in outcome.rows)
+        say(f"{outcome.case.name}: {agree} of {len(outcome.rows)} rows agree")
+
+    outcomes = validation.validate(wanted, quick=quick, done=done)
+    if write is not None:
+        from penstock.validation import document
+
+        document.write(outcomes, write, quick=quick)
+        say(f"document  {write}")
+    if json:
+        print_json(validation.to_json(outcomes, quick=quick))
+    else:
+        for outcome in outcomes:
+            _show(outcome)
+    return EXIT_DONE if all(outcome.passed for outcome in outcomes) else EXIT_FAILED
+
+
+def _show(outcome: validation.Outcome) -> None:
+    from rich.markup import escape
+
+    from penstock.validation import numbers
+
+    shown = table("", "", "quantity", "theory", "measured", "99 % interval", "difference", "p", numeric=2)
+    for row in outcome.rows:
+        mark = "[green]✓[/]" if row.passed else "[red]✗[/]"
+        note = "" if row.passed else f"\n{row.verdict}"
+        shown.add_row(mark, escape(row.quantity + note), *numbers.cells(row))
+    out = console()
+    out.print(f"\n{outcome.case.title}", style="bold", markup=False)
+    out.print(shown)

@@ -1,0 +1,127 @@
+"""Runs the scenarios of a validation: replications on threads, with fixed seeds."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from penstock import _core
+from penstock.result import Result
+
+Reader = Callable[[Result], Mapping[str, float]]
+"""What a case takes from the result of a run."""
+
+REPLICATIONS = 10
+QUICK_REPLICATIONS = 5
+QUICK_SHORTER = 10
+"""In the quick form runs last this much less."""
+QUICK_COARSER = 10.0
+"""In the quick form intervals may be this much wider."""
+
+
+class Bench:
+    """Runs for one case.
+
+    Parameters
+    ----------
+    name : str
+        Of the case: seeds derive from it, so that no two cases see the same random numbers.
+    quick : bool
+        Fewer, shorter and coarser.
+    pool : ThreadPoolExecutor
+        Where runs take place; the engine runs outside Python's lock.
+    directory : path
+        For the files that scenarios name.
+    """
+
+    def __init__(self, name: str, *, quick: bool, pool: ThreadPoolExecutor, directory: Path) -> None:
+        self.quick = quick
+        self._name = name
+        self._pool = pool
+        self._directory = directory
+        self._next_seed = zlib.crc32(name.encode()) << 20
+
+    @property
+    def replications(self) -> int:
+        """Runs a row."""
+        return QUICK_REPLICATIONS if self.quick else REPLICATIONS
+
+    def precision(self, full: float) -> float:
+        """The largest half-width of an interval, given that of the full form."""
+        return full * QUICK_COARSER if self.quick else full
+
+    def choose(self, full: int, quick: int) -> int:
+        """A number that differs between the forms."""
+        return quick if self.quick else full
+
+    def milliseconds(self, full: float, warmup: float) -> dict[str, str]:
+        """Keys ``duration`` and ``warmup`` for a measurement of `full` milliseconds after `warmup`."""
+        measured = max(round(full / QUICK_SHORTER), 1) if self.quick else full
+        return {"duration": f"{warmup + measured:g} ms", "warmup": f"{warmup:g} ms"}
+
+    def file(self, name: str, text: str) -> str:
+        """Puts a file beside the scenarios and gives its name."""
+        (self._directory / name).write_text(text, "utf-8")
+        return name
+
+    def replicate(self, scenario: str, read: Reader, /, **keys: object) -> dict[str, list[float]]:
+        """Runs a scenario with fresh seeds; for each quantity that `read` gives, one value a replication."""
+        return self.repeat(self.replications, scenario, read, **keys)
+
+    def repeat(self, count: int, scenario: str, read: Reader, /, **keys: object) -> dict[str, list[float]]:
+        """As `replicate`, `count` times."""
+        text = fill(scenario, **keys)
+        seeds = range(self._next_seed, self._next_seed + count)
+        self._next_seed += count
+        found = list(self._pool.map(lambda seed: read(self._run(text, seed)), seeds))
+        return {key: [values[key] for values in found] for key in found[0]}
+
+    def each(
+        self, scenario: str, read: Reader, variants: Sequence[Mapping[str, object]]
+    ) -> list[Mapping[str, float]]:
+        """Runs a scenario once for each set of keys, for what does not depend on chance."""
+        texts = [fill(scenario, **keys) for keys in variants]
+        return list(self._pool.map(lambda text: read(self._run(text, 1)), texts))
+
+    def once(self, scenario: str, **keys: object) -> Result:
+        """The result of one run, for what does not depend on chance."""
+        return self._run(fill(scenario, **keys), 1)
+
+    def _run(self, text: str, seed: int) -> Result:
+        file = str(self._directory / f"{self._name}.toml")
+        return Result.from_core(_core.run(text, file, seed=seed))
+
+
+def fill(scenario: str, **keys: object) -> str:
+    """The scenario with its ``$keys`` filled in.
+
+    Raises
+    ------
+    KeyError
+        If one is missing.
+    """
+    return Template(scenario).substitute({key: str(value) for key, value in keys.items()})
+
+
+def workers() -> int:
+    """Runs at a time."""
+    return os.cpu_count() or 1
+
+
+def only(rows: Sequence[dict[str, Any]], **wanted: object) -> dict[str, Any]:
+    """The one row with these values.
+
+    Raises
+    ------
+    LookupError
+        If there is none or more than one.
+    """
+    found = [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+    if len(found) != 1:
+        raise LookupError(f"{len(found)} rows with {wanted}")
+    return found[0]

@@ -1,0 +1,216 @@
+"""Queues with little room: who is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.result import Result
+
+from . import theory
+from .bench import Bench, Reader, fill, only
+from .queues import BYTE_PS, LARGEST, MM1_MEAN, OVERHEAD, sizes_file
+from .registry import Row, case, exact, random, within
+
+_LIMITED = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.star]
+hosts = 1
+rate = "10 Gb/s"
+length = "2 m"
+overhead = "$overhead"
+
+[switch.buffer]
+queue = "$limit"
+
+[[flows]]
+name = "poisson"
+from = "sw"
+to = "h0"
+frame = $frame
+rate_counts = "wire"
+source = { poisson = { rate = "$rate" } }
+"""
+
+
+def _loss(flow: str) -> Reader:
+    def read(result: Result) -> dict[str, float]:
+        row = only(result.rows("flows"), flow=flow)
+        return {"loss": row["frames_dropped"] / row["frames_sent"]}
+
+    return read
+
+
+@case(
+    "loss",
+    "Loss of M/D/1/K and M/M/1/K",
+    compared="A queue that holds q frames. The limit counts frames that wait; K of theory also counts "
+    "the one in transmission, so K = q + 1. Lengths of M/M/1/K are those of the section on M/M/1.",
+    formula="M/G/1/K: loss = 1 − 1/(p0 + ρ), p0 from the embedded Markov chain at departures, with the exact "
+    "lengths. M/M/1/K: loss = (1 − ρ)·ρ^K / (1 − ρ^(K+1)).",
+    sources=("Cooper, Introduction to Queueing Theory, 1981, section 5.9",),
+    scenario=fill(
+        _LIMITED,
+        duration="201 ms",
+        warmup="1 ms",
+        overhead="20 B",
+        limit="3 frames",
+        frame='"980 B"',
+        rate="9 Gb/s",
+    ),
+    ends=("The frame in transmission takes no memory; switches that hold it until its end lose more.",),
+)
+def loss(bench: Bench) -> Iterator[Row]:
+    """Fixed and exponential lengths."""
+    fixed = [(1000 * BYTE_PS, 1.0)]
+    for load, limit, ms in ((0.8, 1, 200), (0.9, 3, 400), (1.2, 8, 200)):
+        losses = bench.replicate(
+            _LIMITED,
+            _loss("poisson"),
+            overhead="20 B",
+            limit=f"{limit} frames",
+            frame='"980 B"',
+            rate=f"{load * 10:g} Gb/s",
+            **bench.milliseconds(ms, warmup=1),
+        )["loss"]
+        yield random(
+            f"M/D/1/{limit + 1}, load {load:g}: share lost",
+            "",
+            theory.mg1k_loss(load / (1000 * BYTE_PS), fixed, limit + 1),
+            losses,
+            precision=bench.precision(0.015),
+        )
+    sizes = theory.exponential_sizes(MM1_MEAN, LARGEST)
+    name = sizes_file(bench, sizes)
+    for load, limit, ms in ((0.8, 3, 400), (0.9, 10, 1200)):
+        losses = bench.replicate(
+            _LIMITED,
+            _loss("poisson"),
+            overhead="0 B",
+            limit=f"{limit} frames",
+            frame=f'{{ empirical = "{name}" }}',
+            rate=f"{load * 10:g} Gb/s",
+            **bench.milliseconds(ms, warmup=1),
+        )["loss"]
+        in_time = [(size * BYTE_PS, share) for size, share in sizes]
+        arrivals = load / theory.mean(in_time)
+        yield random(
+            f"M/M/1/{limit + 1}, load {load:g}, rounded lengths: share lost",
+            "",
+            theory.mg1k_loss(arrivals, in_time, limit + 1),
+            losses,
+            precision=bench.precision(0.015),
+        )
+        yield within(
+            f"M/M/1/{limit + 1}, load {load:g}, against the closed form: share lost",
+            "",
+            theory.mm1k_loss(load, limit + 1),
+            losses,
+            bench.precision(0.015),
+            "lengths are rounded to whole bytes, and chance",
+        )
+
+
+_TWO_SIZES = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.star]
+hosts = 1
+rate = "10 Gb/s"
+length = "2 m"
+
+[switch]
+queues = "shared"
+scheduler = "fifo"
+buffer = { queue = "$limit" }
+
+[[flows]]
+name = "short"
+from = "sw"
+to = "h0"
+frame = "500 B"
+rate_counts = "wire"
+source = { poisson = { rate = "4 Gb/s" } }
+
+[[flows]]
+name = "long"
+from = "sw"
+to = "h0"
+frame = "1500 B"
+rate_counts = "wire"
+source = { poisson = { rate = "5 Gb/s" } }
+"""
+
+
+@case(
+    "buffers",
+    "Buffers counted in bytes and in frames",
+    compared="Short (500 B) and long (1,500 B) frames share a FIFO queue. A limit in bytes lets short "
+    "frames in where long ones no longer fit; a limit in frames treats both alike. With frames of one "
+    "length a limit in bytes is one in frames: both runs are the same to the last frame.",
+    formula="A Markov renewal process over the sequence of frames that wait, looked at when a service "
+    "begins; during a service the sequence grows with the matrix exponential of the arrivals that fit. "
+    "The share lost is the share of time in which the frame does not fit (Poisson arrivals see time "
+    "averages).",
+    sources=(
+        "Çinlar, Introduction to Stochastic Processes, 1975, chapter 10",
+        "Wolff, Poisson arrivals see time averages, 1982",
+    ),
+    scenario=fill(_TWO_SIZES, duration="201 ms", warmup="1 ms", limit="3000 B"),
+    ends=("Memory is counted in bytes of frames, not in cells.",),
+)
+def buffers(bench: Bench) -> Iterator[Row]:
+    """Two sizes under both kinds of limits, then one size."""
+    lengths = (500, 1500)
+    services = [(length + OVERHEAD) * BYTE_PS for length in lengths]
+    rates = [load / service for load, service in zip((0.4, 0.5), services, strict=True)]
+
+    def bytes_fit(waiting: tuple[int, ...], kind: int) -> bool:
+        return sum(lengths[entry] for entry in waiting) + lengths[kind] <= 3000
+
+    def frames_fit(waiting: tuple[int, ...], _: int) -> bool:
+        return len(waiting) < 3
+
+    def read(result: Result) -> dict[str, float]:
+        return {flow: _loss(flow)(result)["loss"] for flow in ("short", "long")}
+
+    for limit, fits in (("3000 B", bytes_fit), ("3 frames", frames_fit)):
+        measured = bench.replicate(_TWO_SIZES, read, limit=limit, **bench.milliseconds(400, warmup=1))
+        expected = theory.fifo_losses(rates, services, fits)
+        for flow, share in zip(("short", "long"), expected, strict=True):
+            yield random(
+                f"limit {limit}, {flow} frames: share lost",
+                "",
+                share,
+                measured[flow],
+                precision=bench.precision(0.015),
+            )
+    for limit in ("4900 B", "5879 B"):
+        lost = [
+            only(
+                bench.once(
+                    _LIMITED,
+                    duration="20 ms",
+                    warmup="0 s",
+                    overhead="20 B",
+                    limit=each,
+                    frame='"980 B"',
+                    rate="9.5 Gb/s",
+                ).rows("flows"),
+                flow="poisson",
+            )["frames_dropped"]
+            for each in ("5 frames", limit)
+        ]
+        yield exact(f"frames of 980 B, {limit} against 5 frames: frames lost", "frames", lost[0], lost[1])

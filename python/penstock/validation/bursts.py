@@ -1,0 +1,248 @@
+"""Sources that burst: fluid theory, and what sources of all kinds promise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from penstock.result import Result
+
+from . import theory
+from .bench import Bench, Reader, fill, only
+from .registry import Row, case, exact, random, within
+
+_BURSTS = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.star]
+hosts = $hosts           # the last one receives
+rate = "10 Gb/s"
+length = "2 m"
+overhead = "0 B"
+
+[[flows]]
+name = "bursts"
+from = [$senders]
+to = "$sink"
+frame = "500 B"
+source = { on_off = { peak = "$peak", on = { exponential = "100 us" }, off = { exponential = "$off" } } }
+"""
+_ON_NS = 100_000.0
+
+
+def _bursts(sources: int, peak: float, on_share: float) -> dict[str, object]:
+    return {
+        "hosts": sources + 1,
+        "senders": ", ".join(f'"h{i}"' for i in range(sources)),
+        "sink": f"h{sources}",
+        "peak": f"{peak:g} Gb/s",
+        "off": f"{_ON_NS * (1 - on_share) / on_share:g} ns",
+    }
+
+
+@case(
+    "bursts",
+    "On/off aggregates against fluid theory",
+    compared="N sources with exponential bursts (100 µs) and silences share a 10 Gb/s link; while on, a "
+    "source sends at its peak rate. A burst is tens of frames, so that the queue is close to one of "
+    "fluid. Compared are the mean wait of a frame, its "
+    "percentiles, and how fast the tail falls.",
+    formula="F'(x)·D = F(x)·M for F_i(x) = P(i sources on, Q ≤ x), M the generator of the number on, D = "
+    "diag(i − c), c the link in peak rates; F_i(0) = 0 for i > c. All eigenvalues are used. What arrives "
+    "finds more than x with Σ i·(F_i(∞) − F_i(x)) / Σ i·F_i(∞). The tail falls as e^(−r·x), r = (1 − "
+    "ρ)(1 + λ)/(1 − c/N), λ the mean on-time over the mean off-time, x in what a source sends in a mean "
+    "on-time.",
+    sources=(
+        "Anick, Mitra and Sondhi, Stochastic theory of a data-handling system with multiple sources, 1982",
+    ),
+    scenario=fill(_BURSTS, duration="2010 ms", warmup="10 ms", **_bursts(10, 2.2, 0.36)),
+    ends=(
+        "Fluid has no frames: a frame also waits for frames that arrive at the same time when no rate "
+        "exceeds the link.",
+        "Percentiles are read from a histogram (1/32 of their value at worst).",
+    ),
+)
+def bursts(bench: Bench) -> Iterator[Row]:
+    """Few fast and many slow sources."""
+    reason = "frames instead of fluid, and chance"
+    for sources, peak, on_share, ms in ((10, 2.2, 0.36, 2000), (16, 1.5, 0.36, 2000)):
+        capacity = 10 / peak
+        fluid = theory.FluidQueue.solve(sources, on_share, capacity)
+        unit = _ON_NS / capacity  # time that the link takes for what a source sends in a mean on-time
+        closed = theory.decay_closed_form(sources, on_share, capacity)
+        if not math.isclose(fluid.decay, closed, rel_tol=1e-6):
+            raise ArithmeticError(f"two forms of the decay rate differ: {fluid.decay} and {closed}")
+        waits = bench.replicate(
+            _BURSTS,
+            _waits(f"sw.{sources}->h{sources}"),
+            **_bursts(sources, peak, on_share),
+            **bench.milliseconds(ms, warmup=10),
+        )
+        name = f"{sources} sources of {peak:g} Gb/s, load {sources * on_share / capacity:.3f}: "
+        mean = fluid.mean_found() * unit / 1e3
+        yield within(name + "mean wait", "us", mean, waits["mean"], bench.precision(0.05), reason)
+        tail = {}
+        for key, share, tolerance in (("p90", 0.9, 0.06), ("p99", 0.99, 0.08)):
+            tail[key] = theory.quantile(fluid.found_at_most, share, start=1.0) * unit / 1e3
+            label = f"{name}{100 * share:g}th percentile of the wait"
+            yield within(label, "us", tail[key], waits[key], bench.precision(tolerance), reason)
+        apart = (sum(waits["p99"]) - sum(waits["p90"])) / len(waits["p90"])
+        expected = math.log(10) / (tail["p99"] - tail["p90"])
+        label = f"{name}decay from the 90th to the 99th percentile (r = {closed / unit * 1e3:.4f})"
+        yield within(label, "1/us", expected, [math.log(10) / apart], bench.precision(0.08), reason)
+
+
+def _waits(port: str) -> Reader:
+    def read(result: Result) -> dict[str, float]:
+        queue = only(result.rows("queues"), port=port)
+        return {key: queue[f"wait_{key}_ns"] / 1e3 for key in ("mean", "p90", "p99")}
+
+    return read
+
+
+_SOURCE = """\
+[simulation]
+duration = "$duration"
+
+[probes]
+bin = "$bin"
+pauses = false
+
+[topology.star]
+hosts = 2
+rate = "$line Gb/s"
+length = "2 m"
+
+[[flows]]
+name = "source"
+from = "$sender"
+to = "h1"
+frame = $frame
+source = { $source }
+"""
+
+
+def _counts(length: int, bin_ns: float) -> Reader:
+    def read(result: Result) -> dict[str, float]:
+        _, values = result.series("flow_throughput_bps", "source")
+        counts = np.round(np.asarray(values)[1:-1] * bin_ns * 1e-9 / (8 * length))
+        return {
+            "rate": only(result.rows("flows"), flow="source")["bytes_sent"] * 8,
+            "dispersion": float(counts.var(ddof=1) / counts.mean()),
+            "spread": float(counts.max() - counts.min()),
+        }
+
+    return read
+
+
+@case(
+    "generators",
+    "Sources: rates, lengths and the index of dispersion",
+    compared="Each kind of source sends over a link so fast (400 Gb/s) that nothing waits, except the "
+    "Bernoulli source, whose slots are those of its 10 Gb/s link. Frames are counted in bins at the "
+    "receiver; the index of dispersion is the variance of the counts over their mean.",
+    formula="Index of dispersion: Poisson 1; Bernoulli 1 − p, p = r/C·(L + 20)/L; constant rate: counts "
+    "differ by at most one; exponential on/off: 2·P·(1 − π)·(s·T − 1 + e^(−s·T)) / (s²·T) with P frames "
+    "a second while on, π the share on, s = 1/on + 1/off, T the bin. Pareto times are cut at 100 means, "
+    "which makes the mean of shape a smaller by ((a−1)/a)^a·100^(1−a)/(a−1) of itself.",
+    sources=("Cox and Lewis, The Statistical Analysis of Series of Events, 1966",),
+    scenario=fill(
+        _SOURCE,
+        duration="200 ms",
+        bin="100 us",
+        line=400,
+        sender="sw",
+        frame='"1000 B"',
+        source='poisson = { rate = "1 Gb/s" }',
+    ),
+    ends=("A source knows nothing of the queue behind it unless the network card is full.",),
+)
+def generators(bench: Bench) -> Iterator[Row]:
+    """Every kind of source, every kind of lengths."""
+    shorter = 8 if bench.quick else 1
+
+    def count(
+        source: str, *, ms: int, bin_us: float, sender: str = "sw", line: int = 400
+    ) -> dict[str, list[float]]:
+        found = bench.replicate(
+            _SOURCE,
+            _counts(1000, bin_us * 1e3),
+            duration=f"{ms // shorter} ms",
+            bin=f"{bin_us:g} us",
+            line=line,
+            sender=sender,
+            frame='"1000 B"',
+            source=source,
+        )
+        found["rate"] = [bits / (ms // shorter * 1e-3) / 1e9 for bits in found["rate"]]
+        return found
+
+    fine, coarse = bench.precision(0.01), bench.precision(0.04)
+    poisson = count('poisson = { rate = "1 Gb/s" }', ms=1600, bin_us=100)
+    yield random("Poisson, 1 Gb/s: rate", "Gb/s", 1.0, poisson["rate"], precision=fine)
+    yield random("Poisson: index of dispersion", "", 1.0, poisson["dispersion"], precision=coarse)
+    bernoulli = count('bernoulli = { rate = "4 Gb/s" }', ms=800, bin_us=81.6, sender="h0", line=10)
+    yield random("Bernoulli, 4 Gb/s: rate", "Gb/s", 4.0, bernoulli["rate"], precision=fine)
+    yield random(
+        "Bernoulli: index of dispersion", "", 1 - 0.4 * 1.02, bernoulli["dispersion"], precision=coarse
+    )
+    constant = count('constant = { rate = "3 Gb/s" }', ms=160, bin_us=100)
+    yield exact("constant, 3 Gb/s: counts of 100 µs differ by at most", "frames", 1, max(constant["spread"]))
+    peak_bits, on, off, window = 4.0, 50.0, 150.0, 500.0
+    on_off = count(
+        'on_off = { peak = "4 Gb/s", on = { exponential = "50 us" }, off = { exponential = "150 us" } }',
+        ms=4000,
+        bin_us=window,
+    )
+    rate = peak_bits * on / (on + off)
+    yield random("on/off, exponential: rate", "Gb/s", rate, on_off["rate"], precision=2 * fine)
+    yield within(
+        "on/off, exponential: index of dispersion",
+        "",
+        theory.on_off_dispersion(peak_bits * 1e3 / 8e3, on, off, window),
+        on_off["dispersion"],
+        bench.precision(0.04),
+        "frames instead of fluid, and chance",
+    )
+    pareto = count(
+        'on_off = { peak = "4 Gb/s", on = { pareto = { mean = "50 us", shape = 1.5 } }, '
+        'off = { exponential = "50 us" } }',
+        ms=4000,
+        bin_us=window,
+    )
+    shape = 1.5
+    cut = 50.0 * (1 - ((shape - 1) / shape) ** shape * 100 ** (1 - shape) / (shape - 1))
+    yield random(
+        "on/off, Pareto bursts: rate", "Gb/s", 4 * cut / (cut + 50.0), pareto["rate"], precision=2 * fine
+    )
+    uniform = (64 + 1518) / 2
+    bimodal = 0.7 * 64 + 0.3 * 1500
+    for name, frame, length in (
+        ("IMIX", '"imix"', theory.mean(theory.IMIX)),
+        ("uniform, 64 to 1518 B", '{ uniform = { min = "64 B", max = "1518 B" } }', uniform),
+        ("bimodal", '{ bimodal = { small = "64 B", large = "1500 B", small_share = 0.7 } }', bimodal),
+    ):
+        found = bench.replicate(
+            _SOURCE,
+            _mean_length,
+            duration=f"{200 // shorter} ms",
+            bin="off",
+            line=400,
+            sender="sw",
+            frame=frame,
+            source='poisson = { rate = "4 Gb/s" }',
+        )["length"]
+        yield random(f"{name}: mean length", "B", length, found, precision=fine)
+
+
+def _mean_length(result: Result) -> dict[str, float]:
+    flow = only(result.rows("flows"), flow="source")
+    return {"length": flow["bytes_sent"] / flow["frames_sent"]}

@@ -1,0 +1,229 @@
+"""Latency without chance: one frame, and bursts, through links of all rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from penstock.result import Result
+
+from . import theory
+from .bench import Bench, Reader, fill, only
+from .registry import Row, case, exact, random
+
+GBPS = 1_000_000_000
+LATENCY_NS = 300
+
+
+def _links(rates: Sequence[float], metres: int) -> str:
+    nodes = ["source", *(f"sw{i}" for i in range(len(rates) - 1)), "sink"]
+    blocks = [
+        f'[[topology.explicit.links]]\nbetween = ["{a}", "{b}"]\n'
+        f'rate = "{rate:g} Gb/s"\nlength = "{metres} m"\n'
+        for a, b, rate in zip(nodes[:-1], nodes[1:], rates, strict=True)
+    ]
+    switches = ", ".join(f'"{name}"' for name in nodes[1:-1])
+    head = f'[topology.explicit]\nhosts = ["source", "sink"]\nswitches = [{switches}]\n'
+    return "\n".join([head, *blocks])
+
+
+_PATH = """\
+[simulation]
+duration = "$duration"
+
+[probes]
+bin = "off"
+pauses = false
+
+$topology
+[switch]
+forwarding = "$forwarding"
+latency = "300 ns"
+
+[[flows]]
+name = "probe"
+from = "source"
+to = "sink"
+frame = "$length B"
+source = { constant = { rate = "$rate", random_phase = false } }
+limit = "$limit B"
+"""
+
+
+def _hops(rates: Sequence[float], metres: int) -> list[theory.Hop]:
+    switches = len(rates) - 1
+    return [
+        theory.Hop(round(rate * GBPS), metres * 5_000 + (LATENCY_NS * 1_000 if place < switches else 0))
+        for place, rate in enumerate(rates)
+    ]
+
+
+def _picoseconds(nanoseconds: float) -> int:
+    return round(nanoseconds * 1_000)
+
+
+def _flow(bench: Bench, **keys: object) -> dict[str, Any]:
+    return only(bench.once(_PATH, **keys).rows("flows"), flow="probe")
+
+
+@case(
+    "latency",
+    "Store-and-forward and cut-through latency",
+    compared="One frame crosses an idle path: a host, one to four switches of 300 ns, links of 1 to 400 "
+    "Gb/s with fibre of 5 ns/m, also links of unequal rate. Every value has to be equal to the "
+    "picosecond.",
+    formula="Store-and-forward: Σ over links of ((L + 20)·8/C + delay), plus the latency of each switch. "
+    "Cut-through: a switch goes on when preamble and 64 B are there, so that L is min(L, 64) in all "
+    "terms but the last; where the way out of a switch is faster than its way in, it waits for the whole "
+    "frame. Each term is rounded down to a picosecond.",
+    sources=("Plain arithmetic; RFC 1242 for the terms",),
+    scenario=fill(
+        _PATH,
+        duration="100 us",
+        topology=_links((10, 40, 10), 20),
+        forwarding="cut_through",
+        length=1522,
+        rate="1 Gb/s",
+        limit=1522,
+    ),
+    ends=(
+        "No delay of MAC and PHY unless a link has an interface_delay; no cells, no clock tolerance.",
+        "A cut-through switch decides after 64 B, whatever headers it reads.",
+        "Where a byte is no whole number of picoseconds and a cut-through switch has to wait for the whole "
+        "frame, head and rest are rounded down one by one: the frame may go on a picosecond early.",
+    ),
+)
+def latency(bench: Bench) -> Iterator[Row]:
+    """Single frames."""
+    paths: tuple[tuple[tuple[float, ...], int, int], ...] = (
+        ((10, 10), 64, 2),
+        ((10, 10), 1522, 300),
+        ((10, 10, 10, 10, 10), 9216, 20),
+        ((100, 100, 100), 1522, 5),
+        ((400, 400, 400), 1518, 100),
+        ((25, 25), 65, 20),
+        ((1, 10, 40, 100), 1000, 20),
+        ((100, 25, 10, 1), 1000, 20),
+        ((10, 40, 10), 1522, 20),
+        ((1.1875, 3.3333, 7), 777, 20),
+    )
+    for rates, length, metres in paths:
+        for forwarding in ("store_and_forward", "cut_through"):
+            flow = _flow(
+                bench,
+                duration="300 us",
+                topology=_links(rates, metres),
+                forwarding=forwarding,
+                length=length,
+                rate="1 Gb/s",
+                limit=length,
+            )
+            expected = theory.path_latency(
+                length, 20, _hops(rates, metres), cut_through=forwarding == "cut_through"
+            )
+            path = "-".join(f"{rate:g}" for rate in rates)
+            name = f"{forwarding.replace('_', '-')}, {path} Gb/s, {metres} m, {length} B"
+            yield exact(name, "ps", expected, _picoseconds(flow["latency_max_ns"]))
+
+
+_TANDEM = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+pauses = false
+
+$topology
+[[flows]]
+name = "poisson"
+from = "sw0"
+to = "sink"
+frame = "980 B"
+rate_counts = "wire"
+source = { poisson = { rate = "6 Gb/s" } }
+"""
+
+
+@case(
+    "tandem",
+    "Store-and-forward links of unequal rate in a row",
+    compared="Bursts of equal frames from a host through three links, faster and slower ones: smallest, "
+    "largest and summed latency, equal to the picosecond. Then Poisson arrivals at the first of two or "
+    "three links: constant service times in a row make frames wait as if the slowest link stood alone, "
+    "in whatever order the links are, and nobody waits behind the slowest.",
+    formula="Bursts: Lindley's recursion link by link, end(k) = max(end(k−1), arrival(k)) + (L + "
+    "20)·8/C. Poisson: the waits at all links add up to that of M/D/1 at the slowest (Friedman), mean "
+    "ρ·S / (2·(1 − ρ)).",
+    sources=(
+        "Lindley, The theory of queues with a single server, 1952",
+        "Friedman, Reduction methods for tandem queuing systems, 1965",
+    ),
+    scenario=fill(
+        _PATH,
+        duration="100 us",
+        topology=_links((10, 25, 4), 20),
+        forwarding="store_and_forward",
+        length=1000,
+        rate="20 Gb/s",
+        limit=20_000,
+    ),
+    ends=("Friedman's reduction needs frames of one length; mixed lengths do wait behind the slowest link.",),
+)
+def tandem(bench: Bench) -> Iterator[Row]:
+    """Bursts, then Poisson arrivals."""
+    count = 20
+    bursts: tuple[tuple[tuple[float, ...], int], ...] = (
+        ((10, 25, 4), 20),
+        ((4, 10, 2.5), 3),
+        ((40, 10, 25), 12),
+        ((7, 3.3333, 1.1875), 9),
+    )
+    for rates, offered in bursts:
+        length = 1000
+        flow = _flow(
+            bench,
+            duration="1 ms",
+            topology=_links(rates, 20),
+            forwarding="store_and_forward",
+            length=length,
+            rate=f"{offered} Gb/s",
+            limit=length * count,
+        )
+        born = [int(Fraction(k * length * 8 * 1_000, offered)) for k in range(count)]
+        expected = theory.tandem_latencies(born, length, 20, _hops(rates, 20))
+        name = f"{count} frames at {offered} Gb/s, links {'-'.join(f'{rate:g}' for rate in rates)} Gb/s: "
+        yield exact(name + "shortest", "ps", min(expected), _picoseconds(flow["latency_min_ns"]))
+        yield exact(name + "longest", "ps", max(expected), _picoseconds(flow["latency_max_ns"]))
+        summed = round(flow["latency_mean_ns"] * 1_000 * flow["frames_delivered"])
+        yield exact(name + "sum", "ps", sum(expected), summed)
+    chains: tuple[tuple[float, ...], ...] = ((40, 10), (10, 40), (25, 10, 40))
+    for rates in chains:
+        waits = bench.replicate(
+            _TANDEM,
+            _latency_and_last_wait(f"sw{len(rates) - 1}."),
+            topology=_links((10, *rates), 2).replace("source", "unused"),
+            **bench.milliseconds(200, warmup=1),
+        )
+        slowest = 1000 * 8 / min(rates)
+        unloaded = sum(1000 * 8 / rate + 10 for rate in rates)
+        path = "-".join(f"{rate:g}" for rate in rates)
+        added = [value - unloaded for value in waits["latency"]]
+        mean_wait = 0.6 * slowest / (2 * (1 - 0.6))
+        name = f"Poisson, links {path} Gb/s: "
+        yield random(name + "sum of mean waits", "ns", mean_wait, added, precision=bench.precision(0.015))
+        if rates[-1] != min(rates):
+            yield exact(name + "longest wait at the last link", "ps", 0, max(waits["last"]))
+
+
+def _latency_and_last_wait(switch: str) -> Reader:
+    def read(result: Result) -> dict[str, float]:
+        at_last = (row["wait_max_ns"] for row in result.rows("queues") if row["port"].startswith(switch))
+        return {
+            "latency": only(result.rows("flows"), flow="poisson")["latency_mean_ns"],
+            "last": max(at_last, default=0.0),
+        }
+
+    return read

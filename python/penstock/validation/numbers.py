@@ -1,0 +1,40 @@
+"""How numbers of a validation are written."""
+
+from __future__ import annotations
+
+import math
+
+from .registry import Row
+
+
+def value(number: float, *, exactly: bool) -> str:
+    """A value with five significant digits, or all of them."""
+    if exactly:
+        return f"{round(number):,}"
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    digits = max(4 - math.floor(math.log10(abs(number))), 0)
+    return f"{number:,.{digits}f}"
+
+
+def cells(row: Row) -> tuple[str, str, str, str, str]:
+    """Theory, measured, 99 % interval, difference, and the chance of such a difference."""
+    exactly = row.rule == "exact"
+    spread, unit = row.interval, f" {row.unit}" if row.unit else ""
+    random = spread.n > 1 and not exactly
+    return (
+        value(row.theory, exactly=exactly) + unit,
+        value(row.mean, exactly=exactly) + unit,
+        f"{value(spread.low, exactly=False)} … {value(spread.high, exactly=False)}" if random else "",
+        "" if exactly else f"{100 * row.difference:+.2f} %",
+        f"{row.probability:.2g}" if random and row.rule == "interval" else "",
+    )
+
+
+def rule(row: Row) -> str:
+    """By what the row is judged."""
+    if row.rule == "exact":
+        return "equal"
+    if row.rule == "tolerance":
+        return f"within {100 * row.limit:g} %"
+    return f"interval, half-width ≤ {100 * row.limit:g} %"

@@ -1,0 +1,380 @@
+"""Pauses without chance: cycles of XOFF and XON, and the room that a lossless queue needs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from penstock import _core
+from penstock.result import Result
+
+from . import theory
+from .bench import Bench, fill, only
+from .registry import Row, case, exact
+
+GBPS = 1_000_000_000
+FRAME, PAUSE, OVERHEAD = 1522, 64, 20
+
+_CYCLE = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+
+[topology.explicit]
+hosts = ["sender", "sink"]
+switches = ["sw"]
+
+[[topology.explicit.links]]
+between = ["sender", "sw"]
+rate = "$fast Gb/s"
+length = "$metres m"
+
+[[topology.explicit.links]]
+between = ["sw", "sink"]
+rate = "$slow Gb/s"
+length = "2 m"
+
+[flow_control.$kind]
+accounting = "$accounting"
+xoff = "$xoff frames"
+xon = "$xon frames"
+response_time = "$response ps"
+resume = $resume
+refresh = $resume
+pause_quanta = $quanta
+
+[[flows]]
+name = "greedy"
+from = "sender"
+to = "sink"
+source = "greedy"
+"""
+
+
+def _wire(length: int, gbps: float) -> int:
+    time = theory.wire_time(length + OVERHEAD, round(gbps * GBPS))
+    if time.denominator != 1:
+        raise ValueError(f"{length} B at {gbps} Gb/s are not a whole number of picoseconds")
+    return int(time)
+
+
+@case(
+    "cycles",
+    "PAUSE and PFC: throughput by watermarks and delay",
+    compared="A host that always has something to send feeds a slower link through a switch. XOFF stops "
+    "it, XON lets it go on; if XON comes too late for the delay of the loop, the queue runs empty and "
+    "the slower link idles. The run is periodic: its period (from the start of one pause to the next) "
+    "and the frames delivered in twenty periods have to be equal to theory. The last rows look for the "
+    "least XON that loses nothing. With egress accounting XOFF looks at the queue before the frame is in "
+    "it, so that the cycle is that of one frame more.",
+    formula="With t the time of a frame on the way in, T on the way out, p of a pause frame, d the delay "
+    "of the link, h the response: XOFF is crossed by the first frame k (arriving at k·t) that finds k + "
+    "1 − (⌊k·t/T⌋ + 1) ≥ XOFF waiting; the sender stops at s = k·t + p + d + h, after n = ⌊(s + d)/t⌋ + "
+    "2 frames. The switch sends XON when frame n − XON begins to leave, at (n − 1 − XON)·T; the next "
+    "frame arrives p + d + h + t + d later, and the period is the larger of that and n·T. Nothing is "
+    "lost if and only if (XON + 1)·T ≥ p + 2·d + h + t. Without XON a pause ends its time q after the "
+    "pause frame has arrived.",
+    sources=("IEEE 802.3 Annex 31B; IEEE 802.1Q clause 36", "Hagen 2012, section 7.2 (the low watermark)"),
+    scenario=fill(
+        _CYCLE,
+        duration="2 ms",
+        warmup="0 s",
+        fast=10,
+        slow=4,
+        metres=300,
+        kind="pfc",
+        accounting="ingress",
+        xoff=8,
+        xon=1,
+        response=3_072_000,
+        resume="true",
+        quanta=65535,
+    ),
+    ends=(
+        "One sender; with several, cycles depend on the order of their frames.",
+        "Egress accounting looks at the queue with the leaving frame still in it, so that an XON mark of 0 "
+        "frames is never met: such a pause ends by its time alone.",
+        "The formula assumes that the pause frame finds its way free and that the way out is slower than "
+        "the way in.",
+    ),
+)
+def cycles(bench: Bench) -> Iterator[Row]:
+    """Cycles with and without a dry queue."""
+    setups: tuple[tuple[str, str, float, float, int, int, int | None, int], ...] = (
+        ("pfc", "ingress", 10, 4, 300, 8, 1, 3_072_000),
+        ("pfc", "ingress", 10, 4, 300, 8, 0, 3_072_000),
+        ("pfc", "ingress", 40, 10, 1000, 20, 2, 1_510_400),
+        ("pfc", "ingress", 100, 25, 2000, 40, 5, 2_017_280),
+        ("pfc", "egress", 10, 4, 300, 8, 1, 3_072_000),
+        ("pause", "ingress", 10, 2.5, 10_000, 60, 3, 3_072_000),
+        ("pause", "egress", 40, 10, 300, 12, 1, 1_510_400),
+        ("pfc", "ingress", 10, 4, 300, 8, None, 3_072_000),
+    )
+    for kind, accounting, fast, slow, metres, xoff, xon, response in setups:
+        quanta = 800 if xon is None else 65535
+        keys = _keys(kind, accounting, fast, slow, metres, xoff, xon, response, quanta)
+        cycle = _cycle(accounting, fast, slow, metres, xoff, xon, response, quanta)
+        marks = f"XOFF {xoff}, " + (f"XON {xon}" if xon is not None else f"no XON, {quanta} quanta")
+        name = f"{kind.upper()}, {accounting}, {fast:g} into {slow:g} Gb/s, {metres:,} m, {marks} frames: "
+        starts = [
+            round(row["start_ns"] * 1_000)
+            for row in bench.once(_CYCLE, duration=f"{10 * cycle.period} ps", warmup="0 s", **keys).rows(
+                "pauses"
+            )
+            if row["priority"] == 0  # PAUSE stops all; each has a row
+        ]
+        periods = [after - before for before, after in pairwise(starts)]
+        yield exact(name + "shortest period", "ps", cycle.period, min(periods))
+        yield exact(name + "longest period", "ps", cycle.period, max(periods))
+        window = bench.once(
+            _CYCLE, warmup=f"{5 * cycle.period} ps", duration=f"{25 * cycle.period} ps", **keys
+        )
+        frames = only(window.rows("flows"), flow="greedy")["frames_delivered"]
+        share = cycle.frames * _wire(FRAME, slow) / cycle.period
+        name += f"frames in 20 periods ({share:.1%} of the link)"
+        yield exact(name, "frames", 20 * cycle.frames, frames)
+    for fast, slow, metres, xoff, response in (
+        (10, 4, 300, 20, 3_072_000),
+        (40, 10, 1000, 40, 1_510_400),
+        (100, 40, 300, 90, 2_017_280),
+    ):
+        least = next(
+            xon
+            for xon in range(xoff)
+            if _cycle("ingress", fast, slow, metres, xoff, xon, response, 65535).idle == 0
+        )
+        period = _wire(FRAME, slow)
+        measured = next(
+            xon
+            for xon in range(xoff)
+            if only(
+                bench.once(
+                    _CYCLE,
+                    warmup=f"{200 * period} ps",
+                    duration=f"{1200 * period} ps",
+                    **_keys("pfc", "ingress", fast, slow, metres, xoff, xon, response, 65535),
+                ).rows("flows"),
+                flow="greedy",
+            )["frames_delivered"]
+            == 1000
+        )
+        name = f"{fast:g} into {slow:g} Gb/s, {metres:,} m: least XON that loses no throughput"
+        yield exact(name, "frames", least, measured)
+
+
+def _cycle(
+    accounting: str,
+    fast: float,
+    slow: float,
+    metres: int,
+    xoff: int,
+    xon: int | None,
+    response: int,
+    quanta: int,
+) -> theory.PauseCycle:
+    # Egress accounting compares the queue without the frame that comes, and at XON without the one that
+    # leaves still in it: both marks act one frame later.
+    later = 1 if accounting == "egress" else 0
+    return theory.PauseCycle.of(
+        _wire(FRAME, fast),
+        _wire(FRAME, slow),
+        xoff + later,
+        None if xon is None else xon - later,
+        pause=_wire(PAUSE, fast),
+        delay=metres * 5_000,
+        response=response,
+        held=math.floor(theory.wire_time(quanta * 512 // 8, round(fast * GBPS))),
+    )
+
+
+def _keys(
+    kind: str,
+    accounting: str,
+    fast: float,
+    slow: float,
+    metres: int,
+    xoff: int,
+    xon: int | None,
+    response: int,
+    quanta: int,
+) -> dict[str, object]:
+    return {
+        "kind": kind,
+        "accounting": accounting,
+        "fast": f"{fast:g}",
+        "slow": f"{slow:g}",
+        "metres": metres,
+        "xoff": xoff,
+        "xon": xon or 0,
+        "response": response,
+        "resume": "false" if xon is None else "true",
+        "quanta": quanta,
+    }
+
+
+_HEADROOM = """\
+[simulation]
+duration = "$duration ps"
+on_lossless_drop = "count"
+
+[probes]
+bin = "off"
+
+[topology.explicit]
+hosts = ["sender", "sink"]
+switches = ["sw"]
+
+[[topology.explicit.links]]
+between = ["sender", "sw"]
+rate = "$gbps Gb/s"
+length = "$metres m"
+interface_delay = "$interface ps"
+
+[[topology.explicit.links]]
+between = ["sw", "sink"]
+rate = "10 Mb/s"         # so slow that nothing leaves meanwhile
+length = "2 m"
+
+[flow_control.pfc]
+priorities = [3]
+xoff = "$xoff B"
+xon = "0 B"
+headroom = "$headroom B"
+
+[[flows]]
+name = "data"
+from = "sender"
+to = "sink"
+priority = 3
+source = "greedy"
+
+[[flows]]
+name = "blocker"         # one longest frame on the way of the pause frame
+from = "sw"
+to = "sender"
+start = "$start ps"
+limit = "1522 B"
+source = { constant = { rate = "1 Gb/s", random_phase = false } }
+"""
+INTERFACE_BITS = {10: 8_192, 25: 6_144, 40: 24_576, 100: 122_880, 200: 245_760, 400: 491_520}
+"""MAC and PHY of one station by rate in Gb/s, in bit times; above 100 Gb/s the time of 100 Gb/s."""
+RESPONSE_QUANTA = {10: 60, 25: 80, 40: 118, 100: 394, 200: 453, 400: 905}
+"""IEEE 802.3 clause 31B.3.7, quanta of 512 bit times."""
+LENGTHS = (5, 100, 300)
+XOFF_FRAMES = 3
+
+
+class _Loop:
+    """One link at one length: what arrives after XOFF, by the phase of the blocking frame."""
+
+    def __init__(self, gbps: int, metres: int) -> None:
+        self.gbps, self.metres = gbps, metres
+        self.interface = int(theory.wire_time(1, gbps * GBPS) * INTERFACE_BITS[gbps] / 8)
+        self.delay = metres * 5_000 + self.interface
+        self.response = int(theory.wire_time(64, gbps * GBPS) * RESPONSE_QUANTA[gbps])
+        self.frame, self.pause = _wire(FRAME, gbps), _wire(PAUSE, gbps)
+        self.crossed = (XOFF_FRAMES + 1) * self.frame + self.delay  # the first frame does not wait
+
+    def frames(self, blocked: int) -> int:
+        return theory.frames_after_xoff(self.frame, blocked, self.pause, self.delay, self.response)
+
+    @property
+    def most(self) -> int:
+        """The worst phase: a longest frame began just before XOFF."""
+        return self.frames(self.frame - 1)
+
+    @property
+    def bound_bits(self) -> int:
+        """2·M + P + 2·C + 2·I + H."""
+        cable = math.ceil(self.metres * 5 * self.gbps)
+        return (
+            2 * (FRAME + OVERHEAD) * 8
+            + (PAUSE + OVERHEAD) * 8
+            + 2 * cable
+            + 2 * INTERFACE_BITS[self.gbps]
+            + RESPONSE_QUANTA[self.gbps] * 512
+        )
+
+    def phases(self, count: int) -> list[int]:
+        """How long the blocker still takes: evenly spaced, and both sides of each step of `frames`."""
+        found = {1 + (self.frame - 2) * place // (count - 1) for place in range(count)}
+        loop = self.pause + 2 * self.delay + self.response
+        step = -loop % self.frame  # from here on one frame more arrives
+        found |= {blocked for blocked in (step - 1, step, self.frame - 1) if 0 < blocked < self.frame}
+        return sorted(found)
+
+    def variants(self, headroom: int, phases: Sequence[int], *, below: int = 0) -> list[dict[str, object]]:
+        """Keys of the scenario for each phase; XOFF is `below` bytes short of a frame boundary."""
+        return [
+            {
+                "duration": self.crossed + 2 * (self.delay + self.frame) + self.response + 10 * self.frame,
+                "gbps": self.gbps,
+                "metres": self.metres,
+                "interface": self.interface,
+                "xoff": XOFF_FRAMES * FRAME - below,
+                "headroom": headroom,
+                "start": self.crossed - (self.frame - blocked),
+            }
+            for blocked in phases
+        ]
+
+
+@case(
+    "headroom",
+    "The least headroom that loses nothing",
+    compared="A sender at line rate, a way out that gives nothing away, and a longest frame in front of "
+    "the pause frame in every phase: 10 to 400 Gb/s, 5 to 300 m, standard interface and response delays. "
+    "With the headroom of theory no phase loses a frame; with one byte less exactly the phases lose of "
+    "which theory says so, one frame each. Phases are evenly spaced over the blocking frame; both sides, "
+    "to the picosecond, of the phase from which one frame more arrives are among them. The last rows put "
+    "XOFF one byte after a frame boundary, so that the frame that crosses it takes all but one byte of "
+    "its length out of the headroom.",
+    formula="After the frame that crosses XOFF, ⌊(b + p + 2·d + h)/t⌋ + 1 frames arrive, b what is left "
+    "of the blocking frame; the least headroom is that number times L for b just below t. In bit times: "
+    "⌊TotalDelay / t⌋ frames with TotalDelay = 2·M + P + 2·C + 2·I + H of IEEE 802.1Qbb Annex O. That "
+    "bound counts bits on the wire, whole frames or not, so it is above the least headroom by less than "
+    "a frame and 20 B a frame.",
+    sources=("IEEE 802.1Qbb-2011 Annex O; Hagen 2012, equation 7.3", "IEEE 802.3 clause 31B.3.7 (response)"),
+    scenario=fill(_HEADROOM, **_Loop(10, 300).variants(_Loop(10, 300).most * FRAME, [1_000])[0]),
+    ends=(
+        "Clocks of both stations run at the same rate.",
+        "Above 100 Gb/s interface delays are those of 100 Gb/s.",
+    ),
+)
+def headroom(bench: Bench) -> Iterator[Row]:
+    """All rates and lengths."""
+    count = bench.choose(64, 8)
+    for gbps in INTERFACE_BITS:
+        for metres in LENGTHS:
+            loop = _Loop(gbps, metres)
+            phases = loop.phases(count)
+            enough = loop.most * FRAME
+            name = f"{gbps} Gb/s, {metres} m: "
+            expected = sum(loop.frames(blocked) == loop.most for blocked in phases)
+            for room, loses in ((enough, 0), (enough - 1, expected)):
+                label = f"{name}headroom {room:,} B, lost over {len(phases)} phases"
+                yield exact(label, "frames", loses, _lost_over(bench, loop.variants(room, phases)))
+            told = json.loads(_core.headroom(f"{gbps} Gb/s", length=f"{metres} m"))
+            if metres == LENGTHS[-1]:
+                below = FRAME - 1
+                for room, loses in ((enough + below, 0), (enough + below - 1, expected)):
+                    label = f"{name}XOFF crossed in the middle, headroom {room:,} B, lost"
+                    lost = _lost_over(bench, loop.variants(room, phases, below=below))
+                    yield exact(label, "frames", loses, lost)
+            label = f"{name}bound that the simulator computes"
+            yield exact(label, "bit times", loop.bound_bits, told["total_bit_times"])
+
+
+def _lost_over(bench: Bench, variants: Sequence[Mapping[str, object]]) -> float:
+    return sum(found["lost"] for found in bench.each(_HEADROOM, _lost, variants))
+
+
+def _lost(result: Result) -> dict[str, float]:
+    flow = only(result.rows("flows"), flow="data")
+    others = [row for row in result.rows("drops") if row["cause"] != "headroom"]
+    return {"lost": flow["frames_dropped"] if not others else math.nan}

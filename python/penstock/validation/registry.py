@@ -1,0 +1,211 @@
+"""What a validation is: cases, their rows, and when a row holds.
+
+A case is one function with the decorator `case`; it yields rows. A row holds theory against measurement and
+judges itself by one of three rules:
+
+- *interval*: the measurement is random. Theory has to lie within the Student-t interval of the mean over
+  replications. Many rows are tested at once, so the probability of a false alarm is divided by `ROWS`
+  (Bonferroni): each row is tested at 1 % / `ROWS`, and the probability that a right simulator fails any
+  row of the whole document is at most 1 %. So that an interval cannot pass by being wide, its 99 %
+  half-width must not exceed the row's `precision`.
+- *exact*: the measurement is not random. It has to be equal, to the picosecond or the frame.
+- *tolerance*: theory describes something slightly different, and the row says what. The mean has to lie
+  within the stated share of theory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from penstock.statistics import Interval, student_t_interval
+
+if TYPE_CHECKING:
+    from .bench import Bench
+
+ROWS = 100
+"""For how many random rows the false-alarm probability is divided; a test fails when there are more."""
+FALSE_ALARM = 0.01
+SHOWN_CONFIDENCE = 0.99
+
+Rule = Literal["interval", "exact", "tolerance"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity: what theory says, what was measured.
+
+    Attributes
+    ----------
+    quantity, unit : str
+        What is compared.
+    theory : float
+        The value of theory.
+    values : tuple of float
+        One a replication, or the one measured value.
+    rule : str
+        ``"interval"``, ``"exact"`` or ``"tolerance"``.
+    limit : float
+        Largest relative half-width of the 99 % interval, or the tolerance; 0 for exact rows.
+    reason : str
+        Why there is a tolerance.
+    """
+
+    quantity: str
+    unit: str
+    theory: float
+    values: tuple[float, ...]
+    rule: Rule
+    limit: float = 0.0
+    reason: str = ""
+
+    @property
+    def mean(self) -> float:
+        """What was measured."""
+        return math.fsum(self.values) / len(self.values)
+
+    @property
+    def interval(self) -> Interval:
+        """The 99 % interval of the mean; its half-width is NaN for a single value."""
+        return student_t_interval(self.values, SHOWN_CONFIDENCE)
+
+    @property
+    def difference(self) -> float:
+        """Measured over theory, minus 1; NaN if theory is zero."""
+        return self.mean / self.theory - 1 if self.theory else math.nan
+
+    @property
+    def probability(self) -> float:
+        """How often a right simulator would be at least this far from theory; NaN if nothing is random."""
+        spread = self.interval
+        if spread.n < 2 or not spread.half_width > 0:
+            return math.nan
+        from scipy.special import stdtr, stdtrit
+
+        standard_error = spread.half_width / float(stdtrit(spread.n - 1, (1 + SHOWN_CONFIDENCE) / 2))
+        return 2 * float(stdtr(spread.n - 1, -abs(self.mean - self.theory) / standard_error))
+
+    @property
+    def verdict(self) -> str:
+        """``"pass"``, or what is wrong."""
+        if self.rule == "exact":
+            return "pass" if all(value == self.theory for value in self.values) else "FAIL: not equal"
+        if self.rule == "tolerance":
+            if abs(self.difference) <= self.limit:
+                return "pass"
+            return f"FAIL: more than {self.limit:.1%} from theory"
+        if not self.interval.half_width <= self.limit * abs(self.theory):
+            return f"FAIL: interval wider than {self.limit:.1%}"
+        if self.probability >= FALSE_ALARM / ROWS:
+            return "pass"
+        return "FAIL: theory outside the interval"
+
+    @property
+    def passed(self) -> bool:
+        """Whether theory and measurement agree."""
+        return self.verdict == "pass"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON knows it."""
+        spread = self.interval
+        return {
+            "quantity": self.quantity,
+            "unit": self.unit,
+            "theory": self.theory,
+            "measured": self.mean,
+            "half_width_99": _known(spread.half_width),
+            "replications": spread.n,
+            "difference": _known(self.difference),
+            "probability": _known(self.probability),
+            "rule": self.rule,
+            "limit": self.limit,
+            "reason": self.reason,
+            "verdict": self.verdict,
+        }
+
+
+def random(
+    quantity: str, unit: str, theory: float, values: Sequence[float], *, precision: float = 0.01
+) -> Row:
+    """A row that chance plays a part in: one value a replication."""
+    return Row(quantity, unit, float(theory), tuple(map(float, values)), "interval", precision)
+
+
+def exact(quantity: str, unit: str, theory: float, measured: float) -> Row:
+    """A row without chance."""
+    return Row(quantity, unit, theory, (measured,), "exact")
+
+
+def within(
+    quantity: str, unit: str, theory: float, values: Sequence[float], tolerance: float, reason: str
+) -> Row:
+    """A row whose theory describes something slightly different; `reason` says what."""
+    return Row(quantity, unit, float(theory), tuple(map(float, values)), "tolerance", tolerance, reason)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One section of the validation.
+
+    Attributes
+    ----------
+    name, title : str
+        For the command line; for people.
+    compared : str
+        What is compared, and how it is set up.
+    formula : str
+        Theory, in Markdown.
+    sources : tuple of str
+        Where theory comes from.
+    scenario : str
+        TOML of one of the runs; the rows vary what they name.
+    ends : tuple of str
+        Where the model ends.
+    rows : callable
+        Yields the rows.
+    """
+
+    name: str
+    title: str
+    compared: str
+    formula: str
+    sources: tuple[str, ...]
+    scenario: str
+    ends: tuple[str, ...]
+    rows: Callable[[Bench], Iterator[Row]]
+
+
+CASES: dict[str, Case] = {}
+
+
+def case(
+    name: str,
+    title: str,
+    *,
+    compared: str,
+    formula: str,
+    sources: Sequence[str],
+    scenario: str,
+    ends: Sequence[str],
+) -> Callable[[Callable[[Bench], Iterator[Row]]], Callable[[Bench], Iterator[Row]]]:
+    """Registers a case; see `Case` for the arguments.
+
+    Raises
+    ------
+    ValueError
+        If there is a case of this name.
+    """
+
+    def register(rows: Callable[[Bench], Iterator[Row]]) -> Callable[[Bench], Iterator[Row]]:
+        if name in CASES:
+            raise ValueError(f"there are two validation cases {name!r}")
+        CASES[name] = Case(name, title, compared, formula, tuple(sources), scenario, tuple(ends), rows)
+        return rows
+
+    return register
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

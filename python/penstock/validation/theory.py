@@ -1,0 +1,442 @@
+"""What theory says: closed forms and exact numerical solutions. Nothing here has seen the simulator.
+
+Times are in the unit of the arguments. Sizes of frames are pairs of a size and its probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+Sizes = Sequence[tuple[float, float]]
+"""Service times (or lengths) and their probabilities."""
+
+IMIX: Sizes = ((64, 7 / 12), (594, 4 / 12), (1518, 1 / 12))
+"""The simple Internet mix of RFC 6985 section 4, lengths from DA to FCS."""
+
+
+def mean(sizes: Sizes) -> float:
+    """First moment."""
+    return math.fsum(size * share for size, share in sizes)
+
+
+def second_moment(sizes: Sizes) -> float:
+    """Second moment."""
+    return math.fsum(size * size * share for size, share in sizes)
+
+
+def with_overhead(sizes: Sizes, overhead: float) -> Sizes:
+    """Each size with the bytes around it on the wire."""
+    return [(size + overhead, share) for size, share in sizes]
+
+
+def exponential_sizes(mean_bytes: float, largest: int) -> Sizes:
+    """Whole bytes 1 to `largest`, the exponential distribution rounded up, its tail on `largest`."""
+    edges = np.exp(-np.arange(largest, dtype=float) / mean_bytes)
+    shares = np.append(edges[:-1] - edges[1:], edges[-1])
+    return [(size, float(share)) for size, share in enumerate(shares, 1)]
+
+
+# M/G/1
+
+
+def mg1_mean_wait(rate: float, sizes: Sizes) -> float:
+    """Pollaczek-Khinchine: mean wait for Poisson arrivals at `rate` and service times `sizes`."""
+    return rate * second_moment(sizes) / (2 * (1 - rate * mean(sizes)))
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A distribution function on a grid from 0, linear between its points."""
+
+    step: float
+    values: np.ndarray[Any, np.dtype[np.float64]]
+
+    def __call__(self, at: float) -> float:
+        """The probability of a value of at most `at`."""
+        place = min(at / self.step, len(self.values) - 1.000001)
+        below = int(place)
+        low, high = float(self.values[below]), float(self.values[below + 1])
+        return low + (place - below) * (high - low)
+
+
+def mg1_wait(load: float, sizes: Sizes, *, cells: int = 4, points: int = 1 << 20) -> Distribution:
+    """The distribution of the wait, in bytes, by inversion of the Pollaczek-Khinchine transform.
+
+    The wait is the sum of a geometric number (parameter `load`) of residual service times. Their density
+    is laid on a grid of `cells` points a byte (each cell split between its ends, which keeps the mean),
+    the geometric sum is taken in the Fourier domain, and the result is transformed back. `sizes` are
+    whole bytes. The tail beyond the grid must be negligible.
+    """
+    longest = round(max(size for size, _ in sizes))
+    beyond = np.zeros(longest + 1)
+    for size, share in sizes:
+        beyond[: round(size)] += share  # P(S > j) for j = 0, 1, ...
+    density = np.repeat(beyond[:longest], cells) / (mean(sizes) * cells)
+    residual = np.zeros(points)
+    residual[: len(density)] += density / 2
+    residual[1 : len(density) + 1] += density / 2
+    transform = np.fft.rfft(residual)
+    wait = np.fft.irfft((1 - load) / (1 - load * transform), points)
+    at_or_below = np.cumsum(wait)
+    at_or_below[1:] -= wait[1:] / 2  # a grid point stands for the cell around it; zero is an atom
+    return Distribution(1 / cells, at_or_below)
+
+
+def quantile(distribution: Callable[[float], float], share: float, *, start: float) -> float:
+    """The value that the share `share` does not exceed, by bisection from the scale `start`."""
+    low, high = 0.0, start
+    while distribution(high) < share:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if distribution(middle) < share else (low, middle)
+    return high
+
+
+def quantile_as_read(distribution: Callable[[float], float], share: float, *, start: float) -> float:
+    """The quantile as a histogram of 32 bins an octave gives it: linear within the bin of the true one.
+
+    `distribution` is over picoseconds. The result tables read percentiles in this way, so theory is read
+    in the same way; what remains is chance alone.
+    """
+    exact = quantile(distribution, share, start=start)
+    width = 2.0 ** max(math.floor(math.log2(exact)) - 5, 0)
+    low = math.floor(exact / width) * width
+    below, within = distribution(low), distribution(low + width)
+    return low + width * (share - below) / (within - below)
+
+
+# Priorities
+
+
+def cobham(rates: Sequence[float], services: Sequence[Sizes]) -> list[float]:
+    """Mean waits of non-preemptive priorities, the most urgent class first (Cobham 1954)."""
+    residual = sum(rate * second_moment(sizes) / 2 for rate, sizes in zip(rates, services, strict=True))
+    waits, before = [], 0.0
+    for rate, sizes in zip(rates, services, strict=True):
+        after = before + rate * mean(sizes)
+        waits.append(residual / ((1 - before) * (1 - after)))
+        before = after
+    return waits
+
+
+# Finite buffers
+
+
+def mg1k_loss(rate: float, sizes: Sizes, room: int) -> float:
+    """The share of frames lost by M/G/1/K with K = `room` frames, the one in service included.
+
+    The embedded Markov chain at departures; loss = 1 - 1/(p0 + load) (Cooper 1981, section 5.9).
+    """
+    arrivals = np.zeros(room + 1)
+    for size, share in sizes:
+        term = math.exp(-rate * size)
+        for count in range(room + 1):
+            arrivals[count] += share * term
+            term *= rate * size / (count + 1)
+    chain = np.zeros((room, room))
+    for left in range(room):
+        first = max(left - 1, 0)
+        for count in range(room - 1 - first):
+            chain[left, first + count] = arrivals[count]
+        chain[left, room - 1] = 1 - chain[left].sum()
+    departures = _stationary(chain)
+    return float(1 - 1 / (departures[0] + rate * mean(sizes)))
+
+
+def mm1k_loss(load: float, room: int) -> float:
+    """The share of frames lost by M/M/1/K with K = `room` frames, the one in service included."""
+    return (1 - load) * load**room / (1 - load ** (room + 1))
+
+
+def fifo_losses(
+    rates: Sequence[float], services: Sequence[float], fits: Callable[[tuple[int, ...], int], bool]
+) -> list[float]:
+    """The share lost of each kind of frame in a FIFO queue whose room depends on what waits.
+
+    Kind k arrives at ``rates[k]`` (Poisson) and is served in ``services[k]``; ``fits(waiting, k)`` tells
+    whether it is taken behind the `waiting` kinds. A Markov renewal process: its states are the kind in
+    service and the sequence that waits, looked at when a service begins. Poisson arrivals see time averages,
+    so the share lost is the share of time in which the frame does not fit.
+    """
+    from scipy.linalg import expm
+
+    states: dict[tuple[int, ...], int] = {(): 0}
+    queue: list[tuple[int, ...]] = [()]
+    for waiting in queue:
+        for kind in range(len(rates)):
+            if fits(waiting, kind) and (*waiting, kind) not in states:
+                states[(*waiting, kind)] = len(states)
+                queue.append((*waiting, kind))
+    count, kinds = len(states), len(rates)
+    flow = np.zeros((count, count))
+    for waiting, place in states.items():
+        for kind in range(kinds):
+            if fits(waiting, kind):
+                flow[place, states[(*waiting, kind)]] += rates[kind]
+                flow[place, place] -= rates[kind]
+    # Time spent in each state during one service: the integral of the exponential, by one of twice the size.
+    both = np.zeros((2 * count, 2 * count))
+    both[:count, :count], both[:count, count:] = flow, np.eye(count)
+    after, spent = [], []
+    for service in services:
+        grown = expm(both * service)
+        after.append(grown[:count, :count])
+        spent.append(grown[:count, count:])
+    total = math.fsum(rates)
+    chain = np.zeros((kinds * count, kinds * count))
+    for kind in range(kinds):
+        for place in range(count):
+            row = kind * count + place
+            for waiting, end in states.items():
+                chance = after[kind][place, end]
+                if waiting:  # the first that waits is served next
+                    chain[row, waiting[0] * count + states[waiting[1:]]] += chance
+                else:  # idle until the next arrival
+                    for following in range(kinds):
+                        chain[row, following * count] += chance * rates[following] / total
+    begins = _stationary(chain)
+    time = np.zeros(count)
+    idle = 0.0
+    for kind in range(kinds):
+        weights = begins[kind * count : (kind + 1) * count]
+        time += weights @ spent[kind]
+        idle += float((weights @ after[kind])[0]) / total
+    lost = [
+        sum(time[place] for waiting, place in states.items() if not fits(waiting, kind))
+        for kind in range(kinds)
+    ]
+    return [float(entry / (time.sum() + idle)) for entry in lost]
+
+
+def _stationary(chain: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    count = len(chain)
+    system = chain.T - np.eye(count)
+    system[-1] = 1.0
+    right = np.zeros(count)
+    right[-1] = 1.0
+    return np.asarray(np.linalg.solve(system, right), dtype=np.float64)
+
+
+# Periodic sources
+
+
+def ndd1_tail(sources: int, period: float, work: float) -> float:
+    """P(V > `work`) for `sources` with one frame a `period` each, both in service times (Eckberg 1979).
+
+    V is the work found at a random time. The sum is that of Roberts and Virtamo (1991).
+    """
+    total = 0.0
+    for count in range(math.floor(work) + 1, sources + 1):
+        share = (count - work) / period
+        if 0 < share <= 1:
+            chance = math.comb(sources, count) * share**count * (1 - share) ** (sources - count)
+            total += chance * (period - sources + work) / (period - count + work)
+    return total
+
+
+def ndd1_mean_wait(sources: int, period: float) -> float:
+    """Mean wait in service times: a frame finds the work of the other sources at a random time."""
+    from scipy.integrate import quad
+
+    others = sources - 1
+    return math.fsum(
+        quad(lambda work: ndd1_tail(others, period, work), whole, whole + 1, limit=200)[0]
+        for whole in range(others)
+    )
+
+
+# Bursts
+
+
+@dataclass(frozen=True)
+class FluidQueue:
+    """The queue of N exponential on/off sources of fluid (Anick, Mitra and Sondhi 1982), solved exactly.
+
+    Times are in mean on-times, volumes in what one source sends in a mean on-time.
+
+    Attributes
+    ----------
+    decay : float
+        The slowest rate of decay: P(Q > x) falls as exp(-`decay` x).
+    """
+
+    decay: float
+    _rates: tuple[float, ...]
+    _weights: tuple[float, ...]
+
+    @classmethod
+    def solve(cls, sources: int, on_share: float, capacity: float) -> FluidQueue:
+        """`sources` that are on for the share `on_share` of time, and a link of `capacity` peak rates."""
+        starts = on_share / (1 - on_share)
+        states = np.arange(sources + 1)
+        generator = np.zeros((sources + 1, sources + 1))
+        for active in range(sources):
+            generator[active, active + 1] = (sources - active) * starts
+            generator[active + 1, active] = active + 1
+        generator -= np.diag(generator.sum(axis=1))
+        drift = states - capacity
+        values, vectors = np.linalg.eig((generator / drift).T)
+        # z F' D = F' M for rows F, so the columns of `vectors` are left eigenvectors of M D^-1.
+        chosen = [place for place in range(sources + 1) if values[place].real < -1e-9]
+        overload = states[drift > 0]
+        shares = np.array(
+            [math.comb(sources, i) * on_share**i * (1 - on_share) ** (sources - i) for i in states]
+        )
+        left = np.array([[vectors[state, place].real for place in chosen] for state in overload])
+        factors = np.linalg.solve(left, -shares[overload])
+        # A frame comes from each active source alike: arrivals see the state weighted with it.
+        weights = [
+            -float(factor * (states @ vectors[:, place].real)) / float(states @ shares)
+            for factor, place in zip(factors, chosen, strict=True)
+        ]
+        rates = [float(values[place].real) for place in chosen]
+        return cls(-max(rates), tuple(rates), tuple(weights))
+
+    def tail_found(self, volume: float) -> float:
+        """The probability that what arrives finds more than `volume`."""
+        return math.fsum(
+            weight * math.exp(rate * volume) for rate, weight in zip(self._rates, self._weights, strict=True)
+        )
+
+    def found_at_most(self, volume: float) -> float:
+        """The probability that what arrives finds at most `volume`."""
+        return 1 - self.tail_found(volume)
+
+    def mean_found(self) -> float:
+        """The mean volume that what arrives finds."""
+        return math.fsum(-weight / rate for rate, weight in zip(self._rates, self._weights, strict=True))
+
+
+def decay_closed_form(sources: int, on_share: float, capacity: float) -> float:
+    """The decay rate of the fluid queue as Anick, Mitra and Sondhi print it (equation 47 of the paper)."""
+    starts = on_share / (1 - on_share)
+    load = sources * on_share / capacity
+    return (1 - load) * (1 + starts) / (1 - capacity / sources)
+
+
+def on_off_dispersion(peak: float, on: float, off: float, window: float) -> float:
+    """Variance over mean of what an exponential on/off source sends in a `window`, at `peak` units a time."""
+    share, pace = on / (on + off), 1 / on + 1 / off
+    lasting = (pace * window - 1 + math.exp(-pace * window)) / (pace * pace)
+    return 2 * peak * (1 - share) * lasting / window
+
+
+# Exact times, in picoseconds
+
+
+def wire_time(length: int, rate: int) -> Fraction:
+    """The time that bytes take on a link of `rate` bits a second, in picoseconds."""
+    return Fraction(length * 8 * 10**12, rate)
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A link, with the time from its far end to the next queue (propagation and latency of the switch)."""
+
+    rate: int
+    after: int
+
+
+def path_latency(length: int, overhead: int, hops: Sequence[Hop], *, cut_through: bool) -> int:
+    """From the first bit to the last bit received, without any waiting.
+
+    A cut-through switch goes on when 64 B are there, unless its way out is faster than its way in: then it
+    waits for the rest, which is rounded down to a picosecond by itself.
+    """
+    now = 0
+    for index, hop in enumerate(hops):
+        following = hops[index + 1] if index + 1 < len(hops) else None
+        cuts = cut_through and following is not None and following.rate <= hop.rate
+        seen = min(length, 64) if cut_through and following else length
+        now += math.floor(wire_time(seen + overhead, hop.rate))
+        if cut_through and following and not cuts:
+            now += math.floor(wire_time(length - seen, hop.rate))
+        now += hop.after
+    return now
+
+
+def tandem_latencies(born: Sequence[int], length: int, overhead: int, hops: Sequence[Hop]) -> list[int]:
+    """Latency of each frame through store-and-forward links: Lindley's recursion, link after link."""
+    arrivals = [Fraction(time) for time in born]
+    for hop in hops:
+        free, service = Fraction(0), wire_time(length + overhead, hop.rate)
+        left = []
+        for arrival in arrivals:
+            free = max(free, arrival) + service
+            left.append(Fraction(math.floor(free) + hop.after))
+        arrivals = left
+    return [int(end) - start for end, start in zip(arrivals, born, strict=True)]
+
+
+@dataclass(frozen=True)
+class PauseCycle:
+    """The cycle of XOFF and XON of one sender at line rate and a slower way out.
+
+    Attributes
+    ----------
+    frames : int
+        Frames in a cycle.
+    period : int
+        Length of a cycle in picoseconds.
+    idle : int
+        How long the way out has nothing to send in a cycle, in picoseconds; 0: the queue never runs empty.
+    """
+
+    frames: int
+    period: int
+    idle: int
+
+    @classmethod
+    def of(
+        cls,
+        frame: int,
+        out: int,
+        xoff: int,
+        xon: int | None,
+        *,
+        pause: int,
+        delay: int,
+        response: int,
+        held: int,
+    ) -> PauseCycle:
+        """All times in picoseconds.
+
+        Parameters
+        ----------
+        frame, out, pause : int
+            A frame on the way in and on the way out, a pause frame on the way back.
+        xoff, xon : int
+            Watermarks in frames that wait; no `xon`: the pause ends after the time `held`.
+        delay, response : int
+            Of the link one way; of the sender to a pause frame.
+        """
+        # A cycle begins when a frame finds all empty. Frame k arrives at k·frame; the transmission of the
+        # j-th has begun by then if j·out <= k·frame.
+        last = 0
+        while last + 1 - (last * frame // out + 1) < xoff:
+            last += 1
+        stops = last * frame + pause + delay + response
+        frames = (stops + delay) // frame + 2  # all that began until then; the first began at -frame - delay
+        if xon is None:
+            goes_on = last * frame + pause + delay + held
+        else:
+            goes_on = (frames - 1 - xon) * out + pause + delay + response
+        period = goes_on + frame + delay
+        return cls(frames, max(period, frames * out), max(period - frames * out, 0))
+
+
+def frames_after_xoff(frame: int, blocked: int, pause: int, delay: int, response: int) -> int:
+    """Frames of a sender at line rate that arrive after the one that crossed XOFF; times in picoseconds.
+
+    The pause frame waits `blocked` for a frame on the way back, takes `pause` and `delay`, and acts after
+    `response`. A frame that has begun by then is sent to its end; it began `frame` + `delay`
+    before its arrival.
+    """
+    return (blocked + pause + delay + response + delay) // frame + 1
