@@ -315,7 +315,10 @@ fn pause_timing(plan: &Plan, control: &PauseSpec, port: u32) -> PauseTiming {
     let response = plan.response(plan.wiring.peer[port as usize].0);
     let margin = link.delay * 4 + frame + response + Time::from_us(1);
     let half = Time::from_ps(lasts.ps() / 2);
-    let renew_after = if control.refresh { lasts.saturating_sub(margin).max(half) } else { lasts };
+    // Two pauses on the link in a row would leave nothing for data, and two neighbours that do that to each
+    // other would never empty their queues.
+    let own = WireClock::new(link.rate).span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(link.overhead));
+    let renew_after = if control.refresh { lasts.saturating_sub(margin).max(half).max(own * 2) } else { lasts };
     PauseTiming { renew_after: renew_after.max(Time::from_ps(1)) }
 }
 

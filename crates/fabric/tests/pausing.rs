@@ -349,6 +349,27 @@ fn the_smallest_quanta_work() {
 }
 
 #[test]
+fn renewals_leave_room_for_data() {
+    // Two hosts send to each other through a switch that holds both. A quantum lasts less than a pause frame:
+    // if renewals came as often as that would ask for, they would take both links for good, and the queues that
+    // they are for would never empty.
+    let control = PauseSpec { quanta: 1, ..pfc_at(0x08, 1, 0) };
+    let mut net = Net::new(us(200));
+    let sw = net.switch("sw", switch_with(&control));
+    let [a, b] = ["a", "b"].map(|name| {
+        let h = net.host(name, host_with(&control));
+        net.link(h, sw, gbps(10), ns(100));
+        net.flow(&format!("hold {name}"), sw, 3, one(h, 9216, Time::ZERO));
+        h
+    });
+    net.flow("there", a, 3, burst(b, 1000, 20, Time::ZERO));
+    net.flow("back", b, 3, burst(a, 1000, 20, Time::ZERO));
+    let outcome = net.run();
+    assert_eq!((outcome.delivered("there"), outcome.delivered("back")), (20, 20));
+    assert!(outcome.count("ports", "sw.0->a", "pauses_sent") > 10);
+}
+
+#[test]
 fn a_station_without_flow_control_does_not_stop() {
     let control = pfc_at(0x08, 1, 0);
     let Bench { mut net, h, sw, sink } = bench_with(host(), switch_with(&control));
