@@ -46,6 +46,9 @@ pub(crate) struct PauseTiming {
 pub(crate) struct PauseCause {
     /// The target watermark, not the high one.
     pub targeted: bool,
+    /// The queue's own port has been paused while the counter rose from its low watermark: the pause is a
+    /// consequence of that one.
+    pub inherited: bool,
     /// The egress queue that the frame was for which crossed the watermark; [`NIL`] for a renewal with
     /// ingress accounting, which no single frame caused.
     pub queue: u32,
@@ -54,15 +57,17 @@ pub(crate) struct PauseCause {
 }
 
 impl PauseCause {
-    const OCCUPANCY_BITS: u32 = 31;
+    const OCCUPANCY_BITS: u32 = 30;
 
     pub fn pack(self) -> u64 {
         let occupancy = self.occupancy.min((1 << Self::OCCUPANCY_BITS) - 1);
-        u64::from(self.targeted) << 63 | u64::from(self.queue) << Self::OCCUPANCY_BITS | occupancy
+        let flags = u64::from(self.targeted) << 63 | u64::from(self.inherited) << 62;
+        flags | u64::from(self.queue) << Self::OCCUPANCY_BITS | occupancy
     }
     pub fn unpack(note: u64) -> PauseCause {
         PauseCause {
             targeted: note >> 63 != 0,
+            inherited: note >> 62 & 1 != 0,
             queue: (note >> Self::OCCUPANCY_BITS) as u32,
             occupancy: note & ((1 << Self::OCCUPANCY_BITS) - 1),
         }
@@ -149,7 +154,8 @@ impl Fabric {
         if xoff_due {
             meter.hold.set(now + timing.renew_after);
             let occupancy = meter.occupancy.count(levels.xoff);
-            let cause = PauseCause { targeted: false, queue, occupancy };
+            let inherited = self.has_been_paused(queue, meter.rising_since);
+            let cause = PauseCause { targeted: false, inherited, queue, occupancy };
             self.schedule_renewal(station, local, now, windows);
             let signal = PauseSignal { xoff: station.bits(group), xon: 0 };
             self.signal(ingress, signal, cause.pack(), now, windows);
@@ -191,6 +197,7 @@ impl Fabric {
             Aim::Targets => ports.extend(meter.targets()),
             Aim::All => ports.extend((0..port_count).filter(|&port| usize::from(port) != local)),
         }
+        let rising_since = meter.rising_since(before, levels[local].xon, now);
         meter.add((ingress != NIL).then(|| (ingress - first_port) as u16));
         let bits = self.nodes[self.node_of[egress as usize] as usize].classes.priorities(class) & station.controlled();
         if bits == 0 || station.ports.is_empty() {
@@ -198,6 +205,7 @@ impl Fabric {
         }
         let cause = PauseCause {
             targeted: aim == Aim::Targets,
+            inherited: self.has_been_paused(queue_id, rising_since),
             queue: queue_id,
             occupancy: before.count(xoff),
         };
@@ -312,7 +320,7 @@ impl Fabric {
                     meter.hold.set(renew_at);
                     bits |= group_bits;
                     let occupancy = meter.occupancy.count(levels.xoff);
-                    note = PauseCause { targeted: false, queue: NIL, occupancy }.pack();
+                    note = PauseCause { targeted: false, inherited: false, queue: NIL, occupancy }.pack();
                 }
                 if meter.hold.in_force() {
                     next = next.min(meter.hold.renew_at());
@@ -334,7 +342,8 @@ impl Fabric {
                 meter.hold(local as u16).set(renew_at);
                 bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
                 let occupancy = occupancy.count(levels.xoff);
-                note = PauseCause { targeted: false, queue: queue_id, occupancy }.pack();
+                let inherited = self.has_been_paused(queue_id, now);
+                note = PauseCause { targeted: false, inherited, queue: queue_id, occupancy }.pack();
             }
             // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
             let hold = meter.hold(local as u16);
@@ -355,8 +364,10 @@ impl Fabric {
     fn signal(&mut self, port: u32, signal: PauseSignal, cause: u64, now: Time, windows: &mut Queued) {
         let line = &mut self.lines[port as usize];
         line.signal = line.signal.then(signal);
-        if signal.xoff != 0 {
-            line.cause = cause;
+        for (priority, noted) in line.causes.iter_mut().enumerate() {
+            if signal.xoff >> priority & 1 != 0 {
+                *noted = cause;
+            }
         }
         self.ports[port as usize].pause_waiting = true;
         self.attend(port, now, windows);
@@ -370,7 +381,11 @@ impl Fabric {
         line.counts.pause_frames += 1;
         line.counts.pauses_sent += u64::from(signal.xoff != 0);
         line.counts.resumes_sent += u64::from(signal.xon != 0);
-        let (cause, delay) = (line.cause, line.delay);
+        // The frame carries one cause; where it stops several priorities for different ones, the others are
+        // kept here, to be found by time.
+        let causes = line.causes;
+        let cause = causes[signal.xoff.trailing_zeros() as usize % PRIORITIES];
+        let delay = line.delay;
         let port = &mut self.ports[egress as usize];
         port.pause_waiting = false;
         if port.busy_until < now {
@@ -380,8 +395,26 @@ impl Fabric {
             now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
         let (ends_at, peer) = (port.busy_until + delay, port.peer);
         let at = ends_at + self.lines[peer as usize].response;
+        for (priority, &other) in (0u8..).zip(&causes) {
+            if signal.xoff >> priority & 1 != 0 && other != cause && self.recorded.pauses.is_some() {
+                self.lines[egress as usize].other_causes.push((at, priority, other));
+            }
+        }
         let quanta = self.quanta_of(node);
         windows.send(Event::pause(at, peer, signal, quanta, cause), || self.node_of[peer as usize]);
+    }
+
+    /// Whether the port of a queue has been paused for it at any time since then.
+    fn has_been_paused(&self, queue: u32, since: Time) -> bool {
+        let (port, class) = self.place_of_queue(queue);
+        let classes = self.nodes[self.node_of[port as usize] as usize].classes;
+        self.lines[port as usize].timers.until(classes.priorities(TrafficClass(class))) > since
+    }
+
+    /// Port and class of a queue.
+    pub fn place_of_queue(&self, queue: u32) -> (u32, u8) {
+        let port = self.ports.partition_point(|port| port.first_queue <= queue) - 1;
+        (port as u32, (queue - self.ports[port].first_queue) as u8)
     }
 
     fn quanta_of(&self, node: u32) -> u16 {
@@ -493,9 +526,11 @@ mod tests {
 
     #[test]
     fn a_cause_survives_its_note() {
-        for targeted in [false, true] {
-            let cause = PauseCause { targeted, queue: u32::MAX - 5, occupancy: (1 << 31) - 1 };
-            assert_eq!(PauseCause::unpack(cause.pack()), cause);
+        for (targeted, inherited) in [(false, false), (false, true), (true, false), (true, true)] {
+            for (queue, occupancy) in [(u32::MAX - 5, (1 << 30) - 1), (NIL, 0), (0, 7)] {
+                let cause = PauseCause { targeted, inherited, queue, occupancy };
+                assert_eq!(PauseCause::unpack(cause.pack()), cause);
+            }
         }
     }
 }

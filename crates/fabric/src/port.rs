@@ -59,9 +59,12 @@ pub(crate) struct Line {
     /// Priorities whose pauses this port obeys.
     pub obeys: u8,
     pub timers: PauseTimers,
-    /// The pause frame that waits, and its cause.
+    /// The pause frame that waits, and the cause of each priority's XOFF in it.
     pub signal: PauseSignal,
-    pub cause: u64,
+    pub causes: [u64; PRIORITIES],
+    /// Causes that a pause frame of this port could not carry, because it carried another: when it acts, which
+    /// priority, why.
+    pub other_causes: Vec<(Time, u8, u64)>,
     /// Sources that wait for room in the network card.
     pub blocked: VecDeque<u32>,
     pub counts: LineCounts,

@@ -88,6 +88,8 @@ pub struct IngressMeter {
     pub occupancy: Occupancy,
     /// The pause in force.
     pub hold: Hold,
+    /// Since when it is above the low watermark.
+    pub rising_since: Time,
 }
 
 impl IngressMeter {
@@ -95,6 +97,9 @@ impl IngressMeter {
     #[inline]
     #[must_use]
     pub fn add(&mut self, bytes: u16, levels: &Levels, now: Time) -> bool {
+        if self.occupancy.within(levels.xon) {
+            self.rising_since = now;
+        }
         self.occupancy.add(bytes);
         self.occupancy.reaches(levels.xoff) && self.hold.is_due(now)
     }

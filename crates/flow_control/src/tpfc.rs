@@ -55,6 +55,8 @@ pub struct EgressMeter {
     /// Whether the next frame above the target watermark starts a search (one-shot sampling).
     armed: bool,
     targets: Vec<u16>,
+    /// Since when it is above the low watermark.
+    rising_since: Time,
 }
 
 impl EgressMeter {
@@ -65,6 +67,7 @@ impl EgressMeter {
             present: 0,
             armed: true,
             targets: Vec::with_capacity(ports),
+            rising_since: Time::ZERO,
         }
     }
 
@@ -115,6 +118,15 @@ impl EgressMeter {
             }
         }
         Aim::Targets
+    }
+
+    /// Since when the queue is above its low watermark, now that a frame enters; `before` is the queue without it.
+    #[inline]
+    pub fn rising_since(&mut self, before: Occupancy, xon: Amount, now: Time) -> Time {
+        if before.within(xon) {
+            self.rising_since = now;
+        }
+        self.rising_since
     }
 
     /// A frame enters. `from`: its ingress port; `None` if it came from no link.
