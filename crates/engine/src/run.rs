@@ -59,6 +59,12 @@ impl<W: World> Runner<W> {
         self.now
     }
 
+    /// Bytes of pending events and scratch memory.
+    pub fn memory_bytes(&self) -> usize {
+        let places = self.head.capacity() + self.next.capacity() + self.touched.capacity();
+        self.windows.memory_bytes() + places * size_of::<u32>() + self.order.capacity() * size_of::<(u64, u32)>()
+    }
+
     /// Lets happen what lies before `limit`, and comes back after about `budget` events.
     pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> Pace {
         let stop_at = self.events.saturating_add(budget);

@@ -196,6 +196,13 @@ impl<E: Event> Windows<E> {
         self.put(self.cursor, event);
     }
 
+    /// Bytes of the buckets and heaps.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let buckets = self.ring.iter().chain(&self.spare).map(Vec::capacity).sum::<usize>();
+        let heaps = self.late.capacity() + self.local.capacity();
+        (buckets + heaps) * size_of::<E>() + RING * size_of::<Vec<E>>()
+    }
+
     /// All pending events, those on their way to another thread included, in no particular order.
     pub fn pending(&self) -> impl Iterator<Item = &E> {
         let letters = self.outbox.iter().flat_map(|outbox| outbox.boxes.iter().flatten());

@@ -5,6 +5,7 @@
 
 mod build;
 mod event;
+mod memory;
 mod outcome;
 mod pausing;
 mod pool;

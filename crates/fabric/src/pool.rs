@@ -78,6 +78,11 @@ impl Pool {
         waiting
     }
 
+    /// Bytes of all slots.
+    pub fn memory_bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Waiting>()
+    }
+
     /// The frames of a list, from the first.
     pub fn iter(&self, list: &List) -> impl Iterator<Item = &Waiting> {
         let mut slot = list.head;

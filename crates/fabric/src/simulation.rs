@@ -161,6 +161,12 @@ impl Simulation {
         tables::tables(self)
     }
 
+    /// Bytes that the simulation holds now, on all threads.
+    pub fn memory_bytes(&mut self) -> usize {
+        let of = |shard: &mut Shard<Fabric>| shard.world.memory_bytes() + shard.runner.memory_bytes();
+        self.shards.iter_mut().map(of).sum()
+    }
+
     /// Frames on the link towards each port: how many, how many bytes.
     pub(crate) fn in_flight(&mut self) -> Vec<(u64, u64)> {
         let mut in_flight = vec![(0, 0); self.fabric().ports.len()];

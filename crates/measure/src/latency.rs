@@ -100,6 +100,11 @@ impl Latency {
         self.bins[(octave - self.base) as usize * SUBS + sub] += 1;
     }
 
+    /// Bytes of the histogram behind the value itself.
+    pub fn memory_bytes(&self) -> usize {
+        self.bins.capacity() * size_of::<u32>()
+    }
+
     /// How many durations.
     pub fn count(&self) -> u64 {
         self.count

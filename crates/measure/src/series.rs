@@ -30,6 +30,10 @@ impl BinnedSum {
     pub fn new(width: Time, duration: Time) -> BinnedSum {
         BinnedSum { width, end: width, sum: 0, bins: bins_until(width, duration) }
     }
+    /// Bytes of the bins and the value itself.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<BinnedSum>() + self.bins.capacity() * size_of::<u64>()
+    }
     /// Adds to the bin of `now`. Time does not run backward.
     #[inline]
     pub fn add(&mut self, now: Time, value: u64) {
@@ -51,6 +55,10 @@ impl BinnedMax {
     /// Empty bins, as [`BinnedSum::new`].
     pub fn new(width: Time, duration: Time) -> BinnedMax {
         BinnedMax { width, end: width, level: 0, max: 0, bins: bins_until(width, duration) }
+    }
+    /// Bytes of the bins and the value itself.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<BinnedMax>() + self.bins.capacity() * size_of::<u64>()
     }
     /// The level becomes `level`.
     #[inline]

@@ -82,6 +82,13 @@ mod _core {
         super::run::run(py, &load(py, text, file, seed)?, threads, progress.as_ref())
     }
 
+    /// Memory and time that a run will take, from a short piece of it: JSON.
+    #[pyfunction]
+    #[pyo3(signature = (text, file, *, threads = 1))]
+    fn estimate(py: Python<'_>, text: &str, file: &str, threads: usize) -> PyResult<String> {
+        super::run::estimate(py, &load(py, text, file, None)?, threads)
+    }
+
     /// The JSON Schema of scenario files.
     #[pyfunction]
     fn json_schema() -> String {

@@ -126,6 +126,49 @@ fn go(
     }
 }
 
+/// Wall time that an estimate may run the simulation for.
+const ESTIMATE_FOR: Duration = Duration::from_millis(300);
+
+/// Runs the beginning of a scenario and tells what all of it will take.
+pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: usize) -> PyResult<String> {
+    let begun = Instant::now();
+    let built = Simulation::on_threads(&scenario.spec, threads);
+    let mut simulation = built.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let build_s = begun.elapsed().as_secs_f64();
+    let begun = Instant::now();
+    // The first half warms caches and fills queues; the second half is what the rest is judged by.
+    let mut half = None;
+    let finished = py.detach(|| -> PyResult<bool> {
+        while begun.elapsed() < ESTIMATE_FOR {
+            match simulation.advance(BUDGET / 16) {
+                Err(error) => return Err(SimulationError::new_err(error.to_string())),
+                Ok(State::Finished) => return Ok(true),
+                Ok(State::Running) => {}
+            }
+            if half.is_none() && begun.elapsed() * 2 >= ESTIMATE_FOR {
+                half = Some((begun.elapsed(), simulation.now(), simulation.frame_hops()));
+            }
+        }
+        Ok(false)
+    })?;
+    let (wall, now, hops) = (begun.elapsed(), simulation.now(), simulation.frame_hops());
+    let (since, from, before) = half.filter(|&(_, from, _)| from < now).unwrap_or_default();
+    let left = scenario.spec.duration.saturating_sub(now).as_secs_f64();
+    let speed = (wall - since).as_secs_f64() / (now - from).as_secs_f64().max(f64::MIN_POSITIVE);
+    let hops_per_s = (hops - before) as f64 / (now - from).as_secs_f64().max(f64::MIN_POSITIVE);
+    let answer = json!({
+        "schema": "penstock-estimate/1",
+        "exact": finished,
+        "wall_s": build_s + wall.as_secs_f64() + if finished { 0.0 } else { left * speed },
+        "frame_hops": hops as f64 + if finished { 0.0 } else { left * hops_per_s },
+        "memory_bytes": simulation.memory_bytes(),
+        "flows": scenario.spec.flows.len(),
+        "nodes": scenario.spec.nodes.len(),
+        "links": scenario.spec.links.len(),
+    });
+    Ok(answer.to_string())
+}
+
 /// Nodes and links for drawing.
 fn topology(scenario: &Scenario) -> Value {
     let spec = &scenario.spec;
