@@ -170,6 +170,8 @@ def _arguments(command: Callable[..., Any]) -> Iterator[str]:
                 shown = f"--no-{word}"
             elif "bool" not in str(parameter.annotation):
                 shown += f" {word.upper()}"
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            shown = f"[{word.upper()} ...]"
         else:
             shown = word.upper() if parameter.default is parameter.empty else f"[{word.upper()}]"
         yield f"| `{shown}` | {_cell(meanings[parameter.name])} |"
