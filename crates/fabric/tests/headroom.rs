@@ -156,7 +156,8 @@ fn the_message_of_a_loss_names_everything() {
 #[test]
 fn the_first_loss_is_the_one_reported() {
     // Two hosts overrun two ports in the same instant and go on doing so: the message speaks of the first.
-    let marks = Watermarks { xoff: Amount::Frames(2), xon: Amount::Frames(0), headroom: Some(Amount::Frames(0)) };
+    let marks =
+        Watermarks { xoff: Amount::Frames(2), xon: Amount::Frames(0), headroom: Some(Amount::Frames(0)) };
     let control = PauseSpec { watermarks: Some(marks), ..pfc(0x08) };
     let mut net = Net::new(us(60));
     let sw = net.switch("sw", SwitchSpec { flow_control: Some(control), ..switch() });
@@ -203,13 +204,46 @@ fn sizes() -> impl Strategy<Value = FrameSizes> {
 }
 
 fn incast() -> impl Strategy<Value = Incast> {
-    let rates = vec![10_000_000u64, 1_000_000_000, 10_000_000_000, 25_000_000_000, 40_000_000_000, 100_000_000_000, 400_000_000_000];
-    let link = (prop::sample::select(rates), prop::sample::select(vec![0u64, 1, 20, 100, 300, 2_000]), prop::sample::select(vec![0u16, 20]));
+    let rates = vec![
+        10_000_000u64,
+        1_000_000_000,
+        10_000_000_000,
+        25_000_000_000,
+        40_000_000_000,
+        100_000_000_000,
+        400_000_000_000,
+    ];
+    let link = (
+        prop::sample::select(rates),
+        prop::sample::select(vec![0u64, 1, 20, 100, 300, 2_000]),
+        prop::sample::select(vec![0u16, 20]),
+    );
     let stations = (2usize..9, 1usize..4, sizes(), prop_oneof![Just(None), (0u64..5_000).prop_map(Some)]);
-    let ways = (any::<bool>(), any::<bool>(), prop_oneof![Just(0u64), 1u64..2_000], any::<bool>(), prop::sample::select(vec![1u64, 1, 10, 1000]));
+    let ways = (
+        any::<bool>(),
+        any::<bool>(),
+        prop_oneof![Just(0u64), 1u64..2_000],
+        any::<bool>(),
+        prop::sample::select(vec![1u64, 1, 10, 1000]),
+    );
     (link, stations, ways).prop_map(
-        |((rate, metres, overhead), (senders, switches, sizes, response), (cut_through, virtual_output, latency, link_pause, slower))| Incast {
-            rate, metres, senders, switches, sizes, response, cut_through, virtual_output, latency, link_pause, slower, overhead,
+        |(
+            (rate, metres, overhead),
+            (senders, switches, sizes, response),
+            (cut_through, virtual_output, latency, link_pause, slower),
+        )| Incast {
+            rate,
+            metres,
+            senders,
+            switches,
+            sizes,
+            response,
+            cut_through,
+            virtual_output,
+            latency,
+            link_pause,
+            slower,
+            overhead,
         },
     )
 }

@@ -79,10 +79,9 @@ fn a_shared_queue_stops_for_all() {
     // As above, but the host has one queue for all priorities: nothing passes until the pause ends.
     // With two queues (0 to 3 and 4 to 7) only the paused half stops.
     let halves = ClassMap::new([0, 0, 0, 0, 1, 1, 1, 1]).unwrap();
-    for (classes, scheduler, together) in [
-        (ClassMap::SHARED, SchedulerSpec::Fifo, 0xFF),
-        (halves, SchedulerSpec::StrictPriority, 0xF0u8),
-    ] {
+    for (classes, scheduler, together) in
+        [(ClassMap::SHARED, SchedulerSpec::Fifo, 0xFF), (halves, SchedulerSpec::StrictPriority, 0xF0u8)]
+    {
         let control = pfc_at(0xFF, 1, 0);
         let h = HostSpec { classes, scheduler, ..host_with(&control) };
         let Bench { mut net, h, sw, sink } = bench_with(h, switch_with(&control));

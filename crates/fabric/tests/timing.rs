@@ -139,9 +139,13 @@ fn the_slowest_link_of_a_tandem_sets_the_pace() {
     // 1 542 000 and 2 775 600): the third of them has just begun, seven are waiting.
     assert_eq!(outcome.integers("queues", "queue_frames_max")[row], 7);
     // Before the fast link at the end nothing waits.
-    assert!(outcome.texts("queues", "port").iter().zip(outcome.reals("queues", "wait_max_ns")).all(|(port, &wait)| {
-        port != "t.1->b" || wait == 0.0
-    }));
+    assert!(
+        outcome
+            .texts("queues", "port")
+            .iter()
+            .zip(outcome.reals("queues", "wait_max_ns"))
+            .all(|(port, &wait)| { port != "t.1->b" || wait == 0.0 })
+    );
 }
 
 #[test]
@@ -157,7 +161,8 @@ fn back_to_back_frames_end_on_the_exact_picosecond() {
     ];
     for (rate, bytes) in odd {
         let n = 401u64;
-        let end = |n: u64| (u128::from(n) * 8_000_000_000_000 * (u128::from(bytes) + 20) / u128::from(rate)) as u64;
+        let end =
+            |n: u64| (u128::from(n) * 8_000_000_000_000 * (u128::from(bytes) + 20) / u128::from(rate)) as u64;
         let mut net = Net::new(Time::from_ps(end(n) + 1_000_000));
         let (a, b) = (net.host("a", host()), net.host("b", host()));
         net.link(a, b, BitRate::from_bps(rate), Time::ZERO);
@@ -217,7 +222,8 @@ fn parallel_links_carry_frames_at_the_same_time() {
     let latest = (0..8).map(|i| outcome.only_latency(&format!("f{i}")).ps()).max().unwrap();
     let n = used[0].max(used[1]);
     assert!(latest >= n * 1_233_600 && latest <= (n + 8) * 1_233_600, "{latest}");
-    let both = outcome.real("ports", "s.1->t", "utilisation") + outcome.real("ports", "s.2->t", "utilisation");
+    let both =
+        outcome.real("ports", "s.1->t", "utilisation") + outcome.real("ports", "s.2->t", "utilisation");
     assert!((both - 8.0 * 1_233_600.0 / 1e8).abs() < 1e-9, "{both}");
 }
 

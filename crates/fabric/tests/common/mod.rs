@@ -3,8 +3,8 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use fabric::spec::{
-    FlowSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role, Spec, SwitchSpec,
-    WhenFull,
+    FlowSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role, Spec,
+    SwitchSpec, WhenFull,
 };
 use fabric::{Simulation, State};
 use flow_control::{Accounting, PauseKind, PauseSpec, Watermarks};
@@ -97,7 +97,10 @@ pub fn one(to: NodeId, bytes: u16, start: Time) -> SourceSpec {
 /// `count` frames at once.
 pub fn burst(to: NodeId, bytes: u16, count: u64, start: Time) -> SourceSpec {
     let rate = BitRate::from_bps(8_000_000_000_000_000_000);
-    SourceSpec { arrivals: Arrivals::Constant { rate, random_phase: false }, ..paced(to, bytes, count, start, us(1)) }
+    SourceSpec {
+        arrivals: Arrivals::Constant { rate, random_phase: false },
+        ..paced(to, bytes, count, start, us(1))
+    }
 }
 
 /// As many frames as the link takes, without end.
@@ -154,7 +157,11 @@ impl Net {
     }
     /// As [`Net::try_run`], coming back every `budget` events.
     pub fn run_in_steps(&self, budget: u64) -> Outcome {
-        let mut simulation = Simulation::new(&self.0).expect("builds");
+        self.run_on(1, budget)
+    }
+    /// As [`Net::run_in_steps`], on several threads.
+    pub fn run_on(&self, threads: usize, budget: u64) -> Outcome {
+        let mut simulation = Simulation::on_threads(&self.0, threads).expect("builds");
         let error = loop {
             match simulation.advance(budget) {
                 Ok(State::Running) => {}
