@@ -1,0 +1,116 @@
+//! Once a fabric has warmed up it runs all but without asking for memory.
+//!
+//! What is left are two kinds: a bucket of the event queue that holds more events than any that used its
+//! memory before, and a latency beyond all before it, which makes a histogram longer. Both become rarer with
+//! time and neither grows with it.
+//!
+//! One test only: the counter is the process's.
+
+mod common;
+
+use common::*;
+use fabric::spec::{HostSpec, NodeSpec, Role, SwitchSpec};
+use fabric::topology::{Cable, FatTree, NodeRole};
+use fabric::{Simulation, State};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use units::{BitRate, Time};
+use workload::{Arrivals, SourceSpec};
+
+/// Counts what is asked of the system's allocator.
+struct Counting;
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+fn count(bytes: usize) {
+    CALLS.fetch_add(1, Ordering::Relaxed);
+    BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
+}
+
+// The only way to see allocations; everything is handed on as it is.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size);
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A fat-tree of 16 hosts at 10 Gb/s under PFC. All send to the host half way round at 40 % of the link, and
+/// four of them at 40 % to host 0 besides, which is too much for it: pauses come and go all the time.
+fn fat_tree() -> Net {
+    let cable = Cable { rate: gbps(10), delay: ns(500), overhead: 20 };
+    let graph = FatTree { k: 4, cable }.graph().expect("an even k");
+    let control = Some(pfc(0x01));
+    let mut net = Net::new(us(25_000));
+    net.0.probes.pauses = false;
+    for node in &graph.nodes {
+        let role = match node.role {
+            NodeRole::Host => Role::Host(Arc::new(HostSpec { flow_control: control.clone(), ..host() })),
+            NodeRole::Switch => {
+                Role::Switch(Arc::new(SwitchSpec { flow_control: control.clone(), ..switch() }))
+            }
+        };
+        net.0.nodes.push(NodeSpec { name: node.name.clone(), role });
+    }
+    for link in &graph.links {
+        net.link(link.a, link.b, link.rate, link.delay);
+    }
+    let hosts: Vec<_> = graph.hosts().collect();
+    let rate = BitRate::from_gbps(4);
+    let arrivals = Arrivals::Constant { rate, random_phase: true };
+    for (i, &from) in hosts.iter().enumerate() {
+        let to = hosts[(i + 8) % 16];
+        let source = SourceSpec { arrivals: arrivals.clone(), limit: None, ..one(to, 1000, Time::ZERO) };
+        net.flow(&format!("f{i}"), from, 0, source);
+    }
+    for &from in &hosts[4..8] {
+        // As much as the sender's card takes while it is held back; greedy, so that its queue is bounded.
+        net.flow(&format!("g{}", from.0), from, 0, greedy(hosts[0], 1522, Time::ZERO));
+    }
+    // Paced sources are held back too, when their card is full.
+    for node in &mut net.0.nodes {
+        if let Role::Host(host) = &node.role {
+            let queue_limit = Some(units::Amount::Frames(20));
+            node.role = Role::Host(Arc::new(HostSpec { queue_limit, ..(**host).clone() }));
+        }
+    }
+    net
+}
+
+#[test]
+fn the_steady_state_allocates_next_to_nothing() {
+    let net = fat_tree();
+    let mut simulation = Simulation::new(&net.0).expect("builds");
+    // Warm: all queues, heaps and buckets have seen what they will see.
+    while simulation.now() < us(12_000) {
+        assert_eq!(simulation.advance(1_000), Ok(State::Running));
+    }
+    let before = (CALLS.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed), simulation.events());
+    while simulation.now() < us(24_000) {
+        assert_eq!(simulation.advance(1_000), Ok(State::Running));
+    }
+    let calls = CALLS.load(Ordering::Relaxed) - before.0;
+    let bytes = BYTES.load(Ordering::Relaxed) - before.1;
+    let events = simulation.events() - before.2;
+    assert!(events > 100_000, "{events} events are too few to tell");
+    assert!(calls * 2_000 < events, "{calls} allocations of {bytes} B in {events} events");
+    simulation.run().expect("nothing is lost");
+    let tables = simulation.tables();
+    let ports = tables.iter().find(|table| table.name == "ports").expect("ports");
+    let sent = ports.columns.iter().find(|column| column.name == "pauses_sent").expect("pauses");
+    let measure::Values::Integer(sent) = &sent.values else { panic!("pauses are counted") };
+    assert!(sent.iter().sum::<u64>() > 1_000, "the fabric was to be full of pauses");
+}
