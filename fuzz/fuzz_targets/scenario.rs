@@ -1,0 +1,13 @@
+//! Any bytes as a scenario. With the scenarios that come with Penstock as seeds:
+//! `cargo +nightly fuzz run scenario fuzz/corpus/scenario python/penstock/scenarios`
+
+#![no_main]
+
+#[path = "../harness.rs"]
+mod harness;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Err(broken) = harness::check(bytes) {
+        panic!("{broken}");
+    }
+});

@@ -1,0 +1,120 @@
+//! What must hold for any bytes that somebody calls a scenario: they are refused with a reason, or they run.
+//!
+//! Shared by the fuzz target and by a test of the crate `scenario`, which needs no fuzzer.
+
+use fabric::spec::{ProbeSpec, Spec};
+use fabric::{Simulation, State};
+use measure::{Table, Values};
+use units::Time;
+
+/// Events to run.
+const EVENTS: u64 = 100_000;
+
+/// What became of the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Not a scenario.
+    Refused,
+    /// A scenario that takes longer than a fuzzer should wait.
+    TooLarge,
+    /// It ran.
+    Ran,
+}
+
+/// Loads, runs for a while and looks at the result; the error says which promise was broken.
+pub fn check(bytes: &[u8]) -> Result<Fate, String> {
+    let mut spec = match scenario::load_bytes(bytes, "fuzz.toml", None) {
+        Ok(scenario) => scenario.spec,
+        Err(why) if why.errors().next().is_none() => return Err("refused without an error".into()),
+        Err(_) => return Ok(Fate::Refused),
+    };
+    if !is_small(&spec) {
+        return Ok(Fate::TooLarge);
+    }
+    limit_bins(&mut spec);
+    let once = match run(&spec, EVENTS)? {
+        Some(outcome) => outcome,
+        None => return Ok(Fate::Refused),
+    };
+    check_tables(&once.1)?;
+    // The same in small steps, as far as both went.
+    if let Some((fingerprint, ..)) = run(&spec, 997)?
+        && once.2
+        && fingerprint != once.0
+    {
+        return Err("another trajectory in steps".into());
+    }
+    Ok(Fate::Ran)
+}
+
+fn is_small(spec: &Spec) -> bool {
+    let paths: usize = spec.flows.iter().map(|flow| flow.source.destinations.nodes().len()).sum();
+    spec.nodes.len() <= 100 && spec.links.len() <= 300 && paths <= 2_000
+}
+
+/// Series of millions of bins cost memory, not insight.
+fn limit_bins(spec: &mut Spec) {
+    let fine = |bin: Time| spec.duration.ps() / bin.ps().max(1) > 2_000;
+    if spec.probes.bin.is_some_and(fine) {
+        spec.probes = ProbeSpec { bin: None, ..spec.probes };
+    }
+}
+
+type Outcome = (u64, Vec<Table>, bool);
+
+/// Fingerprint, tables and whether it came to its end; nothing if it cannot be built.
+fn run(spec: &Spec, budget: u64) -> Result<Option<Outcome>, String> {
+    let mut simulation = match Simulation::new(spec) {
+        Ok(simulation) => simulation,
+        Err(why) if why.to_string().is_empty() => return Err("not built, for no reason".into()),
+        Err(_) => return Ok(None),
+    };
+    let finished = loop {
+        match simulation.advance(budget) {
+            Ok(State::Running) if simulation.events() >= EVENTS => break false,
+            Ok(State::Running) => {}
+            Ok(State::Finished) => break true,
+            // A scenario may well lose frames that it calls lossless; the simulator may not lose count.
+            Err(why) if why.to_string().contains("not conserved") => return Err(why.to_string()),
+            Err(_) => break false,
+        }
+    };
+    Ok(Some((simulation.fingerprint(), simulation.tables(), finished)))
+}
+
+fn check_tables(tables: &[Table]) -> Result<(), String> {
+    for table in tables {
+        for column in &table.columns {
+            let name = format!("{}.{}", table.name, column.name);
+            if column.values.len() != table.rows() {
+                return Err(format!("{name} has another length"));
+            }
+            let Values::Real(values) = &column.values else { continue };
+            let known = column.name == "throughput_stddev_bps";
+            if let Some(bad) = values.iter().find(|v| !(v.is_finite() && **v >= 0.0 || known && v.is_nan())) {
+                return Err(format!("{name} is {bad}"));
+            }
+            if column.name == "utilisation" && values.iter().any(|&share| share > 1.0) {
+                return Err(format!("{name} above 1"));
+            }
+        }
+    }
+    let total = |name: &str, of: &str| -> u64 {
+        let table = tables.iter().find(|table| table.name == name);
+        let column = table.and_then(|table| table.columns.iter().find(|column| column.name == of));
+        match column.map(|column| &column.values) {
+            Some(Values::Integer(values)) => values.iter().sum(),
+            _ => 0,
+        }
+    };
+    let dropped = total("flows", "frames_dropped");
+    if dropped != total("drops", "frames") || dropped != total("ports", "drops") {
+        return Err("flows, ports and drops do not agree on losses".into());
+    }
+    for column in ["frames_sent", "frames_delivered", "frames_dropped"] {
+        if total("flows", column) != total("classes", column) {
+            return Err(format!("flows and classes do not agree on {column}"));
+        }
+    }
+    Ok(())
+}
