@@ -7,17 +7,77 @@
 //!
 //! Not modelled: the time that a choice takes (all schedulers choose in an instant).
 
-use frame::TrafficClass;
+use crate::{Configuration, Discipline, LatencyRate, PortFacts};
+use units::Time;
 
-/// No state: the queue itself keeps the order.
+/// No parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FifoParams;
+
+impl Configuration for FifoParams {
+    type Machine = Fifo;
+
+    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+        if port.queues != 1 {
+            return Err(format!("\"fifo\" keeps the order of one queue; this port has {}", port.queues));
+        }
+        Ok(Vec::new())
+    }
+    fn start(&self, _port: &PortFacts) -> Fifo {
+        Fifo::default()
+    }
+    fn latency_rate_bound(&self, _queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+        Some(LatencyRate::new(port.rate.bps() as f64 / 8.0, 0.0))
+    }
+}
+
+/// The queue itself keeps the order.
 #[derive(Clone, Debug, Default)]
-pub struct Fifo;
+pub struct Fifo {
+    active: bool,
+}
 
-impl Fifo {
-    /// The one class there is.
+impl Discipline for Fifo {
     #[inline]
-    pub fn pick(&mut self, eligible: u8) -> TrafficClass {
-        debug_assert_eq!(eligible, 1, "a FIFO port has one class");
-        TrafficClass(0)
+    fn activate(&mut self, _queue: u32, _head: u32, _now: Time) {
+        self.active = true;
+    }
+    #[inline]
+    fn deactivate(&mut self, _queue: u32, _now: Time) {
+        self.active = false;
+    }
+    #[inline]
+    fn pick(&mut self, _now: Time) -> Option<u32> {
+        self.active.then_some(0)
+    }
+    #[inline]
+    fn sent(&mut self, _queue: u32, _bytes: u32, next: Option<u32>, _now: Time) {
+        self.active = next.is_some();
+    }
+    #[inline]
+    fn pass(&mut self, _queue: u32, _bytes: u32, _now: Time) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::BitRate;
+
+    #[test]
+    fn a_stopped_head_stops_all() {
+        let mut fifo = Fifo::default();
+        fifo.activate(0, 100, Time::ZERO);
+        assert_eq!(fifo.pick(Time::ZERO), Some(0));
+        fifo.deactivate(0, Time::ZERO);
+        assert_eq!(fifo.pick(Time::ZERO), None);
+    }
+
+    #[test]
+    fn several_queues_have_no_common_order() {
+        let port = PortFacts::ethernet(BitRate::from_gbps(10));
+        assert!(FifoParams.check(&port).unwrap_err().contains("this port has 8"));
+        assert!(FifoParams.check(&PortFacts { queues: 1, ..port }).is_ok());
     }
 }

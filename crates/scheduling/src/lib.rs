@@ -1,62 +1,230 @@
 //! Egress schedulers, one file each.
 //!
-//! A scheduler chooses among the traffic classes of a port that may send: those that have a frame waiting
-//! and are not stopped by flow control. It is asked once for each transmission, and only if there is a
-//! choice to make.
+//! A scheduler decides which queue of a port sends next. It knows nothing of the port but what it is told
+//! through [`Discipline`]: which queues may send and how long their heads are. A queue may send if it holds
+//! a frame and flow control (a pause, missing credits) does not stop it; that eligibility may be taken away
+//! at any time, from a head that has its service tag already too. Schedulers are sans-IO: plain data and
+//! `now` go in, decisions come out.
 
+mod bound;
+mod charge;
+mod discipline;
+mod drr;
+mod drr_awc;
+mod dtable;
+mod ets;
 mod fifo;
+mod min_bw;
+mod port;
+mod ready;
+mod ring;
+mod scfq;
+mod scfq_ca;
+mod shaper;
 mod strict_priority;
+mod table;
+mod tags;
+mod vc_table;
+mod weights;
+mod wf2q_plus;
+mod wfq;
+mod wrr;
 
-pub use fifo::Fifo;
-pub use strict_priority::StrictPriority;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod testbed;
 
-use frame::TrafficClass;
+pub use bound::LatencyRate;
+pub use charge::{Basis, Charge};
+pub use discipline::{Configuration, Discipline};
+pub use drr::{Drr, DrrParams};
+pub use drr_awc::{
+    BINS, Counters, DrrAwc, DrrAwcParams, Histogram, Learner, Metric, Mix, Representative, TopBin, WeightRule,
+};
+pub use dtable::{DTable, DTableParams, Entry};
+pub use ets::{Ets, EtsClass, EtsParams, Selection};
+pub use fifo::{Fifo, FifoParams};
+pub use min_bw::{MinBw, MinBwParams};
+pub use port::{PortFacts, Share};
+pub use scfq::{Scfq, ScfqParams};
+pub use scfq_ca::{ScfqCa, ScfqCaParams};
+pub use shaper::{LeakyBucket, Shaped, ShapedParams, Shaper, ShaperSpec, TokenBucket};
+pub use strict_priority::{StrictPriority, StrictPriorityParams};
+pub use vc_table::{VcTable, VcTableParams};
+pub use wf2q_plus::{Wf2qPlus, Wf2qPlusParams};
+pub use wfq::{Wfq, WfqParams};
+pub use wrr::{Wrr, WrrParams};
+
+use units::{BitRate, Time};
 
 /// Makes the closed enum of schedulers, its specification and its dispatch from one list.
 macro_rules! schedulers {
-    ($($(#[$doc:meta])* $name:ident = $text:literal),* $(,)?) => {
+    (
+        plain { $($(#[$plain_doc:meta])* $plain:ident($plain_params:ident) = $plain_text:literal),* $(,)? }
+        configured { $($(#[$doc:meta])* $name:ident($params:ident) = $text:literal),* $(,)? }
+    ) => {
         /// Which scheduler a port runs, with its parameters.
         #[derive(Clone, Debug, PartialEq)]
-        pub enum SchedulerSpec { $($(#[$doc])* $name),* }
+        pub enum SchedulerSpec {
+            $($(#[$plain_doc])* $plain,)*
+            $($(#[$doc])* $name($params),)*
+        }
 
         /// A scheduler at work.
         #[derive(Clone, Debug)]
-        pub enum Scheduler { $($(#[$doc])* $name($name)),* }
+        pub enum Scheduler {
+            $($(#[$plain_doc])* $plain($plain),)*
+            $($(#[$doc])* $name($name),)*
+        }
 
         /// Each scheduler's name and the file that is its page.
-        pub const PAGES: &[(&str, &str)] = &[$(($text, include_str!(concat!($text, ".rs")))),*];
+        pub const PAGES: &[(&str, &str)] = &[
+            $(($plain_text, include_str!(concat!($plain_text, ".rs"))),)*
+            $(($text, include_str!(concat!($text, ".rs"))),)*
+        ];
 
         impl SchedulerSpec {
             /// All schedulers by the name that a scenario uses.
-            pub const NAMES: &[&str] = &[$($text),*];
+            pub const NAMES: &[&str] = &[$($plain_text,)* $($text,)*];
 
-            /// The scheduler of this name.
-            pub fn named(name: &str) -> Option<SchedulerSpec> {
-                match name { $($text => Some(SchedulerSpec::$name),)* _ => None }
-            }
             /// Its name.
             pub fn name(&self) -> &'static str {
-                match self { $(SchedulerSpec::$name => $text),* }
-            }
-            /// A scheduler with nothing served yet.
-            pub fn build(&self) -> Scheduler {
-                match self { $(SchedulerSpec::$name => Scheduler::$name($name::default())),* }
+                match self { $(SchedulerSpec::$plain => $plain_text,)* $(SchedulerSpec::$name(_) => $text,)* }
             }
         }
 
-        impl Scheduler {
-            /// The class to serve next; `eligible` is not empty, bit n for class n.
+        impl Configuration for SchedulerSpec {
+            type Machine = Scheduler;
+
+            fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+                match self {
+                    $(SchedulerSpec::$plain => $plain_params.check(port),)*
+                    $(SchedulerSpec::$name(params) => params.check(port),)*
+                }
+            }
+            fn start(&self, port: &PortFacts) -> Scheduler {
+                match self {
+                    $(SchedulerSpec::$plain => Scheduler::$plain($plain_params.start(port)),)*
+                    $(SchedulerSpec::$name(params) => Scheduler::$name(params.start(port)),)*
+                }
+            }
+            fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+                match self {
+                    $(SchedulerSpec::$plain => $plain_params.latency_rate_bound(queue, port),)*
+                    $(SchedulerSpec::$name(params) => params.latency_rate_bound(queue, port),)*
+                }
+            }
+        }
+
+        impl Discipline for Scheduler {
             #[inline]
-            pub fn pick(&mut self, eligible: u8) -> TrafficClass {
-                match self { $(Scheduler::$name(scheduler) => scheduler.pick(eligible)),* }
+            fn arrive(&mut self, queue: u32, bytes: u32, now: Time) {
+                match self {
+                    $(Scheduler::$plain(it) => it.arrive(queue, bytes, now),)*
+                    $(Scheduler::$name(it) => it.arrive(queue, bytes, now),)*
+                }
+            }
+            #[inline]
+            fn activate(&mut self, queue: u32, head: u32, now: Time) {
+                match self {
+                    $(Scheduler::$plain(it) => it.activate(queue, head, now),)*
+                    $(Scheduler::$name(it) => it.activate(queue, head, now),)*
+                }
+            }
+            #[inline]
+            fn deactivate(&mut self, queue: u32, now: Time) {
+                match self {
+                    $(Scheduler::$plain(it) => it.deactivate(queue, now),)*
+                    $(Scheduler::$name(it) => it.deactivate(queue, now),)*
+                }
+            }
+            #[inline]
+            fn pick(&mut self, now: Time) -> Option<u32> {
+                match self {
+                    $(Scheduler::$plain(it) => it.pick(now),)*
+                    $(Scheduler::$name(it) => it.pick(now),)*
+                }
+            }
+            #[inline]
+            fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+                match self {
+                    $(Scheduler::$plain(it) => it.sent(queue, bytes, next, now),)*
+                    $(Scheduler::$name(it) => it.sent(queue, bytes, next, now),)*
+                }
+            }
+            #[inline]
+            fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
+                match self {
+                    $(Scheduler::$plain(it) => it.pass(queue, bytes, now),)*
+                    $(Scheduler::$name(it) => it.pass(queue, bytes, now),)*
+                }
+            }
+            fn wake(&mut self, now: Time) -> Option<Time> {
+                match self {
+                    $(Scheduler::$plain(it) => it.wake(now),)*
+                    $(Scheduler::$name(it) => it.wake(now),)*
+                }
+            }
+            #[inline]
+            fn idle(&mut self, now: Time) {
+                match self {
+                    $(Scheduler::$plain(it) => it.idle(now),)*
+                    $(Scheduler::$name(it) => it.idle(now),)*
+                }
             }
         }
     };
 }
 
 schedulers! {
-    /// One queue in order of arrival.
-    Fifo = "fifo",
-    /// The highest non-empty class first.
-    StrictPriority = "strict_priority",
+    plain {
+        /// One queue in order of arrival.
+        Fifo(FifoParams) = "fifo",
+        /// The highest non-empty queue first.
+        StrictPriority(StrictPriorityParams) = "strict_priority",
+    }
+    configured {
+        /// Weighted round robin by packets.
+        Wrr(WrrParams) = "wrr",
+        /// Deficit round robin, weighted or not.
+        Drr(DrrParams) = "drr",
+        /// Deficit round robin whose weights follow the sizes of the frames.
+        DrrAwc(DrrAwcParams) = "drr_awc",
+        /// Weighted fair queueing: packet-by-packet generalised processor sharing.
+        Wfq(WfqParams) = "wfq",
+        /// Worst-case fair weighted fair queueing.
+        Wf2qPlus(Wf2qPlusParams) = "wf2q_plus",
+        /// Self-clocked fair queueing.
+        Scfq(ScfqParams) = "scfq",
+        /// Credit-aware self-clocked fair queueing.
+        ScfqCa(ScfqCaParams) = "scfq_ca",
+        /// The virtual channel arbitration table of Advanced Switching.
+        VcTable(VcTableParams) = "vc_table",
+        /// The deficit table.
+        DTable(DTableParams) = "dtable",
+        /// The minimum-bandwidth scheduler of Advanced Switching.
+        MinBw(MinBwParams) = "min_bw",
+        /// Enhanced transmission selection.
+        Ets(EtsParams) = "ets",
+        /// Any scheduler behind token or leaky buckets.
+        Shaped(ShapedParams) = "shaper",
+    }
+}
+
+/// The interface of the fabric as it is today: FIFO and strict priority over at most eight classes.
+impl SchedulerSpec {
+    /// A scheduler with nothing served yet.
+    pub fn build(&self) -> Scheduler {
+        self.start(&PortFacts { queues: 8, ..PortFacts::ethernet(BitRate::from_gbps(10)) })
+    }
+}
+
+impl Scheduler {
+    /// The class to serve next; `eligible` is not empty, bit n for class n.
+    #[inline]
+    pub fn pick(&mut self, eligible: u8) -> frame::TrafficClass {
+        debug_assert!(matches!(self, Scheduler::Fifo(_) | Scheduler::StrictPriority(_)));
+        frame::TrafficClass(7 - eligible.leading_zeros() as u8)
+    }
 }

@@ -1,37 +1,82 @@
 //! Strict priority: the default transmission selection of IEEE 802.1Q (clause 8.6.8.1).
 //!
-//! Serves the highest class that may send. Lower classes starve for as long as a higher one has frames;
+//! Serves the highest queue that may send. Lower queues starve for as long as a higher one has frames;
 //! that is the algorithm, not a fault.
 //!
 //! Source: IEEE 802.1Q clause 8.6.8.1.
 //!
 //! Not modelled: the time that a choice takes, and pre-emption of a frame in transmission (IEEE 802.1Qbu).
 
-use frame::TrafficClass;
+use crate::ready::ReadySet;
+use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use units::Time;
 
-/// No state: each choice stands alone.
-#[derive(Clone, Debug, Default)]
-pub struct StrictPriority;
+/// No parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StrictPriorityParams;
 
-impl StrictPriority {
-    /// The highest eligible class.
+impl Configuration for StrictPriorityParams {
+    type Machine = StrictPriority;
+
+    fn check(&self, _port: &PortFacts) -> Result<Vec<String>, String> {
+        Ok(Vec::new())
+    }
+    fn start(&self, port: &PortFacts) -> StrictPriority {
+        StrictPriority { active: ReadySet::new(port.queues) }
+    }
+    /// Only the highest queue is certain of anything: it waits for one frame.
+    fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+        let rate = port.slowest_bytes_per_s(Charge::WIRE);
+        let highest = queue + 1 == port.queues;
+        highest.then(|| LatencyRate::new(rate, f64::from(port.largest(Charge::WIRE)) / rate))
+    }
+}
+
+/// Who may send.
+#[derive(Clone, Debug)]
+pub struct StrictPriority {
+    active: ReadySet,
+}
+
+impl Discipline for StrictPriority {
     #[inline]
-    pub fn pick(&mut self, eligible: u8) -> TrafficClass {
-        debug_assert_ne!(eligible, 0);
-        TrafficClass(7 - eligible.leading_zeros() as u8)
+    fn activate(&mut self, queue: u32, _head: u32, _now: Time) {
+        self.active.insert(queue);
+    }
+    #[inline]
+    fn deactivate(&mut self, queue: u32, _now: Time) {
+        self.active.remove(queue);
+    }
+    #[inline]
+    fn pick(&mut self, _now: Time) -> Option<u32> {
+        self.active.highest()
+    }
+    #[inline]
+    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, _now: Time) {
+        if next.is_none() {
+            self.active.remove(queue);
+        }
+    }
+    #[inline]
+    fn pass(&mut self, _queue: u32, _bytes: u32, _now: Time) -> bool {
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::BitRate;
 
     #[test]
     fn the_highest_wins() {
-        let mut scheduler = StrictPriority;
+        let port = PortFacts::ethernet(BitRate::from_gbps(10));
         for eligible in 1..=u8::MAX {
-            let TrafficClass(class) = scheduler.pick(eligible);
-            assert!(eligible >> class == 1, "{class} of {eligible:#b}");
+            let mut scheduler = StrictPriorityParams.start(&port);
+            (0..8).filter(|queue| eligible >> queue & 1 != 0).for_each(|queue| {
+                scheduler.activate(queue, 100, Time::ZERO);
+            });
+            assert_eq!(scheduler.pick(Time::ZERO), Some(eligible.ilog2()));
         }
     }
 }

@@ -1,0 +1,33 @@
+//! Service that a queue is certain of: the latency-rate server.
+//!
+//! A queue that has been active since time s has received at least `rate · (t - s - latency)` by time t,
+//! whatever the other queues do. A flow that never sends more than σ + rate · t bits then waits at most
+//! latency + σ / rate; over several hops latencies add up.
+//!
+//! Source: Stiliadis and Varma, "Latency-rate servers", IEEE/ACM Transactions on Networking 6(5), 1998.
+//!
+//! Not modelled: control frames of the link itself (a pause frame delays a queue by its own time).
+
+use units::{BitRate, Time};
+
+/// A lower bound of service. Bits are counted as the scheduler's charge counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatencyRate {
+    /// The certain rate, rounded down.
+    pub rate: BitRate,
+    /// How late the certain service may begin, rounded up.
+    pub latency: Time,
+}
+
+impl LatencyRate {
+    pub(crate) fn new(bytes_per_s: f64, latency_s: f64) -> LatencyRate {
+        LatencyRate {
+            rate: BitRate::from_bps((bytes_per_s * 8.0) as u64),
+            latency: Time::from_ps((latency_s.max(0.0) * 1e12).ceil() as u64),
+        }
+    }
+    /// The longest delay of a bit of a flow that never exceeds `burst_bits` + `rate` · t.
+    pub fn delay(&self, burst_bits: u64) -> Time {
+        self.latency + self.rate.time_for_bits_ceil(burst_bits)
+    }
+}

@@ -1,0 +1,614 @@
+//! DRR-AWC: deficit round robin with adaptive (active) weight control.
+//!
+//! Every interval each queue's quantum is set from the sizes of the frames that came in, so that queues of
+//! small frames, which lose by what a switch bills beside their payload, get equal throughput:
+//! quantum = W · largest frame, W = Σ over bins f(size) · frames in bin / all frames.
+//!
+//! Three rules for W. *Published*: Hagen's two lines, fitted to one switch and 1522-byte competitors, the
+//! pivot at 146 B. *Analytic*: the same histogram with f from what is billed and what is counted.
+//! *Learned* (ours): no fit and no knowledge of the switch. Queues that were active for the whole interval
+//! had the same number of rounds, so quantum · rounds is what they were billed, and billed bytes over
+//! counted bytes is the weight, whatever the charge is made of: preamble, internal headers, memory
+//! cells. The bytes billed a frame are fitted to all such queues by least squares and used for queues that
+//! were not always active.
+//!
+//! Gaps of the source: frames above 1024 B have no bin, so there is a sixth, 1025 B to the largest frame; an empty
+//! histogram keeps the weight; the listing's integer weight would cut 0.97 to 1.73 down to 0 and 1, so it is
+//! floating point here (sums and products of exact counts, the same on every machine, outside the decision).
+//! The controller is a plain function of counters ([`Histogram::weight`], [`Learner::weights`]) that any
+//! switch's management can call.
+//!
+//! Source: Hagen 2012 §6.3, Algorithm 1, formulas 6.1 and 6.2; the learned rule and the sixth bin are ours (OC).
+//!
+//! Not modelled: the time that reading the counters takes; a switch that reports frames sent instead of
+//! frames received (the learned rule counts frames sent, the others frames received).
+
+use crate::drr::{self, Rounds};
+use crate::weights;
+use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use frame::{HEADER_BYTES, LINE_OVERHEAD_BYTES};
+use units::Time;
+
+/// Number of bins of frame sizes.
+pub const BINS: usize = 6;
+/// Upper edges in bytes; the sixth is the largest frame.
+const EDGES: [u32; BINS - 1] = [68, 128, 256, 512, 1024];
+/// Where formula 6.1 ends.
+const PIVOT: u32 = 146;
+const HEADER: f64 = HEADER_BYTES as f64;
+const LINE: f64 = LINE_OVERHEAD_BYTES as f64;
+
+/// Parameters of DRR-AWC.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrrAwcParams {
+    /// How weights are found. Default: published, with formula 6.2 in the sixth bin, upper edges.
+    pub rule: WeightRule,
+    /// How long frames are counted before weights change; above zero. Default 1 ms (the paper: 60 s).
+    pub interval: Time,
+    /// Whether a bin counts by its frames or by their bytes. Default: frames, as Algorithm 1.
+    pub mix: Mix,
+    /// Shares to aim at, one a queue, 1 to 1000000; empty (the default): equal throughput.
+    pub weights: Vec<u32>,
+    /// What a frame is billed. Default: wire.
+    pub charge: Charge,
+}
+
+impl Default for DrrAwcParams {
+    fn default() -> DrrAwcParams {
+        DrrAwcParams {
+            rule: WeightRule::PUBLISHED,
+            interval: Time::from_ms(1),
+            mix: Mix::Frames,
+            weights: Vec::new(),
+            charge: Charge::WIRE,
+        }
+    }
+}
+
+/// How a queue's weight follows from its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WeightRule {
+    /// Formulas 6.1 and 6.2.
+    Published {
+        /// What the sixth bin counts.
+        top_bin: TopBin,
+        /// Which size stands for a bin.
+        representative: Representative,
+    },
+    /// (billed / counted) of a frame over that of the largest, both from L: billed L + 20.
+    Analytic {
+        /// What is to be equal.
+        metric: Metric,
+    },
+    /// From what was measured.
+    Learned {
+        /// What is to be equal.
+        metric: Metric,
+    },
+}
+
+impl WeightRule {
+    /// The paper's rule with its gaps filled.
+    pub const PUBLISHED: WeightRule =
+        WeightRule::Published { top_bin: TopBin::Formula, representative: Representative::UpperEdge };
+
+    /// The weight that frames of one size should have.
+    fn weight(self, bytes: u32, largest: u32, top: bool) -> f64 {
+        match self {
+            WeightRule::Published { top_bin: TopBin::One, .. } if top => 1.0,
+            WeightRule::Published { .. } => published(bytes),
+            WeightRule::Analytic { metric } | WeightRule::Learned { metric } => {
+                let cost = |bytes: u32| {
+                    let bytes = f64::from(bytes);
+                    (bytes + LINE) / metric.of(1.0, bytes).max(1.0)
+                };
+                cost(bytes) / cost(largest)
+            }
+        }
+    }
+}
+
+/// The weight of the bin that the paper does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TopBin {
+    /// Formula 6.2 at the largest frame: 0.976 for 1522 B.
+    Formula,
+    /// 1, the natural weight of the reference stream.
+    One,
+}
+
+/// The size that stands for a bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Representative {
+    /// The largest of the bin; exact for a queue of 68 B alone.
+    UpperEdge,
+    /// Half-way between the edges.
+    Middle,
+}
+
+/// What counts as throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// L - 18 a frame.
+    Payload,
+    /// L a frame.
+    Frame,
+}
+
+impl Metric {
+    fn of(self, frames: f64, bytes: f64) -> f64 {
+        match self {
+            Metric::Payload => bytes - HEADER * frames,
+            Metric::Frame => bytes,
+        }
+    }
+}
+
+/// What a bin's part of the sum is weighted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mix {
+    /// The number of its frames.
+    Frames,
+    /// Their bytes.
+    Bytes,
+}
+
+/// Formulas 6.1 (up to 146 B) and 6.2 (above).
+fn published(bytes: u32) -> f64 {
+    let x = f64::from(bytes);
+    if bytes <= PIVOT { -0.008 * x + 2.276 } else { -8.555e-5 * x + 1.106 }
+}
+
+/// The statistics of one queue: frames and bytes by size of frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    /// Frames of up to 68, 128, 256, 512, 1024 B, and above.
+    pub frames: [u64; BINS],
+    /// Their bytes.
+    pub bytes: [u64; BINS],
+}
+
+impl Histogram {
+    /// Counts a frame.
+    #[inline]
+    pub fn add(&mut self, bytes: u32) {
+        let bin = EDGES.iter().take_while(|&&edge| bytes > edge).count();
+        self.frames[bin] += 1;
+        self.bytes[bin] += u64::from(bytes);
+    }
+    /// W of Algorithm 1; `None` if nothing was counted. `largest`: the largest frame in bytes.
+    pub fn weight(&self, rule: WeightRule, mix: Mix, largest: u32) -> Option<f64> {
+        let counts = match mix {
+            Mix::Frames => &self.frames,
+            Mix::Bytes => &self.bytes,
+        };
+        let total: u64 = counts.iter().sum();
+        let sum = counts.iter().enumerate().map(|(bin, &count)| {
+            rule.weight(representative(rule, bin, largest), largest, bin == BINS - 1) * count as f64
+        });
+        (total > 0).then(|| sum.sum::<f64>() / total as f64)
+    }
+}
+
+fn representative(rule: WeightRule, bin: usize, largest: u32) -> u32 {
+    let upper = EDGES.get(bin).copied().unwrap_or(largest).min(largest);
+    match rule {
+        WeightRule::Published { representative: Representative::Middle, .. } if bin > 0 => {
+            (EDGES[bin - 1] + 1 + upper) / 2
+        }
+        _ => upper,
+    }
+}
+
+/// What a switch counted of one queue during an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counters {
+    /// Frames sent.
+    pub frames: u64,
+    /// Their bytes, DA to FCS.
+    pub bytes: u64,
+    /// The quantum that was in force, in any unit.
+    pub quantum: f64,
+    /// Whether the queue had a frame that might go during the whole interval.
+    pub always_active: bool,
+}
+
+/// Learns what a switch bills for a frame, and the weights that make throughput equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Learner {
+    /// Bytes billed beside the frame's own, on average; `None` before anything could be told.
+    pub per_frame: Option<f64>,
+}
+
+impl Learner {
+    /// Below this share of its largest value the determinant says that the queues' frames are alike.
+    const ALIKE: f64 = 1e-6;
+
+    /// Weights from the counters of an interval; `None` for a queue that sent nothing.
+    pub fn weights(&mut self, metric: Metric, counters: &[Counters]) -> Vec<Option<f64>> {
+        let usable = |it: &&Counters| it.always_active && it.frames > 0 && it.quantum > 0.0;
+        let busy: Vec<&Counters> = counters.iter().filter(usable).collect();
+        if let Some(found) = fit(&busy) {
+            // The edges of an interval cut rounds: half-way, so that the error averages out.
+            self.per_frame = Some(self.per_frame.map_or(found, |before| (before + found) / 2.0));
+        }
+        let per_frame = self.per_frame.unwrap_or(0.0);
+        let billed = |it: &Counters| it.bytes as f64 + per_frame * it.frames as f64;
+        let quanta: f64 = busy.iter().map(|it| it.quantum).sum();
+        let rounds = busy.iter().map(|it| billed(it)).sum::<f64>() / quanta;
+        let weight = |it: &Counters| {
+            let counted = metric.of(it.frames as f64, it.bytes as f64).max(1.0);
+            let billed = if usable(&it) && busy.len() > 1 { rounds * it.quantum } else { billed(it) };
+            (it.frames > 0).then_some(billed / counted)
+        };
+        counters.iter().map(weight).collect()
+    }
+}
+
+/// The bytes billed a frame, x, and the rounds, r, of (bytes + x · frames = r · quantum) for all queues: least
+/// squares of the relative error. `None` if the queues are too alike to tell.
+fn fit(busy: &[&Counters]) -> Option<f64> {
+    let (mut aa, mut ab, mut bb, mut a_sum, mut b_sum) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for it in busy {
+        let (a, b) = (it.frames as f64 / it.bytes as f64, -it.quantum / it.bytes as f64);
+        aa += a * a;
+        ab += a * b;
+        bb += b * b;
+        a_sum += a;
+        b_sum += b;
+    }
+    let determinant = aa * bb - ab * ab;
+    let found = (ab * b_sum - bb * a_sum) / determinant;
+    (determinant > Learner::ALIKE * aa * bb && found.is_finite()).then_some(found)
+}
+
+impl DrrAwcParams {
+    fn shares(&self, port: &PortFacts) -> Vec<f64> {
+        let weights = weights::expand(&self.weights, port.queues);
+        let least = weights.iter().copied().min().unwrap_or(1);
+        weights.iter().map(|&weight| f64::from(weight) / f64::from(least)).collect()
+    }
+    /// What a weight is multiplied with.
+    fn base(&self, port: &PortFacts) -> f64 {
+        match self.rule {
+            WeightRule::Published { .. } => f64::from(port.largest_frame),
+            _ => f64::from(port.largest(self.charge)),
+        }
+    }
+}
+
+impl Configuration for DrrAwcParams {
+    type Machine = DrrAwc;
+
+    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+        self.charge.check()?;
+        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
+        if self.interval == Time::ZERO {
+            return Err(
+                "the interval of drr_awc is zero; it has to be longer than a round of all queues".into()
+            );
+        }
+        let mut warnings = Vec::new();
+        let round = port.wire_time(port.largest_frame) * (u64::from(port.queues) * 10);
+        if self.interval < round {
+            let interval = self.interval;
+            warnings.push(format!(
+                "the interval of drr_awc ({interval}) is shorter than ten rounds of all queues ({round}): weights follow single frames"
+            ));
+        }
+        if matches!(self.rule, WeightRule::Published { .. }) && port.largest_frame > 1522 {
+            warnings.push(format!(
+                "the published weights were fitted to frames of at most 1522 B; the largest here is {} B",
+                port.largest_frame
+            ));
+        }
+        Ok(warnings)
+    }
+    fn start(&self, port: &PortFacts) -> DrrAwc {
+        let base = self.base(port);
+        let shares: Vec<f64> = self.shares(port).iter().map(|share| share * base).collect();
+        let quanta = shares.iter().map(|&quantum| DrrAwc::scaled(quantum)).collect();
+        DrrAwc {
+            rounds: Rounds::new(quanta, DrrAwc::SCALE),
+            params: self.clone(),
+            largest: port.largest_frame,
+            bases: shares,
+            statistics: vec![Statistics::default(); port.queues as usize],
+            learner: Learner::default(),
+            due: self.interval,
+        }
+    }
+    /// With the smallest weight for the queue and the largest for all others.
+    fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+        if matches!(self.rule, WeightRule::Learned { .. }) {
+            return None;
+        }
+        let weight = |bin| {
+            self.rule.weight(
+                representative(self.rule, bin, port.largest_frame),
+                port.largest_frame,
+                bin == BINS - 1,
+            )
+        };
+        let (least, most) = (0..BINS).map(weight).fold((1.0f64, 1.0f64), |(a, b), w| (a.min(w), b.max(w)));
+        let quantum = |(other, share): (usize, &f64)| {
+            let weight = if other == queue as usize { least } else { most };
+            share * self.base(port) * weight
+        };
+        let quanta: Vec<f64> = self.shares(port).iter().enumerate().map(quantum).collect();
+        Some(drr::bound(&quanta, queue, self.charge, port))
+    }
+}
+
+/// What is counted of a queue in the interval under way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Statistics {
+    received: Histogram,
+    frames_sent: u64,
+    bytes_sent: u64,
+    /// The queue was not active at some time of the interval.
+    paused: bool,
+}
+
+/// Deficit round robin and the counters that set its quanta.
+#[derive(Clone, Debug)]
+pub struct DrrAwc {
+    rounds: Rounds,
+    params: DrrAwcParams,
+    largest: u32,
+    /// Quantum in bytes for a weight of one, by queue.
+    bases: Vec<f64>,
+    statistics: Vec<Statistics>,
+    learner: Learner,
+    /// When the interval ends.
+    due: Time,
+}
+
+impl DrrAwc {
+    /// Quanta and deficits are kept in units of 1/256 B.
+    const SCALE: u64 = 256;
+
+    fn scaled(quantum: f64) -> u64 {
+        (quantum * Self::SCALE as f64).round() as u64
+    }
+    /// The quantum of a queue in bytes.
+    pub fn quantum(&self, queue: u32) -> f64 {
+        self.rounds.quantum(queue) as f64 / Self::SCALE as f64
+    }
+    /// Sets the weights if the interval is over.
+    #[inline]
+    fn tick(&mut self, now: Time) {
+        if now >= self.due {
+            self.adapt(now);
+        }
+    }
+    #[cold]
+    fn adapt(&mut self, now: Time) {
+        let weights: Vec<Option<f64>> = match self.params.rule {
+            WeightRule::Learned { metric } => {
+                let counted = (0..).zip(&self.statistics).map(|(queue, it)| Counters {
+                    frames: it.frames_sent,
+                    bytes: it.bytes_sent,
+                    quantum: self.quantum(queue),
+                    always_active: !it.paused,
+                });
+                let counters: Vec<Counters> = counted.collect();
+                self.learner.weights(metric, &counters)
+            }
+            rule => {
+                let weight = |it: &Statistics| it.received.weight(rule, self.params.mix, self.largest);
+                self.statistics.iter().map(weight).collect()
+            }
+        };
+        for (queue, weight) in (0..).zip(weights) {
+            if let Some(weight) = weight {
+                self.rounds.set_quantum(queue, Self::scaled(weight * self.bases[queue as usize]));
+            }
+            let paused = !self.rounds.is_active(queue);
+            self.statistics[queue as usize] = Statistics { paused, ..Statistics::default() };
+        }
+        let interval = self.params.interval;
+        let late = (now - self.due).ps() / interval.ps();
+        self.due = self.due.saturating_add(interval * (late + 1));
+    }
+}
+
+impl Discipline for DrrAwc {
+    #[inline]
+    fn arrive(&mut self, queue: u32, bytes: u32, now: Time) {
+        self.tick(now);
+        self.statistics[queue as usize].received.add(bytes);
+    }
+    #[inline]
+    fn activate(&mut self, queue: u32, head: u32, now: Time) {
+        self.tick(now);
+        self.statistics[queue as usize].paused |= now + self.params.interval > self.due;
+        self.rounds.activate(queue, self.params.charge.of(head));
+    }
+    #[inline]
+    fn deactivate(&mut self, queue: u32, now: Time) {
+        self.tick(now);
+        self.statistics[queue as usize].paused = true;
+        self.rounds.deactivate(queue);
+    }
+    #[inline]
+    fn pick(&mut self, _now: Time) -> Option<u32> {
+        self.rounds.pick()
+    }
+    #[inline]
+    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+        self.tick(now);
+        let statistics = &mut self.statistics[queue as usize];
+        statistics.frames_sent += 1;
+        statistics.bytes_sent += u64::from(bytes);
+        statistics.paused |= next.is_none();
+        let charge = self.params.charge;
+        self.rounds.sent(queue, charge.of(bytes), next.map(|head| charge.of(head)));
+    }
+    #[inline]
+    fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
+        self.arrive(queue, bytes, now);
+        let statistics = &mut self.statistics[queue as usize];
+        statistics.frames_sent += 1;
+        statistics.bytes_sent += u64::from(bytes);
+        statistics.paused = true;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{port, saturate};
+
+    fn histogram(frames: [u64; BINS]) -> Histogram {
+        Histogram { frames, bytes: [0; BINS] }
+    }
+    fn published_weight(frames: [u64; BINS]) -> Option<f64> {
+        histogram(frames).weight(WeightRule::PUBLISHED, Mix::Frames, 1522)
+    }
+
+    #[test]
+    fn formulas_at_the_sizes_of_the_paper() {
+        let expected = [
+            (68, 1.732),
+            (128, 1.252),
+            (146, 1.108),
+            (256, 1.084),
+            (512, 1.062),
+            (1024, 1.018),
+            (1522, 0.976),
+        ];
+        for (bytes, weight) in expected {
+            assert!((published(bytes) - weight).abs() < 5e-4, "{bytes}: {}", published(bytes));
+        }
+    }
+
+    #[test]
+    fn golden_vector_8() {
+        let weight = published_weight([500, 300, 100, 50, 50, 0]).unwrap();
+        assert!((weight - 1.45404).abs() < 1e-5 && (weight * 1522.0 - 2213.0).abs() < 0.1, "{weight}");
+    }
+
+    #[test]
+    fn bins_and_what_the_paper_leaves_open() {
+        let mut sizes = Histogram::default();
+        for bytes in [64, 68, 69, 128, 129, 256, 257, 512, 513, 1024, 1025, 9216] {
+            sizes.add(bytes);
+        }
+        assert_eq!(sizes.frames, [2; BINS]);
+        assert_eq!(published_weight([0; BINS]), None);
+        let top = |top_bin| {
+            let rule = WeightRule::Published { top_bin, representative: Representative::Middle };
+            histogram([0, 0, 0, 0, 0, 9]).weight(rule, Mix::Frames, 1522)
+        };
+        assert_eq!(top(TopBin::One), Some(1.0));
+        assert!((top(TopBin::Formula).unwrap() - published(1273)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn analytic_weights_are_those_of_the_derivation() {
+        // The table of 1/r_p and 1/r_f.
+        for (bytes, payload, frame) in
+            [(64, 1.781, 1.296), (68, 1.717, 1.277), (256, 1.131, 1.064), (1024, 1.012, 1.006)]
+        {
+            let weight = |metric| WeightRule::Analytic { metric }.weight(bytes, 1522, false);
+            assert!((weight(Metric::Payload) - payload).abs() < 1e-3, "{bytes}");
+            assert!((weight(Metric::Frame) - frame).abs() < 1e-3, "{bytes}");
+        }
+    }
+
+    fn counters(frames: u64, size: u64, billed: f64, rounds: f64) -> Counters {
+        Counters {
+            frames,
+            bytes: frames * size,
+            quantum: frames as f64 * billed / rounds,
+            always_active: true,
+        }
+    }
+
+    #[test]
+    fn the_learner_finds_the_line_overhead() {
+        let mut learner = Learner::default();
+        let idle = Counters { always_active: false, ..counters(10, 256, 1.0, 1.0) };
+        let weights = learner.weights(
+            Metric::Payload,
+            &[counters(7100, 68, 88.0, 400.0), counters(405, 1522, 1542.0, 400.0), idle],
+        );
+        assert!((learner.per_frame.unwrap() - 20.0).abs() < 1e-6);
+        let ratio = |a: usize, b: usize| weights[a].unwrap() / weights[b].unwrap();
+        assert!((ratio(0, 1) - (88.0 / 50.0) / (1542.0 / 1504.0)).abs() < 1e-9);
+        assert!((ratio(2, 1) - (276.0 / 238.0) / (1542.0 / 1504.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_learner_keeps_what_it_knows_when_queues_are_alike() {
+        let mut learner = Learner { per_frame: Some(20.0) };
+        let weights = learner
+            .weights(Metric::Payload, &[counters(100, 256, 276.0, 9.0), counters(300, 256, 276.0, 9.0)]);
+        assert_eq!(learner.per_frame, Some(20.0));
+        assert!((weights[0].unwrap() - weights[1].unwrap()).abs() < 1e-9);
+        assert_eq!(
+            learner.weights(
+                Metric::Payload,
+                &[Counters { frames: 0, bytes: 0, quantum: 1.0, always_active: true }]
+            ),
+            [None]
+        );
+    }
+
+    /// Jain's index of the payload throughputs once the weights have settled.
+    fn jain(params: &DrrAwcParams, sizes: &[u32; 2], port: &PortFacts) -> f64 {
+        let mut awc = params.start(port);
+        saturate(&mut awc, port, sizes, Time::from_ms(5));
+        // The clock of `saturate` begins at zero again: weights stay as they are.
+        awc.due = Time::NEVER;
+        let sent = saturate(&mut awc, port, sizes, Time::from_ms(20));
+        let [a, b] = [0, 1].map(|queue| (sent[queue] * u64::from(sizes[queue] - 18)) as f64);
+        (a + b).powi(2) / (2.0 * (a * a + b * b))
+    }
+
+    #[test]
+    fn payload_becomes_fair_at_every_bin() {
+        // H6-10.
+        for rule in [
+            WeightRule::PUBLISHED,
+            WeightRule::Analytic { metric: Metric::Payload },
+            WeightRule::Learned { metric: Metric::Payload },
+        ] {
+            for size in [68, 128, 256, 512, 1024] {
+                let params = DrrAwcParams { rule, ..DrrAwcParams::default() };
+                let jain = jain(&params, &[size, 1522], &port(2));
+                assert!(jain > 0.999, "{rule:?} at {size} B: {jain}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_learned_rule_is_fair_where_the_fit_never_was() {
+        // A switch with cells of 208 B and jumbo frames.
+        let charge = Charge { cell: 208, ..Charge::FRAME };
+        let port = PortFacts { largest_frame: 9216, ..port(2) };
+        let fairness =
+            |rule| jain(&DrrAwcParams { rule, charge, ..DrrAwcParams::default() }, &[220, 9216], &port);
+        let learned = fairness(WeightRule::Learned { metric: Metric::Payload });
+        let published = fairness(WeightRule::PUBLISHED);
+        assert!(learned > 0.9999 && published < 0.97, "learned {learned}, published {published}");
+    }
+
+    #[test]
+    fn weights_change_when_the_interval_is_over() {
+        let mut awc = DrrAwcParams::default().start(&port(2));
+        awc.arrive(0, 68, Time::ZERO);
+        awc.arrive(0, 68, Time::from_us(999));
+        assert_eq!(awc.quantum(0), 1522.0);
+        awc.arrive(1, 1522, Time::from_us(1000));
+        assert!((awc.quantum(0) - 1.732 * 1522.0).abs() < 0.01);
+        assert_eq!(awc.quantum(1), 1522.0);
+        // An interval without frames changes nothing.
+        awc.arrive(1, 1522, Time::from_ms(7));
+        assert!((awc.quantum(0) - 1.732 * 1522.0).abs() < 0.01);
+        assert!((awc.quantum(1) - 1522.0 * published(1522)).abs() < 0.01);
+        assert_eq!(awc.due, Time::from_ms(8));
+    }
+}

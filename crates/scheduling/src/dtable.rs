@@ -1,0 +1,298 @@
+//! DTable: the deficit table, an arbitration table that shares bytes instead of packets.
+//!
+//! Each entry names a queue and a weight in credits. An entry whose queue may send adds its weight to the queue's
+//! deficit counter; frames leave while the counter covers them; what is left stays for the queue's next
+//! entry. A queue that empties or runs out of credits loses its deficit. With all entries of a queue in a
+//! row this is deficit round robin; spread out, the spacing sets the latency.
+//!
+//! Weights of at least the largest frame in credits (34 for the 2176 B of Advanced Switching) let every entry send;
+//! one entry may then take up to twice that less one credit.
+//!
+//! Source: Martinez 2006 §4.
+//!
+//! Not modelled: the six-bit deficit counters of the paper's memory estimate (counters are wide here).
+
+use crate::table::{self, Table};
+use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use units::Time;
+
+/// An entry of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The queue it serves.
+    pub queue: u32,
+    /// Credits that it adds, 1 to 65536.
+    pub weight: u32,
+}
+
+/// Parameters of the deficit table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DTableParams {
+    /// 32, 64, 128, 256, 512 or 1024 entries; every queue has to be named.
+    pub entries: Vec<Entry>,
+    /// Bytes a credit, 1 to 65536. Default 64 (Advanced Switching).
+    pub credit: u32,
+    /// What a frame is billed, before it is rounded up to credits. Default: frame.
+    pub charge: Charge,
+}
+
+impl DTableParams {
+    const LARGEST_PART: u32 = 65_536;
+    /// Credits of 64 B, frames billed as they are.
+    const CREDIT: u32 = 64;
+
+    /// The table of Advanced Switching: every entry adds `weight` credits (34 for an MTU of 2176 B).
+    pub fn uniform(queues: impl IntoIterator<Item = u32>, weight: u32) -> DTableParams {
+        let entries = queues.into_iter().map(|queue| Entry { queue, weight }).collect();
+        DTableParams { entries, credit: Self::CREDIT, charge: Charge::FRAME }
+    }
+    fn credits(&self, bytes: u32) -> u32 {
+        self.charge.of(bytes).div_ceil(self.credit)
+    }
+}
+
+impl Configuration for DTableParams {
+    type Machine = DTable;
+
+    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+        self.charge.check()?;
+        if !(1..=Self::LARGEST_PART).contains(&self.credit) {
+            return Err(format!("a credit is {} B; accepted are 1 to {} B", self.credit, Self::LARGEST_PART));
+        }
+        table::check(self.entries.iter().map(|entry| entry.queue), port.queues)?;
+        for (at, entry) in self.entries.iter().enumerate() {
+            if !(1..=Self::LARGEST_PART).contains(&entry.weight) {
+                return Err(format!(
+                    "entry {at} of the table has weight {}; accepted are 1 to {}",
+                    entry.weight,
+                    Self::LARGEST_PART
+                ));
+            }
+        }
+        let largest = self.credits(port.largest_frame);
+        let small = self.entries.iter().filter(|entry| entry.weight < largest).count();
+        let warning = format!(
+            "{small} entries of the table have weights below the largest frame ({largest} credits): their queues can be \
+             skipped for some cycles, delays grow and a decision is no longer constant in time"
+        );
+        Ok(if small > 0 { vec![warning] } else { Vec::new() })
+    }
+    fn start(&self, port: &PortFacts) -> DTable {
+        let queues: Vec<u32> = self.entries.iter().map(|entry| entry.queue).collect();
+        let mut slots = vec![Slot { deficit: 0, head: 0, cycle: 0 }; port.queues as usize];
+        for entry in &self.entries {
+            slots[entry.queue as usize].cycle += u64::from(entry.weight);
+        }
+        DTable {
+            charge: self.charge,
+            credit: self.credit,
+            table: Table::new(queues, port.queues),
+            weights: self.entries.iter().map(|entry| entry.weight).collect(),
+            queues: slots,
+            position: 0,
+            visiting: false,
+        }
+    }
+    /// As for DRR, with the quantum spread over the entries.
+    fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+        // Everything in bytes of whole credits.
+        let credit = f64::from(self.credit);
+        let rate = port.slowest_per_s(|bytes| self.credits(bytes)) * credit;
+        let weight = |at: usize| f64::from(self.entries[at].weight) * credit;
+        let queues: Vec<u32> = self.entries.iter().map(|entry| entry.queue).collect();
+        let all: f64 = (0..queues.len()).map(weight).sum();
+        let own: f64 = (0..queues.len()).filter(|&at| queues[at] == queue).map(weight).sum();
+        let deficit = f64::from(self.credits(port.largest_frame) - 1) * credit;
+        let certain = rate * own / all;
+        let extra = (f64::from(port.queues) - 1.0) * deficit;
+        // The entry under way may be another queue's, and counts whole.
+        let under_way = (0..queues.len()).filter(|&at| queues[at] != queue).map(weight).fold(0.0, f64::max);
+        let latency =
+            table::latency(&queues, queue, weight, weight, (extra + under_way, deficit), (certain, rate));
+        Some(LatencyRate::new(certain, latency))
+    }
+}
+
+/// The table, where it stands, and the deficits.
+#[derive(Clone, Debug)]
+pub struct DTable {
+    charge: Charge,
+    credit: u32,
+    table: Table,
+    /// Of each entry.
+    weights: Vec<u32>,
+    queues: Vec<Slot>,
+    /// The entry being visited, or to look at next.
+    position: u32,
+    /// The weight of the entry at `position` has been added.
+    visiting: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    deficit: u64,
+    /// Credits that the head needs.
+    head: u64,
+    /// Credits of all its entries.
+    cycle: u64,
+}
+
+impl DTable {
+    #[inline]
+    fn credits(&self, bytes: u32) -> u64 {
+        let charge = self.charge.of(bytes);
+        u64::from(if self.credit == 64 { charge.div_ceil(64) } else { charge.div_ceil(self.credit) })
+    }
+    /// Whole cycles have sent nothing: does at once what the cycles would do that send nothing either.
+    #[cold]
+    fn skip_cycles(&mut self) {
+        let active: Vec<usize> =
+            (0..self.queues.len()).filter(|&queue| self.table.is_active(queue as u32)).collect();
+        let idle = active.iter().map(|&queue| {
+            let slot = &self.queues[queue];
+            (slot.head - slot.deficit - 1) / slot.cycle.max(1)
+        });
+        let idle = idle.min().unwrap_or(0);
+        for queue in active {
+            let slot = &mut self.queues[queue];
+            slot.deficit += idle * slot.cycle;
+        }
+    }
+    /// The deficit of a queue in credits.
+    pub fn deficit(&self, queue: u32) -> u64 {
+        self.queues[queue as usize].deficit
+    }
+}
+
+impl Discipline for DTable {
+    #[inline]
+    fn activate(&mut self, queue: u32, head: u32, _now: Time) {
+        let head = self.credits(head);
+        let slot = &mut self.queues[queue as usize];
+        (slot.head, slot.deficit) = (head, 0);
+        self.table.activate(queue);
+    }
+    #[inline]
+    fn deactivate(&mut self, queue: u32, _now: Time) {
+        if self.table.is_active(queue) {
+            self.table.deactivate(queue);
+            // The visit ends with the queue's activity.
+            if self.visiting && self.table.queue(self.position) == queue {
+                self.visiting = false;
+                self.position = self.table.after(self.position);
+            }
+        }
+    }
+    #[inline]
+    fn pick(&mut self, _now: Time) -> Option<u32> {
+        let mut looked_at = 0;
+        loop {
+            if !self.visiting {
+                self.position = self.table.next(self.position)?;
+                let queue = self.table.queue(self.position) as usize;
+                self.queues[queue].deficit += u64::from(self.weights[self.position as usize]);
+                self.visiting = true;
+            }
+            let queue = self.table.queue(self.position);
+            let slot = &self.queues[queue as usize];
+            if slot.head <= slot.deficit {
+                return Some(queue);
+            }
+            self.visiting = false;
+            self.position = self.table.after(self.position);
+            looked_at += 1;
+            if looked_at > self.weights.len() {
+                self.skip_cycles();
+                looked_at = 0;
+            }
+        }
+    }
+    #[inline]
+    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, now: Time) {
+        let credits = next.map(|head| self.credits(head));
+        let slot = &mut self.queues[queue as usize];
+        slot.deficit = slot.deficit.saturating_sub(slot.head);
+        match credits {
+            Some(credits) => slot.head = credits,
+            None => self.deactivate(queue, now),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{order_of, port};
+
+    #[test]
+    fn golden_vector_12() {
+        let params = DTableParams::uniform([0, 1, 0, 2], 34);
+        let mut dtable = params.start(&port(3));
+        let heads = [20 * 64, 34 * 64, 5 * 64];
+        (0..3).for_each(|queue| dtable.activate(queue, heads[queue as usize], Time::ZERO));
+        let mut visits: Vec<(u32, u32, u64)> = Vec::new();
+        let mut position = u32::MAX;
+        while visits.len() < 9 {
+            let queue = dtable.pick(Time::ZERO).unwrap();
+            dtable.sent(queue, heads[queue as usize], Some(heads[queue as usize]), Time::ZERO);
+            if position != dtable.position {
+                visits.push((queue, 0, 0));
+                position = dtable.position;
+            }
+            let visit = visits.last_mut().unwrap();
+            *visit = (queue, visit.1 + 1, dtable.deficit(queue));
+        }
+        let expected =
+            [(0, 1, 14), (1, 1, 0), (0, 2, 8), (2, 6, 4), (0, 2, 2), (1, 1, 0), (0, 1, 16), (2, 7, 3)];
+        assert_eq!(visits[..8], expected);
+    }
+
+    #[test]
+    fn consecutive_entries_are_deficit_round_robin() {
+        let table = [vec![0; 3], vec![1; 1]].concat();
+        let mut dtable = DTableParams::uniform(table, 34).start(&port(2));
+        let drr = crate::DrrParams {
+            quanta: vec![3 * 34 * 64, 34 * 64],
+            ..crate::DrrParams::equal(Charge { cell: 64, ..Charge::FRAME })
+        };
+        let queues = [vec![1000; 30], vec![2176; 10]];
+        let share = |order: &[u32]| order[..20].iter().filter(|&&queue| queue == 0).count();
+        let (a, b) = (order_of(&mut dtable, &queues), order_of(&mut drr.start(&port(2)), &queues));
+        assert_eq!(share(&a), share(&b));
+    }
+
+    #[test]
+    fn a_queue_without_credits_loses_its_deficit_and_its_visit() {
+        let mut dtable = DTableParams::uniform([0, 1], 34).start(&port(2));
+        dtable.activate(0, 64, Time::ZERO);
+        dtable.activate(1, 64, Time::ZERO);
+        assert_eq!(dtable.pick(Time::ZERO), Some(0));
+        dtable.sent(0, 64, None, Time::ZERO);
+        assert_eq!(dtable.pick(Time::ZERO), Some(1));
+        dtable.activate(0, 64, Time::ZERO);
+        assert_eq!(dtable.deficit(0), 0);
+        assert_eq!(dtable.pick(Time::ZERO), Some(1));
+    }
+
+    #[test]
+    fn small_weights_skip_cycles_at_once() {
+        let mut params = DTableParams::uniform([0, 1], 1);
+        params.entries[1].weight = 3;
+        let order = order_of(&mut params.start(&port(2)), &[vec![9000; 4], vec![9000; 12]]);
+        assert_eq!(order[..8], [1, 1, 0, 1, 1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn what_is_no_deficit_table() {
+        let params = DTableParams::uniform([0, 1].repeat(16), 34);
+        assert_eq!(params.check(&port(2)), Ok(vec![]));
+        assert!(
+            DTableParams::uniform([0, 1].repeat(16), 0).check(&port(2)).unwrap_err().contains("weight 0")
+        );
+        assert!(
+            DTableParams { credit: 0, ..params }.check(&port(2)).unwrap_err().contains("a credit is 0 B")
+        );
+        let warnings = DTableParams::uniform([0, 1].repeat(16), 10).check(&port(2)).unwrap();
+        assert!(warnings[0].contains("32 entries") && warnings[0].contains("24 credits"), "{warnings:?}");
+    }
+}

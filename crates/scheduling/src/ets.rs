@@ -1,0 +1,595 @@
+//! ETS: enhanced transmission selection, hierarchical.
+//!
+//! Traffic classes are served in this order: strict classes, the highest first; classes behind a credit-based shaper
+//! whose credit is not negative, the highest first; ETS classes, which share what is left by percentages
+//! that sum to 100. A class that has nothing to send leaves its part to the other ETS classes in proportion to theirs.
+//!
+//! ETS classes are served by weighted deficit round robin: quantum_i = pct_i · largest frame / smallest percentage, so
+//! that the smallest class gets exactly one largest frame a round and the ratios are exact. A class of 0 % sends
+//! only when no other ETS class has anything. A class may hold several queues (a priority group of early
+//! DCB switches): strict classes serve the highest first, ETS classes go round by bytes.
+//!
+//! Credit-based shaper: credit grows with the idle slope while frames wait or while it is negative, and falls with
+//! (link rate - idle slope) while the class sends; a class with nothing to send, or stopped by flow control, does
+//! not keep positive credit.
+//!
+//! Source: IEEE 802.1Qaz (802.1Q clauses 8.6.8.2 and 37); Hagen 2012 §2.1.2, §3.2.2; how the classes share is left to the
+//! implementer, deficit round robin is our choice (OC), as is the rule for 0 %.
+//!
+//! Not modelled: vendor-specific transmission selection (255); frame pre-emption; the gates of IEEE 802.1Qbv.
+
+use crate::drr::{self, Rounds};
+use crate::ready::ReadySet;
+use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts, Share};
+use units::{BitRate, Time};
+
+/// Parameters of ETS.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EtsParams {
+    /// Traffic classes, the lowest first; at most eight. Every queue of the port belongs to one.
+    pub classes: Vec<EtsClass>,
+    /// What a frame is billed by the ETS classes. Default: wire, so that shares are shares of link time.
+    pub charge: Charge,
+}
+
+/// A traffic class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EtsClass {
+    /// Its queues.
+    pub queues: Vec<u32>,
+    /// How it is selected.
+    pub selection: Selection,
+}
+
+/// Transmission selection algorithm (TSA) of a class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Selection {
+    /// TSA 0: strict priority.
+    Strict,
+    /// TSA 1: credit-based shaper.
+    CreditBased {
+        /// The rate that the class is certain of; below the link's.
+        idle_slope: Share,
+    },
+    /// TSA 2: a percentage of the bandwidth that strict and shaped classes leave, 0 to 100.
+    Percent(u32),
+}
+
+impl EtsParams {
+    const MOST_CLASSES: usize = 8;
+
+    /// One class a queue, all ETS.
+    pub fn percentages(percentages: &[u32]) -> EtsParams {
+        let class = |(queue, &percent): (u32, &u32)| EtsClass {
+            queues: vec![queue],
+            selection: Selection::Percent(percent),
+        };
+        EtsParams { classes: (0..).zip(percentages).map(class).collect(), charge: Charge::WIRE }
+    }
+    fn percent(&self, class: usize) -> Option<u32> {
+        match self.classes[class].selection {
+            Selection::Percent(percent) => Some(percent),
+            _ => None,
+        }
+    }
+    /// Quanta of all classes in units of 1/(smallest percentage) byte, and that percentage.
+    fn quanta(&self, port: &PortFacts) -> (Vec<u64>, u64) {
+        let percents = (0..self.classes.len()).map(|class| self.percent(class).unwrap_or(0));
+        let least = percents.clone().filter(|&percent| percent > 0).min().unwrap_or(1);
+        let largest = u64::from(port.largest(self.charge));
+        (percents.map(|percent| largest * u64::from(percent)).collect(), u64::from(least))
+    }
+    fn class_of(&self, queue: u32) -> Option<usize> {
+        self.classes.iter().position(|class| class.queues.contains(&queue))
+    }
+    fn check_queues(&self, port: &PortFacts) -> Result<(), String> {
+        let mut owner: Vec<Option<usize>> = vec![None; port.queues as usize];
+        for (at, class) in self.classes.iter().enumerate() {
+            if class.queues.is_empty() {
+                return Err(format!("traffic class {at} has no queue"));
+            }
+            for &queue in &class.queues {
+                match owner.get_mut(queue as usize) {
+                    None => {
+                        let last = port.queues - 1;
+                        return Err(format!(
+                            "traffic class {at} claims queue {queue}; the port has queues 0 to {last}"
+                        ));
+                    }
+                    Some(Some(other)) => {
+                        return Err(format!("traffic classes {other} and {at} both claim queue {queue}"));
+                    }
+                    Some(owner) => *owner = Some(at),
+                }
+            }
+        }
+        match owner.iter().position(Option::is_none) {
+            Some(queue) => Err(format!("queue {queue} belongs to no traffic class: it would never send")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Configuration for EtsParams {
+    type Machine = Ets;
+
+    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+        self.charge.check()?;
+        let classes = self.classes.len();
+        if !(1..=Self::MOST_CLASSES).contains(&classes) {
+            return Err(format!("{classes} traffic classes; accepted are 1 to {}", Self::MOST_CLASSES));
+        }
+        if classes > port.queues as usize {
+            return Err(format!("{classes} traffic classes for {} queues", port.queues));
+        }
+        self.check_queues(port)?;
+        let (mut warnings, mut slopes) = (Vec::new(), 0);
+        for (at, class) in self.classes.iter().enumerate() {
+            match class.selection {
+                Selection::CreditBased { idle_slope } => {
+                    idle_slope.check(&format!("the idle slope of traffic class {at}"), port.rate)?;
+                    slopes += idle_slope.of(port.rate).bps();
+                    if class.queues.len() > 1 {
+                        return Err(format!(
+                            "traffic class {at} has a credit-based shaper and {} queues; it can have one",
+                            class.queues.len()
+                        ));
+                    }
+                }
+                Selection::Percent(0) => warnings.push(format!(
+                    "traffic class {at} has 0 %: it sends only when no other ETS class has anything to send"
+                )),
+                _ => {}
+            }
+        }
+        if slopes >= port.rate.bps() {
+            let sum = BitRate::from_bps(slopes);
+            return Err(format!(
+                "the idle slopes sum to {sum}; they have to stay below the link's {}",
+                port.rate
+            ));
+        }
+        let percents: Vec<u32> = (0..classes).filter_map(|class| self.percent(class)).collect();
+        let sum: u64 = percents.iter().map(|&percent| u64::from(percent)).sum();
+        if !percents.is_empty() && sum != 100 {
+            return Err(format!("the percentages of the ETS classes sum to {sum}; they have to sum to 100"));
+        }
+        Ok(warnings)
+    }
+    fn start(&self, port: &PortFacts) -> Ets {
+        let classes = self.classes.len() as u32;
+        let (quanta, scale) = self.quanta(port);
+        let largest = u64::from(port.largest(self.charge));
+        let class = |class: &EtsClass| Class {
+            kind: match class.selection {
+                Selection::Strict => Kind::Strict,
+                Selection::CreditBased { idle_slope } => {
+                    Kind::Shaped(Credit::new(idle_slope.of(port.rate), port.rate))
+                }
+                Selection::Percent(0) => Kind::Leftover,
+                Selection::Percent(_) => Kind::Share,
+            },
+            queues: class.queues.clone(),
+            members: if class.queues.len() == 1 {
+                Members::One { head: None }
+            } else if class.selection == Selection::Strict {
+                Members::Highest(ReadySet::new(port.queues))
+            } else {
+                Members::Round(Rounds::new(vec![largest; class.queues.len()], 1))
+            },
+        };
+        let mut place = vec![(0, 0); port.queues as usize];
+        for (at, class) in (0..).zip(&self.classes) {
+            for (member, &queue) in (0..).zip(&class.queues) {
+                place[queue as usize] = (at, member);
+            }
+        }
+        Ets {
+            charge: self.charge,
+            port: *port,
+            place,
+            classes: self.classes.iter().map(class).collect(),
+            strict: 0,
+            shaped: 0,
+            share: Rounds::new(quanta, scale),
+            leftover: Rounds::new(vec![largest; classes as usize], 1),
+        }
+    }
+    /// The highest strict class waits for one frame. ETS classes are certain of something only if there is no
+    /// strict or shaped class.
+    fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+        let class = self.class_of(queue)?;
+        if self.classes[class].queues.len() > 1 {
+            return None;
+        }
+        let strict_above = self.classes[class + 1..].iter().any(|class| class.selection == Selection::Strict);
+        if self.classes[class].selection == Selection::Strict && !strict_above {
+            let rate = port.slowest_bytes_per_s(Charge::WIRE);
+            return Some(LatencyRate::new(rate, f64::from(port.largest(Charge::WIRE)) / rate));
+        }
+        let percents: Option<Vec<u32>> = (0..self.classes.len()).map(|class| self.percent(class)).collect();
+        let percents = percents.filter(|percents| percents[class] > 0)?;
+        let (quanta, scale) = self.quanta(port);
+        let own = percents[..class].iter().filter(|&&percent| percent > 0).count();
+        let quanta: Vec<f64> = quanta
+            .iter()
+            .filter(|&&quantum| quantum > 0)
+            .map(|&quantum| quantum as f64 / scale as f64)
+            .collect();
+        let mut bound = drr::bound(&quanta, own as u32, self.charge, port);
+        if percents.contains(&0) {
+            // A class of 0 % may have begun just before.
+            bound.latency += port.wire_time(port.largest_frame);
+        }
+        Some(bound)
+    }
+}
+
+/// Credit of a shaped class in units of 10^-12 bit.
+#[derive(Clone, Copy, Debug)]
+struct Credit {
+    slope: BitRate,
+    link: BitRate,
+    credit: i128,
+    /// When `credit` was right; in the future while the class sends.
+    since: Time,
+    waiting: bool,
+}
+
+impl Credit {
+    fn new(slope: BitRate, link: BitRate) -> Credit {
+        Credit { slope, link, credit: 0, since: Time::ZERO, waiting: false }
+    }
+    /// Credit grows while frames wait, or up to zero.
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        let span = now.saturating_sub(self.since);
+        let grown = self.credit + i128::from(span.ps()) * i128::from(self.slope.bps());
+        self.credit = if self.waiting { grown } else { grown.min(0) };
+        self.since = self.since.max(now);
+    }
+    #[inline]
+    fn set_waiting(&mut self, waiting: bool, now: Time) {
+        self.settle(now);
+        self.waiting = waiting;
+        if !waiting {
+            self.credit = self.credit.min(0);
+        }
+    }
+    #[inline]
+    fn allows(&mut self, now: Time) -> bool {
+        self.settle(now);
+        self.credit >= 0
+    }
+    /// A frame takes the link for `span`: credit falls with the link's rate less the slope.
+    #[inline]
+    fn sends(&mut self, span: Time, waiting: bool, now: Time) {
+        self.settle(now);
+        self.credit -= i128::from(span.ps()) * i128::from(self.link.bps() - self.slope.bps());
+        self.since = now + span;
+        self.waiting = waiting;
+        if !waiting {
+            self.credit = self.credit.min(0);
+        }
+    }
+    fn ready_at(&self) -> Time {
+        let missing = (-self.credit).max(0) as u128;
+        self.since + Time::from_ps(missing.div_ceil(u128::from(self.slope.bps())) as u64)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Class {
+    kind: Kind,
+    queues: Vec<u32>,
+    members: Members,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Strict,
+    Shaped(Credit),
+    Share,
+    /// 0 %.
+    Leftover,
+}
+
+/// Active queues of a class.
+#[derive(Clone, Debug)]
+enum Members {
+    /// The only queue, with its head in billed bytes if it is active.
+    One { head: Option<u32> },
+    /// The highest first; members are queue numbers.
+    Highest(ReadySet),
+    /// In turn, by bytes; members are indices of the class's list.
+    Round(Rounds),
+}
+
+/// Three levels of selection.
+#[derive(Clone, Debug)]
+pub struct Ets {
+    charge: Charge,
+    port: PortFacts,
+    /// Class of each queue, and its place in the class's list.
+    place: Vec<(u32, u32)>,
+    classes: Vec<Class>,
+    /// Active strict and shaped classes, bit n for class n.
+    strict: u8,
+    shaped: u8,
+    /// ETS classes; and those of 0 %.
+    share: Rounds,
+    leftover: Rounds,
+}
+
+impl Class {
+    /// The queue that this class would send, its head in billed bytes where that matters.
+    #[inline]
+    fn front(&mut self) -> Option<(u32, u32)> {
+        match &mut self.members {
+            Members::One { head } => head.map(|head| (self.queues[0], head)),
+            Members::Highest(ready) => ready.highest().map(|queue| (queue, 0)),
+            Members::Round(rounds) => {
+                let member = rounds.pick()?;
+                Some((self.queues[member as usize], rounds.head(member)))
+            }
+        }
+    }
+}
+
+impl Ets {
+    /// Tells the level above what the class's members have become.
+    #[inline]
+    fn update(&mut self, class: u32, now: Time) {
+        let state = &mut self.classes[class as usize];
+        let front = state.front();
+        let bit = 1u8 << class;
+        match &mut state.kind {
+            Kind::Strict => set_bit(&mut self.strict, bit, front.is_some()),
+            Kind::Shaped(credit) => {
+                credit.set_waiting(front.is_some(), now);
+                set_bit(&mut self.shaped, bit, front.is_some());
+            }
+            Kind::Share => show(&mut self.share, class, front),
+            Kind::Leftover => show(&mut self.leftover, class, front),
+        }
+    }
+}
+
+#[inline]
+fn set_bit(bits: &mut u8, bit: u8, on: bool) {
+    *bits = if on { *bits | bit } else { *bits & !bit };
+}
+
+/// Makes a class active, inactive, or gives it another head.
+#[inline]
+fn show(rounds: &mut Rounds, class: u32, front: Option<(u32, u32)>) {
+    match front {
+        Some((_, head)) if rounds.is_active(class) => rounds.set_head(class, head),
+        Some((_, head)) => rounds.activate(class, head),
+        None => rounds.deactivate(class),
+    }
+}
+
+impl Discipline for Ets {
+    #[inline]
+    fn activate(&mut self, queue: u32, head: u32, now: Time) {
+        let (class, member) = self.place[queue as usize];
+        let billed = self.charge.of(head);
+        match &mut self.classes[class as usize].members {
+            Members::One { head } => *head = Some(billed),
+            Members::Highest(ready) => ready.insert(queue),
+            Members::Round(rounds) => rounds.activate(member, billed),
+        }
+        self.update(class, now);
+    }
+    #[inline]
+    fn deactivate(&mut self, queue: u32, now: Time) {
+        let (class, member) = self.place[queue as usize];
+        match &mut self.classes[class as usize].members {
+            Members::One { head } => *head = None,
+            Members::Highest(ready) => ready.remove(queue),
+            Members::Round(rounds) => rounds.deactivate(member),
+        }
+        self.update(class, now);
+    }
+    #[inline]
+    fn pick(&mut self, now: Time) -> Option<u32> {
+        let class = if self.strict != 0 {
+            self.strict.ilog2()
+        } else {
+            let mut shaped = self.shaped;
+            loop {
+                if shaped == 0 {
+                    break if self.share.is_empty() { self.leftover.pick()? } else { self.share.pick()? };
+                }
+                let class = shaped.ilog2();
+                if let Kind::Shaped(credit) = &mut self.classes[class as usize].kind
+                    && credit.allows(now)
+                {
+                    break class;
+                }
+                shaped &= !(1 << class);
+            }
+        };
+        self.classes[class as usize].front().map(|(queue, _)| queue)
+    }
+    #[inline]
+    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+        let (class, member) = self.place[queue as usize];
+        let (billed, next) = (self.charge.of(bytes), next.map(|head| self.charge.of(head)));
+        let state = &mut self.classes[class as usize];
+        match &mut state.members {
+            Members::One { head } => *head = next,
+            Members::Highest(ready) => {
+                if next.is_none() {
+                    ready.remove(queue);
+                }
+            }
+            Members::Round(rounds) => rounds.sent(member, billed, next),
+        }
+        let front = state.front();
+        let head = front.map(|(_, head)| head);
+        match &mut state.kind {
+            Kind::Strict => set_bit(&mut self.strict, 1 << class, front.is_some()),
+            Kind::Shaped(credit) => {
+                credit.sends(self.port.wire_time(bytes), front.is_some(), now);
+                set_bit(&mut self.shaped, 1 << class, front.is_some());
+            }
+            Kind::Share => self.share.sent(class, billed, head),
+            Kind::Leftover => self.leftover.sent(class, billed, head),
+        }
+    }
+    #[inline]
+    fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
+        let (class, _) = self.place[queue as usize];
+        if let Kind::Shaped(credit) = &mut self.classes[class as usize].kind {
+            if !credit.allows(now) {
+                return false;
+            }
+            credit.sends(self.port.wire_time(bytes), false, now);
+        }
+        true
+    }
+    fn wake(&mut self, now: Time) -> Option<Time> {
+        let ready = (0..self.classes.len()).filter(|class| self.shaped >> class & 1 != 0).map(|class| {
+            match &self.classes[class].kind {
+                Kind::Shaped(credit) => credit.ready_at(),
+                _ => Time::NEVER,
+            }
+        });
+        ready.min().map(|at| at.max(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{finish_times, order_of, port, saturate};
+
+    fn class(queues: &[u32], selection: Selection) -> EtsClass {
+        EtsClass { queues: queues.to_vec(), selection }
+    }
+    fn ets(classes: Vec<EtsClass>) -> EtsParams {
+        EtsParams { classes, charge: Charge::WIRE }
+    }
+    const PERCENT: fn(u32) -> Selection = Selection::Percent;
+
+    #[test]
+    fn quanta_follow_the_rule() {
+        // 30 : 50 : 20 with a largest frame of 1542 B billed: 2313, 3855, 1542 B.
+        let (quanta, scale) = EtsParams::percentages(&[30, 50, 20]).quanta(&port(3));
+        assert_eq!(quanta, [2313, 3855, 1542].map(|quantum| quantum * scale));
+    }
+
+    #[test]
+    fn strict_first_then_shares_then_leftover() {
+        let params = ets(vec![
+            class(&[0], PERCENT(0)),
+            class(&[1], PERCENT(50)),
+            class(&[2], PERCENT(50)),
+            class(&[3], Selection::Strict),
+            class(&[4], Selection::Strict),
+        ]);
+        let queues = vec![vec![1522; 2]; 5];
+        assert_eq!(order_of(&mut params.start(&port(5)), &queues), [4, 4, 3, 3, 1, 2, 1, 2, 0, 0]);
+    }
+
+    #[test]
+    fn all_eight_classes_within_a_percent_under_overload() {
+        // H3-2: mixed sizes, everything at line rate.
+        let percents = [5, 10, 10, 15, 20, 20, 12, 8];
+        let sizes = [1522, 64, 512, 1522, 256, 1024, 68, 1518];
+        let facts = port(8);
+        let sent =
+            saturate(&mut EtsParams::percentages(&percents).start(&facts), &facts, &sizes, Time::from_ms(50));
+        let time: Vec<f64> = sent
+            .iter()
+            .zip(&sizes)
+            .map(|(&frames, &bytes)| (frames * u64::from(bytes + 20)) as f64)
+            .collect();
+        let all: f64 = time.iter().sum();
+        for (queue, &percent) in percents.iter().enumerate() {
+            let share = time[queue] / all * 100.0;
+            assert!(
+                (share / f64::from(percent) - 1.0).abs() < 0.01,
+                "class {queue}: {share} % of {percent} %"
+            );
+        }
+    }
+
+    #[test]
+    fn an_idle_class_leaves_its_part_by_weight() {
+        let facts = port(3);
+        let sent = saturate(
+            &mut EtsParams::percentages(&[20, 30, 50]).start(&facts),
+            &facts,
+            &[1000, 1000, 0],
+            Time::from_ms(20),
+        );
+        assert!((sent[1] as f64 / sent[0] as f64 - 1.5).abs() < 0.01 && sent[2] == 0);
+    }
+
+    #[test]
+    fn groups_share_one_percentage() {
+        let params = ets(vec![class(&[0, 1], PERCENT(60)), class(&[2], PERCENT(40))]);
+        let facts = port(3);
+        let sent = saturate(&mut params.start(&facts), &facts, &[1480, 480, 1480], Time::from_ms(40));
+        let time = [sent[0] * 1500, sent[1] * 500, sent[2] * 1500].map(|bytes| bytes as f64);
+        let all: f64 = time.iter().sum();
+        for (part, share) in time.iter().zip([0.3, 0.3, 0.4]) {
+            assert!((part / all - share).abs() < 0.005, "{part} of {all}, {share} expected");
+        }
+    }
+
+    #[test]
+    fn the_credit_of_a_shaped_class() {
+        // Idle slope 2.5 of 10 Gb/s: 980 B take 800 ns and 6000 bits of credit, 2.4 us to earn again.
+        let slope = Selection::CreditBased { idle_slope: Share::PartsPerMillion(250_000) };
+        let params = ets(vec![class(&[0], PERCENT(100)), class(&[1], slope)]);
+        let facts = port(2);
+        let mut machine = params.start(&facts);
+        machine.activate(1, 980, Time::ZERO);
+        assert_eq!(machine.pick(Time::ZERO), Some(1));
+        machine.sent(1, 980, Some(980), Time::ZERO);
+        assert_eq!(machine.pick(Time::from_ns(800)), None);
+        assert_eq!(machine.wake(Time::from_ns(800)), Some(Time::from_ns(3_200)));
+        assert_eq!(machine.pick(Time::from_ps(3_199_999)), None);
+        assert_eq!(machine.pick(Time::from_ns(3_200)), Some(1));
+        // Positive credit does not outlive the last frame.
+        machine.sent(1, 980, None, Time::from_us(100));
+        machine.activate(1, 980, Time::from_us(200));
+        let Kind::Shaped(credit) = &machine.classes[1].kind else { panic!("not shaped") };
+        assert_eq!(credit.credit, 0);
+    }
+
+    #[test]
+    fn a_shaped_class_gets_its_slope_and_the_rest_the_rest() {
+        let slope = Selection::CreditBased { idle_slope: Share::PartsPerMillion(250_000) };
+        let params = ets(vec![class(&[0], PERCENT(100)), class(&[1], slope)]);
+        let facts = port(2);
+        let arrivals: Vec<_> = (0..20_000).map(|n| (Time::ZERO, n % 2, 980)).collect();
+        let finished = finish_times(&mut params.start(&facts), &facts, &arrivals);
+        let by = Time::from_ms(5);
+        let sent = |queue: usize| finished.iter().skip(queue).step_by(2).filter(|&&at| at <= by).count();
+        assert!((1555..=1570).contains(&sent(1)), "{}", sent(1));
+        assert_eq!(sent(0) + sent(1), 6250);
+    }
+
+    #[test]
+    fn what_is_no_configuration() {
+        let check = |params: EtsParams, queues| params.check(&port(queues)).unwrap_err();
+        assert!(check(EtsParams::percentages(&[30, 50, 30]), 3).contains("sum to 110"));
+        assert!(check(EtsParams::percentages(&[50, 50]), 3).contains("queue 2 belongs to no traffic class"));
+        assert!(check(EtsParams::percentages(&[10; 10]), 10).contains("accepted are 1 to 8"));
+        assert!(check(EtsParams::percentages(&[50, 25, 25]), 2).contains("3 traffic classes for 2 queues"));
+        let twice = ets(vec![class(&[0], PERCENT(50)), class(&[0, 1], PERCENT(50))]);
+        assert!(check(twice, 2).contains("classes 0 and 1 both claim queue 0"));
+        let steep = Selection::CreditBased { idle_slope: Share::PartsPerMillion(600_000) };
+        assert!(
+            check(ets(vec![class(&[0], steep), class(&[1], steep)]), 2)
+                .contains("idle slopes sum to 12 Gb/s")
+        );
+        let zero = EtsParams::percentages(&[100, 0]).check(&port(2)).unwrap();
+        assert!(zero[0].contains("class 1 has 0 %"));
+    }
+}

@@ -1,0 +1,243 @@
+//! MinBW: the minimum-bandwidth egress scheduler of Advanced Switching.
+//!
+//! The fabric management channel has absolute priority as long as its token bucket holds the frame; all other
+//! queues share by weights with SCFQ-CA. Weights are shares of the link; a part of it may stay unassigned,
+//! and what nobody uses goes to the others by weight.
+//!
+//! A management frame without tokens may use a link that would be idle otherwise; that costs no tokens. Rate
+//! and depth of the bucket are ours (OC): 25 % of the link, what the configuration of Martinez 2006 Table 2 leaves
+//! unassigned, and two frames of 2176 B.
+//!
+//! Source: Martinez 2006 §2, §3, §5.1 (Advanced Switching core specification).
+//!
+//! Not modelled: other schedulers than SCFQ-CA for the rest, which the specification leaves open.
+
+use crate::shaper::{ShaperSpec, TokenBucket};
+use crate::weights;
+use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts, ScfqCa, Share, scfq};
+use units::Time;
+
+/// Parameters of MinBW.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MinBwParams {
+    /// The queue of the management channel. Default: the highest.
+    pub management: u32,
+    /// One a queue, 1 to 1000000, and 0 for the management channel, which has none.
+    pub weights: Vec<u32>,
+    /// How fast tokens come. Default: a quarter of the link.
+    pub rate: Share,
+    /// Billed bytes of tokens at most; at least the largest frame. Default 4352.
+    pub depth: u32,
+    /// Whether a management frame without tokens may use an idle link. Default true.
+    pub use_idle_link: bool,
+    /// What a frame is billed. Default: frame.
+    pub charge: Charge,
+}
+
+impl MinBwParams {
+    /// The defaults for a port with these weights; the management channel is the one of weight 0.
+    pub fn new(weights: Vec<u32>) -> MinBwParams {
+        let management = weights.iter().position(|&weight| weight == 0).unwrap_or(weights.len() - 1) as u32;
+        MinBwParams {
+            management,
+            weights,
+            rate: Share::PartsPerMillion(250_000),
+            depth: 4_352,
+            use_idle_link: true,
+            charge: Charge::FRAME,
+        }
+    }
+}
+
+impl Configuration for MinBwParams {
+    type Machine = MinBw;
+
+    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+        self.charge.check()?;
+        if self.management >= port.queues {
+            return Err(format!(
+                "the management channel is queue {}; the port has queues 0 to {}",
+                self.management,
+                port.queues - 1
+            ));
+        }
+        weights::check_length("weight", self.weights.len(), port.queues)?;
+        let mut others = self.weights.clone();
+        if std::mem::replace(&mut others[self.management as usize], 1) != 0 {
+            return Err(format!(
+                "queue {} is the management channel and has a weight; it goes first and has none: give 0",
+                self.management
+            ));
+        }
+        weights::check("weight", &others, port.queues, weights::LARGEST)?;
+        ShaperSpec::TokenBucket { rate: self.rate, depth: self.depth }.check(
+            "the management channel",
+            self.charge,
+            port,
+        )?;
+        let shaped =
+            "management frames without tokens wait while the link is idle: the port is not work-conserving";
+        Ok(if self.use_idle_link { Vec::new() } else { vec![shaped.into()] })
+    }
+    fn start(&self, port: &PortFacts) -> MinBw {
+        MinBw {
+            management: self.management,
+            bucket: TokenBucket::new(self.rate.of(port.rate), self.depth),
+            waiting: None,
+            use_idle_link: self.use_idle_link,
+            charge: self.charge,
+            others: ScfqCa::new(&self.weights, self.charge),
+        }
+    }
+    /// The management channel: its rate after one frame. The others: SCFQ on what that channel leaves.
+    fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+        let link = port.slowest_bytes_per_s(self.charge);
+        let tokens = self.rate.of(port.rate).bps() as f64 / 8.0;
+        let largest = f64::from(port.largest(self.charge));
+        if queue == self.management {
+            return Some(LatencyRate::new(tokens.min(link), largest / link + largest / tokens));
+        }
+        let left = link - tokens;
+        if left <= 0.0 {
+            return None;
+        }
+        let shared = scfq::bound(&self.weights, queue, self.charge, left, port);
+        let first = (f64::from(self.depth) + largest) / left;
+        Some(LatencyRate { latency: shared.latency + Time::from_ps((first * 1e12).ceil() as u64), ..shared })
+    }
+}
+
+/// The bucket, and SCFQ-CA for the rest.
+#[derive(Clone, Debug)]
+pub struct MinBw {
+    management: u32,
+    bucket: TokenBucket,
+    /// The head of the management channel in billed bytes, if it may go.
+    waiting: Option<u32>,
+    use_idle_link: bool,
+    charge: Charge,
+    others: ScfqCa,
+}
+
+impl Discipline for MinBw {
+    #[inline]
+    fn activate(&mut self, queue: u32, head: u32, now: Time) {
+        if queue == self.management {
+            self.waiting = Some(self.charge.of(head));
+        } else {
+            self.others.activate(queue, head, now);
+        }
+    }
+    #[inline]
+    fn deactivate(&mut self, queue: u32, now: Time) {
+        if queue == self.management {
+            self.waiting = None;
+        } else {
+            self.others.deactivate(queue, now);
+        }
+    }
+    #[inline]
+    fn pick(&mut self, now: Time) -> Option<u32> {
+        let has_tokens = self.waiting.is_some_and(|head| self.bucket.allows(head, now));
+        if has_tokens {
+            return Some(self.management);
+        }
+        let idle = self.waiting.is_some() && self.use_idle_link;
+        self.others.pick(now).or(idle.then_some(self.management))
+    }
+    #[inline]
+    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+        if queue != self.management {
+            return self.others.sent(queue, bytes, next, now);
+        }
+        let billed = self.charge.of(bytes);
+        if self.bucket.allows(billed, now) {
+            self.bucket.take(billed, now);
+        }
+        self.waiting = next.map(|head| self.charge.of(head));
+    }
+    #[inline]
+    fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
+        if queue == self.management && !self.use_idle_link && !self.bucket.allows(self.charge.of(bytes), now)
+        {
+            return false;
+        }
+        self.activate(queue, bytes, now);
+        self.sent(queue, bytes, None, now);
+        true
+    }
+    fn wake(&mut self, now: Time) -> Option<Time> {
+        self.waiting.map(|head| self.bucket.ready_at(head).max(now))
+    }
+    #[inline]
+    fn idle(&mut self, now: Time) {
+        self.others.idle(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{finish_times, order_of, port};
+    use units::BitRate;
+
+    #[test]
+    fn management_goes_first_while_tokens_last() {
+        // Four frames of 1000 B fit the bucket of 4352 B.
+        let queues = [vec![1000; 6], vec![1000; 6]];
+        let order = order_of(&mut MinBwParams::new(vec![1, 0]).start(&port(2)), &queues);
+        assert_eq!(order, [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn management_gets_its_rate_and_no_more() {
+        let facts = port(2);
+        let mut min_bw = MinBwParams::new(vec![1, 0]).start(&facts);
+        let arrivals: Vec<_> = (0..4_000).map(|n| (Time::ZERO, n % 2, 1_000)).collect();
+        let finished = finish_times(&mut min_bw, &facts, &arrivals);
+        // A quarter of 10 Gb/s in frames of 1000 B: one each 3.2 us, beside the bucket.
+        let by = Time::from_us(1_000);
+        let sent = finished.iter().skip(1).step_by(2).filter(|&&at| at <= by).count();
+        assert!((312..=318).contains(&sent), "{sent}");
+    }
+
+    #[test]
+    fn an_idle_link_costs_no_tokens() {
+        let mut min_bw = MinBwParams::new(vec![1, 0]).start(&port(2));
+        for _ in 0..4 {
+            assert!(min_bw.pass(1, 1_088, Time::ZERO));
+        }
+        assert!(min_bw.pass(1, 1_000, Time::ZERO));
+        let strict = MinBwParams { use_idle_link: false, ..MinBwParams::new(vec![1, 0]) };
+        let mut strict = strict.start(&port(2));
+        for _ in 0..4 {
+            assert!(strict.pass(1, 1_088, Time::ZERO));
+        }
+        assert!(!strict.pass(1, 1_000, Time::ZERO));
+        strict.activate(1, 1_000, Time::ZERO);
+        assert_eq!(strict.pick(Time::ZERO), None);
+        assert_eq!(strict.wake(Time::ZERO), Some(Time::from_ns(3_200)));
+    }
+
+    #[test]
+    fn what_is_no_configuration() {
+        let facts = port(3);
+        assert_eq!(MinBwParams::new(vec![4, 3, 0]).check(&facts), Ok(vec![]));
+        assert!(
+            MinBwParams { management: 1, ..MinBwParams::new(vec![4, 3, 0]) }
+                .check(&facts)
+                .unwrap_err()
+                .contains("has a weight")
+        );
+        assert!(MinBwParams::new(vec![4, 0, 0]).check(&facts).unwrap_err().contains("queue 2 is 0"));
+        assert!(
+            MinBwParams { depth: 100, ..MinBwParams::new(vec![4, 3, 0]) }
+                .check(&facts)
+                .unwrap_err()
+                .contains("100 B")
+        );
+        let fast =
+            MinBwParams { rate: Share::Rate(BitRate::from_gbps(20)), ..MinBwParams::new(vec![4, 3, 0]) };
+        assert!(fast.check(&facts).unwrap_err().contains("more than the link"));
+    }
+}

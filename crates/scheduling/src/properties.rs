@@ -1,0 +1,482 @@
+//! What must hold of every scheduler: over random arrivals, weights, sizes and stops.
+//!
+//! A simulated port keeps the truth (which queues hold frames, which are stopped) and checks each decision
+//! against it. No frame is left behind, none is invented; a port with an active queue never idles (except behind a
+//! shaper, and then it wakes when it said); a queue that stays active gets the service that its
+//! latency-rate bound promises; two queues that both stay active are served in the proportion that the
+//! literature promises.
+
+use crate::testbed::port;
+use crate::*;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use units::Time;
+
+const QUEUES: usize = 5;
+
+/// Every scheduler with the same weights, as far as it has any.
+fn all(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec> {
+    let weights_of = weights.to_vec();
+    let drr = DrrParams::weighted(weights_of.clone(), charge);
+    let small = DrrParams { base_quantum: Some(300), ..drr.clone() };
+    let sum: u32 = weights.iter().sum();
+    let entries: Vec<u32> = spread(weights, 64);
+    let mut managed = weights_of.clone();
+    managed[2] = 0;
+    let mut percents: Vec<u32> = weights.iter().map(|weight| (weight * 100 / sum).max(1)).collect();
+    let most = (0..QUEUES).max_by_key(|&queue| percents[queue]).unwrap_or(0);
+    percents[most] = 100 - (percents.iter().sum::<u32>() - percents[most]);
+    let learned = WeightRule::Learned { metric: Metric::Payload };
+    vec![
+        SchedulerSpec::StrictPriority,
+        SchedulerSpec::Wrr(WrrParams { weights: weights_of.clone(), interleaved: false }),
+        SchedulerSpec::Wrr(WrrParams { weights: weights_of.clone(), interleaved: true }),
+        SchedulerSpec::Drr(drr),
+        SchedulerSpec::Drr(small),
+        SchedulerSpec::DrrAwc(DrrAwcParams {
+            weights: weights_of.clone(),
+            charge,
+            ..DrrAwcParams::default()
+        }),
+        SchedulerSpec::DrrAwc(DrrAwcParams { rule: learned, charge, ..DrrAwcParams::default() }),
+        SchedulerSpec::Wfq(WfqParams { weights: weights_of.clone(), charge }),
+        SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights_of.clone(), charge }),
+        SchedulerSpec::Scfq(ScfqParams { weights: weights_of.clone(), charge }),
+        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights_of, charge }),
+        SchedulerSpec::VcTable(VcTableParams { entries: entries.clone() }),
+        SchedulerSpec::DTable(DTableParams { charge, ..DTableParams::uniform(entries.clone(), 34) }),
+        SchedulerSpec::DTable(DTableParams { charge, ..DTableParams::uniform(entries, 7) }),
+        SchedulerSpec::MinBw(MinBwParams { management: 2, charge, ..MinBwParams::new(managed) }),
+        SchedulerSpec::Ets(EtsParams { charge, ..EtsParams::percentages(&percents) }),
+    ]
+}
+
+/// A table in which each queue has entries by its weight, evenly spread.
+fn spread(weights: &[u32; QUEUES], size: usize) -> Vec<u32> {
+    let mut credit = [0i64; QUEUES];
+    let sum: i64 = weights.iter().map(|&weight| i64::from(weight)).sum();
+    let mut entries: Vec<u32> = (0..size - QUEUES)
+        .map(|_| {
+            credit.iter_mut().zip(weights).for_each(|(credit, &weight)| *credit += i64::from(weight));
+            let next = (0..QUEUES).max_by_key(|&queue| (credit[queue], QUEUES - queue)).unwrap_or(0);
+            credit[next] -= sum;
+            next as u32
+        })
+        .collect();
+    entries.extend(0..QUEUES as u32);
+    entries
+}
+
+/// A port that knows the truth.
+struct Bed {
+    facts: PortFacts,
+    scheduler: Scheduler,
+    frames: [VecDeque<u32>; QUEUES],
+    stopped: [bool; QUEUES],
+    now: Time,
+    shaped: bool,
+}
+
+/// What happens at the port between two transmissions.
+#[derive(Clone, Debug)]
+enum Step {
+    Arrive {
+        queue: usize,
+        bytes: u32,
+    },
+    Stop(usize),
+    Go(usize),
+    /// Time passes, and the port sends while it can.
+    Run {
+        ns: u64,
+    },
+}
+
+impl Bed {
+    fn new(spec: &SchedulerSpec) -> Bed {
+        let facts = port(QUEUES as u32);
+        spec.check(&facts).unwrap_or_else(|error| panic!("{}: {error}", spec.name()));
+        let shaped = matches!(spec, SchedulerSpec::Shaped(_));
+        Bed {
+            facts,
+            scheduler: spec.start(&facts),
+            frames: Default::default(),
+            stopped: [false; QUEUES],
+            now: Time::ZERO,
+            shaped,
+        }
+    }
+    fn is_active(&self, queue: usize) -> bool {
+        !self.stopped[queue] && !self.frames[queue].is_empty()
+    }
+    fn arrive(&mut self, queue: usize, bytes: u32) {
+        if self.frames.iter().all(VecDeque::is_empty) {
+            self.scheduler.idle(self.now);
+            // As the fabric does: a frame that finds the port free and empty does not enter a queue.
+            if !self.stopped[queue] && self.scheduler.pass(queue as u32, bytes, self.now) {
+                self.now += self.facts.wire_time(bytes);
+                return;
+            }
+        }
+        let was_active = self.is_active(queue);
+        self.frames[queue].push_back(bytes);
+        self.scheduler.arrive(queue as u32, bytes, self.now);
+        if !was_active && self.is_active(queue) {
+            self.scheduler.activate(queue as u32, self.frames[queue][0], self.now);
+        }
+    }
+    fn stop(&mut self, queue: usize) {
+        if !std::mem::replace(&mut self.stopped[queue], true) {
+            self.scheduler.deactivate(queue as u32, self.now);
+        }
+    }
+    fn go(&mut self, queue: usize) {
+        if std::mem::replace(&mut self.stopped[queue], false)
+            && let Some(&head) = self.frames[queue].front()
+        {
+            self.scheduler.activate(queue as u32, head, self.now);
+        }
+    }
+    /// One decision; the queue and bytes sent.
+    fn send(&mut self) -> Option<(usize, u32)> {
+        let picked = Discipline::pick(&mut self.scheduler, self.now);
+        assert_eq!(picked, Discipline::pick(&mut self.scheduler, self.now), "asked twice");
+        let any_active = (0..QUEUES).any(|queue| self.is_active(queue));
+        let Some(queue) = picked.map(|queue| queue as usize) else {
+            assert!(!any_active || self.shaped, "idle with an active queue");
+            return None;
+        };
+        assert!(self.is_active(queue), "queue {queue} may not send");
+        let bytes = self.frames[queue].pop_front().unwrap();
+        self.scheduler.sent(queue as u32, bytes, self.frames[queue].front().copied(), self.now);
+        self.now += self.facts.wire_time(bytes);
+        Some((queue, bytes))
+    }
+    fn take(&mut self, step: &Step) -> u64 {
+        let mut sent = 0;
+        match *step {
+            Step::Arrive { queue, bytes } => {
+                let before: usize = self.frames.iter().map(VecDeque::len).sum();
+                self.arrive(queue, bytes);
+                sent += u64::from(before == self.frames.iter().map(VecDeque::len).sum::<usize>());
+            }
+            Step::Stop(queue) => self.stop(queue),
+            Step::Go(queue) => self.go(queue),
+            Step::Run { ns } => {
+                let end = self.now + Time::from_ns(ns);
+                while self.now < end {
+                    if self.send().is_some() {
+                        sent += 1;
+                        continue;
+                    }
+                    match self.scheduler.wake(self.now).filter(|&at| at < end) {
+                        Some(at) => {
+                            assert!(at > self.now, "woken for nothing");
+                            self.now = at;
+                        }
+                        None => self.now = end,
+                    }
+                }
+            }
+        }
+        sent
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let queue = 0..QUEUES;
+    prop_oneof![
+        6 => (queue.clone(), 64u32..=1522).prop_map(|(queue, bytes)| Step::Arrive { queue, bytes }),
+        1 => queue.clone().prop_map(Step::Stop),
+        2 => queue.prop_map(Step::Go),
+        3 => (0u64..4_000).prop_map(|ns| Step::Run { ns }),
+    ]
+}
+fn weights() -> impl Strategy<Value = [u32; QUEUES]> {
+    prop::array::uniform5(1u32..12)
+}
+fn charge() -> impl Strategy<Value = Charge> {
+    prop_oneof![
+        Just(Charge::FRAME),
+        Just(Charge::WIRE),
+        Just(Charge::PAYLOAD),
+        Just(Charge { per_frame: 12, cell: 64, ..Charge::FRAME }),
+    ]
+}
+
+/// All specs, also behind shapers.
+fn shaped(specs: Vec<SchedulerSpec>) -> Vec<SchedulerSpec> {
+    let rate = Share::PartsPerMillion(100_000);
+    let shaper = |scheduler: &SchedulerSpec| {
+        SchedulerSpec::Shaped(ShapedParams {
+            scheduler: Box::new(scheduler.clone()),
+            port: Some(ShaperSpec::TokenBucket { rate: Share::PartsPerMillion(600_000), depth: 3_000 }),
+            queues: vec![
+                Some(ShaperSpec::LeakyBucket { rate }),
+                None,
+                None,
+                Some(ShaperSpec::TokenBucket { rate, depth: 2_000 }),
+                None,
+            ],
+            charge: Charge::WIRE,
+        })
+    };
+    specs.iter().map(shaper).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn every_frame_leaves_once_and_the_port_never_idles(
+        weights in weights(), charge in charge(), steps in prop::collection::vec(step(), 0..160),
+    ) {
+        let specs = all(&weights, charge);
+        for spec in specs.iter().chain(&shaped(specs.clone())) {
+            let mut bed = Bed::new(spec);
+            let came = steps.iter().filter(|step| matches!(step, Step::Arrive { .. })).count() as u64;
+            let mut left: u64 = steps.iter().map(|step| bed.take(step)).sum();
+            (0..QUEUES).for_each(|queue| bed.go(queue));
+            left += bed.take(&Step::Run { ns: 100_000_000 });
+            prop_assert_eq!(left, came, "{}", spec.name());
+            prop_assert!(bed.frames.iter().all(VecDeque::is_empty));
+            prop_assert_eq!(Discipline::pick(&mut bed.scheduler, bed.now), None);
+        }
+    }
+
+    #[test]
+    fn a_queue_that_stays_active_gets_its_promised_service(
+        weights in weights(), charge in charge(), queue in 0..QUEUES,
+        before in prop::collection::vec(step(), 0..60),
+        sizes in prop::collection::vec(64u32..=1522, 64),
+        disturbances in prop::collection::vec((0..QUEUES, any::<bool>()), 300),
+    ) {
+        for spec in all(&weights, charge) {
+            let mut bed = Bed::new(&spec);
+            let Some(bound) = spec.latency_rate_bound(queue as u32, &bed.facts) else { continue };
+            let billed_as = match &spec {
+                SchedulerSpec::Wrr(_) | SchedulerSpec::VcTable(_) | SchedulerSpec::StrictPriority => Charge::WIRE,
+                SchedulerSpec::DTable(_) => Charge { cell: 64, ..charge },
+                _ => charge,
+            };
+            // Frames of a stopped queue keep old tags in plain SCFQ: its bound is one without flow control.
+            let may_stop = !matches!(spec, SchedulerSpec::Scfq(_));
+            for step in before.iter().filter(|step| may_stop || !matches!(step, Step::Stop(_))) {
+                bed.take(step);
+            }
+            bed.go(queue);
+            let mut size = sizes.iter().copied().cycle();
+            // From here on the queue always has frames; the others come, go, and are stopped at random.
+            let begin = bed.now;
+            let mut served = 0u64;
+            for (n, &(other, stop)) in disturbances.iter().enumerate() {
+                while bed.frames[queue].len() < 3 {
+                    let bytes = size.next().unwrap();
+                    if bed.frames[queue].is_empty() {
+                        // Not through the short cut of an idle port.
+                        bed.frames[queue].push_back(bytes);
+                        bed.scheduler.arrive(queue as u32, bytes, bed.now);
+                        bed.scheduler.activate(queue as u32, bytes, bed.now);
+                    } else {
+                        bed.arrive(queue, bytes);
+                    }
+                }
+                if other != queue {
+                    if stop && may_stop && n % 3 == 0 { bed.stop(other) } else { bed.go(other) }
+                }
+                for other in (0..QUEUES).filter(|&other| other != queue) {
+                    while bed.frames[other].len() < 2 {
+                        bed.arrive(other, size.next().unwrap());
+                    }
+                }
+                // Service up to the beginning of this transmission.
+                let due = bound.rate.bits_in_floor(bed.now.saturating_sub(begin + bound.latency));
+                prop_assert!(served * 8 + 8 >= due, "{} queue {queue}: {} of {due} bits at {}", spec.name(), served * 8, bed.now);
+                let (sender, bytes) = bed.send().unwrap();
+                if sender == queue {
+                    served += u64::from(billed_as.of(bytes));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn two_active_queues_are_served_in_proportion(
+        weights in weights(), charge in charge(), sizes in prop::collection::vec(64u32..=1522, 97),
+        disturbances in prop::collection::vec((2..QUEUES, any::<bool>()), 400),
+    ) {
+        // Queues 0 and 1 always have frames; the others come, go and are stopped.
+        for spec in all(&weights, charge) {
+            let mut bed = Bed::new(&spec);
+            let Some((bound, phi)) = fairness(&spec, &bed.facts, &weights, charge) else { continue };
+            let mut size = sizes.iter().copied().cycle();
+            let billed = match spec { SchedulerSpec::DTable(_) => Charge { cell: 64, ..charge }, _ => charge };
+            let counted = |bytes| if matches!(spec, SchedulerSpec::Wrr(_)) { 1.0 } else { f64::from(billed.of(bytes)) };
+            // Difference of normalised service since the beginning; over all intervals it is the range that counts.
+            let (mut gap, mut low, mut high) = (0.0f64, 0.0f64, 0.0f64);
+            bed.stop(0);
+            bed.stop(1);
+            for queue in [0, 1] {
+                (0..3).for_each(|_| bed.arrive(queue, size.next().unwrap()));
+            }
+            bed.go(0);
+            bed.go(1);
+            for &(other, stop) in &disturbances {
+                for queue in 0..2 {
+                    while bed.frames[queue].len() < 3 {
+                        bed.arrive(queue, size.next().unwrap());
+                    }
+                }
+                if stop { bed.stop(other) } else { bed.go(other) }
+                bed.arrive(other, size.next().unwrap());
+                let (queue, bytes) = bed.send().unwrap();
+                match queue {
+                    0 => gap += counted(bytes) / phi[0],
+                    1 => gap -= counted(bytes) / phi[1],
+                    _ => {}
+                }
+                low = low.min(gap);
+                high = high.max(gap);
+                prop_assert!(high - low <= bound + 1e-9, "{}: {} above {bound}", spec.name(), high - low);
+            }
+        }
+    }
+}
+
+/// The published bound of |W_0/φ_0 - W_1/φ_1| over any interval in which both queues are active, with the φ that it
+/// is meant for.
+fn fairness(
+    spec: &SchedulerSpec,
+    port: &PortFacts,
+    weights: &[u32; QUEUES],
+    charge: Charge,
+) -> Option<(f64, [f64; 2])> {
+    let phi = [f64::from(weights[0]), f64::from(weights[1])];
+    let largest = f64::from(charge.of(port.largest_frame));
+    // In rounds: one visit more, and a deficit of up to a frame on either side (Shreedhar and Varghese 1996, Lemma 2).
+    let rounds = |quanta: [f64; 2], largest: f64| {
+        (1.0 + (largest - 1.0) * (1.0 / quanta[0] + 1.0 / quanta[1]), quanta)
+    };
+    match spec {
+        SchedulerSpec::Drr(params) => {
+            let base = f64::from(params.base_quantum.unwrap_or(charge.of(port.largest_frame)));
+            let least = f64::from(*weights.iter().min()?);
+            Some(rounds(phi.map(|phi| base * phi / least), largest))
+        }
+        SchedulerSpec::Ets(params) => {
+            let percent = |class: usize| match params.classes[class].selection {
+                Selection::Percent(percent) => f64::from(percent),
+                _ => 0.0,
+            };
+            let least = (0..QUEUES).map(percent).fold(f64::INFINITY, f64::min);
+            Some(rounds([percent(0), percent(1)].map(|percent| largest * percent / least), largest))
+        }
+        SchedulerSpec::DTable(params) => {
+            // In cycles: entries of one queue may be next to each other, so up to one cycle's weight more.
+            let cycle = |queue: u32| {
+                let own = params.entries.iter().filter(|entry| entry.queue == queue);
+                own.map(|entry| f64::from(entry.weight * 64)).sum::<f64>()
+            };
+            let largest = f64::from(Charge { cell: 64, ..charge }.of(port.largest_frame));
+            let (bound, quanta) = rounds([cycle(0), cycle(1)], largest);
+            Some((bound + 1.0, quanta))
+        }
+        // In rounds, counted in frames: a turn more on either side.
+        SchedulerSpec::Wrr(_) => {
+            let least = *weights.iter().min()?;
+            Some((2.0, [0, 1].map(|queue| f64::from(((weights[queue] + least / 2) / least).max(1)))))
+        }
+        // Golestani 1994, Theorem 1.
+        SchedulerSpec::Scfq(_) | SchedulerSpec::ScfqCa(_) | SchedulerSpec::MinBw(_) => {
+            Some((largest / phi[0] + largest / phi[1], phi))
+        }
+        _ => None,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn wf2q_plus_is_never_a_frame_ahead_of_the_fluid_nor_behind(
+        weights in weights(), sizes in prop::collection::vec(64u32..=1522, 89),
+    ) {
+        let spec = SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.to_vec(), charge: Charge::WIRE });
+        let mut bed = Bed::new(&spec);
+        let mut size = sizes.iter().copied().cycle();
+        let sum = weights.iter().map(|&weight| f64::from(weight)).sum::<f64>();
+        let (mut all, mut own) = (0.0, [0.0; QUEUES]);
+        for queue in 0..QUEUES {
+            bed.stop(queue);
+            bed.arrive(queue, size.next().unwrap());
+        }
+        (0..QUEUES).for_each(|queue| bed.go(queue));
+        for _ in 0..2_000 {
+            for queue in 0..QUEUES {
+                while bed.frames[queue].len() < 2 {
+                    bed.arrive(queue, size.next().unwrap());
+                }
+            }
+            let (queue, bytes) = bed.send().unwrap();
+            all += f64::from(bytes + 20);
+            own[queue] += f64::from(bytes + 20);
+            for queue in 0..QUEUES {
+                let share = f64::from(weights[queue]) / sum;
+                let ahead = own[queue] - share * all;
+                prop_assert!(ahead <= (1.0 - share) * 1542.0 + 1e-6, "{ahead} ahead");
+                prop_assert!(ahead >= -1542.0 - 1e-6, "{ahead} behind");
+            }
+        }
+    }
+
+    #[test]
+    fn any_cycle_of_a_saturated_table_serves_each_entry_once(
+        weights in weights(), sizes in prop::collection::vec(64u32..=1522, 89),
+    ) {
+        let entries = spread(&weights, 64);
+        let mut bed = Bed::new(&SchedulerSpec::VcTable(VcTableParams { entries: entries.clone() }));
+        let mut size = sizes.iter().copied().cycle();
+        let mut order = Vec::new();
+        for queue in 0..QUEUES {
+            bed.stop(queue);
+            bed.arrive(queue, size.next().unwrap());
+        }
+        (0..QUEUES).for_each(|queue| bed.go(queue));
+        for _ in 0..300 {
+            for queue in 0..QUEUES {
+                while bed.frames[queue].len() < 2 {
+                    bed.arrive(queue, size.next().unwrap());
+                }
+            }
+            order.push(bed.send().unwrap().0 as u32);
+        }
+        for window in order.windows(64) {
+            for queue in 0..QUEUES as u32 {
+                let count = |list: &[u32]| list.iter().filter(|&&entry| entry == queue).count();
+                prop_assert_eq!(count(window), count(&entries));
+            }
+        }
+    }
+}
+
+/// Four queues on a thousand are the same four queues.
+#[test]
+fn a_port_of_a_thousand_queues_serves_four_as_a_port_of_four() {
+    let order = |spec: &SchedulerSpec, queues: u32| {
+        let mut scheduler = spec.start(&port(queues));
+        let frames = [vec![1522; 9], vec![64; 9], vec![700; 9], vec![300; 9]];
+        crate::testbed::order_of(&mut scheduler, &frames)
+    };
+    let makers: Vec<fn(Vec<u32>) -> SchedulerSpec> = vec![
+        |_| SchedulerSpec::StrictPriority,
+        |weights| SchedulerSpec::Wrr(WrrParams { weights, interleaved: true }),
+        |weights| SchedulerSpec::Drr(DrrParams::weighted(weights, Charge::WIRE)),
+        |weights| SchedulerSpec::Scfq(ScfqParams { weights, charge: Charge::WIRE }),
+        |weights| SchedulerSpec::ScfqCa(ScfqCaParams { weights, charge: Charge::WIRE }),
+        |weights| SchedulerSpec::Wfq(WfqParams { weights, charge: Charge::WIRE }),
+    ];
+    for maker in makers {
+        let many: Vec<u32> = [3, 1, 2, 2].into_iter().chain([1; 1020]).collect();
+        assert_eq!(order(&maker(many), 1024), order(&maker(vec![3, 1, 2, 2]), 4));
+    }
+}

@@ -1,0 +1,216 @@
+//! SCFQ: self-clocked fair queueing.
+//!
+//! Each frame is stamped with a service tag when it arrives, F = max(F of the frame before it in its queue, F of the
+//! frame in service) + charge / weight, and frames leave in the order of their tags; ties go to the lowest
+//! queue. The tag in service is the virtual time, so no reference system is needed. When the port falls idle
+//! all tags return to zero.
+//!
+//! Without flow control this is fair. With it, frames that wait in a stopped queue keep the tags of their
+//! arrival: the queue catches up when it may go on. SCFQ-CA is the variant that does not.
+//!
+//! Source: Golestani, "A self-clocked fair queueing scheme for broadband applications", INFOCOM 1994; Martinez 2006
+//! §3.
+//!
+//! Not modelled: hardware limits (tags of few bits, sorted approximately).
+
+use crate::tags::{self, TagHeap, Weight};
+use crate::weights;
+use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use std::collections::VecDeque;
+use units::Time;
+
+/// Parameters of SCFQ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScfqParams {
+    /// One a queue, 1 to 1000000; empty (the default): all equal.
+    pub weights: Vec<u32>,
+    /// What a frame is billed. Default: frame.
+    pub charge: Charge,
+}
+
+impl Configuration for ScfqParams {
+    type Machine = Scfq;
+
+    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+        self.charge.check()?;
+        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
+        Ok(Vec::new())
+    }
+    fn start(&self, port: &PortFacts) -> Scfq {
+        let weights = weights::expand(&self.weights, port.queues);
+        let queue = |weight| Queue { weight: Weight::new(weight), last: 0, tags: VecDeque::new() };
+        Scfq {
+            charge: self.charge,
+            in_service: 0,
+            queues: weights.into_iter().map(queue).collect(),
+            active: TagHeap::new(port.queues),
+        }
+    }
+    fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+        let rate = port.slowest_bytes_per_s(self.charge);
+        Some(bound(&weights::expand(&self.weights, port.queues), queue, self.charge, rate, port))
+    }
+}
+
+/// L_i / ρ_i + (n - 1) · L / C (Stiliadis and Varma 1998), on a link of `rate` billed bytes a second.
+pub(crate) fn bound(weights: &[u32], queue: u32, charge: Charge, rate: f64, port: &PortFacts) -> LatencyRate {
+    let own = f64::from(weights[queue as usize]);
+    let all: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
+    let others = weights.iter().filter(|&&weight| weight > 0).count() as f64 - 1.0;
+    let largest = f64::from(port.largest(charge));
+    LatencyRate::new(rate * own / all, largest * all / own / rate + others * largest / rate)
+}
+
+/// Tags of all frames that wait.
+#[derive(Clone, Debug)]
+pub struct Scfq {
+    charge: Charge,
+    /// The tag of the frame in service: the virtual time.
+    in_service: u64,
+    queues: Vec<Queue>,
+    /// Active queues by the tags of their heads.
+    active: TagHeap<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Queue {
+    weight: Weight,
+    /// The tag of the last frame that arrived.
+    last: u64,
+    /// Tags of the frames that wait.
+    tags: VecDeque<u64>,
+}
+
+impl Scfq {
+    /// Moves all tags down before they overflow.
+    #[cold]
+    fn rebase(&mut self) {
+        let down = tags::excess(self.in_service);
+        self.in_service -= down;
+        for queue in &mut self.queues {
+            queue.last = queue.last.saturating_sub(down);
+            queue.tags.iter_mut().for_each(|tag| *tag = tag.saturating_sub(down));
+        }
+        self.active.map(|tag| tag.saturating_sub(down));
+    }
+}
+
+impl Discipline for Scfq {
+    #[inline]
+    fn arrive(&mut self, queue: u32, bytes: u32, _now: Time) {
+        if self.queues[queue as usize].last.max(self.in_service) > tags::LIMIT {
+            self.rebase();
+        }
+        let in_service = self.in_service;
+        let queue = &mut self.queues[queue as usize];
+        let (span, weight) = queue.weight.span(self.charge.of(bytes));
+        queue.weight = weight;
+        queue.last = queue.last.max(in_service) + span;
+        queue.tags.push_back(queue.last);
+    }
+    #[inline]
+    fn activate(&mut self, queue: u32, _head: u32, _now: Time) {
+        if let Some(&tag) = self.queues[queue as usize].tags.front() {
+            self.active.set(queue, tag);
+        }
+    }
+    #[inline]
+    fn deactivate(&mut self, queue: u32, _now: Time) {
+        self.active.remove(queue);
+    }
+    #[inline]
+    fn pick(&mut self, _now: Time) -> Option<u32> {
+        self.active.peek().map(|(_, queue)| queue)
+    }
+    #[inline]
+    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, now: Time) {
+        if let Some(tag) = self.queues[queue as usize].tags.pop_front() {
+            self.in_service = tag;
+        }
+        match next {
+            Some(head) => self.activate(queue, head, now),
+            None => self.deactivate(queue, now),
+        }
+    }
+    #[inline]
+    fn idle(&mut self, _now: Time) {
+        if self.in_service > 0 {
+            self.in_service = 0;
+            self.queues.iter_mut().for_each(|queue| queue.last = 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tags::FRACTION_BITS;
+    use crate::testbed::{order_of, port};
+
+    fn params(weights: &[u32]) -> ScfqParams {
+        ScfqParams { weights: weights.to_vec(), charge: Charge::FRAME }
+    }
+
+    #[test]
+    fn golden_vector_9() {
+        let queues = [vec![100; 5], vec![200; 3], vec![100; 3]];
+        assert_eq!(
+            order_of(&mut params(&[2, 1, 1]).start(&port(3)), &queues),
+            [0, 0, 2, 0, 0, 1, 2, 0, 2, 1, 1]
+        );
+    }
+
+    #[test]
+    fn the_tag_in_service_is_the_virtual_time() {
+        let now = Time::ZERO;
+        let mut scfq = params(&[1, 1]).start(&port(2));
+        for _ in 0..3 {
+            scfq.arrive(0, 100, now);
+        }
+        scfq.activate(0, 100, now);
+        scfq.sent(0, 100, Some(100), now);
+        scfq.sent(0, 100, Some(100), now);
+        // Virtual time is 200: the newcomer is not ahead of what it missed.
+        scfq.arrive(1, 150, now);
+        scfq.activate(1, 150, now);
+        assert_eq!(scfq.queues[1].last, 350 << FRACTION_BITS);
+        assert_eq!(scfq.pick(now), Some(0));
+    }
+
+    #[test]
+    fn a_stopped_queue_catches_up() {
+        let now = Time::ZERO;
+        let mut scfq = params(&[1, 1]).start(&port(2));
+        for queue in [0, 1] {
+            (0..8).for_each(|_| scfq.arrive(queue, 100, now));
+        }
+        scfq.activate(0, 100, now);
+        (0..3).for_each(|_| scfq.sent(0, 100, Some(100), now));
+        scfq.activate(1, 100, now);
+        let mut order = Vec::new();
+        for _ in 0..5 {
+            order.extend(scfq.pick(now));
+            scfq.sent(order[order.len() - 1], 100, Some(100), now);
+        }
+        assert_eq!(order, [1, 1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn an_idle_port_forgets() {
+        let mut scfq = params(&[1, 1]).start(&port(2));
+        assert!(scfq.pass(0, 1500, Time::ZERO));
+        scfq.idle(Time::ZERO);
+        assert_eq!((scfq.in_service, scfq.queues[0].last), (0, 0));
+    }
+
+    #[test]
+    fn tags_near_the_end_of_their_range_serve_in_the_same_order() {
+        let queues = [vec![900; 40], vec![64; 40], vec![1500; 40]];
+        let weights = params(&[3, 1, 7]);
+        let expected = order_of(&mut weights.start(&port(3)), &queues);
+        let mut late = weights.start(&port(3));
+        late.in_service = tags::LIMIT - (1_000 << FRACTION_BITS);
+        assert_eq!(order_of(&mut late, &queues), expected);
+        assert!(late.in_service < tags::LIMIT / 2);
+    }
+}

@@ -1,0 +1,237 @@
+//! SCFQ-CA: credit-aware self-clocked fair queueing.
+//!
+//! As SCFQ, but a frame is stamped only when it is at the head of its queue *and* flow control lets it go: on
+//! arrival, after the frame before it, or when credits (an XON) come. A stopped queue therefore saves up no service;
+//! it rejoins at the virtual time of its return. The rule works with any link-level flow control.
+//!
+//! A head that loses its eligibility after it was stamped (several queues share one count of credits, a pause
+//! comes) loses its stamp too and is stamped anew on its return; the service it did not get is not
+//! billed. A link that idles while queues are stopped keeps its virtual time.
+//!
+//! Source: Martinez 2006 §3; the two rules of the paragraph before are ours (OC), the source is silent.
+//!
+//! Not modelled: hardware limits (tags of few bits).
+
+use crate::scfq;
+use crate::tags::{self, TagHeap, Weight};
+use crate::weights;
+use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use units::Time;
+
+/// Parameters of SCFQ-CA.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScfqCaParams {
+    /// One a queue, 1 to 1000000; empty (the default): all equal. Weights that leave a part of the link
+    /// unassigned mean the same as weights that do not: what nobody uses is shared by weight.
+    pub weights: Vec<u32>,
+    /// What a frame is billed. Default: frame.
+    pub charge: Charge,
+}
+
+impl Configuration for ScfqCaParams {
+    type Machine = ScfqCa;
+
+    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+        self.charge.check()?;
+        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
+        Ok(Vec::new())
+    }
+    fn start(&self, port: &PortFacts) -> ScfqCa {
+        ScfqCa::new(&weights::expand(&self.weights, port.queues), self.charge)
+    }
+    fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+        let rate = port.slowest_bytes_per_s(self.charge);
+        Some(scfq::bound(&weights::expand(&self.weights, port.queues), queue, self.charge, rate, port))
+    }
+}
+
+/// One tag a queue.
+#[derive(Clone, Debug)]
+pub struct ScfqCa {
+    charge: Charge,
+    /// The tag of the frame in service.
+    in_service: u64,
+    queues: Vec<Queue>,
+    /// Stamped heads.
+    stamped: TagHeap<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    /// The weight as after the last frame sent, and as after the head.
+    weight: Weight,
+    head_weight: Weight,
+    /// The tag of the last frame sent.
+    last: u64,
+}
+
+impl ScfqCa {
+    pub(crate) fn new(weights: &[u32], charge: Charge) -> ScfqCa {
+        let queue = |&weight: &u32| {
+            let weight = Weight::new(weight);
+            Queue { weight, head_weight: weight, last: 0 }
+        };
+        ScfqCa {
+            charge,
+            in_service: 0,
+            queues: weights.iter().map(queue).collect(),
+            stamped: TagHeap::new(weights.len() as u32),
+        }
+    }
+    #[inline]
+    fn stamp(&mut self, queue: u32, head: u32) {
+        if self.in_service > tags::LIMIT {
+            self.rebase();
+        }
+        let state = &mut self.queues[queue as usize];
+        let (span, weight) = state.weight.span(self.charge.of(head));
+        state.head_weight = weight;
+        self.stamped.set(queue, state.last.max(self.in_service) + span);
+    }
+    /// Moves all tags down before they overflow.
+    #[cold]
+    fn rebase(&mut self) {
+        let down = tags::excess(self.in_service);
+        self.in_service -= down;
+        self.queues.iter_mut().for_each(|queue| queue.last = queue.last.saturating_sub(down));
+        self.stamped.map(|tag| tag.saturating_sub(down));
+    }
+}
+
+impl Discipline for ScfqCa {
+    #[inline]
+    fn activate(&mut self, queue: u32, head: u32, _now: Time) {
+        self.stamp(queue, head);
+    }
+    #[inline]
+    fn deactivate(&mut self, queue: u32, _now: Time) {
+        self.stamped.remove(queue);
+    }
+    #[inline]
+    fn pick(&mut self, _now: Time) -> Option<u32> {
+        self.stamped.peek().map(|(_, queue)| queue)
+    }
+    #[inline]
+    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, _now: Time) {
+        let state = &mut self.queues[queue as usize];
+        if let Some(tag) = self.stamped.key(queue) {
+            (state.last, state.weight) = (tag, state.head_weight);
+            self.in_service = tag;
+        }
+        match next {
+            Some(head) => self.stamp(queue, head),
+            None => {
+                self.stamped.remove(queue);
+            }
+        }
+    }
+    #[inline]
+    fn idle(&mut self, _now: Time) {
+        if self.in_service > 0 {
+            self.in_service = 0;
+            self.queues.iter_mut().for_each(|queue| queue.last = 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tags::FRACTION_BITS;
+    use crate::testbed::{order_of, port};
+
+    fn machine(weights: &[u32]) -> ScfqCa {
+        let params = ScfqCaParams { weights: weights.to_vec(), charge: Charge::FRAME };
+        params.start(&port(weights.len() as u32))
+    }
+    /// Serves `frames` of 100 B from queues that stay active; queue and tag in bytes over weight.
+    fn serve(scfq: &mut ScfqCa, frames: usize) -> Vec<(u32, u64)> {
+        let serve = |_| {
+            let queue = scfq.pick(Time::ZERO).unwrap();
+            scfq.sent(queue, 100, Some(100), Time::ZERO);
+            (queue, scfq.in_service >> FRACTION_BITS)
+        };
+        (0..frames).map(serve).collect()
+    }
+
+    #[test]
+    fn golden_vector_10() {
+        // Weights 1 and 1 here are 0.5 and 0.5 there: tags are half as large.
+        let mut scfq = machine(&[1, 1]);
+        scfq.activate(0, 100, Time::ZERO);
+        let mut order = serve(&mut scfq, 3);
+        scfq.activate(1, 100, Time::ZERO);
+        order.extend(serve(&mut scfq, 6));
+        let expected =
+            [(0, 100), (0, 200), (0, 300), (0, 400), (1, 400), (0, 500), (1, 500), (0, 600), (1, 600)];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn golden_vector_9_holds_without_flow_control() {
+        // With its tags: weights 2, 1, 1 are 0.5, 0.25, 0.25 there, tags are a quarter.
+        let (mut scfq, mut left) = (machine(&[2, 1, 1]), [5, 3, 3]);
+        let sizes = [100, 200, 100];
+        (0..3).for_each(|queue| scfq.activate(queue, sizes[queue as usize], Time::ZERO));
+        let mut served = Vec::new();
+        while let Some(queue) = scfq.pick(Time::ZERO) {
+            let (size, left) = (sizes[queue as usize], &mut left[queue as usize]);
+            *left -= 1;
+            scfq.sent(queue, size, (*left > 0).then_some(size), Time::ZERO);
+            served.push((queue + 1, 4 * (scfq.in_service >> FRACTION_BITS)));
+        }
+        let golden = [
+            (1, 200),
+            (1, 400),
+            (3, 400),
+            (1, 600),
+            (1, 800),
+            (2, 800),
+            (3, 800),
+            (1, 1000),
+            (3, 1200),
+            (2, 1600),
+            (2, 2400),
+        ];
+        assert_eq!(served, golden);
+        let queues = [vec![100; 5], vec![200; 3], vec![100; 3]];
+        assert_eq!(order_of(&mut machine(&[2, 1, 1]), &queues), [0, 0, 2, 0, 0, 1, 2, 0, 2, 1, 1]);
+    }
+
+    #[test]
+    fn a_stamped_head_that_loses_its_credits_is_stamped_anew() {
+        let mut scfq = machine(&[1, 1]);
+        scfq.activate(0, 100, Time::ZERO);
+        scfq.activate(1, 100, Time::ZERO);
+        assert_eq!(serve(&mut scfq, 1), [(0, 100)]);
+        assert_eq!(scfq.pick(Time::ZERO), Some(1));
+        scfq.deactivate(1, Time::ZERO);
+        assert_eq!(serve(&mut scfq, 3), [(0, 200), (0, 300), (0, 400)]);
+        scfq.activate(1, 100, Time::ZERO);
+        // Not billed for the stamp it lost, not ahead for the service it missed.
+        assert_eq!(serve(&mut scfq, 4), [(0, 500), (1, 500), (0, 600), (1, 600)]);
+    }
+
+    #[test]
+    fn a_link_without_credits_keeps_its_virtual_time() {
+        let mut scfq = machine(&[1, 1]);
+        scfq.activate(0, 100, Time::ZERO);
+        serve(&mut scfq, 2);
+        scfq.deactivate(0, Time::ZERO);
+        assert_eq!(scfq.pick(Time::ZERO), None);
+        scfq.activate(1, 100, Time::ZERO);
+        assert_eq!(serve(&mut scfq, 1), [(1, 300)]);
+        scfq.idle(Time::ZERO);
+        assert_eq!(scfq.in_service, 0);
+    }
+
+    #[test]
+    fn tags_near_the_end_of_their_range_serve_in_the_same_order() {
+        let queues = [vec![900; 40], vec![64; 40], vec![1500; 40]];
+        let expected = order_of(&mut machine(&[3, 1, 7]), &queues);
+        let mut late = machine(&[3, 1, 7]);
+        late.in_service = tags::LIMIT - (1_000 << FRACTION_BITS);
+        assert_eq!(order_of(&mut late, &queues), expected);
+        assert!(late.in_service < tags::LIMIT / 2);
+    }
+}

@@ -1,0 +1,435 @@
+//! Token-bucket and leaky-bucket shapers on queues or on the port, in front of any scheduler.
+//!
+//! A token bucket fills at a rate up to its depth; a frame may leave when the bucket holds what it is billed. So
+//! a class that was quiet may send its depth at once, and then its rate. A leaky bucket is the same without
+//! memory: after a frame the next has to wait until that frame has drained at the rate. Both are exact: levels
+//! are integers of 10^-12 bit.
+//!
+//! A queue whose head has to wait is, to the scheduler behind, a queue that flow control stops; a port shaper
+//! stops them all. A shaped port is not work-conserving: it says when to ask again.
+//!
+//! Source: Turner, "New directions in communications", IEEE Communications Magazine 24(10), 1986 (leaky bucket); RFC 2697
+//! and IEEE 802.1Q clause 8.6.5 (token bucket arithmetic).
+//!
+//! Not modelled: policing (frames wait, they are not dropped or marked); buckets that may go negative.
+
+use crate::tags::TagHeap;
+use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts, Scheduler, SchedulerSpec, Share};
+use units::{BitRate, Time};
+
+/// One shaper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShaperSpec {
+    /// Rate with bursts.
+    TokenBucket {
+        /// How fast the bucket fills; above zero, at most the link's.
+        rate: Share,
+        /// Billed bytes it holds, at least the largest frame as billed, at most 1 GiB.
+        depth: u32,
+    },
+    /// Rate without bursts.
+    LeakyBucket {
+        /// How fast a frame drains; above zero, at most the link's.
+        rate: Share,
+    },
+}
+
+impl ShaperSpec {
+    const LARGEST_DEPTH: u32 = 1 << 30;
+
+    pub(crate) fn check(&self, whose: &str, charge: Charge, port: &PortFacts) -> Result<(), String> {
+        match *self {
+            ShaperSpec::LeakyBucket { rate } => {
+                rate.check(&format!("the rate of the shaper of {whose}"), port.rate)
+            }
+            ShaperSpec::TokenBucket { rate, depth } => {
+                rate.check(&format!("the rate of the shaper of {whose}"), port.rate)?;
+                let largest = port.largest(charge);
+                if depth < largest || depth > Self::LARGEST_DEPTH {
+                    return Err(format!(
+                        "the bucket of {whose} holds {depth} B; accepted are {largest} B (the largest frame as billed: it \
+                         would never pass) to {} B",
+                        Self::LARGEST_DEPTH
+                    ));
+                }
+                Ok(())
+            }
+        }
+    }
+    /// A full, or empty leaky, bucket at time zero.
+    pub fn start(&self, link: BitRate) -> Shaper {
+        match *self {
+            ShaperSpec::TokenBucket { rate, depth } => Shaper::Token(TokenBucket::new(rate.of(link), depth)),
+            ShaperSpec::LeakyBucket { rate } => Shaper::Leaky(LeakyBucket::new(rate.of(link))),
+        }
+    }
+}
+
+/// Picoseconds times bits per second that make a bit.
+const UNIT: u128 = 1_000_000_000_000;
+
+const fn level_of(bytes: u32) -> u128 {
+    bytes as u128 * 8 * UNIT
+}
+fn flow(rate: BitRate, span: Time) -> u128 {
+    u128::from(span.ps()) * u128::from(rate.bps())
+}
+fn time_for(level: u128, rate: BitRate) -> Time {
+    Time::from_ps(u64::try_from(level.div_ceil(u128::from(rate.bps()))).unwrap_or(u64::MAX))
+}
+
+/// Tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenBucket {
+    rate: BitRate,
+    depth: u128,
+    tokens: u128,
+    since: Time,
+}
+
+impl TokenBucket {
+    /// A full bucket.
+    pub fn new(rate: BitRate, depth: u32) -> TokenBucket {
+        TokenBucket { rate, depth: level_of(depth), tokens: level_of(depth), since: Time::ZERO }
+    }
+    #[inline]
+    fn level(&self, now: Time) -> u128 {
+        self.depth.min(self.tokens + flow(self.rate, now.saturating_sub(self.since)))
+    }
+    /// Whether `bytes` may go now.
+    #[inline]
+    pub fn allows(&self, bytes: u32, now: Time) -> bool {
+        level_of(bytes) <= self.tokens || level_of(bytes) <= self.level(now)
+    }
+    /// From when on they may.
+    pub fn ready_at(&self, bytes: u32) -> Time {
+        self.since.saturating_add(time_for(level_of(bytes).saturating_sub(self.tokens), self.rate))
+    }
+    /// They go.
+    #[inline]
+    pub fn take(&mut self, bytes: u32, now: Time) {
+        self.tokens = self.level(now).saturating_sub(level_of(bytes));
+        self.since = now.max(self.since);
+    }
+}
+
+/// What is left of the last frame.
+#[derive(Clone, Copy, Debug)]
+pub struct LeakyBucket {
+    rate: BitRate,
+    level: u128,
+    since: Time,
+}
+
+impl LeakyBucket {
+    /// An empty bucket.
+    pub fn new(rate: BitRate) -> LeakyBucket {
+        LeakyBucket { rate, level: 0, since: Time::ZERO }
+    }
+    /// Whether a frame may go now.
+    #[inline]
+    pub fn allows(&self, now: Time) -> bool {
+        self.level <= flow(self.rate, now.saturating_sub(self.since))
+    }
+    /// From when on one may.
+    pub fn ready_at(&self) -> Time {
+        self.since.saturating_add(time_for(self.level, self.rate))
+    }
+    /// `bytes` go. What rounding up to a picosecond has cost is given back to the next frame.
+    #[inline]
+    pub fn take(&mut self, bytes: u32, now: Time) {
+        let drained = flow(self.rate, now.saturating_sub(self.since));
+        let surplus = drained.saturating_sub(self.level);
+        let credit = if self.level > 0 && surplus < u128::from(self.rate.bps()) { surplus } else { 0 };
+        self.level = self.level.saturating_sub(drained) + level_of(bytes) - credit;
+        self.since = now;
+    }
+}
+
+/// A shaper at work.
+#[derive(Clone, Copy, Debug)]
+pub enum Shaper {
+    /// A token bucket.
+    Token(TokenBucket),
+    /// A leaky bucket.
+    Leaky(LeakyBucket),
+}
+
+impl Shaper {
+    /// Whether a frame billed `bytes` may go now.
+    #[inline]
+    pub fn allows(&self, bytes: u32, now: Time) -> bool {
+        match self {
+            Shaper::Token(bucket) => bucket.allows(bytes, now),
+            Shaper::Leaky(bucket) => bucket.allows(now),
+        }
+    }
+    /// From when on it may.
+    pub fn ready_at(&self, bytes: u32) -> Time {
+        match self {
+            Shaper::Token(bucket) => bucket.ready_at(bytes),
+            Shaper::Leaky(bucket) => bucket.ready_at(),
+        }
+    }
+    /// It goes.
+    #[inline]
+    pub fn take(&mut self, bytes: u32, now: Time) {
+        match self {
+            Shaper::Token(bucket) => bucket.take(bytes, now),
+            Shaper::Leaky(bucket) => bucket.take(bytes, now),
+        }
+    }
+}
+
+/// Parameters of a shaped port.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShapedParams {
+    /// Who is served among those that may go.
+    pub scheduler: Box<SchedulerSpec>,
+    /// The shaper of the whole port. Default: none.
+    pub port: Option<ShaperSpec>,
+    /// The shaper of each queue; empty (the default): none has one.
+    pub queues: Vec<Option<ShaperSpec>>,
+    /// What a frame is billed by the shapers. Default: wire.
+    pub charge: Charge,
+}
+
+impl ShapedParams {
+    fn shaper(&self, queue: u32) -> Option<ShaperSpec> {
+        self.queues.get(queue as usize).copied().flatten()
+    }
+}
+
+impl Configuration for ShapedParams {
+    type Machine = Shaped;
+
+    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+        self.charge.check()?;
+        if !self.queues.is_empty() {
+            crate::weights::check_length("shapers", self.queues.len(), port.queues)?;
+        }
+        if matches!(*self.scheduler, SchedulerSpec::Shaped(_)) {
+            return Err("a shaped port shapes a scheduler, not another shaped port".into());
+        }
+        if let Some(shaper) = &self.port {
+            shaper.check("the port", self.charge, port)?;
+        }
+        for queue in 0..port.queues {
+            if let Some(shaper) = self.shaper(queue) {
+                shaper.check(&format!("queue {queue}"), self.charge, port)?;
+            }
+        }
+        self.scheduler.check(port)
+    }
+    fn start(&self, port: &PortFacts) -> Shaped {
+        Shaped {
+            scheduler: Box::new(self.scheduler.start(port)),
+            charge: self.charge,
+            port: self.port.map(|shaper| shaper.start(port.rate)),
+            shapers: (0..port.queues)
+                .map(|queue| self.shaper(queue).map(|shaper| shaper.start(port.rate)))
+                .collect(),
+            heads: vec![0; port.queues as usize],
+            held: TagHeap::new(port.queues),
+        }
+    }
+    /// That of the scheduler, where no shaper is in the way.
+    fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+        let free = self.port.is_none() && self.shaper(queue).is_none();
+        if free { self.scheduler.latency_rate_bound(queue, port) } else { None }
+    }
+}
+
+/// Shapers, and the scheduler behind them.
+#[derive(Clone, Debug)]
+pub struct Shaped {
+    scheduler: Box<Scheduler>,
+    charge: Charge,
+    port: Option<Shaper>,
+    shapers: Vec<Option<Shaper>>,
+    /// Lengths of heads in bytes.
+    heads: Vec<u32>,
+    /// Queues that wait for their shaper, by when they may go.
+    held: TagHeap<Time>,
+}
+
+impl Shaped {
+    /// Tells whether the shaper of `queue` lets `head` go; holds the queue if not.
+    #[inline]
+    fn admit(&mut self, queue: u32, head: u32, now: Time) -> bool {
+        self.heads[queue as usize] = head;
+        let Some(shaper) = &self.shapers[queue as usize] else { return true };
+        let billed = self.charge.of(head);
+        let allowed = shaper.allows(billed, now);
+        if !allowed {
+            self.held.set(queue, shaper.ready_at(billed));
+        }
+        allowed
+    }
+}
+
+impl Discipline for Shaped {
+    #[inline]
+    fn arrive(&mut self, queue: u32, bytes: u32, now: Time) {
+        Discipline::arrive(&mut *self.scheduler, queue, bytes, now);
+    }
+    #[inline]
+    fn activate(&mut self, queue: u32, head: u32, now: Time) {
+        if self.admit(queue, head, now) {
+            self.scheduler.activate(queue, head, now);
+        }
+    }
+    #[inline]
+    fn deactivate(&mut self, queue: u32, now: Time) {
+        if !self.held.remove(queue) {
+            self.scheduler.deactivate(queue, now);
+        }
+    }
+    #[inline]
+    fn pick(&mut self, now: Time) -> Option<u32> {
+        while let Some((at, queue)) = self.held.peek()
+            && at <= now
+        {
+            self.held.remove(queue);
+            self.scheduler.activate(queue, self.heads[queue as usize], now);
+        }
+        let queue = Discipline::pick(&mut *self.scheduler, now)?;
+        let head = self.charge.of(self.heads[queue as usize]);
+        self.port.is_none_or(|port| port.allows(head, now)).then_some(queue)
+    }
+    #[inline]
+    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+        let billed = self.charge.of(bytes);
+        if let Some(shaper) = &mut self.shapers[queue as usize] {
+            shaper.take(billed, now);
+        }
+        if let Some(port) = &mut self.port {
+            port.take(billed, now);
+        }
+        let next = next.filter(|&head| self.admit(queue, head, now));
+        self.scheduler.sent(queue, bytes, next, now);
+    }
+    #[inline]
+    fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
+        let billed = self.charge.of(bytes);
+        let allowed = |shaper: &Option<Shaper>| shaper.is_none_or(|shaper| shaper.allows(billed, now));
+        if !allowed(&self.port)
+            || !allowed(&self.shapers[queue as usize])
+            || !self.scheduler.pass(queue, bytes, now)
+        {
+            return false;
+        }
+        for shaper in [&mut self.port, &mut self.shapers[queue as usize]].into_iter().flatten() {
+            shaper.take(billed, now);
+        }
+        true
+    }
+    fn wake(&mut self, now: Time) -> Option<Time> {
+        let held = self.held.peek().map(|(at, _)| at);
+        let behind = match Discipline::pick(&mut *self.scheduler, now) {
+            Some(queue) => self.port.map(|port| port.ready_at(self.charge.of(self.heads[queue as usize]))),
+            None => self.scheduler.wake(now),
+        };
+        held.into_iter().chain(behind).min().map(|at| at.max(now))
+    }
+    #[inline]
+    fn idle(&mut self, now: Time) {
+        self.scheduler.idle(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{finish_times, port};
+
+    fn params(port: Option<ShaperSpec>, queues: Vec<Option<ShaperSpec>>) -> ShapedParams {
+        ShapedParams {
+            scheduler: Box::new(SchedulerSpec::StrictPriority),
+            port,
+            queues,
+            charge: Charge::FRAME,
+        }
+    }
+    fn gbps(rate: u64) -> Share {
+        Share::Rate(BitRate::from_gbps(rate))
+    }
+
+    #[test]
+    fn a_token_bucket_lets_its_depth_go_at_once() {
+        let mut bucket = TokenBucket::new(BitRate::from_gbps(1), 3_000);
+        let now = Time::from_us(100);
+        assert!(bucket.allows(3_000, now) && !bucket.allows(3_001, now));
+        bucket.take(3_000, now);
+        assert_eq!(bucket.ready_at(1_000), now + Time::from_us(8));
+        assert!(!bucket.allows(1_000, now + Time::from_ps(7_999_999)));
+        assert!(bucket.allows(1_000, now + Time::from_us(8)));
+        assert!(!bucket.allows(3_001, now + Time::from_ms(1)));
+    }
+
+    #[test]
+    fn a_leaky_bucket_spaces_frames_evenly() {
+        // 3 Gb/s: 1000 B drain in 2666.67 ns. Rounded up each time, but not in sum.
+        let mut bucket = LeakyBucket::new(BitRate::from_gbps(3));
+        let mut at = Time::from_us(5);
+        for _ in 0..3_000 {
+            assert!(bucket.allows(at));
+            bucket.take(1_000, at);
+            at = bucket.ready_at();
+            assert!(!bucket.allows(at - Time::from_ps(1)));
+        }
+        assert_eq!(at, Time::from_us(5 + 8_000));
+    }
+
+    #[test]
+    fn a_shaped_class_leaves_the_link_to_others() {
+        let bucket = ShaperSpec::TokenBucket { rate: gbps(1), depth: 2_000 };
+        let facts = port(2);
+        let mut shaped = params(None, vec![None, Some(bucket)]).start(&facts);
+        let arrivals: Vec<_> = (0..40).map(|n| (Time::ZERO, n % 2, 1_000)).collect();
+        let finished = finish_times(&mut shaped, &facts, &arrivals);
+        // Two frames of the high class at once, then one each 8 us, if a low frame is not on the link just then;
+        // the low class takes the rest. A frame takes 0.816 us.
+        let high: Vec<u64> = finished.iter().skip(1).step_by(2).map(|at| at.ps() / 1_000).collect();
+        assert_eq!(high[..2], [816, 1_632]);
+        for (n, &ns) in (1..).zip(&high[2..]) {
+            assert!((8_000 * n + 816..=8_000 * n + 1_632).contains(&ns), "{ns} ns");
+        }
+        assert!(finished[38] < Time::from_us(20));
+    }
+
+    #[test]
+    fn a_shaped_port_says_when_to_ask_again() {
+        let leaky = ShaperSpec::LeakyBucket { rate: gbps(1) };
+        let mut shaped = params(Some(leaky), vec![]).start(&port(2));
+        assert!(shaped.pass(0, 1_000, Time::ZERO));
+        assert!(!shaped.pass(0, 1_000, Time::from_us(7)));
+        shaped.arrive(0, 1_000, Time::from_us(7));
+        shaped.activate(0, 1_000, Time::from_us(7));
+        assert_eq!(shaped.pick(Time::from_us(7)), None);
+        assert_eq!(shaped.wake(Time::from_us(7)), Some(Time::from_us(8)));
+        assert_eq!(shaped.pick(Time::from_us(8)), Some(0));
+    }
+
+    #[test]
+    fn a_stopped_queue_does_not_wake_the_port() {
+        let leaky = ShaperSpec::LeakyBucket { rate: gbps(1) };
+        let mut shaped = params(None, vec![Some(leaky), None]).start(&port(2));
+        shaped.pass(0, 1_000, Time::ZERO);
+        shaped.activate(0, 1_000, Time::ZERO);
+        assert_eq!(shaped.wake(Time::ZERO), Some(Time::from_us(8)));
+        shaped.deactivate(0, Time::ZERO);
+        assert_eq!((shaped.wake(Time::ZERO), shaped.pick(Time::from_us(9))), (None, None));
+    }
+
+    #[test]
+    fn what_no_shaper_can_do() {
+        let check = |shaper| params(Some(shaper), vec![]).check(&port(2)).unwrap_err();
+        assert!(
+            check(ShaperSpec::TokenBucket { rate: gbps(1), depth: 1_000 }).contains("it would never pass")
+        );
+        assert!(check(ShaperSpec::LeakyBucket { rate: gbps(0) }).contains("is zero"));
+        assert!(check(ShaperSpec::LeakyBucket { rate: gbps(40) }).contains("more than the link's 10 Gb/s"));
+        assert!(params(None, vec![None]).check(&port(2)).unwrap_err().contains("1 entries of \"shapers\""));
+    }
+}

@@ -1,0 +1,124 @@
+//! What the two arbitration tables share: entries, and the next one whose queue is active, in constant time.
+
+use crate::ready::ReadySet;
+
+/// A cyclic list of queues.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    entries: Vec<u32>,
+    /// Entries whose queue is active.
+    active: ReadySet,
+    /// By queue: its entries, as words and masks of `active`.
+    places: Vec<Vec<(u32, u64)>>,
+    is_active: Vec<bool>,
+}
+
+impl Table {
+    pub fn new(entries: Vec<u32>, queues: u32) -> Table {
+        let mut places: Vec<Vec<(u32, u64)>> = vec![Vec::new(); queues as usize];
+        for (entry, &queue) in (0u32..).zip(&entries) {
+            let words = &mut places[queue as usize];
+            let bit = 1 << (entry % 64);
+            match words.last_mut() {
+                Some((word, mask)) if *word == entry / 64 => *mask |= bit,
+                _ => words.push((entry / 64, bit)),
+            }
+        }
+        let active = ReadySet::new(entries.len() as u32);
+        Table { entries, active, places, is_active: vec![false; queues as usize] }
+    }
+    pub fn queue(&self, entry: u32) -> u32 {
+        self.entries[entry as usize]
+    }
+    #[inline]
+    pub fn after(&self, entry: u32) -> u32 {
+        if entry as usize + 1 == self.entries.len() { 0 } else { entry + 1 }
+    }
+    #[inline]
+    pub fn is_active(&self, queue: u32) -> bool {
+        self.is_active[queue as usize]
+    }
+    #[inline]
+    pub fn activate(&mut self, queue: u32) {
+        if !std::mem::replace(&mut self.is_active[queue as usize], true) {
+            for &(word, mask) in &self.places[queue as usize] {
+                self.active.insert_word(word as usize, mask);
+            }
+        }
+    }
+    #[inline]
+    pub fn deactivate(&mut self, queue: u32) {
+        if std::mem::replace(&mut self.is_active[queue as usize], false) {
+            for &(word, mask) in &self.places[queue as usize] {
+                self.active.remove_word(word as usize, mask);
+            }
+        }
+    }
+    /// The first entry at or after `from` whose queue is active.
+    #[inline]
+    pub fn next(&self, from: u32) -> Option<u32> {
+        self.active.next_from(from)
+    }
+}
+
+/// Sizes that Advanced Switching allows.
+const SIZES: [usize; 6] = [32, 64, 128, 256, 512, 1024];
+/// An entry holds eight bits.
+const LARGEST_CHANNEL: u32 = u8::MAX as u32;
+
+/// Whether a list of queues is an arbitration table.
+pub(crate) fn check(entries: impl ExactSizeIterator<Item = u32> + Clone, queues: u32) -> Result<(), String> {
+    if !SIZES.contains(&entries.len()) {
+        return Err(format!(
+            "the table has {} entries; accepted are 32, 64, 128, 256, 512 and 1024",
+            entries.len()
+        ));
+    }
+    for (entry, queue) in entries.clone().enumerate() {
+        if queue >= queues {
+            return Err(format!(
+                "entry {entry} of the table names queue {queue}; the port has queues 0 to {}",
+                queues - 1
+            ));
+        }
+        if queue > LARGEST_CHANNEL {
+            return Err(format!(
+                "entry {entry} of the table names queue {queue}; an entry has eight bits, 0 to 255"
+            ));
+        }
+    }
+    match (0..queues).find(|&queue| !entries.clone().any(|entry| entry == queue)) {
+        Some(queue) => Err(format!("no entry of the table names queue {queue}: it would never send")),
+        None => Ok(()),
+    }
+}
+
+/// The latency of a table: over all starts and numbers of own entries, how much later than `rate` own service is
+/// when an own entry begins. `others` are bytes an entry of another queue can take, `fixed` bytes come on top once;
+/// `own` is what an entry is certain to send, less `owed` once. Bytes and bytes a second.
+pub(crate) fn latency(
+    entries: &[u32],
+    queue: u32,
+    others: impl Fn(usize) -> f64,
+    own: impl Fn(usize) -> f64,
+    (fixed, owed): (f64, f64),
+    (certain, link): (f64, f64),
+) -> f64 {
+    let mut worst = 0.0f64;
+    for start in 0..entries.len() {
+        let (mut foreign, mut sent) = (fixed, -owed);
+        for entry in (start..entries.len()).chain(0..start) {
+            if entries[entry] == queue {
+                let sent_at_least = sent.max(0.0);
+                worst = worst.max((foreign + sent_at_least) / link - sent_at_least / certain);
+                sent += own(entry);
+            } else {
+                foreign += others(entry);
+            }
+        }
+        // The first own entry of the next cycle.
+        let sent_at_least = sent.max(0.0);
+        worst = worst.max((foreign + sent_at_least) / link - sent_at_least / certain);
+    }
+    worst
+}

@@ -1,0 +1,201 @@
+//! What the schedulers that sort by tags share: the heap of tags and the arithmetic of a weight.
+//!
+//! Tags are integers: bytes a unit of weight, times 2^20. What the division by the weight leaves is carried
+//! to the queue's next frame, so that tags do not drift and frames that end together in theory tie exactly.
+
+/// A tag is this many times the bytes a unit of weight.
+pub(crate) const FRACTION_BITS: u32 = 20;
+/// Past this tag all tags are moved down. What is added to one tag at a time stays far below the rest.
+pub(crate) const LIMIT: u64 = 1 << 62;
+/// How far below the virtual time a tag is remembered when tags are moved down: a terabyte.
+const MEMORY: u64 = 1 << 60;
+
+/// By how much tags are moved down when the virtual time is `at`.
+pub(crate) fn excess(at: u64) -> u64 {
+    at.saturating_sub(MEMORY)
+}
+
+/// A queue's weight, with the carry of its divisions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weight {
+    weight: u32,
+    carry: u32,
+}
+
+impl Weight {
+    pub fn new(weight: u32) -> Weight {
+        Weight { weight: weight.max(1), carry: 0 }
+    }
+    /// The span of tags that `charge` bytes take, and the weight with its carry after them.
+    #[inline]
+    pub fn span(self, charge: u32) -> (u64, Weight) {
+        let exact = (u64::from(charge) << FRACTION_BITS) + u64::from(self.carry);
+        let (span, carry) = self.divide(exact);
+        (span, Weight { carry, ..self })
+    }
+    /// The same with twice the fraction bits, for virtual time that follows real time. `charge` < 2^23.
+    #[inline]
+    pub fn fine_span(self, charge: u32) -> (u64, Weight) {
+        let exact = (u64::from(charge) << (2 * FRACTION_BITS)) + u64::from(self.carry);
+        let (span, carry) = self.divide(exact);
+        (span, Weight { carry, ..self })
+    }
+    #[inline]
+    fn divide(self, exact: u64) -> (u64, u32) {
+        let divisor = u64::from(self.weight);
+        (exact / divisor, (exact % divisor) as u32)
+    }
+}
+
+const OUT: u32 = u32::MAX;
+
+/// A heap of queues, each with one key, smallest first, ties to the lowest queue. Any queue can be taken
+/// out or moved.
+#[derive(Clone, Debug)]
+pub(crate) struct TagHeap<K> {
+    heap: Vec<(K, u32)>,
+    /// Where each queue is in `heap`.
+    place: Vec<u32>,
+}
+
+impl<K: Ord + Copy> TagHeap<K> {
+    pub fn new(queues: u32) -> TagHeap<K> {
+        TagHeap { heap: Vec::with_capacity(queues as usize), place: vec![OUT; queues as usize] }
+    }
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+    #[inline]
+    pub fn peek(&self) -> Option<(K, u32)> {
+        self.heap.first().copied()
+    }
+    #[inline]
+    pub fn contains(&self, queue: u32) -> bool {
+        self.place[queue as usize] != OUT
+    }
+    #[inline]
+    pub fn key(&self, queue: u32) -> Option<K> {
+        self.heap.get(self.place[queue as usize] as usize).map(|&(key, _)| key)
+    }
+    /// Puts a queue in, or gives it another key.
+    #[inline]
+    pub fn set(&mut self, queue: u32, key: K) {
+        let at = match self.place[queue as usize] {
+            OUT => {
+                self.heap.push((key, queue));
+                self.heap.len() - 1
+            }
+            at => at as usize,
+        };
+        self.settle(at, (key, queue));
+    }
+    /// Takes a queue out; tells whether it was in.
+    #[inline]
+    pub fn remove(&mut self, queue: u32) -> bool {
+        let at = self.place[queue as usize];
+        if at == OUT {
+            return false;
+        }
+        self.place[queue as usize] = OUT;
+        if let Some(last) = self.heap.pop()
+            && last.1 != queue
+        {
+            self.settle(at as usize, last);
+        }
+        true
+    }
+    pub fn clear(&mut self) {
+        for (_, queue) in self.heap.drain(..) {
+            self.place[queue as usize] = OUT;
+        }
+    }
+    /// Changes all keys in a way that keeps their order.
+    pub fn map(&mut self, change: impl Fn(K) -> K) {
+        for (key, _) in &mut self.heap {
+            *key = change(*key);
+        }
+        // Keys that became equal are ordered by queue now, and no longer by what they were.
+        self.heap.sort_unstable();
+        for (at, &(_, queue)) in self.heap.iter().enumerate() {
+            self.place[queue as usize] = at as u32;
+        }
+    }
+
+    /// Finds the place of `item`, for which `at` is free.
+    #[inline]
+    fn settle(&mut self, mut at: usize, item: (K, u32)) {
+        let start = at;
+        while at > 0 {
+            let parent = (at - 1) / 2;
+            if self.heap[parent] <= item {
+                break;
+            }
+            self.put(at, self.heap[parent]);
+            at = parent;
+        }
+        if at == start {
+            loop {
+                let mut child = 2 * at + 1;
+                if child + 1 < self.heap.len() && self.heap[child + 1] < self.heap[child] {
+                    child += 1;
+                }
+                if child >= self.heap.len() || item <= self.heap[child] {
+                    break;
+                }
+                self.put(at, self.heap[child]);
+                at = child;
+            }
+        }
+        self.put(at, item);
+    }
+    #[inline]
+    fn put(&mut self, at: usize, item: (K, u32)) {
+        self.heap[at] = item;
+        self.place[item.1 as usize] = at as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carried_remainders_make_exact_ties() {
+        let mut third = Weight::new(3);
+        let mut sum = 0;
+        for _ in 0..3_000_000 {
+            let (span, next) = third.span(100);
+            sum += span;
+            third = next;
+        }
+        assert_eq!(sum, 100_000_000 << FRACTION_BITS);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_heap_agrees_with_a_sorted_list(steps in proptest::collection::vec((0u32..20, 0u8..4, 0u64..30), 0..200)) {
+            let (mut heap, mut list) = (TagHeap::new(20), Vec::<(u64, u32)>::new());
+            for (queue, step, key) in steps {
+                let was_in = list.iter().any(|item| item.1 == queue);
+                list.retain(|item| item.1 != queue);
+                if step == 0 {
+                    proptest::prop_assert_eq!(heap.remove(queue), was_in);
+                } else {
+                    heap.set(queue, key);
+                    list.push((key, queue));
+                }
+                if step == 3 {
+                    heap.map(|key| key.saturating_sub(7));
+                    list.iter_mut().for_each(|item| item.0 = item.0.saturating_sub(7));
+                }
+                list.sort_unstable();
+                proptest::prop_assert_eq!(heap.peek(), list.first().copied());
+                for queue in 0..20 {
+                    let key = list.iter().find(|item| item.1 == queue).map(|item| item.0);
+                    proptest::prop_assert_eq!(heap.key(queue), key);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A port for tests: queues, a link, and nothing else.
+
+use crate::{Discipline, PortFacts};
+use std::collections::VecDeque;
+use units::{BitRate, Time};
+
+/// 10 Gb/s, frames of 64 to 1522 B.
+pub(crate) fn port(queues: u32) -> PortFacts {
+    PortFacts { queues, ..PortFacts::ethernet(BitRate::from_gbps(10)) }
+}
+
+/// The queues in the order in which frames that are all present at time zero leave. Time stands still.
+pub(crate) fn order_of(scheduler: &mut impl Discipline, queues: &[Vec<u32>]) -> Vec<u32> {
+    let now = Time::ZERO;
+    let mut left: Vec<VecDeque<u32>> = queues.iter().map(|queue| queue.iter().copied().collect()).collect();
+    for (queue, frames) in (0..).zip(&left) {
+        frames.iter().for_each(|&bytes| scheduler.arrive(queue, bytes, now));
+        if let Some(&head) = frames.front() {
+            scheduler.activate(queue, head, now);
+        }
+    }
+    let mut order = Vec::new();
+    while let Some(queue) = scheduler.pick(now) {
+        let frames = &mut left[queue as usize];
+        let bytes = frames.pop_front().expect("an empty queue was picked");
+        scheduler.sent(queue, bytes, frames.front().copied(), now);
+        order.push(queue);
+    }
+    assert!(left.iter().all(VecDeque::is_empty), "frames were left");
+    order
+}
+
+/// Frames sent by each queue until `end` when all that have a size always have frames of it.
+pub(crate) fn saturate<const N: usize>(
+    scheduler: &mut impl Discipline,
+    port: &PortFacts,
+    sizes: &[u32; N],
+    end: Time,
+) -> [u64; N] {
+    let mut sent = [0; N];
+    let mut now = Time::ZERO;
+    for (queue, &bytes) in (0..).zip(sizes) {
+        if bytes > 0 {
+            scheduler.deactivate(queue, now);
+            scheduler.arrive(queue, bytes, now);
+            scheduler.activate(queue, bytes, now);
+        }
+    }
+    while now < end {
+        let queue = scheduler.pick(now).expect("all are active");
+        let bytes = sizes[queue as usize];
+        scheduler.arrive(queue, bytes, now);
+        scheduler.sent(queue, bytes, Some(bytes), now);
+        sent[queue as usize] += 1;
+        now += port.wire_time(bytes);
+    }
+    sent
+}
+
+/// When each frame's last bit is sent, for arrivals (time, queue, bytes) in order of time.
+pub(crate) fn finish_times(
+    scheduler: &mut impl Discipline,
+    port: &PortFacts,
+    arrivals: &[(Time, u32, u32)],
+) -> Vec<Time> {
+    let mut finished = vec![Time::NEVER; arrivals.len()];
+    let mut queues: Vec<VecDeque<usize>> = vec![VecDeque::new(); port.queues as usize];
+    let (mut now, mut next, mut waiting) = (Time::ZERO, 0, 0);
+    loop {
+        while next < arrivals.len() && arrivals[next].0 <= now {
+            let (at, queue, bytes) = arrivals[next];
+            scheduler.arrive(queue, bytes, at);
+            queues[queue as usize].push_back(next);
+            if queues[queue as usize].len() == 1 {
+                scheduler.activate(queue, bytes, at);
+            }
+            next += 1;
+            waiting += 1;
+        }
+        if let Some(queue) = scheduler.pick(now) {
+            let frames = &mut queues[queue as usize];
+            let frame = frames.pop_front().expect("an empty queue was picked");
+            let bytes = arrivals[frame].2;
+            scheduler.sent(queue, bytes, frames.front().map(|&frame| arrivals[frame].2), now);
+            now += port.wire_time(bytes);
+            finished[frame] = now;
+            waiting -= 1;
+            // Frames that come during the transmission are told at their time.
+            continue;
+        }
+        let arrival = arrivals.get(next).map(|arrival| arrival.0);
+        if waiting == 0 {
+            let Some(at) = arrival else { return finished };
+            scheduler.idle(now);
+            now = now.max(at);
+        } else {
+            let woken = scheduler.wake(now).expect("frames wait, and nothing says until when");
+            assert!(woken > now, "woken at {woken}, {now} already");
+            now = arrival.map_or(woken, |at| at.min(woken)).max(now);
+        }
+    }
+}

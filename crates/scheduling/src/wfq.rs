@@ -1,0 +1,402 @@
+//! WFQ: weighted fair queueing, packet by packet generalised processor sharing (PGPS).
+//!
+//! A fluid server that gives every backlogged queue its weighted part of the link at each instant is run beside the
+//! real one. A frame is stamped on arrival with the virtual time at which the fluid server will finish it, and
+//! frames leave in that order: each at most one largest frame later than the fluid would have it.
+//!
+//! The fluid drains billed bytes at the rate of the link. It is exact only if a frame is billed what it
+//! takes on the wire, which is the default; other charges let the fluid run ahead of the link, and WFQ
+//! then is nearer to first come, first served.
+//!
+//! Flow control: a stopped queue is absent from the fluid. Its tags are frozen; when it returns, those of
+//! its frames that began in the past move up to the virtual time of the return: no service is saved up, as in
+//! SCFQ-CA. Virtual time is a 128-bit integer of 2^-40 byte, so it neither drifts nor overflows.
+//!
+//! Source: Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager, IEEE/ACM Transactions on Networking 1(3), 1993;
+//! the rule for stopped queues is ours (OC).
+//!
+//! Not modelled: pause frames and other control frames that take link time from the fluid.
+
+use crate::tags::{FRACTION_BITS, TagHeap, Weight};
+use crate::weights;
+use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use std::collections::VecDeque;
+use units::{BitRate, Time};
+
+/// Parameters of WFQ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WfqParams {
+    /// One a queue, 1 to 1000000; empty (the default): all equal.
+    pub weights: Vec<u32>,
+    /// What a frame is billed. Default: wire.
+    pub charge: Charge,
+}
+
+impl Configuration for WfqParams {
+    type Machine = Wfq;
+
+    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+        self.charge.check()?;
+        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
+        let exact = (port.smallest_frame..=port.largest_frame)
+            .all(|bytes| self.charge.of(bytes) == bytes + port.overhead);
+        let warning = "wfq bills other bytes than the wire carries: its fluid reference runs at another speed than the \
+                       link, and the bounds of WFQ do not hold";
+        Ok(if exact { Vec::new() } else { vec![warning.into()] })
+    }
+    fn start(&self, port: &PortFacts) -> Wfq {
+        let weights = weights::expand(&self.weights, port.queues);
+        let queue = |weight| Queue {
+            weight: Weight::new(weight),
+            last: 0,
+            tags: VecDeque::new(),
+            moved: 0,
+            active: false,
+        };
+        Wfq {
+            charge: self.charge,
+            queues: weights.iter().copied().map(queue).collect(),
+            fluid: Fluid::new(port, weights),
+            active: TagHeap::new(port.queues),
+        }
+    }
+    /// L_i / ρ_i + L / C (Stiliadis and Varma 1998); the fluid has to be exact.
+    fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+        (self.charge == Charge::WIRE)
+            .then(|| one_frame_bound(&weights::expand(&self.weights, port.queues), queue, self.charge, port))
+    }
+}
+
+/// L_i / ρ_i + L / C.
+pub(crate) fn one_frame_bound(weights: &[u32], queue: u32, charge: Charge, port: &PortFacts) -> LatencyRate {
+    let rate = port.slowest_bytes_per_s(charge);
+    let all: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
+    let certain = rate * f64::from(weights[queue as usize]) / all;
+    let largest = f64::from(port.largest(charge));
+    LatencyRate::new(certain, largest / certain + largest / rate)
+}
+
+/// Virtual time: billed bytes a unit of weight, in units of 2^-40.
+type Virtual = u128;
+
+/// The fluid reference.
+#[derive(Clone, Debug)]
+struct Fluid {
+    rate: BitRate,
+    /// Up to when the fluid has been followed, and its virtual time then.
+    since: Time,
+    virtual_time: Virtual,
+    /// What the work done has left of a unit of 2^-20 B, in units of 1 / `PS_BITS_A_BYTE`.
+    carry: u64,
+    /// Queues with fluid, by the virtual time at which they run dry.
+    backlogged: TagHeap<Virtual>,
+    /// Sum of their weights.
+    weights: u64,
+    weight_of: Vec<u32>,
+}
+
+/// Picoseconds times bits per second that make a byte.
+const PS_BITS_A_BYTE: u64 = 8_000_000_000_000;
+
+impl Fluid {
+    fn new(port: &PortFacts, weight_of: Vec<u32>) -> Fluid {
+        let backlogged = TagHeap::new(port.queues);
+        Fluid {
+            rate: port.rate,
+            since: Time::ZERO,
+            virtual_time: 0,
+            carry: 0,
+            backlogged,
+            weights: 0,
+            weight_of,
+        }
+    }
+    /// Bytes that the link carries from `since` to `now`, in units of 2^-20; exact over many calls.
+    #[inline]
+    fn work(&mut self, now: Time) -> u128 {
+        let span = (now - self.since).ps();
+        self.since = now;
+        let (whole, rest) = match span.checked_mul(self.rate.bps()) {
+            Some(bits) => (u128::from(bits / PS_BITS_A_BYTE), bits % PS_BITS_A_BYTE),
+            None => {
+                let bits = u128::from(span) * u128::from(self.rate.bps());
+                (bits / u128::from(PS_BITS_A_BYTE), (bits % u128::from(PS_BITS_A_BYTE)) as u64)
+            }
+        };
+        let rest = (rest << FRACTION_BITS) + self.carry;
+        self.carry = rest % PS_BITS_A_BYTE;
+        (whole << FRACTION_BITS) + u128::from(rest / PS_BITS_A_BYTE)
+    }
+    /// dV/dt = C / Σ weights of the queues with fluid, which changes whenever one runs dry.
+    #[inline]
+    fn advance(&mut self, now: Time) {
+        if now == self.since {
+            return;
+        }
+        let mut work = self.work(now) << FRACTION_BITS;
+        while let Some((dry, queue)) = self.backlogged.peek() {
+            let needed = dry.saturating_sub(self.virtual_time) * u128::from(self.weights);
+            if needed > work {
+                // Mostly both fit 64 bits, where a division is several times as fast.
+                self.virtual_time += match u64::try_from(work) {
+                    Ok(work) => u128::from(work / self.weights),
+                    Err(_) => work / u128::from(self.weights),
+                };
+                return;
+            }
+            work -= needed;
+            self.virtual_time = self.virtual_time.max(dry);
+            self.backlogged.remove(queue);
+            self.weights -= u64::from(self.weight_of[queue as usize]);
+        }
+    }
+    /// A queue has fluid until the virtual time `dry`.
+    #[inline]
+    fn set(&mut self, queue: u32, dry: Virtual) {
+        if !self.backlogged.contains(queue) {
+            self.weights += u64::from(self.weight_of[queue as usize]);
+        }
+        self.backlogged.set(queue, dry);
+    }
+    /// A queue is absent.
+    fn remove(&mut self, queue: u32) {
+        if self.backlogged.remove(queue) {
+            self.weights -= u64::from(self.weight_of[queue as usize]);
+        }
+    }
+    fn reset(&mut self, now: Time) {
+        self.backlogged.clear();
+        (self.weights, self.virtual_time, self.carry, self.since) = (0, 0, 0, now);
+    }
+}
+
+/// The fluid, and the tags of all frames that wait.
+#[derive(Clone, Debug)]
+pub struct Wfq {
+    charge: Charge,
+    fluid: Fluid,
+    queues: Vec<Queue>,
+    /// Active queues by the tags of their heads.
+    active: TagHeap<Virtual>,
+}
+
+#[derive(Clone, Debug)]
+struct Queue {
+    weight: Weight,
+    /// The tag of the last frame that arrived, as stored in `tags`.
+    last: Virtual,
+    /// Tags of the frames that wait.
+    tags: VecDeque<Virtual>,
+    /// What stored tags have to be moved up by: the stops of this queue.
+    moved: Virtual,
+    active: bool,
+}
+
+impl Queue {
+    /// The tag of a frame behind all others, that may begin at `from` or when those end.
+    #[inline]
+    fn stamp(&mut self, charge: u32, from: Virtual) -> Virtual {
+        let (span, weight) = self.weight.fine_span(charge);
+        self.weight = weight;
+        self.last = self.last.max(from.saturating_sub(self.moved)) + Virtual::from(span);
+        self.tags.push_back(self.last);
+        self.last + self.moved
+    }
+}
+
+impl Discipline for Wfq {
+    #[inline]
+    fn arrive(&mut self, queue: u32, bytes: u32, now: Time) {
+        let charge = self.charge.of(bytes);
+        let state = &mut self.queues[queue as usize];
+        if state.active {
+            self.fluid.advance(now);
+            let dry = state.stamp(charge, self.fluid.virtual_time);
+            self.fluid.set(queue, dry);
+        } else {
+            // Its time stands still until it is active; an empty queue that may send is active at once.
+            state.stamp(charge, 0);
+        }
+    }
+    #[inline]
+    fn activate(&mut self, queue: u32, head: u32, now: Time) {
+        self.fluid.advance(now);
+        let state = &mut self.queues[queue as usize];
+        state.active = true;
+        let Some(&head_tag) = state.tags.front() else { return };
+        let (span, _) = state.weight.fine_span(self.charge.of(head));
+        let begins = (head_tag + state.moved).saturating_sub(Virtual::from(span));
+        state.moved += self.fluid.virtual_time.saturating_sub(begins);
+        self.active.set(queue, head_tag + state.moved);
+        self.fluid.set(queue, state.last + state.moved);
+    }
+    #[inline]
+    fn deactivate(&mut self, queue: u32, now: Time) {
+        self.fluid.advance(now);
+        self.fluid.remove(queue);
+        self.active.remove(queue);
+        self.queues[queue as usize].active = false;
+    }
+    #[inline]
+    fn pick(&mut self, _now: Time) -> Option<u32> {
+        self.active.peek().map(|(_, queue)| queue)
+    }
+    #[inline]
+    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, now: Time) {
+        let state = &mut self.queues[queue as usize];
+        state.tags.pop_front();
+        match (next, state.tags.front()) {
+            (Some(_), Some(&tag)) => self.active.set(queue, tag + state.moved),
+            // The new head is stopped.
+            (None, Some(_)) => self.deactivate(queue, now),
+            // Empty; the fluid may still have some of it.
+            _ => {
+                state.active = false;
+                self.active.remove(queue);
+            }
+        }
+    }
+    #[inline]
+    fn idle(&mut self, now: Time) {
+        self.fluid.reset(now);
+        for queue in &mut self.queues {
+            (queue.last, queue.moved) = (0, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{order_of, port};
+    use proptest::prelude::*;
+
+    fn machine(weights: &[u32], port: &PortFacts) -> Wfq {
+        WfqParams { weights: weights.to_vec(), charge: Charge::WIRE }.start(port)
+    }
+    /// A link of 8 Gb/s: a byte a nanosecond.
+    fn byte_a_ns(queues: u32) -> PortFacts {
+        PortFacts { rate: BitRate::from_gbps(8), ..port(queues) }
+    }
+
+    #[test]
+    fn all_present_leave_by_their_finish() {
+        // Billed 100, 200, 100: finishes of the weights 2, 1, 1 are those of SCFQ's golden vector 9.
+        let queues = [vec![80; 5], vec![180; 3], vec![80; 3]];
+        assert_eq!(order_of(&mut machine(&[2, 1, 1], &port(3)), &queues), [0, 0, 2, 0, 0, 1, 2, 0, 2, 1, 1]);
+    }
+
+    #[test]
+    fn virtual_time_follows_the_fluid() {
+        // Weights 1 and 3; 400 B in queue 0 at 0; 300 B in queue 1 at 100 ns. V = 100 then; afterwards a byte
+        // of V takes 4 ns: queue 1 ends at V = 200, at 500 ns; queue 0 at V = 400, 200 ns later.
+        let mut wfq = machine(&[1, 3], &byte_a_ns(2));
+        let v = |wfq: &Wfq| (wfq.fluid.virtual_time >> 40) as u64;
+        wfq.arrive(0, 380, Time::ZERO);
+        wfq.activate(0, 380, Time::ZERO);
+        wfq.arrive(1, 280, Time::from_ns(100));
+        wfq.activate(1, 280, Time::from_ns(100));
+        assert_eq!((v(&wfq), wfq.active.key(1)), (100, Some(200 << 40)));
+        wfq.fluid.advance(Time::from_ns(300));
+        assert_eq!(v(&wfq), 150);
+        wfq.fluid.advance(Time::from_ns(600));
+        assert_eq!((v(&wfq), wfq.fluid.weights), (300, 1));
+        wfq.fluid.advance(Time::from_ns(10_000));
+        assert_eq!((v(&wfq), wfq.fluid.weights), (400, 0));
+    }
+
+    #[test]
+    fn a_late_frame_of_a_heavy_queue_goes_first() {
+        // Parekh and Gallager's example in small: ten frames of a light queue wait, one of a heavy comes.
+        let mut wfq = machine(&[1, 9], &byte_a_ns(2));
+        (0..10).for_each(|_| wfq.arrive(0, 80, Time::ZERO));
+        wfq.activate(0, 80, Time::ZERO);
+        wfq.sent(0, 80, Some(80), Time::ZERO);
+        wfq.arrive(1, 80, Time::from_ns(50));
+        wfq.activate(1, 80, Time::from_ns(50));
+        assert_eq!(wfq.pick(Time::from_ns(100)), Some(1));
+    }
+
+    #[test]
+    fn a_stopped_queue_is_absent() {
+        let mut wfq = machine(&[1, 1], &byte_a_ns(2));
+        for queue in [0, 1] {
+            (0..20).for_each(|_| wfq.arrive(queue, 80, Time::ZERO));
+        }
+        wfq.activate(0, 80, Time::ZERO);
+        (0..5u64).for_each(|n| wfq.sent(0, 80, Some(80), Time::from_ns(100 * n)));
+        // Alone the fluid has run at full speed: V = 500. The queue rejoins there, not at 0.
+        wfq.activate(1, 80, Time::from_ns(500));
+        assert_eq!(wfq.active.peek().unwrap(), (600 << 40, 0));
+        assert_eq!(wfq.active.key(1), Some(600 << 40));
+        wfq.deactivate(1, Time::from_ns(500));
+        assert_eq!(wfq.fluid.weights, 1);
+    }
+
+    #[test]
+    fn odd_rates_do_not_drift() {
+        let port = PortFacts { rate: BitRate::from_bps(1_187_500_001), ..port(1) };
+        let mut fluid = Fluid::new(&port, vec![1]);
+        let work: u128 = (1..=100_000u64).map(|n| fluid.work(Time::from_ps(n * 777_777))).sum();
+        let exact = ((77_777_700_000u128 * 1_187_500_001) << FRACTION_BITS) / u128::from(PS_BITS_A_BYTE);
+        assert_eq!(work, exact);
+        // Spans whose product with the rate is beyond 64 bits.
+        fluid.since = Time::ZERO;
+        assert_eq!(fluid.work(Time::from_ms(100_000)) >> FRACTION_BITS, 100 * 1_187_500_001 / 8);
+    }
+
+    /// Finishing times of an exact fluid server, by small steps of events, for frames sorted by arrival.
+    fn fluid_finish(frames: &[(f64, usize, f64)], weights: &[u32]) -> Vec<f64> {
+        let mut left: Vec<Vec<(usize, f64)>> = vec![Vec::new(); weights.len()];
+        let (mut finish, mut now, mut next) = (vec![0.0; frames.len()], 0.0f64, 0);
+        loop {
+            let sum: f64 =
+                (0..weights.len()).filter(|&q| !left[q].is_empty()).map(|q| f64::from(weights[q])).sum();
+            let until = frames.get(next).map(|frame| frame.0);
+            let rate = |q: usize| f64::from(weights[q]) / sum;
+            let first =
+                (0..weights.len()).filter(|&q| !left[q].is_empty()).map(|q| (left[q][0].1 / rate(q), q));
+            let first = first.min_by(|a, b| a.0.total_cmp(&b.0));
+            match (first, until) {
+                (None, None) => return finish,
+                (first, Some(at)) if first.is_none_or(|(span, _)| now + span > at) => {
+                    for q in (0..weights.len()).filter(|&q| !left[q].is_empty()).collect::<Vec<_>>() {
+                        left[q][0].1 -= (at - now) * rate(q);
+                    }
+                    now = at;
+                    left[frames[next].1].push((next, frames[next].2));
+                    next += 1;
+                }
+                (Some((span, done)), _) => {
+                    for q in (0..weights.len()).filter(|&q| !left[q].is_empty()).collect::<Vec<_>>() {
+                        left[q][0].1 -= span * rate(q);
+                    }
+                    now += span;
+                    finish[left[done].remove(0).0] = now;
+                }
+                (None, Some(_)) => unreachable!("no fluid: the next arrival comes first"),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_frame_is_later_than_the_fluid_by_more_than_the_largest(
+            frames in proptest::collection::vec((0u64..3_000, 0usize..4, 64u32..1500), 1..60),
+            weights in proptest::collection::vec(1u32..10, 4),
+        ) {
+            let port = byte_a_ns(4);
+            let mut frames = frames;
+            let mut at = 0;
+            frames.iter_mut().for_each(|frame| { at += frame.0 / 4; frame.0 = at });
+            let billed: Vec<_> = frames.iter().map(|&(ns, queue, bytes)| (ns as f64, queue, f64::from(bytes + 20))).collect();
+            let fluid = fluid_finish(&billed, &weights);
+            let arrivals: Vec<_> = frames.iter().map(|&(ns, queue, bytes)| (Time::from_ns(ns), queue as u32, bytes)).collect();
+            let finished = crate::testbed::finish_times(&mut machine(&weights, &port), &port, &arrivals);
+            for (frame, (real, ideal)) in finished.iter().zip(&fluid).enumerate() {
+                let late = real.as_ns_f64() - ideal;
+                prop_assert!(late <= 1520.0 + 1e-3, "frame {frame} is {late} ns later than the fluid");
+            }
+        }
+    }
+}

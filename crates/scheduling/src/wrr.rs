@@ -1,0 +1,160 @@
+//! Weighted round robin by packets: n_i frames of queue i in each round, whatever their length.
+//!
+//! The cheapest weighted sharing, and unfair to small frames: a queue's share of the bytes is its weight
+//! times its mean frame. The plain form sends a queue's n_i frames in a row; the interleaved form sends one
+//! frame a pass until a queue has used up its turn, which spreads the same share more evenly. A queue
+//! that becomes active waits behind all others (interleaved: for the next round, with a full turn).
+//!
+//! Source: Katevenis, Sidiropoulos and Courcoubetis, IEEE Journal on Selected Areas in Communications 9(8),
+//! 1991; n_i = max(1, round(w_i / min w)).
+//!
+//! Not modelled: weights by mean packet size (the variant that has to know the sizes beforehand).
+
+use crate::ring::Ring;
+use crate::weights;
+use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use units::Time;
+
+/// Parameters of weighted round robin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrrParams {
+    /// One a queue, 1 to 1000000; empty (the default): all equal.
+    pub weights: Vec<u32>,
+    /// One frame a pass instead of a queue's whole turn in a row. Default false.
+    pub interleaved: bool,
+}
+
+impl WrrParams {
+    fn counts(&self, queues: u32) -> Vec<u32> {
+        let weights = weights::expand(&self.weights, queues);
+        let least = weights.iter().copied().min().unwrap_or(1);
+        weights.iter().map(|weight| ((weight + least / 2) / least).max(1)).collect()
+    }
+}
+
+impl Configuration for WrrParams {
+    type Machine = Wrr;
+
+    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
+        let counts = self.counts(port.queues);
+        let least = self.weights.iter().copied().min().unwrap_or(1);
+        let inexact = |(queue, &weight): (usize, &u32)| {
+            (weight % least != 0).then(|| {
+                let (count, exact) = (counts[queue], f64::from(weight) / f64::from(least));
+                format!("queue {queue} gets {count} frames a round where its weight asks for {exact:.3}: wrr serves whole frames")
+            })
+        };
+        Ok(self.weights.iter().enumerate().filter_map(inexact).collect())
+    }
+    fn start(&self, port: &PortFacts) -> Wrr {
+        let counts = self.counts(port.queues);
+        Wrr {
+            left: counts.clone(),
+            counts,
+            now: Ring::new(port.queues),
+            later: Ring::new(port.queues),
+            interleaved: self.interleaved,
+        }
+    }
+    /// The others' turns with the largest frames, between own turns with the smallest.
+    fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
+        let counts = self.counts(port.queues);
+        let own = f64::from(counts[queue as usize]);
+        let others = counts.iter().map(|&count| f64::from(count)).sum::<f64>() - own;
+        let smallest = f64::from(Charge::WIRE.of(port.smallest_frame));
+        let largest = f64::from(port.largest(Charge::WIRE));
+        let rate = port.slowest_bytes_per_s(Charge::WIRE);
+        // Interleaved: the own turn is spread over the passes, so that all of it may come last; and a
+        // queue that joins has to let the round end that is under way.
+        let spread = if self.interleaved { others * largest + (own - 1.0) * smallest } else { 0.0 };
+        let certain = rate * own * smallest / (own * smallest + others * largest);
+        Some(LatencyRate::new(certain, (others * largest + spread) / rate))
+    }
+}
+
+/// Turns under way.
+#[derive(Clone, Debug)]
+pub struct Wrr {
+    counts: Vec<u32>,
+    /// What is left of each queue's turn.
+    left: Vec<u32>,
+    /// Queues with a turn in this round; the front sends.
+    now: Ring,
+    /// Interleaved: queues that wait for the next round.
+    later: Ring,
+    interleaved: bool,
+}
+
+impl Discipline for Wrr {
+    #[inline]
+    fn activate(&mut self, queue: u32, _head: u32, _now: Time) {
+        self.left[queue as usize] = self.counts[queue as usize];
+        if self.interleaved { self.later.push_back(queue) } else { self.now.push_back(queue) }
+    }
+    #[inline]
+    fn deactivate(&mut self, queue: u32, _now: Time) {
+        let _ = self.now.remove(queue) || self.later.remove(queue);
+    }
+    #[inline]
+    fn pick(&mut self, _now: Time) -> Option<u32> {
+        if self.now.is_empty() {
+            std::mem::swap(&mut self.now, &mut self.later);
+        }
+        self.now.front()
+    }
+    #[inline]
+    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, now: Time) {
+        if next.is_none() {
+            return self.deactivate(queue, now);
+        }
+        let left = &mut self.left[queue as usize];
+        *left -= 1;
+        let over = *left == 0;
+        if over {
+            *left = self.counts[queue as usize];
+        }
+        match (self.interleaved, over) {
+            (true, true) => {
+                self.now.remove(queue);
+                self.later.push_back(queue);
+            }
+            (true, false) | (false, true) => self.now.rotate(),
+            (false, false) => {}
+        }
+    }
+    #[inline]
+    fn pass(&mut self, _queue: u32, _bytes: u32, _now: Time) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{order_of, port};
+
+    fn params(weights: &[u32], interleaved: bool) -> WrrParams {
+        WrrParams { weights: weights.to_vec(), interleaved }
+    }
+
+    #[test]
+    fn turns_in_a_row_or_interleaved() {
+        let queues = [vec![100; 6], vec![1500; 6], vec![100; 6]];
+        let plain = order_of(&mut params(&[3, 1, 2], false).start(&port(3)), &queues);
+        assert_eq!(plain[..12], [0, 0, 0, 1, 2, 2, 0, 0, 0, 1, 2, 2]);
+        let spread = order_of(&mut params(&[3, 1, 2], true).start(&port(3)), &queues);
+        assert_eq!(spread[..12], [0, 1, 2, 0, 2, 0, 1, 2, 0, 2, 0, 0]);
+    }
+
+    #[test]
+    fn weights_become_whole_frames() {
+        assert_eq!(params(&[20, 30, 50], false).counts(3), [1, 2, 3]);
+        let warnings = params(&[20, 30, 50], false).check(&port(3)).unwrap();
+        assert!(
+            warnings[0].contains("queue 1 gets 2 frames a round where its weight asks for 1.500"),
+            "{warnings:?}"
+        );
+        assert!(params(&[1, 0], false).check(&port(2)).is_err());
+    }
+}
