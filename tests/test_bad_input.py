@@ -102,7 +102,7 @@ CASES = [
     ('from = "h0"', 'from = "h3"', "h3"),
     ("priority = 3", "priority = 8", "8"),
     ("priority = 3", "prioritty = 3", "priority"),
-    ('frame = "1522 B"', 'frame = "20 B"', "64"),
+    ('frame = "1522 B"', 'frame = "0 B"', "9238 B"),
     ('frame = "1522 B"', 'frame = "70000 B"', "70000"),
     ('frame = "1522 B"', 'frame = { empirical = "no-such.csv" }', "no-such.csv"),
     (
