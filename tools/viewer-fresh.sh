@@ -14,7 +14,7 @@ if [ ! -d node_modules ]; then
 fi
 built=$(mktemp -d)
 trap 'rm -rf "$built"' EXIT
-npm run --silent check && npm run --silent test || exit 1
+npm run --silent check >&2 && npm run --silent test >&2 || exit 1
 npm run --silent build -- --outDir "$built" --emptyOutDir false --logLevel warn || exit 1
 if cmp -s "$built/viewer.html" "$page"; then
     echo "report page: fresh"
