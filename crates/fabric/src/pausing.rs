@@ -131,7 +131,9 @@ impl Fabric {
                 let queue = self.ports[egress as usize].first_queue + u32::from(class.0);
                 self.meter_ingress(&mut station, frame, ingress, queue, now, windows);
             }
-            Accounting::Egress => self.meter_egress(&mut station, egress, class, ingress, now, windows),
+            Accounting::Egress => {
+                self.meter_egress(&mut station, egress, class, (ingress, frame.bytes), now, windows);
+            }
         }
         self.nodes[node as usize].station = Some(station);
     }
@@ -167,7 +169,7 @@ impl Fabric {
         station: &mut Station,
         egress: u32,
         class: TrafficClass,
-        ingress: u32,
+        (ingress, bytes): (u32, u16),
         now: Time,
         windows: &mut Queued,
     ) {
@@ -184,6 +186,7 @@ impl Fabric {
             xoff,
             spec.target.as_ref(),
             before,
+            now,
             |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64,
             |nth| {
                 let own = queue.first_lane as usize..queue.first_lane as usize + usize::from(queue.lanes);
@@ -198,7 +201,7 @@ impl Fabric {
             Aim::All => ports.extend((0..port_count).filter(|&port| usize::from(port) != local)),
         }
         let rising_since = meter.rising_since(before, levels[local].xon, now);
-        meter.add((ingress != NIL).then(|| (ingress - first_port) as u16));
+        meter.add((ingress != NIL).then(|| (ingress - first_port) as u16), bytes);
         let bits = self.nodes[self.node_of[egress as usize] as usize].classes.priorities(class) & station.controlled();
         if bits == 0 || station.ports.is_empty() {
             return;
@@ -255,32 +258,28 @@ impl Fabric {
             }
             Accounting::Egress => {
                 let local = station.local(egress);
-                let xon = station.levels[local].xon;
+                let levels = station.levels[local];
                 let after = self.queues[self.ports[egress as usize].first_queue as usize + class.at()].occupancy;
                 let first_port = station.first_port;
                 let Station { egress: meters, ports, holders, spec, .. } = &mut *station;
                 let meter = &mut meters[local * PRIORITIES + class.at()];
                 let from = (waiting.ingress != NIL).then(|| (waiting.ingress - first_port) as u16);
-                meter.remove(from, spec.target.as_ref(), after);
-                // Appendices A and B look at the queue before the frame is taken out, and at every turn, also
-                // when it is empty: so a low watermark of zero is reached with the last frame.
-                if before.within(xon) || after.frames == 0 {
-                    ports.clear();
-                    meter.release(|port| {
-                        let holders = &mut holders[usize::from(port) * PRIORITIES + class.at()];
-                        *holders -= 1;
-                        if *holders == 0 {
-                            ports.push(port);
-                        }
-                    });
-                    let bits = self.nodes[node as usize].classes.priorities(class) & station.controlled();
-                    let ports = std::mem::take(&mut station.ports);
-                    for &port in ports.iter().filter(|_| station.spec.resume) {
-                        let signal = PauseSignal { xoff: 0, xon: bits };
-                        self.signal(station.first_port + u32::from(port), signal, 0, now, windows);
+                meter.remove(from, waiting.frame.bytes, spec.target.as_ref(), after);
+                ports.clear();
+                meter.release(&levels, spec.target.as_ref(), before, after, |port| {
+                    let holders = &mut holders[usize::from(port) * PRIORITIES + class.at()];
+                    *holders -= 1;
+                    if *holders == 0 {
+                        ports.push(port);
                     }
-                    station.ports = ports;
+                });
+                let bits = self.nodes[node as usize].classes.priorities(class) & station.controlled();
+                let ports = std::mem::take(&mut station.ports);
+                for &port in ports.iter().filter(|_| station.spec.resume) {
+                    let signal = PauseSignal { xoff: 0, xon: bits };
+                    self.signal(station.first_port + u32::from(port), signal, 0, now, windows);
                 }
+                station.ports = ports;
             }
         }
         self.nodes[node as usize].station = Some(station);

@@ -1,5 +1,6 @@
 //! Link-level flow control: PAUSE, PFC, TPFC and the headroom they need.
 
+pub mod max_min;
 pub mod pause;
 pub mod pfc;
 pub mod tpfc;
@@ -15,6 +16,7 @@ pub const PAGES: &[(&str, &str, &str)] = &[
     ("tpfc", include_str!("tpfc.rs"), "Target"),
     ("random_sampling", include_str!("tpfc.rs"), "Target"),
     ("fair_bandwidth", include_str!("tpfc.rs"), "Target"),
+    ("max_min", include_str!("max_min.rs"), "Target"),
     ("headroom", include_str!("headroom.rs"), ""),
 ];
 
@@ -54,6 +56,8 @@ pub enum TargetMethod {
     RandomSampling,
     /// Appendix B: every ingress port with more than its fair share of the queue.
     FairBandwidth,
+    /// Ours: the fewest that bring the queue back, the heaviest first.
+    MaxMin,
 }
 
 /// Targeted PFC (Hagen 2012 §7.2).

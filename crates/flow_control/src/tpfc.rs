@@ -7,6 +7,8 @@
 //! - *random sampling* (Appendix A): the ingress port of a frame drawn at random from the queue;
 //! - *fair bandwidth* (Appendix B): every ingress port with more than its fair share of the queue.
 //!
+//! A third way of finding them, [`crate::max_min`], is Penstock's own.
+//!
 //! Without a target watermark the same rules are plain PFC with egress accounting.
 //!
 //! Source: Hagen 2012 §7.2, §7.4, Appendices A and B.
@@ -23,7 +25,8 @@
 //! - "Send PFC 0" at every dequeue below the low watermark is edge-triggered here: only to ports with a
 //!   pause in force.
 
-use crate::pfc::Hold;
+use crate::max_min::{Marks, MaxMin};
+use crate::pfc::{Hold, Levels};
 use crate::{TargetMethod, TargetSpec};
 use frame::Occupancy;
 use units::{Amount, Time};
@@ -57,6 +60,8 @@ pub struct EgressMeter {
     targets: Vec<u16>,
     /// Since when it is above the low watermark.
     rising_since: Time,
+    /// Targets by max-min share; made when they are first asked for.
+    max_min: Option<Box<MaxMin>>,
 }
 
 impl EgressMeter {
@@ -68,6 +73,7 @@ impl EgressMeter {
             armed: true,
             targets: Vec::with_capacity(ports),
             rising_since: Time::ZERO,
+            max_min: None,
         }
     }
 
@@ -91,9 +97,22 @@ impl EgressMeter {
         xoff: Amount,
         target: Option<&TargetSpec>,
         before: Occupancy,
+        now: Time,
         draw: impl FnOnce(u64) -> u64,
         ingress_of: impl FnOnce(u64) -> Option<u16>,
     ) -> Aim {
+        if let Some(target) = target.filter(|target| target.method == TargetMethod::MaxMin) {
+            let marks = Marks { xoff, target: target.watermark };
+            let (shares, ports) = (&self.shares, self.shares.len());
+            let max_min = self.max_min.get_or_insert_with(|| Box::new(MaxMin::new(ports)));
+            // Also at the high watermark: who is paused for more than safety waits for its turn.
+            max_min.search(marks, before, |port| shares[usize::from(port)].hold.is_due(now), &mut self.targets);
+            return match (before.reaches(xoff), self.targets.is_empty()) {
+                (true, _) => Aim::All,
+                (false, true) => Aim::None,
+                (false, false) => Aim::Targets,
+            };
+        }
         if before.reaches(xoff) {
             return Aim::All;
         }
@@ -108,13 +127,13 @@ impl EgressMeter {
                 }
                 self.targets.extend(ingress_of(draw(before.frames)));
             }
+            TargetMethod::MaxMin => {}
             TargetMethod::FairBandwidth => {
                 // Equation 7.2, b_i > b / N, without the division.
                 let (frames, present) = (before.frames, u64::from(self.present));
                 let over = |share: &Share| u64::from(share.frames) * present > frames;
-                self.targets.extend(
-                    (0u16..).zip(&self.shares).filter(|(_, share)| over(share)).map(|(port, _)| port),
-                );
+                self.targets
+                    .extend((0u16..).zip(&self.shares).filter(|(_, share)| over(share)).map(|(port, _)| port));
             }
         }
         Aim::Targets
@@ -131,7 +150,10 @@ impl EgressMeter {
 
     /// A frame enters. `from`: its ingress port; `None` if it came from no link.
     #[inline]
-    pub fn add(&mut self, from: Option<u16>) {
+    pub fn add(&mut self, from: Option<u16>, bytes: u16) {
+        if let Some(max_min) = &mut self.max_min {
+            max_min.add(from, bytes);
+        }
         if let Some(from) = from {
             let share = &mut self.shares[usize::from(from)];
             self.present += u32::from(share.frames == 0);
@@ -141,7 +163,10 @@ impl EgressMeter {
 
     /// A frame leaves; `after` is the queue without it.
     #[inline]
-    pub fn remove(&mut self, from: Option<u16>, target: Option<&TargetSpec>, after: Occupancy) {
+    pub fn remove(&mut self, from: Option<u16>, bytes: u16, target: Option<&TargetSpec>, after: Occupancy) {
+        if let Some(max_min) = &mut self.max_min {
+            max_min.remove(from, bytes);
+        }
         if let Some(from) = from {
             let share = &mut self.shares[usize::from(from)];
             share.frames -= 1;
@@ -154,19 +179,44 @@ impl EgressMeter {
         }
     }
 
-    /// The queue is at or below the low watermark: releases all pauses in force, and calls `xon` for each.
-    pub fn release(&mut self, mut xon: impl FnMut(u16)) {
+    /// A frame has left the queue, which held `before` with it and holds `after` now: releases pauses in
+    /// force, and calls `xon` for each. At the low watermark they are all released, unless targets by max-min
+    /// share have to wait for their turn.
+    pub fn release(
+        &mut self,
+        levels: &Levels,
+        target: Option<&TargetSpec>,
+        before: Occupancy,
+        after: Occupancy,
+        mut xon: impl FnMut(u16),
+    ) {
+        // Appendices A and B look at the queue before the frame is taken out, and at every turn, also when it is
+        // empty: so a low watermark of zero is reached with the last frame.
+        let low = before.within(levels.xon) || after.frames == 0;
+        let (others, turn) = match (target, &mut self.max_min) {
+            (Some(target), Some(max_min)) => {
+                let release = max_min.next(Marks { xoff: levels.xoff, target: target.watermark }, after, low);
+                (release.others, release.turn)
+            }
+            _ => (low, None),
+        };
+        if !others && turn.is_none() {
+            return;
+        }
         for (port, share) in (0u16..).zip(&mut self.shares) {
-            if share.hold.release() {
+            let waits = self.max_min.as_ref().is_some_and(|max_min| max_min.is_target(port));
+            if !waits && (others || turn == Some(port)) && share.hold.release() {
                 xon(port);
             }
         }
     }
 
-    /// Whether the pause towards `port` has to be said again: the queue is still above the low watermark.
+    /// Whether the pause towards `port` has to be said again: the queue is still above the low watermark. That of
+    /// a target by max-min share runs out: then it has waited long enough for its turn.
     pub fn renew(&self, port: u16, xon: Amount, occupancy: Occupancy, now: Time) -> bool {
         let hold = &self.shares[usize::from(port)].hold;
-        hold.in_force() && hold.is_due(now) && !occupancy.within(xon)
+        let waits = self.max_min.as_ref().is_some_and(|max_min| max_min.is_target(port));
+        hold.in_force() && hold.is_due(now) && !waits && !occupancy.within(xon)
     }
 }
 
@@ -181,16 +231,17 @@ mod tests {
         Occupancy { bytes: frames * 1522, frames }
     }
     const HW: Amount = Amount::Frames(10);
+    const LEVELS: Levels = Levels { xoff: HW, xon: Amount::Frames(3), capacity: HW };
 
     #[test]
     fn fair_bandwidth_pauses_who_has_more_than_its_share() {
         let mut meter = EgressMeter::new(4);
         for port in [0, 1, 2, 2, 2, 2] {
-            meter.add(Some(port));
+            meter.add(Some(port), 1522);
         }
         let spec = target(TargetMethod::FairBandwidth, false);
         let mut aim = |before| {
-            let aim = meter.aim(HW, Some(&spec), before, |_| 0, |_| None);
+            let aim = meter.aim(HW, Some(&spec), before, Time::ZERO, |_| 0, |_| None);
             (aim, meter.targets().to_vec())
         };
         assert_eq!(aim(frames(5)).0, Aim::None);
@@ -203,10 +254,10 @@ mod tests {
     fn equal_partners_are_no_aggressors() {
         let mut meter = EgressMeter::new(3);
         for port in [0, 1, 2, 0, 1, 2] {
-            meter.add(Some(port));
+            meter.add(Some(port), 1522);
         }
         let spec = target(TargetMethod::FairBandwidth, false);
-        assert_eq!(meter.aim(HW, Some(&spec), frames(6), |_| 0, |_| None), Aim::Targets);
+        assert_eq!(meter.aim(HW, Some(&spec), frames(6), Time::ZERO, |_| 0, |_| None), Aim::Targets);
         assert!(meter.targets().is_empty());
     }
 
@@ -214,19 +265,19 @@ mod tests {
     fn one_sample_a_crossing() {
         let mut meter = EgressMeter::new(2);
         for _ in 0..7 {
-            meter.add(Some(1));
+            meter.add(Some(1), 1522);
         }
         let once = target(TargetMethod::RandomSampling, true);
-        assert_eq!(meter.aim(HW, Some(&once), frames(6), |n| n - 1, |i| (i == 5).then_some(1)), Aim::Targets);
+        assert_eq!(meter.aim(HW, Some(&once), frames(6), Time::ZERO, |n| n - 1, |i| (i == 5).then_some(1)), Aim::Targets);
         assert_eq!(meter.targets(), [1]);
-        assert_eq!(meter.aim(HW, Some(&once), frames(7), |_| 0, |_| Some(1)), Aim::None);
-        meter.remove(Some(1), Some(&once), frames(6));
-        assert_eq!(meter.aim(HW, Some(&once), frames(6), |_| 0, |_| Some(1)), Aim::None);
-        meter.remove(Some(1), Some(&once), frames(5));
-        assert_eq!(meter.aim(HW, Some(&once), frames(6), |_| 0, |_| Some(1)), Aim::Targets);
+        assert_eq!(meter.aim(HW, Some(&once), frames(7), Time::ZERO, |_| 0, |_| Some(1)), Aim::None);
+        meter.remove(Some(1), 1522, Some(&once), frames(6));
+        assert_eq!(meter.aim(HW, Some(&once), frames(6), Time::ZERO, |_| 0, |_| Some(1)), Aim::None);
+        meter.remove(Some(1), 1522, Some(&once), frames(5));
+        assert_eq!(meter.aim(HW, Some(&once), frames(6), Time::ZERO, |_| 0, |_| Some(1)), Aim::Targets);
         let every = target(TargetMethod::RandomSampling, false);
         for _ in 0..3 {
-            assert_eq!(meter.aim(HW, Some(&every), frames(7), |_| 0, |_| Some(1)), Aim::Targets);
+            assert_eq!(meter.aim(HW, Some(&every), frames(7), Time::ZERO, |_| 0, |_| Some(1)), Aim::Targets);
         }
     }
 
@@ -235,8 +286,8 @@ mod tests {
         let mut meter = EgressMeter::new(3);
         meter.hold(1).set(Time::from_us(9));
         let mut released = Vec::new();
-        meter.release(|port| released.push(port));
-        meter.release(|port| released.push(port));
+        meter.release(&LEVELS, None, frames(3), frames(2), |port| released.push(port));
+        meter.release(&LEVELS, None, frames(3), frames(2), |port| released.push(port));
         assert_eq!(released, [1]);
     }
 }

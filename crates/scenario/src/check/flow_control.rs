@@ -79,6 +79,7 @@ fn spec(flow_control: &FlowControl, model: &Model) -> Option<PauseSpec> {
     let target = settings.target.as_ref().map(|target| TargetSpec {
         method: match target.method {
             model::TargetMethod::FairBandwidth => TargetMethod::FairBandwidth,
+            model::TargetMethod::MaxMin => TargetMethod::MaxMin,
             model::TargetMethod::RandomSampling => TargetMethod::RandomSampling,
         },
         watermark: target.watermark.0,

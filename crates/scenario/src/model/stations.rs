@@ -213,11 +213,11 @@ pub enum Accounting {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// How the link partners to pause are found: "fair_bandwidth" (all with more than a fair share of the queue; Hagen 2012, Appendix B) or "random_sampling" (the sender of a frame drawn from the queue; Appendix A). Required.
+    /// How the link partners to pause are found: "fair_bandwidth" (all with more than a fair share of the queue; Hagen 2012, Appendix B), "random_sampling" (the sender of a frame drawn from the queue; Appendix A) or "max_min" (the fewest that bring the queue back, the heaviest first; Penstock's own). Required.
     pub method: TargetMethod,
-    /// Target watermark: at or above it the search begins. A size in bytes or frames, between `xon` and `xoff`. Required.
+    /// Target watermark: at or above it the search begins. A size in bytes or frames, between `xon` and `xoff`; with "max_min" the room up to `xoff` is what one partner has in flight. Required.
     pub watermark: AmountText,
-    /// When the search runs: "one_shot" (when the watermark is crossed) or "every_enqueue" (at each frame above it). Default: "one_shot".
+    /// When a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at each frame above it). Default: "one_shot".
     #[serde(default)]
     pub sampling: Sampling,
 }
@@ -230,6 +230,8 @@ pub enum TargetMethod {
     FairBandwidth,
     /// The ingress port of a frame drawn at random from the queue.
     RandomSampling,
+    /// The fewest ingress ports that bring the queue back, the heaviest first; each goes on in its turn.
+    MaxMin,
 }
 
 /// When targets are searched.

@@ -1,0 +1,379 @@
+//! Targeted PFC by max-min share: pause as few partners as bring the queue back, the heaviest first.
+//!
+//! A mechanism of Penstock's own, made because fair bandwidth (Hagen 2012, Appendix B) fails where the study
+//! `hagen-2012/ch7` goes beyond its source: with several aggressors the queue overshoots to the high
+//! watermark, everybody is paused, and the backlog that the victims gather makes them look like aggressors;
+//! a partner that needs more than an equal share but no more than its max-min share is paused; and an
+//! aggressor that is alone in the queue is never found, because it does not exceed its share of one.
+//!
+//! **Who is paused.** The frames in the queue are those that came since the first of them did. What has left
+//! in the same time is what the link could carry of them. If the partners that may send brought in more than
+//! that, the heaviest of them becomes a target, then the next, until the rest fits. So a partner within its
+//! max-min share of the link is never a target: pausing all above that share leaves less than the link carries,
+//! and those are heavier. A partner that is paused already counts as nothing. Shares are counted in bytes, so
+//! small frames make nobody an aggressor.
+//!
+//! **When.** Every target still sends what is in flight towards it: the room between target watermark and high
+//! watermark, which has to hold the frames in flight of *one* partner. If the search finds `n` targets, they are
+//! paused once the queue is `n` times this room below the high watermark. N of equation 7.1, for how many
+//! aggressors the watermark leaves room, is measured instead of planned.
+//!
+//! **Who may go on.** Who was paused by the high watermark only, for safety, may go on as soon as the queue is
+//! below the target watermark. Targets wait in line and go on one at a time, so that they do not all come back
+//! at once: the next when the queue is at the low watermark and as much has left since the last release as is
+//! in flight for one partner: only then the queue shows what that release did. An empty queue releases
+//! everybody.
+//!
+//! **Nobody waits for ever.** If a high watermark's worth has left since the targets last changed, and the queue has
+//! not fallen, those that send fill the link and would leave nothing to those that wait: then the heaviest of
+//! them becomes a target too, so that the queue falls and the next has its turn. Nor is the pause of a target
+//! renewed.
+//!
+//! Not modelled: the cost of the search. It looks at each port once a target; hardware would keep the ports
+//! sorted by their counters.
+
+use frame::Occupancy;
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use units::Amount;
+
+/// One ingress port as seen from an egress queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Partner {
+    /// Bytes it has in the queue.
+    bytes: u64,
+    /// Whether it waits in line.
+    target: bool,
+    /// The number of the pause that last made it a target: of equals the one paused longest ago is next.
+    last_target: u64,
+}
+
+/// The levels that the rules compare with.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    /// High watermark.
+    pub xoff: Amount,
+    /// Target watermark, in the unit of `xoff` and below it.
+    pub target: Amount,
+}
+
+impl Marks {
+    fn high(&self) -> u64 {
+        number(self.xoff)
+    }
+    /// What one partner has in flight.
+    fn in_flight(&self) -> u64 {
+        self.high().saturating_sub(number(self.target))
+    }
+}
+
+fn number(amount: Amount) -> u64 {
+    match amount {
+        Amount::Bytes(number) | Amount::Frames(number) => number,
+    }
+}
+
+/// The targets of one egress queue.
+#[derive(Clone, Debug)]
+pub struct MaxMin {
+    partners: Vec<Partner>,
+    /// All that has left.
+    left: Occupancy,
+    /// For each waiting frame, the bytes that had left when it came.
+    left_before: VecDeque<u64>,
+    /// Targets in the order in which they were paused.
+    line: VecDeque<u16>,
+    /// What had left at the last release.
+    released_at: u64,
+    /// What had left, and how long the queue was, when the targets last changed.
+    changed: (u64, u64),
+    /// Whether the queue has not fallen since, although a high watermark's worth has left it and targets wait.
+    stands: bool,
+    /// How many targets there have been.
+    count: u64,
+    /// Scratch: bytes, age of the last pause and port of those that may send.
+    heaviest: Vec<(u64, Reverse<u64>, u16)>,
+}
+
+impl MaxMin {
+    /// An empty queue in a station with `ports` ports.
+    pub fn new(ports: usize) -> MaxMin {
+        MaxMin {
+            partners: vec![Partner::default(); ports],
+            left: Occupancy::default(),
+            left_before: VecDeque::new(),
+            line: VecDeque::new(),
+            released_at: 0,
+            changed: (0, 0),
+            stands: false,
+            count: 0,
+            heaviest: Vec::with_capacity(ports),
+        }
+    }
+
+    /// A frame enters.
+    pub fn add(&mut self, from: Option<u16>, bytes: u16) {
+        self.left_before.push_back(self.left.bytes);
+        if let Some(from) = from {
+            self.partners[usize::from(from)].bytes += u64::from(bytes);
+        }
+    }
+
+    /// A frame leaves.
+    pub fn remove(&mut self, from: Option<u16>, bytes: u16) {
+        self.left_before.pop_front();
+        self.left.add(bytes);
+        if let Some(from) = from {
+            self.partners[usize::from(from)].bytes -= u64::from(bytes);
+        }
+    }
+
+    /// Whether `port` waits in line.
+    pub fn is_target(&self, port: u16) -> bool {
+        self.partners[usize::from(port)].target
+    }
+
+    /// Finds the partners to pause before a frame enters the queue `before`, and puts them in line. `sends`
+    /// tells whether a port may send as far as is known here.
+    pub fn search(
+        &mut self,
+        marks: Marks,
+        before: Occupancy,
+        sends: impl Fn(u16) -> bool,
+        targets: &mut Vec<u16>,
+    ) {
+        targets.clear();
+        let (queue, high, in_flight) = (before.count(marks.xoff), marks.high(), marks.in_flight());
+        // No more targets than frames: below this nothing can be due.
+        let stands = std::mem::take(&mut self.stands);
+        if !stands && queue + in_flight * before.frames.min(self.partners.len() as u64) < high {
+            return;
+        }
+        let carried = self.left.bytes - self.left_before.front().copied().unwrap_or(self.left.bytes);
+        self.heaviest.clear();
+        self.heaviest.extend(
+            (0u16..)
+                .zip(&self.partners)
+                .filter(|(port, partner)| partner.bytes > 0 && sends(*port))
+                .map(|(port, partner)| (partner.bytes, Reverse(partner.last_target), port)),
+        );
+        self.heaviest.sort_unstable_by(|a, b| b.cmp(a));
+        let mut rest: u64 = self.heaviest.iter().map(|(bytes, ..)| bytes).sum();
+        for &(bytes, _, port) in &self.heaviest {
+            if rest <= carried && !(stands && targets.is_empty()) {
+                break;
+            }
+            rest -= bytes;
+            targets.push(port);
+        }
+        if !stands && queue + in_flight * (targets.len() as u64) < high {
+            targets.clear();
+        }
+        if !targets.is_empty() {
+            self.changed = (self.left.count(marks.xoff), queue);
+        }
+        for &port in targets.iter() {
+            self.count += 1;
+            let partner = &mut self.partners[usize::from(port)];
+            partner.last_target = self.count;
+            if !std::mem::replace(&mut partner.target, true) {
+                self.line.push_back(port);
+            }
+        }
+    }
+
+    /// A frame has left, and `after` is the queue without it; `low`: it was at or below the low watermark.
+    /// Says who may go on: `None` if only targets have to wait further, the next in line if it is its turn.
+    pub fn next(&mut self, marks: Marks, after: Occupancy, low: bool) -> Release {
+        if after.frames == 0 {
+            self.line.clear();
+            self.partners.iter_mut().for_each(|partner| partner.target = false);
+            return Release { others: true, turn: None };
+        }
+        let (left, queue) = (self.left.count(marks.xoff), after.count(marks.xoff));
+        if left - self.changed.0 >= marks.high() {
+            self.stands = !self.line.is_empty() && queue >= self.changed.1;
+            self.changed = (left, queue);
+        }
+        let others = low || !after.reaches(marks.target);
+        let turn =
+            if low && left - self.released_at >= marks.in_flight() { self.line.pop_front() } else { None };
+        if let Some(port) = turn {
+            self.partners[usize::from(port)].target = false;
+            self.released_at = left;
+            self.changed = (left, queue);
+        }
+        Release { others, turn }
+    }
+}
+
+/// Who may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// All that are not targets.
+    pub others: bool,
+    /// The target whose turn it is; it is one no more.
+    pub turn: Option<u16>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARKS: Marks = Marks { xoff: Amount::Frames(12), target: Amount::Frames(10) };
+    const FRAME: u16 = 1000;
+
+    /// A queue with its meter, fed and drained by hand.
+    struct Queue {
+        max_min: MaxMin,
+        waiting: VecDeque<(u16, u16)>,
+        paused: Vec<u16>,
+    }
+
+    impl Queue {
+        fn new(ports: usize) -> Queue {
+            Queue { max_min: MaxMin::new(ports), waiting: VecDeque::new(), paused: Vec::new() }
+        }
+        fn occupancy(&self) -> Occupancy {
+            let bytes = self.waiting.iter().map(|&(_, bytes)| u64::from(bytes)).sum();
+            Occupancy { bytes, frames: self.waiting.len() as u64 }
+        }
+        /// A frame comes; gives the targets found before.
+        fn comes(&mut self, from: u16, bytes: u16) -> Vec<u16> {
+            let mut targets = Vec::new();
+            let paused = &self.paused;
+            self.max_min.search(MARKS, self.occupancy(), |port| !paused.contains(&port), &mut targets);
+            self.paused.extend(&targets);
+            self.max_min.add(Some(from), bytes);
+            self.waiting.push_back((from, bytes));
+            targets
+        }
+        fn leaves(&mut self, low: u64) -> Release {
+            let before = self.occupancy().frames;
+            let (from, bytes) = self.waiting.pop_front().unwrap();
+            self.max_min.remove(Some(from), bytes);
+            let release = self.max_min.next(MARKS, self.occupancy(), before <= low);
+            self.paused.retain(|&port| self.max_min.is_target(port));
+            release
+        }
+        /// Rounds of frames from these ports, of which one leaves a round, until somebody is a target.
+        fn fill(&mut self, round: &[u16], bytes: u16) -> Vec<u16> {
+            for _ in 0..100 {
+                for &from in round {
+                    let targets = self.comes(from, bytes);
+                    if !targets.is_empty() {
+                        return targets;
+                    }
+                }
+                self.leaves(0);
+            }
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn the_heaviest_is_enough() {
+        // Port 2 brings in half of what comes, twice what leaves.
+        let mut queue = Queue::new(4);
+        assert_eq!(queue.fill(&[2, 0, 2, 1], FRAME)[0], 2);
+        assert!(queue.occupancy().frames <= 10);
+    }
+
+    #[test]
+    fn who_is_paused_counts_as_nothing() {
+        // Port 2 fills the link, port 0 wants half of it.
+        let mut queue = Queue::new(3);
+        let mut targets = Vec::new();
+        for step in 0..40 {
+            targets.extend(queue.comes(2, FRAME));
+            if step % 2 == 0 {
+                targets.extend(queue.comes(0, FRAME));
+            }
+            if !targets.is_empty() {
+                break;
+            }
+            queue.leaves(0);
+        }
+        assert_eq!(targets, [2]);
+        // Its frames in flight bring the queue up; what the other sends fits.
+        for _ in 0..2 {
+            assert_eq!(queue.comes(2, FRAME), []);
+        }
+    }
+
+    #[test]
+    fn an_aggressor_alone_is_found() {
+        // Its egress is paused: nothing leaves.
+        let mut queue = Queue::new(2);
+        let found: Vec<Vec<u16>> = (0..11).map(|_| queue.comes(1, FRAME)).collect();
+        assert_eq!(found[10], [1]);
+        assert!(found[..10].iter().all(Vec::is_empty));
+    }
+
+    #[test]
+    fn many_at_once_are_paused_earlier() {
+        let all: Vec<u16> = (0..8).collect();
+        let mut queue = Queue::new(8);
+        let targets = queue.fill(&all, FRAME);
+        assert!(targets.len() > 1);
+        assert!(queue.occupancy().frames + 2 * targets.len() as u64 >= 12);
+        assert!(queue.occupancy().frames < 10);
+    }
+
+    #[test]
+    fn small_frames_make_no_aggressor() {
+        // Port 0 has twice the frames, port 1 fifteen times the bytes.
+        let mut queue = Queue::new(2);
+        let mut targets = Vec::new();
+        for step in 0..60 {
+            let (from, bytes) = if step % 3 == 2 { (1, 1500) } else { (0, 100) };
+            targets = queue.comes(from, bytes);
+            if !targets.is_empty() {
+                break;
+            }
+            if step % 2 == 0 {
+                queue.leaves(0);
+            }
+        }
+        assert_eq!(targets[0], 1);
+    }
+
+    #[test]
+    fn targets_go_on_one_at_a_time() {
+        let mut queue = Queue::new(4);
+        let targets = queue.fill(&[0, 1, 2, 3], FRAME);
+        assert!(targets.len() >= 2);
+        let mut turns = Vec::new();
+        while queue.occupancy().frames > 1 {
+            turns.extend(queue.leaves(4).turn);
+        }
+        // Two frames are in flight for one partner: from four down to one there is room for two turns.
+        assert_eq!(turns, targets[..2]);
+        assert_eq!(queue.leaves(4), Release { others: true, turn: None });
+        assert!(targets.iter().all(|&port| !queue.max_min.is_target(port)));
+    }
+
+    #[test]
+    fn others_go_on_below_the_target_watermark() {
+        let mut queue = Queue::new(2);
+        for _ in 0..11 {
+            queue.comes(0, FRAME);
+        }
+        assert_eq!(queue.leaves(0), Release { others: false, turn: None });
+        assert_eq!(queue.leaves(0), Release { others: true, turn: None });
+    }
+
+    #[test]
+    fn a_queue_that_stands_makes_room_for_those_that_wait() {
+        let mut queue = Queue::new(3);
+        let mut targets = queue.fill(&[0, 1], FRAME);
+        assert_eq!(targets.len(), 1);
+        let other = 1 - targets[0];
+        // The other one sends as much as leaves: the queue stands, and the first would wait for ever.
+        for _ in 0..40 {
+            queue.leaves(0);
+            targets.extend(queue.comes(other, FRAME));
+        }
+        assert_eq!(targets[..2], [1 - other, other]);
+    }
+}
