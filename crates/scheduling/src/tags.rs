@@ -3,6 +3,9 @@
 //! Tags are integers: bytes a unit of weight, times 2^20. What the division by the weight leaves is carried
 //! to the queue's next frame, so that tags do not drift and frames that end together in theory tie exactly.
 
+use std::marker::PhantomData;
+use units::Time;
+
 /// A tag is this many times the bytes a unit of weight.
 pub(crate) const FRACTION_BITS: u32 = 20;
 /// Past this tag all tags are moved down. What is added to one tag at a time stays far below the rest.
@@ -49,18 +52,62 @@ impl Weight {
 
 const OUT: u32 = u32::MAX;
 
-/// A heap of queues, each with one key, smallest first, ties to the lowest queue. Any queue can be taken
-/// out or moved.
-#[derive(Clone, Debug)]
-pub(crate) struct TagHeap<K> {
-    heap: Vec<(K, u32)>,
-    /// Where each queue is in `heap`.
-    place: Vec<u32>,
+/// What a heap sorts by: at most 96 bits.
+pub(crate) trait Key: Copy {
+    fn pack(self) -> u128;
+    fn unpack(packed: u128) -> Self;
+}
+impl Key for u64 {
+    #[inline]
+    fn pack(self) -> u128 {
+        u128::from(self)
+    }
+    #[inline]
+    fn unpack(packed: u128) -> u64 {
+        packed as u64
+    }
+}
+impl Key for u128 {
+    #[inline]
+    fn pack(self) -> u128 {
+        debug_assert!(self >> 96 == 0);
+        self
+    }
+    #[inline]
+    fn unpack(packed: u128) -> u128 {
+        packed
+    }
+}
+impl Key for Time {
+    #[inline]
+    fn pack(self) -> u128 {
+        u128::from(self.ps())
+    }
+    #[inline]
+    fn unpack(packed: u128) -> Time {
+        Time::from_ps(packed as u64)
+    }
 }
 
-impl<K: Ord + Copy> TagHeap<K> {
+/// A heap of queues, each with one key, smallest first, ties to the lowest queue. Any queue can be taken
+/// out or moved. Key and queue are one integer, so that a comparison is one and needs no branch.
+#[derive(Clone, Debug)]
+pub(crate) struct TagHeap<K> {
+    heap: Vec<u128>,
+    /// Where each queue is in `heap`.
+    place: Vec<u32>,
+    key: PhantomData<K>,
+}
+
+const QUEUE_BITS: u32 = 32;
+
+impl<K: Key> TagHeap<K> {
     pub fn new(queues: u32) -> TagHeap<K> {
-        TagHeap { heap: Vec::with_capacity(queues as usize), place: vec![OUT; queues as usize] }
+        TagHeap {
+            heap: Vec::with_capacity(queues as usize),
+            place: vec![OUT; queues as usize],
+            key: PhantomData,
+        }
     }
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -68,7 +115,7 @@ impl<K: Ord + Copy> TagHeap<K> {
     }
     #[inline]
     pub fn peek(&self) -> Option<(K, u32)> {
-        self.heap.first().copied()
+        self.heap.first().map(|&item| (K::unpack(item >> QUEUE_BITS), item as u32))
     }
     #[inline]
     pub fn contains(&self, queue: u32) -> bool {
@@ -76,19 +123,19 @@ impl<K: Ord + Copy> TagHeap<K> {
     }
     #[inline]
     pub fn key(&self, queue: u32) -> Option<K> {
-        self.heap.get(self.place[queue as usize] as usize).map(|&(key, _)| key)
+        self.heap.get(self.place[queue as usize] as usize).map(|&item| K::unpack(item >> QUEUE_BITS))
     }
     /// Puts a queue in, or gives it another key.
     #[inline]
     pub fn set(&mut self, queue: u32, key: K) {
-        let at = match self.place[queue as usize] {
+        let item = key.pack() << QUEUE_BITS | u128::from(queue);
+        match self.place[queue as usize] {
             OUT => {
-                self.heap.push((key, queue));
-                self.heap.len() - 1
+                self.heap.push(item);
+                self.rise(self.heap.len() - 1, item);
             }
-            at => at as usize,
-        };
-        self.settle(at, (key, queue));
+            at => self.settle(at as usize, item),
+        }
     }
     /// Takes a queue out; tells whether it was in.
     #[inline]
@@ -99,60 +146,63 @@ impl<K: Ord + Copy> TagHeap<K> {
         }
         self.place[queue as usize] = OUT;
         if let Some(last) = self.heap.pop()
-            && last.1 != queue
+            && last as u32 != queue
         {
             self.settle(at as usize, last);
         }
         true
     }
     pub fn clear(&mut self) {
-        for (_, queue) in self.heap.drain(..) {
-            self.place[queue as usize] = OUT;
+        for item in self.heap.drain(..) {
+            self.place[item as u32 as usize] = OUT;
         }
     }
     /// Changes all keys in a way that keeps their order.
     pub fn map(&mut self, change: impl Fn(K) -> K) {
-        for (key, _) in &mut self.heap {
-            *key = change(*key);
+        for item in &mut self.heap {
+            *item = change(K::unpack(*item >> QUEUE_BITS)).pack() << QUEUE_BITS | u128::from(*item as u32);
         }
         // Keys that became equal are ordered by queue now, and no longer by what they were.
         self.heap.sort_unstable();
-        for (at, &(_, queue)) in self.heap.iter().enumerate() {
-            self.place[queue as usize] = at as u32;
+        for (at, &item) in self.heap.iter().enumerate() {
+            self.place[item as u32 as usize] = at as u32;
         }
     }
 
     /// Finds the place of `item`, for which `at` is free.
     #[inline]
-    fn settle(&mut self, mut at: usize, item: (K, u32)) {
-        let start = at;
-        while at > 0 {
-            let parent = (at - 1) / 2;
-            if self.heap[parent] <= item {
-                break;
-            }
-            self.put(at, self.heap[parent]);
-            at = parent;
-        }
-        if at == start {
-            loop {
-                let mut child = 2 * at + 1;
-                if child + 1 < self.heap.len() && self.heap[child + 1] < self.heap[child] {
-                    child += 1;
-                }
-                if child >= self.heap.len() || item <= self.heap[child] {
-                    break;
-                }
-                self.put(at, self.heap[child]);
-                at = child;
-            }
+    fn settle(&mut self, at: usize, item: u128) {
+        if at > 0 && item < self.heap[(at - 1) / 2] { self.rise(at, item) } else { self.sink(at, item) }
+    }
+    #[inline]
+    fn rise(&mut self, mut at: usize, item: u128) {
+        while at > 0 && item < self.heap[(at - 1) / 2] {
+            self.put(at, self.heap[(at - 1) / 2]);
+            at = (at - 1) / 2;
         }
         self.put(at, item);
     }
     #[inline]
-    fn put(&mut self, at: usize, item: (K, u32)) {
+    fn sink(&mut self, mut at: usize, item: u128) {
+        loop {
+            let left = 2 * at + 1;
+            let child = match self.heap.get(left..left + 2) {
+                Some(pair) => left + usize::from(pair[1] < pair[0]),
+                None if left < self.heap.len() => left,
+                None => break,
+            };
+            if item < self.heap[child] {
+                break;
+            }
+            self.put(at, self.heap[child]);
+            at = child;
+        }
+        self.put(at, item);
+    }
+    #[inline]
+    fn put(&mut self, at: usize, item: u128) {
         self.heap[at] = item;
-        self.place[item.1 as usize] = at as u32;
+        self.place[item as u32 as usize] = at as u32;
     }
 }
 

@@ -46,9 +46,9 @@ impl Configuration for Wf2qPlusParams {
         let all = weights.iter().map(|&weight| u64::from(weight)).sum::<u64>().max(1);
         Wf2qPlus {
             charge: self.charge,
-            virtual_time: 0,
-            carry: 0,
+            work: 0,
             all,
+            limit: u128::from(tags::LIMIT) * u128::from(all),
             queues: weights.iter().map(queue).collect(),
             begun: TagHeap::new(port.queues),
             ahead: TagHeap::new(port.queues),
@@ -64,11 +64,12 @@ impl Configuration for Wf2qPlusParams {
 #[derive(Clone, Debug)]
 pub struct Wf2qPlus {
     charge: Charge,
-    virtual_time: u64,
-    /// What the divisions by `all` have left.
-    carry: u64,
+    /// The virtual time as a tag, times `all`: so it advances by the charge without a division.
+    work: u128,
     /// Sum of all weights.
     all: u64,
+    /// The work past which all tags are moved down.
+    limit: u128,
     queues: Vec<Queue>,
     /// Heads with S at most the virtual time, by F.
     begun: TagHeap<u64>,
@@ -89,11 +90,21 @@ struct Queue {
 
 impl Wf2qPlus {
     #[inline]
+    fn virtual_time(&self) -> u64 {
+        (self.work / u128::from(self.all)) as u64
+    }
+    /// The work at which the virtual time is `tag`.
+    #[inline]
+    fn work_at(&self, tag: u64) -> u128 {
+        u128::from(tag) * u128::from(self.all)
+    }
+    #[inline]
     fn stamp(&mut self, queue: u32, head: u32, start: u64) {
+        let begun = self.work_at(start) <= self.work;
         let state = &mut self.queues[queue as usize];
         let (span, weight) = state.weight.span(self.charge.of(head));
         (state.finish, state.head_weight) = (start + span, weight);
-        if start <= self.virtual_time {
+        if begun {
             self.ahead.remove(queue);
             self.begun.set(queue, state.finish);
         } else {
@@ -104,9 +115,9 @@ impl Wf2qPlus {
     /// Moves all tags down before they overflow.
     #[cold]
     fn rebase(&mut self) {
-        let down = tags::excess(self.virtual_time);
+        let down = tags::excess(self.virtual_time());
         let lower = |tag: u64| tag.saturating_sub(down);
-        self.virtual_time = lower(self.virtual_time);
+        self.work -= self.work_at(down);
         for queue in &mut self.queues {
             (queue.last, queue.finish) = (lower(queue.last), lower(queue.finish));
         }
@@ -118,7 +129,7 @@ impl Wf2qPlus {
 impl Discipline for Wf2qPlus {
     #[inline]
     fn activate(&mut self, queue: u32, head: u32, _now: Time) {
-        let start = self.queues[queue as usize].last.max(self.virtual_time);
+        let start = self.queues[queue as usize].last.max(self.virtual_time());
         self.stamp(queue, head, start);
     }
     #[inline]
@@ -128,10 +139,10 @@ impl Discipline for Wf2qPlus {
     #[inline]
     fn pick(&mut self, _now: Time) -> Option<u32> {
         if self.begun.is_empty() {
-            self.virtual_time = self.virtual_time.max(self.ahead.peek()?.0);
+            self.work = self.work.max(self.work_at(self.ahead.peek()?.0));
         }
         while let Some((start, queue)) = self.ahead.peek()
-            && start <= self.virtual_time
+            && self.work_at(start) <= self.work
         {
             self.ahead.remove(queue);
             self.begun.set(queue, self.queues[queue as usize].finish);
@@ -142,30 +153,26 @@ impl Discipline for Wf2qPlus {
     fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
         let state = &mut self.queues[queue as usize];
         (state.last, state.weight) = (state.finish, state.head_weight);
+        let start = state.last;
+        // V = max(V + L / Σ weights, smallest S). A head that has begun has S below V.
+        self.work += u128::from(self.charge.of(bytes)) << tags::FRACTION_BITS;
         match next {
-            Some(head) => {
-                let start = state.last;
-                self.stamp(queue, head, start);
-            }
+            Some(head) => self.stamp(queue, head, start),
             None => self.deactivate(queue, now),
         }
-        // V = max(V + L / Σ weights, smallest S). A head that has begun has S below V.
-        let exact = (u64::from(self.charge.of(bytes)) << tags::FRACTION_BITS) + self.carry;
-        self.carry = exact % self.all;
-        self.virtual_time += exact / self.all;
         if self.begun.is_empty()
             && let Some((start, _)) = self.ahead.peek()
         {
-            self.virtual_time = self.virtual_time.max(start);
+            self.work = self.work.max(self.work_at(start));
         }
-        if self.virtual_time > tags::LIMIT {
+        if self.work > self.limit {
             self.rebase();
         }
     }
     #[inline]
     fn idle(&mut self, _now: Time) {
-        if self.virtual_time > 0 {
-            (self.virtual_time, self.carry) = (0, 0);
+        if self.work > 0 {
+            self.work = 0;
             self.queues.iter_mut().for_each(|queue| queue.last = 0);
         }
     }
@@ -223,8 +230,8 @@ mod tests {
         let queues = [vec![900; 40], vec![64; 40], vec![1500; 40]];
         let expected = order_of(&mut machine(&[3, 1, 7]), &queues);
         let mut late = machine(&[3, 1, 7]);
-        late.virtual_time = tags::LIMIT - (1_000 << tags::FRACTION_BITS);
+        late.work = late.work_at(tags::LIMIT - (1_000 << tags::FRACTION_BITS));
         assert_eq!(order_of(&mut late, &queues), expected);
-        assert!(late.virtual_time < tags::LIMIT / 2);
+        assert!(late.virtual_time() < tags::LIMIT / 2);
     }
 }

@@ -10,7 +10,8 @@
 //!
 //! Flow control: a stopped queue is absent from the fluid. Its tags are frozen; when it returns, those of
 //! its frames that began in the past move up to the virtual time of the return: no service is saved up, as in
-//! SCFQ-CA. Virtual time is a 128-bit integer of 2^-40 byte, so it neither drifts nor overflows.
+//! SCFQ-CA. Virtual time is an integer of 2^-40 byte and 96 bits: it does not drift, and it
+//! lasts for days of a link that never idles.
 //!
 //! Source: Demers, Keshav and Shenker, SIGCOMM 1989; Parekh and Gallager, IEEE/ACM Transactions on Networking 1(3), 1993;
 //! the rule for stopped queues is ours (OC).
