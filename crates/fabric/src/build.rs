@@ -4,6 +4,7 @@ use crate::event::{Event, Kind};
 use crate::pausing::{PauseTiming, Station};
 use crate::pool::{List, Pool};
 use crate::port::{Line, LineCounts, Port, Queue, Sent};
+use crate::selection::asks_scheduler;
 use crate::routing::{Distances, Routes, Wiring};
 use crate::sources::SourceState;
 use crate::spec::{Forwarding, HostSpec, NodeSpec, Queueing, Role, Spec, SwitchSpec, WhenFull};
@@ -18,7 +19,7 @@ use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PRIORITIES, PortId
 use measure::{BinnedMax, BinnedSum};
 use queueing::BufferSpec;
 use rand_xoshiro::rand_core::Rng;
-use scheduling::SchedulerSpec;
+use scheduling::{Configuration, PortFacts, SchedulerSpec};
 use std::collections::VecDeque;
 use std::fmt;
 use units::{Amount, Time, WireClock};
@@ -137,6 +138,17 @@ impl<'a> Plan<'a> {
         };
         headroom.delay()
     }
+    /// What the scheduler of a port has to know of it.
+    fn port_facts(&self, port: u32) -> PortFacts {
+        let link = self.link(port);
+        PortFacts {
+            queues: self.node(port).classes().classes() as u32,
+            rate: link.rate,
+            overhead: u32::from(link.overhead),
+            smallest_frame: u32::from(self.frames.0),
+            largest_frame: u32::from(self.frames.1),
+        }
+    }
     /// The room above XOFF that a port needs for each priority.
     pub fn room(&self, port: u32) -> u64 {
         self.total_delay(port).room(self.frames.1).get()
@@ -202,6 +214,9 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
         failure: None,
     };
     for port in 0..port_count as u32 {
+        if let Err(why) = plan.node(port).scheduler().check(&plan.port_facts(port)) {
+            return Err(BuildError(format!("scheduler of \"{}\": {why}", plan.node(port).name)));
+        }
         add_port(&plan, &mut fabric, port);
     }
     for (id, node) in (0..).zip(&spec.nodes) {
@@ -241,12 +256,13 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         waiting: 0,
         stopped: 0,
         pause_waiting: false,
+        asks_scheduler: asks_scheduler(node.scheduler()),
         peer_cuts_through: peer_node.cuts_through(),
         feeds_from_sources: node.host().is_some(),
     });
     fabric.lines.push(Line {
         rate: link.rate,
-        scheduler: node.scheduler().build(),
+        scheduler: node.scheduler().start(&plan.port_facts(port)),
         occupancy: Occupancy::default(),
         delay: link.delay,
         response: plan.response(port),
@@ -390,6 +406,8 @@ fn add_sources(plan: &Plan, fabric: &mut Fabric) {
             first_path,
             priority: flow.priority,
             held_back_by,
+            // A scheduler that is told of every frame must not see a queue run empty between two.
+            keeps: if fabric.ports[egress as usize].asks_scheduler { 2 } else { 1 },
             in_card: 0,
             frames: 0,
             bytes: 0,

@@ -11,6 +11,7 @@ mod pausing;
 mod pool;
 mod port;
 pub mod routing;
+mod selection;
 mod shards;
 mod simulation;
 mod sources;

@@ -457,41 +457,15 @@ impl Fabric {
                 stopped |= 1 << class.0;
             }
         }
+        if self.ports[port_id as usize].asks_scheduler {
+            self.tell_stopped(port_id, stopped, now);
+        }
         let port = &mut self.ports[port_id as usize];
         port.stopped = stopped;
         // An XON for one of several priorities of a queue may bring forward the end of its pause.
         if port.waiting & !stopped != 0 || signal.xon != 0 && port.waiting != 0 {
             self.attend(port_id, now, windows);
         }
-    }
-
-    /// The classes of a port that have frames and may send.
-    #[inline]
-    pub fn eligible(&mut self, egress: u32, now: Time) -> u8 {
-        let port = &self.ports[egress as usize];
-        if port.stopped & port.waiting == 0 {
-            return port.waiting;
-        }
-        let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
-        let timers = &self.lines[egress as usize].timers;
-        let port = &mut self.ports[egress as usize];
-        for class in 0..classes.classes() as u8 {
-            if timers.until(classes.priorities(TrafficClass(class))) <= now {
-                port.stopped &= !(1 << class);
-            }
-        }
-        port.waiting & !port.stopped
-    }
-
-    /// When the first of the stopped classes with frames may go on, if no XON comes before.
-    pub fn next_pause_end(&self, egress: u32) -> Time {
-        let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
-        let port = &self.ports[egress as usize];
-        let waiting = (0..classes.classes() as u8).filter(|class| port.waiting >> class & 1 != 0);
-        let ends = waiting.map(|class| {
-            self.lines[egress as usize].timers.until(classes.priorities(TrafficClass(class)))
-        });
-        ends.min().unwrap_or(Time::NEVER)
     }
 }
 

@@ -78,6 +78,12 @@ impl Pool {
         waiting
     }
 
+    /// Length of the first frame of a list that is not empty.
+    #[inline]
+    pub fn head_bytes(&self, list: &List) -> u16 {
+        self.slots[list.head as usize].frame.bytes
+    }
+
     /// Bytes of all slots.
     pub fn memory_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<Waiting>()

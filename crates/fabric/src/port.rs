@@ -34,6 +34,8 @@ pub(crate) struct Port {
     pub pause_waiting: bool,
     /// The peer is a cut-through switch: it acts on the first 64 B.
     pub peer_cuts_through: bool,
+    /// The scheduler has to be told what happens; otherwise the classes with frames are all it needs.
+    pub asks_scheduler: bool,
     /// A host's port: sources may have to act when a frame leaves.
     pub feeds_from_sources: bool,
 }
@@ -97,7 +99,7 @@ pub(crate) struct Queue {
     /// Its lists: one, or one an ingress port (virtual output queues).
     pub first_lane: u32,
     pub lanes: u16,
-    /// The lane to look at next.
+    /// The lane that holds the head, if any frame waits.
     pub turn: u16,
     pub bytes: LevelIntegral,
     pub frames: LevelIntegral,
@@ -127,17 +129,29 @@ impl Queue {
         (self.first_lane + own) as usize
     }
 
-    /// The lane whose turn it is, among those with frames; the queue is not empty.
+    /// The lane that holds the head of a queue that is not empty.
     #[inline]
-    pub fn next_lane(&mut self, lists: &[List]) -> usize {
-        if self.lanes == 1 {
-            return self.first_lane as usize;
+    pub fn head_lane(&self) -> usize {
+        self.first_lane as usize + usize::from(self.turn)
+    }
+
+    /// A frame enters `lane`: if it is the only one, it is the head.
+    #[inline]
+    pub fn enter(&mut self, lane: usize) {
+        if self.lanes > 1 && self.occupancy.frames == 1 {
+            self.turn = (lane - self.first_lane as usize) as u16;
         }
-        loop {
-            let lane = self.first_lane as usize + usize::from(self.turn);
-            self.turn = (self.turn + 1) % self.lanes;
-            if !lists[lane].is_empty() {
-                return lane;
+    }
+
+    /// The head has left: the next lane in turn that has frames holds the new one.
+    #[inline]
+    pub fn next_turn(&mut self, lists: &[List]) {
+        if self.lanes > 1 && self.occupancy.frames > 0 {
+            loop {
+                self.turn = (self.turn + 1) % self.lanes;
+                if !lists[self.head_lane()].is_empty() {
+                    break;
+                }
             }
         }
     }

@@ -17,7 +17,8 @@ pub(crate) struct SourceState {
     pub priority: Priority,
     /// The queue that holds the source back, and at which level; `None`: nothing does.
     pub held_back_by: Option<(u32, Amount)>,
-    /// Frames of a greedy source in the network card: it keeps one there.
+    /// How many frames a greedy source keeps in the network card, and how many of its frames are there.
+    pub keeps: u32,
     pub in_card: u32,
     pub frames: u64,
     pub bytes: u64,
@@ -39,7 +40,11 @@ impl Fabric {
             match self.sources[source as usize].source.wake(now) {
                 Wake::Nothing => {}
                 Wake::Emit(made) => self.submit(source, made, now, windows),
-                Wake::Fill => self.refill(source, now, windows),
+                Wake::Fill => {
+                    for _ in 0..self.sources[source as usize].keeps {
+                        self.refill(source, now, windows);
+                    }
+                }
             }
             match self.sources[source as usize].source.next_wake() {
                 Some(at) if at <= now => {}
@@ -72,10 +77,10 @@ impl Fabric {
         self.forward(self.hops[start as usize], frame, NIL, now, windows);
     }
 
-    /// A greedy source keeps one frame in the network card.
+    /// A greedy source keeps a frame or two in the network card.
     fn refill(&mut self, source: u32, now: Time, windows: &mut Windows<Event>) {
         let state = &mut self.sources[source as usize];
-        if state.in_card == 0
+        if state.in_card < state.keeps
             && let Some(made) = state.source.take(now)
         {
             self.submit(source, made, now, windows);

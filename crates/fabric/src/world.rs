@@ -247,7 +247,8 @@ impl Fabric {
     #[inline]
     pub fn forward(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
         let port = &self.ports[egress as usize];
-        if port.busy_until <= now && port.waiting | port.stopped == 0 && !port.pause_waiting {
+        let free = port.busy_until <= now && port.waiting | port.stopped == 0 && !port.pause_waiting;
+        if free && (!port.asks_scheduler || self.may_pass(egress, &frame, now)) {
             self.transmit(egress, frame, now, windows);
         } else {
             self.enqueue(egress, frame, ingress, now, windows);
@@ -311,8 +312,13 @@ impl Fabric {
         queue.occupancy.add(frame.bytes);
         queue.step(now, before);
         let local = (ingress != NIL).then(|| ingress - node.first_port);
-        self.pool.push(&mut self.lanes[queue.lane(local)], frame, now, ingress);
+        let lane = queue.lane(local);
+        queue.enter(lane);
+        self.pool.push(&mut self.lanes[lane], frame, now, ingress);
         record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
+        if self.ports[egress as usize].asks_scheduler {
+            self.tell_arrival(egress, class, frame.bytes, now);
+        }
         self.ports[egress as usize].waiting |= 1 << class.0;
         self.attend(egress, now, windows);
     }
@@ -398,15 +404,13 @@ impl Fabric {
         if self.ports[egress as usize].pause_waiting {
             self.transmit_pause(egress, now, windows);
         } else {
-            let eligible = self.eligible(egress, now);
-            if eligible == 0 {
-                if self.ports[egress as usize].waiting != 0 {
-                    let at = self.next_pause_end(egress);
+            let Some(class) = self.pick(egress, now) else {
+                let at = self.next_chance(egress, now);
+                if at != Time::NEVER {
                     self.arm(egress, at, windows);
                 }
                 return;
-            }
-            let class = self.lines[egress as usize].scheduler.pick(eligible);
+            };
             self.serve(egress, class, now, windows);
         }
         let port = &self.ports[egress as usize];
@@ -421,11 +425,11 @@ impl Fabric {
         let node_id = self.node_of[egress as usize];
         let queue_id = self.ports[egress as usize].first_queue as usize + class.at();
         let queue = &mut self.queues[queue_id];
-        let lane = queue.next_lane(&self.lanes);
-        let waiting = self.pool.pop(&mut self.lanes[lane]);
+        let waiting = self.pool.pop(&mut self.lanes[queue.head_lane()]);
         let bytes = waiting.frame.bytes;
         let before = queue.occupancy;
         queue.occupancy.remove(bytes);
+        queue.next_turn(&self.lanes);
         queue.step(now, before);
         queue.waits.record(now - waiting.since);
         record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
@@ -436,6 +440,9 @@ impl Fabric {
         node.total.remove(bytes);
         node.by_class[class.at()].remove(bytes);
         self.lines[egress as usize].occupancy.remove(bytes);
+        if self.ports[egress as usize].asks_scheduler {
+            self.tell_sent(egress, class, bytes, now);
+        }
         self.transmit(egress, waiting.frame, now, windows);
         // After the transmission has begun: what follows may want to send a pause through this very port.
         if self.nodes[node_id as usize].station.is_some() {

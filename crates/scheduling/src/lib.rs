@@ -56,7 +56,7 @@ pub use wf2q_plus::{Wf2qPlus, Wf2qPlusParams};
 pub use wfq::{Wfq, WfqParams};
 pub use wrr::{Wrr, WrrParams};
 
-use units::{BitRate, Time};
+use units::Time;
 
 /// Makes the closed enum of schedulers, its specification and its dispatch from one list.
 macro_rules! schedulers {
@@ -212,19 +212,3 @@ schedulers! {
     }
 }
 
-/// The interface of the fabric as it is today: FIFO and strict priority over at most eight classes.
-impl SchedulerSpec {
-    /// A scheduler with nothing served yet.
-    pub fn build(&self) -> Scheduler {
-        self.start(&PortFacts { queues: 8, ..PortFacts::ethernet(BitRate::from_gbps(10)) })
-    }
-}
-
-impl Scheduler {
-    /// The class to serve next; `eligible` is not empty, bit n for class n.
-    #[inline]
-    pub fn pick(&mut self, eligible: u8) -> frame::TrafficClass {
-        debug_assert!(matches!(self, Scheduler::Fifo(_) | Scheduler::StrictPriority(_)));
-        frame::TrafficClass(7 - eligible.leading_zeros() as u8)
-    }
-}

@@ -1,0 +1,154 @@
+//! Schedulers in a fabric: shares on a saturated port, with and without pauses, alone and on threads.
+
+mod common;
+
+use common::{greedy, gbps, host, pfc, switch, us, Net};
+use fabric::spec::{HostSpec, Queueing, SwitchSpec};
+use flow_control::PauseSpec;
+use frame::ClassMap;
+use scheduling::{
+    Charge, DTableParams, DrrAwcParams, DrrParams, Entry, EtsClass, EtsParams, SchedulerSpec, ScfqCaParams,
+    ScfqParams, Selection, VcTableParams, Wf2qPlusParams, WfqParams, WrrParams,
+};
+use units::Time;
+use workload::FrameSizes;
+
+/// Four queues; priorities above 3 share the last.
+fn four() -> ClassMap {
+    ClassMap::new([0, 1, 2, 3, 3, 3, 3, 3]).unwrap()
+}
+
+/// Frames of each sender: multiples of the 64 B that a deficit table counts in.
+const BYTES: [u16; 4] = [1472, 320, 64, 1024];
+
+/// Schedulers that share bytes as 4 : 2 : 1 : 1, and the line overhead that they bill.
+fn by_bytes() -> Vec<(SchedulerSpec, f64)> {
+    let weights = || vec![4, 2, 1, 1];
+    let charge = Charge::WIRE;
+    let class = |queue, percent| EtsClass { queues: vec![queue], selection: Selection::Percent(percent) };
+    let ets = vec![class(0, 50), class(1, 24), class(2, 13), class(3, 13)];
+    let entry = |queue| Entry { queue, weight: 34 };
+    let entries = [0, 1, 0, 2, 0, 1, 0, 3].map(entry).repeat(4);
+    let wire = [
+        SchedulerSpec::Drr(DrrParams { weights: weights(), base_quantum: None, quanta: vec![], charge }),
+        SchedulerSpec::Wfq(WfqParams { weights: weights(), charge }),
+        SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights(), charge }),
+        SchedulerSpec::Scfq(ScfqParams { weights: weights(), charge }),
+        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights(), charge }),
+        SchedulerSpec::Ets(EtsParams { classes: ets, charge }),
+    ];
+    let table = SchedulerSpec::DTable(DTableParams { entries, credit: 64, charge: Charge::FRAME });
+    wire.into_iter().map(|scheduler| (scheduler, 20.0)).chain([(table, 0.0)]).collect()
+}
+
+fn expected(scheduler: &SchedulerSpec) -> [f64; 4] {
+    if scheduler.name() == "ets" { [0.50, 0.24, 0.13, 0.13] } else { [0.5, 0.25, 0.125, 0.125] }
+}
+
+/// Four senders of different priority and frame size, each at line rate, to one receiver.
+fn overload(scheduler: SchedulerSpec, control: Option<PauseSpec>, queueing: Queueing) -> Net {
+    let mut net = Net::new(us(4000));
+    let s = SwitchSpec { classes: four(), scheduler, flow_control: control.clone(), queueing, ..switch() };
+    let sw = net.switch("sw", s);
+    let h = || HostSpec { flow_control: control.clone(), ..host() };
+    let sink = net.host("sink", h());
+    net.link(sw, sink, gbps(10), us(1));
+    for (priority, bytes) in (0..).zip(BYTES) {
+        let sender = net.host(&format!("h{priority}"), h());
+        net.link(sender, sw, gbps(10), us(1));
+        net.flow(&format!("f{priority}"), sender, priority, greedy(sink, bytes, Time::ZERO));
+    }
+    net.0.warmup = us(200);
+    net
+}
+
+/// Shares of bytes, with `overhead` around each frame.
+fn shares(net: &Net, overhead: f64) -> [f64; 4] {
+    let outcome = net.run();
+    let frames = |p: usize| outcome.delivered(&format!("f{p}")) as f64;
+    let sent = [0, 1, 2, 3].map(|p| frames(p) * (f64::from(BYTES[p]) + overhead));
+    let total: f64 = sent.iter().sum();
+    sent.map(|share| share / total)
+}
+
+fn assert_close(what: &str, got: [f64; 4], expected: [f64; 4]) {
+    let close = got.iter().zip(expected).all(|(got, expected)| (got / expected - 1.0).abs() < 0.02);
+    assert!(close, "{what}: {got:?} for {expected:?}");
+}
+
+#[test]
+fn a_saturated_port_shares_bytes_by_weight() {
+    for (scheduler, overhead) in by_bytes() {
+        for queueing in [Queueing::Output, Queueing::VirtualOutput] {
+            let net = overload(scheduler.clone(), None, queueing);
+            assert_close(scheduler.name(), shares(&net, overhead), expected(&scheduler));
+        }
+    }
+}
+
+#[test]
+fn pauses_do_not_change_the_shares_and_nothing_is_lost() {
+    for (scheduler, overhead) in by_bytes() {
+        let net = overload(scheduler.clone(), Some(pfc(0x0F)), Queueing::Output);
+        assert_close(scheduler.name(), shares(&net, overhead), expected(&scheduler));
+        let outcome = net.run();
+        assert_eq!(outcome.total("drops", "frames"), 0, "{}", scheduler.name());
+        assert!(outcome.total("ports", "pauses_sent") > 100, "{}", scheduler.name());
+    }
+}
+
+#[test]
+fn packet_schedulers_share_packets() {
+    let wrr = SchedulerSpec::Wrr(WrrParams { weights: vec![1, 1, 1, 1], interleaved: false });
+    let entries = [0, 1, 2, 3].repeat(8);
+    let table = SchedulerSpec::VcTable(VcTableParams { entries });
+    let sum: f64 = BYTES.map(f64::from).iter().sum();
+    let expected = BYTES.map(|bytes| f64::from(bytes) / sum);
+    for scheduler in [wrr, table] {
+        assert_close(scheduler.name(), shares(&overload(scheduler.clone(), None, Queueing::Output), 0.0), expected);
+    }
+}
+
+/// Leaves the two senders of Hagen's chapter 6: 1522 B and 68 B.
+fn large_and_small(net: &mut Net) {
+    net.0.flows.retain(|flow| flow.priority.0 == 0 || flow.priority.0 == 2);
+    for (flow, bytes) in net.0.flows.iter_mut().zip([1522, 68]) {
+        flow.source.sizes = FrameSizes::Fixed(bytes);
+    }
+}
+
+#[test]
+fn drr_bills_line_overhead_to_small_frames() {
+    // Golden vector 7: 68 B against 1522 B, equal quanta, billed with 20 B of line overhead, 10 Gb/s.
+    let params = DrrParams { weights: vec![], base_quantum: None, quanta: vec![], charge: Charge::WIRE };
+    let drr = SchedulerSpec::Drr(params);
+    let mut net = overload(drr, None, Queueing::Output);
+    large_and_small(&mut net);
+    let outcome = net.run();
+    for (flow, frames_per_s) in [("f2", 7_102_273.0), ("f0", 405_318.0)] {
+        let got = outcome.delivered(flow) as f64 / 3.8e-3;
+        assert!((got / frames_per_s - 1.0).abs() < 0.003, "{flow}: {got} for {frames_per_s}");
+    }
+}
+
+#[test]
+fn adaptive_weights_even_out_payload() {
+    let mut net = overload(SchedulerSpec::DrrAwc(DrrAwcParams::default()), None, Queueing::Output);
+    large_and_small(&mut net);
+    net.0.warmup = us(2200);
+    let outcome = net.run();
+    let payload = ["f0", "f2"].map(|flow| outcome.real("flows", flow, "goodput_bps"));
+    let jain = measure::jain(&payload);
+    assert!(jain > 0.999, "{payload:?}: {jain}");
+}
+
+#[test]
+fn the_trajectory_is_the_same_on_threads() {
+    for (scheduler, _) in by_bytes() {
+        let mut net = overload(scheduler.clone(), Some(pfc(0x05)), Queueing::VirtualOutput);
+        net.0.duration = us(300);
+        let alone = net.run_on(1, u64::MAX).fingerprint;
+        assert_eq!(alone, net.run_on(1, 777).fingerprint, "{}", scheduler.name());
+        assert_eq!(alone, net.run_on(3, u64::MAX).fingerprint, "{}", scheduler.name());
+    }
+}
