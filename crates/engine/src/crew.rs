@@ -55,13 +55,23 @@ impl<E: Event + Send> Crew<E> {
     }
 
     /// As [`Runner::run`], on all threads; `budget` counts windows.
-    pub fn run<W: World<Event = E> + Send>(&mut self, shards: &mut [Shard<W>], limit: Time, budget: u64) -> Pace {
+    pub fn run<W: World<Event = E> + Send>(
+        &mut self,
+        shards: &mut [Shard<W>],
+        limit: Time,
+        budget: u64,
+    ) -> Pace {
         let barrier = Barrier::new(self.threads);
         let crew = &*self;
         let ends: Vec<(Pace, usize)> = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..)
                 .zip(shards.iter_mut())
-                .map(|(me, shard)| scope.spawn({ let barrier = &barrier; move || crew.work(me, shard, barrier, limit, budget) }))
+                .map(|(me, shard)| {
+                    scope.spawn({
+                        let barrier = &barrier;
+                        move || crew.work(me, shard, barrier, limit, budget)
+                    })
+                })
                 .collect();
             workers.into_iter().map(|worker| worker.join().unwrap_or((Pace::Stopped, 0))).collect()
         });
@@ -112,7 +122,8 @@ impl<E: Event + Send> Crew<E> {
     fn post<W: World<Event = E>>(&self, me: usize, shard: &mut Shard<W>, parity: usize) {
         let windows = &mut shard.runner.windows;
         let mut next = windows.next_start().unwrap_or(Time::NEVER);
-        let mut boxes = windows.outbox.as_mut().map(|outbox| std::mem::take(&mut outbox.boxes)).unwrap_or_default();
+        let mut boxes =
+            windows.outbox.as_mut().map(|outbox| std::mem::take(&mut outbox.boxes)).unwrap_or_default();
         for (other, letters) in boxes.iter_mut().enumerate().filter(|(_, letters)| !letters.is_empty()) {
             let earliest = letters.iter().map(Event::time).min();
             next = next.min(earliest.map_or(Time::NEVER, |time| windows.window_of(time)));

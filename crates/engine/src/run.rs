@@ -62,7 +62,9 @@ impl<W: World> Runner<W> {
     /// Bytes of pending events and scratch memory.
     pub fn memory_bytes(&self) -> usize {
         let places = self.head.capacity() + self.next.capacity() + self.touched.capacity();
-        self.windows.memory_bytes() + places * size_of::<u32>() + self.order.capacity() * size_of::<(u64, u32)>()
+        self.windows.memory_bytes()
+            + places * size_of::<u32>()
+            + self.order.capacity() * size_of::<(u64, u32)>()
     }
 
     /// Lets happen what lies before `limit`, and comes back after about `budget` events.
@@ -224,7 +226,10 @@ mod tests {
             let (node, delay) = if mix % 3 == 0 {
                 (token.node, 1 + mix)
             } else {
-                ((token.node + mix as u32) % self.seen.len() as u32, self.look_ahead + if mix % 2 == 0 { mix } else { mix * mix * mix })
+                (
+                    (token.node + mix as u32) % self.seen.len() as u32,
+                    self.look_ahead + if mix % 2 == 0 { mix } else { mix * mix * mix },
+                )
             };
             let next = Token { time: token.time + delay, node, hops: token.hops - 1, ..token };
             if node == token.node { windows.push(next) } else { windows.send(next, || node) }

@@ -83,7 +83,7 @@ impl<E: Event> Windows<E> {
     /// The event, as part of the running window: its key.
     #[inline]
     pub(crate) fn key(&self, event: &E) -> u64 {
-        (event.time().ps() - self.start) << ORDER_BITS | u64::from(event.order())
+        ((event.time().ps() - self.start) << ORDER_BITS) | u64::from(event.order())
     }
 
     /// Takes an event. It must not lie before the running event, and if it is for another node, not
@@ -100,7 +100,7 @@ impl<E: Event> Windows<E> {
         // Exact for ahead < 2^64 / width; larger ones are beyond the ring anyway and are caught by the
         // comparison with its span.
         if ahead < self.width * RING as u64 {
-            let windows = (u128::from(ahead) * u128::from(self.reciprocal) >> 64) as usize;
+            let windows = ((u128::from(ahead) * u128::from(self.reciprocal)) >> 64) as usize;
             self.put(self.cursor + windows, event);
         } else {
             self.late.push(Late(event));

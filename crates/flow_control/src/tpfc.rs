@@ -106,7 +106,12 @@ impl EgressMeter {
             let (shares, ports) = (&self.shares, self.shares.len());
             let max_min = self.max_min.get_or_insert_with(|| Box::new(MaxMin::new(ports)));
             // Also at the high watermark: who is paused for more than safety waits for its turn.
-            max_min.search(marks, before, |port| shares[usize::from(port)].hold.is_due(now), &mut self.targets);
+            max_min.search(
+                marks,
+                before,
+                |port| shares[usize::from(port)].hold.is_due(now),
+                &mut self.targets,
+            );
             return match (before.reaches(xoff), self.targets.is_empty()) {
                 (true, _) => Aim::All,
                 (false, true) => Aim::None,
@@ -132,8 +137,9 @@ impl EgressMeter {
                 // Equation 7.2, b_i > b / N, without the division.
                 let (frames, present) = (before.frames, u64::from(self.present));
                 let over = |share: &Share| u64::from(share.frames) * present > frames;
-                self.targets
-                    .extend((0u16..).zip(&self.shares).filter(|(_, share)| over(share)).map(|(port, _)| port));
+                self.targets.extend(
+                    (0u16..).zip(&self.shares).filter(|(_, share)| over(share)).map(|(port, _)| port),
+                );
             }
         }
         Aim::Targets
@@ -268,7 +274,10 @@ mod tests {
             meter.add(Some(1), 1522);
         }
         let once = target(TargetMethod::RandomSampling, true);
-        assert_eq!(meter.aim(HW, Some(&once), frames(6), Time::ZERO, |n| n - 1, |i| (i == 5).then_some(1)), Aim::Targets);
+        assert_eq!(
+            meter.aim(HW, Some(&once), frames(6), Time::ZERO, |n| n - 1, |i| (i == 5).then_some(1)),
+            Aim::Targets
+        );
         assert_eq!(meter.targets(), [1]);
         assert_eq!(meter.aim(HW, Some(&once), frames(7), Time::ZERO, |_| 0, |_| Some(1)), Aim::None);
         meter.remove(Some(1), 1522, Some(&once), frames(6));

@@ -28,7 +28,10 @@ impl ArrowTable {
             };
             let about = [("unit", column.unit), ("about", column.about)];
             let metadata = about.map(|(key, value)| (key.to_string(), value.to_string()));
-            fields.push(Field::new(column.name, kind, false).with_metadata(metadata.into_iter().collect::<arrow_schema::Metadata>()));
+            fields.push(
+                Field::new(column.name, kind, false)
+                    .with_metadata(metadata.into_iter().collect::<arrow_schema::Metadata>()),
+            );
             arrays.push(array);
         }
         Ok(ArrowTable { batch: RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)? })

@@ -43,14 +43,21 @@ pub fn answer(link: &Link) -> Result<String, String> {
     if length.is_some() && delay.is_some() {
         return Err("length and delay both say how long the cable is: give one of them".into());
     }
-    if delay.is_some_and(|delay| delay > Time::from_ms(1000)) || length.is_some_and(|length| length > Length::from_m(100_000_000)) {
-        return Err("the cable is longer than light goes in a second: this is no link of a data center".into());
+    if delay.is_some_and(|delay| delay > Time::from_ms(1000))
+        || length.is_some_and(|length| length > Length::from_m(100_000_000))
+    {
+        return Err(
+            "the cable is longer than light goes in a second: this is no link of a data center".into()
+        );
     }
     let length = length.unwrap_or(Length::from_m(2));
     let mut headroom = Headroom::of_link(rate, delay.unwrap_or(length.fibre_delay()));
     headroom.max_frame = frame_size("mtu", link.mtu, headroom.max_frame)?;
     if headroom.max_frame < frame::MIN_FRAME_BYTES {
-        return Err(format!("mtu: \"{}\" is shorter than the shortest Ethernet frame of 64 B", headroom.max_frame));
+        return Err(format!(
+            "mtu: \"{}\" is shorter than the shortest Ethernet frame of 64 B",
+            headroom.max_frame
+        ));
     }
     headroom.overhead = frame_size("overhead", link.overhead, headroom.overhead)?;
     if let Some(time) = read::<Time>("interface_delay", link.interface_delay)? {
@@ -60,9 +67,7 @@ pub fn answer(link: &Link) -> Result<String, String> {
         headroom.response_bits = rate.bits_in_ceil(time);
     }
     let delay = headroom.delay();
-    let term = |name: &str, times: u64, bits: u64| {
-        json!({"term": name, "times": times, "bit_times": bits, "bytes": (times * bits).div_ceil(8)})
-    };
+    let term = |name: &str, times: u64, bits: u64| json!({"term": name, "times": times, "bit_times": bits, "bytes": (times * bits).div_ceil(8)});
     let answer = json!({
         "schema": "penstock-headroom/1",
         "rate": rate.to_string(),

@@ -113,7 +113,8 @@ mod _core {
         response_time: Option<&str>,
         overhead: Option<&str>,
     ) -> PyResult<String> {
-        let link = super::headroom::Link { rate, length, delay, mtu, interface_delay, response_time, overhead };
+        let link =
+            super::headroom::Link { rate, length, delay, mtu, interface_delay, response_time, overhead };
         super::headroom::answer(&link).map_err(|why: String| -> PyErr { PyValueError::new_err(why) })
     }
 }

@@ -10,7 +10,8 @@ type Page = (&'static str, &'static str, &'static str, Option<&'static str>);
 pub fn describe() -> String {
     let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap_or_default();
     let schedulers = scheduling::PAGES.iter().map(|&(name, text)| ("scheduler", name, text, None));
-    let controls = flow_control::PAGES.iter().map(|&(name, text, keys)| ("flow control", name, text, Some(keys)));
+    let controls =
+        flow_control::PAGES.iter().map(|&(name, text, keys)| ("flow control", name, text, Some(keys)));
     let queueing = queueing::PAGES.iter().map(|&(name, text, keys)| ("queueing", name, text, Some(keys)));
     let pages: Vec<Page> = schedulers.chain(controls).chain(queueing).collect();
     Value::Array(pages.iter().map(|page| page_of(page, &schema)).collect()).to_string()
@@ -18,7 +19,8 @@ pub fn describe() -> String {
 
 fn page_of(&(kind, name, text, keys): &Page, schema: &Value) -> Value {
     let paragraphs = paragraphs(text);
-    let (heading, rest) = paragraphs.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    let (heading, rest) =
+        paragraphs.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
     let labelled = |label: &str| {
         let found = rest.iter().find_map(|paragraph| paragraph.strip_prefix(label));
         found.map(|text| text.trim().to_string())

@@ -1,7 +1,7 @@
 //! One run: progress out, interruption in, result at the end.
 
-use crate::arrow::{ArrowTable, failed};
 use crate::SimulationError;
+use crate::arrow::{ArrowTable, failed};
 use fabric::spec::Role;
 use fabric::{Simulation, State};
 use measure::Table;
@@ -40,7 +40,9 @@ impl RunResult {
     /// A table by name.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Py<ArrowTable>> {
         let table = self.tables.get(name).map(|table| table.clone_ref(py));
-        table.ok_or_else(|| PyKeyError::new_err(format!("no table \"{name}\"; there are {}", self.table_names.join(", "))))
+        table.ok_or_else(|| {
+            PyKeyError::new_err(format!("no table \"{name}\"; there are {}", self.table_names.join(", ")))
+        })
     }
 }
 
@@ -52,7 +54,8 @@ pub fn run(
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<RunResult> {
     let begun = Instant::now();
-    let mut simulation = Simulation::on_threads(&scenario.spec, threads).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let mut simulation = Simulation::on_threads(&scenario.spec, threads)
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let complete = py.detach(|| go(&mut simulation, scenario, progress, begun))?;
     let wall = begun.elapsed();
     let run = json!({
@@ -195,7 +198,8 @@ fn topology(scenario: &Scenario) -> Value {
 fn describe(tables: &[Table]) -> Value {
     let of = |table: &Table| {
         let columns = table.columns.iter();
-        let columns = columns.map(|column| json!({"name": column.name, "unit": column.unit, "about": column.about}));
+        let columns =
+            columns.map(|column| json!({"name": column.name, "unit": column.unit, "about": column.about}));
         json!({"about": table.about, "columns": columns.collect::<Vec<_>>()})
     };
     Value::Object(tables.iter().map(|table| (table.name.to_string(), of(table))).collect())
