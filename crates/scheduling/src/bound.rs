@@ -1,8 +1,13 @@
 //! Service that a queue is certain of: the latency-rate server.
 //!
-//! A queue that has been active since time s has received at least `rate · (t - s - latency)` by time t,
-//! whatever the other queues do. A flow that never sends more than σ + rate · t bits then waits at most
+//! A queue that has been busy since time s has received at least `rate · (t - s - latency)` by time t, whatever
+//! the other queues do. A flow that never sends more than σ + rate · t bits then waits at most
 //! latency + σ / rate; over several hops latencies add up.
+//!
+//! A queue is busy from when it becomes active for as long as its arrivals keep up with the certain rate, even if
+//! it empties in between because it was served faster. For all schedulers here but WFQ and WF2Q+ the bound
+//! holds from any time at which the queue becomes active. In those two a queue that was just served ahead of
+//! the fluid server may have to wait until that has caught up.
 //!
 //! Source: Stiliadis and Varma, "Latency-rate servers", IEEE/ACM Transactions on Networking 6(5), 1998.
 //!

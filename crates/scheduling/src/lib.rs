@@ -211,4 +211,3 @@ schedulers! {
         Shaped(ShapedParams) = "shaper",
     }
 }
-

@@ -261,7 +261,14 @@ proptest! {
             };
             // Frames of a stopped queue keep old tags in plain SCFQ: its bound is one without flow control.
             let may_stop = !matches!(spec, SchedulerSpec::Scfq(_));
-            for step in before.iter().filter(|step| may_stop || !matches!(step, Step::Stop(_))) {
+            // Frames of the queue that were served ahead of the fluid belong to the same busy period.
+            let remembers = matches!(spec, SchedulerSpec::Wfq(_) | SchedulerSpec::Wf2qPlus(_));
+            let fits = |step: &&Step| match step {
+                Step::Stop(_) => may_stop,
+                Step::Arrive { queue: of, .. } => !remembers || *of != queue,
+                _ => true,
+            };
+            for step in before.iter().filter(fits) {
                 bed.take(step);
             }
             bed.go(queue);
