@@ -90,6 +90,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         queue_limit: None,
         when_full: WhenFull::Block,
         flow_control: flow_control.clone(),
+        receive: None,
     });
     let switch = Arc::new(SwitchSpec {
         forwarding: Forwarding::StoreAndForward,
@@ -121,5 +122,6 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         flows,
         probes: ProbeSpec { bin: options.probes.then_some(Time::from_us(100)), pauses: options.probes },
         on_lossless_drop: OnLosslessDrop::Stop,
+        faults: Vec::new(),
     }
 }

@@ -1,13 +1,17 @@
 //! From a checked description to a fabric at time zero.
 
 use crate::event::{Event, Kind};
+use crate::fault_plan::{FaultPlan, Note};
+use crate::faults::Faults;
 use crate::pausing::{PauseTiming, Station};
 use crate::pool::{List, Pool};
 use crate::port::{Line, LineCounts, Port, Queue, Sent};
-use crate::selection::asks_scheduler;
+use crate::receive::{self, Receiving};
+use crate::reroute;
 use crate::routing::{Distances, Routes, Wiring};
+use crate::selection::asks_scheduler;
 use crate::sources::SourceState;
-use crate::spec::{Forwarding, HostSpec, NodeSpec, Queueing, Role, Spec, SwitchSpec, WhenFull};
+use crate::spec::{FaultSpec, FlowSpec, Forwarding, HostSpec, NodeSpec, Queueing, Role, Spec, SwitchSpec, WhenFull};
 use crate::world::{DELIVER, Drops, Fabric, HEAD_BYTES, Ledger, Node, Receiver, Recorded};
 use engine::{Timer, Windows, stream};
 use flow_control::headroom::{Headroom, TotalDelay, resume_level, response_time};
@@ -20,9 +24,9 @@ use measure::{BinnedMax, BinnedSum};
 use queueing::BufferSpec;
 use rand_xoshiro::rand_core::Rng;
 use scheduling::{Configuration, PortFacts, SchedulerSpec};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use units::{Amount, Time, WireClock};
+use units::{Amount, BitRate, Time, WireClock};
 use workload::Source;
 
 /// Series are recorded for at most this many flows, ports or queues; beyond, totals only.
@@ -48,6 +52,8 @@ pub(crate) struct Built {
     pub look_ahead: Time,
     /// Flow of each path.
     pub path_flow: Vec<u32>,
+    /// What goes wrong, and when.
+    pub notes: Vec<Note>,
 }
 
 impl NodeSpec {
@@ -102,19 +108,35 @@ pub(crate) struct Plan<'a> {
     pub wiring: &'a Wiring,
     /// Shortest and longest frame of any flow.
     pub frames: (u16, u16),
+    /// The slowest and the fastest rate of links that change theirs.
+    rates: BTreeMap<u32, (BitRate, BitRate)>,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(spec: &'a Spec, wiring: &'a Wiring) -> Plan<'a> {
         let bounds = spec.flows.iter().map(|flow| flow.source.sizes.bounds());
         let frames = bounds.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
-        Plan { spec, wiring, frames: frames.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES)) }
+        let frames = frames.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES));
+        let mut rates = BTreeMap::new();
+        for fault in &spec.faults {
+            if let FaultSpec::LinkRate { link, rate, .. } = fault {
+                let first = spec.links[*link as usize].rate;
+                let (slowest, fastest) = rates.entry(*link).or_insert((first, first));
+                (*slowest, *fastest) = ((*slowest).min(*rate), (*fastest).max(*rate));
+            }
+        }
+        Plan { spec, wiring, frames, rates }
     }
     fn node(&self, port: u32) -> &'a NodeSpec {
         &self.spec.nodes[self.wiring.node_of[port as usize].at()]
     }
     fn link(&self, port: u32) -> &'a crate::spec::LinkSpec {
         &self.spec.links[self.wiring.link_of[port as usize] as usize]
+    }
+    /// The slowest and the fastest rate that the link of a port ever has.
+    fn rates(&self, port: u32) -> (BitRate, BitRate) {
+        let rate = self.link(port).rate;
+        self.rates.get(&self.wiring.link_of[port as usize]).copied().unwrap_or((rate, rate))
     }
     /// From the end of a pause frame to its effect at `port`.
     fn response(&self, port: u32) -> Time {
@@ -125,15 +147,16 @@ impl<'a> Plan<'a> {
     /// What is on its way to `port`, at most, when a switch decides to pause it.
     fn total_delay(&self, port: u32) -> TotalDelay {
         let link = self.link(port);
+        let rate = self.rates(port).1;
         let peer = self.wiring.peer[port as usize].0;
         let headroom = Headroom {
-            rate: link.rate,
+            rate,
             cable: link.delay,
             max_frame: self.frames.1,
             overhead: link.overhead,
             pause_frame: CONTROL_FRAME_BYTES,
             interface_bits: 0,
-            response_bits: link.rate.bits_in_ceil(self.response(peer)),
+            response_bits: rate.bits_in_ceil(self.response(peer)),
             pipeline: self.node(port).latency(),
         };
         headroom.delay()
@@ -157,7 +180,7 @@ impl<'a> Plan<'a> {
     fn levels(&self, control: &PauseSpec, port: u32) -> Levels {
         let delay = self.total_delay(port);
         let computed = || {
-            let xon = resume_level(self.link(port).rate, delay.time()).get();
+            let xon = resume_level(delay.rate, delay.time()).get();
             let xoff = xon + 2 * u64::from(self.frames.1);
             Watermarks { xoff: Amount::Bytes(xoff), xon: Amount::Bytes(xon), headroom: None }
         };
@@ -169,14 +192,15 @@ impl<'a> Plan<'a> {
     /// pause frame, and what comes after it.
     fn look_ahead(&self, ports: &[Port], lines: &[Line]) -> Time {
         let pausing = self.spec.nodes.iter().any(|node| node.flow_control().is_some());
-        let of_port = |(port, line): (&Port, &Line)| {
+        let of_port = |(id, (port, line)): (u32, (&Port, &Line))| {
+            let clock = WireClock::new(self.rates(id).1);
             let bytes = if port.peer_cuts_through { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
-            let wire = |bytes: u16| port.clock.span_floor(u64::from(bytes) + u64::from(port.overhead));
+            let wire = |bytes: u16| clock.span_floor(u64::from(bytes) + u64::from(port.overhead));
             let data = wire(bytes) + port.arrives_after;
             let pause = wire(CONTROL_FRAME_BYTES) + line.delay + lines[port.peer as usize].response;
             if pausing { data.min(pause) } else { data }
         };
-        ports.iter().zip(lines).map(of_port).min().unwrap_or(Time::from_us(1))
+        (0..).zip(ports.iter().zip(lines)).map(of_port).min().unwrap_or(Time::from_us(1))
     }
 }
 
@@ -212,6 +236,8 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
         ledger: Ledger::default(),
         on_lossless_drop: spec.on_lossless_drop,
         failure: None,
+        faults: Faults::default(),
+        receiving: Vec::new(),
     };
     for port in 0..port_count as u32 {
         if let Err(why) = plan.node(port).scheduler().check(&plan.port_facts(port)) {
@@ -224,12 +250,14 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
     }
     let path_flow = add_paths(&plan, &mut fabric)?;
     add_sources(&plan, &mut fabric);
+    add_receivers(&plan, &mut fabric);
+    let notes = add_faults(&plan, &mut fabric, &path_flow)?;
     record(spec, &mut fabric);
     let look_ahead = plan.look_ahead(&fabric.ports, &fabric.lines);
     if look_ahead.ps() < 2 {
         return Err(BuildError("a frame takes less than 2 ps from node to node: that is too fast".into()));
     }
-    Ok(Built { look_ahead, fabric, path_flow, wiring })
+    Ok(Built { look_ahead, fabric, path_flow, wiring, notes })
 }
 
 fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
@@ -259,6 +287,10 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         asks_scheduler: asks_scheduler(node.scheduler()),
         peer_cuts_through: peer_node.cuts_through(),
         feeds_from_sources: node.host().is_some(),
+        dead: 0,
+        keeps: false,
+        exposed: false,
+        special: peer_node.cuts_through(),
     });
     fabric.lines.push(Line {
         rate: link.rate,
@@ -288,13 +320,27 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         Role::Host(_) => BufferSpec::default(),
         Role::Switch(switch) => switch.buffer.clone(),
     };
-    let station = control.filter(|_| node.switch().is_some()).map(|control| {
+    // A network card counts what came in through its ports, by its buffer.
+    let receive_buffer = node.host().and_then(|host| host.receive.as_ref()?.buffer);
+    let own_control = match receive_buffer {
+        Some(_) => control.map(|control| PauseSpec {
+            accounting: Accounting::Ingress,
+            watermarks: None,
+            target: None,
+            ..control.clone()
+        }),
+        None => control.filter(|_| node.switch().is_some()).cloned(),
+    };
+    let station = own_control.as_ref().map(|control| {
         let ports: Vec<u32> = plan.wiring.ports(id).map(|port| port.0).collect();
         let by_ingress = control.accounting == Accounting::Ingress;
         Box::new(Station {
             spec: control.clone(),
             first_port: plan.wiring.first_port[id.at()],
-            levels: ports.iter().map(|&port| plan.levels(control, port)).collect(),
+            levels: ports.iter().map(|&port| match receive_buffer {
+                Some(buffer) => receive::levels(buffer, plan.room(port)),
+                None => plan.levels(control, port),
+            }).collect(),
             timing: ports.iter().map(|&port| pause_timing(plan, control, port)).collect(),
             ingress: vec![IngressMeter::default(); if by_ingress { ports.len() * PRIORITIES } else { 0 }],
             egress: if by_ingress {
@@ -327,8 +373,9 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
 /// way, the response and a microsecond; but not before half of it has passed.
 fn pause_timing(plan: &Plan, control: &PauseSpec, port: u32) -> PauseTiming {
     let link = plan.link(port);
-    let lasts = pause_time(control.quanta, link.rate);
-    let frame = WireClock::new(link.rate).span_floor(u64::from(plan.frames.1) + u64::from(link.overhead));
+    let (slowest, fastest) = plan.rates(port);
+    let lasts = pause_time(control.quanta, fastest);
+    let frame = WireClock::new(slowest).span_floor(u64::from(plan.frames.1) + u64::from(link.overhead));
     let response = plan.response(plan.wiring.peer[port as usize].0);
     let margin = link.delay * 4 + frame + response + Time::from_us(1);
     let half = Time::from_ps(lasts.ps() / 2);
@@ -357,8 +404,7 @@ fn add_paths(plan: &Plan, fabric: &mut Fabric) -> Result<Vec<u32>, BuildError> {
     let (mut distances, mut path) = (Distances::default(), Vec::<PortId>::new());
     for (destination, flow_id, path_id) in wanted {
         let flow = &spec.flows[flow_id as usize];
-        let to = &spec.nodes[destination.at()].name;
-        let hash = stream(spec.seed, &format!("route/{}/{to}", flow.name)).next_u64();
+        let hash = route_hash(spec, flow, destination);
         path.clear();
         let found = match &flow.route {
             Some(nodes) => {
@@ -375,7 +421,7 @@ fn add_paths(plan: &Plan, fabric: &mut Fabric) -> Result<Vec<u32>, BuildError> {
             }
         };
         if !found {
-            let from = &spec.nodes[flow.from.at()].name;
+            let (from, to) = (&spec.nodes[flow.from.at()].name, &spec.nodes[destination.at()].name);
             return Err(BuildError(format!("flow \"{}\": no way from {from} to {to}", flow.name)));
         }
         fabric.path_start[path_id as usize] = fabric.hops.len() as u32;
@@ -384,6 +430,37 @@ fn add_paths(plan: &Plan, fabric: &mut Fabric) -> Result<Vec<u32>, BuildError> {
     }
     fabric.receivers = vec![Receiver::default(); path_flow.len()];
     Ok(path_flow)
+}
+
+/// What picks one of several shortest paths for a flow and destination.
+pub(crate) fn route_hash(spec: &Spec, flow: &FlowSpec, destination: NodeId) -> u64 {
+    let to = &spec.nodes[destination.at()].name;
+    stream(spec.seed, &format!("route/{}/{to}", flow.name)).next_u64()
+}
+
+fn add_receivers(plan: &Plan, fabric: &mut Fabric) {
+    let receive = |port: u32| plan.node(port).host().and_then(|host| host.receive.as_ref());
+    let all: Vec<_> =
+        (0..fabric.ports.len() as u32).map(|port| receive(port).map(|spec| Box::new(Receiving::new(spec)))).collect();
+    if all.iter().any(Option::is_some) {
+        fabric.receiving = all;
+    }
+}
+
+fn add_faults(plan: &Plan, fabric: &mut Fabric, path_flow: &[u32]) -> Result<Vec<Note>, BuildError> {
+    let faults = FaultPlan::new(plan.spec)?;
+    let paths = reroute::changes(plan.spec, plan.wiring, &faults, fabric, path_flow);
+    fabric.faults = faults.faults(plan.spec, plan.wiring, paths);
+    for ((port, line), exposure) in
+        fabric.ports.iter_mut().zip(&fabric.lines).zip(&mut fabric.faults.exposures)
+    {
+        if let Some(exposure) = exposure {
+            exposure.fresh = port.asks_scheduler.then(|| line.scheduler.clone());
+        }
+        port.exposed = exposure.is_some();
+        port.special |= port.exposed;
+    }
+    Ok(faults.notes(plan.spec))
 }
 
 fn add_sources(plan: &Plan, fabric: &mut Fabric) {
@@ -416,12 +493,15 @@ fn add_sources(plan: &Plan, fabric: &mut Fabric) {
     }
 }
 
-/// The first events of the nodes that are `mine`: each source at its first time.
+/// The first events of the nodes that are `mine`: each source at its first time, and all faults.
 pub(crate) fn start(fabric: &Fabric, windows: &mut Windows<Event>, mine: impl Fn(u32) -> bool) {
     for (place, state) in (fabric.ports.len()..).zip(&fabric.sources) {
         if let Some(at) = state.source.next_wake().filter(|_| mine(fabric.node_of[place])) {
             windows.push(Event::bare(Kind::Source, at, place as u32));
         }
+    }
+    for event in fabric.faults.events.iter().filter(|event| mine(fabric.node_of[event.place as usize])) {
+        windows.push(*event);
     }
 }
 
@@ -443,7 +523,7 @@ fn record(spec: &Spec, fabric: &mut Fabric) {
     };
     fabric.recorded.queues = levels(fabric.queues.len());
     let by_ingress = |node: &Node| node.station.as_ref().is_some_and(|station| !station.ingress.is_empty());
-    if fabric.nodes.iter().any(by_ingress) {
+    if fabric.nodes.iter().any(by_ingress) || !fabric.receiving.is_empty() {
         fabric.recorded.meters = levels(fabric.ports.len() * PRIORITIES);
     }
 }

@@ -22,6 +22,24 @@ pub(crate) enum Kind {
     Source = 4,
     /// A pause that was sent through a port has to be renewed.
     Renew = 5,
+    /// What was on its way to a port does not arrive, or arrives damaged.
+    Broken = 6,
+    /// A host has taken in a frame that came through a port.
+    Served = 7,
+    /// A fault of the scenario begins or ends at a port, or routes change for a source.
+    Fault = 8,
+}
+
+/// What happens to a frame on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Harm {
+    /// The link went down, or is.
+    LinkDown = 0,
+    /// A switch at one end restarts.
+    Restart = 1,
+    /// Bits are wrong.
+    BitError = 2,
 }
 
 /// An event: 32 bytes, with the frame in it.
@@ -58,6 +76,27 @@ impl Event {
             bytes: frame.bytes,
             priority: frame.priority.0,
             kind,
+        }
+    }
+    /// An entry of the table of faults: the first action and how many there are.
+    pub fn fault(time: Time, place: u32, first: u32, count: u32) -> Event {
+        Event { path: first, next_hop: count, ..Event::bare(Kind::Fault, time, place) }
+    }
+    /// The actions of [`Event::fault`].
+    pub fn actions(&self) -> std::ops::Range<usize> {
+        self.path as usize..(self.path + self.next_hop) as usize
+    }
+    /// A frame that is lost on its way to the port where it would have arrived, and why.
+    pub fn broken(time: Time, port: u32, frame: Frame, harm: Harm) -> Event {
+        // It goes no further: the place of its next hop is free.
+        Event { next_hop: harm as u32, ..Event::arrival(Kind::Broken, time, port, frame) }
+    }
+    /// Why the frame of [`Event::broken`] is lost.
+    pub fn harm(&self) -> Harm {
+        match self.next_hop {
+            0 => Harm::LinkDown,
+            1 => Harm::Restart,
+            _ => Harm::BitError,
         }
     }
     /// The frame that arrives.
@@ -113,6 +152,16 @@ impl engine::Event for Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_broken_frame_knows_why() {
+        let frame = Frame { born: Time::ZERO, path: PathId(7), next_hop: 9, bytes: 64, priority: Priority(5) };
+        for harm in [Harm::LinkDown, Harm::Restart, Harm::BitError] {
+            let event = Event::broken(Time::from_ns(1), 3, frame, harm);
+            assert_eq!((event.harm(), event.frame().priority, event.frame().path), (harm, Priority(5), PathId(7)));
+        }
+        assert_eq!(Event::fault(Time::ZERO, 1, 4, 3).actions(), 4..7);
+    }
 
     #[test]
     fn an_event_is_half_a_cache_line() {

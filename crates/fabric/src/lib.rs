@@ -5,11 +5,15 @@
 
 mod build;
 mod event;
+mod fault_plan;
+mod faults;
 mod memory;
 mod outcome;
 mod pausing;
 mod pool;
 mod port;
+mod receive;
+mod reroute;
 pub mod routing;
 mod selection;
 mod shards;

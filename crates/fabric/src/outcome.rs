@@ -52,6 +52,8 @@ impl Failure {
             Cause::Port => (waiting.port, node.buffer.port),
             Cause::Class => (waiting.class, node.buffer.class),
             Cause::Total => (waiting.total, node.buffer.total),
+            Cause::ReceiveBuffer => fabric.received_so_far(ingress, frame.priority),
+            Cause::LinkDown | Cause::Restart | Cause::BitError => (waiting.queue, None),
             Cause::Headroom => {
                 let group = station.and_then(|station| station.group(frame.priority.0)).unwrap_or(0);
                 let meter = station.and_then(|station| station.ingress.get(local(ingress) * PRIORITIES + group));
@@ -109,7 +111,7 @@ impl Failure {
                 let through = ingress.map_or(String::new(), |port| format!(", in through {}", port_name(port)));
                 let xoff = xoff.map_or("no XOFF watermark is set".to_string(), |xoff| format!("XOFF is at {xoff}"));
                 let needed = match cause {
-                    Cause::Headroom => headroom(*egress, *ingress),
+                    Cause::Headroom | Cause::ReceiveBuffer => headroom(*egress, *ingress),
                     _ => headroom(*egress, None),
                 };
                 format!(

@@ -96,7 +96,7 @@ impl Station {
             PauseKind::Priorities(set) => set,
         }
     }
-    fn local(&self, port: u32) -> usize {
+    pub fn local(&self, port: u32) -> usize {
         (port - self.first_port) as usize
     }
     /// Whether the headroom of the frame's ingress port has room for it (ingress accounting).
@@ -138,7 +138,8 @@ impl Fabric {
         self.nodes[node as usize].station = Some(station);
     }
 
-    fn meter_ingress(
+    /// A frame that came in through a port begins to wait: XOFF may be due there.
+    pub fn meter_ingress(
         &mut self,
         station: &mut Station,
         frame: &Frame,
@@ -156,7 +157,8 @@ impl Fabric {
         if xoff_due {
             meter.hold.set(now + timing.renew_after);
             let occupancy = meter.occupancy.count(levels.xoff);
-            let inherited = self.has_been_paused(queue, meter.rising_since);
+            let since = meter.rising_since;
+            let inherited = queue != NIL && self.has_been_paused(queue, since);
             let cause = PauseCause { targeted: false, inherited, queue, occupancy };
             self.schedule_renewal(station, local, now, windows);
             let signal = PauseSignal { xoff: station.bits(group), xon: 0 };
@@ -361,6 +363,10 @@ impl Fabric {
     /// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already
     /// says both.
     fn signal(&mut self, port: u32, signal: PauseSignal, cause: u64, now: Time, windows: &mut Queued) {
+        // Nobody hears it. What was asked for is forgotten when the port comes back.
+        if self.ports[port as usize].dead != 0 {
+            return;
+        }
         let line = &mut self.lines[port as usize];
         line.signal = line.signal.then(signal);
         for (priority, noted) in line.causes.iter_mut().enumerate() {
@@ -400,6 +406,10 @@ impl Fabric {
             }
         }
         let quanta = self.quanta_of(node);
+        if self.ports[egress as usize].exposed && self.pause_is_lost(egress, now, at) {
+            self.lines[egress as usize].counts.pauses_lost += 1;
+            return;
+        }
         windows.send(Event::pause(at, peer, signal, quanta, cause), || self.node_of[peer as usize]);
     }
 
@@ -457,6 +467,7 @@ impl Fabric {
                 stopped |= 1 << class.0;
             }
         }
+        let stopped = stopped | self.ports[port_id as usize].all_if_dead();
         if self.ports[port_id as usize].asks_scheduler {
             self.tell_stopped(port_id, stopped, now);
         }

@@ -1,9 +1,11 @@
 //! One end of a link: its transmitter and its queues.
 
+use crate::event::Kind;
 use crate::pool::List;
+use crate::world::{Cause, HEAD_BYTES};
 use engine::Timer;
 use flow_control::pause::{PauseSignal, PauseTimers};
-use frame::{Occupancy, PRIORITIES};
+use frame::{Frame, Occupancy, PRIORITIES};
 use measure::{Latency, LevelIntegral};
 use scheduling::Scheduler;
 use std::collections::VecDeque;
@@ -28,7 +30,7 @@ pub(crate) struct Port {
     pub overhead: u16,
     /// Classes with frames waiting, bit n for class n.
     pub waiting: u8,
-    /// Classes that a pause has stopped; looked at again when the pause may be over.
+    /// Classes that a pause has stopped; looked at again when the pause may be over. All, if the port is dead.
     pub stopped: u8,
     /// A pause frame waits.
     pub pause_waiting: bool,
@@ -38,6 +40,42 @@ pub(crate) struct Port {
     pub asks_scheduler: bool,
     /// A host's port: sources may have to act when a frame leaves.
     pub feeds_from_sources: bool,
+    /// Why nothing may leave: [`DOWN`], [`OFF`]; 0: all is well.
+    pub dead: u8,
+    /// Whether dead links keep what waits for them.
+    pub keeps: bool,
+    /// Faults of the scenario may hit what leaves here.
+    pub exposed: bool,
+    /// One of the two: not the plain case of whole frames that arrive.
+    pub special: bool,
+}
+
+/// In [`Port::dead`]: the link is down.
+pub(crate) const DOWN: u8 = 1;
+/// In [`Port::dead`]: the switch restarts.
+pub(crate) const OFF: u8 = 2;
+
+impl Port {
+    /// What a cut-through peer sees of a frame that is sent from now on: its head, and when that has left.
+    #[inline]
+    pub fn head_leaves(&self, frame: &Frame, now: Time) -> (Kind, Time) {
+        let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(self.overhead);
+        (Kind::Head, now + self.clock.span_floor(head))
+    }
+    /// The classes that are stopped whatever pauses say.
+    pub fn all_if_dead(&self) -> u8 {
+        if self.dead == 0 { 0 } else { u8::MAX }
+    }
+    /// Why frames may not even wait here; `None`: they may.
+    #[inline]
+    pub fn refuses(&self) -> Option<Cause> {
+        match self.dead {
+            0 => None,
+            DOWN if self.keeps => None,
+            DOWN => Some(Cause::LinkDown),
+            _ => Some(Cause::Restart),
+        }
+    }
 }
 
 /// What has been sent through a port.
@@ -90,6 +128,14 @@ pub(crate) struct LineCounts {
     pub begun_before: Time,
     pub drops: u64,
     pub violations: u64,
+    /// Frames and bytes that came to this port's side of the link no more, or damaged.
+    pub broken: (u64, u64),
+    /// Those among them that arrived with a wrong checksum.
+    pub bit_errors: u64,
+    /// Pause frames sent that were lost or damaged.
+    pub pauses_lost: u64,
+    /// Time on the wire, in seconds, and bits, up to the last change of rate.
+    pub settled: (f64, u64),
 }
 
 /// One traffic class of one port.

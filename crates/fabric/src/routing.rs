@@ -8,8 +8,7 @@
 //! Scope: the fabric is a multigraph; parallel links are ports of their own everywhere. Hosts never
 //! forward, also not if they have several links.
 //!
-//! Not modelled: link weights, routing protocols and their convergence, rerouting while a simulation
-//! runs, per-packet spraying.
+//! Not modelled: link weights, routing protocols, per-packet spraying.
 
 use frame::{NodeId, PortId};
 use std::fmt;
@@ -146,6 +145,8 @@ pub struct Routes<'a> {
     /// that never looks at hosts takes a fraction of the time.
     first_uplink: Vec<u32>,
     uplinks: Vec<Uplink>,
+    /// By link, whether no frame may take it; empty if all may be taken.
+    dead: Vec<bool>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +158,22 @@ struct Uplink {
 impl<'a> Routes<'a> {
     /// Routes through `wiring`, whose node n is a host if `is_host(n)`.
     pub fn new(wiring: &'a Wiring, is_host: impl Fn(NodeId) -> bool) -> Routes<'a> {
+        Routes::avoiding(wiring, is_host, Vec::new())
+    }
+
+    /// Routes that take no link for which `is_dead` holds.
+    pub fn without(
+        wiring: &'a Wiring,
+        is_host: impl Fn(NodeId) -> bool,
+        is_dead: impl Fn(u32) -> bool,
+    ) -> Routes<'a> {
+        let links = wiring.peer.len() as u32 / 2;
+        Routes::avoiding(wiring, is_host, (0..links).map(is_dead).collect())
+    }
+
+    fn avoiding(wiring: &'a Wiring, is_host: impl Fn(NodeId) -> bool, dead: Vec<bool>) -> Routes<'a> {
         let nodes = || (0..wiring.nodes() as u32).map(NodeId);
+        let lives = |port: PortId| dead.is_empty() || !dead[wiring.link_of[port.at()] as usize];
         let is_host: Vec<bool> = nodes().map(is_host).collect();
         let mut first_uplink = Vec::with_capacity(wiring.nodes() + 1);
         let mut uplinks = Vec::new();
@@ -165,12 +181,13 @@ impl<'a> Routes<'a> {
             first_uplink.push(uplinks.len() as u32);
             let to_switches = wiring
                 .ports(node)
+                .filter(|&port| lives(port))
                 .map(|port| Uplink { port, switch: wiring.neighbour(port) })
                 .filter(|uplink| !is_host[uplink.switch.at()]);
             uplinks.extend(to_switches);
         }
         first_uplink.push(uplinks.len() as u32);
-        Routes { wiring, is_host, first_uplink, uplinks }
+        Routes { wiring, is_host, first_uplink, uplinks, dead }
     }
 
     /// The distances to `destination`, by breadth-first search over the switches.
@@ -284,12 +301,13 @@ impl<'a> Routes<'a> {
         destination: NodeId,
         node: NodeId,
     ) -> impl Iterator<Item = PortId> + Clone + use<'_, 'a> {
-        let wiring = self.wiring;
+        let (wiring, dead) = (self.wiring, &self.dead);
         let from_destination = wiring.ports(destination).len() <= wiring.ports(node).len();
         let (scanned, sought) = if from_destination { (destination, node) } else { (node, destination) };
         (wiring.first_port[scanned.at()]..wiring.first_port[scanned.at() + 1])
             .map(PortId)
             .filter(move |&port| wiring.neighbour(port) == sought)
+            .filter(move |port| dead.is_empty() || !dead[wiring.link_of[port.at()] as usize])
             .map(move |port| if from_destination { wiring.peer[port.at()] } else { port })
     }
 }

@@ -86,6 +86,9 @@ impl Fabric {
 
     /// Lets go the classes whose pause has run out.
     fn end_pauses(&mut self, egress: u32, now: Time) {
+        if self.ports[egress as usize].dead != 0 {
+            return;
+        }
         let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
         let timers = &self.lines[egress as usize].timers;
         let mut stopped = self.ports[egress as usize].stopped;
@@ -104,6 +107,9 @@ impl Fabric {
     /// first pause ends, or when its scheduler lets something go.
     pub fn next_chance(&mut self, egress: u32, now: Time) -> Time {
         let port = &self.ports[egress as usize];
+        if port.dead != 0 {
+            return Time::NEVER;
+        }
         let (held, asks, waiting) = (port.waiting & port.stopped, port.asks_scheduler, port.waiting != 0);
         let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
         let line = &mut self.lines[egress as usize];

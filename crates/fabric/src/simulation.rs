@@ -2,6 +2,7 @@
 
 use crate::build::{Built, Plan, build, start};
 use crate::event::{Event, Kind};
+use crate::fault_plan::Note;
 use crate::outcome::{Failure, SimulationError};
 use crate::port::LineCounts;
 use crate::routing::Wiring;
@@ -17,6 +18,7 @@ pub struct Simulation {
     pub(crate) spec: Spec,
     pub(crate) wiring: Wiring,
     pub(crate) path_flow: Vec<u32>,
+    pub(crate) notes: Vec<Note>,
     /// One a thread, each with the whole fabric, of which it runs its own nodes. Between two calls all
     /// state is with the first.
     shards: Vec<Shard<Fabric>>,
@@ -58,7 +60,7 @@ impl Simulation {
     /// As [`Simulation::new`].
     pub fn on_threads(spec: &Spec, threads: usize) -> Result<Simulation, BuildError> {
         let threads = threads.clamp(1, spec.nodes.len().clamp(1, 255));
-        let Built { fabric, wiring, look_ahead, path_flow } = build(spec)?;
+        let Built { fabric, wiring, look_ahead, path_flow, notes } = build(spec)?;
         let ports = fabric.ports.len();
         let owner_of = shards::split(&wiring, &path_flow, &fabric, threads);
         let mut shards = vec![Shard { runner: Runner::new(&fabric, look_ahead), world: fabric }];
@@ -74,6 +76,7 @@ impl Simulation {
             spec: spec.clone(),
             wiring,
             path_flow,
+            notes,
             shards,
             owner_of,
             crew,
@@ -139,7 +142,8 @@ impl Simulation {
     /// Frames that have crossed a link completely, so far.
     pub fn frame_hops(&mut self) -> u64 {
         let sent: u64 = self.fabric().sent.iter().map(|sent| sent.frames.iter().sum::<u64>()).sum();
-        self.hops_before + sent - self.arrivals_pending()
+        let broken: u64 = self.fabric().lines.iter().map(|line| line.counts.broken.0).sum();
+        self.hops_before + sent - broken - self.arrivals_pending()
     }
     /// The look-ahead of the run: the width of its windows, at most.
     pub fn look_ahead(&mut self) -> Time {
@@ -171,7 +175,7 @@ impl Simulation {
     pub(crate) fn in_flight(&mut self) -> Vec<(u64, u64)> {
         let mut in_flight = vec![(0, 0); self.fabric().ports.len()];
         for event in self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending()) {
-            if matches!(event.kind, Kind::Frame | Kind::Head) {
+            if matches!(event.kind, Kind::Frame | Kind::Head | Kind::Broken) {
                 let (frames, bytes) = &mut in_flight[event.place as usize];
                 *frames += 1;
                 *bytes += u64::from(event.frame().bytes);
@@ -181,13 +185,16 @@ impl Simulation {
     }
 
     fn arrivals_pending(&mut self) -> u64 {
-        let is_frame = |event: &&Event| matches!(event.kind, Kind::Frame | Kind::Head);
+        let is_frame = |event: &&Event| matches!(event.kind, Kind::Frame | Kind::Head | Kind::Broken);
         self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending()).filter(is_frame).count() as u64
     }
 
     fn check_conservation(&mut self) -> Result<(), SimulationError> {
         let in_flight = self.arrivals_pending();
-        let waiting: u64 = self.fabric().nodes.iter().map(|node| node.total.frames).sum();
+        // What waits to be taken in is with the part that runs the host.
+        let receiving = self.shards.iter().flat_map(|shard| shard.world.receiving.iter().flatten());
+        let receiving: u64 = receiving.map(|receiving| receiving.frames()).sum();
+        let waiting = receiving + self.fabric().nodes.iter().map(|node| node.total.frames).sum::<u64>();
         let ledger = self.fabric().ledger;
         if ledger.made == ledger.delivered + ledger.lost + waiting + in_flight {
             return Ok(());
@@ -206,6 +213,7 @@ impl Simulation {
             self.hops_before += sent.frames.iter().sum::<u64>();
             *sent = Default::default();
         }
+        self.hops_before -= fabric.lines.iter().map(|line| line.counts.broken.0).sum::<u64>();
         for (line, port) in fabric.lines.iter_mut().zip(&fabric.ports) {
             line.settle_paused(now);
             line.paused_since = line.paused_since.max(now);

@@ -78,7 +78,7 @@ impl Fabric {
     }
 
     /// A greedy source keeps a frame or two in the network card.
-    fn refill(&mut self, source: u32, now: Time, windows: &mut Windows<Event>) {
+    pub fn refill(&mut self, source: u32, now: Time, windows: &mut Windows<Event>) {
         let state = &mut self.sources[source as usize];
         if state.in_card < state.keeps
             && let Some(made) = state.source.take(now)
@@ -98,6 +98,7 @@ impl Fabric {
     }
 
     /// A frame has left a network card: whoever waited for that acts.
+    #[inline(always)]
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Windows<Event>) {
         let source = self.path_source[frame.path.at()];
         let state = &mut self.sources[source as usize];
@@ -105,15 +106,24 @@ impl Fabric {
         if state.source.is_greedy() {
             self.refill(source, now, windows);
         }
+        if !self.lines[egress as usize].blocked.is_empty() {
+            self.unblock(egress, true, now, windows);
+        }
+    }
+
+    /// Lets those act who wait for a card, as long as there is room; greedy sources only if `greedy`.
+    pub fn unblock(&mut self, egress: u32, greedy: bool, now: Time, windows: &mut Windows<Event>) {
         for _ in 0..self.lines[egress as usize].blocked.len() {
             let Some(&blocked) = self.lines[egress as usize].blocked.front() else { break };
             let state = &self.sources[blocked as usize];
-            let (greedy, held_back_by) = (state.source.is_greedy(), state.held_back_by);
+            let (is_greedy, held_back_by) = (state.source.is_greedy(), state.held_back_by);
             if held_back_by.is_some_and(|(queue, limit)| self.queues[queue as usize].occupancy.reaches(limit)) {
                 break;
             }
             self.lines[egress as usize].blocked.pop_front();
-            if greedy {
+            if is_greedy && !greedy {
+                self.lines[egress as usize].blocked.push_back(blocked);
+            } else if is_greedy {
                 self.refill(blocked, now, windows);
             } else {
                 self.source_due(blocked, now, windows);

@@ -25,6 +25,8 @@ pub struct Spec {
     pub probes: ProbeSpec,
     /// What a lost frame of a lossless class does.
     pub on_lossless_drop: OnLosslessDrop,
+    /// What goes wrong, and when.
+    pub faults: Vec<FaultSpec>,
 }
 
 /// A host or a switch.
@@ -56,8 +58,37 @@ pub struct HostSpec {
     pub queue_limit: Option<Amount>,
     /// What a source does when there is no room.
     pub when_full: WhenFull,
-    /// Link-level flow control this host obeys; hosts never send pauses of their own.
+    /// Link-level flow control this host obeys. It sends pauses of its own only if `receive` is limited.
     pub flow_control: Option<flow_control::PauseSpec>,
+    /// How fast it takes in what arrives; `None`: at any speed.
+    pub receive: Option<ReceiveSpec>,
+}
+
+/// How an end station takes in what arrives.
+#[derive(Clone, Debug)]
+pub struct ReceiveSpec {
+    /// What each frame costs.
+    pub time_per_frame: Time,
+    /// What the bytes of a frame (DA to FCS) cost beside; `None`: nothing.
+    pub rate: Option<BitRate>,
+    /// Room of each port for each priority, in bytes; `None`: unlimited.
+    pub buffer: Option<u64>,
+    /// Changes in order of time.
+    pub script: Vec<(Time, ReceiveChange)>,
+}
+
+/// A change of a receiving host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ReceiveChange {
+    /// Begins no further frame; the one being taken in is finished.
+    Stop,
+    /// Goes on, with these costs where they are given.
+    Start {
+        /// Cost of each frame from now on.
+        time_per_frame: Option<Time>,
+        /// Cost of bytes from now on.
+        rate: Option<BitRate>,
+    },
 }
 
 /// What a source does when its queue in the network card is full.
@@ -152,4 +183,87 @@ pub enum OnLosslessDrop {
     Stop,
     /// Is counted as a headroom violation.
     Count,
+}
+
+/// Something that goes wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FaultSpec {
+    /// A link goes down.
+    LinkDown {
+        /// Index of the link.
+        link: u32,
+        /// When.
+        at: Time,
+        /// How stations react.
+        reaction: Reaction,
+    },
+    /// A link that is down comes back. Random outages of the link go on.
+    LinkUp {
+        /// Index of the link.
+        link: u32,
+        /// When.
+        at: Time,
+    },
+    /// A link changes its rate, in both directions.
+    LinkRate {
+        /// Index of the link.
+        link: u32,
+        /// When.
+        at: Time,
+        /// From then on.
+        rate: BitRate,
+    },
+    /// Bits of frames on a link are wrong with some probability.
+    BitErrors {
+        /// Index of the link.
+        link: u32,
+        /// Frames that begin in this interval.
+        from: Time,
+        /// Its end.
+        until: Time,
+        /// Probability of each bit, 0 to 1.
+        rate: f64,
+    },
+    /// Pause frames on a link are lost with some probability.
+    PauseLoss {
+        /// Index of the link.
+        link: u32,
+        /// Pause frames that begin in this interval.
+        from: Time,
+        /// Its end.
+        until: Time,
+        /// Probability of each pause frame, 0 to 1.
+        probability: f64,
+    },
+    /// A switch restarts: loses what it holds, and is deaf and mute for a while.
+    Restart {
+        /// The switch.
+        node: NodeId,
+        /// When.
+        at: Time,
+        /// For how long.
+        lasts: Time,
+        /// Whether and when routes avoid it.
+        reroute: Option<Time>,
+    },
+    /// Links go down at random, one after the other.
+    Random {
+        /// Indices of links, one of which is drawn each time.
+        links: Vec<u32>,
+        /// Mean time from the end of one outage to the next (exponential).
+        mean_time_between: Time,
+        /// Length of each outage.
+        lasts: Time,
+        /// How stations react.
+        reaction: Reaction,
+    },
+}
+
+/// How stations react to a link that is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reaction {
+    /// Whether frames wait for a dead link; otherwise they are lost at once.
+    pub keep: bool,
+    /// After this time flows use paths without the link, or with it when it is back; `None`: never.
+    pub reroute: Option<Time>,
 }

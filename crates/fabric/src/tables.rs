@@ -25,6 +25,7 @@ pub(crate) fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.queues(),
         view.pauses(),
         view.drops(),
+        view.faults(),
         view.watermarks(),
         series_table(series),
         view.summary(&flows),
@@ -211,19 +212,18 @@ impl View<'_> {
         // What arrived is what the peer sent, and what was on the link at the start but is not at the end.
         let received = |port: usize| {
             let peer = fabric.ports[port].peer as usize;
-            (sent(peer) + self.s.in_flight_at_warmup[port].0).saturating_sub(self.in_flight[port].0)
+            let lost = self.in_flight[port].0 + counts(port).broken.0;
+            (sent(peer) + self.s.in_flight_at_warmup[port].0).saturating_sub(lost)
         };
         let bytes_received = |port: usize| {
             let peer = fabric.ports[port].peer as usize;
-            (fabric.sent[peer].bytes + self.s.in_flight_at_warmup[port].1).saturating_sub(self.in_flight[port].1)
+            let lost = self.in_flight[port].1 + counts(port).broken.1;
+            (fabric.sent[peer].bytes + self.s.in_flight_at_warmup[port].1).saturating_sub(lost)
         };
         let utilisation = |port: usize| {
-            let (frames, overhead) = (sent(port), u64::from(fabric.ports[port].overhead));
-            let pauses = counts(port).pause_frames * (u64::from(frame::CONTROL_FRAME_BYTES) + overhead);
-            let bits = (fabric.sent[port].bytes + frames * overhead + pauses) as f64 * 8.0;
             let beyond = fabric.ports[port].busy_until.saturating_sub(self.end).as_secs_f64();
             let before = counts(port).begun_before.as_secs_f64();
-            let busy = before + bits / fabric.lines[port].rate.bps() as f64 - beyond;
+            let busy = before + fabric.time_on_wire(port as u32) - beyond;
             if self.seconds() > 0.0 { (busy / self.seconds()).clamp(0.0, 1.0) } else { 0.0 }
         };
         let paused = |port: usize| {
@@ -236,7 +236,7 @@ impl View<'_> {
             .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p as u32)))
             .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p])))
             .texts("peer", "Node at the other end.", each().map(|p| self.node_name(self.s.wiring.neighbour(id(p)))))
-            .reals("rate_bps", "b/s", "Rate of the link.", each().map(|p| fabric.lines[p].rate.bps() as f64))
+            .reals("rate_bps", "b/s", "Rate of the link; at the end, if it changes.", each().map(|p| fabric.lines[p].rate.bps() as f64))
             .reals("utilisation", "", "Share of measured time in which the transmitter was busy, line overhead and pause frames included.", each().map(utilisation))
             .integers("frames_sent", "", "Frames sent, pause frames not counted.", each().map(sent))
             .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| fabric.sent[p].bytes))
@@ -249,7 +249,9 @@ impl View<'_> {
             .integers("pauses_received", "", "Pause frames with an XOFF received.", each().map(|p| counts(p).pauses_received))
             .integers("resumes_sent", "", "Pause frames with an XON sent through this port.", each().map(|p| counts(p).resumes_sent))
             .reals("paused_s", "s", "Time in which some priority of this port had to stop.", each().map(paused))
-            .integers("headroom_violations", "", "Frames of lossless classes lost at this port.", each().map(|p| counts(p).violations))
+            .integers("headroom_violations", "", "Frames of lossless classes that a limit lost at this port.", each().map(|p| counts(p).violations))
+            .integers("bit_errors", "", "Frames that arrived here with a wrong checksum and were discarded.", each().map(|p| counts(p).bit_errors))
+            .integers("pauses_lost", "", "Pause frames sent through this port that were lost or damaged.", each().map(|p| counts(p).pauses_lost))
     }
 
     /// Ports and classes that carried frames.
@@ -361,12 +363,21 @@ impl View<'_> {
         let flow = |path: frame::PathId| self.s.spec.flows[self.s.path_flow[path.at()] as usize].name.clone();
         let cause = |cause: Cause| cause.name().to_string();
         Table::new("drops", "One row a port, class, flow, destination and cause of lost frames.")
-            .texts("port", "Egress port that the frames were to wait for.", drops.iter().map(|((port, ..), _)| self.s.port_name(*port)))
+            .texts("port", "Egress port that the frames were to wait for, or waited for; of frames lost on a link or in a receiving host, the port where they arrive.", drops.iter().map(|((port, ..), _)| self.s.port_name(*port)))
             .integers("class", "", "Traffic class.", drops.iter().map(|((_, class, ..), _)| class.0.into()))
             .texts("flow", "Flow of the frames.", drops.iter().map(|((_, _, path, _), _)| flow(*path)))
-            .texts("cause", "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, nic_full, headroom.", drops.iter().map(|((.., c), _)| cause(*c)))
+            .texts("cause", "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, nic_full, headroom, receive_buffer (of a receiving host). Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum).", drops.iter().map(|((.., c), _)| cause(*c)))
             .integers("frames", "", "Frames lost.", drops.iter().map(|(_, (frames, _))| *frames))
             .integers("bytes", "B", "Bytes lost.", drops.iter().map(|(_, (_, bytes))| *bytes))
+    }
+
+    fn faults(&self) -> Table {
+        let notes: Vec<_> = self.s.notes.iter().filter(|note| note.at < self.end).collect();
+        Table::new("faults", "One row a fault of the scenario, and one for its end; random ones as they were drawn.")
+            .reals("time_ns", "ns", "When.", notes.iter().map(|note| note.at.as_ns_f64()))
+            .texts("what", "link_down, link_up, rate, bit_errors_begin, bit_errors_end, pause_loss_begins, pause_loss_ends, restart, restarted, reading_stops or reading_starts (of a receiving host).", notes.iter().map(|note| note.what.to_string()))
+            .texts("where", "The link (the nodes at its ends; its number if there are several), switch or host.", notes.iter().map(|note| note.place.clone()))
+            .reals("value", "", "The new rate in b/s, or the probability of a wrong bit or a lost pause frame; else not a number.", notes.iter().map(|note| note.value))
     }
 
     fn watermarks(&self) -> Table {
@@ -482,6 +493,10 @@ impl View<'_> {
             lines.map(|line| (line.counts.paused + running(line)).as_secs_f64()).sum()
         };
         let count = |value: fn(&crate::port::LineCounts) -> u64| fabric.lines.iter().map(|line| value(&line.counts)).sum::<u64>() as f64;
+        let lost = |causes: &[Cause]| {
+            let of = fabric.drops.iter().filter(|((.., cause), _)| causes.contains(cause));
+            of.map(|(_, (frames, _))| *frames).sum::<u64>() as f64
+        };
         let values = [
             ("measured", self.seconds(), "s"),
             ("offered", self.bps(offered), "b/s"),
@@ -494,6 +509,11 @@ impl View<'_> {
             ("pauses_sent", count(|counts| counts.pauses_sent), ""),
             ("paused", paused, "s"),
             ("headroom_violations", count(|counts| counts.violations), ""),
+            ("lost_in_receivers", lost(&[Cause::ReceiveBuffer]), ""),
+            ("lost_link_down", lost(&[Cause::LinkDown]), ""),
+            ("lost_restart", lost(&[Cause::Restart]), ""),
+            ("lost_bit_error", lost(&[Cause::BitError]), ""),
+            ("pauses_lost", count(|counts| counts.pauses_lost), ""),
         ];
         Table::new("summary", "Figures of the whole fabric.")
             .texts("name", "Name of the figure.", values.iter().map(|v| v.0.to_string()))

@@ -13,10 +13,12 @@
 //! that the link carries of it.
 
 use crate::event::{Event, Kind};
+use crate::faults::Faults;
 use crate::outcome::Failure;
 use crate::pausing::Station;
-use crate::pool::{List, NIL, Pool};
+use crate::pool::{List, NIL, Pool, Waiting};
 use crate::port::{Line, Port, Queue, Sent};
+use crate::receive::Receiving;
 use crate::sources::SourceState;
 use crate::spec::OnLosslessDrop;
 use engine::{Windows, World};
@@ -71,6 +73,10 @@ pub(crate) enum Cause {
     Total,
     NicFull,
     Headroom,
+    ReceiveBuffer,
+    LinkDown,
+    Restart,
+    BitError,
 }
 
 impl Cause {
@@ -82,7 +88,15 @@ impl Cause {
             Cause::Total => "total_limit",
             Cause::NicFull => "nic_full",
             Cause::Headroom => "headroom",
+            Cause::ReceiveBuffer => "receive_buffer",
+            Cause::LinkDown => "link_down",
+            Cause::Restart => "restart",
+            Cause::BitError => "bit_error",
         }
+    }
+    /// Whether a fault of the scenario is to blame, and no limit: such losses are counted and stop nothing.
+    pub fn is_fault(self) -> bool {
+        matches!(self, Cause::LinkDown | Cause::Restart | Cause::BitError)
     }
 }
 
@@ -155,6 +169,9 @@ pub(crate) struct Fabric {
     pub ledger: Ledger,
     pub on_lossless_drop: OnLosslessDrop,
     pub failure: Option<Failure>,
+    pub faults: Faults,
+    /// By port, what arrives there and is not taken in yet; empty if every host takes in at any speed.
+    pub receiving: Vec<Option<Box<Receiving>>>,
 }
 
 type Queued = Windows<Event>;
@@ -190,6 +207,9 @@ impl World for Fabric {
             Kind::Source => self.source_due(event.place - self.ports.len() as u32, event.time, windows),
             Kind::Pause => self.receive_pause(&event, windows),
             Kind::Renew => self.renew_pauses(event.place, event.time, windows),
+            Kind::Broken => self.broken(&event),
+            Kind::Served => self.served(event.place, event.time, windows),
+            Kind::Fault => self.fault(&event, windows),
             Kind::Decide => {}
         }
     }
@@ -204,7 +224,11 @@ impl Fabric {
         }
         let egress = self.hops[frame.next_hop as usize];
         if egress == DELIVER {
-            self.deliver(&frame, now);
+            if self.receiving.is_empty() {
+                self.deliver(&frame, now);
+            } else {
+                self.receive(ingress, frame, now, windows);
+            }
         } else {
             frame.next_hop += 1;
             self.forward(egress, frame, ingress, now, windows);
@@ -228,8 +252,8 @@ impl Fabric {
         self.forward(egress, frame, ingress, now, windows);
     }
 
-    #[inline]
-    fn deliver(&mut self, frame: &Frame, now: Time) {
+    #[inline(always)]
+    pub fn deliver(&mut self, frame: &Frame, now: Time) {
         let receiver = &mut self.receivers[frame.path.at()];
         receiver.frames += 1;
         receiver.bytes += u64::from(frame.bytes);
@@ -263,23 +287,45 @@ impl Fabric {
             port.clock.restart();
         }
         port.busy_until = now + port.clock.advance(u64::from(frame.bytes) + u64::from(port.overhead));
-        let (kind, left_at) = if port.peer_cuts_through {
-            let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(port.overhead);
-            (Kind::Head, now + port.clock.span_floor(head))
+        let (kind, left_at) = if port.special {
+            if port.exposed {
+                return self.transmit_exposed(egress, frame, now, windows);
+            }
+            port.head_leaves(&frame, now)
         } else {
             (Kind::Frame, port.busy_until)
         };
         let arrival = Event::arrival(kind, left_at + port.arrives_after, port.peer, frame);
         windows.send(arrival, || self.node_of[arrival.place as usize]);
         let feeds_from_sources = port.feeds_from_sources;
+        self.count_sent(egress, &frame, feeds_from_sources, now, windows);
+    }
+
+    /// The rest of [`Fabric::transmit`] at a port that faults may hit.
+    #[cold]
+    #[inline(never)]
+    fn transmit_exposed(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        let port = &self.ports[egress as usize];
+        let (kind, left_at) =
+            if port.peer_cuts_through { port.head_leaves(&frame, now) } else { (Kind::Frame, port.busy_until) };
+        let arrival = Event::arrival(kind, left_at + port.arrives_after, port.peer, frame);
+        let arrival = self.faults.fate(egress, port, &self.lines[egress as usize], arrival, now);
+        let feeds_from_sources = port.feeds_from_sources;
+        windows.send(arrival, || self.node_of[arrival.place as usize]);
+        self.count_sent(egress, &frame, feeds_from_sources, now, windows);
+    }
+
+    /// A transmission has begun: counts it, and tells the sources that wait for it.
+    #[inline(always)]
+    fn count_sent(&mut self, egress: u32, frame: &Frame, feeds: bool, now: Time, windows: &mut Queued) {
         let sent = &mut self.sent[egress as usize];
         sent.bytes += u64::from(frame.bytes);
         sent.frames[frame.priority.at()] += 1;
         if let Some(series) = self.recorded.sent.get_mut(egress as usize) {
             series.add(now, u64::from(frame.bytes));
         }
-        if feeds_from_sources {
-            self.feed(egress, &frame, now, windows);
+        if feeds {
+            self.feed(egress, frame, now, windows);
         }
     }
 
@@ -288,7 +334,12 @@ impl Fabric {
         let node_id = self.node_of[egress as usize];
         let node = &self.nodes[node_id as usize];
         let class = node.classes.class(frame.priority);
-        let queue_id = self.ports[egress as usize].first_queue as usize + class.at();
+        let port = &self.ports[egress as usize];
+        if let Some(cause) = port.refuses() {
+            self.lose(egress, class, &frame, ingress, cause, now);
+            return;
+        }
+        let queue_id = port.first_queue as usize + class.at();
         let refused = if node.limited { self.admit(egress, class, frame.bytes) } else { Ok(()) };
         let refused = refused.and_then(|()| match &node.station {
             Some(station) if !station.has_headroom(ingress, &frame) => Err(Cause::Headroom),
@@ -346,8 +397,18 @@ impl Fabric {
         })
     }
 
+    /// Counts a lost frame at a port.
+    pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, cause: Cause) {
+        let entry = self.drops.entry((port, class, frame.path, cause)).or_default();
+        entry.0 += 1;
+        entry.1 += u64::from(frame.bytes);
+        self.ledger.lost += 1;
+        self.lines[port as usize].counts.drops += 1;
+    }
+
+    /// A frame that should have waited, or waits, at a port is lost.
     #[cold]
-    fn lose(
+    pub fn lose(
         &mut self,
         egress: u32,
         class: TrafficClass,
@@ -356,23 +417,32 @@ impl Fabric {
         cause: Cause,
         now: Time,
     ) {
-        let entry = self.drops.entry((egress, class, frame.path, cause)).or_default();
-        entry.0 += 1;
-        entry.1 += u64::from(frame.bytes);
-        self.ledger.lost += 1;
-        self.lines[egress as usize].counts.drops += 1;
+        self.count_loss(egress, class, frame, cause);
         self.queues[self.ports[egress as usize].first_queue as usize + class.at()].drops += 1;
         let node = &self.nodes[self.node_of[egress as usize] as usize];
         if node.is_host {
             self.card_refused(egress, frame);
-        } else if node.lossless >> frame.priority.0 & 1 != 0 {
-            self.lines[egress as usize].counts.violations += 1;
-            if self.on_lossless_drop == OnLosslessDrop::Stop {
-                // Several nodes may fail in one window, in any order: the earliest is told.
-                let failure = Failure::lossless_drop(self, egress, class, frame, ingress, cause, now);
-                if self.failure.as_ref().is_none_or(|first| failure.when() < first.when()) {
-                    self.failure = Some(failure);
-                }
+        } else if node.lossless >> frame.priority.0 & 1 != 0 && !cause.is_fault() {
+            self.violate(egress, class, frame, ingress, cause, now);
+        }
+    }
+
+    /// A limit has lost a frame of a lossless class.
+    pub fn violate(
+        &mut self,
+        port: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        cause: Cause,
+        now: Time,
+    ) {
+        self.lines[port as usize].counts.violations += 1;
+        if self.on_lossless_drop == OnLosslessDrop::Stop {
+            // Several nodes may fail in one window, in any order: the earliest is told.
+            let failure = Failure::lossless_drop(self, port, class, frame, ingress, cause, now);
+            if self.failure.as_ref().is_none_or(|first| failure.when() < first.when()) {
+                self.failure = Some(failure);
             }
         }
     }
@@ -422,6 +492,23 @@ impl Fabric {
 
     /// Takes the next frame of a class and transmits it.
     fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
+        let (waiting, before) = self.take(egress, class, now);
+        let queue_id = self.ports[egress as usize].first_queue as usize + class.at();
+        self.queues[queue_id].waits.record(now - waiting.since);
+        if self.ports[egress as usize].asks_scheduler {
+            self.tell_sent(egress, class, waiting.frame.bytes, now);
+        }
+        self.transmit(egress, waiting.frame, now, windows);
+        // After the transmission has begun: what follows may want to send a pause through this very port.
+        let node_id = self.node_of[egress as usize];
+        if self.nodes[node_id as usize].station.is_some() {
+            self.after_dequeue(node_id, egress, class, &waiting, before, now, windows);
+        }
+    }
+
+    /// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
+    #[inline(always)]
+    pub fn take(&mut self, egress: u32, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
         let node_id = self.node_of[egress as usize];
         let queue_id = self.ports[egress as usize].first_queue as usize + class.at();
         let queue = &mut self.queues[queue_id];
@@ -431,7 +518,6 @@ impl Fabric {
         queue.occupancy.remove(bytes);
         queue.next_turn(&self.lanes);
         queue.step(now, before);
-        queue.waits.record(now - waiting.since);
         record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
         if queue.occupancy.frames == 0 {
             self.ports[egress as usize].waiting &= !(1 << class.0);
@@ -440,13 +526,6 @@ impl Fabric {
         node.total.remove(bytes);
         node.by_class[class.at()].remove(bytes);
         self.lines[egress as usize].occupancy.remove(bytes);
-        if self.ports[egress as usize].asks_scheduler {
-            self.tell_sent(egress, class, bytes, now);
-        }
-        self.transmit(egress, waiting.frame, now, windows);
-        // After the transmission has begun: what follows may want to send a pause through this very port.
-        if self.nodes[node_id as usize].station.is_some() {
-            self.after_dequeue(node_id, egress, class, &waiting, before, now, windows);
-        }
+        (waiting, before)
     }
 }

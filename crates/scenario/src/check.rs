@@ -3,8 +3,10 @@
 //! The checks collect as many independent errors as they can. A later stage runs only if the stages it
 //! builds on found nothing wrong, so that one mistake is reported once.
 
+mod faults;
 mod flow_control;
 mod flows;
+mod receive;
 mod receivers;
 mod rooms;
 mod sizes;
@@ -102,8 +104,10 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         fabric.as_ref().and_then(|fabric| context.clean(|context| stations::lower(model, fabric, context)));
     let fabric = fabric?;
     let flows = flows::lower(model, &fabric, context);
+    let faults = faults::lower(model, &fabric, context);
     let (nodes, flows) = (stations?, flows?);
     rooms::check(model, &fabric, &nodes, &flows, context);
+    receive::rooms(model, &fabric.links(), &nodes, &flows, context);
     let spec = Spec {
         seed: model.simulation.seed,
         duration: model.simulation.duration.0,
@@ -116,6 +120,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
             model::OnLosslessDrop::Stop => OnLosslessDrop::Stop,
             model::OnLosslessDrop::Count => OnLosslessDrop::Count,
         },
+        faults,
     };
     Some((spec, fabric.levels()))
 }

@@ -7,7 +7,7 @@ use crate::check::used_priorities;
 use crate::model::*;
 use crate::quantity::{Or, TimeText};
 use std::path::Path;
-use units::Time;
+use units::{Bytes, Time};
 
 /// A comment in the effective scenario, above the table `[table]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,33 @@ pub fn fill(model: &mut Model, file: &str) {
     for flow in &mut model.flows {
         flow.stop.get_or_insert(TimeText::from(duration));
     }
+    for fault in &mut model.faults {
+        fill_fault(fault, duration);
+    }
+}
+
+/// A station reacts to outages alone, and probabilities alone have a beginning and an end.
+fn fill_fault(fault: &mut Fault, duration: Time) {
+    if fault.bit_error_rate.is_some() || fault.pause_loss.is_some() {
+        fault.from.get_or_insert(TimeText::from(Time::ZERO));
+        fault.until.get_or_insert(TimeText::from(duration));
+    }
+    if fault.down || fault.mean_time_between.is_some() {
+        fault.waiting.get_or_insert(WaitingFrames::Lost);
+    }
+    if (fault.down || fault.mean_time_between.is_some() || fault.restart.is_some())
+        && *fault.reroute.get_or_insert(false)
+    {
+        fault.after.get_or_insert(TimeText::from(Time::from_us(50)));
+    }
+}
+
+/// Writes the defaults of a receiving host.
+pub fn fill_receive(receive: &mut Receive) {
+    receive.time_per_frame.get_or_insert(TimeText::from(Time::ZERO));
+    receive.rate.get_or_insert(Or::word());
+    receive.buffer.get_or_insert(Or::Value(Bytes::new(256 * 1024).into()));
+    receive.script.get_or_insert_default();
 }
 
 fn stem(file: &str) -> String {
@@ -123,6 +150,11 @@ fn fill_stations(model: &mut Model, priorities: &[u64]) {
     host.scheduler.get_or_insert(scheduler(queues));
     host.queue_limit.get_or_insert(Or::word());
     host.when_full.get_or_insert(WhenFull::Block);
+    if let Some(receive) = &mut host.receive {
+        fill_receive(receive);
+    } else {
+        model.hosts.values_mut().filter_map(|own| own.receive.as_mut()).for_each(fill_receive);
+    }
     fill_switch(&mut model.switch);
     let outer = &model.flow_control;
     let fill_own = |outer: &FlowControl, own: &mut Option<FlowControl>| {
@@ -182,9 +214,10 @@ struct Writer<'n> {
 impl Writer<'_> {
     fn table(&mut self, path: &str, table: &Object) {
         let is_section = |key: &str, value: &serde_json::Value| match value {
-            serde_json::Value::Object(_) => !path.starts_with("flows"),
+            serde_json::Value::Object(_) => !path.starts_with("flows") && !path.starts_with("faults"),
             serde_json::Value::Array(list) => {
-                matches!((path, key), ("", "flows") | ("topology.explicit", "links")) && !list.is_empty()
+                matches!((path, key), ("", "flows" | "faults") | ("topology.explicit", "links"))
+                    && !list.is_empty()
             }
             _ => false,
         };

@@ -4,7 +4,8 @@
 //! form that was written decides the alternative, and its own error is the one reported.
 
 use crate::model::{
-    FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord, Receivers, ReceiversTable,
+    FaultLink, FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord, Receivers,
+    ReceiversTable,
 };
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
@@ -51,7 +52,7 @@ macro_rules! by_form {
         }
     )*};
 }
-by_form!(Nodes, Receivers, Queues, Permutation, FrameText);
+by_form!(Nodes, Receivers, Queues, Permutation, FrameText, FaultLink);
 
 impl Forms for Nodes {
     const EXPECTED: &'static str = "the name of a host, \"all\", a pattern with *, or a list of these";
@@ -60,6 +61,16 @@ impl Forms for Nodes {
     }
     fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
         Vec::deserialize(SeqAccessDeserializer::new(list)).map(Nodes::Several)
+    }
+}
+
+impl Forms for FaultLink {
+    const EXPECTED: &'static str = "the names of its two ends, \"any\" or \"all\"";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        Deserialize::deserialize(StrDeserializer::new(text)).map(FaultLink::Word)
+    }
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(FaultLink::Between)
     }
 }
 

@@ -4,10 +4,12 @@
 //! What the words mean together is checked in [`crate::check`]. The doc comment of each field is its
 //! description in the JSON Schema: meaning, unit, range, default and where the default comes from.
 
+mod faults;
 mod flows;
 mod stations;
 mod topology;
 
+pub use faults::*;
 pub use flows::*;
 pub use stations::*;
 pub use topology::*;
@@ -46,6 +48,9 @@ pub struct Model {
     pub flow_control: FlowControl,
     /// The traffic: each entry is one flow, or one flow for each of several senders.
     pub flows: Vec<Flow>,
+    /// What goes wrong while the simulation runs: links, switches, bits, pause frames. Default: nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
 }
 
 /// What is simulated and for how long.

@@ -15,8 +15,18 @@ pub const MAX_BYTES: usize = 16 << 20;
 /// After so many errors of one scenario the rest is not reported.
 pub const MAX_ERRORS: usize = 100;
 
-const TABLES: [&str; 9] =
-    ["simulation", "probes", "topology", "host", "hosts", "switch", "switches", "flow_control", "flows"];
+const TABLES: [&str; 10] = [
+    "simulation",
+    "probes",
+    "topology",
+    "host",
+    "hosts",
+    "switch",
+    "switches",
+    "flow_control",
+    "flows",
+    "faults",
+];
 
 /// The text of a scenario, if it can be one at all.
 pub fn text<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, Diagnostics> {
@@ -98,7 +108,8 @@ impl<'i> Reader<'_, 'i> {
         let switch = self.optional("switch");
         let switches = self.optional("switches");
         let flow_control = if one_flow_control { self.optional("flow_control") } else { None };
-        let flows = self.flows();
+        let flows = self.list("flows", "flow");
+        let faults = self.list("faults", "fault");
         Some(Model {
             simulation: simulation?,
             probes: probes?,
@@ -109,6 +120,7 @@ impl<'i> Reader<'_, 'i> {
             switches: switches?,
             flow_control: flow_control?,
             flows: flows?,
+            faults: faults?,
         })
     }
 
@@ -146,17 +158,17 @@ impl<'i> Reader<'_, 'i> {
     fn value(&self, key: &str) -> Option<Spanned<DeValue<'i>>> {
         self.document.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value.clone())
     }
-    fn flows<T: DeserializeOwned>(&mut self) -> Option<Vec<T>> {
-        let Some(value) = self.value("flows") else { return Some(Vec::new()) };
-        let DeValue::Array(flows) = value.into_inner() else {
+    fn list<T: DeserializeOwned>(&mut self, key: &str, what: &str) -> Option<Vec<T>> {
+        let Some(value) = self.value(key) else { return Some(Vec::new()) };
+        let DeValue::Array(entries) = value.into_inner() else {
             self.error(
-                Place::of("flows").span(self.document),
-                "flows is not a list of tables".into(),
-                "each flow begins with [[flows]], in two pairs of brackets".into(),
+                Place::of(key).span(self.document),
+                format!("{key} is not a list of tables"),
+                format!("each {what} begins with [[{key}]], in two pairs of brackets"),
             );
             return None;
         };
-        let read: Vec<Option<T>> = flows.into_iter().map(|flow| self.read(flow)).collect();
+        let read: Vec<Option<T>> = entries.into_iter().map(|entry| self.read(entry)).collect();
         read.into_iter().collect()
     }
     fn read<T: DeserializeOwned>(&mut self, value: Spanned<DeValue<'i>>) -> Option<T> {

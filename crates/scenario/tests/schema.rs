@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 22] = [
+const NUMBERS: [&str; 25] = [
+    "index",
+    "bit_error_rate",
+    "pause_loss",
     "seed",
     "hosts",
     "left",
@@ -93,6 +96,8 @@ impl<'s> Walk<'s> {
                 "uniform",
                 "route",
                 "empirical",
+                "switch",
+                "link",
             ];
             let says_what = ["pattern", "enum", "const"].iter().any(|says| !resolved[says].is_null());
             if !says_what && !names.contains(&key) {

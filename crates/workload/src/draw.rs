@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// An integer from 0 to `n - 1`, all equally likely; 0 for `n = 0`.
 #[inline]
-pub(crate) fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
+pub fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
     let mut product = u128::from(rng.next_u64()) * u128::from(n);
     if (product as u64) < n {
         let threshold = n.wrapping_neg() % n;
@@ -22,13 +22,13 @@ pub(crate) fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
 
 /// A real above 0 and at most 1, a multiple of 2⁻⁵³.
 #[inline]
-pub(crate) fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
+pub fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
     ((rng.next_u64() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
 /// An exponential draw with mean 1. At most 36.8, the logarithm of 2⁵³.
 #[inline]
-pub(crate) fn exponential(rng: &mut Xoshiro256PlusPlus) -> f64 {
+pub fn exponential(rng: &mut Xoshiro256PlusPlus) -> f64 {
     -libm::log(unit(rng))
 }
 

@@ -15,5 +15,6 @@ mod sizes;
 mod source;
 mod spec;
 
+pub use draw::{below, exponential, unit};
 pub use source::{Made, Source, Wake};
 pub use spec::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};

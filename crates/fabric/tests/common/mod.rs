@@ -37,6 +37,7 @@ pub fn host() -> HostSpec {
         queue_limit: None,
         when_full: WhenFull::Block,
         flow_control: None,
+        receive: None,
     }
 }
 
@@ -123,6 +124,7 @@ impl Net {
             flows: vec![],
             probes: ProbeSpec { bin: None, pauses: true },
             on_lossless_drop: OnLosslessDrop::Stop,
+            faults: vec![],
         })
     }
     fn node(&mut self, name: &str, role: Role) -> NodeId {

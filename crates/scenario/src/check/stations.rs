@@ -1,7 +1,7 @@
 //! Hosts and switches: settings of all, overridden by name.
 
 use super::topology::Fabric;
-use super::{Context, flow_control};
+use super::{Context, flow_control, receive};
 use crate::model::{self, Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
 use crate::quantity::{Or, Unlimited};
@@ -121,6 +121,13 @@ fn host(
             model,
             &all.flow_control,
             own.map(|o| &o.flow_control),
+            at,
+            context,
+        ),
+        receive: receive::lower(
+            model,
+            all.receive.as_ref(),
+            own.and_then(|o| o.receive.as_ref()),
             at,
             context,
         ),

@@ -261,7 +261,7 @@ impl FibreDelay for units::Length {
     }
 }
 
-fn check_rate(rate: BitRate, at: &Place, context: &mut Context<'_>) {
+pub fn check_rate(rate: BitRate, at: &Place, context: &mut Context<'_>) {
     let accepted = "expected a rate from \"10 Mb/s\" to \"1.6 Tb/s\"";
     if rate.bps() == 0 {
         context.error(at, "the rate of a link is 0", accepted);

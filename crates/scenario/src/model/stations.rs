@@ -1,5 +1,6 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
+use super::Receive;
 use crate::quantity::{AmountText, Computed, Or, Standard, TimeText, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,9 +85,12 @@ pub struct HostSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "block"))]
     pub when_full: Option<WhenFull>,
-    /// Link-level flow control that these hosts obey: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.
+    /// Link-level flow control that these hosts obey, and send if `receive` holds them up: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
+    /// How these hosts take in what arrives. Default: at any speed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive: Option<Receive>,
 }
 
 /// Settings of switches.

@@ -1,0 +1,349 @@
+//! Faults at work: links that go down, switches that restart, wrong bits, lost pause frames.
+//!
+//! All faults are known before the run, random ones too: they follow from the description and the seed. The
+//! sender of a frame therefore knows what will happen to it on its way, and says so in the event for the other
+//! end: no node ever looks at another. A frame is lost if its link is down at any moment while a bit of it is
+//! on the link, or if a switch at one end restarts while it sends or takes in a part of it.
+//!
+//! What stations do when a link goes down: pauses that came or went through it are forgotten, and frames that
+//! wait for it are lost at once, or kept. A new rate holds from the next frame on; the one on the wire
+//! completes at the old rate. A switch that restarts loses all it holds, forgets all pauses and neither hears
+//! nor sends anything for a while; its neighbours do not notice.
+//!
+//! Scope: single links and switches. Losses by faults are counted by their cause and stop no run, also in
+//! lossless classes.
+//!
+//! Not modelled: errors in the line overhead; a damaged or cut frame that a cut-through switch has already
+//! begun to forward (it ends at the switch here); a transmitter that notices the cut before its frame has
+//! ended; negotiation when a link comes back; headroom and response times that follow a change of rate (they
+//! are those of the fastest rate, and of the first); schedulers that follow a change of rate.
+
+use crate::event::{Event, Harm, Kind};
+use crate::port::{DOWN, Line, OFF, Port};
+use crate::spec::ReceiveChange;
+use crate::world::{Cause, Fabric, PauseRecord};
+use engine::{Stream, Windows};
+use flow_control::pause::PauseSignal;
+use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
+use scheduling::Scheduler;
+use units::{BitRate, Time, WireClock};
+
+/// From, until.
+pub(crate) type Span = (Time, Time);
+
+/// What can happen to what leaves through a port.
+#[derive(Debug)]
+pub(crate) struct Exposure {
+    /// When the link is down; these and the next two in order and apart.
+    pub outages: Vec<Span>,
+    /// When the own switch restarts, and that at the other end.
+    pub here: Vec<Span>,
+    pub there: Vec<Span>,
+    /// When the link changes its rate.
+    pub rates: Vec<Time>,
+    /// Probability of a wrong bit.
+    pub bit_errors: Vec<(Span, f64)>,
+    /// Probability that a pause frame is lost.
+    pub pause_losses: Vec<(Span, f64)>,
+    /// The scheduler as it was at the beginning, if it has a memory of what waits.
+    pub fresh: Option<Scheduler>,
+    pub bits: Stream,
+    pub pauses: Stream,
+}
+
+/// What happens at a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Action {
+    Down {
+        keep: bool,
+    },
+    Up,
+    Rate(BitRate),
+    /// The switch of this port goes off, and on again.
+    Off,
+    On,
+    Receive(ReceiveChange),
+    /// From now on this path begins there in the table of hops.
+    Path {
+        path: u32,
+        start: u32,
+    },
+}
+
+/// All faults of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    /// By port; empty without faults.
+    pub exposures: Vec<Option<Box<Exposure>>>,
+    /// Events of the beginning, each with its actions.
+    pub events: Vec<Event>,
+    pub actions: Vec<Action>,
+}
+
+/// Whether some span has a moment in common with `from` to `until`.
+fn meets(spans: &[Span], from: Time, until: Time) -> bool {
+    let next = spans.partition_point(|span| span.1 <= from);
+    spans.get(next).is_some_and(|span| span.0 < until)
+}
+
+/// The probability that at least one of `bits` bits is wrong: 1 - (1 - p)^bits, without the cancellation
+/// that a small `p` would meet there, and by operations that every machine rounds alike.
+fn any_of(bits: u64, p: f64) -> f64 {
+    let mut any = 0.0;
+    for bit in (0..64 - bits.leading_zeros()).rev() {
+        any *= 2.0 - any;
+        if bits >> bit & 1 != 0 {
+            any += p * (1.0 - any);
+        }
+    }
+    any
+}
+
+/// Draws with the probability that the spans around `now` give together; draws nothing outside of them.
+fn strikes(spans: &[(Span, f64)], now: Time, bits: u64, stream: &mut Stream) -> bool {
+    let mut safe = 1.0;
+    for &((from, until), p) in spans {
+        if from <= now && now < until {
+            safe *= 1.0 - any_of(bits, p);
+        }
+    }
+    safe < 1.0 && workload::unit(stream) <= 1.0 - safe
+}
+
+impl Exposure {
+    /// What happens to something that is sent from `began` to `ended` and acts at the other end at `acts`.
+    fn harm(&self, began: Time, ended: Time, delay: Time, acts: Time) -> Option<Harm> {
+        if meets(&self.outages, began, ended + delay) {
+            return Some(Harm::LinkDown);
+        }
+        let restarts = meets(&self.here, began, ended) || meets(&self.there, began + delay, acts);
+        restarts.then_some(Harm::Restart)
+    }
+}
+
+impl Faults {
+    /// A frame has been put on a link that faults can hit: decides what becomes of it.
+    pub fn fate(&mut self, egress: u32, port: &Port, line: &Line, arrival: Event, began: Time) -> Event {
+        let Some(exposure) = self.exposures[egress as usize].as_deref_mut() else { return arrival };
+        let acts = port.busy_until + port.arrives_after;
+        let bits = u64::from(arrival.frame().bytes) * 8;
+        let mut harm = exposure.harm(began, port.busy_until, line.delay, acts);
+        if harm.is_none() && strikes(&exposure.bit_errors, began, bits, &mut exposure.bits) {
+            harm = Some(Harm::BitError);
+        }
+        if let Some(harm) = harm {
+            return Event::broken(acts, port.peer, arrival.frame(), harm);
+        }
+        if arrival.kind == Kind::Head && exposure.rates.iter().any(|&at| began < at && at < acts) {
+            // The switch would compare rates that this frame did not travel at: it takes in all of it first.
+            return Event::arrival(Kind::Frame, acts, port.peer, arrival.frame());
+        }
+        arrival
+    }
+}
+
+type Queued = Windows<Event>;
+
+impl Fabric {
+    /// Whether a pause frame that is sent from `began` on, to act at `acts`, gets lost.
+    #[cold]
+    pub fn pause_is_lost(&mut self, egress: u32, began: Time, acts: Time) -> bool {
+        let Some(exposure) = self.faults.exposures[egress as usize].as_deref_mut() else { return false };
+        let (ended, delay) = (self.ports[egress as usize].busy_until, self.lines[egress as usize].delay);
+        // A pause that is on its way to its effect when the link goes down is forgotten like one in force.
+        exposure.harm(began, ended, delay, acts).is_some()
+            || meets(&exposure.outages, began, acts)
+            || strikes(&exposure.pause_losses, began, 1, &mut exposure.pauses)
+            || strikes(&exposure.bit_errors, began, u64::from(CONTROL_FRAME_BYTES) * 8, &mut exposure.bits)
+    }
+
+    /// A frame that should have arrived does not, or arrives with a wrong checksum.
+    #[cold]
+    #[inline(never)]
+    pub fn broken(&mut self, event: &Event) {
+        let (port, frame) = (event.place, event.frame());
+        let cause = match event.harm() {
+            Harm::LinkDown => Cause::LinkDown,
+            Harm::Restart => Cause::Restart,
+            Harm::BitError => Cause::BitError,
+        };
+        let class = self.nodes[self.node_of[port as usize] as usize].classes.class(frame.priority);
+        self.count_loss(port, class, &frame, cause);
+        let counts = &mut self.lines[port as usize].counts;
+        counts.broken.0 += 1;
+        counts.broken.1 += u64::from(frame.bytes);
+        counts.bit_errors += u64::from(cause == Cause::BitError);
+    }
+
+    /// The time of a fault has come, or of its end.
+    #[cold]
+    #[inline(never)]
+    pub fn fault(&mut self, event: &Event, windows: &mut Queued) {
+        let (place, now) = (event.place, event.time);
+        for at in event.actions() {
+            match self.faults.actions[at] {
+                Action::Down { keep } => self.link_down(place, keep, now, windows),
+                Action::Up => self.revive(place, DOWN, now, windows),
+                Action::Rate(rate) => self.change_rate(place, rate),
+                Action::Off => self.switch_off(place, now, windows),
+                Action::On => {
+                    for port in self.ports_beside(place) {
+                        self.revive(port, OFF, now, windows);
+                    }
+                }
+                Action::Receive(change) => self.change_receiving(place, change, now, windows),
+                Action::Path { path, start } => self.change_path(path, start, now, windows),
+            }
+        }
+    }
+
+    /// The ports of the node that this is a port of.
+    fn ports_beside(&self, port: u32) -> std::ops::Range<u32> {
+        let node = self.node_of[port as usize];
+        let first = self.nodes[node as usize].first_port;
+        let all = self.node_of[first as usize..self.ports.len()].iter();
+        first..first + all.take_while(|&&of| of == node).count() as u32
+    }
+
+    fn link_down(&mut self, port: u32, keep: bool, now: Time, windows: &mut Queued) {
+        self.ports[port as usize].dead |= DOWN;
+        self.ports[port as usize].keeps = keep;
+        self.forget_pauses(port, now);
+        if !keep {
+            self.flush(port, Cause::LinkDown, now, windows);
+            // Sources that waited for room have it now. A greedy one has lost its frame and waits for the link.
+            self.unblock(port, false, now, windows);
+        }
+    }
+
+    fn switch_off(&mut self, place: u32, now: Time, windows: &mut Queued) {
+        for port in self.ports_beside(place) {
+            self.ports[port as usize].dead |= OFF;
+            self.forget_pauses(port, now);
+        }
+        for port in self.ports_beside(place) {
+            self.flush(port, Cause::Restart, now, windows);
+        }
+    }
+
+    /// One reason less not to send.
+    fn revive(&mut self, port: u32, reason: u8, now: Time, windows: &mut Queued) {
+        self.ports[port as usize].dead &= !reason;
+        self.forget_pauses(port, now);
+        if self.ports[port as usize].dead != 0 {
+            return;
+        }
+        if self.ports[port as usize].waiting != 0 {
+            self.attend(port, now, windows);
+        }
+        self.unblock(port, true, now, windows);
+    }
+
+    /// Loses what waits at a port. Its scheduler begins anew: it has no word for a head that leaves unsent.
+    fn flush(&mut self, port: u32, cause: Cause, now: Time, windows: &mut Queued) {
+        let node_id = self.node_of[port as usize];
+        while self.ports[port as usize].waiting != 0 {
+            let class = TrafficClass(self.ports[port as usize].waiting.trailing_zeros() as u8);
+            let (waiting, before) = self.take(port, class, now);
+            self.lose(port, class, &waiting.frame, waiting.ingress, cause, now);
+            if self.ports[port as usize].waiting == 0
+                && let Some(exposure) = self.faults.exposures[port as usize].as_deref()
+                && let Some(fresh) = &exposure.fresh
+            {
+                self.lines[port as usize].scheduler = fresh.clone();
+            }
+            if self.nodes[node_id as usize].station.is_some() {
+                self.after_dequeue(node_id, port, class, &waiting, before, now, windows);
+            }
+        }
+    }
+
+    /// Ends the pauses that a port obeys, and forgets those that were sent through it.
+    fn forget_pauses(&mut self, port: u32, now: Time) {
+        let line = &mut self.lines[port as usize];
+        line.paused_until = line.paused_until.min(now);
+        line.settle_paused(now);
+        for priority in 0..PRIORITIES {
+            if let Some((start, cause)) = line.paused[priority].take()
+                && let Some(pauses) = &mut self.recorded.pauses
+            {
+                let end = line.timers.until(1 << priority).min(now);
+                pauses.push(PauseRecord { port, priority: priority as u8, start, end, cause });
+            }
+        }
+        line.timers.clear();
+        line.signal = PauseSignal::default();
+        let stopped = self.ports[port as usize].all_if_dead();
+        if self.ports[port as usize].asks_scheduler {
+            self.tell_stopped(port, stopped, now);
+        }
+        let own = &mut self.ports[port as usize];
+        own.stopped = stopped;
+        own.pause_waiting = false;
+        let node = self.node_of[port as usize] as usize;
+        let Some(station) = &mut self.nodes[node].station else { return };
+        let local = station.local(port);
+        for meter in station.ingress.iter_mut().skip(local * PRIORITIES).take(PRIORITIES) {
+            meter.hold.release();
+        }
+        for meter in &mut station.egress {
+            meter.hold(local as u16).release();
+        }
+        station.holders[local * PRIORITIES..(local + 1) * PRIORITIES].fill(0);
+        station.renewals[local].cancel();
+    }
+
+    /// From the next frame on the link has another rate.
+    fn change_rate(&mut self, port: u32, rate: BitRate) {
+        let bits = self.bits_on_wire(port);
+        let line = &mut self.lines[port as usize];
+        line.counts.settled.0 += bits.saturating_sub(line.counts.settled.1) as f64 / line.rate.bps() as f64;
+        line.counts.settled.1 = bits;
+        line.rate = rate;
+        self.ports[port as usize].clock = WireClock::new(rate);
+    }
+
+    /// Bits that a port has put on its link since measuring began, line overhead and pause frames included.
+    pub fn bits_on_wire(&self, port: u32) -> u64 {
+        let (sent, overhead) = (&self.sent[port as usize], u64::from(self.ports[port as usize].overhead));
+        let pauses =
+            self.lines[port as usize].counts.pause_frames * (u64::from(CONTROL_FRAME_BYTES) + overhead);
+        (sent.bytes + sent.frames.iter().sum::<u64>() * overhead + pauses) * 8
+    }
+
+    /// Time that a port's transmitter was busy since measuring began, in seconds; the frame on the wire
+    /// counts as a whole.
+    pub fn time_on_wire(&self, port: u32) -> f64 {
+        let line = &self.lines[port as usize];
+        let (seconds, bits) = line.counts.settled;
+        seconds + self.bits_on_wire(port).saturating_sub(bits) as f64 / line.rate.bps() as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(ns: &[(u64, u64)]) -> Vec<Span> {
+        ns.iter().map(|&(from, until)| (Time::from_ns(from), Time::from_ns(until))).collect()
+    }
+
+    #[test]
+    fn a_frame_meets_an_outage_with_any_of_its_bits() {
+        let down = spans(&[(10, 20), (50, 51)]);
+        let meets = |from, until| meets(&down, Time::from_ns(from), Time::from_ns(until));
+        assert!(!meets(0, 10) && meets(0, 11) && meets(12, 13) && meets(19, 40) && !meets(20, 50));
+        assert!(meets(20, 51) && meets(0, 100) && !meets(51, 100));
+    }
+
+    #[test]
+    fn many_bits_are_wrong_more_often_than_one() {
+        assert_eq!(any_of(0, 0.5), 0.0);
+        assert_eq!(any_of(1, 0.125), 0.125);
+        assert_eq!(any_of(3, 0.5), 0.875);
+        assert_eq!(any_of(12_000, 1.0), 1.0);
+        // 1 - (1 - 1e-15)^12000 is 12000e-15 to twelve digits; computed as written it would be 1 % off.
+        assert!((any_of(12_000, 1e-15) / 12e-12 - 1.0).abs() < 1e-11);
+        assert!((any_of(8_000, 1e-4) - (1.0 - 0.9999f64.powi(8_000))).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,375 @@
+//! `[[faults]]`: each entry becomes one or two faults of the fabric.
+
+use super::Context;
+use super::topology::{Fabric, check_rate};
+use crate::model::{Fault, FaultLink, LinkWord, Model, WaitingFrames};
+use crate::place::Place;
+use crate::quantity::TimeText;
+use fabric::spec::{FaultSpec, Reaction};
+use fabric::topology::NodeRole;
+use std::collections::BTreeMap;
+use units::Time;
+
+/// More random outages than this are a slip of the unit.
+const MAX_OUTAGES: u64 = 1_000_000;
+
+/// What an entry says goes wrong, by the key that says so, and the other keys that belong to it.
+const KINDS: [(&str, &[&str]); 7] = [
+    ("down", &["link", "index", "at", "duration", "reroute", "after", "waiting"]),
+    ("up", &["link", "index", "at"]),
+    ("rate", &["link", "index", "at"]),
+    ("bit_error_rate", &["link", "index", "from", "until"]),
+    ("pause_loss", &["link", "index", "from", "until"]),
+    ("restart", &["switch", "at", "reroute", "after"]),
+    ("mean_time_between", &["link", "index", "duration", "reroute", "after", "waiting"]),
+];
+
+/// The keys that an entry has.
+fn keys(fault: &Fault) -> Vec<&'static str> {
+    let all = [
+        ("link", fault.link.is_some()),
+        ("index", fault.index.is_some()),
+        ("switch", fault.switch.is_some()),
+        ("at", fault.at.is_some()),
+        ("down", fault.down),
+        ("up", fault.up),
+        ("rate", fault.rate.is_some()),
+        ("bit_error_rate", fault.bit_error_rate.is_some()),
+        ("pause_loss", fault.pause_loss.is_some()),
+        ("from", fault.from.is_some()),
+        ("until", fault.until.is_some()),
+        ("restart", fault.restart.is_some()),
+        ("mean_time_between", fault.mean_time_between.is_some()),
+        ("duration", fault.duration.is_some()),
+        ("reroute", fault.reroute.is_some()),
+        ("after", fault.after.is_some()),
+        ("waiting", fault.waiting.is_some()),
+    ];
+    all.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect()
+}
+
+/// All faults; none of an entry that is wrong.
+pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<FaultSpec> {
+    let end = model.simulation.duration.0;
+    let mut faults = Vec::new();
+    let mut order = Order::default();
+    for (i, fault) in model.faults.iter().enumerate() {
+        if context.full() {
+            break;
+        }
+        let at = Place::of("faults").index(i);
+        let before = faults.len();
+        let made = context.clean(|context| one(fault, end, &at, fabric, context)).flatten();
+        faults.extend(made.into_iter().flatten());
+        for made in &faults[before..] {
+            order.add(made, i);
+        }
+    }
+    order.check(end, fabric, context);
+    faults
+}
+
+fn one(
+    fault: &Fault,
+    end: Time,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Option<Vec<FaultSpec>> {
+    let there = keys(fault);
+    let kinds: Vec<_> = KINDS.iter().filter(|(kind, _)| there.contains(kind)).collect();
+    let names = KINDS.map(|(kind, _)| kind).join(", ");
+    let &[&(kind, own)] = kinds.as_slice() else {
+        let (place, message) = match kinds.last() {
+            None => (at.clone(), "a fault that says not what goes wrong".to_string()),
+            Some((last, _)) => (at.key(last), format!("`{last}` beside `{}`", kinds[0].0)),
+        };
+        context.error(&place, message, format!("expected exactly one of {names}"));
+        return None;
+    };
+    for key in there.iter().filter(|key| **key != kind && !own.contains(key)) {
+        let expected = format!("with `{kind}` go {}", own.join(", "));
+        context.error(&at.key(key), format!("`{key}` does not belong to `{kind}`"), expected);
+    }
+    let when =
+        own.contains(&"at").then(|| required(fault.at, "at", "2 ms", kind, end, at, context)).flatten();
+    let reaction =
+        Reaction { keep: fault.waiting == Some(WaitingFrames::Kept), reroute: reroute(fault, at, context) };
+    match kind {
+        "restart" => {
+            let node = switch(fault, at, fabric, context);
+            let lasts = positive(fault.restart, "restart", at, context);
+            let (node, when, lasts) = (node?, when?, lasts?);
+            Some(vec![FaultSpec::Restart { node, at: when, lasts, reroute: reaction.reroute }])
+        }
+        "mean_time_between" => {
+            let links = links(fault, Some(LinkWord::Any), at, fabric, context);
+            let mean = positive(fault.mean_time_between, kind, at, context);
+            let lasts = match fault.duration {
+                Some(_) => positive(fault.duration, "duration", at, context),
+                None => required(None, "duration", "1 ms", kind, end, at, context),
+            };
+            let (links, mean, lasts) = (links?, mean?, lasts?);
+            let outages = end.ps() / mean.ps().saturating_add(lasts.ps());
+            if outages > MAX_OUTAGES {
+                context.error(
+                    &at.key(kind),
+                    format!("about {outages} outages before the end at {end}"),
+                    format!("expected at most {MAX_OUTAGES}: a longer time between them"),
+                );
+            }
+            Some(vec![FaultSpec::Random { links, mean_time_between: mean, lasts, reaction }])
+        }
+        "bit_error_rate" | "pause_loss" => {
+            let links = links(fault, Some(LinkWord::All), at, fabric, context);
+            let p = fault.bit_error_rate.or(fault.pause_loss).unwrap_or(0.0);
+            if !(0.0..=1.0).contains(&p) {
+                context.error(
+                    &at.key(kind),
+                    format!("{kind} {p} is no probability"),
+                    "expected 0 to 1, like 1e-9",
+                );
+            }
+            let from = fault.from.map_or(Time::ZERO, |from| from.0);
+            let until = fault.until.map_or(end, |until| until.0);
+            if from >= until {
+                context.error(
+                    &at.key("from"),
+                    format!("from {from} is not before until {until}"),
+                    "expected from < until",
+                );
+            } else if from >= end {
+                late(&at.key("from"), "from", from, end, context);
+            }
+            let make = |link| match kind {
+                "pause_loss" => FaultSpec::PauseLoss { link, from, until, probability: p },
+                _ => FaultSpec::BitErrors { link, from, until, rate: p },
+            };
+            Some(links?.into_iter().map(make).collect())
+        }
+        _ => {
+            let link = links(fault, None, at, fabric, context).and_then(|links| links.first().copied());
+            if let Some(rate) = fault.rate {
+                check_rate(rate.0, &at.key("rate"), context);
+            }
+            let (link, when) = (link?, when?);
+            Some(match fault.rate {
+                Some(rate) => vec![FaultSpec::LinkRate { link, at: when, rate: rate.0 }],
+                None if fault.up => vec![FaultSpec::LinkUp { link, at: when }],
+                None => {
+                    let back = match fault.duration {
+                        Some(_) => {
+                            Some(when.saturating_add(positive(fault.duration, "duration", at, context)?))
+                        }
+                        None => None,
+                    };
+                    let down = FaultSpec::LinkDown { link, at: when, reaction };
+                    [Some(down), back.map(|at| FaultSpec::LinkUp { link, at })]
+                        .into_iter()
+                        .flatten()
+                        .collect()
+                }
+            })
+        }
+    }
+}
+
+fn late(place: &Place, key: &str, time: Time, end: Time, context: &mut Context<'_>) {
+    context.warn(
+        place,
+        format!("{key} {time} is after the end of the simulation"),
+        format!("it has no effect; the duration is {end}"),
+    );
+}
+
+fn required(
+    time: Option<TimeText>,
+    key: &str,
+    example: &str,
+    kind: &str,
+    end: Time,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<Time> {
+    match time {
+        None => {
+            context.error(
+                at,
+                format!("missing key `{key}`"),
+                format!("`{kind}` needs it, like {key} = \"{example}\""),
+            );
+        }
+        Some(time) if time.0 >= end => late(&at.key(key), key, time.0, end, context),
+        Some(_) => {}
+    }
+    time.map(|time| time.0)
+}
+
+fn positive(time: Option<TimeText>, key: &str, at: &Place, context: &mut Context<'_>) -> Option<Time> {
+    if time.is_some_and(|time| time.0 == Time::ZERO) {
+        context.error(&at.key(key), format!("{key} is 0"), "expected a time above 0");
+        return None;
+    }
+    time.map(|time| time.0)
+}
+
+fn reroute(fault: &Fault, at: &Place, context: &mut Context<'_>) -> Option<Time> {
+    let wanted = fault.reroute == Some(true);
+    if fault.after.is_some() && !wanted {
+        context.error(
+            &at.key("after"),
+            "`after` without rerouting",
+            "expected reroute = true, or no `after`",
+        );
+    }
+    fault.after.map(|after| after.0).filter(|_| wanted)
+}
+
+fn switch(fault: &Fault, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Option<frame::NodeId> {
+    let Some(name) = &fault.switch else {
+        context.error(at, "missing key `switch`", "`restart` needs the name of the switch that restarts");
+        return None;
+    };
+    let node = fabric.find(name);
+    match node {
+        None => context.error(
+            &at.key("switch"),
+            format!("unknown switch \"{name}\""),
+            fabric.hint(name, Some(NodeRole::Switch)),
+        ),
+        Some(node) if fabric.is_host(node) => {
+            context.error(
+                &at.key("switch"),
+                format!("\"{name}\" is no switch"),
+                "it is a host: hosts stop by receive.script",
+            );
+        }
+        Some(_) => {}
+    }
+    node.filter(|&node| !fabric.is_host(node))
+}
+
+/// The links of an entry. `word`: what may stand for all of them.
+fn links(
+    fault: &Fault,
+    word: Option<LinkWord>,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Option<Vec<u32>> {
+    let place = at.key("link");
+    let expected = match word {
+        None => "expected the names of its two ends, like [\"h0\", \"sw\"]",
+        Some(LinkWord::Any) => "expected the names of its two ends, like [\"h0\", \"sw\"], or \"any\"",
+        Some(LinkWord::All) => "expected the names of its two ends, like [\"h0\", \"sw\"], or \"all\"",
+    };
+    let names = match &fault.link {
+        None => {
+            context.error(at, "missing key `link`", expected);
+            return None;
+        }
+        Some(FaultLink::Word(given)) => {
+            if word != Some(*given) {
+                context.error(&place, "this word stands for no link here", expected);
+                return None;
+            }
+            if fault.index.is_some() {
+                context.error(&at.key("index"), "an index without the names of a link", "expected no index");
+            }
+            return Some((0..fabric.graph.links.len() as u32).collect());
+        }
+        Some(FaultLink::Between(names)) => names,
+    };
+    let [a, b] = names.as_slice() else {
+        context.error(&place, format!("{} names", names.len()), expected);
+        return None;
+    };
+    let mut ends = Vec::new();
+    for (i, name) in [a, b].into_iter().enumerate() {
+        match fabric.find(name) {
+            Some(node) => ends.push(node),
+            None => {
+                context.error(&place.index(i), format!("unknown node \"{name}\""), fabric.hint(name, None));
+            }
+        }
+    }
+    let &[from, to] = ends.as_slice() else { return None };
+    let parallel: Vec<u32> = (0..)
+        .zip(&fabric.graph.links)
+        .filter(|(_, link)| (link.a, link.b) == (from, to) || (link.b, link.a) == (from, to))
+        .map(|(i, _)| i)
+        .collect();
+    let index = fault.index.unwrap_or(0);
+    let found = usize::try_from(index).ok().and_then(|index| parallel.get(index)).copied();
+    if parallel.is_empty() {
+        context.error(&place, format!("there is no link between \"{a}\" and \"{b}\""), expected);
+    } else if found.is_none() {
+        context.error(
+            &at.key("index"),
+            format!("index {index}, but there are {} links between \"{a}\" and \"{b}\"", parallel.len()),
+            format!("expected 0 to {}", parallel.len() - 1),
+        );
+    }
+    found.map(|link| vec![link])
+}
+
+/// Scripted changes of each link: what each entry changes, and when.
+#[derive(Default)]
+struct Order {
+    /// When, whether down (false: up), and the number of the entry.
+    switched: BTreeMap<u32, Vec<(Time, bool, usize)>>,
+    rates: BTreeMap<(u32, Time), usize>,
+    twice: Vec<(Time, usize, usize)>,
+}
+
+impl Order {
+    fn add(&mut self, fault: &FaultSpec, entry: usize) {
+        match *fault {
+            FaultSpec::LinkDown { link, at, .. } => {
+                self.switched.entry(link).or_default().push((at, true, entry))
+            }
+            FaultSpec::LinkUp { link, at } => self.switched.entry(link).or_default().push((at, false, entry)),
+            FaultSpec::LinkRate { link, at, .. } => {
+                if let Some(first) = self.rates.insert((link, at), entry) {
+                    self.twice.push((at, first, entry));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A link goes down only if it is up, and up only if it is down.
+    fn check(mut self, end: Time, fabric: &Fabric, context: &mut Context<'_>) {
+        let place = |entry: usize| Place::of("faults").index(entry);
+        for (at, first, second) in self.twice {
+            context.error(
+                &place(second).key("at"),
+                format!("the link changes its rate twice at {at}"),
+                format!("fault number {} does it too", first + 1),
+            );
+        }
+        for (link, changes) in &mut self.switched {
+            changes.sort_by_key(|&(at, down, entry)| (at, down, entry));
+            let ends = &fabric.graph.links[*link as usize];
+            let name =
+                format!("the link between \"{}\" and \"{}\"", fabric.name(ends.a), fabric.name(ends.b));
+            let mut is_down: Option<usize> = None;
+            for &(at, down, entry) in changes.iter().filter(|&&(at, ..)| at < end) {
+                match (down, is_down) {
+                    (true, Some(first)) => context.error(
+                        &place(entry),
+                        format!("{name} goes down at {at}, but is down already"),
+                        format!("by fault number {}; expected `up` or `duration` before", first + 1),
+                    ),
+                    (false, None) => context.error(
+                        &place(entry),
+                        format!("{name} comes up at {at}, but is not down"),
+                        "expected a fault with `down` before it",
+                    ),
+                    _ => {}
+                }
+                is_down = down.then_some(entry);
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `[[faults]]`: what goes wrong, and when; and `[host.receive]`: hosts that take their time.
+
+use crate::quantity::{Or, RateText, TimeText, Unlimited};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes};
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Something that goes wrong: exactly one of `down`, `up`, `rate`, `bit_error_rate`, `pause_loss`, `restart` and `mean_time_between`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The link: the names of its two ends. With `mean_time_between` also "any" (one of all links is drawn each time), with `bit_error_rate` and `pause_loss` also "all". Required, but with `restart`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<FaultLink>,
+    /// Which of several parallel links, in the order of the topology. A number, 0 or more. Default: 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<u64>,
+    /// The name of the switch that restarts. Required with `restart`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch: Option<String>,
+    /// When. A time with unit. Required with `down`, `up`, `rate` and `restart`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<TimeText>,
+    /// Whether the link goes down, in both directions: what is on it is lost, and pauses are forgotten at both ends. Default: false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub down: bool,
+    /// Whether the link comes back. Default: false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub up: bool,
+    /// The rate of the link from then on, in both directions; the frame on the wire completes at its old rate. A rate with unit, 10 Mb/s to 1.6 Tb/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateText>,
+    /// The probability of each bit of a frame to be wrong; such a frame is discarded where it arrives. A number, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub bit_error_rate: Option<f64>,
+    /// The probability of each pause frame to be lost or damaged. A number, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub pause_loss: Option<f64>,
+    /// When `bit_error_rate` or `pause_loss` begins. A time with unit. Default: "0 s".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<TimeText>,
+    /// When `bit_error_rate` or `pause_loss` ends. A time with unit, after `from`. Default: the duration of the simulation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<TimeText>,
+    /// For how long the switch is deaf and mute; it loses all it holds and forgets all pauses. A time with unit, above 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart: Option<TimeText>,
+    /// Mean time from the end of one random outage to the begin of the next (exponential). A time with unit, above 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_time_between: Option<TimeText>,
+    /// Length of each random outage, or of the outage that begins with `down`. A time with unit, above 0. Required with `mean_time_between`. Default with `down`: until an entry with `up`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<TimeText>,
+    /// Whether flows take a shortest path without the dead link or switch while there is one; those with a `route` keep it. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reroute: Option<bool>,
+    /// Time until routing has converged, after the outage begins and after it ends. A time with unit. Default: "50 us" (detection in hardware and a local repair). Only with `reroute`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<TimeText>,
+    /// What happens to frames that wait for a dead link: "lost" at once, or "kept" until it is back. Default: "lost".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<WaitingFrames>,
+}
+
+/// Which link.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FaultLink {
+    /// A word.
+    Word(LinkWord),
+    /// The names of its two ends.
+    Between(#[schemars(length(equal = 2))] Vec<String>),
+}
+
+/// Links without names.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkWord {
+    /// One of all, drawn each time.
+    Any,
+    /// Every one.
+    All,
+}
+
+/// What happens to frames that wait for a dead link.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitingFrames {
+    /// They are lost at once.
+    Lost,
+    /// They wait until it is back.
+    Kept,
+}
+
+/// How a host takes in what arrives: each frame takes `time_per_frame + bytes / rate`, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Receive {
+    /// What each frame costs. A time with unit. Default: "0 s".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "0 s"))]
+    pub time_per_frame: Option<TimeText>,
+    /// What its bytes (DA to FCS) cost beside. A rate with unit, above 0, or "unlimited". Default: "unlimited".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "unlimited"))]
+    pub rate: Option<Or<BitRate, Unlimited>>,
+    /// Room of each port for each priority; with flow control the host sends XOFF when only the headroom of its link is left, and XON at half of that level; without, a frame that finds no room is lost. A size with unit, or "unlimited". Default: "256 KiB" (the card of Hagen 2012, chapter 5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "256 KiB"))]
+    pub buffer: Option<Or<Bytes, Unlimited>>,
+    /// Changes while the simulation runs, in order of time. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<Vec<ReceiveStep>>,
+}
+
+/// A change of a receiving host.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReceiveStep {
+    /// When. A time with unit, not before the step above. Required.
+    pub at: TimeText,
+    /// Whether the host stops to take frames in; the one it is at is finished. Exactly one of `stop` and `start` is true. Default: false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub stop: bool,
+    /// Whether it goes on, or goes on at another speed. Exactly one of `stop` and `start` is true. Default: false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub start: bool,
+    /// What each frame costs from then on, with `start`. A time with unit. Default: as before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_per_frame: Option<TimeText>,
+    /// What bytes cost from then on, with `start`. A rate with unit, above 0. Default: as before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateText>,
+}

@@ -1,0 +1,202 @@
+//! Faults and receiving hosts: what they become, and what is refused.
+
+use fabric::spec::{FaultSpec, Reaction, ReceiveChange, Role};
+use scenario::{Scenario, load};
+use units::{BitRate, Time};
+
+const FABRIC: &str = r#"
+[simulation]
+duration = "10 ms"
+[topology.explicit]
+hosts = ["a", "b"]
+switches = ["s", "t"]
+[[topology.explicit.links]]
+between = ["a", "s"]
+rate = "10 Gb/s"
+[[topology.explicit.links]]
+between = ["t", "b"]
+rate = "10 Gb/s"
+[[topology.explicit.links]]
+between = ["s", "t"]
+rate = "10 Gb/s"
+count = 2
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+source = "greedy"
+"#;
+
+fn loaded(more: &str) -> Scenario {
+    let text = format!("{FABRIC}{more}");
+    let first = load(&text, "x.toml", None).unwrap_or_else(|why| panic!("{why}\n{text}"));
+    let effective = first.effective_toml();
+    let second = load(&effective, "x.toml", None).unwrap_or_else(|why| panic!("{why}\n{effective}"));
+    assert_eq!(format!("{:?}", first.spec), format!("{:?}", second.spec), "{effective}");
+    assert_eq!(effective, second.effective_toml());
+    first
+}
+
+fn faults(more: &str) -> Vec<FaultSpec> {
+    loaded(more).spec.faults
+}
+
+/// What is wrong with an entry of faults: the words under which it is reported, and the message with its help.
+fn refused(more: &str) -> String {
+    let text = format!("{FABRIC}{more}");
+    let found = load(&text, "x.toml", None).expect_err(more);
+    let all: Vec<_> =
+        found.errors().map(|one| format!("{}: {} ({})", one.line, one.message, one.help)).collect();
+    all.join("\n")
+}
+
+#[test]
+fn every_kind_of_fault() {
+    let ms = Time::from_ms;
+    let lost = Reaction { keep: false, reroute: None };
+    assert_eq!(
+        faults(
+            "[[faults]]\nlink = [\"b\", \"t\"]\nat = \"1 ms\"\ndown = true\n[[faults]]\nlink = [\"b\", \"t\"]\nat = \"2 ms\"\nup = true\n"
+        ),
+        [
+            FaultSpec::LinkDown { link: 1, at: ms(1), reaction: lost },
+            FaultSpec::LinkUp { link: 1, at: ms(2) }
+        ]
+    );
+    let kept = Reaction { keep: true, reroute: Some(Time::from_us(50)) };
+    assert_eq!(
+        faults(
+            "[[faults]]\nlink = [\"s\", \"t\"]\nindex = 1\nat = \"1 ms\"\ndown = true\nduration = \"1 ms\"\nreroute = true\nwaiting = \"kept\"\n"
+        ),
+        [
+            FaultSpec::LinkDown { link: 3, at: ms(1), reaction: kept },
+            FaultSpec::LinkUp { link: 3, at: ms(2) }
+        ]
+    );
+    assert_eq!(
+        faults("[[faults]]\nlink = [\"a\", \"s\"]\nat = \"1 ms\"\nrate = \"1 Gb/s\"\n"),
+        [FaultSpec::LinkRate { link: 0, at: ms(1), rate: BitRate::from_gbps(1) }]
+    );
+    assert_eq!(
+        faults(
+            "[[faults]]\nlink = [\"a\", \"s\"]\nbit_error_rate = 1e-9\nuntil = \"5 ms\"\n[[faults]]\nlink = [\"a\", \"s\"]\npause_loss = 0.1\n"
+        ),
+        [
+            FaultSpec::BitErrors { link: 0, from: Time::ZERO, until: ms(5), rate: 1e-9 },
+            FaultSpec::PauseLoss { link: 0, from: Time::ZERO, until: ms(10), probability: 0.1 }
+        ]
+    );
+    assert_eq!(faults("[[faults]]\nlink = \"all\"\nbit_error_rate = 1e-9\n").len(), 4);
+    assert_eq!(
+        faults(
+            "[[faults]]\nswitch = \"s\"\nat = \"1 ms\"\nrestart = \"2 ms\"\nreroute = true\nafter = \"0 s\"\n"
+        ),
+        [FaultSpec::Restart { node: frame::NodeId(2), at: ms(1), lasts: ms(2), reroute: Some(Time::ZERO) }]
+    );
+    assert_eq!(
+        faults("[[faults]]\nlink = \"any\"\nmean_time_between = \"1 ms\"\nduration = \"100 us\"\n"),
+        [FaultSpec::Random {
+            links: vec![0, 1, 2, 3],
+            mean_time_between: ms(1),
+            lasts: Time::from_us(100),
+            reaction: lost
+        }]
+    );
+}
+
+#[test]
+fn what_cannot_go_wrong_that_way() {
+    let link = "[[faults]]\nlink = [\"a\", \"s\"]\n";
+    for (text, expected) in [
+        (link.to_string(), "says not what goes wrong"),
+        (format!("{link}at = \"1 ms\"\ndown = true\nup = true\n"), "`up` beside `down`"),
+        (format!("{link}down = true\n"), "missing key `at`"),
+        (format!("{link}at = \"1 ms\"\nup = true\n"), "is not down"),
+        (
+            format!("{link}at = \"1 ms\"\ndown = true\n{link}at = \"2 ms\"\ndown = true\n"),
+            "down already (by fault number 1",
+        ),
+        (
+            format!("{link}at = \"1 ms\"\nup = true\nuntil = \"2 ms\"\n"),
+            "`until` does not belong to `up` (with `up` go link, index, at)",
+        ),
+        (format!("{link}at = \"1 ms\"\nrate = \"1 b/s\"\n"), "outside the range"),
+        (
+            format!("{link}at = \"1 ms\"\nrate = \"1 Gb/s\"\n{link}at = \"1 ms\"\nrate = \"2 Gb/s\"\n"),
+            "rate twice",
+        ),
+        (format!("{link}bit_error_rate = 1.5\n"), "no probability (expected 0 to 1"),
+        (format!("{link}pause_loss = nan\n"), "no probability"),
+        (format!("{link}pause_loss = 0.5\nfrom = \"2 ms\"\nuntil = \"1 ms\"\n"), "expected from < until"),
+        (format!("{link}at = \"1 ms\"\ndown = true\nafter = \"1 us\"\n"), "`after` without rerouting"),
+        (format!("{link}at = \"1 ms\"\ndown = true\nduration = \"0 s\"\n"), "duration is 0"),
+        (format!("{link}mean_time_between = \"1 ns\"\nduration = \"1 ns\"\n"), "expected at most 1000000"),
+        (format!("{link}index = 1\nat = \"1 ms\"\ndown = true\n"), "expected 0 to 0"),
+        (
+            "[[faults]]\nlink = [\"a\", \"t\"]\nat = \"1 ms\"\ndown = true\n".into(),
+            "no link between \"a\" and \"t\"",
+        ),
+        (
+            "[[faults]]\nlink = [\"a\", \"x\"]\nat = \"1 ms\"\ndown = true\n".into(),
+            "unknown node \"x\" (nodes are a, b, s, t",
+        ),
+        ("[[faults]]\nlink = \"any\"\nat = \"1 ms\"\ndown = true\n".into(), "stands for no link here"),
+        ("[[faults]]\nlink = \"ani\"\nat = \"1 ms\"\ndown = true\n".into(), "unknown value `ani`"),
+        (
+            "[[faults]]\nswitch = \"a\"\nat = \"1 ms\"\nrestart = \"1 ms\"\n".into(),
+            "\"a\" is no switch (it is a host",
+        ),
+        ("[[faults]]\nat = \"1 ms\"\nrestart = \"1 ms\"\n".into(), "missing key `switch`"),
+        (
+            "[faults]\nlink = \"any\"\n".into(),
+            "faults is not a list of tables (each fault begins with [[faults]]",
+        ),
+    ] {
+        let found = refused(&text);
+        assert!(found.contains(expected), "{text}\n{found}");
+    }
+    let warned = loaded(&format!("{link}at = \"20 ms\"\ndown = true\n"));
+    assert!(warned.warnings[0].message.contains("after the end"), "{:?}", warned.warnings);
+}
+
+#[test]
+fn receiving_hosts() {
+    let receive = |scenario: &Scenario, host: usize| match &scenario.spec.nodes[host].role {
+        Role::Host(host) => host.receive.clone(),
+        Role::Switch(_) => None,
+    };
+    assert!(receive(&loaded(""), 0).is_none());
+    let scenario = loaded(
+        "[hosts.b.receive]\ntime_per_frame = \"1.859 us\"\nscript = [{ at = \"1 ms\", stop = true }, { at = \"2 ms\", start = true, rate = \"4.3 Gb/s\" }]\n",
+    );
+    assert!(receive(&scenario, 0).is_none());
+    let b = receive(&scenario, 1).unwrap();
+    assert_eq!((b.time_per_frame, b.rate, b.buffer), (Time::from_ns(1_859), None, Some(262_144)));
+    let go_on = ReceiveChange::Start { time_per_frame: None, rate: Some(BitRate::from_bps(4_300_000_000)) };
+    assert_eq!(b.script, [(Time::from_ms(1), ReceiveChange::Stop), (Time::from_ms(2), go_on)]);
+    // One host overrides single keys of all.
+    let scenario = loaded(
+        "[host.receive]\nrate = \"4 Gb/s\"\nbuffer = \"unlimited\"\n[hosts.b.receive]\nrate = \"2 Gb/s\"\n",
+    );
+    let (a, b) = (receive(&scenario, 0).unwrap(), receive(&scenario, 1).unwrap());
+    assert_eq!((a.rate, b.rate, b.buffer), (Some(BitRate::from_gbps(4)), Some(BitRate::from_gbps(2)), None));
+
+    for (text, expected) in [
+        ("[host.receive]\nrate = \"0 b/s\"\n", "rate of a receiving host is 0"),
+        ("[host.receive]\nbuffer = \"0 B\"\n", "no frame could arrive"),
+        ("[host.receive]\ntime_per_frame = \"2 s\"\n", "too long"),
+        (
+            "[host.receive]\nscript = [{ at = \"2 ms\", stop = true }, { at = \"1 ms\", start = true }]\n",
+            "before the step above",
+        ),
+        ("[host.receive]\nscript = [{ at = \"2 ms\" }]\n", "neither start nor stop"),
+        (
+            "[host.receive]\nscript = [{ at = \"2 ms\", stop = true, rate = \"1 Gb/s\" }]\n",
+            "a speed with stop",
+        ),
+        ("[host.receive]\nbuffer = \"4 KiB\"\n[flow_control.pfc]\n", "too small (expected at least"),
+    ] {
+        let found = refused(text);
+        assert!(found.contains(expected), "{text}\n{found}");
+    }
+}
