@@ -145,7 +145,8 @@ class FlowControl:
         response_time : str, optional
             From the end of a pause frame to its effect. Default: the limit of IEEE 802.3 for the rate.
         target : mapping, optional
-            ``method`` (``"fair_bandwidth"`` or ``"random_sampling"``), ``watermark``, ``sampling``.
+            ``method`` (``"fair_bandwidth"``, ``"random_sampling"``, ``"max_min"``), ``watermark``,
+            ``sampling``.
         """
         keys = {
             "priorities": priorities,

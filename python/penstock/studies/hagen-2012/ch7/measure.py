@@ -54,7 +54,7 @@ class Run:
         return float(values[times >= self.since_ns].mean())
 
     def deviation(self, host: str, bins: int = 1) -> float:
-        """Standard deviation of the throughput of the link from this host, `bins` bins taken together, b/s."""
+        """Standard deviation of the throughput from this host, `bins` bins taken together, b/s."""
         times, values = self.input(host)
         measured = values[times >= self.since_ns]
         whole = len(measured) // bins * bins

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,11 +12,24 @@ from matplotlib.figure import Figure
 from penstock.plots import style
 from penstock.plots.style import INK, Label, label_right
 
-from .measure import Run
+from .measure import Run, Series
 
 VICTIM_1, VICTIM_2, AGGRESSOR = "#0072B2", "#56B4E9", "#D55E00"
+OURS = "#009E73"
 STREAMS = (("v1", "victim 1", VICTIM_1), ("v2", "victim 2", VICTIM_2), ("a", "aggressor", AGGRESSOR))
 LINE_GBPS = 10.0
+DRAWN_BINS = 4
+"""Recorded bins in one that is drawn: few whole frames make a rate look ragged."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One mode in the picture of all of them."""
+
+    run: Run
+    heading: str
+    says: str
+    figure: str
 
 
 def outbound(runs: Mapping[str, Run], port: str) -> Figure:
@@ -26,10 +40,7 @@ def outbound(runs: Mapping[str, Run], port: str) -> Figure:
         axes.set_title("Without XON a lossless queue leaves its link idle")
         labels = []
         for (name, run), colour in zip(runs.items(), (INK, AGGRESSOR, VICTIM_1), strict=True):
-            times, values = run.output(port)
-            wide = 5
-            x = times.reshape(-1, wide)[:, 0] / 1e6
-            y = values.reshape(-1, wide).mean(axis=1) / 1e9
+            x, y = _drawn(*run.output(port), 5 * DRAWN_BINS)
             axes.plot(x, y, color=colour, drawstyle="steps-post", linewidth=1.2)
             labels.append(Label(float(y[-len(y) // 3 :].mean()), name, colour))
         axes.set_xlabel("time (ms)")
@@ -58,37 +69,44 @@ def inputs(run: Run, title: str) -> Figure:
     return figure
 
 
-def headline(columns: Sequence[tuple[Run, str, str]], title: str, subtitle: str) -> Figure:
-    """All modes side by side: throughput of each input and its pauses.
-
-    Parameters
-    ----------
-    columns : sequence of tuple
-        Run, heading, and one line on what it shows.
-    """
+def headline(columns: Sequence[Column], title: str, subtitle: str) -> Figure:
+    """All modes side by side: throughput of each input, and who had to stop."""
     start, end = 3.6, 5.6
     with style():
-        figure = Figure(figsize=(11.0, 5.9))
+        figure = Figure(figsize=(11.0, 6.0))
+        figure.get_layout_engine().set(rect=(0, 0, 1, 0.9), wspace=0.03)  # type: ignore[union-attr]
         grid = figure.subplots(
             4, len(columns), sharex=True, sharey="row", height_ratios=(2, 2, 2, 1.3), squeeze=False
         )
-        for column, (run, heading, says) in enumerate(columns):
+        for place, column in enumerate(columns):
             for row, (host, name, colour) in enumerate(STREAMS):
-                axes = grid[row, column]
-                _line(axes, run, host, colour)
-                if column == 0:
+                axes = grid[row, place]
+                _line(axes, column.run, host, colour)
+                if place == 0:
                     axes.set_ylabel(f"{name}\n(Gb/s)", color=colour, fontweight="bold")
-            top, bars = grid[0, column], grid[3, column]
-            top.set_title(f"{heading}\n", fontsize=11)
-            top.text(0, 1.06, says, transform=top.transAxes, fontsize=8.5, color=INK, va="bottom")
-            _bars(bars, [run.spans(host) for host, _, _ in STREAMS], [colour for _, _, colour in STREAMS])
+            top, bars = grid[0, place], grid[3, place]
+            top.set_title(f"{column.heading}\n", fontsize=11)
+            top.text(0, 1.05, column.says, transform=top.transAxes, fontsize=9.5, color=INK, in_layout=False)
+            top.text(
+                0.99,
+                0.99,
+                column.figure,
+                transform=top.transAxes,
+                fontsize=8.5,
+                color=VICTIM_1,
+                ha="right",
+                va="top",
+                in_layout=False,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5},
+            )
+            _bars(bars, [column.run.spans(host) for host, _, _ in STREAMS], [c for _, _, c in STREAMS])
             bars.set_yticks([])
-            if column == 0:
+            if place == 0:
                 bars.set_ylabel("paused", fontweight="bold")
             bars.set_xlabel("time (ms)")
             bars.set_xlim(start, end)
-        figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=14, fontweight="bold")
-        figure.text(0.0105, 0.952, subtitle, ha="left", va="top", fontsize=9.5, color=INK)
+        figure.text(0.008, 0.992, title, ha="left", va="top", fontsize=15, fontweight="bold")
+        figure.text(0.008, 0.945, subtitle, ha="left", va="top", fontsize=9.5, color=INK)
     return figure
 
 
@@ -183,12 +201,78 @@ def hops(
     return figure
 
 
+def further(
+    groups: Sequence[tuple[str, Sequence[tuple[str, Mapping[str, float]]]]],
+    colours: Mapping[str, str],
+    title: str,
+) -> Figure:
+    """Beyond the chapter: share of the time in which light partners are paused, a row a case, a dot a mode.
+
+    Parameters
+    ----------
+    groups : sequence of tuple
+        Question, and its cases with a share for each mode.
+    colours : mapping
+        Of each mode that is drawn, in order.
+    """
+    rows = [(case, shares) for _, cases in groups for case, shares in cases]
+    with style():
+        figure = Figure(figsize=(7.6, 0.31 * (len(rows) + len(groups)) + 1.2))
+        axes = figure.subplots()
+        height, ticks = 0.0, []
+        for question, cases in groups:
+            axes.text(
+                0,
+                height,
+                question,
+                transform=axes.get_yaxis_transform(),
+                fontsize=8.5,
+                fontweight="bold",
+                color=INK,
+                va="center",
+            )
+            height += 1
+            for case, shares in cases:
+                drawn = [100 * shares[mode] for mode in colours]
+                axes.plot([min(drawn), max(drawn)], [height, height], color="#dddddd", linewidth=2, zorder=1)
+                for mode, value in zip(colours, drawn, strict=True):
+                    axes.scatter(
+                        value, height, s=42, color=colours[mode], zorder=3, clip_on=False, linewidth=0
+                    )
+                ticks.append((height, case))
+                height += 1
+            height += 0.25
+        axes.set_yticks([tick for tick, _ in ticks], [case for _, case in ticks])
+        axes.set_ylim(height - 0.5, -0.8)
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("time in which light partners are paused (%)")
+        axes.grid(axis="y", visible=False)
+        axes.set_title(title, pad=22, loc="left")
+        for place, (mode, colour) in enumerate(colours.items()):
+            axes.text(
+                place / len(colours),
+                1.005,
+                f"● {mode}",
+                transform=axes.transAxes,
+                color=colour,
+                fontsize=9,
+                va="bottom",
+            )
+    return figure
+
+
 def _line(axes: Axes, run: Run, host: str, colour: str) -> None:
-    times, values = run.input(host)
-    axes.fill_between(times / 1e6, values / 1e9, step="post", color=colour, alpha=0.18, linewidth=0)
-    axes.plot(times / 1e6, values / 1e9, color=colour, drawstyle="steps-post", linewidth=0.9)
-    axes.set_ylim(0, LINE_GBPS + 0.8)
+    x, y = _drawn(*run.input(host), DRAWN_BINS)
+    axes.fill_between(x, y, step="post", color=colour, alpha=0.18, linewidth=0)
+    axes.plot(x, y, color=colour, drawstyle="steps-post", linewidth=0.9)
+    axes.set_ylim(0, 1.25 * LINE_GBPS)
     axes.set_yticks([0, 5, 10])
+
+
+def _drawn(times: Series, values: Series, bins: int) -> tuple[Series, Series]:
+    """Milliseconds and Gb/s, with `bins` bins taken together."""
+    whole = len(times) // bins * bins
+    return times[:whole:bins] / 1e6, values[:whole].reshape(-1, bins).mean(axis=1) / 1e9
 
 
 def _bars(axes: Axes, spans: Sequence[Sequence[tuple[float, float]]], colours: Sequence[str]) -> None:

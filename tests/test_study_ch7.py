@@ -1,0 +1,85 @@
+"""Chapter 7 of Hagen 2012: its scenarios stay as they are, its quick form passes, its page is fresh."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from penstock import reproduce, study_document
+from penstock.scenario import Scenario
+
+NAME = "hagen-2012/ch7"
+PAGE = Path(__file__).parents[1] / "docs" / "studies" / "hagen-2012-ch7.md"
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> reproduce.StudyResult:
+    [study] = reproduce.find(NAME)
+    return reproduce.reproduce(study, tmp_path_factory.mktemp("study") / "ch7", quick=True)
+
+
+def scenario_files() -> list[Path]:
+    [study] = reproduce.find(NAME)
+    return sorted(path for path in study.folder.glob("*.toml") if path.name != "study.toml")
+
+
+@pytest.mark.parametrize("path", scenario_files(), ids=lambda path: path.stem)
+def test_trajectories_are_pinned(path: Path) -> None:
+    """A changed fingerprint means changed results: it needs a line in CHANGELOG.md."""
+    pinned = json.loads((path.parent / "fingerprints.json").read_text("utf-8"))
+    assert Scenario.from_file(path).run().fingerprint == pinned[path.stem]
+
+
+NOT_MET = {"P7-6"}
+"""Behind several switches max-min is no better than fair bandwidth; the page says so."""
+
+
+def test_what_passes_and_what_does_not(quick: reproduce.StudyResult) -> None:
+    failed = {outcome.id: outcome.measured for outcome in quick.outcomes if not outcome.passed}
+    assert set(failed) <= NOT_MET, failed
+    assert "**FAIL** | P7-6" in PAGE.read_text("utf-8")
+
+
+def test_figures_of_the_source(quick: reproduce.StudyResult) -> None:
+    """What depends on no seed."""
+    measured = {outcome.id: outcome.measured for outcome in quick.outcomes}
+    assert measured["H7-13"] == "3.355392 ms"
+    assert measured["H7-8"].startswith("0 pauses before 4 ms")
+
+
+def test_pictures(quick: reproduce.StudyResult) -> None:
+    assert quick.cover == "ch7.png"
+    pictures = [quick.cover, *(picture for outcome in quick.outcomes for picture in outcome.pictures)]
+    assert {"figure-7-7.png", "figure-7-8.png", "figure-7-9.png", "figure-7-10.png"} <= set(pictures)
+    for picture in pictures:
+        assert (quick.directory / picture).stat().st_size > 10_000
+        assert (quick.directory / picture).with_suffix(".svg").is_file()
+
+
+def test_tables(quick: reproduce.StudyResult) -> None:
+    for table in quick.tables:
+        lines = (quick.directory / f"{table.name}.csv").read_text("utf-8").splitlines()
+        assert len(lines) == len(table.rows) + 1
+
+
+@pytest.mark.skipif(
+    "PENSTOCK_FULL_STUDIES" not in os.environ, reason="set PENSTOCK_FULL_STUDIES to run studies in full"
+)
+def test_the_page_is_fresh(tmp_path: Path) -> None:
+    """The page says what the full study measures now."""
+    [study] = reproduce.find(NAME)
+    result = reproduce.reproduce(study, tmp_path / "ch7")
+    assert study_document.markdown(result) == PAGE.read_text("utf-8")
+
+
+def test_the_page_tells_of_every_experiment() -> None:
+    """At least titles, criteria and what the source reports are those of study.toml."""
+    page = PAGE.read_text("utf-8")
+    [study] = reproduce.find(NAME)
+    assert study.title in page
+    for experiment in study.experiments:
+        assert f"{experiment.id} {experiment.title}" in page
+        assert experiment.criterion.replace("|", "\\|") in page
