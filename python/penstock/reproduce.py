@@ -50,6 +50,9 @@ class Experiment:
         Section, figure or table of the source.
     title : str
         A few words.
+    not_met : str
+        Why the criterion is known not to be met; empty otherwise. Such an experiment is shown as failed, and
+        does not fail the study: what turned out to be wrong stays on record.
     """
 
     id: str
@@ -57,6 +60,7 @@ class Experiment:
     reported: str
     reference: str = ""
     title: str = ""
+    not_met: str = ""
 
 
 @dataclass(frozen=True)
@@ -291,8 +295,8 @@ class StudyResult:
 
     @property
     def passed(self) -> bool:
-        """Whether every experiment passed."""
-        return all(outcome.passed for outcome in self.outcomes)
+        """Whether every experiment passed that is not known to fail."""
+        return all(outcome.passed or self.study.experiment(outcome.id).not_met for outcome in self.outcomes)
 
 
 def find(name: str | None) -> list[Study]:
@@ -359,6 +363,7 @@ def to_json(results: Sequence[StudyResult], name: str) -> dict[str, Any]:
                 "reported": outcome.reported,
                 "measured": outcome.measured,
                 "passed": outcome.passed,
+                "not_met": result.study.experiment(outcome.id).not_met,
                 "note": outcome.note,
                 "pictures": [str(result.directory / picture) for picture in outcome.pictures],
             }

@@ -67,7 +67,9 @@ def _show(result: studies.StudyResult) -> None:
     shown = table("", "", "experiment", "criterion", "the source reports", "measured", show_lines=True)
     for outcome in result.outcomes:
         measured = outcome.measured + (f"\n({outcome.note})" if outcome.note else "")
-        mark = "[green]✓ pass[/]" if outcome.passed else "[red]✗ FAIL[/]"
+        known = study.experiment(outcome.id).not_met
+        failed = "[yellow]✗ FAIL,\nas known[/]" if known else "[red]✗ FAIL[/]"
+        mark = "[green]✓ pass[/]" if outcome.passed else failed
         shown.add_row(
             mark, *(_plain(text) for text in (outcome.id, outcome.criterion, outcome.reported, measured))
         )
@@ -95,6 +97,9 @@ def _show(result: studies.StudyResult) -> None:
         out.print(f"picture  {result.directory / result.cover}", markup=False, soft_wrap=True)
     passed = sum(outcome.passed for outcome in result.outcomes)
     out.print(f"{passed} of {len(result.outcomes)} experiments passed")
+    for outcome in result.outcomes:
+        if not outcome.passed and (why := study.experiment(outcome.id).not_met):
+            out.print(f"{outcome.id} is known not to: {why}", markup=False)
 
 
 def _plain(text: str) -> str:
