@@ -70,6 +70,21 @@ def test_toml_round_trip() -> None:
     assert Scenario.from_toml(demo().to_toml()) == demo()
 
 
+def test_faults_and_receiving_hosts() -> None:
+    scenario = (
+        demo()
+        .fault(link=("h0", "sw"), at="50 us", down=True, duration="20 us", waiting="kept")
+        .fault(link="all", bit_error_rate=1e-9, from_="10 us")
+        .host("h3", receive={"time_per_frame": "3 us", "script": [{"at": "90 us", "stop": True}]})
+    )
+    assert Scenario.from_toml(scenario.to_toml()) == scenario
+    assert scenario.to_dict()["faults"][1] == {"link": "all", "bit_error_rate": 1e-9, "from": "10 us"}
+    faults = scenario.run().table("faults").to_pydict()
+    assert faults["what"] == [*["bit_errors_begin"] * 4, "link_down", "link_up", "reading_stops"]
+    assert faults["where"][-3:] == ["h0<->sw", "h0<->sw", "h3"]
+    assert faults["time_ns"][-3:] == [50_000, 70_000, 90_000]
+
+
 @pytest.mark.parametrize("entry", library.scenarios(), ids=lambda entry: entry.name)
 def test_files_survive_the_builder(entry: library.Entry) -> None:
     scenario = Scenario.from_file(entry.name)
@@ -182,6 +197,7 @@ def keys_of(function: Any) -> set[str]:
         ("host", Scenario.host, {"name"}),
         ("switch", Scenario.switch, {"name"}),
         ("flows", Scenario.flow, set()),
+        ("faults", Scenario.fault, set()),
         ("flow_control.pfc", FlowControl.pfc, set()),
         ("flow_control.pause", FlowControl.pause, set()),
         ("topology.explicit", Topology.explicit, set()),

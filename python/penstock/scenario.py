@@ -21,7 +21,18 @@ if TYPE_CHECKING:
     from .result import Result
     from .running import ProgressCallback
 
-_ORDER = ("simulation", "probes", "topology", "host", "hosts", "switch", "switches", "flow_control", "flows")
+_ORDER = (
+    "simulation",
+    "probes",
+    "topology",
+    "host",
+    "hosts",
+    "switch",
+    "switches",
+    "flow_control",
+    "flows",
+    "faults",
+)
 
 
 class Scenario:
@@ -137,11 +148,15 @@ class Scenario:
         queue_limit: str | None = None,
         when_full: str | None = None,
         flow_control: str | Mapping[str, Any] | None = None,
+        receive: Mapping[str, Any] | None = None,
     ) -> Scenario:
         """Settings of all hosts, or of the one with this `name`; see ``penstock explain host``.
 
         Parameters
         ----------
+        receive : mapping, optional
+            How it takes in what arrives: ``time_per_frame``, ``rate``, ``buffer`` and ``script``, such as
+            ``{"time_per_frame": "1.859 us"}``. Default: at any speed.
         flow_control : str or mapping, optional
             Other than for all stations: ``"off"`` or ``{"pfc": {...}}``.
         """
@@ -151,6 +166,7 @@ class Scenario:
             "queue_limit": queue_limit,
             "when_full": when_full,
             "flow_control": flow_control,
+            "receive": receive,
         }
         return self._merged(("host",) if name is None else ("hosts", name), keys)
 
@@ -243,6 +259,81 @@ class Scenario:
         }
         changed = self._copy()
         changed._model.setdefault("flows", []).append(copy.deepcopy(given(keys)))
+        return changed
+
+    def fault(
+        self,
+        *,
+        link: str | Sequence[str] | None = None,
+        index: int | None = None,
+        switch: str | None = None,
+        at: str | None = None,
+        down: bool | None = None,
+        up: bool | None = None,
+        rate: str | None = None,
+        bit_error_rate: float | None = None,
+        pause_loss: float | None = None,
+        from_: str | None = None,
+        until: str | None = None,
+        restart: str | None = None,
+        mean_time_between: str | None = None,
+        duration: str | None = None,
+        reroute: bool | None = None,
+        after: str | None = None,
+        waiting: str | None = None,
+    ) -> Scenario:
+        """Adds something that goes wrong; see ``penstock explain faults``.
+
+        Parameters
+        ----------
+        link : str or sequence of str, optional
+            The names of its two ends, ``"any"`` or ``"all"``.
+        index : int, optional
+            Which of several parallel links. Default 0.
+        switch : str, optional
+            The switch that restarts.
+        at : str, optional
+            When the link goes down or up, changes its rate, or the switch restarts.
+        down, up : bool, optional
+            Whether the link goes down, or comes back.
+        rate : str, optional
+            Its rate from then on.
+        bit_error_rate, pause_loss : float, optional
+            Probability of a wrong bit, or of a lost pause frame.
+        from_, until : str, optional
+            When these probabilities hold. Default: always.
+        restart : str, optional
+            For how long the switch is deaf and mute.
+        mean_time_between, duration : str, optional
+            Random outages: mean time between them, and length of each.
+        reroute : bool, optional
+            Whether flows avoid what is dead. Default false.
+        after : str, optional
+            Time until they do. Default ``"50 us"``.
+        waiting : str, optional
+            Frames that wait for a dead link are ``"lost"`` (default) or ``"kept"``.
+        """
+        keys = {
+            "link": link,
+            "index": index,
+            "switch": switch,
+            "at": at,
+            "down": down,
+            "up": up,
+            "rate": rate,
+            "bit_error_rate": bit_error_rate,
+            "pause_loss": pause_loss,
+            "from": from_,
+            "until": until,
+            "restart": restart,
+            "mean_time_between": mean_time_between,
+            "duration": duration,
+            "reroute": reroute,
+            "after": after,
+            "waiting": waiting,
+        }
+        changed = self._copy()
+        changed._model.setdefault("faults", []).append(copy.deepcopy(given(keys)))
         return changed
 
     def with_value(self, key: str, value: Any) -> Scenario:

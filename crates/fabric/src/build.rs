@@ -3,26 +3,27 @@
 use crate::event::{Event, Kind};
 use crate::fault_plan::{FaultPlan, Note};
 use crate::faults::Faults;
+use crate::losses::Drops;
+use crate::paths::add_paths;
 use crate::pausing::{PauseTiming, Station};
 use crate::pool::{List, Pool};
 use crate::port::{Line, LineCounts, Port, Queue, Sent};
 use crate::receive::{self, Receiving};
 use crate::reroute;
-use crate::routing::{Distances, Routes, Wiring};
+use crate::routing::Wiring;
 use crate::selection::asks_scheduler;
 use crate::sources::SourceState;
-use crate::spec::{FaultSpec, FlowSpec, Forwarding, HostSpec, NodeSpec, Queueing, Role, Spec, SwitchSpec, WhenFull};
-use crate::world::{DELIVER, Drops, Fabric, HEAD_BYTES, Ledger, Node, Receiver, Recorded};
+use crate::spec::{FaultSpec, Forwarding, HostSpec, NodeSpec, Queueing, Role, Spec, SwitchSpec, WhenFull};
+use crate::world::{Fabric, HEAD_BYTES, Ledger, Node, Recorded};
 use engine::{Timer, Windows, stream};
 use flow_control::headroom::{Headroom, TotalDelay, resume_level, response_time};
 use flow_control::pause::{PauseSignal, PauseTimers, pause_time};
 use flow_control::pfc::{IngressMeter, Levels};
 use flow_control::tpfc::EgressMeter;
 use flow_control::{Accounting, PauseKind, PauseSpec, Watermarks};
-use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PRIORITIES, PortId};
+use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PRIORITIES};
 use measure::{BinnedMax, BinnedSum};
 use queueing::BufferSpec;
-use rand_xoshiro::rand_core::Rng;
 use scheduling::{Configuration, PortFacts, SchedulerSpec};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -384,58 +385,6 @@ fn pause_timing(plan: &Plan, control: &PauseSpec, port: u32) -> PauseTiming {
     let own = WireClock::new(link.rate).span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(link.overhead));
     let renew_after = if control.refresh { lasts.saturating_sub(margin).max(half).max(own * 2) } else { lasts };
     PauseTiming { renew_after: renew_after.max(Time::from_ps(1)) }
-}
-
-fn add_paths(plan: &Plan, fabric: &mut Fabric) -> Result<Vec<u32>, BuildError> {
-    let spec = plan.spec;
-    let routes = Routes::new(plan.wiring, |node| spec.nodes[node.at()].host().is_some());
-    // Paths are searched destination by destination, so that distances are computed once for each.
-    let mut wanted: Vec<(NodeId, u32, u32)> = Vec::new();
-    let mut path_flow = Vec::new();
-    for (flow_id, flow) in (0..).zip(&spec.flows) {
-        for destination in flow.source.destinations.nodes() {
-            wanted.push((destination, flow_id, path_flow.len() as u32));
-            path_flow.push(flow_id);
-        }
-    }
-    wanted.sort_unstable();
-    fabric.path_start = vec![0; wanted.len()];
-    fabric.path_source = path_flow.clone();
-    let (mut distances, mut path) = (Distances::default(), Vec::<PortId>::new());
-    for (destination, flow_id, path_id) in wanted {
-        let flow = &spec.flows[flow_id as usize];
-        let hash = route_hash(spec, flow, destination);
-        path.clear();
-        let found = match &flow.route {
-            Some(nodes) => {
-                path = routes
-                    .along(flow.from, nodes, hash)
-                    .map_err(|error| BuildError(format!("flow \"{}\": {error}", flow.name)))?;
-                true
-            }
-            None => {
-                if distances.destination() != destination {
-                    routes.distances_into(destination, &mut distances);
-                }
-                routes.path_onto(&distances, flow.from, hash, &mut path)
-            }
-        };
-        if !found {
-            let (from, to) = (&spec.nodes[flow.from.at()].name, &spec.nodes[destination.at()].name);
-            return Err(BuildError(format!("flow \"{}\": no way from {from} to {to}", flow.name)));
-        }
-        fabric.path_start[path_id as usize] = fabric.hops.len() as u32;
-        fabric.hops.extend(path.iter().map(|port| port.0));
-        fabric.hops.push(DELIVER);
-    }
-    fabric.receivers = vec![Receiver::default(); path_flow.len()];
-    Ok(path_flow)
-}
-
-/// What picks one of several shortest paths for a flow and destination.
-pub(crate) fn route_hash(spec: &Spec, flow: &FlowSpec, destination: NodeId) -> u64 {
-    let to = &spec.nodes[destination.at()].name;
-    stream(spec.seed, &format!("route/{}/{to}", flow.name)).next_u64()
 }
 
 fn add_receivers(plan: &Plan, fabric: &mut Fabric) {

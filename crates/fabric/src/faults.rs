@@ -19,9 +19,10 @@
 //! are those of the fastest rate, and of the first); schedulers that follow a change of rate.
 
 use crate::event::{Event, Harm, Kind};
+use crate::losses::Cause;
 use crate::port::{DOWN, Line, OFF, Port};
 use crate::spec::ReceiveChange;
-use crate::world::{Cause, Fabric, PauseRecord};
+use crate::world::{Fabric, PauseRecord};
 use engine::{Stream, Windows};
 use flow_control::pause::PauseSignal;
 use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};

@@ -2,7 +2,8 @@
 
 use crate::pausing::unit_of;
 use crate::pool::NIL;
-use crate::world::{Cause, Fabric};
+use crate::losses::Cause;
+use crate::world::Fabric;
 use frame::{Frame, PRIORITIES, TrafficClass};
 use std::fmt;
 use units::{Amount, Time};

@@ -480,22 +480,6 @@ impl Fabric {
     }
 }
 
-impl crate::port::Line {
-    /// Counts the time paused up to now, if the pause known of has run out before.
-    pub fn settle_paused(&mut self, now: Time) {
-        if self.paused_until <= now {
-            self.counts.paused += self.paused_until.saturating_sub(self.paused_since);
-            self.paused_since = now;
-            self.paused_until = now;
-        }
-    }
-    /// Takes over from the timers until when some priority is paused.
-    fn extend_paused(&mut self, now: Time) {
-        self.paused_until = self.timers.until(self.obeys).max(now);
-        self.settle_paused(now);
-    }
-}
-
 /// The levels that a watermark is drawn at, for reports.
 pub(crate) fn unit_of(mark: Amount) -> (&'static str, u64) {
     match mark {

@@ -2,7 +2,8 @@
 
 use crate::event::Kind;
 use crate::pool::List;
-use crate::world::{Cause, HEAD_BYTES};
+use crate::losses::Cause;
+use crate::world::HEAD_BYTES;
 use engine::Timer;
 use flow_control::pause::{PauseSignal, PauseTimers};
 use frame::{Frame, Occupancy, PRIORITIES};
@@ -113,6 +114,22 @@ pub(crate) struct Line {
     /// From when and until when the port has been paused in any priority, as known so far.
     pub paused_since: Time,
     pub paused_until: Time,
+}
+
+impl Line {
+    /// Counts the time paused up to now, if the pause known of has run out before.
+    pub fn settle_paused(&mut self, now: Time) {
+        if self.paused_until <= now {
+            self.counts.paused += self.paused_until.saturating_sub(self.paused_since);
+            self.paused_since = now;
+            self.paused_until = now;
+        }
+    }
+    /// Takes over from the timers until when some priority is paused.
+    pub fn extend_paused(&mut self, now: Time) {
+        self.paused_until = self.timers.until(self.obeys).max(now);
+        self.settle_paused(now);
+    }
 }
 
 /// Counts of a port beside those of frames sent.

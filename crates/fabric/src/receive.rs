@@ -11,9 +11,10 @@
 //! Not modelled: interrupts and their coalescing, copies through several buffers, what the server does beside.
 
 use crate::event::{Event, Kind};
+use crate::losses::Cause;
 use crate::pool::{List, NIL, Waiting};
 use crate::spec::{ReceiveChange, ReceiveSpec};
-use crate::world::{Cause, Fabric, record};
+use crate::world::{Fabric, record};
 use engine::Windows;
 use flow_control::pfc::Levels;
 use frame::{Frame, Occupancy, PRIORITIES, Priority, TrafficClass};

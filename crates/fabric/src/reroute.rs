@@ -8,10 +8,10 @@
 //! Not modelled: the protocol and the messages by which routing learns, routes that differ between switches
 //! meanwhile; flows with a route of their own keep it.
 
-use crate::build::route_hash;
 use crate::event::Event;
 use crate::fault_plan::FaultPlan;
 use crate::faults::Action;
+use crate::paths::route_hash;
 use crate::routing::{Routes, Wiring};
 use crate::spec::{Role, Spec};
 use crate::world::{DELIVER, Fabric};

@@ -1,14 +1,19 @@
 //! The result of a simulation as described tables.
 
+mod losses;
+mod series;
+
+use self::series::{FLOW_SERIES, Series, series_table};
 use crate::build::Plan;
 use crate::pausing::{PauseCause, unit_of};
 use crate::pool::NIL;
 use crate::port::Queue;
 use crate::simulation::Simulation;
-use crate::world::{Cause, PauseRecord, Receiver};
+use crate::losses::Cause;
+use crate::world::{PauseRecord, Receiver};
 use flow_control::Accounting;
 use frame::{HEADER_BYTES, PRIORITIES, TrafficClass};
-use measure::{BinnedMax, Latency, LatencySummary, Table, jain};
+use measure::{Latency, LatencySummary, Table, jain};
 use units::{Amount, Time};
 
 /// All tables, in the order of documentation.
@@ -46,14 +51,6 @@ struct FlowRow {
     frames_sent: u64,
     bytes_sent: u64,
     dropped: u64,
-}
-
-/// A time series: metric, entity, values a bin.
-struct Series {
-    metric: &'static str,
-    entity: String,
-    bin: Time,
-    values: Vec<f64>,
 }
 
 impl View<'_> {
@@ -358,28 +355,6 @@ impl View<'_> {
         (port as u32, (queue - ports[port].first_queue) as u8)
     }
 
-    fn drops(&self) -> Table {
-        let drops: Vec<_> = self.s.fabric().drops.iter().collect();
-        let flow = |path: frame::PathId| self.s.spec.flows[self.s.path_flow[path.at()] as usize].name.clone();
-        let cause = |cause: Cause| cause.name().to_string();
-        Table::new("drops", "One row a port, class, flow, destination and cause of lost frames.")
-            .texts("port", "Egress port that the frames were to wait for, or waited for; of frames lost on a link or in a receiving host, the port where they arrive.", drops.iter().map(|((port, ..), _)| self.s.port_name(*port)))
-            .integers("class", "", "Traffic class.", drops.iter().map(|((_, class, ..), _)| class.0.into()))
-            .texts("flow", "Flow of the frames.", drops.iter().map(|((_, _, path, _), _)| flow(*path)))
-            .texts("cause", "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, nic_full, headroom, receive_buffer (of a receiving host). Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum).", drops.iter().map(|((.., c), _)| cause(*c)))
-            .integers("frames", "", "Frames lost.", drops.iter().map(|(_, (frames, _))| *frames))
-            .integers("bytes", "B", "Bytes lost.", drops.iter().map(|(_, (_, bytes))| *bytes))
-    }
-
-    fn faults(&self) -> Table {
-        let notes: Vec<_> = self.s.notes.iter().filter(|note| note.at < self.end).collect();
-        Table::new("faults", "One row a fault of the scenario, and one for its end; random ones as they were drawn.")
-            .reals("time_ns", "ns", "When.", notes.iter().map(|note| note.at.as_ns_f64()))
-            .texts("what", "link_down, link_up, rate, bit_errors_begin, bit_errors_end, pause_loss_begins, pause_loss_ends, restart, restarted, reading_stops or reading_starts (of a receiving host).", notes.iter().map(|note| note.what.to_string()))
-            .texts("where", "The link (the nodes at its ends; its number if there are several), switch or host.", notes.iter().map(|note| note.place.clone()))
-            .reals("value", "", "The new rate in b/s, or the probability of a wrong bit or a lost pause frame; else not a number.", notes.iter().map(|note| note.value))
-    }
-
     fn watermarks(&self) -> Table {
         let fabric = self.s.fabric();
         let mut rows: Vec<(String, &str, Amount)> = Vec::new();
@@ -419,67 +394,6 @@ impl View<'_> {
             .texts("watermark", "xoff, xon, target, limit, or headroom_needed (above xoff).", rows.iter().map(|row| row.1.to_string()))
             .integers("value", "", "The level.", rows.iter().map(|row| unit_of(row.2).1))
             .texts("unit", "B or frames.", rows.iter().map(|row| unit_of(row.2).0.to_string()))
-    }
-
-    fn series(&self) -> Vec<Series> {
-        let Some(bin) = self.s.spec.probes.bin else { return Vec::new() };
-        let recorded = &self.s.fabric().recorded;
-        let mut series = Vec::new();
-        // The last bin may be cut short by the end: its rate is taken over the time there was.
-        let rates = |bins: Vec<u64>| -> Vec<f64> {
-            let width = |index: usize| {
-                let start = bin * index as u64;
-                (start + bin).min(self.end).saturating_sub(start).as_secs_f64()
-            };
-            let rate = |(index, bytes): (usize, u64)| if width(index) > 0.0 { bytes as f64 * 8.0 / width(index) } else { 0.0 };
-            bins.into_iter().enumerate().map(rate).collect()
-        };
-        let mut flow_bins: Vec<Option<Vec<u64>>> = vec![None; self.s.spec.flows.len()];
-        for (path, binned) in recorded.delivered.iter().enumerate() {
-            let bins = binned.clone().finish(self.end);
-            let sum = &mut flow_bins[self.s.path_flow[path] as usize];
-            match sum {
-                None => *sum = Some(bins),
-                Some(sum) => sum.iter_mut().zip(bins).for_each(|(total, more)| *total += more),
-            }
-        }
-        for (flow, bins) in self.s.spec.flows.iter().zip(flow_bins) {
-            if let Some(bins) = bins {
-                series.push(Series { metric: FLOW_SERIES, entity: flow.name.clone(), bin, values: rates(bins) });
-            }
-        }
-        for (metric, of_ports) in [("port_rx_bps", &recorded.received), ("port_tx_bps", &recorded.sent)] {
-            for (port, binned) in (0..).zip(of_ports) {
-                let values = rates(binned.clone().finish(self.end));
-                series.push(Series { metric, entity: self.s.port_name(port), bin, values });
-            }
-        }
-        if !recorded.queues.is_empty() {
-            for (port, class, _) in self.used_queues() {
-                let queue = self.s.fabric().ports[port as usize].first_queue as usize + usize::from(class);
-                self.level_series(&mut series, &recorded.queues[queue], bin, queue_name(self, port, class));
-            }
-        }
-        for (counter, levels) in recorded.meters.iter().enumerate() {
-            let (port, group) = ((counter / PRIORITIES) as u32, counter % PRIORITIES);
-            if levels.0.is_used() {
-                self.level_series(&mut series, levels, bin, ingress_name(self, port, group));
-            }
-        }
-        series
-    }
-
-    fn level_series(
-        &self,
-        series: &mut Vec<Series>,
-        (bytes, frames): &(BinnedMax, BinnedMax),
-        bin: Time,
-        entity: String,
-    ) {
-        for (metric, binned) in [("queue_bytes", bytes), ("queue_frames", frames)] {
-            let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64).collect();
-            series.push(Series { metric, entity: entity.clone(), bin, values });
-        }
     }
 
     fn summary(&self, rows: &[FlowRow]) -> Table {
@@ -522,23 +436,12 @@ impl View<'_> {
     }
 }
 
-const FLOW_SERIES: &str = "flow_throughput_bps";
-
 fn queue_name(view: &View, port: u32, class: u8) -> String {
     format!("{}/{class}", view.s.port_name(port))
 }
 
 fn ingress_name(view: &View, port: u32, group: usize) -> String {
     format!("{} in/{group}", view.s.port_name(port))
-}
-
-fn series_table(series: Vec<Series>) -> Table {
-    let rows = || series.iter().flat_map(|series| (0..series.values.len() as u64).map(move |bin| (series, bin)));
-    Table::new("series", "One row a bin of a time series.")
-        .texts("metric", "flow_throughput_bps, port_rx_bps, port_tx_bps (mean over the bin), queue_bytes or queue_frames (most in the bin; of a queue or an ingress counter).", rows().map(|(series, _)| series.metric.to_string()))
-        .texts("entity", "The flow, port or queue.", rows().map(|(series, _)| series.entity.clone()))
-        .reals("time_ns", "ns", "Start of the bin.", rows().map(|(series, bin)| (series.bin * bin).as_ns_f64()))
-        .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))
 }
 
 /// Appends the statistics of durations. `what`: stem of the names.
@@ -558,7 +461,7 @@ fn latency_columns(
             ("wait_max_ns", "Longest wait.", |s| s.max),
         ],
         _ => [
-            ("latency_mean_ns", "Mean latency, from the frame's making to its last bit's arrival.", |s| s.mean),
+            ("latency_mean_ns", "Mean latency, from the frame's making to its last bit's arrival, or until a receiving host has taken it in.", |s| s.mean),
             ("latency_p50_ns", "Median latency.", |s| s.p50),
             ("latency_p90_ns", "90th percentile of the latency.", |s| s.p90),
             ("latency_p99_ns", "99th percentile of the latency.", |s| s.p99),

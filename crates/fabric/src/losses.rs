@@ -1,0 +1,102 @@
+//! Lost frames: why, where, and what a loss means.
+//!
+//! Every loss is counted by port, class, path and cause, and in the ledger. A limit that loses a frame of a
+//! lossless class breaks a promise; a fault of the scenario does not.
+
+use crate::outcome::Failure;
+use crate::spec::OnLosslessDrop;
+use crate::world::Fabric;
+use frame::{Frame, PathId, TrafficClass};
+use std::collections::BTreeMap;
+use units::Time;
+
+/// Why a frame was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    Queue,
+    Port,
+    Class,
+    Total,
+    NicFull,
+    Headroom,
+    ReceiveBuffer,
+    LinkDown,
+    Restart,
+    BitError,
+}
+
+impl Cause {
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Queue => "queue_limit",
+            Cause::Port => "port_limit",
+            Cause::Class => "class_limit",
+            Cause::Total => "total_limit",
+            Cause::NicFull => "nic_full",
+            Cause::Headroom => "headroom",
+            Cause::ReceiveBuffer => "receive_buffer",
+            Cause::LinkDown => "link_down",
+            Cause::Restart => "restart",
+            Cause::BitError => "bit_error",
+        }
+    }
+    /// Whether a fault of the scenario is to blame, and no limit: such losses are counted and stop nothing.
+    pub fn is_fault(self) -> bool {
+        matches!(self, Cause::LinkDown | Cause::Restart | Cause::BitError)
+    }
+}
+
+/// Losses by port, class, path and cause.
+pub(crate) type Drops = BTreeMap<(u32, TrafficClass, PathId, Cause), (u64, u64)>;
+
+impl Fabric {
+    /// Counts a lost frame at a port.
+    pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, cause: Cause) {
+        let entry = self.drops.entry((port, class, frame.path, cause)).or_default();
+        entry.0 += 1;
+        entry.1 += u64::from(frame.bytes);
+        self.ledger.lost += 1;
+        self.lines[port as usize].counts.drops += 1;
+    }
+
+    /// A frame that should have waited, or waits, at a port is lost.
+    #[cold]
+    pub fn lose(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        cause: Cause,
+        now: Time,
+    ) {
+        self.count_loss(egress, class, frame, cause);
+        self.queues[self.ports[egress as usize].first_queue as usize + class.at()].drops += 1;
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        if node.is_host {
+            self.card_refused(egress, frame);
+        } else if node.lossless >> frame.priority.0 & 1 != 0 && !cause.is_fault() {
+            self.violate(egress, class, frame, ingress, cause, now);
+        }
+    }
+
+    /// A limit has lost a frame of a lossless class.
+    pub fn violate(
+        &mut self,
+        port: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        cause: Cause,
+        now: Time,
+    ) {
+        self.lines[port as usize].counts.violations += 1;
+        if self.on_lossless_drop == OnLosslessDrop::Stop {
+            // Several nodes may fail in one window, in any order: the earliest is told.
+            let failure = Failure::lossless_drop(self, port, class, frame, ingress, cause, now);
+            if self.failure.as_ref().is_none_or(|first| failure.when() < first.when()) {
+                self.failure = Some(failure);
+            }
+        }
+    }
+}

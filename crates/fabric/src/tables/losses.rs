@@ -1,0 +1,29 @@
+//! What was lost, and what went wrong.
+
+use super::View;
+use crate::losses::Cause;
+use measure::Table;
+
+impl View<'_> {
+    pub fn drops(&self) -> Table {
+        let drops: Vec<_> = self.s.fabric().drops.iter().collect();
+        let flow = |path: frame::PathId| self.s.spec.flows[self.s.path_flow[path.at()] as usize].name.clone();
+        let cause = |cause: Cause| cause.name().to_string();
+        Table::new("drops", "One row a port, class, flow, destination and cause of lost frames.")
+            .texts("port", "Egress port that the frames were to wait for, or waited for; of frames lost on a link or in a receiving host, the port where they arrive.", drops.iter().map(|((port, ..), _)| self.s.port_name(*port)))
+            .integers("class", "", "Traffic class.", drops.iter().map(|((_, class, ..), _)| class.0.into()))
+            .texts("flow", "Flow of the frames.", drops.iter().map(|((_, _, path, _), _)| flow(*path)))
+            .texts("cause", "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, nic_full, headroom, receive_buffer (of a receiving host). Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum).", drops.iter().map(|((.., c), _)| cause(*c)))
+            .integers("frames", "", "Frames lost.", drops.iter().map(|(_, (frames, _))| *frames))
+            .integers("bytes", "B", "Bytes lost.", drops.iter().map(|(_, (_, bytes))| *bytes))
+    }
+
+    pub fn faults(&self) -> Table {
+        let notes: Vec<_> = self.s.notes.iter().filter(|note| note.at < self.end).collect();
+        Table::new("faults", "One row a fault of the scenario, and one for its end; random ones as they were drawn.")
+            .reals("time_ns", "ns", "When.", notes.iter().map(|note| note.at.as_ns_f64()))
+            .texts("what", "link_down, link_up, rate, bit_errors_begin, bit_errors_end, pause_loss_begins, pause_loss_ends, restart, restarted, reading_stops or reading_starts (of a receiving host).", notes.iter().map(|note| note.what.to_string()))
+            .texts("where", "The link (the nodes at its ends; its number if there are several), switch or host.", notes.iter().map(|note| note.place.clone()))
+            .reals("value", "", "The new rate in b/s, or the probability of a wrong bit or a lost pause frame; else not a number.", notes.iter().map(|note| note.value))
+    }
+}

@@ -1,0 +1,90 @@
+//! Time series, a row a bin.
+
+use super::{View, ingress_name, queue_name};
+use frame::PRIORITIES;
+use measure::{BinnedMax, Table};
+use units::Time;
+
+/// Metric of the series of flows.
+pub const FLOW_SERIES: &str = "flow_throughput_bps";
+
+/// A time series: metric, entity, values a bin.
+pub struct Series {
+    pub metric: &'static str,
+    pub entity: String,
+    pub bin: Time,
+    pub values: Vec<f64>,
+}
+
+impl View<'_> {
+    pub fn series(&self) -> Vec<Series> {
+        let Some(bin) = self.s.spec.probes.bin else { return Vec::new() };
+        let recorded = &self.s.fabric().recorded;
+        let mut series = Vec::new();
+        // The last bin may be cut short by the end: its rate is taken over the time there was.
+        let rates = |bins: Vec<u64>| -> Vec<f64> {
+            let width = |index: usize| {
+                let start = bin * index as u64;
+                (start + bin).min(self.end).saturating_sub(start).as_secs_f64()
+            };
+            let rate = |(index, bytes): (usize, u64)| if width(index) > 0.0 { bytes as f64 * 8.0 / width(index) } else { 0.0 };
+            bins.into_iter().enumerate().map(rate).collect()
+        };
+        let mut flow_bins: Vec<Option<Vec<u64>>> = vec![None; self.s.spec.flows.len()];
+        for (path, binned) in recorded.delivered.iter().enumerate() {
+            let bins = binned.clone().finish(self.end);
+            let sum = &mut flow_bins[self.s.path_flow[path] as usize];
+            match sum {
+                None => *sum = Some(bins),
+                Some(sum) => sum.iter_mut().zip(bins).for_each(|(total, more)| *total += more),
+            }
+        }
+        for (flow, bins) in self.s.spec.flows.iter().zip(flow_bins) {
+            if let Some(bins) = bins {
+                series.push(Series { metric: FLOW_SERIES, entity: flow.name.clone(), bin, values: rates(bins) });
+            }
+        }
+        for (metric, of_ports) in [("port_rx_bps", &recorded.received), ("port_tx_bps", &recorded.sent)] {
+            for (port, binned) in (0..).zip(of_ports) {
+                let values = rates(binned.clone().finish(self.end));
+                series.push(Series { metric, entity: self.s.port_name(port), bin, values });
+            }
+        }
+        if !recorded.queues.is_empty() {
+            for (port, class, _) in self.used_queues() {
+                let queue = self.s.fabric().ports[port as usize].first_queue as usize + usize::from(class);
+                self.level_series(&mut series, &recorded.queues[queue], bin, queue_name(self, port, class));
+            }
+        }
+        for (counter, levels) in recorded.meters.iter().enumerate() {
+            let (port, group) = ((counter / PRIORITIES) as u32, counter % PRIORITIES);
+            if levels.0.is_used() {
+                self.level_series(&mut series, levels, bin, ingress_name(self, port, group));
+            }
+        }
+        series
+    }
+
+    fn level_series(
+        &self,
+        series: &mut Vec<Series>,
+        (bytes, frames): &(BinnedMax, BinnedMax),
+        bin: Time,
+        entity: String,
+    ) {
+        for (metric, binned) in [("queue_bytes", bytes), ("queue_frames", frames)] {
+            let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64).collect();
+            series.push(Series { metric, entity: entity.clone(), bin, values });
+        }
+    }
+}
+
+/// All series as one table.
+pub fn series_table(series: Vec<Series>) -> Table {
+    let rows = || series.iter().flat_map(|series| (0..series.values.len() as u64).map(move |bin| (series, bin)));
+    Table::new("series", "One row a bin of a time series.")
+        .texts("metric", "flow_throughput_bps, port_rx_bps, port_tx_bps (mean over the bin), queue_bytes or queue_frames (most in the bin; of a queue or an ingress counter).", rows().map(|(series, _)| series.metric.to_string()))
+        .texts("entity", "The flow, port or queue.", rows().map(|(series, _)| series.entity.clone()))
+        .reals("time_ns", "ns", "Start of the bin.", rows().map(|(series, bin)| (series.bin * bin).as_ns_f64()))
+        .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))
+}
