@@ -141,9 +141,8 @@ impl<W: World> Runner<W> {
                 self.order.push((self.windows.key(&bucket[place as usize]), place));
                 place = self.next[place as usize];
             }
-            self.order.sort_unstable_by_key(|&(key, _)| key);
-            for at in 0..self.order.len() {
-                let (key, place) = self.order[at];
+            latest_first(&mut self.order);
+            while let Some((key, place)) = self.order.pop() {
                 while let Some(earlier) = self.windows.local.peek()
                     && earlier.key < key
                 {
@@ -179,6 +178,26 @@ impl<W: World> Runner<W> {
         } else {
             self.windows.put_back(event);
         }
+    }
+}
+
+/// Sorts by key, the latest first. A node's list of a window is short and comes with the latest first as a
+/// rule, because events are mostly made in order of time and lists are built from the head: then insertion
+/// is a single pass of comparisons.
+#[inline]
+fn latest_first(order: &mut [(u64, u32)]) {
+    if order.len() > 24 {
+        order.sort_unstable_by_key(|&(key, _)| std::cmp::Reverse(key));
+        return;
+    }
+    for next in 1..order.len() {
+        let entry = order[next];
+        let mut at = next;
+        while at > 0 && order[at - 1].0 < entry.0 {
+            order[at] = order[at - 1];
+            at -= 1;
+        }
+        order[at] = entry;
     }
 }
 

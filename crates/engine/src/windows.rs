@@ -22,6 +22,8 @@ pub(crate) const ORDER_BITS: u32 = 26;
 pub struct Windows<E> {
     /// Width of a window in picoseconds.
     width: u64,
+    /// Width of the whole ring.
+    span: u64,
     /// 2^64 / width, rounded up: multiplying by it divides.
     reciprocal: u64,
     /// Start of the window that is running.
@@ -58,6 +60,7 @@ impl<E: Event> Windows<E> {
         let width = look_ahead.min(MAX_WINDOW).ps();
         Windows {
             width,
+            span: width * RING as u64,
             reciprocal: (u64::MAX / width).saturating_add(1),
             start: 0,
             cursor: 0,
@@ -99,7 +102,7 @@ impl<E: Event> Windows<E> {
         }
         // Exact for ahead < 2^64 / width; larger ones are beyond the ring anyway and are caught by the
         // comparison with its span.
-        if ahead < self.width * RING as u64 {
+        if ahead < self.span {
             let windows = ((u128::from(ahead) * u128::from(self.reciprocal)) >> 64) as usize;
             self.put(self.cursor + windows, event);
         } else {
@@ -124,13 +127,15 @@ impl<E: Event> Windows<E> {
     fn put(&mut self, slot: usize, event: E) {
         let slot = slot % RING;
         let bucket = &mut self.ring[slot];
-        if bucket.capacity() == 0
-            && let Some(spare) = self.spare.pop()
-        {
-            *bucket = spare;
+        if bucket.is_empty() {
+            if bucket.capacity() == 0
+                && let Some(spare) = self.spare.pop()
+            {
+                *bucket = spare;
+            }
+            self.occupied[slot / 64] |= 1 << (slot % 64);
         }
         bucket.push(event);
-        self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
     /// Start of the next window that holds anything.
@@ -155,7 +160,7 @@ impl<E: Event> Windows<E> {
         self.cursor = (self.cursor + (windows % RING as u64) as usize) % RING;
         self.start = start.ps();
         // What has come within reach of the ring moves there.
-        let horizon = self.start + self.width * RING as u64;
+        let horizon = self.start + self.span;
         while let Some(Late(event)) = self.late.peek()
             && event.time().ps() < horizon
         {

@@ -47,6 +47,7 @@ pub(crate) struct Node {
     /// Whether `buffer` sets any limit.
     pub limited: bool,
     pub total: Occupancy,
+    /// Kept only where there are limits, as is the occupancy of ports.
     pub by_class: [Occupancy; PRIORITIES],
     /// Length of the pauses it sends.
     pub pause_quanta: u16,
@@ -317,8 +318,10 @@ impl Fabric {
         }
         let node = &mut self.nodes[node_id as usize];
         node.total.add(frame.bytes);
-        node.by_class[class.at()].add(frame.bytes);
-        self.lines[egress as usize].occupancy.add(frame.bytes);
+        if node.limited {
+            node.by_class[class.at()].add(frame.bytes);
+            self.lines[egress as usize].occupancy.add(frame.bytes);
+        }
         let queue = &mut self.queues[queue_id];
         let before = queue.occupancy;
         queue.occupancy.add(frame.bytes);
@@ -377,12 +380,13 @@ impl Fabric {
 
     /// The port chooses what to send next. Pause frames go first; they wait for the frame on the link only.
     fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        if self.ports[egress as usize].busy_until > now {
-            let at = self.ports[egress as usize].busy_until;
-            self.arm(egress, at, windows);
+        let port = &self.ports[egress as usize];
+        let (busy_until, pause_waiting) = (port.busy_until, port.pause_waiting);
+        if busy_until > now {
+            self.arm(egress, busy_until, windows);
             return;
         }
-        if self.ports[egress as usize].pause_waiting {
+        if pause_waiting {
             self.transmit_pause(egress, now, windows);
         } else {
             let Some(class) = self.pick(egress, now) else {
@@ -435,8 +439,10 @@ impl Fabric {
         }
         let node = &mut self.nodes[node_id as usize];
         node.total.remove(bytes);
-        node.by_class[class.at()].remove(bytes);
-        self.lines[egress as usize].occupancy.remove(bytes);
+        if node.limited {
+            node.by_class[class.at()].remove(bytes);
+            self.lines[egress as usize].occupancy.remove(bytes);
+        }
         (waiting, before)
     }
 }
