@@ -29,6 +29,8 @@
 //! them becomes a target too, so that the queue falls and the next has its turn. Nor is the pause of a target
 //! renewed.
 //!
+//! Source: ours; compared with Hagen 2012 Appendices A and B in the study `hagen-2012/ch7`.
+//!
 //! Not modelled: the cost of the search. It looks at each port once a target; hardware would keep the ports
 //! sorted by their counters.
 
