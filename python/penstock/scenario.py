@@ -144,7 +144,7 @@ class Scenario:
         name: str | None = None,
         *,
         queues: str | Sequence[int] | None = None,
-        scheduler: str | None = None,
+        scheduler: str | Mapping[str, Any] | None = None,
         queue_limit: str | None = None,
         when_full: str | None = None,
         flow_control: str | Mapping[str, Any] | None = None,
@@ -157,6 +157,8 @@ class Scenario:
         receive : mapping, optional
             How it takes in what arrives: ``time_per_frame``, ``rate``, ``buffer`` and ``script``, such as
             ``{"time_per_frame": "1.859 us"}``. Default: at any speed.
+        scheduler : str or mapping, optional
+            A name, such as ``"drr"``, or a name with keys: ``{"drr": {"weights": [1, 1, 1, 2, 1, 1, 1, 4]}}``.
         flow_control : str or mapping, optional
             Other than for all stations: ``"off"`` or ``{"pfc": {...}}``.
         """
@@ -178,7 +180,7 @@ class Scenario:
         latency: str | None = None,
         queueing: str | None = None,
         queues: str | Sequence[int] | None = None,
-        scheduler: str | None = None,
+        scheduler: str | Mapping[str, Any] | None = None,
         buffer: Mapping[str, str] | None = None,
         flow_control: str | Mapping[str, Any] | None = None,
     ) -> Scenario:
@@ -186,6 +188,8 @@ class Scenario:
 
         Parameters
         ----------
+        scheduler : str or mapping, optional
+            A name, such as ``"drr"``, or a name with keys: ``{"drr": {"weights": [1, 1, 1, 2, 1, 1, 1, 4]}}``.
         buffer : mapping, optional
             Limits ``total``, ``port``, ``class`` and ``queue``, such as ``{"queue": "100 frames"}``.
         flow_control : str or mapping, optional

@@ -9,6 +9,7 @@ mod flows;
 mod receive;
 mod receivers;
 mod rooms;
+mod scheduler;
 mod sizes;
 mod stations;
 mod topology;
@@ -107,13 +108,15 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let faults = faults::lower(model, &fabric, context);
     let (nodes, flows) = (stations?, flows?);
     rooms::check(model, &fabric, &nodes, &flows, context);
-    receive::rooms(model, &fabric.links(), &nodes, &flows, context);
+    let links = fabric.links();
+    receive::rooms(model, &links, &nodes, &flows, context);
+    scheduler::check(model, &nodes, &links, &flows, context);
     let spec = Spec {
         seed: model.simulation.seed,
         duration: model.simulation.duration.0,
         warmup: model.simulation.warmup.0,
         nodes,
-        links: fabric.links(),
+        links,
         flows,
         probes,
         on_lossless_drop: match model.simulation.on_lossless_drop {

@@ -109,9 +109,14 @@ pub fn fill_pause(settings: &mut PauseSettings) {
 /// The scheduler for these queues.
 fn scheduler(queues: &Queues) -> Scheduler {
     match queues {
-        Queues::Named(QueuesWord::Shared) => Scheduler::Fifo,
-        _ => Scheduler::StrictPriority,
+        Queues::Named(QueuesWord::Shared) => Scheduler::FIFO,
+        _ => Scheduler::STRICT,
     }
+}
+
+/// Writes the keys of a scheduler out.
+fn fill_scheduler(scheduler: &mut Option<Scheduler>) {
+    *scheduler = scheduler.take().map(Scheduler::filled);
 }
 
 /// The settings of switches in a scenario that says nothing about them.
@@ -127,6 +132,7 @@ fn fill_switch(all: &mut SwitchSettings) {
     all.queueing.get_or_insert(Queueing::Output);
     let queues = all.queues.get_or_insert(Queues::Named(QueuesWord::PerPriority));
     all.scheduler.get_or_insert(scheduler(queues));
+    fill_scheduler(&mut all.scheduler);
     let buffer = all.buffer.get_or_insert_default();
     buffer.total.get_or_insert(Or::word());
     buffer.port.get_or_insert(Or::word());
@@ -156,6 +162,9 @@ fn fill_stations(model: &mut Model, priorities: &[u64]) {
         model.hosts.values_mut().filter_map(|own| own.receive.as_mut()).for_each(fill_receive);
     }
     fill_switch(&mut model.switch);
+    fill_scheduler(&mut model.host.scheduler);
+    model.hosts.values_mut().for_each(|own| fill_scheduler(&mut own.scheduler));
+    model.switches.values_mut().for_each(|own| fill_scheduler(&mut own.scheduler));
     let outer = &model.flow_control;
     let fill_own = |outer: &FlowControl, own: &mut Option<FlowControl>| {
         if let Some(own) = own.as_mut().filter(|own| !same_kind(outer, own)) {

@@ -6,11 +6,14 @@
 
 mod faults;
 mod flows;
+mod scheduler;
+mod scheduler_defaults;
 mod stations;
 mod topology;
 
 pub use faults::*;
 pub use flows::*;
+pub use scheduler::*;
 pub use stations::*;
 pub use topology::*;
 

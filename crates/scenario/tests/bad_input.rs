@@ -481,9 +481,144 @@ fn many_errors_are_cut_short() {
     assert_eq!(why.0.len(), scenario::MAX_ERRORS);
 }
 
+/// The keys of a scheduler of all switches.
+fn scheduler(name: &str, keys: &str) -> Text {
+    more(&format!("[switch.scheduler.{name}]\n{keys}"))
+}
+
+#[test]
+fn schedulers() {
+    let named = |value: &str| more(&format!("[switch]\nscheduler = {value}"));
+    let two_queues = "[hosts.h1]\nqueues = [0, 0, 0, 0, 0, 0, 0, 1]\n";
+    let table = |entries: &str| scheduler("vc_table", &format!("entries = {entries}"));
+    let ets = |classes: &str| scheduler("ets", &format!("classes = {classes}"));
+    let rest = "{ queues = [0, 1, 2, 3, 4, 5, 6], percent = 60 }";
+    errors(vec![
+        (named("‸\"strict\""), "unknown value `strict`", "\"strict_priority\""),
+        (named("‸\"wf2q\""), "unknown value `wf2q`", "did you mean \"wfq\"?"),
+        (named("‸\"drr_acw\""), "unknown value `drr_acw`", "did you mean \"drr_awc\"?"),
+        (named("‸\"ets\""), "needs its classes", "[switch.scheduler.ets]"),
+        (named("‸\"dtable\""), "needs its table", "[switch.scheduler.dtable]"),
+        (named("‸5"), "invalid type: integer `5`", "the name of a scheduler"),
+        (scheduler("‸dr", ""), "unknown value `dr`", "did you mean \"drr\"?"),
+        (scheduler("drr", "‸weight = [1]"), "unknown key `weight`", "did you mean weights?"),
+        (scheduler("drr", "weights = [1, ‸0, 1, 1, 1, 1, 1, 1]"), "weight of queue 1 is 0", "1 to 1000000"),
+        (scheduler("drr", "weights = ‸[1, 2]"), "2 entries of \"weight\"", "one for each queue"),
+        (scheduler("drr", "weights = ‸[]"), "weights is empty", "8 entries"),
+        (scheduler("drr", "weights = [‸-1]"), "-1", "0 or more"),
+        (scheduler("drr", "weights = ‸\"equally\""), "unknown value `equally`", "\"equal\""),
+        (scheduler("drr", "quantum = ‸1542"), "bare number where a size belongs", "1542 B"),
+        (scheduler("drr", "quantum = ‸\"-1 B\""), "negative", ""),
+        (scheduler("drr", "quantum = ‸\"0 B\""), "the base quantum is 0 B", "1 to 16777216 B"),
+        (scheduler("drr", "bills = ‸\"wires\""), "unknown value `wires`", "did you mean \"wire\"?"),
+        (scheduler("drr", "per_frame = ‸\"1 MB\""), "the charge a frame is 1000000 B", "0 to 65536 B"),
+        (scheduler("drr", "cell = ‸\"1 MB\""), "the memory cell is 1000000 B", "0 to 65536 B"),
+        (
+            scheduler(
+                "drr",
+                "quantum = \"2 kB\"\nquanta = ‸[\"1 kB\", \"1 kB\", \"1 kB\", \"1 kB\", \"1 kB\", \"1 kB\", \"1 kB\", \"1 kB\"]",
+            ),
+            "in bytes and by weights",
+            "one of the two",
+        ),
+        (more("[switch.‸scheduler.wrr]\n[switch.scheduler.drr]"), "more than one choice", "exactly one key"),
+        (
+            scheduler("drr_awc", "interval = ‸\"0 s\""),
+            "the interval of drr_awc is zero",
+            "longer than a round",
+        ),
+        (scheduler("drr_awc", "metric = ‸\"payload\""), "no meaning for this formula", "\"learned\""),
+        (table("‸[0, 1, 2, 3, 4, 5, 6, 7]"), "the table has 8 entries", "32, 64"),
+        (
+            table(&format!("[‸9, {}]", vec!["0"; 31].join(", "))),
+            "entry 0 of the table names queue 9",
+            "queues 0 to 7",
+        ),
+        (table(&format!("‸[{}]", vec!["0"; 32].join(", "))), "no entry of the table names queue 1", ""),
+        (
+            scheduler(
+                "dtable",
+                &format!(
+                    "entries = [‸{{ class = 0, weight = 0 }}, {}]",
+                    &["0, 1, 2, 3, 4, 5, 6, 7"; 4].join(", ")[3..]
+                ),
+            ),
+            "entry 0 of the table has weight 0",
+            "1 to 65536",
+        ),
+        (ets(&format!("‸[{rest}, {{ queues = [7], percent = 50 }}]")), "sum to 110", "sum to 100"),
+        (
+            ets(&format!("‸[{rest}, {{ queues = [6, 7], percent = 40 }}]")),
+            "traffic classes 0 and 1 both claim queue 6",
+            "",
+        ),
+        (ets(&format!("‸[{rest}]")), "queue 7 belongs to no traffic class", ""),
+        (
+            ets(&format!("[{rest}, ‸{{ queues = [7], percent = 40, strict = true }}]")),
+            "exactly one way",
+            "idle_slope",
+        ),
+        (
+            ets(&format!("[{rest}, {{ queues = [7], idle_slope = ‸1 }}]")),
+            "bare number where a rate belongs",
+            "",
+        ),
+        (
+            ets(&format!("[{rest}, {{ queues = [7], idle_slope = {{ share = ‸1.5 }} }}]")),
+            "share 1.5 is no share",
+            "to 1",
+        ),
+        (scheduler("min_bw", "rate = ‸\"20 Gb/s\""), "more than the link's 10 Gb/s", ""),
+        (scheduler("min_bw", "depth = ‸\"1 kB\""), "holds 1000 B", "1522 B"),
+        (scheduler("min_bw", "management = ‸9"), "the management channel is queue 9", "queues 0 to 7"),
+        (scheduler("‸shaper", ""), "shapes nothing", "port, classes"),
+        (
+            scheduler("shaper", "port = { leaky_bucket = { rate = \"1 Gb/s\" } }\nscheduler = ‸\"fifo\""),
+            "keeps the order of one queue",
+            "this port has 8",
+        ),
+        (
+            scheduler(
+                "shaper",
+                "port = { leaky_bucket = { rate = \"1 Gb/s\" } }\nscheduler = { drr = { weights = ‸[1] } }",
+            ),
+            "1 entries",
+            "",
+        ),
+        (
+            scheduler("shaper", "classes = [{ class = ‸8, leaky_bucket = { rate = \"1 Gb/s\" } }]"),
+            "class 8",
+            "0 to 7",
+        ),
+        // A scheduler of all hosts that does not suit the queues of one.
+        (
+            more(&format!(
+                "[host.scheduler.drr]\nweights = [1, 1, 1, 1, 1, 1, 1, 1]\n{}",
+                two_queues.replace("[hosts.h1]", "[hosts.‸h1]")
+            )),
+            "8 entries of \"weight\" for a port of 2 queues",
+            "",
+        ),
+        (more(&format!("{two_queues}[hosts.h1.scheduler.wfq]\nweights = ‸[1, 2, 3]")), "3 entries", ""),
+    ]);
+}
+
 #[test]
 fn warnings() {
     for (case, message, help) in [
+        (
+            scheduler("drr", "quantum = ‸\"500 B\""),
+            "below the largest frame as billed (1542 B)",
+            "the same holds for 7 more",
+        ),
+        (
+            scheduler(
+                "ets",
+                "classes = [{ queues = [0, 1], percent = 100 }, ‸{ queues = [2, 3, 4, 5, 6, 7], percent = 0 }]",
+            ),
+            "traffic class 1 has 0 %",
+            "not as meant",
+        ),
         (flow("start = ‸\"20 ms\""), "starts at 20 ms, after the end", "sends nothing"),
         (flow("frame = ‸\"9230 B\""), "not standard", "9216 B"),
         (flow("frame = ‸\"60 B\""), "not standard", "64 B"),

@@ -20,6 +20,11 @@ queues = [0, 0, 0, 1, 0, 0, 0, 0]
 forwarding = "cut_through"
 [switch.buffer]
 queue = "100 frames"
+[switch.scheduler.shaper.scheduler.drr]
+weights = [1, 1, 1, 2, 1, 1, 1, 4]
+[switch.scheduler.shaper.port.token_bucket]
+rate = { share = 0.5 }
+depth = "4 KiB"
 [flow_control.pfc]
 accounting = "egress"
 xoff = "66 frames"
@@ -124,12 +129,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn slips_of_the_hand(edits in prop::collection::vec((0usize..2000, 0usize..6, token()), 1..4)) {
+    fn slips_of_the_hand(edits in prop::collection::vec((0usize..2200, 0usize..6, token()), 1..4)) {
         check(&mutated(&edits))?;
     }
 
     #[test]
-    fn other_values(line in 0usize..40, value in token(), quoted in any::<bool>()) {
+    fn other_values(line in 0usize..45, value in token(), quoted in any::<bool>()) {
         let value = if quoted { format!("\"{}\"", value.replace(['"', '\\', '\n'], "")) } else { value };
         let lines: Vec<String> = VALID
             .lines()
@@ -143,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn missing_and_repeated_lines(from in 0usize..40, len in 0usize..3, to in 0usize..40) {
+    fn missing_and_repeated_lines(from in 0usize..45, len in 0usize..3, to in 0usize..45) {
         let mut lines: Vec<&str> = VALID.lines().collect();
         let moved: Vec<&str> = lines.drain(from.min(lines.len())..(from + len).min(lines.len())).collect();
         lines.splice(to.min(lines.len())..to.min(lines.len()), moved);

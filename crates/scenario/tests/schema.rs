@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 25] = [
+const NUMBERS: [&str; 31] = [
     "index",
     "bit_error_rate",
     "pause_loss",
@@ -29,6 +29,12 @@ const NUMBERS: [&str; 25] = [
     "shape",
     "items",
     "link",
+    "weights",
+    "weight",
+    "entries",
+    "class",
+    "percent",
+    "management",
 ];
 
 struct Walk<'s> {

@@ -306,3 +306,89 @@ fn another_seed_draws_another_permutation() {
     assert_eq!(drawn(None), drawn(Some(1)));
     assert_ne!(drawn(None), drawn(Some(2)));
 }
+
+/// The base scenario with these settings of its switch, and two flows that fill a link.
+fn scheduled(settings: &str) -> String {
+    let flow = |from: &str, priority: u8| {
+        format!(
+            "[[flows]]\nname = \"{from}\"\nfrom = \"{from}\"\nto = \"h0\"\npriority = {priority}\nsource = \"greedy\"\n"
+        )
+    };
+    format!(
+        "[simulation]\nduration = \"2 ms\"\n[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\n{settings}\n[switch.buffer]\nqueue = \"100 frames\"\n{}{}",
+        flow("h1", 0),
+        flow("h2", 7)
+    )
+}
+
+#[test]
+fn every_scheduler_loads_and_runs() {
+    let entries = ["0, 1, 2, 3, 4, 5, 6, 7"; 4].join(", ");
+    let all: Vec<(&str, String)> = vec![
+        ("fifo", "scheduler = \"fifo\"\nqueues = \"shared\"".into()),
+        ("strict_priority", "scheduler = \"strict_priority\"".into()),
+        ("wrr", "scheduler.wrr = { weights = [1, 2, 1, 1, 1, 1, 1, 3], interleaved = true }".into()),
+        ("drr", "scheduler.drr = { weights = [3, 1, 1, 1, 1, 1, 1, 1], quantum = \"1542 B\", bills = \"frame\", per_frame = \"8 B\", cell = \"80 B\" }".into()),
+        ("drr", "scheduler.drr.quanta = [\"2 kB\", \"2 kB\", \"2 kB\", \"2 kB\", \"2 kB\", \"2 kB\", \"2 kB\", \"4 kB\"]".into()),
+        ("drr_awc", "scheduler.drr_awc = { formula = \"learned\", interval = \"500 us\", mix = \"bytes\", metric = \"frame\" }".into()),
+        ("wfq", "scheduler.wfq.weights = \"equal\"".into()),
+        ("vc_table", format!("scheduler.vc_table.entries = [{entries}]")),
+        ("dtable", format!("scheduler.dtable = {{ entries = [{{ class = 0, weight = 68 }}, {}], credit = \"64 B\" }}", &entries[3..])),
+        ("min_bw", "scheduler.min_bw = { management = 0, weights = [0, 1, 1, 1, 1, 1, 1, 2], rate = \"250 Mb/s\" }".into()),
+        ("ets", "scheduler.ets.classes = [{ queues = [0, 1, 2, 3, 4], percent = 100 }, { queues = [5], idle_slope = \"1 Gb/s\" }, { queues = [6, 7], strict = true }]".into()),
+        ("shaper", "scheduler.shaper = { scheduler = \"drr\", port = { token_bucket = { rate = { share = 0.9 }, depth = \"4 KiB\" } }, classes = [{ class = 7, leaky_bucket = { rate = \"1 Gb/s\" } }] }".into()),
+    ];
+    let alone = ["wrr", "drr", "drr_awc", "wfq", "wf2q_plus", "scfq", "scfq_ca", "min_bw"];
+    let alone = alone.map(|name| (name, format!("scheduler = \"{name}\"")));
+    let mut names = BTreeSet::new();
+    for (name, settings) in all.into_iter().chain(alone) {
+        for table in ["switch", "host", "switches.sw", "hosts.h1"] {
+            let scenario = fixpoint(&scheduled(&format!("[{table}]\n{settings}")));
+            let used = scenario.spec.nodes.iter().any(|node| match &node.role {
+                fabric::spec::Role::Host(host) => host.scheduler.name() == name,
+                fabric::spec::Role::Switch(switch) => switch.scheduler.name() == name,
+            });
+            assert!(used, "{name} in [{table}]");
+            if table == "switch" {
+                delivered(&scenario);
+            }
+        }
+        names.insert(name);
+    }
+    assert_eq!(names, scheduling::SchedulerSpec::NAMES.iter().copied().collect());
+}
+
+/// Frames delivered of each flow.
+fn delivered(scenario: &Scenario) -> Vec<u64> {
+    let mut simulation = fabric::Simulation::new(&scenario.spec).unwrap();
+    while simulation.advance(100_000).unwrap() == fabric::State::Running {}
+    let tables = simulation.tables();
+    let flows = tables.iter().find(|table| table.name == "flows").unwrap();
+    let column = flows.columns.iter().find(|column| column.name == "frames_delivered").unwrap();
+    match &column.values {
+        measure::Values::Integer(values) => values.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn weights_of_a_scenario_share_the_link() {
+    let share = |settings: &str| {
+        let frames = delivered(&loaded(&scheduled(settings)));
+        frames[0] as f64 / (frames[0] + frames[1]) as f64
+    };
+    let drr = share("[switch.scheduler.drr]\nweights = [3, 1, 1, 1, 1, 1, 1, 1]");
+    assert!((drr - 0.75).abs() < 0.02, "{drr}");
+    let equal = share("[switch]\nscheduler = \"drr\"");
+    assert!((equal - 0.5).abs() < 0.02, "{equal}");
+    let strict = share("[switch]\nscheduler = \"strict_priority\"");
+    assert!(strict < 0.1, "{strict}");
+}
+
+#[test]
+fn defaults_of_a_scheduler_are_written_out() {
+    let effective = loaded(&scheduled("[switch]\nscheduler = \"drr\"")).effective_toml();
+    let table = "[switch.scheduler.drr]\nweights = \"equal\"\nquantum = \"computed\"\nbills = \"wire\"\nper_frame = \"0 B\"\ncell = \"0 B\"\n";
+    let sorted = |text: &str| text.lines().map(str::to_string).collect::<BTreeSet<_>>();
+    assert!(sorted(&effective).is_superset(&sorted(table)), "{effective}");
+}

@@ -1,7 +1,7 @@
 //! Hosts and switches: settings of all, overridden by name.
 
 use super::topology::Fabric;
-use super::{Context, flow_control, receive};
+use super::{Context, flow_control, receive, scheduler};
 use crate::model::{self, Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
 use crate::quantity::{Or, Unlimited};
@@ -9,7 +9,6 @@ use fabric::spec::{Forwarding, HostSpec, NodeSpec, Queueing, Role, SwitchSpec, W
 use fabric::topology::NodeRole;
 use frame::ClassMap;
 use queueing::BufferSpec;
-use scheduling::SchedulerSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{Amount, Time};
@@ -107,7 +106,12 @@ fn host(
     let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
     HostSpec {
         classes,
-        scheduler: scheduler(pick(own.map(|o| &o.scheduler), &all.scheduler), classes, at, context),
+        scheduler: scheduler::lower(
+            pick(own.map(|o| &o.scheduler), &all.scheduler),
+            classes,
+            &at.key("scheduler"),
+            context,
+        ),
         queue_limit: limit(
             pick(own.map(|o| &o.queue_limit), &all.queue_limit),
             &at.key("queue_limit"),
@@ -161,7 +165,12 @@ fn switch(
             _ => Queueing::Output,
         },
         classes,
-        scheduler: scheduler(pick(own.map(|o| &o.scheduler), &all.scheduler), classes, at, context),
+        scheduler: scheduler::lower(
+            pick(own.map(|o| &o.scheduler), &all.scheduler),
+            classes,
+            &at.key("scheduler"),
+            context,
+        ),
         buffer: buffer(own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref(), at, context),
         flow_control: flow_control::lower(
             model,
@@ -195,26 +204,6 @@ fn classes(queues: Option<Queues>, at: &Place, context: &mut Context<'_>) -> Cla
         }
     }
     ClassMap::new(class_of).unwrap_or(ClassMap::SEPARATE)
-}
-
-fn scheduler(
-    scheduler: Option<model::Scheduler>,
-    classes: ClassMap,
-    at: &Place,
-    context: &mut Context<'_>,
-) -> SchedulerSpec {
-    match scheduler {
-        Some(model::Scheduler::Fifo) if classes.classes() > 1 => {
-            context.error(
-                &at.key("scheduler"),
-                format!("\"fifo\" serves one queue, but there are {}", classes.classes()),
-                "use queues = \"shared\", or scheduler = \"strict_priority\"",
-            );
-            SchedulerSpec::Fifo
-        }
-        Some(model::Scheduler::Fifo) => SchedulerSpec::Fifo,
-        Some(model::Scheduler::StrictPriority) | None => SchedulerSpec::StrictPriority,
-    }
 }
 
 fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut Context<'_>) -> BufferSpec {

@@ -1,6 +1,6 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
-use super::Receive;
+use super::{Receive, Scheduler};
 use crate::quantity::{AmountText, Computed, Or, Standard, TimeText, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,16 +24,6 @@ pub enum QueuesWord {
     PerPriority,
     /// One queue for all.
     Shared,
-}
-
-/// Which queue sends.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Scheduler {
-    /// One queue in order of arrival.
-    Fifo,
-    /// The highest non-empty class first.
-    StrictPriority,
 }
 
 /// What a source does when its queue in the network card is full.
@@ -74,7 +64,7 @@ pub struct HostSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "per_priority"))]
     pub queues: Option<Queues>,
-    /// Which queue sends: "strict_priority" or "fifo" (for one queue only). Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
+    /// Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or "drr", or a table of that name with its keys, like `[host.scheduler.drr]`. Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
     /// Room of the network card for each queue. A size in bytes or frames, or "unlimited". Default: "unlimited" (the memory of a host).
@@ -113,7 +103,7 @@ pub struct SwitchSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "per_priority"))]
     pub queues: Option<Queues>,
-    /// Which queue sends: "strict_priority" or "fifo" (for one queue only). Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
+    /// Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or "drr", or a table of that name with its keys, like `[switch.scheduler.drr]`. Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<Scheduler>,
     /// Limits of the memory of the switch.
