@@ -46,8 +46,10 @@ python: $(VENV)/developed ## runs the tests of the package, of the docs and of t
 viewer: ## says whether the committed report page is that of viewer/ (needs Node and viewer/node_modules)
 	@tools/viewer-fresh.sh
 
-bench: ## measures speed
-	cargo run --locked --release --quiet -p benches
+bench: ## measures speed: beside ns-2 and ns-3 if they are installed, a scheduler's decision, instructions a hop
+	$(PYTHON) benches/peers/run.py
+	cargo run --locked --release --quiet -p benches --bin schedulers
+	$(PYTHON) benches/instructions.py --check
 
 docs: $(VENV)/developed ## writes docs/reference and the pictures of the README
 	$(BIN)/python tools/reference.py

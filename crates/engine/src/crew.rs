@@ -108,7 +108,8 @@ impl<E: Event + Send> Crew<E> {
             if round == budget {
                 return (Pace::More, parity);
             }
-            shard.runner.run_window(&mut shard.world, start, limit);
+            let next = shard.runner.windows.count_to(start);
+            shard.runner.run_window(&mut shard.world, next, limit);
             // The same window for all: each comes to the same end. Letters stay for the next run.
             if shard.runner.windows.end() >= limit {
                 shard.runner.now = limit;
@@ -121,7 +122,7 @@ impl<E: Event + Send> Crew<E> {
     /// Hands letters over and announces the next window.
     fn post<W: World<Event = E>>(&self, me: usize, shard: &mut Shard<W>, parity: usize) {
         let windows = &mut shard.runner.windows;
-        let mut next = windows.next_start().unwrap_or(Time::NEVER);
+        let mut next = windows.next().map_or(Time::NEVER, |next| windows.start_of(next));
         let mut boxes =
             windows.outbox.as_mut().map(|outbox| std::mem::take(&mut outbox.boxes)).unwrap_or_default();
         for (other, letters) in boxes.iter_mut().enumerate().filter(|(_, letters)| !letters.is_empty()) {

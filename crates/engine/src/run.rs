@@ -72,11 +72,11 @@ impl<W: World> Runner<W> {
         let stop_at = self.events.saturating_add(budget);
         self.settle();
         while self.events < stop_at {
-            let Some(start) = self.windows.next_start().filter(|&start| start < limit) else {
+            let Some(next) = self.windows.next().filter(|&next| self.windows.start_of(next) < limit) else {
                 self.now = limit;
                 return Pace::Done;
             };
-            self.run_window(world, start, limit);
+            self.run_window(world, next, limit);
             if world.stopped() {
                 return Pace::Stopped;
             }
@@ -95,9 +95,9 @@ impl<W: World> Runner<W> {
         }
     }
 
-    /// Runs the window that begins at `start`.
-    pub(crate) fn run_window(&mut self, world: &mut W, start: Time, limit: Time) {
-        let bucket = self.windows.advance(start);
+    /// Runs a window, counted from the running one.
+    pub(crate) fn run_window(&mut self, world: &mut W, next: u64, limit: Time) {
+        let bucket = self.windows.advance(next);
         self.run_bucket(world, &bucket, limit);
         self.windows.recycle(bucket);
     }

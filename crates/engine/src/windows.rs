@@ -138,15 +138,26 @@ impl<E: Event> Windows<E> {
         bucket.push(event);
     }
 
-    /// Start of the next window that holds anything.
-    pub(crate) fn next_start(&self) -> Option<Time> {
-        let ring = self.next_occupied().map(|windows| self.start + windows as u64 * self.width);
-        let late = self.late.peek().map(|Late(event)| self.window_of(event.time()).ps());
-        let start = match (ring, late) {
+    /// Windows from the running one to the next that holds anything (0: the running one).
+    #[inline]
+    pub(crate) fn next(&self) -> Option<u64> {
+        let ring = self.next_occupied().map(|windows| windows as u64);
+        let late = self.late.peek().map(|Late(event)| (event.time().ps() - self.start) / self.width);
+        match (ring, late) {
             (Some(ring), Some(late)) => Some(ring.min(late)),
             (ring, late) => ring.or(late),
-        };
-        start.map(Time::from_ps)
+        }
+    }
+
+    /// Start of a window, counted from the running one.
+    #[inline]
+    pub(crate) fn start_of(&self, windows: u64) -> Time {
+        Time::from_ps(self.start + windows * self.width)
+    }
+
+    /// How far a window is from the running one, by its start.
+    pub(crate) fn count_to(&self, start: Time) -> u64 {
+        (start.ps() - self.start) / self.width
     }
 
     /// Start of the window that a time lies in.
@@ -154,11 +165,10 @@ impl<E: Event> Windows<E> {
         Time::from_ps(time.ps() / self.width * self.width)
     }
 
-    /// Moves on to the window that begins at `start` and takes its events. Nothing may lie before it.
-    pub(crate) fn advance(&mut self, start: Time) -> Vec<E> {
-        let windows = (start.ps() - self.start) / self.width;
+    /// Moves on by this many windows and takes the events of the one that is reached. Nothing may lie between.
+    pub(crate) fn advance(&mut self, windows: u64) -> Vec<E> {
         self.cursor = (self.cursor + (windows % RING as u64) as usize) % RING;
-        self.start = start.ps();
+        self.start += windows * self.width;
         // What has come within reach of the ring moves there.
         let horizon = self.start + self.span;
         while let Some(Late(event)) = self.late.peek()

@@ -1,0 +1,81 @@
+"""Instructions a frame-hop, counted by valgrind: ``python benches/instructions.py [--check]``.
+
+The count is the difference of two lengths of the same run, so that building the fabric does not count, divided by
+the difference in frame-hops. Counts are repeatable where times are not: ``--check`` fails if one is more than 3 %
+above its budget in ``benches/budget.json``; ``--write`` makes the counts of today the budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+BUDGET = HERE / "budget.json"
+# Two simulated times each, long enough for the steady state, and options.
+RUNS = {
+    "star": ("10 ms", "20 ms"),
+    "star pfc": ("10 ms", "20 ms"),
+    "fat-tree-4": ("500 us", "1 ms"),
+    "fat-tree-8": ("200 us", "400 us"),
+    "fat-tree-8 pfc": ("200 us", "400 us"),
+    "fat-tree-8 probes": ("200 us", "400 us"),
+    "fat-tree-16": ("100 us", "200 us"),
+    "incast-8 pfc": ("2 ms", "4 ms"),
+    "incast-64 pfc": ("2 ms", "4 ms"),
+}
+TOLERANCE = 1.03
+
+
+def counts(program: Path, run: str, duration: str) -> tuple[int, int]:
+    """Instructions and frame-hops of one run."""
+    workload, *options = run.split()
+    command = [str(program), workload, duration, *options]
+    valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
+    done = subprocess.run(valgrind, check=True, capture_output=True, text=True, timeout=600)
+    instructions = re.search(r"Collected : (\d+)", done.stderr)
+    if instructions is None:
+        raise RuntimeError(f"valgrind counted nothing:\n{done.stderr}")
+    return int(instructions[1]), int(json.loads(done.stdout)["frame_hops"])
+
+
+def a_hop(program: Path, run: str) -> int:
+    """Instructions a frame-hop in the steady state."""
+    short, long = (counts(program, run, duration) for duration in RUNS[run])
+    return round((long[0] - short[0]) / (long[1] - short[1]))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="fail if a count is more than 3 %% over its budget")
+    parser.add_argument("--write", action="store_true", help="make today's counts the budget")
+    parser.add_argument("--target", type=Path, default=ROOT / "target", help="where cargo builds")
+    options = parser.parse_args()
+    if shutil.which("valgrind") is None:
+        print("valgrind is not installed (Debian: apt-get install valgrind)", file=sys.stderr)
+        return 2
+    build = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "benches", "--target-dir", options.target]
+    subprocess.run(build, cwd=ROOT, check=True)
+    program = options.target / "release" / "benches"
+    budget: dict[str, int] = json.loads(BUDGET.read_text("utf-8")) if BUDGET.exists() else {}
+    counted = {run: a_hop(program, run) for run in RUNS}
+    print("| run | instructions a frame-hop | budget |\n|---|---|---|")
+    for run, count in counted.items():
+        print(f"| {run} | {count} | {budget.get(run, '-')} |")
+    if options.write:
+        BUDGET.write_text(json.dumps(counted, indent=2) + "\n", "utf-8")
+    over = [run for run, count in counted.items() if count > budget.get(run, count) * TOLERANCE]
+    if options.check and over:
+        print(f"over budget by more than 3 %: {', '.join(over)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
