@@ -123,5 +123,6 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         probes: ProbeSpec { bin: options.probes.then_some(Time::from_us(100)), pauses: options.probes },
         on_lossless_drop: OnLosslessDrop::Stop,
         faults: Vec::new(),
+        guards: Default::default(),
     }
 }

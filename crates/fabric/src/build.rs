@@ -14,6 +14,7 @@ use crate::routing::Wiring;
 use crate::selection::asks_scheduler;
 use crate::sources::SourceState;
 use crate::spec::{FaultSpec, Forwarding, HostSpec, NodeSpec, Queueing, Role, Spec, SwitchSpec, WhenFull};
+use crate::storms::PortWatch;
 use crate::world::{Fabric, HEAD_BYTES, Ledger, Node, Recorded};
 use engine::{Timer, Windows, stream};
 use flow_control::headroom::{Headroom, TotalDelay, resume_level, response_time};
@@ -293,13 +294,15 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         exposed: false,
         special: peer_node.cuts_through(),
     });
+    let obeys = node.flow_control().map_or(0, controlled);
+    let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());
     fabric.lines.push(Line {
         rate: link.rate,
         scheduler: node.scheduler().start(&plan.port_facts(port)),
         occupancy: Occupancy::default(),
         delay: link.delay,
         response: plan.response(port),
-        obeys: node.flow_control().map_or(0, controlled),
+        obeys,
         timers: PauseTimers::default(),
         signal: PauseSignal::default(),
         causes: [0; PRIORITIES],
@@ -307,6 +310,7 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         blocked: VecDeque::new(),
         counts: LineCounts::default(),
         paused: [None; PRIORITIES],
+        watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         paused_since: Time::ZERO,
         paused_until: Time::ZERO,
     });

@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     Served = 7,
     /// A fault of the scenario begins or ends at a port, or routes change for a source.
     Fault = 8,
+    /// A watchdog looks at the queues of a port.
+    Watch = 9,
 }
 
 /// What happens to a frame on its way.

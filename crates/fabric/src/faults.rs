@@ -274,7 +274,12 @@ impl Fabric {
         }
         line.timers.clear();
         line.signal = PauseSignal::default();
-        let stopped = self.ports[port as usize].all_if_dead();
+        let own = &self.ports[port as usize];
+        let mut stopped = own.all_if_dead();
+        if let Some(watch) = &mut line.watch {
+            watch.free(u8::MAX);
+            stopped |= watch.stopped(0, own.waiting);
+        }
         if self.ports[port as usize].asks_scheduler {
             self.tell_stopped(port, stopped, now);
         }

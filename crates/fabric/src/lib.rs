@@ -4,9 +4,12 @@
 //! described tables. `world` is the place to begin reading: the way of a frame.
 
 mod build;
+mod deadlock;
+mod dependencies;
 mod event;
 mod fault_plan;
 mod faults;
+mod forensics;
 mod losses;
 mod memory;
 mod outcome;
@@ -22,10 +25,12 @@ mod shards;
 mod simulation;
 mod sources;
 pub mod spec;
+mod storms;
 mod tables;
 pub mod topology;
 mod world;
 
 pub use build::{BuildError, MAX_SERIES};
+pub use dependencies::dependency_cycle;
 pub use outcome::SimulationError;
 pub use simulation::{Simulation, State};

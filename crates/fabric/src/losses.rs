@@ -23,6 +23,7 @@ pub(crate) enum Cause {
     LinkDown,
     Restart,
     BitError,
+    Watchdog,
 }
 
 impl Cause {
@@ -38,11 +39,13 @@ impl Cause {
             Cause::LinkDown => "link_down",
             Cause::Restart => "restart",
             Cause::BitError => "bit_error",
+            Cause::Watchdog => "watchdog",
         }
     }
-    /// Whether a fault of the scenario is to blame, and no limit: such losses are counted and stop nothing.
+    /// Whether a fault of the scenario or a watchdog is to blame, and no limit: such losses are counted and stop
+    /// nothing.
     pub fn is_fault(self) -> bool {
-        matches!(self, Cause::LinkDown | Cause::Restart | Cause::BitError)
+        matches!(self, Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::Watchdog)
     }
 }
 

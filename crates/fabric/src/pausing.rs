@@ -83,7 +83,7 @@ impl Station {
         }
     }
     /// The priorities that a meter pauses.
-    fn bits(&self, group: usize) -> u8 {
+    pub fn bits(&self, group: usize) -> u8 {
         match self.spec.kind {
             PauseKind::Link => 0xFF,
             PauseKind::Priorities(_) => 1 << group,
@@ -245,7 +245,9 @@ impl Fabric {
         let Some(mut station) = self.nodes[node as usize].station.take() else { return };
         match station.spec.accounting {
             Accounting::Ingress => {
-                if let Some(group) = station.group(waiting.frame.priority.0).filter(|_| waiting.ingress != NIL) {
+                if let Some(group) =
+                    station.group(waiting.frame.priority.0).filter(|_| waiting.ingress != NIL)
+                {
                     let local = station.local(waiting.ingress);
                     let levels = station.levels[local];
                     let meter = &mut station.ingress[local * PRIORITIES + group];
@@ -396,8 +398,7 @@ impl Fabric {
         if port.busy_until < now {
             port.clock.restart();
         }
-        port.busy_until =
-            now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
+        port.busy_until = now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
         let (ends_at, peer) = (port.busy_until + delay, port.peer);
         let at = ends_at + self.lines[peer as usize].response;
         for (priority, &other) in (0u8..).zip(&causes) {
@@ -439,6 +440,13 @@ impl Fabric {
         line.counts.pauses_received += u64::from(signal.xoff != 0);
         let until = (now - line.response) + pause_time(quanta, line.rate);
         line.settle_paused(now);
+        let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
+        let mut ran_out = 0;
+        if line.watch.is_some() {
+            for class in (0..classes.classes() as u8).map(TrafficClass) {
+                ran_out |= u8::from(line.timers.until(classes.priorities(class)) < now) << class.0;
+            }
+        }
         for priority in 0..PRIORITIES {
             let bit = 1u8 << priority & line.obeys;
             if (signal.xoff | signal.xon) & bit == 0 {
@@ -460,12 +468,16 @@ impl Fabric {
         }
         line.timers.apply(signal, line.obeys, until, now);
         line.extend_paused(now);
-        let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
         let mut stopped = 0;
         for class in (0..classes.classes() as u8).map(TrafficClass) {
             if line.timers.until(classes.priorities(class)) > now {
                 stopped |= 1 << class.0;
             }
+        }
+        if let Some(watch) = &mut line.watch {
+            // A pause that had run out leaves a gap even if the next one follows at once.
+            watch.free(!stopped | ran_out);
+            stopped = watch.stopped(stopped, self.ports[port_id as usize].waiting);
         }
         let stopped = stopped | self.ports[port_id as usize].all_if_dead();
         if self.ports[port_id as usize].asks_scheduler {
@@ -473,9 +485,16 @@ impl Fabric {
         }
         let port = &mut self.ports[port_id as usize];
         port.stopped = stopped;
+        let stuck = stopped & port.waiting;
         // An XON for one of several priorities of a queue may bring forward the end of its pause.
         if port.waiting & !stopped != 0 || signal.xon != 0 && port.waiting != 0 {
             self.attend(port_id, now, windows);
+        }
+        if self.lines[port_id as usize].watch.is_some() {
+            self.note_change(port_id, windows);
+        }
+        if stuck != 0 {
+            self.note_stuck(port_id, stuck, now, windows);
         }
     }
 }

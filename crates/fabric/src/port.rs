@@ -4,6 +4,7 @@ use crate::event::Kind;
 use crate::pool::List;
 use crate::losses::Cause;
 use crate::world::HEAD_BYTES;
+use crate::storms::PortWatch;
 use engine::Timer;
 use flow_control::pause::{PauseSignal, PauseTimers};
 use frame::{Frame, Occupancy, PRIORITIES};
@@ -111,6 +112,8 @@ pub(crate) struct Line {
     pub counts: LineCounts,
     /// For each priority the pause in force: when it began and why.
     pub paused: [Option<(Time, u64)>; PRIORITIES],
+    /// Watches for pause storms; at switches that do.
+    pub watch: Option<Box<PortWatch>>,
     /// From when and until when the port has been paused in any priority, as known so far.
     pub paused_since: Time,
     pub paused_until: Time,

@@ -90,12 +90,16 @@ impl Fabric {
             return;
         }
         let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
-        let timers = &self.lines[egress as usize].timers;
+        let line = &mut self.lines[egress as usize];
         let mut stopped = self.ports[egress as usize].stopped;
         for class in (0..classes.classes() as u8).map(TrafficClass) {
-            if timers.until(classes.priorities(class)) <= now {
+            if line.timers.until(classes.priorities(class)) <= now {
                 stopped &= !(1 << class.0);
             }
+        }
+        if let Some(watch) = &mut line.watch {
+            watch.free(!stopped);
+            stopped = watch.stopped(stopped, self.ports[egress as usize].waiting);
         }
         if self.ports[egress as usize].asks_scheduler {
             self.tell_stopped(egress, stopped, now);

@@ -1,14 +1,16 @@
 //! A simulation from start to end: the one value that owns everything.
 
 use crate::build::{Built, Plan, build, start};
+use crate::deadlock::Watch;
 use crate::event::{Event, Kind};
 use crate::fault_plan::Note;
 use crate::outcome::{Failure, SimulationError};
+use crate::pool::Waiting;
 use crate::port::LineCounts;
 use crate::routing::Wiring;
-use crate::spec::Spec;
-use crate::world::Fabric;
-use crate::{BuildError, shards, tables};
+use crate::spec::{OnDeadlock, Spec};
+use crate::world::{DELIVER, Fabric};
+use crate::{BuildError, dependencies, shards, tables};
 use engine::{Crew, Pace, Runner, Shard};
 use measure::Table;
 use units::Time;
@@ -30,6 +32,9 @@ pub struct Simulation {
     /// Frames on links when it did.
     pub(crate) in_flight_at_warmup: Vec<(u64, u64)>,
     warmed_up: bool,
+    pub(crate) watch: Watch,
+    /// The cycle of queues that may come to wait for each other, as queue numbers.
+    dependency_cycle: Option<Vec<u32>>,
 }
 
 /// What a window holds at least if it is worth more than one thread, roughly.
@@ -40,7 +45,7 @@ const EVENTS_A_WINDOW: u64 = 100;
 pub enum State {
     /// Not at its end.
     Running,
-    /// At its end.
+    /// At its end, or ended by a deadlock.
     Finished,
 }
 
@@ -60,7 +65,9 @@ impl Simulation {
     /// As [`Simulation::new`].
     pub fn on_threads(spec: &Spec, threads: usize) -> Result<Simulation, BuildError> {
         let threads = threads.clamp(1, spec.nodes.len().clamp(1, 255));
-        let Built { fabric, wiring, look_ahead, path_flow, notes } = build(spec)?;
+        let built = build(spec)?;
+        let dependency_cycle = dependencies::cycle(&built, |flow| spec.flows[flow as usize].priority);
+        let Built { fabric, wiring, look_ahead, path_flow, notes } = built;
         let ports = fabric.ports.len();
         let owner_of = shards::split(&wiring, &path_flow, &fabric, threads);
         let mut shards = vec![Shard { runner: Runner::new(&fabric, look_ahead), world: fabric }];
@@ -83,6 +90,12 @@ impl Simulation {
             hops_before: 0,
             in_flight_at_warmup: vec![(0, 0); ports],
             warmed_up: spec.warmup == Time::ZERO,
+            watch: Watch {
+                next: if dependency_cycle.is_some() { spec.guards.deadlock_interval } else { Time::NEVER },
+                interval: spec.guards.deadlock_interval,
+                found: Vec::new(),
+            },
+            dependency_cycle,
         })
     }
 
@@ -91,14 +104,19 @@ impl Simulation {
     /// # Errors
     /// If an invariant broke: a frame of a lossless class was lost, or frames were not conserved.
     pub fn advance(&mut self, budget: u64) -> Result<State, SimulationError> {
-        let limit = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
+        if self.ended_by_deadlock() {
+            return Ok(State::Finished);
+        }
+        let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
+        // The state is looked at for deadlocks at the same simulated times however the run is cut.
+        let limit = end.min(self.watch.next);
         let pace = match &mut self.crew {
             None => {
                 let Shard { world, runner } = &mut self.shards[0];
                 runner.run(world, limit, budget)
             }
             Some(crew) => {
-                let budget = budget / EVENTS_A_WINDOW;
+                let budget = (budget / EVENTS_A_WINDOW).max(1);
                 shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
                 let pace = crew.run(&mut self.shards, limit, budget);
                 shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
@@ -109,7 +127,19 @@ impl Simulation {
         if let Some(failure) = &self.fabric().failure {
             return Err(self.describe(failure));
         }
+        let at_end = pace == Pace::Done && limit == end;
+        if pace == Pace::Done && self.watch.next != Time::NEVER {
+            self.look_for_deadlock();
+            if limit == self.watch.next {
+                self.watch.next += self.watch.interval.max(Time::from_ps(1));
+            }
+            if self.ended_by_deadlock() {
+                self.check_conservation()?;
+                return Ok(State::Finished);
+            }
+        }
         match pace {
+            Pace::Done if !at_end => Ok(State::Running),
             Pace::Done if self.warmed_up => {
                 self.check_conservation()?;
                 Ok(State::Finished)
@@ -120,6 +150,21 @@ impl Simulation {
             }
             Pace::More | Pace::Stopped => Ok(State::Running),
         }
+    }
+
+    /// Whether a deadlock has ended the run before its time.
+    pub fn ended_by_deadlock(&self) -> bool {
+        self.spec.guards.on_deadlock == OnDeadlock::Stop
+            && self.watch.found.iter().any(|found| found.ended.is_none())
+    }
+    /// The shortest circle of queues that may come to wait for each other with these routes, by name; `None` if
+    /// no deadlock can occur.
+    pub fn dependency_cycle(&self) -> Option<Vec<String>> {
+        let name = |&queue: &u32| {
+            let (port, class) = self.fabric().place_of_queue(queue);
+            format!("{}/{class}", self.port_name(port))
+        };
+        self.dependency_cycle.as_ref().map(|cycle| cycle.iter().map(name).collect())
     }
 
     /// Runs to the end.
@@ -240,6 +285,24 @@ impl Simulation {
         if let Some(pauses) = &mut fabric.recorded.pauses {
             pauses.clear();
         }
+    }
+
+    /// The egress ports of a path, as it goes now. Where it begins is known to the part that owns its source.
+    pub(crate) fn way_of(&self, path: usize) -> impl Iterator<Item = &u32> {
+        let fabric = self.fabric();
+        let source = fabric.ports.len() + fabric.path_source[path] as usize;
+        let there = &self.shards[usize::from(self.owner_of[fabric.node_of[source] as usize])].world;
+        let hops = there.hops[there.path_start[path] as usize..].iter();
+        hops.take_while(|&&port| port != DELIVER)
+    }
+
+    /// The frames that wait in a queue of a port. What waits lies with the part that owns the node.
+    pub(crate) fn frames_in(&self, port: u32, queue: u32) -> impl Iterator<Item = &Waiting> {
+        let fabric = self.fabric();
+        let there = &self.shards[usize::from(self.owner_of[fabric.node_of[port as usize] as usize])].world;
+        let queue = &fabric.queues[queue as usize];
+        let lanes = queue.first_lane as usize..queue.first_lane as usize + usize::from(queue.lanes);
+        there.lanes[lanes].iter().flat_map(|lane| there.pool.iter(lane))
     }
 
     /// "sw.2->h1": node, number of the port, node at the other end.

@@ -27,6 +27,8 @@ pub struct Spec {
     pub on_lossless_drop: OnLosslessDrop,
     /// What goes wrong, and when.
     pub faults: Vec<FaultSpec>,
+    /// What is watched for while the simulation runs.
+    pub guards: GuardSpec,
 }
 
 /// A host or a switch.
@@ -174,6 +176,32 @@ pub struct ProbeSpec {
     pub bin: Option<Time>,
     /// Whether each pause is recorded as an interval.
     pub pauses: bool,
+}
+
+/// What is watched for while the simulation runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardSpec {
+    /// What a deadlock does.
+    pub on_deadlock: OnDeadlock,
+    /// Simulated time between two looks for deadlocks.
+    pub deadlock_interval: Time,
+    /// Watches the egress queues of all switches for pause storms.
+    pub watchdog: Option<flow_control::watchdog::WatchdogSpec>,
+}
+
+impl Default for GuardSpec {
+    fn default() -> GuardSpec {
+        GuardSpec { on_deadlock: OnDeadlock::Stop, deadlock_interval: Time::from_us(100), watchdog: None }
+    }
+}
+
+/// What a deadlock does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDeadlock {
+    /// Ends the run when it is seen; what was measured until then is the result.
+    Stop,
+    /// Is counted, and told in the result.
+    Count,
 }
 
 /// What a lost frame of a lossless class does.

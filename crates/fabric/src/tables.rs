@@ -5,12 +5,13 @@ mod series;
 
 use self::series::{FLOW_SERIES, Series, series_table};
 use crate::build::Plan;
-use crate::pausing::{PauseCause, unit_of};
+use crate::forensics::{Forensics, Pause};
+use crate::pausing::unit_of;
 use crate::pool::NIL;
 use crate::port::Queue;
 use crate::simulation::Simulation;
 use crate::losses::Cause;
-use crate::world::{PauseRecord, Receiver};
+use crate::world::Receiver;
 use flow_control::Accounting;
 use frame::{HEADER_BYTES, PRIORITIES, TrafficClass};
 use measure::{Latency, LatencySummary, Table, jain};
@@ -23,12 +24,17 @@ pub(crate) fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let view = View { s: simulation, start: simulation.spec.warmup.min(end), end, in_flight };
     let flows = view.flow_rows();
     let series = view.series();
+    let forensics = view.forensics();
     vec![
         view.flows(&flows, &series),
         view.classes(&flows),
         view.ports(),
         view.queues(),
-        view.pauses(),
+        view.pauses(&forensics),
+        view.congestion(&forensics),
+        view.congestion_flows(&forensics),
+        view.deadlocks(),
+        view.storms(),
         view.drops(),
         view.faults(),
         view.watermarks(),
@@ -37,10 +43,10 @@ pub(crate) fn tables(simulation: &mut Simulation) -> Vec<Table> {
     ]
 }
 
-struct View<'a> {
-    s: &'a Simulation,
-    start: Time,
-    end: Time,
+pub(crate) struct View<'a> {
+    pub s: &'a Simulation,
+    pub start: Time,
+    pub end: Time,
     in_flight: Vec<(u64, u64)>,
 }
 
@@ -60,6 +66,10 @@ impl View<'_> {
     fn bps(&self, bytes: u64) -> f64 {
         let seconds = self.seconds();
         if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
+    }
+    /// "sw.2->h1/3": port and class.
+    pub fn queue_name(&self, port: u32, class: u8) -> String {
+        format!("{}/{class}", self.s.port_name(port))
     }
     fn node_name(&self, id: frame::NodeId) -> String {
         self.s.spec.nodes[id.at()].name.clone()
@@ -293,66 +303,41 @@ impl View<'_> {
             .integers("drops", "", "Frames refused by the queue or by a limit around it.", used.iter().map(|row| queue(row).drops))
     }
 
-    /// Pauses that have ended, and those in force at the end; by port and time.
-    fn all_pauses(&self) -> Vec<PauseRecord> {
+    fn pauses(&self, forensics: &Forensics) -> Table {
         let fabric = self.s.fabric();
-        let Some(ended) = &fabric.recorded.pauses else { return Vec::new() };
-        let mut pauses = ended.clone();
-        for (port, line) in (0..).zip(&fabric.lines) {
-            for priority in 0..PRIORITIES as u8 {
-                if let Some((start, cause)) = line.paused[usize::from(priority)] {
-                    let end = line.timers.until(1 << priority).min(self.end);
-                    pauses.push(PauseRecord { port, priority, start, end, cause });
-                }
+        let pauses = &forensics.pauses;
+        let sender = |pause: &Pause| fabric.ports[pause.record.port as usize].peer;
+        let queue = |pause: &Pause| match pause.cause.queue {
+            NIL => String::new(),
+            queue => {
+                let (port, class) = fabric.place_of_queue(queue);
+                self.queue_name(port, class)
             }
-        }
-        pauses.retain(|pause| pause.end > self.start);
-        pauses.sort_by_key(|pause| (pause.port, pause.start, pause.priority));
-        pauses
-    }
-
-    fn pauses(&self) -> Table {
-        let fabric = self.s.fabric();
-        let pauses = self.all_pauses();
-        // What was counted, for which queue, and the watermark it had reached.
-        let explain = |pause: &PauseRecord| {
-            let cause = PauseCause::unpack(pause.cause);
-            let sender = fabric.ports[pause.port as usize].peer;
-            let node = &fabric.nodes[fabric.node_of[sender as usize] as usize];
-            let Some(station) = &node.station else { return (String::new(), String::new(), Amount::Bytes(0)) };
-            let queue = (cause.queue != NIL).then(|| self.queue_place(cause.queue));
-            let queue_text = queue.map_or(String::new(), |(port, class)| queue_name(self, port, class));
-            let (counter, at) = match station.spec.accounting {
-                Accounting::Ingress => {
-                    let group = station.group(pause.priority).unwrap_or(0);
-                    (ingress_name(self, sender, group), sender)
-                }
-                Accounting::Egress => (queue_text.clone(), queue.map_or(sender, |(port, _)| port)),
-            };
-            let targeted = station.spec.target.as_ref().filter(|_| cause.targeted);
-            let xoff = station.levels[(at - node.first_port) as usize].xoff;
-            (counter, queue_text, targeted.map_or(xoff, |target| target.watermark))
         };
-        let causes: Vec<_> = pauses.iter().map(|pause| (PauseCause::unpack(pause.cause), explain(pause))).collect();
+        let counter = |pause: &Pause| {
+            let station = &fabric.nodes[fabric.node_of[sender(pause) as usize] as usize].station;
+            match station {
+                Some(station) if station.spec.accounting == Accounting::Egress => queue(pause),
+                Some(station) => ingress_name(self, sender(pause), station.group(pause.record.priority).unwrap_or(0)),
+                None => String::new(),
+            }
+        };
+        let reason = |pause: &Pause| if pause.cause.targeted { "target" } else { "xoff" };
+        let mark = |pause: &Pause| unit_of(self.watermark(pause));
         Table::new("pauses", "One row a pause: an interval in which a port had to stop a priority.")
-            .texts("port", "The port that had to stop.", pauses.iter().map(|p| self.s.port_name(p.port)))
-            .integers("priority", "", "The priority that was stopped, 0 to 7.", pauses.iter().map(|p| p.priority.into()))
-            .reals("start_ns", "ns", "When it took effect.", pauses.iter().map(|p| p.start.as_ns_f64()))
-            .reals("end_ns", "ns", "When it ended, by XON or because its time was over.", pauses.iter().map(|p| p.end.as_ns_f64()))
-            .texts("sent_by", "The port that sent it.", pauses.iter().map(|p| self.s.port_name(fabric.ports[p.port as usize].peer)))
-            .texts("reason", "xoff: the high watermark; target: the target watermark.", causes.iter().map(|(cause, _)| if cause.targeted { "target" } else { "xoff" }.to_string()))
-            .texts("counter", "The queue or ingress counter that had reached it.", causes.iter().map(|(_, (counter, ..))| counter.clone()))
-            .texts("queue", "The egress queue that the frame was for which made it so; empty if unknown.", causes.iter().map(|(_, (_, queue, _))| queue.clone()))
-            .integers("occupancy", "", "What it held then, in the unit of the watermark.", causes.iter().map(|(cause, _)| cause.occupancy))
-            .integers("watermark", "", "The watermark.", causes.iter().map(|(_, (.., mark))| unit_of(*mark).1))
-            .texts("unit", "Unit of occupancy and watermark: B or frames.", causes.iter().map(|(_, (.., mark))| unit_of(*mark).0.to_string()))
-    }
-
-    /// Port and class of a queue.
-    fn queue_place(&self, queue: u32) -> (u32, u8) {
-        let ports = &self.s.fabric().ports;
-        let port = ports.partition_point(|port| port.first_queue <= queue) - 1;
-        (port as u32, (queue - ports[port].first_queue) as u8)
+            .texts("port", "The port that had to stop.", pauses.iter().map(|p| self.s.port_name(p.record.port)))
+            .integers("priority", "", "The priority that was stopped, 0 to 7.", pauses.iter().map(|p| p.record.priority.into()))
+            .reals("start_ns", "ns", "When it took effect.", pauses.iter().map(|p| p.record.start.as_ns_f64()))
+            .reals("end_ns", "ns", "When it ended, by XON or because its time was over.", pauses.iter().map(|p| p.record.end.as_ns_f64()))
+            .texts("sent_by", "The port that sent it.", pauses.iter().map(|p| self.s.port_name(sender(p))))
+            .texts("reason", "xoff: the high watermark; target: the target watermark.", pauses.iter().map(|p| reason(p).to_string()))
+            .texts("counter", "The queue or ingress counter that had reached it.", pauses.iter().map(counter))
+            .texts("queue", "The egress queue that the frame was for which made it so; empty if unknown.", pauses.iter().map(queue))
+            .integers("occupancy", "", "What the counter held then, in the unit of the watermark.", pauses.iter().map(|p| p.cause.occupancy))
+            .integers("watermark", "", "The watermark.", pauses.iter().map(|p| mark(p).1))
+            .texts("unit", "Unit of occupancy and watermark: B or frames.", pauses.iter().map(|p| mark(p).0.to_string()))
+            .integers("because_of", "", "Row of this table, counted from 1, of the pause that this one is a consequence of: it held back the queue's own port while the counter rose. 0: its queue is a root.", pauses.iter().map(|p| p.because_of.map_or(0, |row| row as u64 + 1)))
+            .integers("tree", "", "Number of its tree in `congestion`.", pauses.iter().map(|p| p.tree as u64 + 1))
     }
 
     fn watermarks(&self) -> Table {
@@ -360,7 +345,7 @@ impl View<'_> {
         let mut rows: Vec<(String, &str, Amount)> = Vec::new();
         for (port, class, _) in self.used_queues() {
             let node = &fabric.nodes[fabric.node_of[port as usize] as usize];
-            let name = queue_name(self, port, class);
+            let name = self.queue_name(port, class);
             if let Some(limit) = node.buffer.queue {
                 rows.push((name.clone(), "limit", limit));
             }
@@ -427,6 +412,7 @@ impl View<'_> {
             ("lost_link_down", lost(&[Cause::LinkDown]), ""),
             ("lost_restart", lost(&[Cause::Restart]), ""),
             ("lost_bit_error", lost(&[Cause::BitError]), ""),
+            ("lost_in_storms", lost(&[Cause::Watchdog]), ""),
             ("pauses_lost", count(|counts| counts.pauses_lost), ""),
         ];
         Table::new("summary", "Figures of the whole fabric.")
@@ -436,9 +422,6 @@ impl View<'_> {
     }
 }
 
-fn queue_name(view: &View, port: u32, class: u8) -> String {
-    format!("{}/{class}", view.s.port_name(port))
-}
 
 fn ingress_name(view: &View, port: u32, group: usize) -> String {
     format!("{} in/{group}", view.s.port_name(port))

@@ -160,7 +160,12 @@ impl World for Fabric {
             }
             return;
         }
-        // Decisions are left out: a lazy port omits some. Arrivals and timers cover all that can be seen.
+        if event.kind == Kind::Watch {
+            self.watch_due(event.place, event.time, windows);
+            return;
+        }
+        // Decisions and looks are left out: a lazy port omits some, and looking changes nothing.
+        // Arrivals and timers cover all that can be seen.
         let node = &mut self.nodes[self.node_of[event.place as usize] as usize];
         node.fingerprint = (node.fingerprint.rotate_left(5) ^ event.digest()).wrapping_mul(0xff51_afd7_ed55_8ccd);
         match event.kind {
@@ -172,7 +177,7 @@ impl World for Fabric {
             Kind::Broken => self.broken(&event),
             Kind::Served => self.served(event.place, event.time, windows),
             Kind::Fault => self.fault(&event, windows),
-            Kind::Decide => {}
+            Kind::Decide | Kind::Watch => {}
         }
     }
 }
@@ -302,6 +307,11 @@ impl Fabric {
             return;
         }
         let queue_id = port.first_queue as usize + class.at();
+        if self.lines[egress as usize].watch.is_some() && self.dropped_in_storm(egress, class, frame.bytes) {
+            self.lose(egress, class, &frame, ingress, Cause::Watchdog, now);
+            return;
+        }
+        let node = &self.nodes[node_id as usize];
         let refused = if node.limited { self.admit(egress, class, frame.bytes) } else { Ok(()) };
         let refused = refused.and_then(|()| match &node.station {
             Some(station) if !station.has_headroom(ingress, &frame) => Err(Cause::Headroom),
@@ -336,6 +346,9 @@ impl Fabric {
         }
         self.ports[egress as usize].waiting |= 1 << class.0;
         self.attend(egress, now, windows);
+        if self.ports[egress as usize].stopped >> class.0 & 1 != 0 {
+            self.note_stuck(egress, 1 << class.0, now, windows);
+        }
     }
 
     /// What waits where a frame of this class and port would.
@@ -380,15 +393,16 @@ impl Fabric {
 
     /// The port chooses what to send next. Pause frames go first; they wait for the frame on the link only.
     fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let port = &self.ports[egress as usize];
-        let (busy_until, pause_waiting) = (port.busy_until, port.pause_waiting);
-        if busy_until > now {
-            self.arm(egress, busy_until, windows);
-            return;
-        }
-        if pause_waiting {
-            self.transmit_pause(egress, now, windows);
-        } else {
+        loop {
+            if self.ports[egress as usize].busy_until > now {
+                let at = self.ports[egress as usize].busy_until;
+                self.arm(egress, at, windows);
+                return;
+            }
+            if self.ports[egress as usize].pause_waiting {
+                self.transmit_pause(egress, now, windows);
+                break;
+            }
             let Some(class) = self.pick(egress, now) else {
                 let at = self.next_chance(egress, now);
                 if at != Time::NEVER {
@@ -396,7 +410,11 @@ impl Fabric {
                 }
                 return;
             };
+            if self.lines[egress as usize].watch.is_some() && self.discard(egress, class, now, windows) {
+                continue;
+            }
             self.serve(egress, class, now, windows);
+            break;
         }
         let port = &self.ports[egress as usize];
         if port.waiting != 0 || port.pause_waiting {

@@ -4,6 +4,7 @@ pub mod max_min;
 pub mod pause;
 pub mod pfc;
 pub mod tpfc;
+pub mod watchdog;
 
 pub mod headroom;
 
@@ -18,6 +19,7 @@ pub const PAGES: &[(&str, &str, &str)] = &[
     ("fair_bandwidth", include_str!("tpfc.rs"), "Target"),
     ("max_min", include_str!("max_min.rs"), "Target"),
     ("headroom", include_str!("headroom.rs"), ""),
+    ("watchdog", include_str!("watchdog.rs"), "Watchdog"),
 ];
 
 /// What a pause stops.

@@ -81,6 +81,10 @@ impl EgressMeter {
     pub fn hold(&mut self, port: u16) -> &mut Hold {
         &mut self.shares[usize::from(port)].hold
     }
+    /// Whether a pause towards an ingress port is in force.
+    pub fn holds(&self, port: u16) -> bool {
+        self.shares[usize::from(port)].hold.in_force()
+    }
     /// Ingress ports found by the last [`EgressMeter::aim`] that answered [`Aim::Targets`].
     pub fn targets(&self) -> &[u16] {
         &self.targets

@@ -58,6 +58,7 @@ pub fn run(
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let complete = py.detach(|| go(&mut simulation, scenario, progress, begun))?;
     let wall = begun.elapsed();
+    let deadlock = simulation.ended_by_deadlock().then(|| simulation.deadlock()).flatten();
     let run = json!({
         "schema": SCHEMA,
         "name": scenario.name,
@@ -72,7 +73,8 @@ pub fn run(
         "events": simulation.events(),
         "frame_hops": simulation.frame_hops(),
         "look_ahead_ns": simulation.look_ahead().as_ns_f64(),
-        "complete": complete,
+        "complete": complete && deadlock.is_none(),
+        "ended_by": deadlock,
         "warnings": scenario.warnings.iter().map(|warning| warning.render(false)).collect::<Vec<_>>(),
     });
     let tables = simulation.tables();

@@ -6,6 +6,7 @@
 mod faults;
 mod flow_control;
 mod flows;
+mod guards;
 mod receive;
 mod receivers;
 mod rooms;
@@ -111,6 +112,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let links = fabric.links();
     receive::rooms(model, &links, &nodes, &flows, context);
     scheduler::check(model, &nodes, &links, &flows, context);
+    let guards = guards::lower(model, context);
     let spec = Spec {
         seed: model.simulation.seed,
         duration: model.simulation.duration.0,
@@ -124,7 +126,11 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
             model::OnLosslessDrop::Count => OnLosslessDrop::Count,
         },
         faults,
+        guards,
     };
+    if context.errors == 0 {
+        guards::routes(model, &spec, context);
+    }
     Some((spec, fabric.levels()))
 }
 

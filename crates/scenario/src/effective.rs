@@ -41,6 +41,11 @@ pub fn fill(model: &mut Model, file: &str) {
         Topology::NTree(it) => it.fill(),
         Topology::Explicit(it) => it.links.iter_mut().for_each(ExplicitLink::fill),
     }
+    if let Some(watchdog) = &mut model.watchdog {
+        watchdog.detection_time.get_or_insert(TimeText::from(Time::from_ms(200)));
+        watchdog.restoration_time.get_or_insert(TimeText::from(Time::from_ms(200)));
+        watchdog.action.get_or_insert(StormAction::Drop);
+    }
     let priorities = used_priorities(model);
     fill_flow_control(&mut model.flow_control, &priorities);
     fill_stations(model, &priorities);

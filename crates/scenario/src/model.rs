@@ -49,6 +49,9 @@ pub struct Model {
     /// Link-level flow control of all stations, unless a station says otherwise: `pause`, `pfc` or "off". Default: "off".
     #[serde(default)]
     pub flow_control: FlowControl,
+    /// Watches the egress queues of all switches for pause storms. Default: no watchdog.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<Watchdog>,
     /// The traffic: each entry is one flow, or one flow for each of several senders.
     pub flows: Vec<Flow>,
     /// What goes wrong while the simulation runs: links, switches, bits, pause frames. Default: nothing.
@@ -78,6 +81,12 @@ pub struct Simulation {
     /// What a lost frame of a lossless class does: "stop" the run with an explanation, or "count" it as a headroom violation. Default: "stop" (a lossless fabric that loses frames is wrongly configured).
     #[serde(default)]
     pub on_lossless_drop: OnLosslessDrop,
+    /// What a deadlock (queues that wait for each other in a circle) does: "stop" the run with what was measured until then, or "count" it. Default: "stop" (nothing moves any more where pauses are renewed).
+    #[serde(default)]
+    pub on_deadlock: OnDeadlock,
+    /// Simulated time between two looks for deadlocks; when a circle closed is told exactly all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).
+    #[serde(default = "hundred_us")]
+    pub deadlock_interval: TimeText,
 }
 
 fn zero() -> TimeText {
@@ -85,6 +94,20 @@ fn zero() -> TimeText {
 }
 fn one() -> u64 {
     1
+}
+fn hundred_us() -> TimeText {
+    TimeText::from(Time::from_us(100))
+}
+
+/// What a deadlock does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDeadlock {
+    /// Ends the run when it is seen.
+    #[default]
+    Stop,
+    /// Is counted, and the run goes on.
+    Count,
 }
 
 /// What a lost frame of a lossless class does.

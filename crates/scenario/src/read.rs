@@ -3,7 +3,7 @@
 //! Each table, and each flow, is read by itself, so that one mistake does not hide those in other tables.
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source, nearest};
-use crate::model::{Model, Probes};
+use crate::model::{Model, Probes, Watchdog};
 use crate::place::Place;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -15,7 +15,7 @@ pub const MAX_BYTES: usize = 16 << 20;
 /// After so many errors of one scenario the rest is not reported.
 pub const MAX_ERRORS: usize = 100;
 
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 11] = [
     "simulation",
     "probes",
     "topology",
@@ -24,6 +24,7 @@ const TABLES: [&str; 10] = [
     "switch",
     "switches",
     "flow_control",
+    "watchdog",
     "flows",
     "faults",
 ];
@@ -108,6 +109,7 @@ impl<'i> Reader<'_, 'i> {
         let switch = self.optional("switch");
         let switches = self.optional("switches");
         let flow_control = if one_flow_control { self.optional("flow_control") } else { None };
+        let watchdog: Option<Option<Watchdog>> = self.optional("watchdog");
         let flows = self.list("flows", "flow");
         let faults = self.list("faults", "fault");
         Some(Model {
@@ -119,6 +121,7 @@ impl<'i> Reader<'_, 'i> {
             switch: switch?,
             switches: switches?,
             flow_control: flow_control?,
+            watchdog: watchdog?,
             flows: flows?,
             faults: faults?,
         })

@@ -1,6 +1,6 @@
 //! Time series, a row a bin.
 
-use super::{View, ingress_name, queue_name};
+use super::{View, ingress_name};
 use frame::PRIORITIES;
 use measure::{BinnedMax, Table};
 use units::Time;
@@ -53,7 +53,7 @@ impl View<'_> {
         if !recorded.queues.is_empty() {
             for (port, class, _) in self.used_queues() {
                 let queue = self.s.fabric().ports[port as usize].first_queue as usize + usize::from(class);
-                self.level_series(&mut series, &recorded.queues[queue], bin, queue_name(self, port, class));
+                self.level_series(&mut series, &recorded.queues[queue], bin, self.queue_name(port, class));
             }
         }
         for (counter, levels) in recorded.meters.iter().enumerate() {

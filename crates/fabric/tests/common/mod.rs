@@ -3,8 +3,8 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use fabric::spec::{
-    FlowSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role, Spec,
-    SwitchSpec, WhenFull,
+    FlowSpec, Forwarding, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role,
+    Spec, SwitchSpec, WhenFull,
 };
 use fabric::{Simulation, State};
 use flow_control::{Accounting, PauseKind, PauseSpec, Watermarks};
@@ -125,6 +125,7 @@ impl Net {
             probes: ProbeSpec { bin: None, pauses: true },
             on_lossless_drop: OnLosslessDrop::Stop,
             faults: vec![],
+            guards: GuardSpec::default(),
         })
     }
     fn node(&mut self, name: &str, role: Role) -> NodeId {

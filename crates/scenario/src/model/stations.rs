@@ -114,6 +114,36 @@ pub struct SwitchSettings {
     pub flow_control: Option<FlowControl>,
 }
 
+/// A watchdog for pause storms: a queue that is kept paused for too long is reported, emptied or let go.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Watchdog {
+    /// A queue that has been paused for this long without a gap, with frames waiting, is in a storm. A time with unit, above 0. Default: "200 ms" (as switches in use have it).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "200 ms"))]
+    pub detection_time: Option<TimeText>,
+    /// A queue that has not been paused for this long is in a storm no more. A time with unit. Default: "200 ms" (as switches in use have it).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "200 ms"))]
+    pub restoration_time: Option<TimeText>,
+    /// What is done during a storm: only "report" it, "drop" what waits and what comes, or "forward", that is, ignore the pauses. Default: "drop" (as switches in use have it).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "drop"))]
+    pub action: Option<StormAction>,
+}
+
+/// What a watchdog does during a storm.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StormAction {
+    /// Tells of it.
+    Report,
+    /// Drops what waits and what comes.
+    Drop,
+    /// Ignores the pauses.
+    Forward,
+}
+
 /// Limits of the memory of a switch.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

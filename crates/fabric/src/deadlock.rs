@@ -1,0 +1,335 @@
+//! Deadlock: queues that wait for each other in a circle, found while the simulation runs.
+//!
+//! A stopped queue is dead if the counter that keeps it stopped cannot fall to its low watermark, because too
+//! much of what is counted there waits in queues that are dead themselves. The largest set of queues for which
+//! this holds is found by taking all stopped queues and striking out those that can still be released, until
+//! nothing changes. What is left contains a cycle. It closed when the last of its pauses took effect.
+//!
+//! The state is looked at every so often in simulated time, and once more at the end. The time at which a
+//! cycle closed does not depend on when it is seen. A fabric whose graph of buffer dependencies has no cycle
+//! is not looked at.
+//!
+//! A deadlock lasts for ever if pauses are renewed. Without renewal they run out: the cycle then moves on, into
+//! the headroom and perhaps into losses, and closes again. A watchdog that drops or forwards ends it too.
+//!
+//! Source: Dally and Seitz 1987; Hu et al., Deadlocks in datacenter networks, HotNets 2016 (cyclic buffer
+//! dependency is necessary, and sufficient only with the traffic for it).
+//!
+//! Not modelled: starvation under strict priority, which can hold a queue as long but is no circle.
+
+use crate::pool::NIL;
+use crate::simulation::Simulation;
+use crate::tables::View;
+use flow_control::Accounting;
+use frame::{Occupancy, PRIORITIES, TrafficClass};
+use measure::Table;
+use std::collections::BTreeMap;
+use units::Time;
+
+type QueuePlace = (u32, u8);
+
+/// Where the search for deadlocks is.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// When to look next; never, if no deadlock can occur.
+    pub next: Time,
+    pub interval: Time,
+    pub found: Vec<Deadlock>,
+}
+
+/// A cycle of queues each of which waits for the next.
+#[derive(Clone, Debug)]
+pub(crate) struct Deadlock {
+    pub closed: Time,
+    pub seen: Time,
+    /// When it was seen to be over.
+    pub ended: Option<Time>,
+    pub members: Vec<Member>,
+}
+
+/// A queue of a deadlock, as it was when it was seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    pub queue: QueuePlace,
+    pub waiting: Occupancy,
+    /// Since when it has been stopped.
+    pub since: Time,
+    /// Its frames' successors: what of the counter that stops it waits in the next queue.
+    pub counted: Occupancy,
+}
+
+/// A stopped queue: since when, and what its counter holds in each dead queue.
+struct Dead {
+    since: Time,
+    waits_for: BTreeMap<QueuePlace, Occupancy>,
+}
+
+/// What waits in a stopped queue, by ingress port and priority.
+type Content = BTreeMap<(u32, u8), Occupancy>;
+
+impl Simulation {
+    /// Looks for deadlocks now; true if there is one, seen before or not.
+    pub fn look_for_deadlock(&mut self) -> bool {
+        let dead = self.dead_queues();
+        let now = self.now();
+        for deadlock in self.watch.found.iter_mut().filter(|deadlock| deadlock.ended.is_none()) {
+            if deadlock.members.iter().any(|member| !dead.contains_key(&member.queue)) {
+                deadlock.ended = Some(now);
+            }
+        }
+        for cycle in cycles(&dead) {
+            let known = |deadlock: &Deadlock| {
+                deadlock.ended.is_none()
+                    && deadlock.members.iter().any(|member| cycle.contains(&member.queue))
+            };
+            if self.watch.found.iter().any(known) {
+                continue;
+            }
+            let member = |at: usize| {
+                let (queue, next) = (cycle[at], cycle[(at + 1) % cycle.len()]);
+                let fabric = self.fabric();
+                let first = fabric.ports[queue.0 as usize].first_queue;
+                let waiting = fabric.queues[(first + u32::from(queue.1)) as usize].occupancy;
+                Member { queue, waiting, since: dead[&queue].since, counted: dead[&queue].waits_for[&next] }
+            };
+            let members: Vec<Member> = (0..cycle.len()).map(member).collect();
+            let closed = members.iter().map(|member| member.since).max().unwrap_or(now);
+            self.watch.found.push(Deadlock { closed, seen: now, ended: None, members });
+        }
+        !dead.is_empty()
+    }
+
+    /// The first deadlock that lasts, in words.
+    pub fn deadlock(&self) -> Option<String> {
+        let deadlock = self.watch.found.iter().find(|deadlock| deadlock.ended.is_none())?;
+        let name = |member: &Member| format!("{}/{}", self.port_name(member.queue.0), member.queue.1);
+        let waits = |(at, member): (usize, &Member)| {
+            let next = &deadlock.members[(at + 1) % deadlock.members.len()];
+            format!(
+                "{} ({} frames, paused since {}) waits for {}",
+                name(member),
+                member.waiting.frames,
+                member.since,
+                name(next)
+            )
+        };
+        let waits: Vec<String> = deadlock.members.iter().enumerate().map(waits).collect();
+        Some(format!(
+            "a deadlock of {} queues closed at {}: {}",
+            waits.len(),
+            deadlock.closed,
+            waits.join("; ")
+        ))
+    }
+
+    /// Queues between switches that can never send again unless something outside of them changes.
+    fn dead_queues(&self) -> BTreeMap<QueuePlace, Dead> {
+        let mut stopped = self.stopped_queues();
+        // Cheap first: a queue can only be dead if one at the other end of its link is stopped too.
+        loop {
+            let nodes: std::collections::BTreeSet<u32> =
+                stopped.iter().map(|queue| self.fabric().node_of[queue.0 as usize]).collect();
+            let before = stopped.len();
+            let fabric = self.fabric();
+            stopped.retain(|queue| {
+                nodes.contains(&fabric.node_of[fabric.ports[queue.0 as usize].peer as usize])
+            });
+            if stopped.len() == before {
+                break;
+            }
+        }
+        let mut contents: BTreeMap<QueuePlace, Content> =
+            stopped.iter().map(|&queue| (queue, self.content(queue))).collect();
+        loop {
+            let dead: BTreeMap<QueuePlace, Dead> =
+                contents.keys().filter_map(|&queue| Some((queue, self.death(queue, &contents)?))).collect();
+            if dead.len() == contents.len() {
+                return dead;
+            }
+            contents.retain(|queue, _| dead.contains_key(queue));
+        }
+    }
+
+    /// Queues between switches that have frames and are paused.
+    fn stopped_queues(&self) -> Vec<QueuePlace> {
+        let (fabric, now) = (self.fabric(), self.now());
+        let is_host = |port: u32| fabric.nodes[fabric.node_of[port as usize] as usize].is_host;
+        let mut stopped = Vec::new();
+        for (id, port) in (0u32..).zip(&fabric.ports) {
+            let classes = port.stopped & port.waiting;
+            if classes == 0 || is_host(id) || is_host(port.peer) {
+                continue;
+            }
+            let map = fabric.nodes[fabric.node_of[id as usize] as usize].classes;
+            let paused =
+                |class: u8| fabric.lines[id as usize].timers.until(map.priorities(TrafficClass(class))) > now;
+            stopped.extend(
+                (0..8).filter(|&class| classes >> class & 1 != 0 && paused(class)).map(|class| (id, class)),
+            );
+        }
+        stopped
+    }
+
+    fn content(&self, (port, class): QueuePlace) -> Content {
+        let queue = self.fabric().ports[port as usize].first_queue + u32::from(class);
+        let mut content = Content::new();
+        for waiting in self.frames_in(port, queue).filter(|waiting| waiting.ingress != NIL) {
+            content.entry((waiting.ingress, waiting.frame.priority.0)).or_default().add(waiting.frame.bytes);
+        }
+        content
+    }
+
+    /// Why a queue cannot be released, given what waits in queues that may be dead; `None` if it can.
+    fn death(&self, (port, class): QueuePlace, contents: &BTreeMap<QueuePlace, Content>) -> Option<Dead> {
+        let (fabric, now) = (self.fabric(), self.now());
+        let sender = fabric.ports[port as usize].peer;
+        let node = &fabric.nodes[fabric.node_of[sender as usize] as usize];
+        let station = node.station.as_ref()?;
+        let priorities =
+            fabric.nodes[fabric.node_of[port as usize] as usize].classes.priorities(TrafficClass(class));
+        let line = &fabric.lines[port as usize];
+        let local = (sender - node.first_port) as usize;
+        let there =
+            || contents.range((node.first_port, 0)..(node.first_port + station.levels.len() as u32, 0));
+        let mut dead: Option<Dead> = None;
+        for priority in (0..PRIORITIES as u8).filter(|&priority| priorities >> priority & 1 != 0) {
+            let Some((since, _)) = line.paused[usize::from(priority)] else { continue };
+            if line.timers.until(1 << priority) <= now {
+                continue;
+            }
+            let mut waits_for = BTreeMap::new();
+            match station.spec.accounting {
+                Accounting::Ingress => {
+                    let Some(group) = station.group(priority) else { continue };
+                    if !station.ingress[local * PRIORITIES + group].hold.in_force() {
+                        continue;
+                    }
+                    let mut total = Occupancy::default();
+                    for (&queue, content) in there() {
+                        let mut counted = Occupancy::default();
+                        let own = |&(&(ingress, priority), _): &(&(u32, u8), &Occupancy)| {
+                            ingress == sender && station.group(priority) == Some(group)
+                        };
+                        for (_, part) in content.iter().filter(own) {
+                            counted.frames += part.frames;
+                            counted.bytes += part.bytes;
+                        }
+                        if counted.frames > 0 {
+                            total.frames += counted.frames;
+                            total.bytes += counted.bytes;
+                            waits_for.insert(queue, counted);
+                        }
+                    }
+                    if total.within(station.levels[local].xon) {
+                        continue;
+                    }
+                }
+                Accounting::Egress => {
+                    for (&(egress, class), _) in there() {
+                        let at = (egress - node.first_port) as usize;
+                        let meter = &station.egress[at * PRIORITIES + usize::from(class)];
+                        let occupancy = fabric.queues
+                            [fabric.ports[egress as usize].first_queue as usize + usize::from(class)]
+                        .occupancy;
+                        let stops = node.classes.priorities(TrafficClass(class)) >> priority & 1 != 0;
+                        if stops && meter.holds(local as u16) && !occupancy.within(station.levels[at].xon) {
+                            waits_for.insert((egress, class), occupancy);
+                        }
+                    }
+                }
+            }
+            if !waits_for.is_empty() && dead.as_ref().is_none_or(|dead| since < dead.since) {
+                dead = Some(Dead { since, waits_for });
+            }
+        }
+        dead
+    }
+}
+
+/// The cycles that one meets who goes, from each dead queue, on to the one that holds most of what it waits for.
+fn cycles(dead: &BTreeMap<QueuePlace, Dead>) -> Vec<Vec<QueuePlace>> {
+    let next = |queue: &QueuePlace| {
+        let most = dead
+            .get(queue)?
+            .waits_for
+            .iter()
+            .max_by_key(|(queue, counted)| (counted.frames, std::cmp::Reverse(**queue)));
+        most.map(|(&queue, _)| queue)
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    let mut cycles = Vec::new();
+    for &start in dead.keys() {
+        let mut way = Vec::new();
+        let mut at = Some(start);
+        while let Some(queue) = at.filter(|queue| seen.insert(*queue)) {
+            way.push(queue);
+            at = next(&queue);
+        }
+        if let Some(begin) = at.and_then(|queue| way.iter().position(|&passed| passed == queue)) {
+            let mut cycle = way.split_off(begin);
+            let lowest = (0..cycle.len()).min_by_key(|&at| cycle[at]).unwrap_or(0);
+            cycle.rotate_left(lowest);
+            cycles.push(cycle);
+        }
+    }
+    cycles
+}
+
+impl View<'_> {
+    /// Deadlocks: one row a queue.
+    pub fn deadlocks(&self) -> Table {
+        let found = &self.s.watch.found;
+        let rows: Vec<(usize, &Deadlock, usize)> = (1..)
+            .zip(found)
+            .flat_map(|(number, deadlock)| (0..deadlock.members.len()).map(move |at| (number, deadlock, at)))
+            .collect();
+        let member = |row: &(usize, &Deadlock, usize)| row.1.members[row.2];
+        let next = |row: &(usize, &Deadlock, usize)| row.1.members[(row.2 + 1) % row.1.members.len()].queue;
+        Table::new("deadlocks", "One row a queue of a deadlock: queues that wait for each other in a circle.")
+            .integers("deadlock", "", "Number of the deadlock, from 1.", rows.iter().map(|row| row.0 as u64))
+            .reals(
+                "closed_ns",
+                "ns",
+                "When the last pause of the circle took effect.",
+                rows.iter().map(|row| row.1.closed.as_ns_f64()),
+            )
+            .reals("seen_ns", "ns", "When it was seen.", rows.iter().map(|row| row.1.seen.as_ns_f64()))
+            .reals(
+                "ended_ns",
+                "ns",
+                "When it was seen to be over; not a number if it never was.",
+                rows.iter().map(|row| row.1.ended.map_or(f64::NAN, Time::as_ns_f64)),
+            )
+            .texts("port", "Port of the queue.", rows.iter().map(|row| self.s.port_name(member(row).queue.0)))
+            .integers("class", "", "Its traffic class.", rows.iter().map(|row| member(row).queue.1.into()))
+            .texts(
+                "waits_for",
+                "Port of the queue that it waits for: the next row of the circle.",
+                rows.iter().map(|row| self.s.port_name(next(row).0)),
+            )
+            .reals(
+                "paused_since_ns",
+                "ns",
+                "Since when it has been paused.",
+                rows.iter().map(|row| member(row).since.as_ns_f64()),
+            )
+            .integers(
+                "frames",
+                "",
+                "Frames in it when the deadlock was seen.",
+                rows.iter().map(|row| member(row).waiting.frames),
+            )
+            .integers(
+                "bytes",
+                "B",
+                "Bytes in it when the deadlock was seen.",
+                rows.iter().map(|row| member(row).waiting.bytes),
+            )
+            .integers(
+                "counted_frames",
+                "",
+                "Frames that keep it paused and lie in the queue that it waits for.",
+                rows.iter().map(|row| member(row).counted.frames),
+            )
+    }
+}

@@ -1,0 +1,253 @@
+//! Which queue may have to wait for which: the graph of buffer dependencies, before anything runs.
+//!
+//! A queue waits for another if frames that it sends fill a counter which pauses it, and wait in the other.
+//! With ingress accounting these are the consecutive queues of each path; with egress accounting a queue stops
+//! all ports but its own, whether frames come from there or not. If the graph has no cycle, no deadlock can
+//! occur (Dally and Seitz, Deadlock-free message routing, 1987, theorem 1); if it has one, a deadlock needs
+//! only the traffic.
+//!
+//! Scope: queues between switches whose priorities are lossless. A host never waits for what it receives
+//! before it reads, so no cycle passes one.
+//!
+//! Not modelled: that a switch's shared buffer may couple queues that no path connects.
+
+use crate::build::{BuildError, Built};
+use crate::faults::Action;
+use crate::simulation::Simulation;
+use crate::spec::{ProbeSpec, Spec};
+use crate::world::{DELIVER, Fabric};
+use flow_control::Accounting;
+use frame::{Priority, TrafficClass};
+
+/// Sorting out what is there twice begins at this many edges.
+const FIRST_SORT: usize = 1 << 20;
+/// The shortest cycle is looked for through at most this many queues.
+const MOST_STARTS: usize = 256;
+
+/// The shortest circle of queues that may come to wait for each other, by name; `None` if there is none.
+///
+/// # Errors
+/// If the description cannot be built.
+pub fn dependency_cycle(spec: &Spec) -> Result<Option<Vec<String>>, BuildError> {
+    let probes = ProbeSpec { bin: None, pauses: false };
+    Ok(Simulation::new(&Spec { probes, ..spec.clone() })?.dependency_cycle())
+}
+
+/// The shortest cycle found, as queue numbers, from the lowest on; `None` if there is none.
+pub(crate) fn cycle(built: &Built, priority: impl Fn(u32) -> Priority) -> Option<Vec<u32>> {
+    let fabric = &built.fabric;
+    if fabric.nodes.iter().all(|node| node.is_host || node.station.is_none()) {
+        return None;
+    }
+    let mut edges = Edges { list: Vec::new(), sort_at: FIRST_SORT };
+    let mut used = vec![false; fabric.queues.len()];
+    for (path, &flow) in built.path_flow.iter().enumerate() {
+        along_path(fabric, fabric.path_start[path], priority(flow), &mut used, &mut edges);
+    }
+    // The ways that paths take while links are down.
+    for action in &fabric.faults.actions {
+        if let Action::Path { path, start } = *action {
+            along_path(fabric, start, priority(built.path_flow[path as usize]), &mut used, &mut edges);
+        }
+    }
+    by_egress(fabric, &used, &mut edges);
+    edges.settle();
+    shortest(&edges.list)
+}
+
+struct Edges {
+    list: Vec<(u32, u32)>,
+    sort_at: usize,
+}
+
+impl Edges {
+    fn push(&mut self, from: u32, to: u32) {
+        self.list.push((from, to));
+        if self.list.len() >= self.sort_at {
+            self.settle();
+            self.sort_at = FIRST_SORT.max(self.list.len() * 2);
+        }
+    }
+    fn settle(&mut self) {
+        self.list.sort_unstable();
+        self.list.dedup();
+    }
+}
+
+fn is_switch(fabric: &Fabric, port: u32) -> bool {
+    !fabric.nodes[fabric.node_of[port as usize] as usize].is_host
+}
+
+/// Between two switches.
+fn is_transit(fabric: &Fabric, port: u32) -> bool {
+    is_switch(fabric, port) && is_switch(fabric, fabric.ports[port as usize].peer)
+}
+
+fn queue(fabric: &Fabric, port: u32, priority: Priority) -> u32 {
+    let classes = fabric.nodes[fabric.node_of[port as usize] as usize].classes;
+    fabric.ports[port as usize].first_queue + u32::from(classes.class(priority).0)
+}
+
+/// The queues of a port that stop with any of these priorities.
+fn stopped_with(fabric: &Fabric, port: u32, priorities: u8) -> impl Iterator<Item = u32> {
+    let classes = fabric.nodes[fabric.node_of[port as usize] as usize].classes;
+    let first = fabric.ports[port as usize].first_queue;
+    let stopped = priorities & fabric.lines[port as usize].obeys;
+    (0..classes.classes() as u8)
+        .filter(move |&class| classes.priorities(TrafficClass(class)) & stopped != 0)
+        .map(move |class| first + u32::from(class))
+}
+
+fn along_path(fabric: &Fabric, start: u32, priority: Priority, used: &mut [bool], edges: &mut Edges) {
+    let hops = &fabric.hops[start as usize..];
+    let mut before = None;
+    for &port in hops.iter().take_while(|&&port| port != DELIVER) {
+        let waits_at = queue(fabric, port, priority);
+        used[waits_at as usize] = true;
+        let transit = is_transit(fabric, port);
+        if let Some(before) = before.filter(|_| transit) {
+            let station = &fabric.nodes[fabric.node_of[port as usize] as usize].station;
+            let by_ingress =
+                station.as_ref().filter(|station| station.spec.accounting == Accounting::Ingress);
+            let group = by_ingress.and_then(|station| Some(station.bits(station.group(priority.0)?)));
+            for from in group.into_iter().flat_map(|bits| stopped_with(fabric, before, bits)) {
+                edges.push(from, waits_at);
+            }
+        }
+        before = transit.then_some(port);
+    }
+}
+
+/// Egress accounting: each used queue stops all ports but its own.
+fn by_egress(fabric: &Fabric, used: &[bool], edges: &mut Edges) {
+    for node in &fabric.nodes {
+        let station = node.station.as_ref().filter(|station| station.spec.accounting == Accounting::Egress);
+        let Some(station) = station else { continue };
+        let ports = || node.first_port..node.first_port + station.levels.len() as u32;
+        for port in ports().filter(|&port| is_transit(fabric, port)) {
+            for class in (0..node.classes.classes() as u8).map(TrafficClass) {
+                let full = fabric.ports[port as usize].first_queue + u32::from(class.0);
+                let bits = node.classes.priorities(class) & station.controlled();
+                if bits == 0 || !used[full as usize] {
+                    continue;
+                }
+                let others =
+                    ports().filter(|&other| other != port).map(|other| fabric.ports[other as usize].peer);
+                for stopped in others.filter(|&other| is_transit(fabric, other)) {
+                    stopped_with(fabric, stopped, bits)
+                        .filter(|&from| used[from as usize])
+                        .for_each(|from| edges.push(from, full));
+                }
+            }
+        }
+    }
+}
+
+/// The shortest cycle of a graph given as sorted edges, among those through the first queues that lie on one or
+/// lead from one to another.
+fn shortest(edges: &[(u32, u32)]) -> Option<Vec<u32>> {
+    let core = peel(edges);
+    let after = |from: u32| {
+        let first = core.partition_point(|edge| edge.0 < from);
+        core[first..].iter().take_while(move |edge| edge.0 == from).map(|edge| edge.1)
+    };
+    let mut starts: Vec<u32> = core.iter().map(|edge| edge.0).collect();
+    starts.dedup();
+    let mut best: Option<Vec<u32>> = None;
+    for &start in starts.iter().take(MOST_STARTS) {
+        let mut came_from = std::collections::BTreeMap::new();
+        let mut queue = std::collections::VecDeque::from([start]);
+        'search: while let Some(at) = queue.pop_front() {
+            for next in after(at) {
+                if next == start {
+                    let mut cycle = vec![at];
+                    while cycle[0] != start {
+                        cycle.insert(0, came_from[&cycle[0]]);
+                    }
+                    if best.as_ref().is_none_or(|best| cycle.len() < best.len()) {
+                        best = Some(cycle);
+                    }
+                    break 'search;
+                }
+                if let std::collections::btree_map::Entry::Vacant(entry) = came_from.entry(next) {
+                    entry.insert(at);
+                    queue.push_back(next);
+                }
+            }
+        }
+    }
+    best.map(|mut cycle| {
+        let lowest = (0..cycle.len()).min_by_key(|&at| cycle[at]).unwrap_or(0);
+        cycle.rotate_left(lowest);
+        cycle
+    })
+}
+
+/// The edges that are left when queues without edges in or without edges out are taken away, again and again.
+fn peel(edges: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let mut left = without_ends(edges.to_vec());
+    left.iter_mut().for_each(|edge| *edge = (edge.1, edge.0));
+    left.sort_unstable();
+    left = without_ends(left);
+    left.iter_mut().for_each(|edge| *edge = (edge.1, edge.0));
+    left.sort_unstable();
+    left
+}
+
+/// Takes away all edges that lead, sooner or later, only to an end. Edges are sorted.
+fn without_ends(edges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+    let size = edges.iter().map(|edge| edge.0.max(edge.1) as usize + 1).max().unwrap_or(0);
+    let mut out = vec![0u32; size];
+    edges.iter().for_each(|edge| out[edge.0 as usize] += 1);
+    let mut back: Vec<(u32, u32)> = edges.iter().map(|edge| (edge.1, edge.0)).collect();
+    back.sort_unstable();
+    let mut ends: Vec<u32> = back.iter().map(|edge| edge.0).filter(|&to| out[to as usize] == 0).collect();
+    ends.dedup();
+    let mut gone = vec![false; size];
+    while let Some(end) = ends.pop() {
+        gone[end as usize] = true;
+        let first = back.partition_point(|edge| edge.0 < end);
+        for &(_, from) in back[first..].iter().take_while(|edge| edge.0 == end) {
+            out[from as usize] -= 1;
+            if out[from as usize] == 0 {
+                ends.push(from);
+            }
+        }
+    }
+    edges.into_iter().filter(|edge| !gone[edge.0 as usize] && !gone[edge.1 as usize]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_shortest_cycle_is_named_from_its_lowest_queue() {
+        assert_eq!(shortest(&[]), None);
+        assert_eq!(shortest(&[(0, 1), (1, 2), (0, 2)]), None);
+        assert_eq!(shortest(&[(1, 2), (2, 3), (3, 1)]), Some(vec![1, 2, 3]));
+        // Tails on either side, and a longer cycle beside.
+        let edges = [(0, 5), (2, 9), (3, 4), (4, 6), (5, 3), (6, 3), (6, 7), (7, 5)];
+        assert_eq!(shortest(&edges), Some(vec![3, 4, 6]));
+        assert_eq!(shortest(&[(4, 4)]), Some(vec![4]));
+    }
+
+    proptest! {
+        /// Edges that lead upwards only make no cycle; one edge back along a path makes one.
+        #[test]
+        fn an_order_has_no_cycle(edges: Vec<(u8, u8)>, back: prop::sample::Index) {
+            let mut edges: Vec<(u32, u32)> =
+                edges.iter().map(|&(a, b)| (u32::from(a.min(b)), u32::from(a.max(b)))).filter(|(a, b)| a != b).collect();
+            edges.sort_unstable();
+            edges.dedup();
+            prop_assert_eq!(shortest(&edges), None);
+            if !edges.is_empty() {
+                let (a, b) = edges[back.index(edges.len())];
+                edges.push((b, a));
+                edges.sort_unstable();
+                prop_assert_eq!(shortest(&edges), Some(vec![a, b]));
+            }
+        }
+    }
+}

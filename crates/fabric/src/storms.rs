@@ -1,0 +1,268 @@
+//! The watchdog at work: where its state machine (`flow_control::watchdog`) meets the queues of a port.
+
+use crate::event::{Event, Kind};
+use crate::losses::Cause;
+use crate::pool::Waiting;
+use crate::tables::View;
+use crate::world::Fabric;
+use engine::{Timer, Windows};
+use flow_control::watchdog::{QueueWatch, StormAction, Verdict, WatchdogSpec};
+use frame::{PRIORITIES, TrafficClass};
+use measure::Table;
+use units::Time;
+
+/// The watchdog of a switch port.
+#[derive(Debug)]
+pub(crate) struct PortWatch {
+    spec: WatchdogSpec,
+    queues: [QueueWatch; PRIORITIES],
+    /// The next look at any of the queues.
+    look: Timer,
+    /// Classes whose frames are dropped, and those whose pauses are ignored.
+    dropping: u8,
+    forwarding: u8,
+    pub storms: Vec<Storm>,
+}
+
+/// A storm that was detected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Storm {
+    pub class: u8,
+    pub began: Time,
+    pub detected: Time,
+    pub over: Option<Time>,
+    pub frames_dropped: u64,
+    pub bytes_dropped: u64,
+}
+
+impl PortWatch {
+    pub fn new(spec: WatchdogSpec) -> PortWatch {
+        PortWatch {
+            spec,
+            queues: [QueueWatch::default(); PRIORITIES],
+            look: Timer::IDLE,
+            dropping: 0,
+            forwarding: 0,
+            storms: Vec::new(),
+        }
+    }
+    /// Which classes count as stopped, if pauses stop `paused` and frames of `waiting` are there. Where frames
+    /// are dropped, those that wait have their turn, and an empty queue is closed.
+    pub fn stopped(&self, paused: u8, waiting: u8) -> u8 {
+        (paused & !self.dropping | self.dropping & !waiting) & !self.forwarding
+    }
+    /// These classes are not paused now.
+    pub fn free(&mut self, classes: u8) {
+        for (class, queue) in self.queues.iter_mut().enumerate() {
+            if classes >> class & 1 != 0 {
+                queue.free();
+            }
+        }
+    }
+    pub fn drops(&self, class: TrafficClass) -> bool {
+        self.dropping >> class.0 & 1 != 0
+    }
+    /// A frame is dropped because of a storm.
+    fn count(&mut self, class: TrafficClass, bytes: u16) {
+        if let Some(storm) = self.storms.iter_mut().rev().find(|storm| storm.class == class.0) {
+            storm.frames_dropped += 1;
+            storm.bytes_dropped += u64::from(bytes);
+        }
+    }
+    /// Whether a look has to be scheduled: none is, or only a later one.
+    fn arm(&mut self, at: Time) -> bool {
+        at < self.look.due() && self.look.arm(at)
+    }
+}
+
+type Queued = Windows<Event>;
+
+impl Fabric {
+    /// These classes of a port have frames and are stopped: are they stuck?
+    #[cold]
+    pub fn note_stuck(&mut self, port: u32, classes: u8, now: Time, windows: &mut Queued) {
+        let line = &mut self.lines[port as usize];
+        let Some(watch) = &mut line.watch else { return };
+        let map = self.nodes[self.node_of[port as usize] as usize].classes;
+        for class in (0..PRIORITIES as u8).filter(|class| classes >> class & 1 != 0) {
+            if line.timers.until(map.priorities(TrafficClass(class))) <= now {
+                continue;
+            }
+            let look_at = watch.queues[usize::from(class)].stuck(&watch.spec, now);
+            if look_at.is_some_and(|at| watch.arm(at)) {
+                windows.push(Event::bare(Kind::Watch, watch.look.due(), port));
+            }
+        }
+    }
+
+    /// A pause frame has changed until when classes are paused: a storm may be over earlier than it seemed.
+    #[cold]
+    pub fn note_change(&mut self, port: u32, windows: &mut Queued) {
+        let line = &mut self.lines[port as usize];
+        let Some(watch) = &mut line.watch else { return };
+        let map = self.nodes[self.node_of[port as usize] as usize].classes;
+        for class in (0..map.classes() as u8).map(TrafficClass) {
+            let at = line.timers.until(map.priorities(class)) + watch.spec.restoration;
+            if watch.queues[class.at()].is_storming() && watch.arm(at) {
+                windows.push(Event::bare(Kind::Watch, at, port));
+            }
+        }
+    }
+
+    /// Whether a frame of this class is dropped because of a storm; if so it is counted there.
+    #[cold]
+    pub fn dropped_in_storm(&mut self, port: u32, class: TrafficClass, bytes: u16) -> bool {
+        let Some(watch) = self.lines[port as usize].watch.as_mut().filter(|watch| watch.drops(class)) else {
+            return false;
+        };
+        watch.count(class, bytes);
+        true
+    }
+
+    /// The time to look at the queues of a port has come.
+    pub fn watch_due(&mut self, port: u32, now: Time, windows: &mut Queued) {
+        let Some(mut watch) = self.lines[port as usize].watch.take() else { return };
+        if !watch.look.fires(now) {
+            self.lines[port as usize].watch = Some(watch);
+            return;
+        }
+        let map = self.nodes[self.node_of[port as usize] as usize].classes;
+        for class in 0..map.classes() as u8 {
+            let paused_until = self.lines[port as usize].timers.until(map.priorities(TrafficClass(class)));
+            let spec = watch.spec;
+            match watch.queues[usize::from(class)].look(&spec, now, paused_until) {
+                Verdict::Quiet => {}
+                Verdict::LookAt(at) => {
+                    if watch.arm(at) {
+                        windows.push(Event::bare(Kind::Watch, at, port));
+                    }
+                }
+                Verdict::Storm(began) => {
+                    let storm = Storm {
+                        class,
+                        began,
+                        detected: now,
+                        over: None,
+                        frames_dropped: 0,
+                        bytes_dropped: 0,
+                    };
+                    watch.storms.push(storm);
+                    match spec.action {
+                        StormAction::Report => {}
+                        StormAction::Drop => watch.dropping |= 1 << class,
+                        StormAction::Forward => watch.forwarding |= 1 << class,
+                    }
+                    let at = paused_until + spec.restoration;
+                    if watch.arm(at) {
+                        windows.push(Event::bare(Kind::Watch, at, port));
+                    }
+                }
+                Verdict::Over => {
+                    watch.dropping &= !(1 << class);
+                    watch.forwarding &= !(1 << class);
+                    if let Some(storm) = watch.storms.iter_mut().rev().find(|storm| storm.class == class) {
+                        storm.over = Some(now);
+                    }
+                }
+            }
+        }
+        let paused = (0..map.classes() as u8).filter(|&class| {
+            self.lines[port as usize].timers.until(map.priorities(TrafficClass(class))) > now
+        });
+        let paused = paused.fold(0, |set, class| set | 1 << class);
+        let own = &self.ports[port as usize];
+        let stopped = watch.stopped(paused, own.waiting) | own.all_if_dead();
+        if self.ports[port as usize].asks_scheduler {
+            self.tell_stopped(port, stopped, now);
+        }
+        self.ports[port as usize].stopped = stopped;
+        self.lines[port as usize].watch = Some(watch);
+        if self.ports[port as usize].waiting != 0 {
+            self.attend(port, now, windows);
+        }
+    }
+
+    /// The next frame of a class has its turn; true if it was dropped because of a storm.
+    pub fn discard(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) -> bool {
+        if self.lines[egress as usize].watch.as_ref().is_none_or(|watch| !watch.drops(class)) {
+            return false;
+        }
+        let (waiting, before) = self.take(egress, class, now);
+        let Waiting { frame, ingress, .. } = waiting;
+        if let Some(watch) = &mut self.lines[egress as usize].watch {
+            watch.count(class, frame.bytes);
+        }
+        let port = &mut self.ports[egress as usize];
+        let asks = port.asks_scheduler;
+        if port.waiting >> class.0 & 1 == 0 {
+            // What comes now is dropped at the door, and must not find the way free.
+            port.stopped |= 1 << class.0;
+        }
+        if asks {
+            self.tell_sent(egress, class, frame.bytes, now);
+        }
+        self.lose(egress, class, &frame, ingress, Cause::Watchdog, now);
+        let node = self.node_of[egress as usize];
+        if self.nodes[node as usize].station.is_some() {
+            self.after_dequeue(node, egress, class, &waiting, before, now, windows);
+        }
+        true
+    }
+}
+
+impl View<'_> {
+    /// Storms that watchdogs detected.
+    pub fn storms(&self) -> Table {
+        let lines = (0u32..).zip(&self.s.fabric().lines);
+        let rows: Vec<(u32, WatchdogSpec, Storm)> = lines
+            .filter_map(|(port, line)| Some((port, line.watch.as_deref()?)))
+            .flat_map(|(port, watch)| watch.storms.iter().map(move |&storm| (port, watch.spec, storm)))
+            .collect();
+        let action = |spec: &WatchdogSpec| match spec.action {
+            StormAction::Report => "report",
+            StormAction::Drop => "drop",
+            StormAction::Forward => "forward",
+        };
+        Table::new(
+            "storms",
+            "One row a pause storm that a watchdog detected: a switch queue that was kept paused too long.",
+        )
+        .texts("port", "Port of the queue.", rows.iter().map(|row| self.s.port_name(row.0)))
+        .integers("class", "", "Its traffic class.", rows.iter().map(|row| row.2.class.into()))
+        .texts(
+            "action",
+            "What was done: report, drop (what waited and what came), forward (pauses ignored).",
+            rows.iter().map(|row| action(&row.1).to_string()),
+        )
+        .reals(
+            "began_ns",
+            "ns",
+            "Since when the queue had been paused with frames waiting.",
+            rows.iter().map(|row| row.2.began.as_ns_f64()),
+        )
+        .reals(
+            "detected_ns",
+            "ns",
+            "When the storm was detected.",
+            rows.iter().map(|row| row.2.detected.as_ns_f64()),
+        )
+        .reals(
+            "over_ns",
+            "ns",
+            "When it was over; not a number if it was not.",
+            rows.iter().map(|row| row.2.over.map_or(f64::NAN, Time::as_ns_f64)),
+        )
+        .integers(
+            "frames_dropped",
+            "",
+            "Frames dropped because of it.",
+            rows.iter().map(|row| row.2.frames_dropped),
+        )
+        .integers(
+            "bytes_dropped",
+            "B",
+            "Bytes dropped because of it.",
+            rows.iter().map(|row| row.2.bytes_dropped),
+        )
+    }
+}

@@ -1,0 +1,140 @@
+//! Pause-storm watchdog: a switch queue that is kept paused for too long is let go, or its frames are dropped.
+//!
+//! A host or switch that sends pauses without end stops the port towards it, then what feeds that port, and in
+//! the end the fabric. Operators therefore watch each egress queue:
+//!
+//! - *detection*: a queue that has been paused without a gap, with frames waiting all the time, for the
+//!   detection time is in a storm;
+//! - *action*: only report it; or drop what waits and what comes; or forward, that is, ignore the pauses;
+//! - *restoration*: a storm is over when the queue has not been paused for the restoration time.
+//!
+//! Source: Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3 (switch watchdog); the
+//! PFC watchdog of SONiC, whose detection and restoration times are 200 ms unless configured.
+//!
+//! Not modelled: polling. Real watchdogs look every 100 ms or so and find a storm up to that much later; here
+//! the times are exact. A real one that drops may also disable the sending of pauses for the queue's ingress.
+
+use units::Time;
+
+/// What a watchdog does about a storm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StormAction {
+    /// Tells of it.
+    Report,
+    /// Drops what waits in the queue and what comes to it.
+    Drop,
+    /// Ignores the pauses: the queue sends.
+    Forward,
+}
+
+/// A watchdog, as switches are configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchdogSpec {
+    /// A queue paused for this long, with frames waiting, is in a storm.
+    pub detection: Time,
+    /// A queue not paused for this long is in a storm no more.
+    pub restoration: Time,
+    /// What is done meanwhile.
+    pub action: StormAction,
+}
+
+/// What has to be done when a queue is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing.
+    Quiet,
+    /// Look again then.
+    LookAt(Time),
+    /// A storm has been detected; it had begun then.
+    Storm(Time),
+    /// The storm is over.
+    Over,
+}
+
+/// One queue as its watchdog sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueWatch {
+    /// Since when it has been paused with frames waiting.
+    stuck_since: Option<Time>,
+    storming: bool,
+}
+
+impl QueueWatch {
+    /// The queue is paused and has frames. Tells when to look.
+    pub fn stuck(&mut self, spec: &WatchdogSpec, now: Time) -> Option<Time> {
+        if self.stuck_since.is_some() || self.storming {
+            return None;
+        }
+        self.stuck_since = Some(now);
+        Some(now + spec.detection)
+    }
+    /// The queue is no longer paused, or there was a gap between two pauses.
+    pub fn free(&mut self) {
+        self.stuck_since = None;
+    }
+    /// Whether it is in a storm.
+    pub fn is_storming(&self) -> bool {
+        self.storming
+    }
+    /// Looks at the queue; `paused_until` is the end of its last pause as known now.
+    pub fn look(&mut self, spec: &WatchdogSpec, now: Time, paused_until: Time) -> Verdict {
+        if self.storming {
+            let over = paused_until + spec.restoration;
+            if over > now {
+                return Verdict::LookAt(over);
+            }
+            *self = QueueWatch::default();
+            return Verdict::Over;
+        }
+        let Some(since) = self.stuck_since else { return Verdict::Quiet };
+        if paused_until <= now {
+            self.stuck_since = None;
+            return Verdict::Quiet;
+        }
+        if since + spec.detection > now {
+            return Verdict::LookAt(since + spec.detection);
+        }
+        self.storming = true;
+        Verdict::Storm(since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPEC: WatchdogSpec = WatchdogSpec {
+        detection: Time::from_us(10),
+        restoration: Time::from_us(4),
+        action: StormAction::Drop,
+    };
+
+    #[test]
+    fn a_storm_is_detected_after_the_detection_time_and_over_after_the_restoration_time() {
+        let us = Time::from_us;
+        let mut queue = QueueWatch::default();
+        assert_eq!(queue.stuck(&SPEC, us(3)), Some(us(13)));
+        assert_eq!(queue.stuck(&SPEC, us(5)), None);
+        assert_eq!(queue.look(&SPEC, us(12), us(20)), Verdict::LookAt(us(13)));
+        assert_eq!(queue.look(&SPEC, us(13), us(20)), Verdict::Storm(us(3)));
+        assert!(queue.is_storming());
+        // The pause was renewed until 30.
+        assert_eq!(queue.look(&SPEC, us(24), us(30)), Verdict::LookAt(us(34)));
+        assert_eq!(queue.look(&SPEC, us(34), us(30)), Verdict::Over);
+        assert_eq!(queue, QueueWatch::default());
+    }
+
+    #[test]
+    fn a_gap_begins_anew() {
+        let us = Time::from_us;
+        let mut queue = QueueWatch::default();
+        assert_eq!(queue.stuck(&SPEC, us(3)), Some(us(13)));
+        queue.free();
+        assert_eq!(queue.look(&SPEC, us(13), us(20)), Verdict::Quiet);
+        assert_eq!(queue.stuck(&SPEC, us(14)), Some(us(24)));
+        // An old look comes first and moves on.
+        assert_eq!(queue.look(&SPEC, us(20), us(40)), Verdict::LookAt(us(24)));
+        // A pause that ends in the very instant was not too long.
+        assert_eq!(queue.look(&SPEC, us(24), us(24)), Verdict::Quiet);
+    }
+}

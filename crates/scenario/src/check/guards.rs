@@ -1,0 +1,98 @@
+//! What is watched for while a simulation runs, and what can be seen before: deadlocks and pause storms.
+
+use super::Context;
+use crate::model::{self, FlowControl, Model, Topology};
+use crate::place::Place;
+use fabric::spec::{GuardSpec, OnDeadlock, Spec};
+use flow_control::Accounting;
+use flow_control::watchdog::{StormAction, WatchdogSpec};
+use units::Time;
+
+/// The guards of a scenario.
+pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
+    let interval = model.simulation.deadlock_interval.0;
+    if interval == Time::ZERO {
+        let at = Place::of("simulation").key("deadlock_interval");
+        context.error(&at, "deadlock_interval is 0", "expected a time above 0, like \"100 us\"");
+    }
+    GuardSpec {
+        on_deadlock: match model.simulation.on_deadlock {
+            model::OnDeadlock::Stop => OnDeadlock::Stop,
+            model::OnDeadlock::Count => OnDeadlock::Count,
+        },
+        deadlock_interval: interval,
+        watchdog: model.watchdog.as_ref().map(|watchdog| self::watchdog(model, watchdog, context)),
+    }
+}
+
+fn watchdog(model: &Model, watchdog: &model::Watchdog, context: &mut Context<'_>) -> WatchdogSpec {
+    let at = Place::of("watchdog");
+    let time = |time: Option<crate::quantity::TimeText>| time.map_or(Time::from_ms(200), |time| time.0);
+    let (detection, restoration) = (time(watchdog.detection_time), time(watchdog.restoration_time));
+    if detection == Time::ZERO {
+        context.error(
+            &at.key("detection_time"),
+            "detection_time is 0: every pause would be a storm",
+            "expected a time above 0, like \"200 ms\"",
+        );
+    } else if detection >= model.simulation.duration.0 {
+        context.warn(
+            &at.key("detection_time"),
+            format!("detection_time {detection} is not below the duration {}", model.simulation.duration),
+            "no storm will be detected",
+        );
+    }
+    let paused =
+        |control: &Option<FlowControl>| control.as_ref().is_some_and(|control| *control != FlowControl::Off);
+    let somewhere = model.flow_control != FlowControl::Off
+        || paused(&model.switch.flow_control)
+        || model.switches.values().any(|own| paused(&own.flow_control));
+    if !somewhere {
+        context.warn(
+            &at,
+            "a watchdog, but no switch has flow control",
+            "nothing is paused: it has no effect",
+        );
+    }
+    WatchdogSpec {
+        detection,
+        restoration,
+        action: match watchdog.action {
+            Some(model::StormAction::Report) => StormAction::Report,
+            Some(model::StormAction::Forward) => StormAction::Forward,
+            Some(model::StormAction::Drop) | None => StormAction::Drop,
+        },
+    }
+}
+
+/// Warns of routes on which queues may come to wait for each other in a circle.
+pub fn routes(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    if cannot_deadlock(model, spec) {
+        return;
+    }
+    // What cannot be built is reported when it is run.
+    let Ok(Some(cycle)) = fabric::dependency_cycle(spec) else { return };
+    let mut circle = cycle.join(" waits for ");
+    if let Some(first) = cycle.first() {
+        circle += &format!(" waits for {first}");
+    }
+    context.warn(
+        &Place::of("flow_control"),
+        format!("these routes can deadlock: {circle}"),
+        "no deadlock can occur if every route goes up first and then down; a run tells when a circle closes",
+    );
+}
+
+/// Shortest paths in trees and layered fabrics go up, then down; with pauses that go only to where frames came
+/// from, no circle is possible, and the paths of large fabrics need not be looked at. Where links fail, shortest
+/// paths may turn up again.
+fn cannot_deadlock(model: &Model, spec: &Spec) -> bool {
+    let layered = !matches!(model.topology, Topology::Ring(_) | Topology::Explicit(_));
+    let by_egress = spec.nodes.iter().any(|node| match &node.role {
+        fabric::spec::Role::Switch(switch) => {
+            switch.flow_control.as_ref().is_some_and(|control| control.accounting == Accounting::Egress)
+        }
+        fabric::spec::Role::Host(_) => false,
+    });
+    layered && !by_egress && spec.faults.is_empty() && spec.flows.iter().all(|flow| flow.route.is_none())
+}
