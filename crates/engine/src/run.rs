@@ -242,12 +242,12 @@ mod tests {
             }
             let mix = (token.time * 31 + u64::from(token.id) * 17 + u64::from(token.hops)) % 97;
             // Every third hop stays at the node, at any delay; the others go on after the look-ahead.
-            let (node, delay) = if mix % 3 == 0 {
+            let (node, delay) = if mix.is_multiple_of(3) {
                 (token.node, 1 + mix)
             } else {
                 (
                     (token.node + mix as u32) % self.seen.len() as u32,
-                    self.look_ahead + if mix % 2 == 0 { mix } else { mix * mix * mix },
+                    self.look_ahead + if mix.is_multiple_of(2) { mix } else { mix * mix * mix },
                 )
             };
             let next = Token { time: token.time + delay, node, hops: token.hops - 1, ..token };

@@ -17,7 +17,7 @@ use crate::spec::{FaultSpec, Forwarding, HostSpec, NodeSpec, Queueing, Role, Spe
 use crate::storms::PortWatch;
 use crate::world::{Fabric, HEAD_BYTES, Ledger, Node, Recorded};
 use engine::{Timer, Windows, stream};
-use flow_control::headroom::{Headroom, TotalDelay, resume_level, response_time};
+use flow_control::headroom::{Headroom, TotalDelay, response_time, resume_level};
 use flow_control::pause::{PauseSignal, PauseTimers, pause_time};
 use flow_control::pfc::{IngressMeter, Levels};
 use flow_control::tpfc::EgressMeter;
@@ -342,10 +342,13 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         Box::new(Station {
             spec: control.clone(),
             first_port: plan.wiring.first_port[id.at()],
-            levels: ports.iter().map(|&port| match receive_buffer {
-                Some(buffer) => receive::levels(buffer, plan.room(port)),
-                None => plan.levels(control, port),
-            }).collect(),
+            levels: ports
+                .iter()
+                .map(|&port| match receive_buffer {
+                    Some(buffer) => receive::levels(buffer, plan.room(port)),
+                    None => plan.levels(control, port),
+                })
+                .collect(),
             timing: ports.iter().map(|&port| pause_timing(plan, control, port)).collect(),
             ingress: vec![IngressMeter::default(); if by_ingress { ports.len() * PRIORITIES } else { 0 }],
             egress: if by_ingress {
@@ -387,14 +390,16 @@ fn pause_timing(plan: &Plan, control: &PauseSpec, port: u32) -> PauseTiming {
     // Two pauses on the link in a row would leave nothing for data, and two neighbours that do that to each
     // other would never empty their queues.
     let own = WireClock::new(link.rate).span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(link.overhead));
-    let renew_after = if control.refresh { lasts.saturating_sub(margin).max(half).max(own * 2) } else { lasts };
+    let renew_after =
+        if control.refresh { lasts.saturating_sub(margin).max(half).max(own * 2) } else { lasts };
     PauseTiming { renew_after: renew_after.max(Time::from_ps(1)) }
 }
 
 fn add_receivers(plan: &Plan, fabric: &mut Fabric) {
     let receive = |port: u32| plan.node(port).host().and_then(|host| host.receive.as_ref());
-    let all: Vec<_> =
-        (0..fabric.ports.len() as u32).map(|port| receive(port).map(|spec| Box::new(Receiving::new(spec)))).collect();
+    let all: Vec<_> = (0..fabric.ports.len() as u32)
+        .map(|port| receive(port).map(|spec| Box::new(Receiving::new(spec))))
+        .collect();
     if all.iter().any(Option::is_some) {
         fabric.receiving = all;
     }

@@ -113,7 +113,13 @@ impl Event {
         }
     }
     /// A pause frame: its signal and quanta, and the number of the cause that the sender noted.
-    pub fn pause(time: Time, port: u32, signal: flow_control::pause::PauseSignal, quanta: u16, cause: u64) -> Event {
+    pub fn pause(
+        time: Time,
+        port: u32,
+        signal: flow_control::pause::PauseSignal,
+        quanta: u16,
+        cause: u64,
+    ) -> Event {
         Event {
             time,
             born: Time::from_ps(cause),
@@ -127,14 +133,14 @@ impl Event {
     }
     /// The signal, quanta and cause of a pause frame.
     pub fn signal(&self) -> (flow_control::pause::PauseSignal, u16, u64) {
-        let signal =
-            flow_control::pause::PauseSignal { xoff: self.path as u8, xon: self.next_hop as u8 };
+        let signal = flow_control::pause::PauseSignal { xoff: self.path as u8, xon: self.next_hop as u8 };
         (signal, self.bytes, self.born.ps())
     }
     /// The part of the event that a trajectory's fingerprint is made of.
     #[inline]
     pub fn digest(&self) -> u64 {
-        let frame = u64::from(self.path) << 32 | u64::from(self.bytes) << 16 | u64::from(self.next_hop) & 0xFFFF;
+        let frame =
+            u64::from(self.path) << 32 | u64::from(self.bytes) << 16 | u64::from(self.next_hop) & 0xFFFF;
         let place = u64::from(self.place) << 8 | u64::from(self.kind as u8);
         self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ frame.rotate_left(17) ^ place
     }
@@ -157,10 +163,14 @@ mod tests {
 
     #[test]
     fn a_broken_frame_knows_why() {
-        let frame = Frame { born: Time::ZERO, path: PathId(7), next_hop: 9, bytes: 64, priority: Priority(5) };
+        let frame =
+            Frame { born: Time::ZERO, path: PathId(7), next_hop: 9, bytes: 64, priority: Priority(5) };
         for harm in [Harm::LinkDown, Harm::Restart, Harm::BitError] {
             let event = Event::broken(Time::from_ns(1), 3, frame, harm);
-            assert_eq!((event.harm(), event.frame().priority, event.frame().path), (harm, Priority(5), PathId(7)));
+            assert_eq!(
+                (event.harm(), event.frame().priority, event.frame().path),
+                (harm, Priority(5), PathId(7))
+            );
         }
         assert_eq!(Event::fault(Time::ZERO, 1, 4, 3).actions(), 4..7);
     }

@@ -261,7 +261,8 @@ impl View<'_> {
 
     fn is_down(&self, port: u32, at: Time) -> bool {
         let exposure = self.s.fabric().faults.exposures.get(port as usize).and_then(Option::as_deref);
-        exposure.is_some_and(|exposure| exposure.outages.iter().any(|&(from, until)| from <= at && at < until))
+        exposure
+            .is_some_and(|exposure| exposure.outages.iter().any(|&(from, until)| from <= at && at < until))
     }
 
     /// The watermark that a pause's counter had reached.

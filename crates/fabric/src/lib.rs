@@ -14,6 +14,7 @@ mod losses;
 mod memory;
 mod outcome;
 mod paths;
+mod paused;
 mod pausing;
 mod pool;
 mod port;

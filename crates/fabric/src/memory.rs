@@ -11,7 +11,8 @@ impl Fabric {
         let of = |count: usize, bytes: usize| count * bytes;
         let recorded = &self.recorded;
         let sums = recorded.delivered.iter().chain(&recorded.received).chain(&recorded.sent);
-        let levels = recorded.queues.iter().chain(&recorded.meters).flat_map(|(bytes, frames)| [bytes, frames]);
+        let levels =
+            recorded.queues.iter().chain(&recorded.meters).flat_map(|(bytes, frames)| [bytes, frames]);
         of(self.node_of.capacity(), size_of::<u32>())
             + of(self.nodes.capacity(), size_of::<crate::world::Node>())
             + of(self.ports.capacity(), size_of::<Port>() + size_of::<Sent>() + size_of::<Line>())
@@ -19,7 +20,10 @@ impl Fabric {
             + self.queues.iter().map(|queue| queue.waits.memory_bytes()).sum::<usize>()
             + of(self.lanes.capacity(), size_of::<crate::pool::List>())
             + self.pool.memory_bytes()
-            + of(self.hops.capacity() + self.path_start.capacity() + self.path_source.capacity(), size_of::<u32>())
+            + of(
+                self.hops.capacity() + self.path_start.capacity() + self.path_source.capacity(),
+                size_of::<u32>(),
+            )
             + of(self.sources.capacity(), size_of::<SourceState>())
             + of(self.receivers.capacity(), size_of::<Receiver>())
             + self.receivers.iter().map(|receiver| receiver.latency.memory_bytes()).sum::<usize>()

@@ -1,8 +1,8 @@
 //! Why a run had to stop.
 
+use crate::losses::Cause;
 use crate::pausing::unit_of;
 use crate::pool::NIL;
-use crate::losses::Cause;
 use crate::world::Fabric;
 use frame::{Frame, PRIORITIES, TrafficClass};
 use std::fmt;
@@ -46,8 +46,7 @@ impl Failure {
         let station = node.station.as_deref();
         let local = |port: u32| (port - node.first_port) as usize;
         let by_ingress = station.is_some_and(|s| !s.ingress.is_empty()) && ingress != NIL;
-        let levels =
-            station.map(|station| station.levels[local(if by_ingress { ingress } else { egress })]);
+        let levels = station.map(|station| station.levels[local(if by_ingress { ingress } else { egress })]);
         let (occupancy, limit) = match cause {
             Cause::Queue | Cause::NicFull => (waiting.queue, node.buffer.queue),
             Cause::Port => (waiting.port, node.buffer.port),
@@ -57,7 +56,8 @@ impl Failure {
             Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::Watchdog => (waiting.queue, None),
             Cause::Headroom => {
                 let group = station.and_then(|station| station.group(frame.priority.0)).unwrap_or(0);
-                let meter = station.and_then(|station| station.ingress.get(local(ingress) * PRIORITIES + group));
+                let meter =
+                    station.and_then(|station| station.ingress.get(local(ingress) * PRIORITIES + group));
                 (meter.map(|meter| meter.occupancy).unwrap_or_default(), levels.map(|levels| levels.capacity))
             }
         };
@@ -107,10 +107,23 @@ impl Failure {
         headroom: impl Fn(u32, Option<u32>) -> u64,
     ) -> SimulationError {
         let message = match self {
-            Failure::LosslessDrop { at, egress, ingress, class, priority, bytes, cause, occupancy, limit, xoff } => {
+            Failure::LosslessDrop {
+                at,
+                egress,
+                ingress,
+                class,
+                priority,
+                bytes,
+                cause,
+                occupancy,
+                limit,
+                xoff,
+            } => {
                 let (unit, limit_value) = unit_of(*limit);
-                let through = ingress.map_or(String::new(), |port| format!(", in through {}", port_name(port)));
-                let xoff = xoff.map_or("no XOFF watermark is set".to_string(), |xoff| format!("XOFF is at {xoff}"));
+                let through =
+                    ingress.map_or(String::new(), |port| format!(", in through {}", port_name(port)));
+                let xoff =
+                    xoff.map_or("no XOFF watermark is set".to_string(), |xoff| format!("XOFF is at {xoff}"));
                 let needed = match cause {
                     Cause::Headroom | Cause::ReceiveBuffer => headroom(*egress, *ingress),
                     _ => headroom(*egress, None),

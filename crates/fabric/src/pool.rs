@@ -107,12 +107,18 @@ mod tests {
 
     #[test]
     fn lists_keep_order_and_slots_are_used_again() {
-        let frame = |bytes| Frame { born: Time::ZERO, path: PathId(0), next_hop: 0, bytes, priority: Priority(0) };
+        let frame =
+            |bytes| Frame { born: Time::ZERO, path: PathId(0), next_hop: 0, bytes, priority: Priority(0) };
         let mut pool = Pool::new();
         let (mut a, mut b) = (List::EMPTY, List::EMPTY);
         for round in 0..10 {
             for bytes in 0..5 {
-                pool.push(if bytes % 2 == 0 { &mut a } else { &mut b }, frame(round * 10 + bytes), Time::ZERO, NIL);
+                pool.push(
+                    if bytes % 2 == 0 { &mut a } else { &mut b },
+                    frame(round * 10 + bytes),
+                    Time::ZERO,
+                    NIL,
+                );
             }
             assert_eq!(pool.iter(&a).map(|w| w.frame.bytes % 10).collect::<Vec<_>>(), [0, 2, 4]);
             for bytes in [0, 2, 4] {

@@ -1,10 +1,10 @@
 //! One end of a link: its transmitter and its queues.
 
 use crate::event::Kind;
-use crate::pool::List;
 use crate::losses::Cause;
-use crate::world::HEAD_BYTES;
+use crate::pool::List;
 use crate::storms::PortWatch;
+use crate::world::HEAD_BYTES;
 use engine::Timer;
 use flow_control::pause::{PauseSignal, PauseTimers};
 use frame::{Frame, Occupancy, PRIORITIES};

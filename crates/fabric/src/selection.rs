@@ -47,11 +47,14 @@ impl Fabric {
     pub fn tell_stopped(&mut self, egress: u32, stopped: u8, now: Time) {
         let port = &self.ports[egress as usize];
         let (before, waiting) = (port.stopped, port.waiting);
-        for class in (0..8).map(TrafficClass).filter(|class| waiting & (before ^ stopped) & 1 << class.0 != 0) {
+        for class in (0..8).map(TrafficClass).filter(|class| waiting & (before ^ stopped) & 1 << class.0 != 0)
+        {
             let head = self.head_bytes(egress, class);
             let scheduler = &mut self.lines[egress as usize].scheduler;
             match head {
-                Some(head) if stopped >> class.0 & 1 == 0 => scheduler.activate(u32::from(class.0), head, now),
+                Some(head) if stopped >> class.0 & 1 == 0 => {
+                    scheduler.activate(u32::from(class.0), head, now)
+                }
                 _ => scheduler.deactivate(u32::from(class.0), now),
             }
         }

@@ -231,7 +231,8 @@ impl Simulation {
 
     fn arrivals_pending(&mut self) -> u64 {
         let is_frame = |event: &&Event| matches!(event.kind, Kind::Frame | Kind::Head | Kind::Broken);
-        self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending()).filter(is_frame).count() as u64
+        self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending()).filter(is_frame).count()
+            as u64
     }
 
     fn check_conservation(&mut self) -> Result<(), SimulationError> {

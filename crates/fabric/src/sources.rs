@@ -117,7 +117,8 @@ impl Fabric {
             let Some(&blocked) = self.lines[egress as usize].blocked.front() else { break };
             let state = &self.sources[blocked as usize];
             let (is_greedy, held_back_by) = (state.source.is_greedy(), state.held_back_by);
-            if held_back_by.is_some_and(|(queue, limit)| self.queues[queue as usize].occupancy.reaches(limit)) {
+            if held_back_by.is_some_and(|(queue, limit)| self.queues[queue as usize].occupancy.reaches(limit))
+            {
                 break;
             }
             self.lines[egress as usize].blocked.pop_front();

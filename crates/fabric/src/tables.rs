@@ -1,21 +1,19 @@
 //! The result of a simulation as described tables.
 
+mod durations;
 mod losses;
+mod pauses;
 mod series;
 
+use self::durations::{with_latency, with_wait};
 use self::series::{FLOW_SERIES, Series, series_table};
-use crate::build::Plan;
-use crate::forensics::{Forensics, Pause};
-use crate::pausing::unit_of;
-use crate::pool::NIL;
+use crate::losses::Cause;
 use crate::port::Queue;
 use crate::simulation::Simulation;
-use crate::losses::Cause;
 use crate::world::Receiver;
-use flow_control::Accounting;
 use frame::{HEADER_BYTES, PRIORITIES, TrafficClass};
 use measure::{Latency, LatencySummary, Table, jain};
-use units::{Amount, Time};
+use units::Time;
 
 /// All tables, in the order of documentation.
 pub(crate) fn tables(simulation: &mut Simulation) -> Vec<Table> {
@@ -101,9 +99,8 @@ impl View<'_> {
 
     fn flows(&self, rows: &[FlowRow], series: &[Series]) -> Table {
         let flows = &self.s.spec.flows;
-        let goodput = |row: &FlowRow| {
-            row.received.bytes.saturating_sub(row.received.frames * u64::from(HEADER_BYTES))
-        };
+        let goodput =
+            |row: &FlowRow| row.received.bytes.saturating_sub(row.received.frames * u64::from(HEADER_BYTES));
         let destination = |flow: &crate::spec::FlowSpec| {
             let nodes = flow.source.destinations.nodes();
             match nodes[..] {
@@ -144,7 +141,7 @@ impl View<'_> {
             let own = series.iter().find(|series| series.metric == FLOW_SERIES && &series.entity == name);
             own.map_or(f64::NAN, |series| self.stddev(series))
         };
-        latency_columns(table, "latency", "from the frame's making to its last bit's arrival", rows.iter().map(|row| row.latency))
+        with_latency(table, rows.iter().map(|row| row.latency))
             .reals(
                 "latency_min_ns",
                 "ns",
@@ -174,24 +171,47 @@ impl View<'_> {
         let flows = &self.s.spec.flows;
         let used: Vec<u8> =
             (0..PRIORITIES as u8).filter(|p| flows.iter().any(|flow| flow.priority.0 == *p)).collect();
-        let of = |class: u8| flows.iter().zip(rows).filter(move |(flow, _)| flow.priority.0 == class).map(|(_, row)| row);
+        let of = |class: u8| {
+            flows.iter().zip(rows).filter(move |(flow, _)| flow.priority.0 == class).map(|(_, row)| row)
+        };
         let sum = |class: u8, value: fn(&FlowRow) -> u64| of(class).map(value).sum::<u64>();
         let latency = |class: u8| {
             let mut all = Latency::default();
             of(class).for_each(|row| all.merge(&row.received.latency));
             all.summary()
         };
-        let class_jain = |class: u8| jain(&of(class).map(|row| row.received.bytes as f64).collect::<Vec<_>>());
+        let class_jain =
+            |class: u8| jain(&of(class).map(|row| row.received.bytes as f64).collect::<Vec<_>>());
         let each = || used.iter().copied();
         let table = Table::new("classes", "One row a priority in use.")
             .integers("class", "", "Priority, 0 to 7.", each().map(u64::from))
             .integers("flows", "", "Flows of this priority.", each().map(|c| of(c).count() as u64))
-            .reals("offered_bps", "b/s", "As in `flows`, summed.", each().map(|c| self.bps(sum(c, |r| r.bytes_sent))))
-            .reals("throughput_bps", "b/s", "As in `flows`, summed.", each().map(|c| self.bps(sum(c, |r| r.received.bytes))))
-            .integers("frames_sent", "", "Frames handed to network cards.", each().map(|c| sum(c, |r| r.frames_sent)))
-            .integers("frames_delivered", "", "Frames delivered.", each().map(|c| sum(c, |r| r.received.frames)))
+            .reals(
+                "offered_bps",
+                "b/s",
+                "As in `flows`, summed.",
+                each().map(|c| self.bps(sum(c, |r| r.bytes_sent))),
+            )
+            .reals(
+                "throughput_bps",
+                "b/s",
+                "As in `flows`, summed.",
+                each().map(|c| self.bps(sum(c, |r| r.received.bytes))),
+            )
+            .integers(
+                "frames_sent",
+                "",
+                "Frames handed to network cards.",
+                each().map(|c| sum(c, |r| r.frames_sent)),
+            )
+            .integers(
+                "frames_delivered",
+                "",
+                "Frames delivered.",
+                each().map(|c| sum(c, |r| r.received.frames)),
+            )
             .integers("frames_dropped", "", "Frames lost on the way.", each().map(|c| sum(c, |r| r.dropped)));
-        latency_columns(table, "latency", "of all frames of the class", each().map(latency)).reals(
+        with_latency(table, each().map(latency)).reals(
             "jain",
             "",
             "Jain's index of the throughput of its flows: 1 if all have the same.",
@@ -238,7 +258,8 @@ impl View<'_> {
             let running = line.paused_until.min(self.end).saturating_sub(line.paused_since);
             (line.counts.paused + running).as_secs_f64()
         };
-        let max_bytes = |port: usize| self.port_queues(port).iter().map(|queue| queue.bytes.max()).max().unwrap_or(0);
+        let max_bytes =
+            |port: usize| self.port_queues(port).iter().map(|queue| queue.bytes.max()).max().unwrap_or(0);
         Table::new("ports", "One row a port: one end of a link, with its transmitter and egress queues.")
             .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p as u32)))
             .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p])))
@@ -291,94 +312,47 @@ impl View<'_> {
             let queue = queue(row);
             queue.frames.mean(self.start, self.end, queue.occupancy.frames)
         };
-        let table = Table::new("queues", "One row an egress queue (a traffic class of a port) that carried frames.")
-            .texts("port", "Name of the port.", used.iter().map(|row| self.s.port_name(row.0)))
-            .integers("class", "", "Traffic class, 0 to 7.", used.iter().map(|row| row.1.into()))
-            .integers("frames", "", "Frames that left the queue, those that did not wait included.", used.iter().map(|row| row.2));
-        latency_columns(table, "wait", "in the queue, without transmission", used.iter().map(waits))
-            .reals("queue_bytes_mean", "B", "Mean over time of the bytes that wait.", used.iter().map(|row| self.queue_mean(queue(row))))
-            .integers("queue_bytes_max", "B", "Most bytes that waited.", used.iter().map(|row| queue(row).bytes.max()))
-            .reals("queue_frames_mean", "", "Mean over time of the frames that wait.", used.iter().map(frames_mean))
-            .integers("queue_frames_max", "", "Most frames that waited.", used.iter().map(|row| queue(row).frames.max()))
-            .integers("drops", "", "Frames refused by the queue or by a limit around it.", used.iter().map(|row| queue(row).drops))
-    }
-
-    fn pauses(&self, forensics: &Forensics) -> Table {
-        let fabric = self.s.fabric();
-        let pauses = &forensics.pauses;
-        let sender = |pause: &Pause| fabric.ports[pause.record.port as usize].peer;
-        let queue = |pause: &Pause| match pause.cause.queue {
-            NIL => String::new(),
-            queue => {
-                let (port, class) = fabric.place_of_queue(queue);
-                self.queue_name(port, class)
-            }
-        };
-        let counter = |pause: &Pause| {
-            let station = &fabric.nodes[fabric.node_of[sender(pause) as usize] as usize].station;
-            match station {
-                Some(station) if station.spec.accounting == Accounting::Egress => queue(pause),
-                Some(station) => ingress_name(self, sender(pause), station.group(pause.record.priority).unwrap_or(0)),
-                None => String::new(),
-            }
-        };
-        let reason = |pause: &Pause| if pause.cause.targeted { "target" } else { "xoff" };
-        let mark = |pause: &Pause| unit_of(self.watermark(pause));
-        Table::new("pauses", "One row a pause: an interval in which a port had to stop a priority.")
-            .texts("port", "The port that had to stop.", pauses.iter().map(|p| self.s.port_name(p.record.port)))
-            .integers("priority", "", "The priority that was stopped, 0 to 7.", pauses.iter().map(|p| p.record.priority.into()))
-            .reals("start_ns", "ns", "When it took effect.", pauses.iter().map(|p| p.record.start.as_ns_f64()))
-            .reals("end_ns", "ns", "When it ended, by XON or because its time was over.", pauses.iter().map(|p| p.record.end.as_ns_f64()))
-            .texts("sent_by", "The port that sent it.", pauses.iter().map(|p| self.s.port_name(sender(p))))
-            .texts("reason", "xoff: the high watermark; target: the target watermark.", pauses.iter().map(|p| reason(p).to_string()))
-            .texts("counter", "The queue or ingress counter that had reached it.", pauses.iter().map(counter))
-            .texts("queue", "The egress queue that the frame was for which made it so; empty if unknown.", pauses.iter().map(queue))
-            .integers("occupancy", "", "What the counter held then, in the unit of the watermark.", pauses.iter().map(|p| p.cause.occupancy))
-            .integers("watermark", "", "The watermark.", pauses.iter().map(|p| mark(p).1))
-            .texts("unit", "Unit of occupancy and watermark: B or frames.", pauses.iter().map(|p| mark(p).0.to_string()))
-            .integers("because_of", "", "Row of this table, counted from 1, of the pause that this one is a consequence of: it held back the queue's own port while the counter rose. 0: its queue is a root.", pauses.iter().map(|p| p.because_of.map_or(0, |row| row as u64 + 1)))
-            .integers("tree", "", "Number of its tree in `congestion`.", pauses.iter().map(|p| p.tree as u64 + 1))
-    }
-
-    fn watermarks(&self) -> Table {
-        let fabric = self.s.fabric();
-        let mut rows: Vec<(String, &str, Amount)> = Vec::new();
-        for (port, class, _) in self.used_queues() {
-            let node = &fabric.nodes[fabric.node_of[port as usize] as usize];
-            let name = self.queue_name(port, class);
-            if let Some(limit) = node.buffer.queue {
-                rows.push((name.clone(), "limit", limit));
-            }
-            let Some(station) = node.station.as_ref().filter(|station| !station.egress.is_empty()) else { continue };
-            if node.classes.priorities(TrafficClass(class)) & station.controlled() == 0 {
-                continue;
-            }
-            let levels = station.levels[(port - node.first_port) as usize];
-            rows.push((name.clone(), "xoff", levels.xoff));
-            rows.push((name.clone(), "xon", levels.xon));
-            if let Some(target) = &station.spec.target {
-                rows.push((name, "target", target.watermark));
-            }
-        }
-        let plan = Plan::new(&self.s.spec, &self.s.wiring);
-        for node in &fabric.nodes {
-            let Some(station) = node.station.as_ref().filter(|station| !station.ingress.is_empty()) else { continue };
-            for (port, levels) in (node.first_port..).zip(&station.levels) {
-                // PAUSE has one counter a port, PFC one a controlled priority.
-                for group in (0..PRIORITIES).filter(|&g| station.group(g as u8) == Some(g)) {
-                    let name = ingress_name(self, port, group);
-                    rows.push((name.clone(), "xoff", levels.xoff));
-                    rows.push((name.clone(), "xon", levels.xon));
-                    rows.push((name.clone(), "limit", levels.capacity));
-                    rows.push((name, "headroom_needed", Amount::Bytes(plan.room(port))));
-                }
-            }
-        }
-        Table::new("watermarks", "One row a level that an occupancy is held against.")
-            .texts("entity", "The queue, or the ingress counter of a port and priority.", rows.iter().map(|row| row.0.clone()))
-            .texts("watermark", "xoff, xon, target, limit, or headroom_needed (above xoff).", rows.iter().map(|row| row.1.to_string()))
-            .integers("value", "", "The level.", rows.iter().map(|row| unit_of(row.2).1))
-            .texts("unit", "B or frames.", rows.iter().map(|row| unit_of(row.2).0.to_string()))
+        let table =
+            Table::new("queues", "One row an egress queue (a traffic class of a port) that carried frames.")
+                .texts("port", "Name of the port.", used.iter().map(|row| self.s.port_name(row.0)))
+                .integers("class", "", "Traffic class, 0 to 7.", used.iter().map(|row| row.1.into()))
+                .integers(
+                    "frames",
+                    "",
+                    "Frames that left the queue, those that did not wait included.",
+                    used.iter().map(|row| row.2),
+                );
+        with_wait(table, used.iter().map(waits))
+            .reals(
+                "queue_bytes_mean",
+                "B",
+                "Mean over time of the bytes that wait.",
+                used.iter().map(|row| self.queue_mean(queue(row))),
+            )
+            .integers(
+                "queue_bytes_max",
+                "B",
+                "Most bytes that waited.",
+                used.iter().map(|row| queue(row).bytes.max()),
+            )
+            .reals(
+                "queue_frames_mean",
+                "",
+                "Mean over time of the frames that wait.",
+                used.iter().map(frames_mean),
+            )
+            .integers(
+                "queue_frames_max",
+                "",
+                "Most frames that waited.",
+                used.iter().map(|row| queue(row).frames.max()),
+            )
+            .integers(
+                "drops",
+                "",
+                "Frames refused by the queue or by a limit around it.",
+                used.iter().map(|row| queue(row).drops),
+            )
     }
 
     fn summary(&self, rows: &[FlowRow]) -> Table {
@@ -388,10 +362,13 @@ impl View<'_> {
         let shares: Vec<f64> = rows.iter().map(|row| row.received.bytes as f64).collect();
         let paused: f64 = {
             let lines = fabric.lines.iter();
-            let running = |line: &crate::port::Line| line.paused_until.min(self.end).saturating_sub(line.paused_since);
+            let running =
+                |line: &crate::port::Line| line.paused_until.min(self.end).saturating_sub(line.paused_since);
             lines.map(|line| (line.counts.paused + running(line)).as_secs_f64()).sum()
         };
-        let count = |value: fn(&crate::port::LineCounts) -> u64| fabric.lines.iter().map(|line| value(&line.counts)).sum::<u64>() as f64;
+        let count = |value: fn(&crate::port::LineCounts) -> u64| {
+            fabric.lines.iter().map(|line| value(&line.counts)).sum::<u64>() as f64
+        };
         let lost = |causes: &[Cause]| {
             let of = fabric.drops.iter().filter(|((.., cause), _)| causes.contains(cause));
             of.map(|(_, (frames, _))| *frames).sum::<u64>() as f64
@@ -420,42 +397,4 @@ impl View<'_> {
             .reals("value", "", "Its value.", values.iter().map(|v| v.1))
             .texts("unit", "Its unit.", values.iter().map(|v| v.2.to_string()))
     }
-}
-
-
-fn ingress_name(view: &View, port: u32, group: usize) -> String {
-    format!("{} in/{group}", view.s.port_name(port))
-}
-
-/// Appends the statistics of durations. `what`: stem of the names.
-fn latency_columns(
-    table: Table,
-    what: &'static str,
-    about: &'static str,
-    rows: impl Iterator<Item = LatencySummary> + Clone,
-) -> Table {
-    let names: [(&'static str, &'static str, fn(&LatencySummary) -> f64); 6] = match what {
-        "wait" => [
-            ("wait_mean_ns", "Mean wait in the queue, without transmission.", |s| s.mean),
-            ("wait_p50_ns", "Median wait.", |s| s.p50),
-            ("wait_p90_ns", "90th percentile of the wait.", |s| s.p90),
-            ("wait_p99_ns", "99th percentile of the wait.", |s| s.p99),
-            ("wait_p999_ns", "99.9th percentile of the wait.", |s| s.p999),
-            ("wait_max_ns", "Longest wait.", |s| s.max),
-        ],
-        _ => [
-            ("latency_mean_ns", "Mean latency, from the frame's making to its last bit's arrival, or until a receiving host has taken it in.", |s| s.mean),
-            ("latency_p50_ns", "Median latency.", |s| s.p50),
-            ("latency_p90_ns", "90th percentile of the latency.", |s| s.p90),
-            ("latency_p99_ns", "99th percentile of the latency.", |s| s.p99),
-            ("latency_p999_ns", "99.9th percentile of the latency.", |s| s.p999),
-            ("latency_max_ns", "Longest latency.", |s| s.max),
-        ],
-    };
-    let _ = about;
-    let mut table = table;
-    for (name, about, value) in names {
-        table = table.reals(name, "ns", about, rows.clone().map(|summary| value(&summary)));
-    }
-    table
 }

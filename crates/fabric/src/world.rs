@@ -167,7 +167,8 @@ impl World for Fabric {
         // Decisions and looks are left out: a lazy port omits some, and looking changes nothing.
         // Arrivals and timers cover all that can be seen.
         let node = &mut self.nodes[self.node_of[event.place as usize] as usize];
-        node.fingerprint = (node.fingerprint.rotate_left(5) ^ event.digest()).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        node.fingerprint =
+            (node.fingerprint.rotate_left(5) ^ event.digest()).wrapping_mul(0xff51_afd7_ed55_8ccd);
         match event.kind {
             Kind::Frame => self.arrive(event.place, event.frame(), event.time, windows),
             Kind::Head => self.head_arrives(event.place, event.frame(), event.time, windows),
@@ -273,8 +274,11 @@ impl Fabric {
     #[inline(never)]
     fn transmit_exposed(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let port = &self.ports[egress as usize];
-        let (kind, left_at) =
-            if port.peer_cuts_through { port.head_leaves(&frame, now) } else { (Kind::Frame, port.busy_until) };
+        let (kind, left_at) = if port.peer_cuts_through {
+            port.head_leaves(&frame, now)
+        } else {
+            (Kind::Frame, port.busy_until)
+        };
         let arrival = Event::arrival(kind, left_at + port.arrives_after, port.peer, frame);
         let arrival = self.faults.fate(egress, port, &self.lines[egress as usize], arrival, now);
         let feeds_from_sources = port.feeds_from_sources;

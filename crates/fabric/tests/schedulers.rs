@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{greedy, gbps, host, pfc, switch, us, Net};
+use common::{Net, gbps, greedy, host, pfc, switch, us};
 use fabric::spec::{HostSpec, Queueing, SwitchSpec};
 use flow_control::PauseSpec;
 use frame::ClassMap;
 use scheduling::{
-    Charge, DTableParams, DrrAwcParams, DrrParams, Entry, EtsClass, EtsParams, SchedulerSpec, ScfqCaParams,
-    ScfqParams, Selection, VcTableParams, Wf2qPlusParams, WfqParams, WrrParams,
+    Charge, DTableParams, DrrAwcParams, DrrParams, Entry, EtsClass, EtsParams, ScfqCaParams, ScfqParams,
+    SchedulerSpec, Selection, VcTableParams, Wf2qPlusParams, WfqParams, WrrParams,
 };
 use units::Time;
 use workload::FrameSizes;
@@ -105,7 +105,11 @@ fn packet_schedulers_share_packets() {
     let sum: f64 = BYTES.map(f64::from).iter().sum();
     let expected = BYTES.map(|bytes| f64::from(bytes) / sum);
     for scheduler in [wrr, table] {
-        assert_close(scheduler.name(), shares(&overload(scheduler.clone(), None, Queueing::Output), 0.0), expected);
+        assert_close(
+            scheduler.name(),
+            shares(&overload(scheduler.clone(), None, Queueing::Output), 0.0),
+            expected,
+        );
     }
 }
 

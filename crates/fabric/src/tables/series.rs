@@ -1,6 +1,7 @@
 //! Time series, a row a bin.
 
-use super::{View, ingress_name};
+use super::View;
+use super::pauses::ingress_name;
 use frame::PRIORITIES;
 use measure::{BinnedMax, Table};
 use units::Time;
@@ -27,7 +28,9 @@ impl View<'_> {
                 let start = bin * index as u64;
                 (start + bin).min(self.end).saturating_sub(start).as_secs_f64()
             };
-            let rate = |(index, bytes): (usize, u64)| if width(index) > 0.0 { bytes as f64 * 8.0 / width(index) } else { 0.0 };
+            let rate = |(index, bytes): (usize, u64)| {
+                if width(index) > 0.0 { bytes as f64 * 8.0 / width(index) } else { 0.0 }
+            };
             bins.into_iter().enumerate().map(rate).collect()
         };
         let mut flow_bins: Vec<Option<Vec<u64>>> = vec![None; self.s.spec.flows.len()];
@@ -41,7 +44,12 @@ impl View<'_> {
         }
         for (flow, bins) in self.s.spec.flows.iter().zip(flow_bins) {
             if let Some(bins) = bins {
-                series.push(Series { metric: FLOW_SERIES, entity: flow.name.clone(), bin, values: rates(bins) });
+                series.push(Series {
+                    metric: FLOW_SERIES,
+                    entity: flow.name.clone(),
+                    bin,
+                    values: rates(bins),
+                });
             }
         }
         for (metric, of_ports) in [("port_rx_bps", &recorded.received), ("port_tx_bps", &recorded.sent)] {
@@ -81,7 +89,8 @@ impl View<'_> {
 
 /// All series as one table.
 pub fn series_table(series: Vec<Series>) -> Table {
-    let rows = || series.iter().flat_map(|series| (0..series.values.len() as u64).map(move |bin| (series, bin)));
+    let rows =
+        || series.iter().flat_map(|series| (0..series.values.len() as u64).map(move |bin| (series, bin)));
     Table::new("series", "One row a bin of a time series.")
         .texts("metric", "flow_throughput_bps, port_rx_bps, port_tx_bps (mean over the bin), queue_bytes or queue_frames (most in the bin; of a queue or an ingress counter).", rows().map(|(series, _)| series.metric.to_string()))
         .texts("entity", "The flow, port or queue.", rows().map(|(series, _)| series.entity.clone()))

@@ -1,0 +1,110 @@
+//! Pauses, and the levels that they are decided by.
+
+use super::View;
+use crate::build::Plan;
+use crate::forensics::{Forensics, Pause};
+use crate::pausing::unit_of;
+use crate::pool::NIL;
+use flow_control::Accounting;
+use frame::{PRIORITIES, TrafficClass};
+use measure::Table;
+use units::Amount;
+
+impl View<'_> {
+    pub fn pauses(&self, forensics: &Forensics) -> Table {
+        let fabric = self.s.fabric();
+        let pauses = &forensics.pauses;
+        let sender = |pause: &Pause| fabric.ports[pause.record.port as usize].peer;
+        let queue = |pause: &Pause| match pause.cause.queue {
+            NIL => String::new(),
+            queue => {
+                let (port, class) = fabric.place_of_queue(queue);
+                self.queue_name(port, class)
+            }
+        };
+        let counter = |pause: &Pause| {
+            let station = &fabric.nodes[fabric.node_of[sender(pause) as usize] as usize].station;
+            match station {
+                Some(station) if station.spec.accounting == Accounting::Egress => queue(pause),
+                Some(station) => {
+                    ingress_name(self, sender(pause), station.group(pause.record.priority).unwrap_or(0))
+                }
+                None => String::new(),
+            }
+        };
+        let reason = |pause: &Pause| if pause.cause.targeted { "target" } else { "xoff" };
+        let mark = |pause: &Pause| unit_of(self.watermark(pause));
+        Table::new("pauses", "One row a pause: an interval in which a port had to stop a priority.")
+            .texts("port", "The port that had to stop.", pauses.iter().map(|p| self.s.port_name(p.record.port)))
+            .integers("priority", "", "The priority that was stopped, 0 to 7.", pauses.iter().map(|p| p.record.priority.into()))
+            .reals("start_ns", "ns", "When it took effect.", pauses.iter().map(|p| p.record.start.as_ns_f64()))
+            .reals("end_ns", "ns", "When it ended, by XON or because its time was over.", pauses.iter().map(|p| p.record.end.as_ns_f64()))
+            .texts("sent_by", "The port that sent it.", pauses.iter().map(|p| self.s.port_name(sender(p))))
+            .texts("reason", "xoff: the high watermark; target: the target watermark.", pauses.iter().map(|p| reason(p).to_string()))
+            .texts("counter", "The queue or ingress counter that had reached it.", pauses.iter().map(counter))
+            .texts("queue", "The egress queue that the frame was for which made it so; empty if unknown.", pauses.iter().map(queue))
+            .integers("occupancy", "", "What the counter held then, in the unit of the watermark.", pauses.iter().map(|p| p.cause.occupancy))
+            .integers("watermark", "", "The watermark.", pauses.iter().map(|p| mark(p).1))
+            .texts("unit", "Unit of occupancy and watermark: B or frames.", pauses.iter().map(|p| mark(p).0.to_string()))
+            .integers("because_of", "", "Row of this table, counted from 1, of the pause that this one is a consequence of: it held back the queue's own port while the counter rose. 0: its queue is a root.", pauses.iter().map(|p| p.because_of.map_or(0, |row| row as u64 + 1)))
+            .integers("tree", "", "Number of its tree in `congestion`.", pauses.iter().map(|p| p.tree as u64 + 1))
+    }
+
+    pub fn watermarks(&self) -> Table {
+        let fabric = self.s.fabric();
+        let mut rows: Vec<(String, &str, Amount)> = Vec::new();
+        for (port, class, _) in self.used_queues() {
+            let node = &fabric.nodes[fabric.node_of[port as usize] as usize];
+            let name = self.queue_name(port, class);
+            if let Some(limit) = node.buffer.queue {
+                rows.push((name.clone(), "limit", limit));
+            }
+            let Some(station) = node.station.as_ref().filter(|station| !station.egress.is_empty()) else {
+                continue;
+            };
+            if node.classes.priorities(TrafficClass(class)) & station.controlled() == 0 {
+                continue;
+            }
+            let levels = station.levels[(port - node.first_port) as usize];
+            rows.push((name.clone(), "xoff", levels.xoff));
+            rows.push((name.clone(), "xon", levels.xon));
+            if let Some(target) = &station.spec.target {
+                rows.push((name, "target", target.watermark));
+            }
+        }
+        let plan = Plan::new(&self.s.spec, &self.s.wiring);
+        for node in &fabric.nodes {
+            let Some(station) = node.station.as_ref().filter(|station| !station.ingress.is_empty()) else {
+                continue;
+            };
+            for (port, levels) in (node.first_port..).zip(&station.levels) {
+                // PAUSE has one counter a port, PFC one a controlled priority.
+                for group in (0..PRIORITIES).filter(|&g| station.group(g as u8) == Some(g)) {
+                    let name = ingress_name(self, port, group);
+                    rows.push((name.clone(), "xoff", levels.xoff));
+                    rows.push((name.clone(), "xon", levels.xon));
+                    rows.push((name.clone(), "limit", levels.capacity));
+                    rows.push((name, "headroom_needed", Amount::Bytes(plan.room(port))));
+                }
+            }
+        }
+        Table::new("watermarks", "One row a level that an occupancy is held against.")
+            .texts(
+                "entity",
+                "The queue, or the ingress counter of a port and priority.",
+                rows.iter().map(|row| row.0.clone()),
+            )
+            .texts(
+                "watermark",
+                "xoff, xon, target, limit, or headroom_needed (above xoff).",
+                rows.iter().map(|row| row.1.to_string()),
+            )
+            .integers("value", "", "The level.", rows.iter().map(|row| unit_of(row.2).1))
+            .texts("unit", "B or frames.", rows.iter().map(|row| unit_of(row.2).0.to_string()))
+    }
+}
+
+/// An ingress counter: what came in through a port in a group of priorities.
+pub fn ingress_name(view: &View, port: u32, group: usize) -> String {
+    format!("{} in/{group}", view.s.port_name(port))
+}
