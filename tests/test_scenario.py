@@ -220,7 +220,9 @@ def test_the_builder_knows_every_key_of_the_file(path: str, function: Any, besid
 def test_schedulers_by_name_and_by_table() -> None:
     keys = {"drr": {"weights": (3, 1, 1, 1, 1, 1, 1, 1), "quantum": "1542 B"}}
     scenario = demo().host(scheduler="wfq").switch(scheduler=keys)
-    assert scenario.to_dict()["switch"]["scheduler"] == {"drr": {**keys["drr"], "weights": [3, 1, 1, 1, 1, 1, 1, 1]}}
+    assert scenario.to_dict()["switch"]["scheduler"] == {
+        "drr": {**keys["drr"], "weights": [3, 1, 1, 1, 1, 1, 1, 1]}
+    }
     effective = tomllib.loads(scenario.check())
     assert effective["switch"]["scheduler"]["drr"]["bills"] == "wire"
     assert effective["host"]["scheduler"]["wfq"]["weights"] == "equal"

@@ -158,7 +158,7 @@ class Scenario:
             How it takes in what arrives: ``time_per_frame``, ``rate``, ``buffer`` and ``script``, such as
             ``{"time_per_frame": "1.859 us"}``. Default: at any speed.
         scheduler : str or mapping, optional
-            A name, such as ``"drr"``, or a name with keys: ``{"drr": {"weights": [1, 1, 1, 2, 1, 1, 1, 4]}}``.
+            A name, such as ``"drr"``, or a name with keys: ``{"drr": {"weights": [1, 1, 2, 4]}}``.
         flow_control : str or mapping, optional
             Other than for all stations: ``"off"`` or ``{"pfc": {...}}``.
         """
@@ -189,7 +189,7 @@ class Scenario:
         Parameters
         ----------
         scheduler : str or mapping, optional
-            A name, such as ``"drr"``, or a name with keys: ``{"drr": {"weights": [1, 1, 1, 2, 1, 1, 1, 4]}}``.
+            A name, such as ``"drr"``, or a name with keys: ``{"drr": {"weights": [1, 1, 2, 4]}}``.
         buffer : mapping, optional
             Limits ``total``, ``port``, ``class`` and ``queue``, such as ``{"queue": "100 frames"}``.
         flow_control : str or mapping, optional

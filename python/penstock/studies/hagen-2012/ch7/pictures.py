@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from penstock.plots import style
 from penstock.plots.style import INK, Label, label_right
@@ -73,8 +74,8 @@ def headline(columns: Sequence[Column], title: str, subtitle: str) -> Figure:
     """All modes side by side: throughput of each input, and who had to stop."""
     start, end = 3.6, 5.6
     with style():
-        figure = Figure(figsize=(11.0, 6.0))
-        figure.get_layout_engine().set(rect=(0, 0, 1, 0.9), wspace=0.03)  # type: ignore[union-attr]
+        layout = ConstrainedLayoutEngine(rect=(0, 0, 1, 0.9), wspace=0.03)
+        figure = Figure(figsize=(11.0, 6.0), layout=layout)
         grid = figure.subplots(
             4, len(columns), sharex=True, sharey="row", height_ratios=(2, 2, 2, 1.3), squeeze=False
         )

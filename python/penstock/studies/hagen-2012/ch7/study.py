@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from penstock.plots.style import INK
 from penstock.reproduce import Context, Outcome
 from penstock.scenario import Scenario
 
@@ -207,8 +208,8 @@ def two_switches(context: Context) -> Outcome:
     rows = [
         ("switch-b", "switch B to A", pictures.VICTIM_1),
         ("device-a", "device A", pictures.AGGRESSOR),
-        ("device-b", "device B", pictures.INK),
-        ("device-c", "device C", pictures.INK),
+        ("device-b", "device B", INK),
+        ("device-c", "device C", INK),
     ]
     queues = [
         ("switch-a.3->sink/0", "switch A", pictures.VICTIM_1),
