@@ -50,6 +50,10 @@ class Scenario:
         Seed of all random streams. Default 1.
     on_lossless_drop : str, optional
         ``"stop"`` (default) or ``"count"``.
+    on_deadlock : str, optional
+        ``"stop"`` (default) or ``"count"``.
+    deadlock_interval : str, optional
+        Simulated time between two looks for deadlocks. Default ``"100 us"``.
     """
 
     def __init__(
@@ -61,6 +65,8 @@ class Scenario:
         warmup: str | None = None,
         seed: int | None = None,
         on_lossless_drop: str | None = None,
+        on_deadlock: str | None = None,
+        deadlock_interval: str | None = None,
     ) -> None:
         simulation = {
             "name": name,
@@ -69,6 +75,8 @@ class Scenario:
             "warmup": warmup,
             "seed": seed,
             "on_lossless_drop": on_lossless_drop,
+            "on_deadlock": on_deadlock,
+            "deadlock_interval": deadlock_interval,
         }
         self._model: dict[str, Any] = {"simulation": given(simulation)}
         self._file: str | None = None

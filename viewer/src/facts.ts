@@ -151,7 +151,7 @@ export function outcome(report: Report): { complete: boolean; text: string } {
   const { complete, simulatedS, durationS } = report.run;
   if (complete) return { complete, text: "Complete" };
   const where = simulatedS !== null && durationS !== null ? ` at ${seconds(simulatedS)} of ${seconds(durationS)}` : "";
-  return { complete, text: `Cut short${where}` };
+  return { complete, text: `${report.run.endedBy === "" ? "Cut short" : "Ended by a deadlock"}${where}` };
 }
 
 /** "2.1 kB" or "14 frames". */

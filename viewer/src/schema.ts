@@ -21,6 +21,8 @@ export interface Run {
   events: number | null;
   frameHops: number | null;
   complete: boolean;
+  /** What ended the run before its time, in words; empty if nothing did. */
+  endedBy: string;
   warnings: string[];
 }
 
@@ -127,6 +129,7 @@ function readRun(run: Record<string, unknown>): Run {
     events: number(run["events"]),
     frameHops: number(run["frame_hops"]),
     complete: run["complete"] !== false,
+    endedBy: text_(run["ended_by"]),
     warnings: array(run["warnings"]).map(warning).filter((line) => line !== ""),
   };
 }

@@ -106,6 +106,13 @@ export function small() {
     ],
     queues: [queueRow("sw.3->h3", 3, 6784, 61_000, 121_760), ...[0, 1, 2].map((host) => queueRow(`h${host}.0->sw`, 3, 2200, 20_000, 48_000))],
     pauses,
+    congestion: [0, 1, 2].map((host) => ({
+      tree: 1, root: "sw.3->h3/3", why: "oversubscribed", depth: 1, queue: "sw.3->h3/3", sent_by: `sw.${host}->h${host}`, port: `h${host}.0->sw`, priority: 3,
+      pauses: times(`h${host}.0->sw`), paused_ns: pausedS(`h${host}.0->sw`) * 1e9, first_ns: 2_300_000, last_ns: 7_900_000,
+    })),
+    congestion_flows: [["burst[h0]", 0.5], ["burst[h1]", 0.3], ["victim", 0.2]].map(([flow, share], host) => ({
+      tree: 1, root: "sw.3->h3/3", flow, part: "culprit", frames: 6784 * share, share, paused_ns: pausedS(`h${host}.0->sw`) * 1e9, paused_at: `h${host}.0->sw`,
+    })),
     drops: [],
     series,
     watermarks: [["xoff", 66], ["xon", 11], ["target", 55], ["limit", 400]].map(([watermark, value]) => ({ entity: "sw.3->h3 p3", watermark, value, unit: "frames" })),
@@ -218,4 +225,27 @@ export function empty() {
 /** A result of a later version. */
 export function later() {
   return { ...small(), schema: "penstock-report/2" };
+}
+
+/** Four switches in a circle that wait for each other, two tiers of pauses, a storm. */
+export function stuck() {
+  const names = ["sw0", "sw1", "sw2", "sw3"];
+  const nodes = names.flatMap((name, i) => [{ name, role: "switch", level: 1 }, { name: `h${i}`, role: "host", level: 0 }]);
+  const links = names.flatMap((a, i) => [{ a, b: names[(i + 1) % 4], rate_bps: 1e10, delay_ns: 100 }, { a, b: `h${i}`, rate_bps: 1e10, delay_ns: 100 }]);
+  const ring = (i) => `sw${i % 4}.1->sw${(i + 1) % 4}`;
+  const edge = (tree, depth, queue, sent_by, port, pauses, paused_ns) => ({ tree, root: `${ring(tree)}/0`, why: "oversubscribed", depth, queue, sent_by, port, priority: 0, pauses, paused_ns, first_ns: 11_000, last_ns: 100_000 });
+  const trees = [0, 1, 2, 3].flatMap((i) => [
+    edge(i + 1, 1, `${ring(i + 1)}/0`, `sw${(i + 1) % 4}.0->sw${i}`, ring(i), 1, 63_000),
+    edge(i + 1, 1, `${ring(i + 1)}/0`, `sw${(i + 1) % 4}.2->h${(i + 1) % 4}`, `h${(i + 1) % 4}.0->sw${(i + 1) % 4}`, 3, 8_000),
+    edge(i + 1, 2, `${ring(i)}/0`, `sw${i}.2->h${i}`, `h${i}.0->sw${i}`, 2, 55_000),
+  ]);
+  const tables = {
+    flows: names.map((_, i) => flowRow(`f${i}`, `h${i}`, `h${(i + 2) % 4}`, 0, 3.5e9, 1.3e9, 17_000)),
+    classes: [], ports: names.map((name, i) => portRow(name, 1, names[(i + 1) % 4], 1e10, 0.36, { paused_s: 6.3e-5, pauses_received: 1 })), queues: [], pauses: [], drops: [], series: [], watermarks: [], summary: [],
+    congestion: trees,
+    congestion_flows: names.map((_, i) => ({ tree: i + 1, root: `${ring(i + 1)}/0`, flow: `f${i}`, part: i % 2 ? "victim" : "culprit", frames: 29, share: i % 2 ? 0 : 1, paused_ns: 55_000, paused_at: ring(i) })),
+    deadlocks: names.map((_, i) => ({ deadlock: 1, closed_ns: 36_476.4, seen_ns: 100_000, ended_ns: null, port: ring(i), class: 0, waits_for: ring(i + 1), paused_since_ns: 36_476.4, frames: 17, bytes: 25_874, counted_frames: 9 })),
+    storms: [{ port: ring(0), class: 0, action: "drop", began_ns: 36_476, detected_ns: 86_476, over_ns: null, frames_dropped: 17, bytes_dropped: 25_874 }],
+  };
+  return document(run("stuck", { complete: false, simulated_s: 1e-4, ended_by: "a deadlock of 4 queues closed at 36.4764 us" }), { nodes, links }, tables);
 }

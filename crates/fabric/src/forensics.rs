@@ -10,8 +10,8 @@
 //! paused and do not pass it are its victims.
 //!
 //! With ingress accounting the frame that crosses the watermark may be on its way to a queue that is nearly
-//! empty while the counted frames wait elsewhere. A queue that never held half of the watermark is not
-//! blamed: the pause is put down to the queue most often named for the same counter.
+//! empty while the counted frames wait elsewhere. If its queue holds less than half of what is counted, the queue
+//! that holds most of it is named instead.
 //!
 //! A root whose link was down is the fault's.
 //!
@@ -180,46 +180,7 @@ impl View<'_> {
             let record = PauseRecord { start: record.start.max(self.start), ..*record };
             Pause { record, cause, because_of: None, tree: 0, depth: 0 }
         };
-        let mut pauses: Vec<Pause> = records.iter().map(pause).collect();
-        self.name_queues(&mut pauses);
-        pauses
-    }
-
-    /// Names the queue of pauses that name none, or one that held next to nothing.
-    fn name_queues(&self, pauses: &mut [Pause]) {
-        let fabric = self.s.fabric();
-        let held_enough = |pause: &Pause| match self.watermark(pause) {
-            Amount::Bytes(mark) => fabric.queues[pause.cause.queue as usize].bytes.max() * 2 >= mark,
-            Amount::Frames(mark) => fabric.queues[pause.cause.queue as usize].frames.max() * 2 >= mark,
-        };
-        let sent_by_switch = |pause: &Pause| {
-            let node = fabric.node_of[fabric.ports[pause.record.port as usize].peer as usize];
-            !fabric.nodes[node as usize].is_host
-        };
-        let mut named: BTreeMap<(u32, u8), BTreeMap<u32, u64>> = BTreeMap::new();
-        let mut doubtful = Vec::new();
-        for (index, pause) in pauses.iter().enumerate() {
-            if pause.cause.queue != NIL && held_enough(pause) {
-                let counter = named.entry((pause.record.port, pause.record.priority)).or_default();
-                *counter.entry(pause.cause.queue).or_default() += 1;
-            } else if sent_by_switch(pause) {
-                doubtful.push(index);
-            }
-        }
-        for index in doubtful {
-            let record = pauses[index].record;
-            let counter = named.get(&(record.port, record.priority));
-            let most =
-                counter.and_then(|counter| counter.iter().max_by_key(|&(&queue, &n)| (n, NIL - queue)));
-            if let Some((&queue, _)) = most {
-                let place = fabric.place_of_queue(queue);
-                let held = self
-                    .held_by(pauses, place, &record)
-                    .is_some_and(|held| pauses[held].record.end > record.start);
-                let cause = &mut pauses[index].cause;
-                (cause.queue, cause.inherited) = (queue, held);
-            }
-        }
+        records.iter().map(pause).collect()
     }
 
     /// The latest pause of a queue's port that had begun when `record` was sent.

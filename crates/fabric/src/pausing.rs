@@ -156,8 +156,9 @@ impl Fabric {
         record(&mut self.recorded.meters, ingress as usize * PRIORITIES + group, now, meter.occupancy);
         if xoff_due {
             meter.hold.set(now + timing.renew_after);
-            let occupancy = meter.occupancy.count(levels.xoff);
-            let since = meter.rising_since;
+            let (counted, since) = (meter.occupancy, meter.rising_since);
+            let occupancy = counted.count(levels.xoff);
+            let queue = self.to_blame(station, queue, (ingress, group), counted);
             let inherited = queue != NIL && self.has_been_paused(queue, since);
             let cause = PauseCause { targeted: false, inherited, queue, occupancy };
             self.schedule_renewal(station, local, now, windows);
@@ -321,14 +322,19 @@ impl Fabric {
             for group in 0..PRIORITIES {
                 let group_bits = station.bits(group);
                 let meter = &mut station.ingress[local * PRIORITIES + group];
-                if meter.renew(&levels, now) {
+                let (renew, counted) = (meter.renew(&levels, now), meter.occupancy);
+                if renew {
                     meter.hold.set(renew_at);
-                    bits |= group_bits;
-                    let occupancy = meter.occupancy.count(levels.xoff);
-                    note = PauseCause { targeted: false, inherited: false, queue: NIL, occupancy }.pack();
                 }
                 if meter.hold.in_force() {
                     next = next.min(meter.hold.renew_at());
+                }
+                if renew {
+                    bits |= group_bits;
+                    let occupancy = counted.count(levels.xoff);
+                    let queue = self.to_blame(station, NIL, (port, group), counted);
+                    let inherited = queue != NIL && self.has_been_paused(queue, now);
+                    note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
                 }
             }
         }

@@ -11,8 +11,8 @@ from cyclopts import Parameter
 from penstock import library, running, storage
 from penstock.errors import InputError
 
-from . import EXIT_DONE, EXIT_INTERRUPTED
-from .console import console, print_json, say, table
+from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
+from .console import complain, console, print_json, say, table
 from .progress import stop_on_interrupt, watching
 from .units import count, duration, plain, rate, share, size
 
@@ -85,7 +85,7 @@ def _single(
     else:
         _show(result, summary)
         _show_where(directory, directory, report)
-    return _end(result.complete)
+    return _end(result.complete, result.run.get("ended_by"))
 
 
 def _several(
@@ -112,9 +112,15 @@ def _several(
     return _end(runs.complete)
 
 
-def _end(complete: bool) -> int:
+def _end(complete: bool, ended_by: str | None = None) -> int:
     if complete:
         return EXIT_DONE
+    if ended_by is not None:
+        complain(
+            f'{ended_by}. The run ended there (on_deadlock = "stop"); what was measured until then is marked '
+            '"complete": false'
+        )
+        return EXIT_FAILED
     say('cut short: what was measured until then is marked "complete": false')
     return EXIT_INTERRUPTED
 

@@ -11,7 +11,7 @@ from penstock import _core, library
 from penstock.errors import InputError
 
 from . import EXIT_DONE
-from .console import console, print_json, table
+from .console import console, print_json, say, table
 
 STARTER = Path(library.__file__).with_name("starter.toml")
 
@@ -28,6 +28,8 @@ def check(scenario: str, /, *, effective: Annotated[bool, Parameter(negative=())
     """
     source = library.read(scenario)
     text = _core.check(source.text, source.file)
+    for warning in _core.warnings(source.text, source.file):
+        say(warning)
     console().print(text if effective else f"{scenario}: ok", markup=False, soft_wrap=True)
     return EXIT_DONE
 

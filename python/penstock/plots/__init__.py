@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .congestion import congestion, deadlock
 from .fabric import fabric
 from .style import save, style
 from .timeline import timeline
@@ -12,12 +13,16 @@ from .timeline import timeline
 if TYPE_CHECKING:
     from penstock.result import Result
 
-__all__ = ["fabric", "save", "save_all", "style", "timeline"]
+__all__ = ["congestion", "deadlock", "fabric", "save", "save_all", "style", "timeline"]
 
 
 def save_all(result: Result, directory: Path) -> list[Path]:
     """Writes every picture of a result as PNG and SVG; returns the paths."""
-    return [
+    written = [
         *save(timeline(result), directory, "timeline"),
         *save(fabric(result), directory, "fabric"),
     ]
+    for name, draw in (("congestion", congestion), ("deadlocks", deadlock)):
+        if name in result.table_names and result.table(name).num_rows:
+            written += save(draw(result), directory, name.removesuffix("s"))
+    return written

@@ -42,7 +42,7 @@ impl View<'_> {
             .texts("sent_by", "The port that sent it.", pauses.iter().map(|p| self.s.port_name(sender(p))))
             .texts("reason", "xoff: the high watermark; target: the target watermark.", pauses.iter().map(|p| reason(p).to_string()))
             .texts("counter", "The queue or ingress counter that had reached it.", pauses.iter().map(counter))
-            .texts("queue", "The egress queue that the frame was for which made it so; empty if unknown.", pauses.iter().map(queue))
+            .texts("queue", "The egress queue to blame: that of the frame which made it so, or, if that one held less than half of what was counted, the one that held most; empty if a host sent the pause.", pauses.iter().map(queue))
             .integers("occupancy", "", "What the counter held then, in the unit of the watermark.", pauses.iter().map(|p| p.cause.occupancy))
             .integers("watermark", "", "The watermark.", pauses.iter().map(|p| mark(p).1))
             .texts("unit", "Unit of occupancy and watermark: B or frames.", pauses.iter().map(|p| mark(p).0.to_string()))

@@ -1,0 +1,354 @@
+"""Pause forensics: why a port had to stop or a flow was held back, from the tables of a result.
+
+The engine follows every pause to its root (tables ``pauses``, ``congestion``, ``congestion_flows``,
+``deadlocks``, ``storms``); here they are read as trees and told in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from .result import Result
+
+WHY = {
+    "oversubscribed": "was oversubscribed",
+    "slow_receiver": "was stopped by its slow receiver",
+    "link_down": "was down",
+    "unknown": "filled up",
+}
+"""What happened at a root, after its name."""
+
+_CULPRITS_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Pauses of one port and priority because of one queue, all from the same root.
+
+    Attributes
+    ----------
+    depth : int
+        1 if the root itself was full, 2 if a port that it stopped was, and so on.
+    queue : str
+        The queue that was full: port, slash, class. Empty if a host sent the pauses.
+    sent_by, port : str
+        The port that sent the pauses and the one that had to stop.
+    priority, pauses : int
+        What was stopped, and how often.
+    paused_ns, first_ns, last_ns : float
+        How long together; when the first began and the last ended.
+    """
+
+    depth: int
+    queue: str
+    sent_by: str
+    port: str
+    priority: int
+    pauses: int
+    paused_ns: float
+    first_ns: float
+    last_ns: float
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a flow has to do with a tree.
+
+    Attributes
+    ----------
+    flow : str
+        Its name.
+    culprit : bool
+        Whether it passes the root; if not, it is a victim.
+    share : float
+        Its share of the frames that passed the root.
+    paused_ns : float
+        How long the tree stopped the port on its way that it stopped longest.
+    paused_at : str
+        That port.
+    """
+
+    flow: str
+    culprit: bool
+    share: float
+    paused_ns: float
+    paused_at: str
+
+
+@dataclass
+class Tree:
+    """All pauses with one root.
+
+    Attributes
+    ----------
+    number : int
+        1 is the tree that stopped ports longest.
+    root : str
+        The queue that it began at: port, slash, class.
+    why : str
+        ``oversubscribed``, ``slow_receiver``, ``link_down`` or ``unknown``.
+    edges : list of Edge
+        From the root outwards.
+    parts : list of Part
+        Culprits, then victims.
+    """
+
+    number: int
+    root: str
+    why: str
+    edges: list[Edge] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def culprits(self) -> list[Part]:
+        """Flows through the root, the largest share first."""
+        return [part for part in self.parts if part.culprit]
+
+    @property
+    def victims(self) -> list[Part]:
+        """Flows that were paused and do not pass the root, the longest paused first."""
+        return sorted((p for p in self.parts if not p.culprit), key=lambda part: -part.paused_ns)
+
+    @property
+    def paused_ns(self) -> float:
+        """Paused time of all its edges together."""
+        return sum(edge.paused_ns for edge in self.edges)
+
+    def parent(self, edge: Edge) -> Edge | None:
+        """The edge that stopped the port of this edge's queue; ``None`` next to the root."""
+        port = port_of(edge.queue)
+        above = [other for other in self.edges if other.depth == edge.depth - 1 and other.port == port]
+        return max(above, key=lambda other: other.paused_ns, default=None)
+
+
+@dataclass(frozen=True)
+class Deadlock:
+    """Queues that wait for each other in a circle.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    closed_ns, ended_ns : float or None
+        When the circle closed, and when it was seen to be over; ``None`` if it never was.
+    queues : list of str
+        Port, slash, class; each waits for the next, the last for the first.
+    frames : list of int
+        Frames in each.
+    """
+
+    number: int
+    closed_ns: float
+    ended_ns: float | None
+    queues: tuple[str, ...]
+    frames: tuple[int, ...]
+
+
+def port_of(queue: str) -> str:
+    """The port of a queue's name."""
+    return queue.rpartition("/")[0]
+
+
+def trees(result: Result) -> list[Tree]:
+    """The congestion trees of a result, the one that stopped ports longest first."""
+    if "congestion" not in result.table_names:
+        return []
+    found: dict[int, Tree] = {}
+    for row in result.rows("congestion"):
+        tree = found.setdefault(row["tree"], Tree(row["tree"], row["root"], row["why"]))
+        names = ("depth", "queue", "sent_by", "port", "priority", "pauses", "paused_ns", "first_ns", "last_ns")
+        tree.edges.append(Edge(**{name: row[name] for name in names}))
+    for row in result.rows("congestion_flows"):
+        part = Part(row["flow"], row["part"] == "culprit", row["share"], row["paused_ns"], row["paused_at"])
+        found[row["tree"]].parts.append(part)
+    return list(found.values())
+
+
+def deadlocks(result: Result) -> list[Deadlock]:
+    """The deadlocks of a result, in the order in which they were seen."""
+    if "deadlocks" not in result.table_names:
+        return []
+    rows: dict[int, list[dict[str, Any]]] = {}
+    for row in result.rows("deadlocks"):
+        rows.setdefault(row["deadlock"], []).append(row)
+    return [
+        Deadlock(
+            number,
+            own[0]["closed_ns"],
+            own[0]["ended_ns"],
+            tuple(f"{row['port']}/{row['class']}" for row in own),
+            tuple(row["frames"] for row in own),
+        )
+        for number, own in rows.items()
+    ]
+
+
+def why(result: Result, name: str) -> list[str]:
+    """Why a port had to stop, or a flow was held back, in sentences.
+
+    Parameters
+    ----------
+    result : Result
+        Of a run that recorded pauses.
+    name : str
+        A port (``"h2.0->sw"``), a host or switch (all its ports), or a flow.
+
+    Raises
+    ------
+    InputError
+        If the result knows neither a port nor a node nor a flow of this name.
+    """
+    ports = [row["port"] for row in result.rows("ports") if name in (row["port"], row["node"])]
+    flows = [row for row in result.rows("flows") if row["flow"] == name]
+    if not ports and not flows:
+        from .library import suggestion
+
+        known = [row["port"] for row in result.rows("ports")] + [row["flow"] for row in result.rows("flows")]
+        raise InputError(f"no port, node or flow {name!r} in this result; {suggestion(name, known)}")
+    said = [*_ports(result, name, ports)] if ports else []
+    for flow in flows:
+        said += _flow(result, flow)
+    return [*said, *_circles(result, ports), *_storms(result, ports)]
+
+
+def _ports(result: Result, name: str, ports: list[str]) -> Iterable[str]:
+    found = trees(result)
+    run_ns = _measured_ns(result)
+    edges = [(tree, edge) for tree in found for edge in tree.edges if edge.port in ports]
+    if not edges:
+        yield f"{name} was never paused." if "pauses" in result.table_names else "No pauses were recorded."
+    for port in ports:
+        own = [(tree, edge) for tree, edge in edges if edge.port == port]
+        if not own:
+            continue
+        total = sum(edge.paused_ns for _, edge in own)
+        times = sum(edge.pauses for _, edge in own)
+        yield f"{port} was paused {_times(times)}, {_share(total, run_ns)} of the time."
+        for tree, edge in sorted(own, key=lambda one: -one[1].paused_ns):
+            yield f"  {_edge(tree, edge, run_ns)}"
+    for tree in found:
+        if port_of(tree.root) in ports:
+            reached = len({edge.port for edge in tree.edges})
+            yield f"{tree.root} {WHY[tree.why]}{_by(tree)}; because of it {_ports_were(reached)} paused."
+            yield from (f"  {line}" for line in _victims(tree, run_ns))
+
+
+def _flow(result: Result, flow: dict[str, Any]) -> Iterable[str]:
+    run_ns = _measured_ns(result)
+    own = [(tree, part) for tree in trees(result) for part in tree.parts if part.flow == flow["flow"]]
+    offered, got = flow["offered_bps"] or 0.0, flow["throughput_bps"] or 0.0
+    yield f"{flow['flow']} ({flow['source']} to {flow['destination']}) got {_rate(got)} of {_rate(offered)} offered."
+    if not any(part.paused_ns for _, part in own):
+        yield "  No pause stood in its way."
+    for tree, part in sorted(own, key=lambda one: -one[1].paused_ns):
+        if part.paused_ns:
+            passes = "which it passes itself" if part.culprit else "which it does not pass"
+            yield (
+                f"  It was held back at {part.paused_at} for {_share(part.paused_ns, run_ns)} of the time because "
+                f"{port_of(tree.root)}, {passes}, {WHY[tree.why]}{_by(tree)}."
+            )
+    for tree, part in own:
+        if part.culprit:
+            victims = ", ".join(victim.flow for victim in tree.victims[:_CULPRITS_NAMED])
+            more = len(tree.victims) - _CULPRITS_NAMED
+            suffer = f", from which {victims}{f' and {more} more' if more > 0 else ''} suffered" if victims else ""
+            yield f"  {_percent(part.share)} of the frames at {tree.root} were its own{suffer}."
+
+
+def _edge(tree: Tree, edge: Edge, run_ns: float) -> str:
+    """One edge and the way to its root."""
+    much = f"{_times(edge.pauses)} ({_share(edge.paused_ns, run_ns)})"
+    if not edge.queue:
+        return f"{much} because {edge.sent_by.partition('.')[0]} reads too slowly{_by(tree)}."
+    way = []
+    at: Edge | None = edge
+    while at is not None and at.depth > 1:
+        way.append(port_of(at.queue))
+        at = tree.parent(at)
+    root = f"{port_of(tree.root)} {WHY[tree.why]}{_by(tree)}"
+    through = f", which paused {', which paused '.join(reversed(way))}" if way else ""
+    return f"{much} because {root}{through}."
+
+
+def _circles(result: Result, ports: list[str]) -> Iterable[str]:
+    for deadlock in deadlocks(result):
+        if any(port_of(queue) in ports for queue in deadlock.queues):
+            yield describe(deadlock)
+
+
+def describe(deadlock: Deadlock) -> str:
+    """A deadlock in a sentence."""
+    circle = " waits for ".join((*deadlock.queues, deadlock.queues[0]))
+    over = "" if deadlock.ended_ns is None else f", over at {_time(deadlock.ended_ns)}"
+    return f"Deadlock {deadlock.number} closed at {_time(deadlock.closed_ns)}{over}: {circle}."
+
+
+def _storms(result: Result, ports: list[str]) -> Iterable[str]:
+    if "storms" not in result.table_names:
+        return
+    done = {"report": "only reported", "drop": "{frames} frames dropped", "forward": "pauses ignored"}
+    for row in result.rows("storms"):
+        if row["port"] in ports:
+            over = "not over" if row["over_ns"] is None else f"over at {_time(row['over_ns'])}"
+            what = done[row["action"]].format(frames=row["frames_dropped"])
+            yield (
+                f"A pause storm at {row['port']}/{row['class']} began at {_time(row['began_ns'])}, was detected at "
+                f"{_time(row['detected_ns'])} and {over}: {what}."
+            )
+
+
+def _by(tree: Tree) -> str:
+    culprits = [part for part in tree.culprits if part.share > 0]
+    if not culprits:
+        return ""
+    named = [f"{part.flow} ({_percent(part.share)} of its frames)" for part in culprits[:_CULPRITS_NAMED]]
+    more = len(culprits) - len(named)
+    if more:
+        named.append(f"{more} more")
+    return " by " + " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+
+
+def _victims(tree: Tree, run_ns: float) -> Iterable[str]:
+    for part in tree.victims[:_CULPRITS_NAMED]:
+        yield f"Victim: {part.flow}, held back at {part.paused_at} for {_share(part.paused_ns, run_ns)} of the time."
+    if len(tree.victims) > _CULPRITS_NAMED:
+        yield f"And {len(tree.victims) - _CULPRITS_NAMED} more victims."
+
+
+def _measured_ns(result: Result) -> float:
+    return max(result.run["simulated_s"] - result.run.get("warmup_s", 0.0), 0.0) * 1e9
+
+
+def _share(part: float, whole: float) -> str:
+    return _percent(part / whole if whole else 0.0)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share < 0.095 else f"{100 * share:.0f} %"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
+
+
+def _ports_were(number: int) -> str:
+    return "one port was" if number == 1 else f"{number} ports were"
+
+
+def _time(ns: float) -> str:
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if ns >= size:
+            return f"{ns / size:.6g} {unit}"
+    return f"{ns:.6g} ns"
+
+
+def _rate(bps: float) -> str:
+    for size, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
+        if bps >= size:
+            return f"{bps / size:.4g} {unit}"
+    return f"{bps:.4g} b/s"
