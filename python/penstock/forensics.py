@@ -161,7 +161,17 @@ def trees(result: Result) -> list[Tree]:
     found: dict[int, Tree] = {}
     for row in result.rows("congestion"):
         tree = found.setdefault(row["tree"], Tree(row["tree"], row["root"], row["why"]))
-        names = ("depth", "queue", "sent_by", "port", "priority", "pauses", "paused_ns", "first_ns", "last_ns")
+        names = (
+            "depth",
+            "queue",
+            "sent_by",
+            "port",
+            "priority",
+            "pauses",
+            "paused_ns",
+            "first_ns",
+            "last_ns",
+        )
         tree.edges.append(Edge(**{name: row[name] for name in names}))
     for row in result.rows("congestion_flows"):
         part = Part(row["flow"], row["part"] == "culprit", row["share"], row["paused_ns"], row["paused_at"])
@@ -242,21 +252,22 @@ def _flow(result: Result, flow: dict[str, Any]) -> Iterable[str]:
     run_ns = _measured_ns(result)
     own = [(tree, part) for tree in trees(result) for part in tree.parts if part.flow == flow["flow"]]
     offered, got = flow["offered_bps"] or 0.0, flow["throughput_bps"] or 0.0
-    yield f"{flow['flow']} ({flow['source']} to {flow['destination']}) got {_rate(got)} of {_rate(offered)} offered."
+    ends = f"{flow['source']} to {flow['destination']}"
+    yield f"{flow['flow']} ({ends}) got {_rate(got)} of {_rate(offered)} offered."
     if not any(part.paused_ns for _, part in own):
         yield "  No pause stood in its way."
     for tree, part in sorted(own, key=lambda one: -one[1].paused_ns):
         if part.paused_ns:
             passes = "which it passes itself" if part.culprit else "which it does not pass"
-            yield (
-                f"  It was held back at {part.paused_at} for {_share(part.paused_ns, run_ns)} of the time because "
-                f"{port_of(tree.root)}, {passes}, {WHY[tree.why]}{_by(tree)}."
-            )
+            held = f"It was held back at {part.paused_at} for {_share(part.paused_ns, run_ns)} of the time"
+            yield f"  {held} because {port_of(tree.root)}, {passes}, {WHY[tree.why]}{_by(tree)}."
     for tree, part in own:
         if part.culprit:
             victims = ", ".join(victim.flow for victim in tree.victims[:_CULPRITS_NAMED])
             more = len(tree.victims) - _CULPRITS_NAMED
-            suffer = f", from which {victims}{f' and {more} more' if more > 0 else ''} suffered" if victims else ""
+            suffer = (
+                f", from which {victims}{f' and {more} more' if more > 0 else ''} suffered" if victims else ""
+            )
             yield f"  {_percent(part.share)} of the frames at {tree.root} were its own{suffer}."
 
 
@@ -296,10 +307,8 @@ def _storms(result: Result, ports: list[str]) -> Iterable[str]:
         if row["port"] in ports:
             over = "not over" if row["over_ns"] is None else f"over at {_time(row['over_ns'])}"
             what = done[row["action"]].format(frames=row["frames_dropped"])
-            yield (
-                f"A pause storm at {row['port']}/{row['class']} began at {_time(row['began_ns'])}, was detected at "
-                f"{_time(row['detected_ns'])} and {over}: {what}."
-            )
+            began = f"A pause storm at {row['port']}/{row['class']} began at {_time(row['began_ns'])}"
+            yield f"{began}, was detected at {_time(row['detected_ns'])} and {over}: {what}."
 
 
 def _by(tree: Tree) -> str:
@@ -310,18 +319,20 @@ def _by(tree: Tree) -> str:
     more = len(culprits) - len(named)
     if more:
         named.append(f"{more} more")
-    return " by " + " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+    listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+    return f" by {listed}" if tree.why == "oversubscribed" else f", on the way of {listed}"
 
 
 def _victims(tree: Tree, run_ns: float) -> Iterable[str]:
     for part in tree.victims[:_CULPRITS_NAMED]:
-        yield f"Victim: {part.flow}, held back at {part.paused_at} for {_share(part.paused_ns, run_ns)} of the time."
+        held = f"held back at {part.paused_at} for {_share(part.paused_ns, run_ns)} of the time"
+        yield f"Victim: {part.flow}, {held}."
     if len(tree.victims) > _CULPRITS_NAMED:
         yield f"And {len(tree.victims) - _CULPRITS_NAMED} more victims."
 
 
 def _measured_ns(result: Result) -> float:
-    return max(result.run["simulated_s"] - result.run.get("warmup_s", 0.0), 0.0) * 1e9
+    return max(float(result.run["simulated_s"]) - float(result.run.get("warmup_s", 0.0)), 0.0) * 1e9
 
 
 def _share(part: float, whole: float) -> str:

@@ -79,7 +79,8 @@ def _single(
         if directory is not None:
             result.save(directory, report=report)
     for warning in result.run.get("warnings", []):
-        say(f"warning: {warning['message'] if isinstance(warning, dict) else warning}")
+        said = str(warning["message"] if isinstance(warning, dict) else warning)
+        say(said if said.startswith("warning:") else f"warning: {said}")
     if json:
         print_json(summary)
     else:
@@ -126,6 +127,8 @@ def _end(complete: bool, ended_by: str | None = None) -> int:
 
 
 def _show(result: Result, summary: dict[str, Any]) -> None:
+    from rich.markup import escape  # "incast[h0]" is a name, not a style
+
     out = console()
     flows = table(
         "Flows",
@@ -143,7 +146,7 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
     for flow in summary["flows"][:ROWS_SHOWN]:
         latency = flow["latency_ns"]
         flows.add_row(
-            flow["name"],
+            escape(flow["name"]),
             str(flow["class"]),
             rate(flow["offered_bps"]),
             rate(flow["throughput_bps"]),
@@ -192,6 +195,8 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
 
 
 def _show_intervals(runs: Replications, wanted: int) -> None:
+    from rich.markup import escape
+
     out = console()
     formats: dict[str, Callable[[float | None], str]] = {"bps": rate, "ns": duration}
     shown = ("throughput_bps", "latency_mean_ns", "latency_p99_ns", "frames_dropped")
@@ -203,7 +208,7 @@ def _show_intervals(runs: Replications, wanted: int) -> None:
         half = write(entry.interval.half_width) if entry.interval.n > 1 else "unknown"
         cells.setdefault(entry.flow, {})[entry.metric] = f"{write(entry.interval.mean)} ± {half}"
     for flow, row in list(cells.items())[:ROWS_SHOWN]:
-        means.add_row(flow, *(row.get(metric, "-") for metric in shown))
+        means.add_row(escape(flow), *(row.get(metric, "-") for metric in shown))
     out.print(means)
     _say_rest(out, len(cells), "flows")
     if len(runs.results) < wanted:

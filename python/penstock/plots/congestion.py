@@ -38,12 +38,14 @@ class Placed:
 
 
 def congestion(result: Result) -> Figure:
-    """The trees that stopped ports longest: the root at the left, hosts at the right, wide lines stopped long."""
+    """The trees that stopped ports longest: root at the left, hosts at the right, wide lines stopped long."""
     with style():
         shown = trees(result)[:MAX_TREES]
         places = [place(tree) for tree in shown]
         heights = [max(2.0, 1.0 + len({p.y for p in placed if _is_end(p, placed)})) for placed in places]
-        figure = Figure(figsize=(9.0, max(1.6, 0.32 * sum(heights) + 0.55 * len(shown) + 0.4)))
+        figure = Figure(
+            figsize=(2.2 + 2.0 * _deepest(places), max(1.6, 0.32 * sum(heights) + 0.55 * len(shown) + 0.4))
+        )
         if not shown:
             axes = figure.subplots()
             axes.set_axis_off()
@@ -53,6 +55,11 @@ def congestion(result: Result) -> Figure:
         for axes, tree, placed in zip(grid[:, 0], shown, places, strict=True):
             _draw(axes, result, tree, placed)
     return figure
+
+
+def _deepest(places: list[list[Placed]]) -> float:
+    """Columns of the deepest tree; at least three, for the titles."""
+    return max([3.0, *(one.x for placed in places for one in placed)])
 
 
 def place(tree: Tree) -> list[Placed]:
@@ -108,8 +115,8 @@ def _draw(axes: Axes, result: Result, tree: Tree, placed: list[Placed]) -> None:
     root_y = placed[0].from_y if placed[0].edge.depth == 1 else 0.0
     depth = max(one.x for one in placed)
     for one in placed:
-        middle = (one.from_x + 0.42 + one.x) / 2
-        start, end = (one.from_x + 0.42, one.from_y), (float(one.x), one.y)
+        middle = (one.from_x + 0.66 + one.x) / 2
+        start, end = (one.from_x + 0.66, one.from_y), (float(one.x), one.y)
         if one.from_x == 0:
             start = (0.0, root_y)
             middle = one.x / 2
@@ -145,14 +152,20 @@ def _draw(axes: Axes, result: Result, tree: Tree, placed: list[Placed]) -> None:
     if more > 0:
         lines.append(f"and {more} more")
     axes.annotate(
-        "\n".join(lines), (0, root_y), xytext=(-8, 0), textcoords="offset points", ha="right", va="center", fontsize=7.5
+        "\n".join(lines),
+        (0, root_y),
+        xytext=(-8, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=7.5,
     )
     hidden = len(tree.edges) - len(placed)
     rest = f" ({hidden} edges with shorter pauses not shown)" if hidden else ""
     victims = len(tree.victims)
     said = f", {victims} victim{'s' if victims != 1 else ''}" if victims else ""
     axes.set_title(f"{tree.root} stopped {len({e.port for e in tree.edges})} ports{said}{rest}", fontsize=9)
-    axes.set_xlim(-0.9, depth + 0.9)
+    axes.set_xlim(-0.95, max(3.0, depth) + 0.75)
     heights = [one.y for one in placed] + [root_y]
     axes.set_ylim(min(heights) - 0.8, max(heights) + 0.8)
     axes.set_axis_off()
@@ -201,6 +214,8 @@ def _circle(axes: Axes, one: Deadlock, number: int) -> None:
         )
     scale = time_scale(one.closed_ns)
     more = f" (the first of {number})" if number > 1 else ""
-    axes.set_title(f"Deadlock{more}, closed at {one.closed_ns / scale.size:.6g} {scale.unit}: each waits for the next")
+    axes.set_title(
+        f"Deadlock{more}, closed at {one.closed_ns / scale.size:.6g} {scale.unit}: each waits for the next"
+    )
     axes.set_xlim(-1.7, 1.7)
     axes.set_ylim(-1.35, 1.35)
