@@ -33,8 +33,8 @@ use workload::Source;
 
 /// Series are recorded for at most this many flows, ports or queues; beyond, totals only.
 pub const MAX_SERIES: usize = 256;
-/// Bins of all series of one kind together.
-const MAX_BINS: u64 = 16_000_000;
+/// Bins of all series of one kind together; each becomes a row of some hundred bytes in the result.
+const MAX_BINS: u64 = 1_000_000;
 
 /// Why a description cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,11 +24,22 @@ const FIRST_SORT: usize = 1 << 20;
 /// The shortest cycle is looked for through at most this many queues.
 const MOST_STARTS: usize = 256;
 
-/// The shortest circle of queues that may come to wait for each other, by name; `None` if there is none.
+/// The search builds the fabric: in one with more links than this, or with as many ports at one node, it
+/// would take longer than a warning is worth.
+const MOST_LINKS: usize = 20_000;
+const MOST_PORTS: u32 = 512;
+
+/// The shortest circle of queues that may come to wait for each other, by name; `None` if there is none, or
+/// if the fabric is too large to look.
 ///
 /// # Errors
 /// If the description cannot be built.
 pub fn dependency_cycle(spec: &Spec) -> Result<Option<Vec<String>>, BuildError> {
+    let mut ports = vec![0u32; spec.nodes.len()];
+    spec.links.iter().flat_map(|link| [link.a, link.b]).for_each(|node| ports[node.at()] += 1);
+    if spec.links.len() > MOST_LINKS || ports.iter().any(|&ports| ports > MOST_PORTS) {
+        return Ok(None);
+    }
     let probes = ProbeSpec { bin: None, pauses: false };
     Ok(Simulation::new(&Spec { probes, ..spec.clone() })?.dependency_cycle())
 }
