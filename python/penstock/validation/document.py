@@ -74,6 +74,11 @@ def _document(outcomes: Sequence[Outcome], *, quick: bool) -> Iterator[str]:
     yield from _bullet(
         "*within*: theory describes something slightly different; below the table stands what."
     )
+    yield from _bullet(
+        "*bound*: theory says what is never exceeded. The worst that was measured is not above it, and "
+        "reaches "
+        "at least the stated share of it, so that no bound is kept because nothing happened."
+    )
     yield ""
     yield from _wrapped(
         f"Of {len(random)} rows judged by interval, {outside} {'has' if outside == 1 else 'have'} p below "
@@ -92,7 +97,9 @@ def _document(outcomes: Sequence[Outcome], *, quick: bool) -> Iterator[str]:
         "output queues and virtual output queues, no crossbar. The section comes with the crossbar."
     )
     yield from _bullet(
-        "Token buckets and shapers, credits, schedulers other than strict priority: with the mechanisms."
+        "Credits of input-queued switches: with the mechanism. Random outages and restarts of switches: "
+        "their "
+        "losses are counted by the tests of the engine, frame by frame."
     )
 
 
@@ -115,7 +122,8 @@ def _section(outcome: Outcome) -> Iterator[str]:
         )
     for reason in dict.fromkeys(row.reason for row in outcome.rows if row.reason):
         yield ""
-        yield from _wrapped(f"Why *within*: {reason}.")
+        kind = next(row.rule for row in outcome.rows if row.reason == reason)
+        yield from _wrapped(f"Why {'not all of the bound' if kind == 'bound' else '*within*'}: {reason}.")
     yield from ("", "**Where the model ends.**", "")
     for end in case.ends:
         yield from _bullet(end)

@@ -37,4 +37,6 @@ def rule(row: Row) -> str:
         return "equal"
     if row.rule == "tolerance":
         return f"within {100 * row.limit:g} %"
+    if row.rule == "bound":
+        return f"bound, {100 * row.limit:g} % of it reached"
     return f"interval, half-width ≤ {100 * row.limit:g} %"

@@ -23,12 +23,16 @@ def draw(outcomes: Sequence[Outcome], file: Path) -> None:
 
     lines: list[tuple[str, float, float, bool] | tuple[str]] = []
     for outcome in outcomes:
-        random = [row for row in outcome.rows if row.rule != "exact"]
+        random = [row for row in outcome.rows if row.rule in {"interval", "tolerance"}]
         equal = sum(row.rule == "exact" and row.passed for row in outcome.rows)
-        exact = len(outcome.rows) - len(random)
+        exact = sum(row.rule == "exact" for row in outcome.rows)
+        bounds = [row for row in outcome.rows if row.rule == "bound"]
         title = outcome.case.title
         if exact:
             title += f": {equal} of {exact} exact rows equal"
+        if bounds:
+            kept = f"{sum(row.passed for row in bounds)} of {len(bounds)} bounds kept"
+            title += f", {kept}" if exact else f": {kept}"
         lines.append((title,))
         for row in random:
             half = row.interval.half_width / row.theory if row.interval.n > 1 else 0.0

@@ -1,7 +1,7 @@
 """What a validation is: cases, their rows, and when a row holds.
 
 A case is one function with the decorator `case`; it yields rows. A row holds theory against measurement and
-judges itself by one of three rules:
+judges itself by one of four rules:
 
 - *interval*: the measurement is random. Theory has to lie within the Student-t interval of the mean over
   replications. Many rows are tested at once, so the probability of a false alarm is divided by `ROWS`
@@ -11,6 +11,8 @@ judges itself by one of three rules:
 - *exact*: the measurement is not random. It has to be equal, to the picosecond or the frame.
 - *tolerance*: theory describes something slightly different, and the row says what. The mean has to lie
   within the stated share of theory.
+- *bound*: theory says what is never exceeded. What was measured must not exceed it, and must come as near
+  as the stated share of it: a worst case that was never met shows nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ ROWS = 100
 FALSE_ALARM = 0.01
 SHOWN_CONFIDENCE = 0.99
 
-Rule = Literal["interval", "exact", "tolerance"]
+Rule = Literal["interval", "exact", "tolerance", "bound"]
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,12 @@ class Row:
     values : tuple of float
         One a replication, or the one measured value.
     rule : str
-        ``"interval"``, ``"exact"`` or ``"tolerance"``.
+        ``"interval"``, ``"exact"``, ``"tolerance"`` or ``"bound"``.
     limit : float
-        Largest relative half-width of the 99 % interval, or the tolerance; 0 for exact rows.
+        Largest relative half-width of the 99 % interval; the tolerance; the least share of a bound; 0 for
+        exact rows.
     reason : str
-        Why there is a tolerance.
+        Why there is a tolerance, or why the bound is not met to the last.
     """
 
     quantity: str
@@ -96,6 +99,11 @@ class Row:
             if abs(self.difference) <= self.limit:
                 return "pass"
             return f"FAIL: more than {self.limit:.1%} from theory"
+        if self.rule == "bound":
+            if max(self.values) > self.theory:
+                return "FAIL: above the bound"
+            near = max(self.values) >= self.limit * self.theory
+            return "pass" if near else f"FAIL: below {self.limit:.1%} of the bound"
         if not self.interval.half_width <= self.limit * abs(self.theory):
             return f"FAIL: interval wider than {self.limit:.1%}"
         if self.probability >= FALSE_ALARM / ROWS:
@@ -143,6 +151,11 @@ def within(
 ) -> Row:
     """A row whose theory describes something slightly different; `reason` says what."""
     return Row(quantity, unit, float(theory), tuple(map(float, values)), "tolerance", tolerance, reason)
+
+
+def bounded(quantity: str, unit: str, bound: float, worst: float, reached: float, reason: str) -> Row:
+    """A row whose theory is a bound: `worst` must not exceed it and must reach the share `reached` of it."""
+    return Row(quantity, unit, float(bound), (float(worst),), "bound", reached, reason)
 
 
 @dataclass(frozen=True)

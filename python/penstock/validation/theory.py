@@ -440,3 +440,47 @@ def frames_after_xoff(frame: int, blocked: int, pause: int, delay: int, response
     before its arrival.
     """
     return (blocked + pause + delay + response + delay) // frame + 1
+
+
+def shaped_starts(born: Sequence[int], frame: int, depth: int, rate: int, service: int) -> list[int]:
+    """When frames begin behind a token bucket that is full at first; times in picoseconds.
+
+    Parameters
+    ----------
+    born : sequence of int
+        When each frame comes.
+    frame, depth : int
+        Bits of a frame, and that the bucket holds.
+    rate : int
+        Bits a second.
+    service : int
+        Time of a frame on the link.
+    """
+    level, then, free = Fraction(depth), 0, 0
+    starts = []
+    for arrival in born:
+        start = max(arrival, free)
+        level = min(Fraction(depth), level + Fraction(rate * (start - then), 10**12))
+        if level < frame:
+            wait = math.ceil((frame - level) * 10**12 / rate)
+            start += wait
+            level = min(Fraction(depth), level + Fraction(rate * wait, 10**12))
+        level -= frame
+        then, free = start, start + service
+        starts.append(start)
+    return starts
+
+
+def leaky_starts(born: Sequence[int], frame: int, rate: int, service: int) -> list[int]:
+    """When frames begin behind a leaky bucket; see `shaped_starts`.
+
+    The bucket is empty at times that are no whole picoseconds; frames begin at the next one.
+    """
+    empty, free = Fraction(0), 0
+    starts = []
+    for arrival in born:
+        empty = max(empty, Fraction(arrival), Fraction(free))
+        starts.append(math.ceil(empty))
+        free = starts[-1] + service
+        empty += Fraction(frame * 10**12, rate)
+    return starts

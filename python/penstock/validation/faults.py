@@ -1,0 +1,426 @@
+"""Faults: which frames are lost, and what a new rate of a link does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from penstock.result import Result
+
+from . import theory
+from .bench import Bench, fill, only
+from .registry import Row, case, exact, random
+
+GBPS = 1_000_000_000
+FRAME, OVERHEAD, PAUSE = 1522, 20, 64
+FAR_PS = 1_500_000
+"""300 m of fibre."""
+NEAR_PS = 10_000
+"""2 m."""
+
+_PATH = """\
+[simulation]
+duration = "$duration"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.explicit]
+hosts = ["source", "sink"]
+switches = ["sw"]
+
+[[topology.explicit.links]]
+between = ["source", "sw"]
+rate = "10 Gb/s"
+length = "300 m"
+
+[[topology.explicit.links]]
+between = ["sw", "sink"]
+rate = "$out Gb/s"
+length = "300 m"
+
+[[flows]]
+name = "steady"
+from = "source"
+to = "sink"
+frame = "1000 B"
+limit = "$limit B"
+source = { constant = { rate = "$rate Gb/s", random_phase = false } }
+
+[[faults]]
+link = ["$from", "$to"]
+$fault
+"""
+LENGTH = 1000
+
+
+def _outage(at: int, lasts: int, waiting: str) -> str:
+    return f'at = "{at} ps"\ndown = true\nduration = "{lasts} ps"\nwaiting = "{waiting}"'
+
+
+@case(
+    "link-down",
+    "A link that is down for a while",
+    compared="Frames of 1,000 B in even time steps from a host through a switch; one of the two links goes "
+    "down "
+    "and comes back. Outages begin and end at the picosecond at which a frame begins or ends, and one "
+    "picosecond beside it. In the last rows the second link is slower than the first, so that frames wait "
+    "for it in the switch when it goes down: they are lost at once, or kept.",
+    formula="A frame is lost if and only if a part of it is on the link while that is down: it began "
+    "before the "
+    "outage ended, and its last bit arrives after the outage began (of what happens in one picosecond, "
+    "frames come before "
+    'faults). With `waiting = "lost"` so are those that '
+    "wait at the sending end when the link goes down, and those that come to wait meanwhile; kept ones leave "
+    "one after the other from the end of the outage on (Lindley's recursion with one gap).",
+    sources=("Counting by hand; Lindley, The theory of queues with a single server, 1952",),
+    scenario=fill(
+        _PATH,
+        duration="1 ms",
+        out=10,
+        rate=5,
+        limit=100_000,
+        **{"from": "source"},
+        to="sw",
+        fault=_outage(40_000_000, 20_000_000, "lost"),
+    ),
+    ends=(
+        "The sender does not notice the cut before its frame has ended; a frame that was cut is gone, no "
+        "part "
+        "of it arrives.",
+        "Negotiation takes no time: the link carries frames as soon as it is back.",
+    ),
+)
+def link_down(bench: Bench) -> Iterator[Row]:
+    """First link, second link, second link with a queue."""
+    count = bench.choose(400, 100)
+    born = [k * 1_600_000 for k in range(count)]
+    on_link = _wire(LENGTH, 10) + FAR_PS
+    begins, ends = born[10], born[10] + on_link
+    outages = (
+        (ends, 5_000_000, "the last bit arrives as the link goes down"),
+        (ends - 1, 5_000_000, "the last bit would arrive 1 ps after"),
+        (begins - 5_000_000, 4_999_999, "a frame begins 1 ps after it is back"),
+        (begins - 5_000_000, 5_000_000, "a frame is due as it comes back"),
+        (7_654_321, 33_333_333, "33 us"),
+        (7_654_321, 1, "1 ps"),
+    )
+    for at, lasts, what in outages:
+        lost = [not _survives(start, start + on_link, at, at + lasts) for start in born]
+        yield from _losses(bench, count, at, lasts, what, "source", "sw", "lost", sum(lost))
+    inner = [start + on_link for start in born]  # when the switch has them: the second link is as fast
+    at, lasts = 50_000_000, 20_000_000
+    lost = [not _survives(start, start + on_link, at, at + lasts) for start in inner]
+    yield from _losses(bench, count, at, lasts, "20 us", "sw", "sink", "lost", sum(lost))
+    for waiting in ("lost", "kept"):
+        queue = _Broken.of(inner, _wire(LENGTH, 4), FAR_PS, at, at + lasts, keep=waiting == "kept")
+        told = f"20 us, {queue.waited} frames wait, {waiting}"
+        found = _run(bench, count, at, lasts, "sw", "sink", waiting, out=4)
+        name = f"link 2 of 4 Gb/s, {told}: "
+        yield exact(name + "frames lost", "frames", queue.lost, found["lost"])
+        yield exact(name + "frames delivered", "frames", len(queue.arrived), found["delivered"])
+        latencies = [end - start for start, end in zip(born, queue.arrivals, strict=True) if end is not None]
+        yield exact(name + "sum of latencies", "ps", sum(latencies), found["sum"])
+        yield exact(name + "longest latency", "ps", max(latencies), found["longest"])
+
+
+def _survives(begins: int, ends: int, down: int, up: int) -> bool:
+    return ends <= down or begins > up
+
+
+def _losses(
+    bench: Bench, count: int, at: int, lasts: int, what: str, a: str, b: str, waiting: str, lost: int
+) -> Iterator[Row]:
+    found = _run(bench, count, at, lasts, a, b, waiting)
+    name = f"link {1 if a == 'source' else 2}, {what}: "
+    yield exact(name + "frames lost", "frames", lost, found["lost"])
+    yield exact(name + "frames delivered", "frames", count - lost, found["delivered"])
+
+
+def _run(
+    bench: Bench, count: int, at: int, lasts: int, a: str, b: str, waiting: str, *, out: int = 10
+) -> Mapping[str, float]:
+    fault = _outage(at, lasts, waiting)
+    keys = {"from": a, "to": b, "out": out, "rate": 5, "limit": count * LENGTH, "fault": fault}
+    return _read(bench.once(_PATH, duration=f"{4 * count} us", **keys))
+
+
+def _read(result: Result) -> dict[str, float]:
+    flow = only(result.rows("flows"), flow="steady")
+    drops = result.rows("drops")
+    by_the_fault = sum(row["frames"] for row in drops if row["cause"] == "link_down")
+    whole = all(row["cause"] == "link_down" for row in drops)
+    return {
+        "lost": by_the_fault if whole and by_the_fault == flow["frames_dropped"] else math.nan,
+        "delivered": flow["frames_delivered"],
+        "sum": round(flow["latency_mean_ns"] * 1_000 * flow["frames_delivered"]),
+        "shortest": round(flow["latency_min_ns"] * 1_000),
+        "longest": round(flow["latency_max_ns"] * 1_000),
+    }
+
+
+class _Broken:
+    """A queue in front of a link that goes down once; times in picoseconds."""
+
+    def __init__(self, arrivals: Sequence[int | None], waited: int) -> None:
+        self.arrivals = arrivals
+        """At the far end; ``None``: lost."""
+        self.waited = waited
+        self.arrived = [end for end in arrivals if end is not None]
+        self.lost = len(arrivals) - len(self.arrived)
+
+    @classmethod
+    def of(cls, came: Sequence[int], service: int, delay: int, down: int, up: int, *, keep: bool) -> _Broken:
+        free, waited = 0, 0
+        ends: list[int | None] = []
+        for arrival in came:
+            start = max(free, arrival)
+            if start < down:
+                free = start + service
+                ends.append(free + delay if free + delay <= down else None)
+                continue
+            waited += arrival < down
+            if not keep and arrival <= up:
+                ends.append(None)
+                continue
+            start = max(start, up)
+            free = start + service
+            ends.append(free + delay)
+        return cls(ends, waited)
+
+
+def _wire(length: int, gbps: float) -> int:
+    return math.floor(theory.wire_time(length + OVERHEAD, round(gbps * GBPS)))
+
+
+_BITS = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.chain]
+switches = 2
+hosts_per_switch = 1
+rate = "100 Gb/s"
+
+[[flows]]
+name = "probe"
+from = "h0.0"
+to = "h1.0"
+frame = "$length B"
+source = { poisson = { rate = "$rate Gb/s" } }
+
+[[faults]]
+link = $link
+bit_error_rate = $probability
+"""
+
+
+@case(
+    "bit-errors",
+    "Frames with wrong bits",
+    compared="Poisson frames of one length over a link whose bits are wrong with a probability p each, then "
+    "over three such links in a row. A frame with a wrong bit is discarded where it arrives.",
+    formula="A frame of L bytes is lost with probability 1 − (1 − p)^(8·L) on each link.",
+    sources=("Independent bits; IEEE 802.3 clause 3.4 (a frame with a wrong check sequence is discarded)",),
+    scenario=fill(
+        _BITS,
+        duration="21 ms",
+        warmup="1 ms",
+        length=1522,
+        rate=90,
+        link='["sw0", "sw1"]',
+        probability="1e-6",
+    ),
+    ends=(
+        "Bits of preamble and gap are never wrong, and errors do not come in bursts.",
+        "No error stays undetected: the check sequence of 32 bits is taken to be perfect.",
+    ),
+)
+def bit_errors(bench: Bench) -> Iterator[Row]:
+    """One link, then all three."""
+    cases = ((1522, 1e-6, 60), (1522, 1e-4, 10), (64, 1e-5, 25), (64, 1e-3, 4), (512, 2e-5, 10))
+    for links, repeats in (('["sw0", "sw1"]', 1), ('"all"', 3)):
+        for length, probability, ms in cases:
+            if repeats > 1 and probability == 1e-6:
+                continue  # the same mean, and slow
+            losses = bench.replicate(
+                _BITS,
+                _share_lost,
+                length=length,
+                rate=90 if length > 64 else 60,
+                link=links,
+                probability=f"{probability:g}",
+                **bench.milliseconds(ms, warmup=0.1),
+            )["lost"]
+            survives = (1 - probability) ** (8 * length * repeats)
+            name = f"{length} B, p = {probability:g}, {repeats} link{'s' if repeats > 1 else ''}: share lost"
+            yield random(name, "", 1 - survives, losses, precision=bench.precision(0.015))
+
+
+def _share_lost(result: Result) -> dict[str, float]:
+    flow = only(result.rows("flows"), flow="probe")
+    ended = flow["frames_dropped"] + flow["frames_delivered"]
+    others = [row for row in result.rows("drops") if row["cause"] != "bit_error"]
+    return {"lost": flow["frames_dropped"] / ended if not others else math.nan}
+
+
+_PAUSES = """\
+[simulation]
+duration = "$duration"
+on_lossless_drop = "count"
+
+[probes]
+bin = "off"
+
+[topology.explicit]
+hosts = ["sender", "sink"]
+switches = ["sw"]
+
+[[topology.explicit.links]]
+between = ["sender", "sw"]
+rate = "10 Gb/s"
+length = "2 m"
+
+[[topology.explicit.links]]
+between = ["sw", "sink"]
+rate = "4 Gb/s"
+length = "2 m"
+
+[flow_control.pfc]
+xoff = "20 frames"
+xon = "4 frames"
+headroom = "10 frames"
+pause_quanta = 1000
+response_time = "0 ps"
+
+[[flows]]
+name = "greedy"
+from = "sender"
+to = "sink"
+source = "greedy"
+
+[[faults]]
+link = ["sender", "sw"]
+pause_loss = $probability
+"""
+
+
+@case(
+    "lost-pauses",
+    "Pause frames that are lost",
+    compared="A host at 10 Gb/s feeds a link of 4 Gb/s under PFC, and the link loses pause frames. If all "
+    "are "
+    "lost, PFC is as good as none: the room of XOFF and headroom fills, and what finds it full is lost, to "
+    "the "
+    "frame. If half of them are, half of them are counted as lost.",
+    formula="Frame k arrives at (k + 1)·t + d, and leaves when T has passed since the one before it; it is "
+    "lost if "
+    "as many frames wait as the room holds, 20 + 10. Losses of single pause frames are independent.",
+    sources=("Lindley's recursion with a finite room",),
+    scenario=fill(_PAUSES, duration="1 ms", probability=1),
+    ends=("A pause frame is lost whole; the sender of it learns nothing of that.",),
+)
+def lost_pauses(bench: Bench) -> Iterator[Row]:
+    """All, then half of them."""
+    for us in (500, 2_000):
+        found = bench.once(_PAUSES, duration=f"{us} us", probability=1)
+        delivered, lost = _full(us * 1_000_000)
+        flow = only(found.rows("flows"), flow="greedy")
+        name = f"all pause frames lost, {us:,} us: "
+        yield exact(name + "frames delivered", "frames", delivered, flow["frames_delivered"])
+        yield exact(name + "frames lost", "frames", lost, flow["frames_dropped"])
+        yield exact(name + "pauses in force", "", 0, len(found.rows("pauses")))
+    shares = bench.replicate(
+        _PAUSES, _share_of_pauses, duration=f"{bench.choose(1000, 100)} ms", probability=0.5
+    )["lost"]
+    name = "half of the pause frames lost: share counted as lost"
+    yield random(name, "", 0.5, shares, precision=bench.precision(0.02))
+
+
+def _full(duration: int) -> tuple[int, int]:
+    """Frames delivered and lost if nobody stops the sender; times in picoseconds."""
+    came, service, room = _wire(FRAME, 10), _wire(FRAME, 4), 30
+    starts: list[int] = []
+    delivered = lost = free = place = 0
+    arrival = came + NEAR_PS
+    while arrival <= duration:
+        while place < len(starts) and starts[place] <= arrival:
+            place += 1  # those from here on still wait
+        if len(starts) - place >= room and free > arrival:
+            lost += 1
+        else:
+            start = max(free, arrival)
+            starts.append(start)
+            free = start + service
+            delivered += free + NEAR_PS <= duration
+        arrival += came
+    return delivered, lost
+
+
+def _share_of_pauses(result: Result) -> dict[str, float]:
+    port = only(result.rows("ports"), node="sw", peer="sender")
+    return {"lost": port["pauses_lost"] / (port["pauses_sent"] + port["resumes_sent"])}
+
+
+@case(
+    "link-rate",
+    "A link that changes its rate",
+    compared="Frames of 1,000 B at 3 Gb/s through a link that changes its rate while a frame is on it, "
+    "slower, "
+    "faster, and so slow that a queue grows: smallest, largest and summed latency, equal to the picosecond.",
+    formula="Lindley's recursion in which each frame takes (L + 20)·8/C at the rate C of the moment at "
+    "which it "
+    "begins; the one on the wire completes at the old rate, and so does one that begins in the picosecond "
+    "of the "
+    "change.",
+    sources=("Lindley, The theory of queues with a single server, 1952",),
+    scenario=fill(
+        _PATH,
+        duration="1 ms",
+        out=10,
+        rate=3,
+        limit=100_000,
+        **{"from": "sw"},
+        to="sink",
+        fault='at = "50 us"\nrate = "1 Gb/s"',
+    ),
+    ends=(
+        "A change takes no time.",
+        "Headroom and response times are those of the first and fastest rate; schedulers that know the "
+        "rate of "
+        "the link keep the first.",
+    ),
+)
+def link_rate(bench: Bench) -> Iterator[Row]:
+    """From 10 Gb/s to others, at a moment within a frame and at its begin."""
+    count = bench.choose(200, 50)
+    step = Fraction(LENGTH * 8 * 1_000, 3)
+    born = [math.floor(k * step) for k in range(count)]
+    came = [start + _wire(LENGTH, 10) + FAR_PS for start in born]
+    for gbps, at in (
+        (1, 50_000_000),
+        (2.5, came[20] + 400_000),
+        (4, came[20]),
+        (25, came[20] + 1),
+        (40, 60_000_000),
+    ):
+        free, latencies = Fraction(0), []
+        for start, arrival in zip(born, came, strict=True):
+            begins = max(free, Fraction(arrival))
+            free = begins + theory.wire_time(LENGTH + OVERHEAD, round((10 if begins <= at else gbps) * GBPS))
+            latencies.append(math.floor(free) + FAR_PS - start)
+        fault = f'at = "{at} ps"\nrate = "{gbps:g} Gb/s"'
+        keys = {"from": "sw", "to": "sink", "out": 10, "rate": 3, "limit": count * LENGTH, "fault": fault}
+        found = _read(bench.once(_PATH, duration="3 ms", **keys))
+        name = f"10 to {gbps:g} Gb/s at {at / 1e6:.6f} us: "
+        yield exact(name + "frames delivered", "frames", count, found["delivered"])
+        yield exact(name + "shortest latency", "ps", min(latencies), found["shortest"])
+        yield exact(name + "longest latency", "ps", max(latencies), found["longest"])
+        yield exact(name + "sum of latencies", "ps", sum(latencies), found["sum"])

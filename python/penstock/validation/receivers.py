@@ -1,0 +1,233 @@
+"""Receiving hosts: how fast they take in, and what they make others do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from penstock.result import Result
+
+from . import theory
+from .bench import Bench, fill, only
+from .registry import Row, case, exact, random, within
+
+FRAME, OVERHEAD, PAUSE = 1522, 20, 64
+GBPS = 1_000_000_000
+DELAY_PS = 500_000
+"""100 m of fibre."""
+
+_HOST = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+
+[topology.star]
+hosts = 2
+rate = "10 Gb/s"
+length = "100 m"
+
+[hosts.h1.receive]
+$receive
+
+$pfc
+
+[[flows]]
+name = "greedy"
+from = "h0"
+to = "h1"
+source = "greedy"
+"""
+_PFC = """\
+[flow_control.pfc]
+response_time = "0 ps"
+"""
+
+
+def _service(per_frame_ns: float, gbps: float) -> Fraction:
+    """Picoseconds that the host takes for a frame."""
+    return Fraction(round(per_frame_ns * 1000)) + (theory.wire_time(FRAME, round(gbps * GBPS)) if gbps else 0)
+
+
+def _keys(per_frame_ns: float, gbps: float) -> str:
+    lines = [f'time_per_frame = "{per_frame_ns:g} ns"'] if per_frame_ns else []
+    return "\n".join([*lines, f'rate = "{gbps:g} Gb/s"'] if gbps else lines)
+
+
+@case(
+    "receiver",
+    "Receiving hosts that take their time",
+    compared="A host sends as fast as it can to one that needs a time for each frame, for each byte, or "
+    "both. "
+    "With PFC the receiver's card stops the switch, the switch stops the sender, nothing is lost and the "
+    "receiver is never idle. Without flow control the card loses what finds no room. Then one that stops to "
+    "read and begins again.",
+    formula="A frame is taken in after S = t + 8·L / r; in n·S exactly n frames, because the buffer never "
+    "runs dry. "
+    "A host that stops finishes the frame that it is at, and from then on nothing is delivered until it "
+    "starts. "
+    "Without flow control the buffer is a queue with room for ⌊B / L⌋ frames, the one being taken in "
+    "included.",
+    sources=("Hagen 2012, sections 5.3 to 5.5 (receivers slower than their link); counting by hand",),
+    scenario=fill(_HOST, duration="20 ms", warmup="2 ms", receive=_keys(0, 4), pfc=_PFC),
+    ends=(
+        "One server a host, first come, first served over all priorities; no interrupts, no copies.",
+        "The least buffer that keeps the receiver busy is not looked for: XON is half of XOFF here.",
+    ),
+)
+def receiver(bench: Bench) -> Iterator[Row]:
+    """Throughput with PFC, losses without, a host that stops."""
+    frames = bench.choose(2000, 400)
+    for per_frame_ns, gbps in ((0.0, 4.0), (2_000.0, 0.0), (700.5, 9.0), (0.0, 0.75), (300.0, 9.9)):
+        service = _service(per_frame_ns, gbps)
+        warm = math.ceil(500 * service)
+        span = math.floor(warm + frames * service)
+        found = bench.once(
+            _HOST,
+            warmup=f"{warm} ps",
+            duration=f"{span} ps",
+            receive=_keys(per_frame_ns, gbps),
+            pfc=_PFC,
+        )
+        flow = only(found.rows("flows"), flow="greedy")
+        parts = [f"{per_frame_ns:g} ns a frame"] if per_frame_ns else []
+        name = " and ".join([*parts, f"{gbps:g} Gb/s"] if gbps else parts)
+        rate = FRAME * 8_000 / float(service)
+        name = f"PFC, {name} ({rate:.4g} Gb/s): "
+        yield exact(name + f"frames taken in over {frames}·S", "frames", frames, flow["frames_delivered"])
+        yield exact(name + "frames lost", "frames", 0, flow["frames_dropped"])
+        relative = flow["throughput_bps"] / 1e9
+        yield within(
+            name + "throughput", "Gb/s", rate, [relative], 1e-6, "the run ends at a whole picosecond"
+        )
+    for room in (1, 5, 40):
+        yield from _without(bench, room)
+    yield from _stopping(bench)
+
+
+def _without(bench: Bench, room: int) -> Iterator[Row]:
+    """No flow control: the buffer as a queue that loses."""
+    service, duration = _service(0, 4), bench.choose(2_000, 300) * 1_000_000
+    found = bench.once(
+        _HOST,
+        warmup="0 s",
+        duration=f"{duration} ps",
+        receive=_keys(0, 4) + f'\nbuffer = "{room * FRAME + FRAME - 1} B"',
+        pfc="",
+    )
+    wire = math.floor(theory.wire_time(FRAME + OVERHEAD, 10 * GBPS))
+    ends: list[Fraction] = []
+    done = lost = 0
+    arrival = 2 * (wire + DELAY_PS)
+    while arrival <= duration:
+        while done < len(ends) and ends[done] <= arrival:
+            done += 1
+        if len(ends) - done >= room:
+            lost += 1
+        else:
+            ends.append(max(ends[-1], Fraction(arrival)) + service if ends else arrival + service)
+        arrival += wire
+    drops = [row["frames"] for row in found.rows("drops") if row["cause"] == "receive_buffer"]
+    flow = only(found.rows("flows"), flow="greedy")
+    name = f"no flow control, room for {room} frame{'s' if room > 1 else ''}: "
+    yield exact(name + "frames lost in the card", "frames", lost, sum(drops))
+    taken = sum(end <= duration for end in ends)
+    yield exact(name + "frames taken in", "frames", taken, flow["frames_delivered"])
+
+
+def _stopping(bench: Bench) -> Iterator[Row]:
+    """A host that stops and starts again, at full speed of the link otherwise."""
+    stop, start = 200_000_000, 1_200_000_000
+    script = f'script = [{{ at = "{stop} ps", stop = true }}, {{ at = "{start} ps", start = true }}]'
+    service = _service(0, 4)
+    first = 2 * (math.floor(theory.wire_time(FRAME + OVERHEAD, 10 * GBPS)) + DELAY_PS)
+    begun = math.floor((stop - first) / service) + 1  # those that it had begun when it stopped
+    keys = {"warmup": "0 s", "receive": f"{_keys(0, 4)}\n{script}", "pfc": _PFC}
+    before = bench.once(_HOST, duration=f"{start - 1} ps", **keys)
+    taken = only(before.rows("flows"), flow="greedy")
+    name = "PFC, a host of 4 Gb/s that stops at 200 us and starts at 1,200 us: "
+    yield exact(name + "frames taken in until it starts", "frames", begun, taken["frames_delivered"])
+    more = 300
+    after = bench.once(_HOST, duration=f"{math.floor(start + more * service) + 1} ps", **keys)
+    flow = only(after.rows("flows"), flow="greedy")
+    yield exact(name + f"{more}·S later", "frames", begun + more, flow["frames_delivered"])
+    yield exact(name + "frames lost", "frames", 0, flow["frames_dropped"])
+    causes = {row["tree"]: row["why"] for row in before.rows("congestion")}
+    right = sum(why == "slow_receiver" for why in causes.values())
+    yield exact(name + "congestion trees laid to the receiver", "", max(len(causes), 1), right)
+
+
+_POISSON = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.star]
+hosts = 1
+rate = "400 Gb/s"
+
+[hosts.h0.receive]
+time_per_frame = "1 us"
+buffer = "$buffer"
+
+[[flows]]
+name = "poisson"
+from = "sw"
+to = "h0"
+frame = "500 B"
+source = { poisson = { rate = "$rate Gb/s" } }
+"""
+
+
+@case(
+    "receiver-queue",
+    "A receiving host as a queue",
+    compared="Poisson frames over a fast link to a host that takes 1 us for each: the mean time in the host, "
+    "and the share lost if its buffer holds three frames.",
+    formula="M/D/1: mean wait ρ·S / (2·(1 − ρ)) before S; two constant services in a row make frames wait "
+    "as if "
+    "the slower stood alone (Friedman). M/D/1/K for losses, from the Markov chain at departures.",
+    sources=(
+        "Friedman, Reduction methods for tandem queuing systems, 1965",
+        "Cooper, Introduction to Queueing Theory, 1981, section 5.9",
+    ),
+    scenario=fill(_POISSON, duration="101 ms", warmup="1 ms", buffer="unlimited", rate=3.2),
+    ends=("Frames come one after the other from the link, never two at once: of losses that is 1 % of S.",),
+)
+def receiver_queue(bench: Bench) -> Iterator[Row]:
+    """Waits, then losses."""
+    link = 520 * 8 / 400 + 10.0
+    for load in (0.5, 0.8):
+        found = bench.replicate(
+            _POISSON, _poisson, buffer="unlimited", rate=f"{4 * load:g}", **bench.milliseconds(400, warmup=2)
+        )
+        waits = [value - link - 1000 for value in found["latency"]]
+        mean = load * 1000 / (2 * (1 - load))
+        # A frame that finds the link busy would else have waited in the host: the waits of both add up.
+        yield random(f"load {load:g}: mean wait", "ns", mean, waits, precision=bench.precision(0.02))
+    for load in (0.6, 1.1):
+        found = bench.replicate(
+            _POISSON, _poisson, buffer="1500 B", rate=f"{4 * load:g}", **bench.milliseconds(200, warmup=2)
+        )
+        loss = theory.mg1k_loss(load / 1000, [(1000, 1.0)], 3)
+        reason = "the link spaces frames by 10.4 ns, 1 % of S"
+        yield within(
+            f"load {load:g}, room for 3 frames: share lost",
+            "",
+            loss,
+            found["loss"],
+            bench.precision(0.02),
+            reason,
+        )
+
+
+def _poisson(result: Result) -> dict[str, float]:
+    flow = only(result.rows("flows"), flow="poisson")
+    return {"latency": flow["latency_mean_ns"], "loss": flow["frames_dropped"] / flow["frames_sent"]}
