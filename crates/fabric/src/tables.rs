@@ -1,5 +1,6 @@
 //! The result of a simulation as described tables.
 
+mod asked;
 mod durations;
 mod losses;
 mod pauses;
@@ -25,6 +26,8 @@ pub(crate) fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let forensics = view.forensics();
     vec![
         view.flows(&flows, &series),
+        view.demands(),
+        view.paths(),
         view.classes(&flows),
         view.ports(),
         view.queues(),
@@ -265,6 +268,7 @@ impl View<'_> {
             .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p])))
             .texts("peer", "Node at the other end.", each().map(|p| self.node_name(self.s.wiring.neighbour(id(p)))))
             .reals("rate_bps", "b/s", "Rate of the link; at the end, if it changes.", each().map(|p| fabric.lines[p].rate.bps() as f64))
+            .integers("overhead_bytes", "B", "Bytes around each frame on the link: preamble and inter-frame gap.", each().map(|p| self.overhead(p)))
             .reals("utilisation", "", "Share of measured time in which the transmitter was busy, line overhead and pause frames included.", each().map(utilisation))
             .integers("frames_sent", "", "Frames sent, pause frames not counted.", each().map(sent))
             .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| fabric.sent[p].bytes))

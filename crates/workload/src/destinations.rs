@@ -14,6 +14,20 @@ impl Destinations {
             Destinations::HotSpot { hot, others, .. } => [hot].into_iter().chain(others).copied().collect(),
         }
     }
+
+    /// The share of the frames that each of them gets, in the same order.
+    pub fn shares(&self) -> Vec<f64> {
+        let equal = |share: f64, count: usize| vec![share / count as f64; count];
+        match self {
+            Destinations::Fixed(_) => vec![1.0],
+            Destinations::Uniform(nodes) => equal(1.0, nodes.len()),
+            Destinations::HotSpot { others, .. } if others.is_empty() => vec![1.0],
+            Destinations::HotSpot { share, others, .. } => {
+                let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+                [share].into_iter().chain(equal(1.0 - share, others.len())).collect()
+            }
+        }
+    }
 }
 
 /// Draws indices into [`Destinations::nodes`].
@@ -79,6 +93,12 @@ mod tests {
         let spot = counts(&spot, 50_000);
         assert!(spot.iter().all(|&c| (f64::from(c) - 1e4).abs() < 5.0 * 89.5), "{spot:?}");
         assert_eq!(counts(&Destinations::HotSpot { hot: NodeId(9), share: 0.0, others: vec![] }, 5), [5]);
+        assert_eq!(Destinations::Fixed(NodeId(5)).shares(), [1.0]);
+        assert_eq!(Destinations::Uniform(nodes(4)).shares(), [0.25; 4]);
+        let spot = Destinations::HotSpot { hot: NodeId(9), share: 0.5, others: nodes(2) };
+        assert_eq!(spot.shares(), [0.5, 0.25, 0.25]);
+        let alone = Destinations::HotSpot { hot: NodeId(9), share: 0.5, others: vec![] };
+        assert_eq!(alone.shares().len(), alone.nodes().len());
         assert_eq!(counts(&Destinations::Uniform(vec![]), 5), [5]);
     }
 }

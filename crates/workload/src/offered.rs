@@ -10,13 +10,7 @@ impl SourceSpec {
     /// does not. `None` for greedy sources, which offer whatever the link takes.
     pub fn offered_bps(&self, line: BitRate, overhead: u16, from: Time, until: Time) -> Option<f64> {
         let link = Link { line, overhead, basis: self.rate_basis };
-        let rate = match self.arrivals {
-            Arrivals::Greedy => return None,
-            Arrivals::Constant { rate, .. } | Arrivals::Bernoulli { rate } | Arrivals::Poisson { rate } => {
-                rate
-            }
-            Arrivals::OnOff { peak, .. } => peak,
-        };
+        let rate = self.configured_rate()?;
         if until <= from {
             return Some(0.0);
         }
@@ -41,6 +35,37 @@ impl SourceSpec {
         Some((bits.min(limit) - before.min(limit)) / (until - from).as_secs_f64())
     }
 
+    /// What the source asks for: from each time on the mean rate in bits of frames (DA to FCS) a second, infinite
+    /// for a greedy source. Starts, stops and the script count; the limit does not.
+    pub fn demand(&self, line: BitRate, overhead: u16) -> Vec<(Time, f64)> {
+        let link = Link { line, overhead, basis: self.rate_basis };
+        let (first_rate, changes) = self.changes();
+        let mut rate = first_rate.or(self.configured_rate());
+        let mut asked = Vec::with_capacity(changes.len());
+        for (at, change) in changes {
+            let bps = match change {
+                Change::Stop => 0.0,
+                Change::Start(new) => {
+                    rate = rate.map(|rate| new.unwrap_or(rate));
+                    rate.map_or(f64::INFINITY, |rate| self.mean_bps(link, rate))
+                }
+            };
+            asked.push((at, bps));
+        }
+        asked
+    }
+
+    /// The rate of the scenario, that of the peak for on/off sources; `None` if the source is greedy.
+    fn configured_rate(&self) -> Option<BitRate> {
+        match self.arrivals {
+            Arrivals::Greedy => None,
+            Arrivals::Constant { rate, .. } | Arrivals::Bernoulli { rate } | Arrivals::Poisson { rate } => {
+                Some(rate)
+            }
+            Arrivals::OnOff { peak, .. } => Some(peak),
+        }
+    }
+
     /// The long-run rate in bits of frames a second while the source is active at `rate`.
     fn mean_bps(&self, link: Link, rate: BitRate) -> f64 {
         let bps = rate.bps() as f64;
@@ -60,5 +85,58 @@ impl SourceSpec {
                 if on_secs > 0.0 { in_frames * on_secs / (on_secs + off.mean_secs()) } else { 0.0 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Destinations, FrameSizes, Period, RateBasis};
+
+    const LINE: BitRate = BitRate::from_gbps(10);
+
+    fn spec(arrivals: Arrivals) -> SourceSpec {
+        SourceSpec {
+            arrivals,
+            rate_basis: RateBasis::Frame,
+            sizes: FrameSizes::Fixed(1000),
+            destinations: Destinations::Fixed(frame::NodeId(0)),
+            start: Time::from_us(1),
+            stop: Some(Time::from_us(9)),
+            script: vec![],
+            limit: None,
+        }
+    }
+
+    #[test]
+    fn demand_changes_with_start_script_and_stop() {
+        let rate = BitRate::from_gbps(2);
+        let at = Time::from_us;
+        let changes = vec![
+            (at(3), Change::Stop),
+            (at(4), Change::Start(Some(BitRate::from_gbps(1)))),
+            (at(5), Change::Stop),
+            (at(6), Change::Start(None)),
+        ];
+        let constant =
+            SourceSpec { script: changes, ..spec(Arrivals::Constant { rate, random_phase: false }) };
+        let expected = [(1, 2e9), (3, 0.0), (4, 1e9), (5, 0.0), (6, 1e9), (9, 0.0)];
+        assert_eq!(constant.demand(LINE, 20), expected.map(|(us, bps)| (at(us), bps)));
+        // What is offered in all is the integral of it.
+        let offered = constant.offered_bps(LINE, 20, Time::ZERO, at(10)).unwrap();
+        assert!((offered - (2.0 * 2e9 + 1e9 + 3e9) / 10.0).abs() < 1.0, "{offered}");
+    }
+
+    #[test]
+    fn demand_counts_frames_on_average_and_greedy_ones_without_end() {
+        assert_eq!(spec(Arrivals::Greedy).demand(LINE, 20)[0].1, f64::INFINITY);
+        assert_eq!(spec(Arrivals::Greedy).demand(LINE, 20)[1].1, 0.0);
+        let period = Period::Exponential { mean: Time::from_us(1) };
+        let peak = BitRate::from_gbps(4);
+        let half = SourceSpec {
+            rate_basis: RateBasis::Wire,
+            ..spec(Arrivals::OnOff { peak, on: period, off: period })
+        };
+        assert!((half.demand(LINE, 20)[0].1 - 2e9 * 1000.0 / 1020.0).abs() < 1.0);
     }
 }
