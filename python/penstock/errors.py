@@ -17,3 +17,7 @@ class ResultError(PenstockError):
 
 class StudyError(PenstockError):
     """A study whose description and measurements do not agree."""
+
+
+class ConvergenceError(PenstockError):
+    """A numerical method that did not come to its end."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .result import Result
 
 SCHEMA = "penstock-run/1"
+
+MOST_FLOWS_JUDGED = 256
+"""With more flows the fair shares would take longer than many a run; ``penstock fair`` computes them."""
 
 _RUN_KEYS = (
     "name",
@@ -63,7 +67,7 @@ def summarise(result: Result) -> dict[str, Any]:
             {"port": row["port"], **_pick(row, _QUEUE_KEYS), "wait_ns": _statistics(row, "wait")}
             for row in result.rows("queues")
         ],
-        "fairness": {"jain": fairness(result)},
+        "fairness": {"jain": fairness(result), "max_min": against_max_min(result)},
     }
 
 
@@ -73,6 +77,18 @@ def fairness(result: Result) -> float | None:
 
     throughput = [value for value in result.table("flows")["throughput_bps"].to_pylist() if value is not None]
     return jain(throughput) if throughput else None
+
+
+def against_max_min(result: Result) -> dict[str, Any] | None:
+    """How far the run was from the weighted max-min fair shares; ``None`` for one flow, and for very many."""
+    flows = result.table("flows").num_rows
+    known = {"paths", "demands"} <= set(result.table_names) and result.table("paths").num_rows > 0
+    if not known or not 1 < flows <= MOST_FLOWS_JUDGED:
+        return None
+    from .oracle import assess
+
+    verdict = assess(result, proportional=False).verdict()
+    return None if verdict is None else asdict(verdict)
 
 
 def _pick(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

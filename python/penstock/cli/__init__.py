@@ -29,6 +29,7 @@ COMMANDS = (
     ("list", "scenarios:list_", "Show the scenarios and studies that come with Penstock."),
     ("explain", "explain:explain", "Tell what a mechanism, a table, a column or a key is."),
     ("why", "why:why", "Tell why a port had to stop or a flow was held back."),
+    ("fair", "fair:fair", "Show the fair share of each flow beside what it got."),
     ("headroom", "headroom:headroom", "Compute the room that a lossless queue needs above XOFF."),
     ("validate", "validate:validate", "Hold the simulator against theory."),
     ("reproduce", "reproduce:reproduce", "Run published experiments again."),

@@ -191,6 +191,16 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
         f"simulated {duration(run['simulated_s'] * 1e9)} in {duration(run['wall_s'] * 1e9)}   "
         f"{count(run['frame_hops'])} frame-hops, {speed:.1f} M/s"
     )
+    against = summary["fairness"]["max_min"]
+    if against is not None:
+        from .fair import percent
+
+        out.print(
+            f"fairness: {against['jain']:.4f} of weighted max-min (Jain), "
+            f"largest deviation {percent(against['largest_deviation'])} (flow {against['flow']})",
+            markup=False,
+            soft_wrap=True,
+        )
     out.print(f"seed {result.seed}   fingerprint {result.fingerprint}")
 
 

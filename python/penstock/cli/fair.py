@@ -1,0 +1,146 @@
+"""``penstock fair``."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from penstock.errors import InputError
+
+from . import EXIT_DONE
+from .console import console, print_json, table
+from .units import rate
+
+if TYPE_CHECKING:
+    from penstock.oracle import Assessment
+    from penstock.result import Result
+
+SCHEMA = "penstock-fair/1"
+NAMES = {"max_min": "weighted max-min", "proportional": "proportionally fair"}
+
+
+def fair(
+    run: str,
+    /,
+    *,
+    counts: Literal["frame", "payload", "wire"] = "frame",
+    weight: tuple[str, ...] = (),
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Shows the fair share of each flow beside what it got.
+
+    An ideal fabric with the links, paths and demands of the run, without loss, delay and pauses, gives every
+    flow its weighted max-min share, or the proportionally fair one. Links carry frames with their line
+    overhead.
+
+    Parameters
+    ----------
+    run
+        Directory of a result; or a scenario, a file or a name, which is run first.
+    counts
+        What rates count: bytes of frames (DA to FCS), their payload (18 B less), or the wire (with overhead).
+    weight
+        FLOW=NUMBER, as often as needed; the name without [host] means all flows of that name, and flows that
+        are not named count 1. Default: the weights of the switches' schedulers, by class; 1 where there are
+        none.
+    json
+        Prints one JSON object instead of a table.
+    """
+    from penstock import oracle
+
+    result, origin = _result(run)
+    given = dict(_weight(text) for text in weight)
+    found = oracle.assess(result, counts=counts, weights=given or None)
+    if json:
+        print_json({"schema": SCHEMA, "run": origin, **as_json(found)})
+    else:
+        _show(found)
+    return EXIT_DONE
+
+
+def as_json(found: Assessment) -> dict[str, Any]:
+    """Shares and verdicts as plain values; infinite demands and unknown deviations are ``None``."""
+    verdicts = {name: found.verdict(name) for name in NAMES}
+    return {
+        "counts": found.counts,
+        "weights": found.weights_from,
+        "notes": found.notes,
+        "verdicts": {
+            name: verdict
+            and {
+                "jain": verdict.jain,
+                "largest_deviation": verdict.largest_deviation,
+                "flow": verdict.flow,
+            }
+            for name, verdict in verdicts.items()
+        },
+        "flows": [
+            {
+                "name": share.flow,
+                "weight": share.weight,
+                "demand_bps": share.demand_bps if math.isfinite(share.demand_bps) else None,
+                "measured_bps": share.measured_bps,
+                **{f"{name}_bps": share.fair_bps[name] for name in NAMES},
+                **{f"{name}_deviation": share.deviation(name) for name in NAMES},
+            }
+            for share in found.shares
+        ],
+    }
+
+
+def _show(found: Assessment) -> None:
+    from rich.markup import escape
+
+    out = console()
+    what = {"frame": "bytes of frames", "payload": "payload", "wire": "wire time"}[found.counts]
+    columns = ("flow", "weight", "asked", "measured", "max-min", "deviation", "proportional", "deviation")
+    shares = table(f"Fair shares, counted in {what}", *columns, numeric=1)
+    for share in found.shares:
+        cells = [escape(share.flow), f"{share.weight:g}", _asked(share.demand_bps), rate(share.measured_bps)]
+        for name in NAMES:
+            cells += [rate(share.fair_bps[name]), percent(share.deviation(name))]
+        shares.add_row(*cells)
+    out.print(shares)
+    for name, called in NAMES.items():
+        verdict = found.verdict(name)
+        if verdict is not None:
+            out.print(
+                f"{called}: {verdict.jain:.4f} (Jain), "
+                f"largest deviation {percent(verdict.largest_deviation)} (flow {verdict.flow})",
+                markup=False,
+                soft_wrap=True,
+            )
+    out.print(f"weights  {found.weights_from}", markup=False, soft_wrap=True)
+    for note in found.notes:
+        out.print(note, markup=False, soft_wrap=True)
+
+
+def percent(deviation: float | None) -> str:
+    """A deviation as text."""
+    return "-" if deviation is None else f"{100 * deviation:+.2f} %"
+
+
+def _asked(bps: float) -> str:
+    return rate(bps) if math.isfinite(bps) else "all"
+
+
+def _result(run: str) -> tuple[Result, str]:
+    from penstock import running
+    from penstock.result import Result
+
+    if Path(run).is_dir():
+        return Result.load(run), run
+    return running.run(run), run
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, equals, number = text.rpartition("=")
+    try:
+        if not (name and equals):
+            raise ValueError
+        return name, float(number)
+    except ValueError:
+        raise InputError(f"--weight {text}: expected FLOW=NUMBER, such as victim=2") from None

@@ -1,0 +1,327 @@
+"""How far from fair a run was: what an ideal fabric would have given each flow, beside what was measured.
+
+The ideal fabric is a fluid: it has the links, paths and demands of the run, loses nothing, delays nothing and
+sends no pauses. At every moment the flows that have something to send get the weighted max-min fair (or the
+proportionally fair) rates of `penstock.fairness`. What a flow asks for and is not given waits, up to the room
+in the network card of its host, and is sent later. Rates are averages over the measured time.
+
+A link carries bits on the wire. A flow whose rate counts L bytes of a frame needs (L + overhead) / L of it,
+with the overhead of that link: that is how small and large frames share a link exactly. A flow to several
+hosts is one flow: each link carries the share of it that is meant for hosts behind the link, as the source
+draws them.
+
+Not modelled: priorities and what schedulers do beyond their weights, slow receivers, faults (links keep the
+rate of the end of the run), pause frames, randomness of sources (their mean rate counts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from .class_weights import class_weights
+from .errors import ConvergenceError, InputError
+from .fairness import Array, Problem, max_min, proportionally_fair
+from .statistics import jain
+
+if TYPE_CHECKING:
+    from .result import Result
+
+Counts = Literal["frame", "payload", "wire"]
+COUNTS: tuple[Counts, ...] = ("frame", "payload", "wire")
+HEADER_BYTES = 18
+MOST_FLOWS = 1_000
+"""Allocations are computed with matrices of flows times links."""
+_EMPTY = 1e-3
+"""Fewer bits than this are none."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a flow asked for, got, and would have got.
+
+    Attributes
+    ----------
+    flow : str
+        Name.
+    weight : float
+        What it counts.
+    demand_bps : float
+        What it asked for on average; infinite for a greedy flow without limit.
+    measured_bps : float
+        What it received.
+    fair_bps : dict
+        By definition, ``"max_min"`` and ``"proportional"``: what it would have received.
+    """
+
+    flow: str
+    weight: float
+    demand_bps: float
+    measured_bps: float
+    fair_bps: Mapping[str, float]
+
+    def deviation(self, definition: str) -> float | None:
+        """Measured over fair, minus 1; ``None`` for a flow that nothing was due to."""
+        fair = self.fair_bps[definition]
+        return self.measured_bps / fair - 1 if fair > 0 else None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How far from one definition of fair all flows together were.
+
+    Attributes
+    ----------
+    jain : float
+        Jain's index of measured over fair rates: 1 if all flows have the same part of their due.
+    largest_deviation : float
+        The deviation of the flow that is furthest away, relative to its fair rate; negative if it got less.
+    flow : str
+        That flow.
+    """
+
+    jain: float
+    largest_deviation: float
+    flow: str
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Fair shares of a run. Rates count what `counts` says.
+
+    Attributes
+    ----------
+    counts : str
+        ``"frame"`` (DA to FCS), ``"payload"`` (without header and FCS, 18 B) or ``"wire"`` (with line
+        overhead).
+    weights_from : str
+        Where the weights come from, in words.
+    shares : list of Share
+        One a flow, in the order of the scenario.
+    notes : list of str
+        What the ideal fabric leaves out although the run had it.
+    """
+
+    counts: str
+    weights_from: str
+    shares: list[Share]
+    notes: list[str]
+
+    def verdict(self, definition: str = "max_min") -> Verdict | None:
+        """The run held against a definition; ``None`` if nothing was due to anybody."""
+        deviations = [(share.flow, share.deviation(definition)) for share in self.shares]
+        known = [(flow, value) for flow, value in deviations if value is not None]
+        if not known:
+            return None
+        flow, largest = max(known, key=lambda one: abs(one[1]))
+        return Verdict(jain([1 + value for _, value in known]), largest, flow)
+
+
+def assess(
+    result: Result,
+    *,
+    counts: Counts = "frame",
+    weights: Mapping[str, float] | None = None,
+    proportional: bool = True,
+) -> Assessment:
+    """Computes the fair shares of a run.
+
+    Parameters
+    ----------
+    result : Result
+        With the tables ``flows``, ``demands``, ``paths`` and ``ports``.
+    counts : str
+        What rates count and what is shared fairly: ``"frame"`` (default), ``"payload"`` or ``"wire"``.
+    weights : mapping, optional
+        Weight by flow, above 0; a name without ``[host]`` means all its flows. Default: the weights of the
+        schedulers of the switches, by class; 1 where there are none.
+    proportional : bool
+        Whether the proportionally fair rates are computed too. Default true.
+
+    Raises
+    ------
+    InputError
+        If the result has no table of paths or too many flows, or a weight is wrong.
+    ConvergenceError
+        If the proportionally fair rates were not found.
+    """
+    if counts not in COUNTS:
+        raise InputError(f"counts is {counts!r}; expected one of {', '.join(COUNTS)}")
+    fluid = _fluid(result, counts)
+    chosen, weights_from = _weights(result, weights)
+    definitions: dict[str, Callable[[Problem], Array]] = {"max_min": max_min}
+    if proportional:
+        definitions["proportional"] = proportionally_fair
+    fair = {name: fluid.run(chosen, allocate) for name, allocate in definitions.items()}
+    measured = _measured(result, counts)
+    asked = fluid.asked()
+    names = fluid.flows
+    shares = [
+        Share(
+            name,
+            float(chosen[i]),
+            float(asked[i]),
+            measured[name],
+            {key: float(rates[i]) for key, rates in fair.items()},
+        )
+        for i, name in enumerate(names)
+    ]
+    return Assessment(counts, weights_from, shares, _notes(result))
+
+
+@dataclass(frozen=True)
+class Fluid:
+    """Flows, links and what is asked for over time. Rates in bits of what counts, times in seconds."""
+
+    flows: list[str]
+    usage: Array
+    capacity: Array
+    changes: list[tuple[float, int, float]]
+    limit: Array
+    room: Array
+    begin: float
+    end: float
+
+    def run(self, weight: Array, allocate: Callable[[Problem], Array]) -> Array:
+        """Mean rates of the measured time with an allocation at every moment."""
+        count = len(self.flows)
+        asks, waiting, offered, carried = (np.zeros(count) for _ in range(4))
+        now, coming = 0.0, list(reversed(self.changes))
+        left = 100 * (count + len(self.changes)) + 1_000
+        while now < self.end and left:
+            left -= 1
+            while coming and coming[-1][0] <= now:
+                _, flow, rate = coming.pop()
+                asks[flow] = rate
+            asks = np.where(self.limit - offered <= _EMPTY, 0.0, asks)
+            greedy = np.isinf(asks)
+            rates = allocate(Problem(self.usage, self.capacity, np.where(waiting > 0, np.inf, asks), weight))
+            arriving = np.where(greedy, rates, asks)
+            growth = arriving - rates
+            horizon = min(coming[-1][0] if coming else self.end, self.end) - now
+            with np.errstate(divide="ignore", invalid="ignore"):
+                emptied = np.where(growth < 0, waiting / -growth, np.inf).min(initial=np.inf)
+                spent = np.where(arriving > 0, (self.limit - offered) / arriving, np.inf).min(initial=np.inf)
+            step = min(horizon, emptied, spent)
+            measured = max(now + step - max(now, self.begin), 0.0)
+            carried += rates * measured
+            offered += arriving * step
+            waiting = np.minimum(waiting + growth * step, self.room)
+            waiting[waiting < _EMPTY] = 0.0
+            now = now + step if step < horizon else now + horizon
+            if step == 0.0 and horizon == 0.0:
+                now = coming[-1][0] if coming else self.end
+        if now < self.end:
+            raise ConvergenceError("the ideal fabric did not settle; expected fewer changes of demand")
+        return carried / (self.end - self.begin)
+
+    def asked(self) -> Array:
+        """What each flow asked for on average during the measured time."""
+        total = np.zeros(len(self.flows))
+        for flow in range(len(self.flows)):
+            own = [(at, rate) for at, of, rate in self.changes if of == flow]
+            edges = [*[at for at, _ in own[1:]], self.end]
+            offered = 0.0
+            for (at, rate), until in zip(own, edges, strict=True):
+                before = offered
+                offered = min(before + (rate * (until - at) if until > at else 0.0), self.limit[flow])
+                # Within a stretch it asks at one rate until the limit is reached.
+                if rate > 0 and np.isfinite(rate):
+                    stop = at + (offered - before) / rate
+                    total[flow] += rate * max(stop - max(at, self.begin), 0.0)
+                elif rate > 0 and until > max(at, self.begin):
+                    total[flow] += offered - before
+        return total / (self.end - self.begin)
+
+
+def _fluid(result: Result, counts: Counts) -> Fluid:
+    for name in ("paths", "demands"):
+        if name not in result.table_names:
+            raise InputError(f'this result has no table "{name}"; run the scenario again with this version')
+    flows = result.rows("flows")
+    if len(flows) > MOST_FLOWS:
+        raise InputError(f"{len(flows):,} flows; fair shares are computed for at most {MOST_FLOWS:,}")
+    paths = result.rows("paths")
+    if flows and not paths:
+        raise InputError("the table of paths is empty because there are more than 100,000 paths")
+    names = [row["flow"] for row in flows]
+    number = {name: index for index, name in enumerate(names)}
+    ports = {row["port"]: row for row in result.rows("ports")}
+    link = {name: index for index, name in enumerate(ports)}
+    overhead = np.array([row["overhead_bytes"] for row in ports.values()], dtype=float)
+    capacity = np.array([row["rate_bps"] for row in ports.values()], dtype=float)
+    count = len(names)
+    mean, limit, room = np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf)
+    changes = []
+    for row in result.table("demands").to_pylist():
+        flow = number[row["flow"]]
+        mean[flow], limit[flow], room[flow] = row["frame_bytes_mean"], row["limit_bytes"], row["room_bytes"]
+        changes.append((row["time_ns"] / 1e9, flow, row["rate_bps"]))
+    mean = np.where(np.isnan(mean), 1.0, mean)  # a flow that never asks for anything
+    usage = np.zeros((len(ports), count))
+    first = np.zeros(count)
+    for row in paths:
+        way = [link[port] for port in row["ports"].split()]
+        usage[way, number[row["flow"]]] += row["share"]
+        first[number[row["flow"]]] = overhead[way[0]]
+    counted = {"frame": mean, "payload": np.maximum(mean - HEADER_BYTES, 1e-9), "wire": mean + first}[counts]
+    usage *= (mean + overhead[:, None]) / counted
+    used = (usage > 0).any(axis=1) & (capacity > 0)
+    factor = counted / mean
+    return Fluid(
+        flows=names,
+        usage=usage[used],
+        capacity=capacity[used],
+        changes=sorted((at, flow, rate * factor[flow]) for at, flow, rate in changes),
+        limit=limit * 8 * factor,
+        room=room * 8 * factor,
+        begin=min(float(result.run.get("warmup_s", 0.0)), float(result.run["simulated_s"])),
+        end=float(result.run["simulated_s"]),
+    )
+
+
+def _measured(result: Result, counts: Counts) -> dict[str, float]:
+    rows = result.rows("flows")
+    if counts == "payload":
+        return {row["flow"]: row["goodput_bps"] or 0.0 for row in rows}
+    overhead = {row["port"]: row["overhead_bytes"] for row in result.rows("ports")}
+    first = {row["flow"]: overhead[row["ports"].split()[0]] for row in result.rows("paths")}
+
+    def bps(row: dict[str, Any]) -> float:
+        rate = float(row["throughput_bps"] or 0.0)
+        if counts == "wire" and row["bytes_delivered"]:
+            rate *= 1 + first[row["flow"]] * row["frames_delivered"] / row["bytes_delivered"]
+        return rate
+
+    return {row["flow"]: bps(row) for row in rows}
+
+
+def _weights(result: Result, given: Mapping[str, float] | None) -> tuple[Array, str]:
+    rows = result.rows("flows")
+    names = [row["flow"] for row in rows]
+    if given is None:
+        by_class, origin = class_weights(result.scenario_toml)
+        return np.array([by_class[row["class"]] for row in rows], dtype=float), origin
+    weights = np.ones(len(names))
+    for name, weight in given.items():
+        if not (np.isfinite(weight) and weight > 0):
+            raise InputError(f"the weight of {name} is {weight}; expected a number above 0")
+        chosen = [i for i, flow in enumerate(names) if name in (flow, flow.partition("[")[0])]
+        if not chosen:
+            from .library import suggestion
+
+            raise InputError(f"no flow {name!r} in this result; {suggestion(name, names)}")
+        weights[chosen] = weight
+    return weights, "given"
+
+
+def _notes(result: Result) -> list[str]:
+    notes = []
+    if "faults" in result.table_names and result.table("faults").num_rows:
+        notes.append("The run had faults; the ideal fabric has none, and its links the rates of the end.")
+    if not result.complete:
+        notes.append("The run was cut short; shares are those of the time until then.")
+    return notes

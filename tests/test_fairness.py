@@ -1,0 +1,347 @@
+"""Fair shares: closed forms, properties that define them, and runs held against them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+import penstock as ps
+from conftest import Command, json_of
+from penstock import oracle
+from penstock.class_weights import class_weights
+from penstock.errors import InputError
+from penstock.fairness import Problem, max_min, proportionally_fair
+
+INF = float("inf")
+
+
+def problem(usage: object, capacity: object, demand: object = None, weight: object = None) -> Problem:
+    flows = np.asarray(usage).shape[1]
+    return Problem(
+        np.asarray(usage, float),
+        np.asarray(capacity, float),
+        np.full(flows, INF) if demand is None else np.asarray(demand, float),
+        np.ones(flows) if weight is None else np.asarray(weight, float),
+    )
+
+
+def parking_lot(links: int) -> Problem:
+    """One flow over all links, and one over each."""
+    return problem(np.hstack([np.ones((links, 1)), np.eye(links)]), np.ones(links))
+
+
+def test_one_link() -> None:
+    shared = [[1, 1, 1]]
+    for allocate in (max_min, proportionally_fair):
+        assert allocate(problem(shared, [9])) == pytest.approx([3, 3, 3])
+        assert allocate(problem(shared, [10], weight=[1, 1, 3])) == pytest.approx([2, 2, 6])
+        assert allocate(problem(shared, [10], demand=[1, INF, INF])) == pytest.approx([1, 4.5, 4.5])
+        assert allocate(problem(shared, [10], demand=[1, 2, 3])) == pytest.approx([1, 2, 3])
+        assert allocate(problem(shared, [10], demand=[0, INF, 3])) == pytest.approx([0, 7, 3])
+        assert allocate(problem(shared, [10], demand=[0, 0, 0])) == pytest.approx([0, 0, 0])
+
+
+@pytest.mark.parametrize("links", [1, 2, 5, 20])
+def test_parking_lot(links: int) -> None:
+    assert max_min(parking_lot(links)) == pytest.approx([0.5] * (links + 1))
+    short = links / (links + 1)
+    assert proportionally_fair(parking_lot(links)) == pytest.approx([1 - short] + [short] * links)
+
+
+def test_weights_of_the_parking_lot() -> None:
+    weighted = problem([[1, 1, 0], [1, 0, 1]], [1, 1], weight=[2, 1, 1])
+    assert max_min(weighted) == pytest.approx([2 / 3, 1 / 3, 1 / 3])
+    assert proportionally_fair(weighted) == pytest.approx([0.5, 0.5, 0.5])
+
+
+def test_a_bottleneck_leaves_more_for_others_elsewhere() -> None:
+    rates = max_min(problem([[1, 1, 0], [0, 1, 1]], [1, 10]))
+    assert rates == pytest.approx([0.5, 0.5, 9.5])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (((np.ones((2, 2)), [1], [1, 1], [1, 1])), "expected links x flows, 1 x 2"),
+        (((np.ones((1, 2)), [0], [1, 1], [1, 1])), "capacity"),
+        (((np.ones((1, 2)), [1], [-1, 1], [1, 1])), "demand"),
+        (((np.ones((1, 2)), [1], [1, 1], [1, 0])), "weight"),
+        (((np.ones((1, 2)), [1], [1, 1], [1])), "1 weights for 2 flows"),
+        (((-np.ones((1, 2)), [1], [1, 1], [1, 1])), "usage"),
+        (((np.zeros((1, 1)), [1], [INF], [1])), "nothing bounds"),
+    ],
+)
+def test_wrong_problems(wrong: tuple[object, ...], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        Problem(*(np.asarray(one, float) for one in wrong))
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    links, flows = draw(st.integers(1, 6)), draw(st.integers(1, 8))
+    positive = st.floats(0.01, 100.0)
+    usage = np.zeros((links, flows))
+    for flow in range(flows):
+        for link in draw(st.sets(st.integers(0, links - 1), min_size=1)):
+            usage[link, flow] = draw(st.sampled_from([1.0, 0.5, 1.3]))
+    demand = [draw(st.one_of(st.just(INF), positive, st.just(0.0))) for _ in range(flows)]
+    weight = [draw(st.floats(0.1, 10.0)) for _ in range(flows)]
+    return problem(usage, [draw(positive) for _ in range(links)], demand, weight)
+
+
+def feasible(found: Problem, rates: np.ndarray) -> None:
+    assert (rates >= 0).all()
+    assert (rates <= found.demand * (1 + 1e-9)).all()
+    assert (found.usage @ rates <= found.capacity * (1 + 1e-9)).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems())
+def test_max_min_is_feasible_and_every_flow_has_a_bottleneck(found: Problem) -> None:
+    """Bertsekas and Gallager 1992, §6.5.2: that is what makes it max-min fair."""
+    rates = max_min(found)
+    feasible(found, rates)
+    full = found.usage @ rates >= found.capacity * (1 - 1e-9)
+    level = rates / found.weight
+    for flow, rate in enumerate(rates):
+        sated = rate >= found.demand[flow] * (1 - 1e-9)
+        ways = np.flatnonzero(full & (found.usage[:, flow] > 0))
+        largest = [level[flow] >= level[found.usage[link] > 0].max() * (1 - 1e-9) for link in ways]
+        assert sated or any(largest)
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems())
+def test_proportional_fairness_is_feasible_and_a_maximum(found: Problem) -> None:
+    """Kelly 1998: no feasible change raises the weighted sum of relative changes."""
+    rates = proportionally_fair(found)
+    feasible(found, rates)
+    asking = found.demand > 0
+    for other in (
+        max_min(found),
+        max_min(Problem(found.usage, found.capacity, found.demand, 1 / found.weight)),
+    ):
+        gain = (found.weight * (other - rates))[asking] / rates[asking]
+        assert gain.sum() <= 1e-5 * found.weight.sum()
+
+
+@settings(max_examples=25, deadline=None)
+@given(problems())
+def test_proportional_fairness_agrees_with_a_general_solver(found: Problem) -> None:
+    asking = found.demand > 0
+    if not asking.any():
+        return
+    usage, weight = found.usage[:, asking], found.weight[asking]
+    start = 0.5 * max_min(found)[asking]
+    answer = minimize(
+        lambda x: -(weight * np.log(x * start)).sum(),
+        np.ones_like(start),
+        jac=lambda x: -weight / x,
+        bounds=[(1e-6, d / s) for d, s in zip(found.demand[asking], start, strict=True)],
+        constraints={
+            "type": "ineq",
+            "fun": lambda x: 1 - usage @ (x * start) / found.capacity,
+            "jac": lambda _: -usage * start / found.capacity[:, None],
+        },
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    ours = (weight * np.log(proportionally_fair(found)[asking])).sum()
+    assert ours >= -answer.fun - 1e-6 * weight.sum()
+
+
+@settings(max_examples=50, deadline=None)
+@given(problems(), st.sampled_from([1e-6, 8.0, 1e10]))
+def test_shares_know_no_unit(found: Problem, factor: float) -> None:
+    scaled = Problem(found.usage, found.capacity * factor, found.demand * factor, found.weight * 3)
+    assert max_min(scaled) == pytest.approx(max_min(found) * factor, rel=1e-9)
+    assert proportionally_fair(scaled) == pytest.approx(proportionally_fair(found) * factor, rel=1e-4)
+
+
+def star(*, duration: str = "1 ms") -> ps.Scenario:
+    return ps.Scenario(duration=duration).topology.star(hosts=4, rate="10 Gb/s", length="2 m")
+
+
+def test_a_link_carries_frames_with_their_overhead() -> None:
+    """Small and large frames: equal frame bits take a part of the wire that depends on the frame."""
+    scenario = star().flow("small", from_="h0", to="h3", frame="68 B", source="greedy")
+    scenario = scenario.flow("large", from_="h1", to="h3", frame="1522 B", source="greedy")
+    result = scenario.flow_control.pfc().run()
+    each = 10e9 / (88 / 68 + 1542 / 1522)
+    for share in oracle.assess(result).shares:
+        assert share.fair_bps["max_min"] == pytest.approx(each, rel=1e-9)
+        assert share.fair_bps["proportional"] == pytest.approx(10e9 / 2 / share_of_wire(share.flow), rel=1e-6)
+    payload = 10e9 / (88 / 50 + 1542 / 1504)
+    for share in oracle.assess(result, counts="payload").shares:
+        assert share.fair_bps["max_min"] == pytest.approx(payload, rel=1e-9)
+    for share in oracle.assess(result, counts="wire").shares:
+        assert share.fair_bps["max_min"] == pytest.approx(5e9, rel=1e-9)
+
+
+def share_of_wire(flow: str) -> float:
+    return {"small": 88 / 68, "large": 1542 / 1522}[flow]
+
+
+def test_a_flow_alone_gets_what_it_asks_for() -> None:
+    result = star().flow("a", from_="h0", to="h3", source=ps.constant("2 Gb/s")).run()
+    (share,) = oracle.assess(result).shares
+    assert share.demand_bps == pytest.approx(2e9)
+    assert share.fair_bps["max_min"] == pytest.approx(2e9)
+    assert share.deviation("max_min") == pytest.approx(0, abs=0.01)
+
+
+def test_what_is_not_given_waits_and_is_sent_later() -> None:
+    """Two ask for the link until 1 ms; then one is silent and the other sends what it has kept."""
+    wanted = ps.constant("9.8 Gb/s")
+    scenario = star(duration="4 ms").flow("kept", from_="h0", to="h3", source=wanted, stop="1 ms")
+    scenario = scenario.flow("greedy", from_="h1", to="h3", source="greedy", stop="1 ms")
+    shares = {share.flow: share for share in oracle.assess(scenario.flow_control.pfc().run()).shares}
+    assert shares["kept"].fair_bps["max_min"] == pytest.approx(9.8e9 / 4, rel=1e-9)
+    assert shares["greedy"].fair_bps["max_min"] == pytest.approx(10e9 * 1522 / 1542 / 2 / 4, rel=1e-9)
+    assert shares["kept"].deviation("max_min") == pytest.approx(0, abs=0.01)
+
+
+def test_a_small_card_keeps_little() -> None:
+    scenario = star(duration="4 ms").host(queue_limit="10 frames").flow_control.pfc()
+    scenario = scenario.flow("kept", from_="h0", to="h3", source=ps.constant("9.8 Gb/s"), stop="1 ms")
+    scenario = scenario.flow("greedy", from_="h1", to="h3", source="greedy", stop="1 ms")
+    (kept, _) = oracle.assess(scenario.run()).shares
+    during = 10e9 * 1522 / 1542 / 2 * 1e-3
+    assert kept.fair_bps["max_min"] * 4e-3 == pytest.approx(during + 10 * 1522 * 8, rel=1e-9)
+
+
+def test_limits_end_flows_and_free_the_link() -> None:
+    scenario = star(duration="2 ms").flow("short", from_="h0", to="h3", source="greedy", limit="100 kB")
+    result = scenario.flow("long", from_="h1", to="h3", source="greedy").flow_control.pfc().run()
+    short, long = oracle.assess(result).shares
+    frames = 1522 / 1542
+    assert short.demand_bps == pytest.approx(100e3 * 8 / 2e-3)
+    assert short.fair_bps["max_min"] * 2e-3 == pytest.approx(100e3 * 8, rel=1e-9)
+    assert long.fair_bps["max_min"] * 2e-3 == pytest.approx(10e9 * frames * 2e-3 - 100e3 * 8, rel=1e-9)
+    assert long.deviation("max_min") == pytest.approx(0, abs=0.01)
+
+
+def test_a_flow_to_many_loads_each_way_by_its_share() -> None:
+    """h0 sends half of its frames to h2, where h1 wants all."""
+    scenario = star().flow("both", from_="h0", to=["h2", "h3"], source="greedy")
+    result = scenario.flow("one", from_="h1", to="h2", source="greedy").flow_control.pfc().run()
+    both, one = oracle.assess(result).shares
+    link = 10e9 * 1522 / 1542
+    # Equal rates x: x/2 + x fills the way to h2.
+    assert both.fair_bps["max_min"] == pytest.approx(link / 1.5, rel=1e-9)
+    assert one.fair_bps["max_min"] == pytest.approx(link / 1.5, rel=1e-9)
+
+
+def test_schedulers_give_weights_and_users_others() -> None:
+    keys = {"drr": {"weights": [1, 1, 1, 3, 1, 1, 1, 1]}}
+    scenario = star(duration="2 ms").switch(scheduler=keys).flow_control.pfc()
+    scenario = scenario.flow("light", from_="h0", to="h3", priority=0, source="greedy")
+    result = scenario.flow("heavy", from_="h1", to="h3", priority=3, source="greedy").run()
+    found = oracle.assess(result)
+    assert found.weights_from == "those of drr"
+    assert [share.weight for share in found.shares] == [1, 3]
+    assert all(abs(share.deviation("max_min") or 0) < 0.01 for share in found.shares)
+    equal = oracle.assess(result, weights={"light": 1, "heavy": 1})
+    assert equal.shares[1].deviation("max_min") == pytest.approx(0.5, abs=0.01)
+    verdict = equal.verdict()
+    assert verdict is not None
+    assert verdict.jain == pytest.approx(ps.jain([0.5, 1.5]), abs=0.01)
+    for wrong in ({"light": 0.0}, {"light": -1.0}, {"nobody": 1.0}):
+        with pytest.raises(InputError):
+            oracle.assess(result, weights=wrong)
+
+
+def test_weights_of_schedulers() -> None:
+    def weights(text: str) -> list[float]:
+        return class_weights(text)[0]
+
+    assert weights("[switch]\nscheduler='fifo'") == [1.0] * 8
+    quanta = ["1,542 B"] * 7 + ["3 KiB"]
+    assert weights(f"[switch.scheduler.drr]\nquanta={quanta}")[-2:] == [1542, 3072]
+    assert weights("[switch]\nqueues=[0,0,1,1,1,1,1,1]\n[switch.scheduler.wfq]\nweights=[2,5]")[:3] == [
+        2,
+        2,
+        5,
+    ]
+    ets = "[[switch.scheduler.ets.classes]]\nqueues=[0,1]\npercent=40\n"
+    assert weights(ets + "[[switch.scheduler.ets.classes]]\nqueues=[2]\npercent=60")[:3] == [20, 20, 60]
+    assert weights(ets + "[[switch.scheduler.ets.classes]]\nqueues=[2]\nstrict=true") == [1.0] * 8
+    assert weights("[switch.scheduler.dtable]\nentries=[0,1,{class=1,weight=6}]\nweight=34")[:2] == [34, 40]
+    assert weights("[switch.scheduler.vc_table]\nentries=[0,1,1,1]")[:2] == [1, 3]
+    different = "[switches.a.scheduler.drr]\nweights=[1,2]\n[switches.b.scheduler.drr]\nweights=[2,1]"
+    assert class_weights(different) == ([1.0] * 8, "1 each, because the switches have different weights")
+    shaped = "[switch.scheduler.shaper.scheduler.wrr]\nweights=[1,2,1,1,1,1,1,1]"
+    assert weights(shaped)[:2] == [1, 2]
+
+
+def test_shares_are_told_by_run_and_by_fair(penstock: Command, small: Path) -> None:
+    told = penstock("run", small, "--out", "out", "--no-report")
+    assert "of weighted max-min (Jain), largest deviation" in told.stdout
+    against = json_of(penstock("run", small, "--json"))["fairness"]["max_min"]
+    assert set(against) == {"jain", "largest_deviation", "flow"}
+    document = json_of(penstock("fair", "out", "--json"))
+    assert document["verdicts"]["max_min"] == pytest.approx(against)
+    assert [flow["demand_bps"] for flow in document["flows"]] == [pytest.approx(4e9), None]
+    assert document == {**json_of(penstock("fair", small, "--json")), "run": "out"}
+    table = penstock("fair", "out", "--counts", "payload", "--weight", "greedy=2").stdout
+    assert "counted in payload" in table
+    assert "weights  given" in table
+
+
+@pytest.mark.parametrize(
+    "weight", ["greedy", "=2", "greedy=", "greedy=two", "greedy=0", "greedy=nan", "who=1"]
+)
+def test_wrong_weights_are_told(penstock: Command, small: Path, weight: str) -> None:
+    said = penstock("fair", small, "--weight", weight)
+    assert said.returncode == 2
+    assert "expected" in said.stderr or "no flow" in said.stderr
+    assert "Traceback" not in said.stderr
+
+
+def test_a_result_without_paths_says_what_to_do(made_up: ps.Result) -> None:
+    with pytest.raises(InputError, match='no table "paths"; run the scenario again'):
+        oracle.assess(made_up)
+
+
+def test_paths_say_where_frames_went_and_demands_what_was_asked_for() -> None:
+    text = """
+[simulation]
+duration = "500 us"
+[topology.leaf_spine]
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+rate = "10 Gb/s"
+[host]
+queue_limit = "3 frames"
+[[flows]]
+name = "hot"
+from = "h0"
+to = { hot_spot = { host = "h3", share = 0.5 } }
+frame = "1000 B"
+start = "100 us"
+limit = "40 kB"
+source = { poisson = { rate = "4 Gb/s" } }
+"""
+    result = ps.Scenario.from_toml(text).run()
+    paths = {row["destination"]: row for row in result.rows("paths")}
+    assert {name: row["share"] for name, row in paths.items()} == {"h1": 0.25, "h2": 0.25, "h3": 0.5}
+    assert paths["h1"]["ports"].split()[0] == "h0.0->leaf0"
+    assert [len(paths[name]["ports"].split()) for name in ("h1", "h3")] == [2, 4]
+    assert paths["h3"]["ports"].endswith("->h3")
+    (flow,) = result.rows("flows")
+    assert sum(row["bytes_delivered"] for row in paths.values()) == flow["bytes_delivered"] == 40_000
+    (asked,) = result.table("demands").to_pylist()
+    assert asked == {
+        "flow": "hot",
+        "time_ns": 100_000.0,
+        "rate_bps": 4e9,
+        "limit_bytes": 40_000.0,
+        "room_bytes": 3_000.0,
+        "frame_bytes_mean": 1_000.0,
+    }
