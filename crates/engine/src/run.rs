@@ -1,10 +1,8 @@
 //! The run loop: window by window, node by node, event by event.
 
-use crate::windows::{Keyed, ORDER_BITS};
+use crate::windows::{Keyed, NONE, ORDER_BITS};
 use crate::{Event, Windows, World};
 use units::Time;
-
-const NONE: u32 = u32::MAX;
 
 /// How a run ended or why it came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +20,9 @@ pub struct Runner<W: World> {
     pub(crate) windows: Windows<W::Event>,
     /// Head of the list of this window's events, a node.
     head: Vec<u32>,
-    /// Next event of the same node.
-    next: Vec<u32>,
     /// Nodes with events in this window, in order of first appearance.
     touched: Vec<u32>,
-    /// This node's events as (key, place in the bucket).
+    /// This node's events as (key, slot).
     order: Vec<(u64, u32)>,
     events: u64,
     pub(crate) now: Time,
@@ -38,7 +34,6 @@ impl<W: World> Runner<W> {
         Runner {
             windows: Windows::new(look_ahead),
             head: vec![NONE; world.nodes()],
-            next: Vec::new(),
             touched: Vec::new(),
             order: Vec::new(),
             events: 0,
@@ -61,7 +56,7 @@ impl<W: World> Runner<W> {
 
     /// Bytes of pending events and scratch memory.
     pub fn memory_bytes(&self) -> usize {
-        let places = self.head.capacity() + self.next.capacity() + self.touched.capacity();
+        let places = self.head.capacity() + self.touched.capacity();
         self.windows.memory_bytes()
             + places * size_of::<u32>()
             + self.order.capacity() * size_of::<(u64, u32)>()
@@ -97,59 +92,62 @@ impl<W: World> Runner<W> {
 
     /// Runs a window, counted from the running one.
     pub(crate) fn run_window(&mut self, world: &mut W, next: u64, limit: Time) {
-        let bucket = self.windows.advance(next);
-        self.run_bucket(world, &bucket, limit);
-        self.windows.recycle(bucket);
-    }
-
-    fn run_bucket(&mut self, world: &mut W, bucket: &[W::Event], limit: Time) {
-        if let [event] = bucket {
-            self.happen(world, *event, limit);
+        let mut slot = self.windows.advance(next);
+        if slot == NONE {
+            return;
+        }
+        if self.windows.slots.next(slot) == NONE {
+            let event = self.windows.slots.take(slot);
+            self.happen(world, event, limit);
             self.finish_node(world, limit);
             self.now = event.time();
             return;
         }
-        self.next.clear();
-        for (place, event) in bucket.iter().enumerate() {
-            let node = world.node_of(event);
-            let head = &mut self.head[node as usize];
-            if *head == NONE {
-                self.touched.push(node);
-            }
-            self.next.push(*head);
-            *head = place as u32;
+        // The last event made is the first of its bucket; turned round, each node's come in the order of making.
+        self.now = self.windows.slots.event(slot).time();
+        while slot != NONE {
+            slot = self.windows.slots.relink(slot, |event| {
+                let node = world.node_of(event);
+                let head = std::mem::replace(&mut self.head[node as usize], slot);
+                if head == NONE {
+                    self.touched.push(node);
+                }
+                head
+            });
         }
         let mut touched = std::mem::take(&mut self.touched);
         for node in touched.drain(..) {
             let head = std::mem::replace(&mut self.head[node as usize], NONE);
-            self.run_node(world, bucket, head, limit);
+            self.run_node(world, head, limit);
         }
         self.touched = touched;
-        self.now = bucket.last().map_or(self.now, |event| event.time());
     }
 
     /// One node's events of this window, those included that it makes for itself on the way.
     #[inline]
-    fn run_node(&mut self, world: &mut W, bucket: &[W::Event], head: u32, limit: Time) {
-        if self.next[head as usize] == NONE {
+    fn run_node(&mut self, world: &mut W, head: u32, limit: Time) {
+        if self.windows.slots.next(head) == NONE {
             // A node with a single event needs no sorting.
-            self.happen(world, bucket[head as usize], limit);
+            let event = self.windows.slots.take(head);
+            self.happen(world, event, limit);
         } else {
-            self.order.clear();
-            let mut place = head;
-            while place != NONE {
-                self.order.push((self.windows.key(&bucket[place as usize]), place));
-                place = self.next[place as usize];
+            let mut order = std::mem::take(&mut self.order);
+            let mut slot = head;
+            while slot != NONE {
+                order.push((self.windows.key(self.windows.slots.event(slot)), slot));
+                slot = self.windows.slots.next(slot);
             }
-            latest_first(&mut self.order);
-            while let Some((key, place)) = self.order.pop() {
+            earliest_first(&mut order);
+            for (key, slot) in order.drain(..) {
                 while let Some(earlier) = self.windows.local.peek()
                     && earlier.key < key
                 {
                     self.pop_local(world, limit);
                 }
-                self.happen(world, bucket[place as usize], limit);
+                let event = self.windows.slots.take(slot);
+                self.happen(world, event, limit);
             }
+            self.order = order;
         }
         self.finish_node(world, limit);
     }
@@ -181,19 +179,18 @@ impl<W: World> Runner<W> {
     }
 }
 
-/// Sorts by key, the latest first. A node's list of a window is short and comes with the latest first as a
-/// rule, because events are mostly made in order of time and lists are built from the head: then insertion
-/// is a single pass of comparisons.
+/// Sorts by key. A node's list of a window is short and mostly in order, because events are made in order of time
+/// as a rule: then insertion is a single pass of comparisons.
 #[inline]
-fn latest_first(order: &mut [(u64, u32)]) {
+fn earliest_first(order: &mut [(u64, u32)]) {
     if order.len() > 24 {
-        order.sort_unstable_by_key(|&(key, _)| std::cmp::Reverse(key));
+        order.sort_unstable_by_key(|&(key, _)| key);
         return;
     }
     for next in 1..order.len() {
         let entry = order[next];
         let mut at = next;
-        while at > 0 && order[at - 1].0 < entry.0 {
+        while at > 0 && order[at - 1].0 > entry.0 {
             order[at] = order[at - 1];
             at -= 1;
         }

@@ -1,8 +1,9 @@
 //! Pending events, sorted by window.
 //!
-//! Near events lie in a ring of buckets, one a window; what is further away waits in a heap. A bucket is
-//! an unordered vector: the run loop sorts per node when the window's time has come. Buckets' vectors are
-//! recycled, so that only the memory of live windows is touched.
+//! Near events lie in a ring of buckets, one a window; what is further away waits in a heap. A bucket is an
+//! unordered list: the run loop sorts per node when the window's time has come. All lists share one pool of
+//! slots, of which the last freed is used first: an event takes the memory of the one that made it, and nothing
+//! is allocated once the pool holds the most events that ever wait at once.
 
 use crate::Event;
 use std::cmp::Ordering;
@@ -15,6 +16,8 @@ pub const MAX_WINDOW: Time = Time::from_ps(1 << 26);
 /// Buckets in the ring; a power of two.
 const RING: usize = 4096;
 const WORDS: usize = RING / 64;
+/// No slot.
+pub(crate) const NONE: u32 = u32::MAX;
 /// Bits of a key that order events at one time.
 pub(crate) const ORDER_BITS: u32 = 26;
 
@@ -30,17 +33,84 @@ pub struct Windows<E> {
     start: u64,
     /// Bucket of that window.
     cursor: usize,
-    ring: Vec<Vec<E>>,
+    /// First slot of each bucket.
+    ring: Vec<u32>,
     /// One bit a bucket that holds anything.
     occupied: [u64; WORDS],
-    /// Empty vectors with room, the last used on top.
-    spare: Vec<Vec<E>>,
+    pub(crate) slots: Slots<E>,
     /// Beyond the ring.
     late: BinaryHeap<Late<E>>,
     /// Events of the running node within the running window.
     pub(crate) local: BinaryHeap<Keyed<E>>,
     /// Events for nodes that other threads run; `None` if there are none.
     pub(crate) outbox: Option<Outbox<E>>,
+}
+
+/// Events in lists.
+pub(crate) struct Slots<E> {
+    slots: Vec<Slot<E>>,
+    /// The slot that was freed last.
+    free: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Slot<E> {
+    event: E,
+    /// The next slot of the same list.
+    next: u32,
+}
+
+impl<E: Copy> Slots<E> {
+    /// Puts an event before the slot `next`; returns its slot.
+    #[inline(always)]
+    fn insert(&mut self, event: E, next: u32) -> u32 {
+        let at = self.free;
+        if let Some(slot) = self.slots.get_mut(at as usize) {
+            self.free = slot.next;
+            *slot = Slot { event, next };
+            return at;
+        }
+        self.grow(Slot { event, next })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, slot: Slot<E>) -> u32 {
+        self.slots.push(slot);
+        (self.slots.len() - 1) as u32
+    }
+
+    #[inline]
+    pub(crate) fn event(&self, slot: u32) -> &E {
+        &self.slots[slot as usize].event
+    }
+
+    #[inline]
+    pub(crate) fn next(&self, slot: u32) -> u32 {
+        self.slots[slot as usize].next
+    }
+
+    /// Links the slot to another one, which may depend on its event; returns the one that it was linked to.
+    #[inline]
+    pub(crate) fn relink(&mut self, slot: u32, to: impl FnOnce(&E) -> u32) -> u32 {
+        let slot = &mut self.slots[slot as usize];
+        std::mem::replace(&mut slot.next, to(&slot.event))
+    }
+
+    /// Takes the event out and frees the slot.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, at: u32) -> E {
+        let slot = &mut self.slots[at as usize];
+        slot.next = self.free;
+        self.free = at;
+        slot.event
+    }
+
+    /// The events of the list that begins with this slot.
+    fn list(&self, first: u32) -> impl Iterator<Item = &E> {
+        let next = |&slot: &u32| Some(self.next(slot)).filter(|&slot| slot != NONE);
+        std::iter::successors(Some(first).filter(|&slot| slot != NONE), next).map(|slot| self.event(slot))
+    }
 }
 
 /// What one thread has for the others.
@@ -64,9 +134,9 @@ impl<E: Event> Windows<E> {
             reciprocal: (u64::MAX / width).saturating_add(1),
             start: 0,
             cursor: 0,
-            ring: (0..RING).map(|_| Vec::new()).collect(),
+            ring: vec![NONE; RING],
             occupied: [0; WORDS],
-            spare: Vec::new(),
+            slots: Slots { slots: Vec::new(), free: NONE },
             late: BinaryHeap::new(),
             local: BinaryHeap::new(),
             outbox: None,
@@ -96,9 +166,7 @@ impl<E: Event> Windows<E> {
         debug_assert!(event.time().ps() >= self.start, "an event in the past");
         let ahead = event.time().ps() - self.start;
         if ahead < self.width {
-            let key = self.key(&event);
-            self.local.push(Keyed { key, event });
-            return;
+            return self.push_local(event);
         }
         // Exact for ahead < 2^64 / width; larger ones are beyond the ring anyway and are caught by the
         // comparison with its span.
@@ -106,8 +174,20 @@ impl<E: Event> Windows<E> {
             let windows = ((u128::from(ahead) * u128::from(self.reciprocal)) >> 64) as usize;
             self.put(self.cursor + windows, event);
         } else {
-            self.late.push(Late(event));
+            self.push_late(event);
         }
+    }
+
+    // The heaps apart, so that the way into the ring stays short.
+    #[inline(never)]
+    fn push_local(&mut self, event: E) {
+        let key = self.key(&event);
+        self.local.push(Keyed { key, event });
+    }
+
+    #[inline(never)]
+    fn push_late(&mut self, event: E) {
+        self.late.push(Late(event));
     }
 
     /// Takes an event for another node, which `node` names. It must lie a look-ahead away.
@@ -123,19 +203,11 @@ impl<E: Event> Windows<E> {
         self.push(event);
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, slot: usize, event: E) {
         let slot = slot % RING;
-        let bucket = &mut self.ring[slot];
-        if bucket.is_empty() {
-            if bucket.capacity() == 0
-                && let Some(spare) = self.spare.pop()
-            {
-                *bucket = spare;
-            }
-            self.occupied[slot / 64] |= 1 << (slot % 64);
-        }
-        bucket.push(event);
+        self.ring[slot] = self.slots.insert(event, self.ring[slot]);
+        self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
     /// Windows from the running one to the next that holds anything (0: the running one).
@@ -165,8 +237,9 @@ impl<E: Event> Windows<E> {
         Time::from_ps(time.ps() / self.width * self.width)
     }
 
-    /// Moves on by this many windows and takes the events of the one that is reached. Nothing may lie between.
-    pub(crate) fn advance(&mut self, windows: u64) -> Vec<E> {
+    /// Moves on by this many windows and takes the list of the one that is reached: its first slot.
+    /// Nothing may lie between.
+    pub(crate) fn advance(&mut self, windows: u64) -> u32 {
         self.cursor = (self.cursor + (windows % RING as u64) as usize) % RING;
         self.start += windows * self.width;
         // What has come within reach of the ring moves there.
@@ -180,7 +253,7 @@ impl<E: Event> Windows<E> {
             self.put(self.cursor + windows as usize, event);
         }
         self.occupied[self.cursor / 64] &= !(1 << (self.cursor % 64));
-        std::mem::take(&mut self.ring[self.cursor])
+        std::mem::replace(&mut self.ring[self.cursor], NONE)
     }
 
     /// Windows from the running one to the next bucket that holds anything (0: the running one).
@@ -200,12 +273,6 @@ impl<E: Event> Windows<E> {
         None
     }
 
-    /// Gives a vector taken by [`Windows::advance`] back.
-    pub(crate) fn recycle(&mut self, mut bucket: Vec<E>) {
-        bucket.clear();
-        self.spare.push(bucket);
-    }
-
     /// Puts an event of the running window back, for a later run.
     pub(crate) fn put_back(&mut self, event: E) {
         self.put(self.cursor, event);
@@ -213,15 +280,15 @@ impl<E: Event> Windows<E> {
 
     /// Bytes of the buckets and heaps.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let buckets = self.ring.iter().chain(&self.spare).map(Vec::capacity).sum::<usize>();
         let heaps = self.late.capacity() + self.local.capacity();
-        (buckets + heaps) * size_of::<E>() + RING * size_of::<Vec<E>>()
+        self.slots.slots.capacity() * size_of::<Slot<E>>() + heaps * size_of::<E>() + RING * size_of::<u32>()
     }
 
     /// All pending events, those on their way to another thread included, in no particular order.
     pub fn pending(&self) -> impl Iterator<Item = &E> {
         let letters = self.outbox.iter().flat_map(|outbox| outbox.boxes.iter().flatten());
-        self.ring.iter().flatten().chain(self.late.iter().map(|late| &late.0)).chain(letters)
+        let near = self.ring.iter().flat_map(|&first| self.slots.list(first));
+        near.chain(self.late.iter().map(|late| &late.0)).chain(letters)
     }
 }
 
