@@ -56,6 +56,8 @@ pub(crate) struct Built {
     pub path_flow: Vec<u32>,
     /// What goes wrong, and when.
     pub notes: Vec<Note>,
+    /// Time series that are too many to record, in words.
+    pub left_out: Vec<String>,
 }
 
 impl NodeSpec {
@@ -254,12 +256,12 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
     add_sources(&plan, &mut fabric);
     add_receivers(&plan, &mut fabric);
     let notes = add_faults(&plan, &mut fabric, &path_flow)?;
-    record(spec, &mut fabric);
+    let left_out = record(spec, &mut fabric);
     let look_ahead = plan.look_ahead(&fabric.ports, &fabric.lines);
     if look_ahead.ps() < 2 {
         return Err(BuildError("a frame takes less than 2 ps from node to node: that is too fast".into()));
     }
-    Ok(Built { look_ahead, fabric, path_flow, wiring, notes })
+    Ok(Built { look_ahead, fabric, path_flow, wiring, notes, left_out })
 }
 
 fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
@@ -275,6 +277,8 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         fabric.queues.push(Queue::new(fabric.lanes.len() as u32, lanes));
         fabric.lanes.extend(std::iter::repeat_n(List::EMPTY, usize::from(lanes)));
     }
+    let obeys = node.flow_control().map_or(0, controlled);
+    let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());
     fabric.ports.push(Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,
@@ -291,11 +295,10 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         feeds_from_sources: node.host().is_some(),
         dead: 0,
         keeps: false,
+        watched: watchdog.is_some(),
         exposed: false,
         special: peer_node.cuts_through(),
     });
-    let obeys = node.flow_control().map_or(0, controlled);
-    let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());
     fabric.lines.push(Line {
         rate: link.rate,
         scheduler: node.scheduler().start(&plan.port_facts(port)),
@@ -354,7 +357,7 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
             egress: if by_ingress {
                 Vec::new()
             } else {
-                vec![EgressMeter::new(ports.len()); ports.len() * PRIORITIES]
+                vec![EgressMeter::new(ports.len() as u16); ports.len() * PRIORITIES]
             },
             holders: vec![0; ports.len() * PRIORITIES],
             renewals: vec![Timer::IDLE; ports.len()],
@@ -463,25 +466,44 @@ pub(crate) fn start(fabric: &Fabric, windows: &mut Windows<Event>, mine: impl Fn
     }
 }
 
-fn record(spec: &Spec, fabric: &mut Fabric) {
+/// Prepares what is recorded; returns what is too much, in words.
+fn record(spec: &Spec, fabric: &mut Fabric) -> Vec<String> {
     fabric.recorded.pauses = spec.probes.pauses.then(Vec::new);
-    let Some(bin) = spec.probes.bin else { return };
+    let Some(bin) = spec.probes.bin else { return Vec::new() };
     let bins = spec.duration.ps().div_ceil(bin.ps());
-    let fits = |series: usize| series <= MAX_SERIES && bins * series as u64 <= MAX_BINS;
-    let sums = |series: usize| {
-        let series = if fits(series) { series } else { 0 };
-        vec![BinnedSum::new(bin, spec.duration); series]
+    let mut left_out = Vec::new();
+    let mut fits = |what: &str, series: usize| {
+        let fits = series <= MAX_SERIES && bins * series as u64 <= MAX_BINS;
+        if !fits {
+            left_out.push(format!(
+                "time series of {series} {what} with {bins} bins are not recorded: at most {MAX_SERIES} with {MAX_BINS} \
+                 bins together are; totals are complete"
+            ));
+        }
+        fits
     };
-    fabric.recorded.delivered = sums(fabric.receivers.len());
-    fabric.recorded.received = sums(fabric.ports.len());
-    fabric.recorded.sent = sums(fabric.ports.len());
+    let sums = |series: usize| vec![BinnedSum::new(bin, spec.duration); series];
+    if fits("pairs of source and destination", fabric.receivers.len()) {
+        fabric.recorded.delivered = sums(fabric.receivers.len());
+    }
+    if fits("ports", fabric.ports.len()) {
+        fabric.recorded.received = sums(fabric.ports.len());
+        fabric.recorded.sent = sums(fabric.ports.len());
+    }
+    // The queues of priorities that no flow has stay empty and take no memory.
+    let priorities =
+        spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority.0).count_ones() as usize;
     let levels = |series: usize| {
         let level = BinnedMax::new(bin, spec.duration);
-        vec![(level.clone(), level); if fits(series) { series } else { 0 }]
+        vec![(level.clone(), level); series]
     };
-    fabric.recorded.queues = levels(fabric.queues.len());
-    let by_ingress = |node: &Node| node.station.as_ref().is_some_and(|station| !station.ingress.is_empty());
-    if fabric.nodes.iter().any(by_ingress) || !fabric.receiving.is_empty() {
-        fabric.recorded.meters = levels(fabric.ports.len() * PRIORITIES);
+    if fits("queues", fabric.ports.len() * priorities) {
+        fabric.recorded.queues = levels(fabric.queues.len());
+        let by_ingress =
+            |node: &Node| node.station.as_ref().is_some_and(|station| !station.ingress.is_empty());
+        if fabric.nodes.iter().any(by_ingress) || !fabric.receiving.is_empty() {
+            fabric.recorded.meters = levels(fabric.ports.len() * PRIORITIES);
+        }
     }
+    left_out
 }

@@ -232,7 +232,10 @@ impl Simulation {
                             [fabric.ports[egress as usize].first_queue as usize + usize::from(class)]
                         .occupancy;
                         let stops = node.classes.priorities(TrafficClass(class)) >> priority & 1 != 0;
-                        if stops && meter.holds(local as u16) && !occupancy.within(station.levels[at].xon) {
+                        if stops
+                            && meter.held(local as u16).in_force()
+                            && !occupancy.within(station.levels[at].xon)
+                        {
                             waits_for.insert((egress, class), occupancy);
                         }
                     }

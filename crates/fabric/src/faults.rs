@@ -81,6 +81,24 @@ pub(crate) struct Faults {
     pub actions: Vec<Action>,
 }
 
+impl Faults {
+    /// Bytes of the tables; the spans of a port among them.
+    pub fn memory_bytes(&self) -> usize {
+        let spans = self.exposures.iter().flatten().map(|exposure| {
+            let spans = exposure.outages.capacity() + exposure.here.capacity() + exposure.there.capacity();
+            let chances = exposure.bit_errors.capacity() + exposure.pause_losses.capacity();
+            size_of::<Exposure>()
+                + spans * size_of::<Span>()
+                + chances * size_of::<(Span, f64)>()
+                + exposure.rates.capacity() * size_of::<Time>()
+        });
+        self.exposures.capacity() * size_of::<Option<Box<Exposure>>>()
+            + spans.sum::<usize>()
+            + self.events.capacity() * size_of::<Event>()
+            + self.actions.capacity() * size_of::<Action>()
+    }
+}
+
 /// Whether some span has a moment in common with `from` to `until`.
 fn meets(spans: &[Span], from: Time, until: Time) -> bool {
     let next = spans.partition_point(|span| span.1 <= from);
@@ -292,7 +310,7 @@ impl Fabric {
         for meter in station.ingress.iter_mut().skip(local * PRIORITIES).take(PRIORITIES) {
             meter.hold.release();
         }
-        for meter in &mut station.egress {
+        for meter in station.egress.iter_mut().filter(|meter| meter.held(local as u16).in_force()) {
             meter.hold(local as u16).release();
         }
         station.holders[local * PRIORITIES..(local + 1) * PRIORITIES].fill(0);

@@ -1,8 +1,13 @@
 //! How much memory a simulation holds: what is published as bytes a flow, a queue and a port.
 
+use crate::pausing::{PauseTiming, Station};
 use crate::port::{Line, Port, Queue, Sent};
+use crate::receive::Receiving;
 use crate::sources::SourceState;
-use crate::world::{Fabric, Receiver};
+use crate::world::{Fabric, PauseRecord, Receiver};
+use engine::Timer;
+use flow_control::pfc::{IngressMeter, Levels};
+use flow_control::tpfc::EgressMeter;
 use measure::{BinnedMax, BinnedSum};
 
 impl Fabric {
@@ -29,5 +34,19 @@ impl Fabric {
             + self.receivers.iter().map(|receiver| receiver.latency.memory_bytes()).sum::<usize>()
             + sums.map(BinnedSum::memory_bytes).sum::<usize>()
             + levels.map(BinnedMax::memory_bytes).sum::<usize>()
+            + of(recorded.pauses.as_ref().map_or(0, Vec::capacity), size_of::<PauseRecord>())
+            + self.nodes.iter().flat_map(|node| &node.station).map(|s| station_bytes(s)).sum::<usize>()
+            + of(self.receiving.iter().flatten().count(), size_of::<Receiving>())
+            + of(self.receiving.capacity(), size_of::<Option<Box<Receiving>>>())
+            + self.faults.memory_bytes()
     }
+}
+
+fn station_bytes(station: &Station) -> usize {
+    let egress = station.egress.iter().map(|meter| size_of::<EgressMeter>() + meter.memory_bytes());
+    size_of::<Station>()
+        + station.levels.len() * (size_of::<Levels>() + size_of::<PauseTiming>() + size_of::<Timer>())
+        + station.ingress.len() * size_of::<IngressMeter>()
+        + egress.sum::<usize>()
+        + (station.holders.len() + station.ports.capacity()) * size_of::<u16>()
 }

@@ -65,7 +65,7 @@ impl Fabric {
         if port.waiting & !stopped != 0 || signal.xon != 0 && port.waiting != 0 {
             self.attend(port_id, now, windows);
         }
-        if self.lines[port_id as usize].watch.is_some() {
+        if self.ports[port_id as usize].watched {
             self.note_change(port_id, windows);
         }
         if stuck != 0 {

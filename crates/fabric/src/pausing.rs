@@ -150,12 +150,12 @@ impl Fabric {
     ) {
         let Some(group) = station.group(frame.priority.0).filter(|_| ingress != NIL) else { return };
         let local = station.local(ingress);
-        let (levels, timing) = (station.levels[local], station.timing[local]);
+        let levels = &station.levels[local];
         let meter = &mut station.ingress[local * PRIORITIES + group];
-        let xoff_due = meter.add(frame.bytes, &levels, now);
+        let xoff_due = meter.add(frame.bytes, levels, now);
         record(&mut self.recorded.meters, ingress as usize * PRIORITIES + group, now, meter.occupancy);
         if xoff_due {
-            meter.hold.set(now + timing.renew_after);
+            meter.hold.set(now + station.timing[local].renew_after);
             let (counted, since) = (meter.occupancy, meter.rising_since);
             let occupancy = counted.count(levels.xoff);
             let queue = self.to_blame(station, queue, (ingress, group), counted);
@@ -251,9 +251,8 @@ impl Fabric {
                     station.group(waiting.frame.priority.0).filter(|_| waiting.ingress != NIL)
                 {
                     let local = station.local(waiting.ingress);
-                    let levels = station.levels[local];
                     let meter = &mut station.ingress[local * PRIORITIES + group];
-                    let xon_due = meter.remove(waiting.frame.bytes, &levels);
+                    let xon_due = meter.remove(waiting.frame.bytes, &station.levels[local]);
                     let counter = waiting.ingress as usize * PRIORITIES + group;
                     record(&mut self.recorded.meters, counter, now, meter.occupancy);
                     if xon_due && station.spec.resume {
@@ -357,7 +356,7 @@ impl Fabric {
                 note = PauseCause { targeted: false, inherited, queue: queue_id, occupancy }.pack();
             }
             // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
-            let hold = meter.hold(local as u16);
+            let hold = meter.held(local as u16);
             if hold.in_force() && !hold.is_due(now) {
                 next = next.min(hold.renew_at());
             }

@@ -46,6 +46,8 @@ pub(crate) struct Port {
     pub dead: u8,
     /// Whether dead links keep what waits for them.
     pub keeps: bool,
+    /// Pause storms are watched for: [`Line::watch`].
+    pub watched: bool,
     /// Faults of the scenario may hit what leaves here.
     pub exposed: bool,
     /// One of the two: not the plain case of whole frames that arrive.

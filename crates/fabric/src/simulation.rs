@@ -21,6 +21,7 @@ pub struct Simulation {
     pub(crate) wiring: Wiring,
     pub(crate) path_flow: Vec<u32>,
     pub(crate) notes: Vec<Note>,
+    left_out: Vec<String>,
     /// One a thread, each with the whole fabric, of which it runs its own nodes. Between two calls all
     /// state is with the first.
     shards: Vec<Shard<Fabric>>,
@@ -67,7 +68,7 @@ impl Simulation {
         let threads = threads.clamp(1, spec.nodes.len().clamp(1, 255));
         let built = build(spec)?;
         let dependency_cycle = dependencies::cycle(&built, |flow| spec.flows[flow as usize].priority);
-        let Built { fabric, wiring, look_ahead, path_flow, notes } = built;
+        let Built { fabric, wiring, look_ahead, path_flow, notes, left_out } = built;
         let ports = fabric.ports.len();
         let owner_of = shards::split(&wiring, &path_flow, &fabric, threads);
         let mut shards = vec![Shard { runner: Runner::new(&fabric, look_ahead), world: fabric }];
@@ -84,6 +85,7 @@ impl Simulation {
             wiring,
             path_flow,
             notes,
+            left_out,
             shards,
             owner_of,
             crew,
@@ -193,6 +195,10 @@ impl Simulation {
     /// The look-ahead of the run: the width of its windows, at most.
     pub fn look_ahead(&mut self) -> Time {
         self.shards[0].runner.windows().width()
+    }
+    /// Time series that are too many to record, a sentence each.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
     }
     /// Hash over all that every node saw, in its order. The same for the same scenario and seed, whatever is
     /// measured and however it is run.

@@ -306,28 +306,17 @@ impl Fabric {
         let node = &self.nodes[node_id as usize];
         let class = node.classes.class(frame.priority);
         let port = &self.ports[egress as usize];
-        if let Some(cause) = port.refuses() {
-            self.lose(egress, class, &frame, ingress, cause, now);
-            return;
-        }
         let queue_id = port.first_queue as usize + class.at();
-        if self.lines[egress as usize].watch.is_some() && self.dropped_in_storm(egress, class, frame.bytes) {
-            self.lose(egress, class, &frame, ingress, Cause::Watchdog, now);
-            return;
-        }
-        let node = &self.nodes[node_id as usize];
-        let refused = if node.limited { self.admit(egress, class, frame.bytes) } else { Ok(()) };
-        let refused = refused.and_then(|()| match &node.station {
-            Some(station) if !station.has_headroom(ingress, &frame) => Err(Cause::Headroom),
-            _ => Ok(()),
-        });
-        if let Err(cause) = refused {
+        let has_station = node.station.is_some();
+        if (node.limited || has_station || port.watched || port.dead != 0)
+            && let Some(cause) = self.refusal(egress, class, &frame, ingress)
+        {
             self.lose(egress, class, &frame, ingress, cause, now);
             return;
         }
         // Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or
         // on what came in through the ingress port with it.
-        if self.nodes[node_id as usize].station.is_some() {
+        if has_station {
             self.before_enqueue(node_id, egress, class, &frame, ingress, now, windows);
         }
         let node = &mut self.nodes[node_id as usize];
@@ -353,6 +342,25 @@ impl Fabric {
         if self.ports[egress as usize].stopped >> class.0 & 1 != 0 {
             self.note_stuck(egress, 1 << class.0, now, windows);
         }
+    }
+
+    /// Why a frame may not wait, if something speaks against it.
+    fn refusal(&mut self, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32) -> Option<Cause> {
+        let port = &self.ports[egress as usize];
+        if let Some(cause) = port.refuses() {
+            return Some(cause);
+        }
+        if port.watched && self.dropped_in_storm(egress, class, frame.bytes) {
+            return Some(Cause::Watchdog);
+        }
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        if node.limited
+            && let Err(cause) = self.admit(egress, class, frame.bytes)
+        {
+            return Some(cause);
+        }
+        let full = node.station.as_ref().is_some_and(|station| !station.has_headroom(ingress, frame));
+        full.then_some(Cause::Headroom)
     }
 
     /// What waits where a frame of this class and port would.
@@ -414,7 +422,7 @@ impl Fabric {
                 }
                 return;
             };
-            if self.lines[egress as usize].watch.is_some() && self.discard(egress, class, now, windows) {
+            if self.ports[egress as usize].watched && self.discard(egress, class, now, windows) {
                 continue;
             }
             self.serve(egress, class, now, windows);

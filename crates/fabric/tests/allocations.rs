@@ -1,8 +1,7 @@
-//! Once a fabric has warmed up it runs all but without asking for memory.
+//! Once a fabric has warmed up it runs without asking for memory.
 //!
-//! What is left are two kinds: a bucket of the event queue that holds more events than any that used its
-//! memory before, and a latency beyond all before it, which makes a histogram longer. Both become rarer with
-//! time and neither grows with it.
+//! Events, waiting frames and pauses use the memory of those before them. What is left is a latency in an octave
+//! beyond all before it, which makes a histogram longer: at most once an octave, so rarer and rarer.
 //!
 //! One test only: the counter is the process's.
 
@@ -91,7 +90,7 @@ fn fat_tree() -> Net {
 }
 
 #[test]
-fn the_steady_state_allocates_next_to_nothing() {
+fn the_steady_state_allocates_nothing_but_longer_histograms() {
     let net = fat_tree();
     let mut simulation = Simulation::new(&net.0).expect("builds");
     // Warm: all queues, heaps and buckets have seen what they will see.
@@ -106,7 +105,7 @@ fn the_steady_state_allocates_next_to_nothing() {
     let bytes = BYTES.load(Ordering::Relaxed) - before.1;
     let events = simulation.events() - before.2;
     assert!(events > 100_000, "{events} events are too few to tell");
-    assert!(calls * 2_000 < events, "{calls} allocations of {bytes} B in {events} events");
+    assert!(calls * 50_000 < events, "{calls} allocations of {bytes} B in {events} events");
     simulation.run().expect("nothing is lost");
     let tables = simulation.tables();
     let ports = tables.iter().find(|table| table.name == "ports").expect("ports");

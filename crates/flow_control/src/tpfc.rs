@@ -52,6 +52,10 @@ struct Share {
 /// One egress queue, its frames by ingress port, and the pauses asked for because of it.
 #[derive(Clone, Debug)]
 pub struct EgressMeter {
+    /// Ports of the station.
+    ports: u16,
+    /// By ingress port; empty until the first frame waits. Most queues of a large switch never hold one, and all of
+    /// them together would take memory by the square of its ports.
     shares: Vec<Share>,
     /// Ingress ports with frames in the queue: N.
     present: u32,
@@ -66,24 +70,38 @@ pub struct EgressMeter {
 
 impl EgressMeter {
     /// An empty queue in a station with `ports` ports.
-    pub fn new(ports: usize) -> EgressMeter {
+    pub fn new(ports: u16) -> EgressMeter {
         EgressMeter {
-            shares: vec![Share::default(); ports],
+            ports,
+            shares: Vec::new(),
             present: 0,
             armed: true,
-            targets: Vec::with_capacity(ports),
+            targets: Vec::new(),
             rising_since: Time::ZERO,
             max_min: None,
         }
     }
 
+    /// Makes room for what is kept of each port.
+    #[inline]
+    fn prepare(&mut self) {
+        if self.shares.is_empty() {
+            self.shares.resize(usize::from(self.ports), Share::default());
+            self.targets.reserve(usize::from(self.ports));
+        }
+    }
     /// The pause in force towards an ingress port.
     pub fn hold(&mut self, port: u16) -> &mut Hold {
+        self.prepare();
         &mut self.shares[usize::from(port)].hold
     }
-    /// Whether a pause towards an ingress port is in force.
-    pub fn holds(&self, port: u16) -> bool {
-        self.shares[usize::from(port)].hold.in_force()
+    /// The pause in force towards an ingress port, to look at.
+    pub fn held(&self, port: u16) -> Hold {
+        self.shares.get(usize::from(port)).map_or_else(Hold::default, |share| share.hold)
+    }
+    /// Bytes behind the value itself.
+    pub fn memory_bytes(&self) -> usize {
+        self.shares.capacity() * size_of::<Share>() + self.targets.capacity() * size_of::<u16>()
     }
     /// Ingress ports found by the last [`EgressMeter::aim`] that answered [`Aim::Targets`].
     pub fn targets(&self) -> &[u16] {
@@ -91,7 +109,7 @@ impl EgressMeter {
     }
     /// Waiting frames that came in through `port`.
     pub fn frames_from(&self, port: u16) -> u32 {
-        self.shares[usize::from(port)].frames
+        self.shares.get(usize::from(port)).map_or(0, |share| share.frames)
     }
 
     /// A frame is about to enter; `before` is the queue without it. `draw(n)` gives a number below `n`,
@@ -105,6 +123,7 @@ impl EgressMeter {
         draw: impl FnOnce(u64) -> u64,
         ingress_of: impl FnOnce(u64) -> Option<u16>,
     ) -> Aim {
+        self.prepare();
         if let Some(target) = target.filter(|target| target.method == TargetMethod::MaxMin) {
             let marks = Marks { xoff, target: target.watermark };
             let (shares, ports) = (&self.shares, self.shares.len());
@@ -165,6 +184,7 @@ impl EgressMeter {
             max_min.add(from, bytes);
         }
         if let Some(from) = from {
+            self.prepare();
             let share = &mut self.shares[usize::from(from)];
             self.present += u32::from(share.frames == 0);
             share.frames += 1;
@@ -224,7 +244,7 @@ impl EgressMeter {
     /// Whether the pause towards `port` has to be said again: the queue is still above the low watermark. That of
     /// a target by max-min share runs out: then it has waited long enough for its turn.
     pub fn renew(&self, port: u16, xon: Amount, occupancy: Occupancy, now: Time) -> bool {
-        let hold = &self.shares[usize::from(port)].hold;
+        let hold = self.held(port);
         let waits = self.max_min.as_ref().is_some_and(|max_min| max_min.is_target(port));
         hold.in_force() && hold.is_due(now) && !waits && !occupancy.within(xon)
     }

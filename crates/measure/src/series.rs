@@ -8,7 +8,7 @@ pub struct BinnedSum {
     width: Time,
     end: Time,
     sum: u64,
-    bins: Vec<u64>,
+    bins: Bins,
 }
 
 /// The largest value in each bin.
@@ -18,21 +18,40 @@ pub struct BinnedMax {
     end: Time,
     level: u64,
     max: u64,
-    bins: Vec<u64>,
+    bins: Bins,
 }
 
-fn bins_until(width: Time, duration: Time) -> Vec<u64> {
-    Vec::with_capacity(duration.ps().div_ceil(width.ps()) as usize + 1)
+/// Finished bins. Memory for all of them is taken at once, with the first: a series that stays empty takes none.
+#[derive(Clone, Debug)]
+struct Bins {
+    finished: Vec<u64>,
+    expected: usize,
+}
+
+impl Bins {
+    fn new(width: Time, duration: Time) -> Bins {
+        Bins { finished: Vec::new(), expected: duration.ps().div_ceil(width.ps()) as usize + 1 }
+    }
+    #[inline]
+    fn push(&mut self, value: u64) {
+        if self.finished.capacity() == 0 {
+            self.finished.reserve_exact(self.expected);
+        }
+        self.finished.push(value);
+    }
+    fn memory_bytes(&self) -> usize {
+        self.finished.capacity() * size_of::<u64>()
+    }
 }
 
 impl BinnedSum {
-    /// Empty bins of `width` (above zero) from time zero; memory for `duration` is set aside at once.
+    /// Empty bins of `width` (above zero) from time zero.
     pub fn new(width: Time, duration: Time) -> BinnedSum {
-        BinnedSum { width, end: width, sum: 0, bins: bins_until(width, duration) }
+        BinnedSum { width, end: width, sum: 0, bins: Bins::new(width, duration) }
     }
     /// Bytes of the bins and the value itself.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<BinnedSum>() + self.bins.capacity() * size_of::<u64>()
+        size_of::<BinnedSum>() + self.bins.memory_bytes()
     }
     /// Adds to the bin of `now`. Time does not run backward.
     #[inline]
@@ -47,18 +66,18 @@ impl BinnedSum {
     pub fn finish(mut self, end: Time) -> Vec<u64> {
         self.add(Time::from_ps(end.ps().saturating_sub(1)), 0);
         self.bins.push(self.sum);
-        self.bins
+        self.bins.finished
     }
 }
 
 impl BinnedMax {
     /// Empty bins, as [`BinnedSum::new`].
     pub fn new(width: Time, duration: Time) -> BinnedMax {
-        BinnedMax { width, end: width, level: 0, max: 0, bins: bins_until(width, duration) }
+        BinnedMax { width, end: width, level: 0, max: 0, bins: Bins::new(width, duration) }
     }
     /// Bytes of the bins and the value itself.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<BinnedMax>() + self.bins.capacity() * size_of::<u64>()
+        size_of::<BinnedMax>() + self.bins.memory_bytes()
     }
     /// The level becomes `level`.
     #[inline]
@@ -73,13 +92,13 @@ impl BinnedMax {
     }
     /// Whether the level was ever above zero.
     pub fn is_used(&self) -> bool {
-        self.max > 0 || self.bins.iter().any(|&max| max > 0)
+        self.max > 0 || self.bins.finished.iter().any(|&max| max > 0)
     }
     /// All bins that begin before `end`.
     pub fn finish(mut self, end: Time) -> Vec<u64> {
         self.set(Time::from_ps(end.ps().saturating_sub(1)), self.level);
         self.bins.push(self.max);
-        self.bins
+        self.bins.finished
     }
 }
 

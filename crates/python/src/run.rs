@@ -75,7 +75,12 @@ pub fn run(
         "look_ahead_ns": simulation.look_ahead().as_ns_f64(),
         "complete": complete && deadlock.is_none(),
         "ended_by": deadlock,
-        "warnings": scenario.warnings.iter().map(|warning| warning.render(false)).collect::<Vec<_>>(),
+        "warnings": scenario
+            .warnings
+            .iter()
+            .map(|warning| warning.render(false))
+            .chain(simulation.left_out().iter().cloned())
+            .collect::<Vec<_>>(),
     });
     let tables = simulation.tables();
     let description = describe(&tables);
