@@ -2,7 +2,9 @@
 //!
 //! - *star*: 8 senders at 1.1875 Gb/s each to one receiver, links of 10 Gb/s and 1 us.
 //! - *fat-tree* of k ports: host i sends to host i + N/2, 5 Gb/s, 1500-byte frames, links of 10 Gb/s and
-//!   1 us: six hops a frame.
+//!   1 us: six hops a frame. Routes are those of the programs for the peers: no two flows share a link upwards.
+//! - *hashed*: the same with flows spread over equal paths by hash, so that some links get more than they carry
+//!   and frames wait.
 //! - *incast*: n senders at line rate to one receiver, with PFC.
 
 use fabric::spec::{
@@ -39,19 +41,41 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let flows = hosts[..8].iter().map(|&from| flow(from, hosts[8], rate.clone())).collect();
         return Some(spec(&graph, flows, options));
     }
-    if let Some(k) = name.strip_prefix("fat-tree-") {
-        let graph = FatTree { k: k.parse().ok()?, cable }.graph().ok()?;
+    if let Some(k) = name.strip_prefix("fat-tree-").or(name.strip_prefix("hashed-")) {
+        let k = k.parse().ok()?;
+        let graph = FatTree { k, cable }.graph().ok()?;
         let hosts: Vec<NodeId> = graph.hosts().collect();
         let n = hosts.len();
         let rate = Arrivals::Constant { rate: BitRate::from_gbps(5), random_phase: true };
-        let flows = (0..n).map(|i| flow(hosts[i], hosts[(i + n / 2) % n], rate.clone())).collect();
-        return Some(spec(&graph, flows, options));
+        let flows = (0..n).map(|i| {
+            let to = (i + n / 2) % n;
+            let route = name.starts_with("fat-tree-").then(|| apart(&graph, k as usize / 2, i, to));
+            FlowSpec { route, ..flow(hosts[i], hosts[to], rate.clone()) }
+        });
+        return Some(spec(&graph, flows.collect(), options));
     }
     let senders: u32 = name.strip_prefix("incast-")?.parse().ok()?;
     let graph = Star { hosts: senders + 1, cable }.graph().ok()?;
     let hosts: Vec<NodeId> = graph.hosts().collect();
     let flows = hosts[1..].iter().map(|&from| flow(from, hosts[0], Arrivals::Greedy)).collect();
     Some(spec(&graph, flows, options))
+}
+
+/// The way from one host of a fat-tree to another, for flows to the host half way round: up by the number of the
+/// host at its edge switch, then by that of the edge switch in its pod. `half`: ports up of a switch.
+fn apart(graph: &Graph, half: usize, from: usize, to: usize) -> Vec<NodeId> {
+    let (pod, edge, port) = (from / (half * half), from / half % half, from % half);
+    let (to_pod, to_edge) = (to / (half * half), to / half % half);
+    let names = [
+        format!("edge{pod}.{edge}"),
+        format!("agg{pod}.{port}"),
+        format!("core{}", port * half + edge),
+        format!("agg{to_pod}.{port}"),
+        format!("edge{to_pod}.{to_edge}"),
+        format!("h{to}"),
+    ];
+    let id = |name: &String| graph.nodes.iter().position(|node| node.name == *name);
+    names.iter().filter_map(id).map(|at| NodeId(at as u32)).collect()
 }
 
 fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {
