@@ -136,9 +136,13 @@ impl View<'_> {
             };
             let pause = &mut pauses[index];
             (pause.because_of, pause.tree, pause.depth) = (parent, tree, depth);
-            let lasted = record.end - record.start;
+            let start = record.start.max(self.start);
+            if record.end <= start {
+                continue; // over before measuring began: it may be a cause, and is no row
+            }
+            let lasted = record.end - start;
             let tree = &mut trees[tree];
-            let fresh = Edge { pauses: 0, paused: Time::ZERO, first: record.start, last: record.end };
+            let fresh = Edge { pauses: 0, paused: Time::ZERO, first: start, last: record.end };
             let edge = tree.edges.entry((depth, queue, record.port, record.priority)).or_insert(fresh);
             edge.pauses += 1;
             edge.paused += lasted;
@@ -146,16 +150,36 @@ impl View<'_> {
             tree.paused += lasted;
         }
         // The tree that stopped most comes first.
-        let mut rank: Vec<usize> = (0..trees.len()).collect();
+        let mut rank: Vec<usize> = (0..trees.len()).filter(|&tree| !trees[tree].edges.is_empty()).collect();
         rank.sort_by_key(|&tree| (std::cmp::Reverse(trees[tree].paused), trees[tree].root, trees[tree].why));
         let mut place = vec![0; trees.len()];
         rank.iter().enumerate().for_each(|(new, &old)| place[old] = new);
         pauses.iter_mut().for_each(|pause| pause.tree = place[pause.tree]);
         let trees = rank.iter().map(|&old| trees[old].clone()).collect();
-        Forensics { pauses, trees }
+        Forensics { pauses: self.measured(pauses), trees }
     }
 
-    /// Pauses that have ended and those in force at the end, by port and time, each with what its sender noted.
+    /// The pauses that lasted into measured time, from its beginning on.
+    fn measured(&self, pauses: Vec<Pause>) -> Vec<Pause> {
+        let lasts = |pause: &Pause| pause.record.end > self.start;
+        let mut rows = 0;
+        let row_of: Vec<Option<usize>> = pauses
+            .iter()
+            .map(|pause| {
+                rows += usize::from(lasts(pause));
+                lasts(pause).then(|| rows - 1)
+            })
+            .collect();
+        let mut measured: Vec<Pause> = pauses.into_iter().filter(lasts).collect();
+        for pause in &mut measured {
+            pause.because_of = pause.because_of.and_then(|parent| row_of[parent]);
+            pause.record.start = pause.record.start.max(self.start);
+        }
+        measured
+    }
+
+    /// Pauses that have ended, also before measuring began, and those in force at the end, by port and time, each
+    /// with what its sender noted.
     fn pauses_with_causes(&self) -> Vec<Pause> {
         let fabric = self.s.fabric();
         let Some(ended) = &fabric.recorded.pauses else { return Vec::new() };
@@ -169,7 +193,7 @@ impl View<'_> {
             }
         }
         // A run that a failure ends has no time left for its last pauses.
-        records.retain(|record| record.end > record.start.max(self.start));
+        records.retain(|record| record.end > record.start);
         records.sort_by_key(|record| (record.port, record.start, record.priority));
         let pause = |record: &PauseRecord| {
             let others = &fabric.lines[fabric.ports[record.port as usize].peer as usize].other_causes;
@@ -177,8 +201,7 @@ impl View<'_> {
             let other =
                 others.get(first).filter(|other| (other.0, other.1) == (record.start, record.priority));
             let cause = PauseCause::unpack(other.map_or(record.cause, |other| other.2));
-            let record = PauseRecord { start: record.start.max(self.start), ..*record };
-            Pause { record, cause, because_of: None, tree: 0, depth: 0 }
+            Pause { record: *record, cause, because_of: None, tree: 0, depth: 0 }
         };
         records.iter().map(pause).collect()
     }

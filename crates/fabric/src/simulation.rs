@@ -289,9 +289,7 @@ impl Simulation {
             source.bytes = 0;
         }
         fabric.drops.clear();
-        if let Some(pauses) = &mut fabric.recorded.pauses {
-            pauses.clear();
-        }
+        // Pauses stay: those that last on may be consequences of those that are over.
     }
 
     /// The egress ports of a path, as it goes now. Where it begins is known to the part that owns its source.

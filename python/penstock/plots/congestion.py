@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, PathPatch
 from matplotlib.path import Path as Curve
 
-from penstock.forensics import WHY, Deadlock, Edge, Tree, deadlocks, port_of, trees
+from penstock.forensics import WHY, Deadlock, Edge, Tree, deadlocks, trees
 
 from .style import INK, PAUSE_COLOUR, QUIET_COLOUR, style, time_scale
 
@@ -22,8 +22,14 @@ MAX_TREES = 3
 """Trees in one picture: those that stopped ports longest."""
 MAX_EDGES = 24
 """Edges of one tree in a picture: those that stopped their ports longest."""
-_WIDEST = 9.0
+_WIDEST, _THINNEST = 11.0, 0.7
+"""Points of a line that was stopped for all of the run, and of the thinnest."""
 _CULPRITS = 4
+_LINE, _FAINT = "#eeb48a", "#777777"
+_LEFT, _COLUMN, _RIGHT, _ROW, _FOOT = 1.9, 1.75, 1.25, 0.42, 0.5
+"""Inches: left of the root, between columns, right of the last, of a row of ports, of the caption."""
+_HEAD, _TEXT = 1.2, 0.42
+"""Rows: of the title, and of a line of text."""
 
 
 @dataclass(frozen=True)
@@ -42,24 +48,39 @@ def congestion(result: Result) -> Figure:
     with style():
         shown = trees(result)[:MAX_TREES]
         places = [place(tree) for tree in shown]
-        heights = [max(2.0, 1.0 + len({p.y for p in placed if _is_end(p, placed)})) for placed in places]
-        figure = Figure(
-            figsize=(2.2 + 2.0 * _deepest(places), max(1.6, 0.32 * sum(heights) + 0.55 * len(shown) + 0.4))
-        )
+        heights = [
+            _HEAD + max(_rows(placed), _TEXT * _label(tree).count("\n"))
+            for tree, placed in zip(shown, places, strict=True)
+        ]
+        columns = max((one.x for placed in places for one in placed), default=2)
+        figure = Figure(figsize=(_LEFT + _COLUMN * columns + _RIGHT, max(1.6, _ROW * sum(heights) + _FOOT)))
         if not shown:
             axes = figure.subplots()
             axes.set_axis_off()
             axes.annotate("no pause was sent", (0.5, 0.5), xycoords="axes fraction", ha="center", color=INK)
             return figure
         grid = figure.subplots(len(shown), 1, gridspec_kw={"height_ratios": heights}, squeeze=False)
-        for axes, tree, placed in zip(grid[:, 0], shown, places, strict=True):
-            _draw(axes, result, tree, placed)
+        for axes, tree, placed, height in zip(grid[:, 0], shown, places, heights, strict=True):
+            _draw(axes, result, tree, placed, columns, height)
+        figure.supxlabel(
+            "×: how often a port was stopped;  %: for how much of the run (the width of the line)",
+            fontsize=7.5,
+            color=_FAINT,
+        )
     return figure
 
 
-def _deepest(places: list[list[Placed]]) -> float:
-    """Columns of the deepest tree; at least three, for the titles."""
-    return max([3.0, *(one.x for placed in places for one in placed)])
+def _rows(placed: list[Placed]) -> float:
+    """Lines of ports below each other."""
+    return 1.0 + max(one.y for one in placed) - min(one.y for one in placed)
+
+
+def _label(tree: Tree) -> str:
+    """What stands at the root."""
+    culprits = [f"{part.flow}  {100 * part.share:.0f} %" for part in tree.culprits[:_CULPRITS]]
+    more = len(tree.culprits) - len(culprits)
+    lines = ["frames of", *culprits] if culprits else ["no frame passed"]
+    return "\n".join([*lines, f"and {more} more"] if more > 0 else lines)
 
 
 def place(tree: Tree) -> list[Placed]:
@@ -105,69 +126,71 @@ def _kept(tree: Tree) -> list[Edge]:
     return sorted(kept, key=tree.edges.index)
 
 
-def _is_end(one: Placed, placed: list[Placed]) -> bool:
-    return not any(other.from_x == one.x and other.from_y == one.y for other in placed)
-
-
-def _draw(axes: Axes, result: Result, tree: Tree, placed: list[Placed]) -> None:
+def _draw(
+    axes: Axes, result: Result, tree: Tree, placed: list[Placed], columns: float, height: float
+) -> None:
     run_ns = max(result.run["simulated_s"] - result.run.get("warmup_s", 0.0), 1e-12) * 1e9
-    longest = max(one.edge.paused_ns for one in placed) or 1.0
     root_y = placed[0].from_y if placed[0].edge.depth == 1 else 0.0
-    depth = max(one.x for one in placed)
+    onward = {(one.from_x, one.from_y) for one in placed}
     for one in placed:
-        middle = (one.from_x + 0.66 + one.x) / 2
-        start, end = (one.from_x + 0.66, one.from_y), (float(one.x), one.y)
-        if one.from_x == 0:
-            start = (0.0, root_y)
-            middle = one.x / 2
-        ways = [start, (middle, one.from_y), (middle, one.y), end]
-        curve = Curve(ways, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
-        width = 0.8 + _WIDEST * one.edge.paused_ns / longest
+        share = one.edge.paused_ns / run_ns
+        start, end = (float(one.from_x), one.from_y), (float(one.x), one.y)
+        middle = one.from_x + 0.62 * (one.x - one.from_x)
+        curve = Curve(
+            [start, (middle, one.from_y), (one.from_x + 0.38, one.y), end],
+            [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4],
+        )
         axes.add_patch(
-            PathPatch(curve, fill=False, edgecolor=PAUSE_COLOUR, linewidth=width, alpha=0.55, capstyle="butt")
+            PathPatch(
+                curve,
+                fill=False,
+                edgecolor=_LINE,
+                linewidth=max(_WIDEST * min(share, 1.0), _THINNEST),
+                capstyle="butt",
+                zorder=1,
+            )
         )
-        share = 100 * one.edge.paused_ns / run_ns
-        axes.annotate(
-            f"{one.edge.port}",
-            (one.x, one.y),
-            xytext=(4, 4),
-            textcoords="offset points",
-            fontsize=7.5,
-            va="center",
-            color=INK,
-        )
-        axes.annotate(
-            f"{one.edge.pauses:,}×, {share:.3g} %",
-            (one.x, one.y),
-            xytext=(4, -5),
-            textcoords="offset points",
-            fontsize=6.5,
-            va="center",
-            color="#777777",
-        )
-    axes.scatter([0], [root_y], s=60, color=PAUSE_COLOUR, zorder=3)
-    culprits = [f"{part.flow} {100 * part.share:.0f} %" for part in tree.culprits[:_CULPRITS]]
-    more = len(tree.culprits) - len(culprits)
-    lines = [port_of(tree.root), f"{WHY[tree.why].removeprefix('was ')}", *culprits]
-    if more > 0:
-        lines.append(f"and {more} more")
+        inner = (one.x, one.y) in onward
+        much = f"{one.edge.pauses:,}×   {100 * share:.3g} %"
+        x, ha = (0, "center") if inner else (9, "left")
+        lift = _WIDEST * 0.5 + 2 if inner else 0
+        for text, y, size, colour in ((one.edge.port, 6 + lift, 7.5, INK), (much, -5 - lift, 6.5, _FAINT)):
+            axes.annotate(
+                text,
+                (one.x, one.y),
+                xytext=(x, y),
+                textcoords="offset points",
+                ha=ha,
+                va="center",
+                fontsize=size,
+                color=colour,
+                zorder=4,
+            )
+    xs, ys = [one.x for one in placed], [one.y for one in placed]
+    axes.scatter(xs, ys, s=26, color="white", edgecolor=PAUSE_COLOUR, linewidth=1.4, zorder=3)
+    axes.scatter([0], [root_y], s=90, color=PAUSE_COLOUR, zorder=3)
     axes.annotate(
-        "\n".join(lines),
+        _label(tree),
         (0, root_y),
-        xytext=(-8, 0),
+        xytext=(-10, 0),
         textcoords="offset points",
         ha="right",
         va="center",
         fontsize=7.5,
+        color=INK,
+        linespacing=1.35,
     )
     hidden = len(tree.edges) - len(placed)
-    rest = f" ({hidden} edges with shorter pauses not shown)" if hidden else ""
+    rest = f" ({hidden} edges with shorter pauses are not shown)" if hidden else ""
     victims = len(tree.victims)
-    said = f", {victims} victim{'s' if victims != 1 else ''}" if victims else ""
-    axes.set_title(f"{tree.root} stopped {len({e.port for e in tree.edges})} ports{said}{rest}", fontsize=9)
-    axes.set_xlim(-0.95, max(3.0, depth) + 0.75)
+    said = f", made {victims} victim{'s' if victims != 1 else ''}" if victims else ""
+    ports = len({edge.port for edge in tree.edges})
+    stopped = f"stopped {ports} port{'s' if ports != 1 else ''}"
+    axes.set_title(f"{tree.root} {WHY[tree.why]}, {stopped}{said}{rest}", fontsize=9)
+    axes.set_xlim(-_LEFT / _COLUMN, columns + _RIGHT / _COLUMN)
     heights = [one.y for one in placed] + [root_y]
-    axes.set_ylim(min(heights) - 0.8, max(heights) + 0.8)
+    middle = (min(heights) + max(heights)) / 2
+    axes.set_ylim(middle - height / 2, middle + height / 2)
     axes.set_axis_off()
 
 
@@ -180,42 +203,49 @@ def deadlock(result: Result) -> Figure:
         if not found:
             axes.annotate("no deadlock", (0.5, 0.5), xycoords="axes fraction", ha="center", color=INK)
         else:
-            _circle(axes, found[0], len(found))
+            axes.set_aspect("equal")
+            _circle(figure, axes, found[0], len(found))
         axes.set_axis_off()
-        axes.set_aspect("equal")
     return figure
 
 
-def _circle(axes: Axes, one: Deadlock, number: int) -> None:
+def _circle(figure: Figure, axes: Axes, one: Deadlock, number: int) -> None:
     count = len(one.queues)
     angles = [math.pi / 2 - 2 * math.pi * index / count for index in range(count)]
     places = [(math.cos(angle), math.sin(angle)) for angle in angles]
-    for index, (x, y) in enumerate(places):
+    axes.set_xlim(-1.7, 1.7)
+    axes.set_ylim(-1.35, 1.35)
+    boxes = [
+        axes.annotate(
+            f"{queue}\n{frames:,} frames",
+            place,
+            ha="center",
+            va="center",
+            fontsize=8,
+            bbox={"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": QUIET_COLOUR},
+        )
+        for queue, frames, place in zip(one.queues, one.frames, places, strict=True)
+    ]
+    figure.draw_without_rendering()  # boxes have their size now, so that arrows can end at them
+    for index, start in enumerate(places):
+        following = (index + 1) % count
         axes.add_patch(
             FancyArrowPatch(
-                (x, y),
-                places[(index + 1) % count],
+                start,
+                places[following],
+                patchA=boxes[index].get_bbox_patch(),
+                patchB=boxes[following].get_bbox_patch(),
                 connectionstyle="arc3,rad=-0.18",
                 arrowstyle="-|>",
                 mutation_scale=16,
                 linewidth=2.2,
                 color=PAUSE_COLOUR,
-                shrinkA=24,
-                shrinkB=24,
+                shrinkA=3,
+                shrinkB=3,
             )
-        )
-        axes.annotate(
-            f"{one.queues[index]}\n{one.frames[index]:,} frames",
-            (x, y),
-            ha="center",
-            va="center",
-            fontsize=8,
-            bbox={"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": QUIET_COLOUR},
         )
     scale = time_scale(one.closed_ns)
     more = f" (the first of {number})" if number > 1 else ""
     axes.set_title(
         f"Deadlock{more}, closed at {one.closed_ns / scale.size:.6g} {scale.unit}: each waits for the next"
     )
-    axes.set_xlim(-1.7, 1.7)
-    axes.set_ylim(-1.35, 1.35)

@@ -10,6 +10,10 @@ from . import Outcome
 GOOD, BAD, QUIET = "#1b6ca8", "#c0392b", "#8a8f98"
 
 
+ROUNDING = 1e-5
+"""Rows that may differ by less than this differ by rounding alone: they are counted as exact."""
+
+
 def draw(outcomes: Sequence[Outcome], file: Path) -> None:
     """Draws all rows that chance plays a part in, and counts those that are exact.
 
@@ -23,16 +27,15 @@ def draw(outcomes: Sequence[Outcome], file: Path) -> None:
 
     lines: list[tuple[str, float, float, bool] | tuple[str]] = []
     for outcome in outcomes:
-        random = [row for row in outcome.rows if row.rule in {"interval", "tolerance"}]
-        equal = sum(row.rule == "exact" and row.passed for row in outcome.rows)
-        exact = sum(row.rule == "exact" for row in outcome.rows)
+        equal = [row for row in outcome.rows if row.rule == "exact" or 0 < row.limit < ROUNDING]
+        random = [row for row in outcome.rows if row.rule != "bound" and row not in equal]
         bounds = [row for row in outcome.rows if row.rule == "bound"]
         title = outcome.case.title
-        if exact:
-            title += f": {equal} of {exact} exact rows equal"
+        if equal:
+            title += f": {sum(row.passed for row in equal)} of {len(equal)} exact rows equal"
         if bounds:
             kept = f"{sum(row.passed for row in bounds)} of {len(bounds)} bounds kept"
-            title += f", {kept}" if exact else f": {kept}"
+            title += f", {kept}" if equal else f": {kept}"
         lines.append((title,))
         for row in random:
             half = row.interval.half_width / row.theory if row.interval.n > 1 else 0.0

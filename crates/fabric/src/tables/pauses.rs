@@ -46,7 +46,7 @@ impl View<'_> {
             .integers("occupancy", "", "What the counter held then, in the unit of the watermark.", pauses.iter().map(|p| p.cause.occupancy))
             .integers("watermark", "", "The watermark.", pauses.iter().map(|p| mark(p).1))
             .texts("unit", "Unit of occupancy and watermark: B or frames.", pauses.iter().map(|p| mark(p).0.to_string()))
-            .integers("because_of", "", "Row of this table, counted from 1, of the pause that this one is a consequence of: it held back the queue's own port while the counter rose. 0: its queue is a root.", pauses.iter().map(|p| p.because_of.map_or(0, |row| row as u64 + 1)))
+            .integers("because_of", "", "Row of this table, counted from 1, of the pause that this one is a consequence of: it held back the queue's own port while the counter rose. 0: its queue is a root, or that pause was over before measuring began.", pauses.iter().map(|p| p.because_of.map_or(0, |row| row as u64 + 1)))
             .integers("tree", "", "Number of its tree in `congestion`.", pauses.iter().map(|p| p.tree as u64 + 1))
     }
 
