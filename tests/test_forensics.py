@@ -52,6 +52,18 @@ def test_every_edge_has_its_parent(sick: Result) -> None:
         assert sum(part.share for part in tree.culprits) == pytest.approx(1) or not tree.culprits
 
 
+def test_causes_from_before_measuring_began_count() -> None:
+    """Nothing but ports to hosts is oversubscribed there; uplinks are paused when the warm-up ends."""
+    result = Scenario.from_file(STUDIES / "victims/headline/together.toml").run()
+    assert {tree.root for tree in forensics.trees(result)} == {"leaf1.0->h12/3", "leaf1.1->h13/3"}
+    pauses = result.rows("pauses")
+    assert any(row["start_ns"] == 1e6 for row in pauses), "no pause is in force when the warm-up ends"
+    for row in pauses:
+        cause = pauses[row["because_of"] - 1] if row["because_of"] else None
+        assert cause is None or cause["tree"] == row["tree"]
+        assert cause is None or cause["port"] == forensics.port_of(row["queue"])
+
+
 def test_edges_are_placed_apart(sick: Result) -> None:
     for tree in forensics.trees(sick):
         placed = place(tree)

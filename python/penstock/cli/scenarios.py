@@ -12,11 +12,21 @@ from penstock.errors import InputError
 
 from . import EXIT_DONE
 from .console import console, print_json, say, table
+from .units import count, duration, size
 
+MAX_THREADS = 1024
 STARTER = Path(library.__file__).with_name("starter.toml")
 
 
-def check(scenario: str, /, *, effective: Annotated[bool, Parameter(negative=())] = False) -> int:
+def check(
+    scenario: str,
+    /,
+    *,
+    effective: Annotated[bool, Parameter(negative=())] = False,
+    estimate: Annotated[bool, Parameter(negative=())] = False,
+    threads: int = 1,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
     """Says whether a scenario can be run, without running it.
 
     Parameters
@@ -25,13 +35,57 @@ def check(scenario: str, /, *, effective: Annotated[bool, Parameter(negative=())
         A scenario file or the name of a scenario.
     effective
         Prints the effective scenario: every default written out.
+    estimate
+        Runs the beginning for about a second and tells what all of it will take: time and memory.
+    threads
+        Threads of the run that is estimated.
+    json
+        With --estimate: prints one JSON object instead of a sentence.
     """
+    if json and not estimate:
+        raise InputError("--json belongs to --estimate; --effective prints TOML")
+    if effective and estimate:
+        raise InputError("--effective and --estimate are two questions; ask one at a time")
+    if not 1 <= threads <= MAX_THREADS:
+        raise InputError(f"--threads is {threads}; expected a whole number from 1 to {MAX_THREADS}")
     source = library.read(scenario)
     text = _core.check(source.text, source.file)
     for warning in _core.warnings(source.text, source.file):
         say(warning)
+    if estimate:
+        _tell(source, threads, json)
+        return EXIT_DONE
     console().print(text if effective else f"{scenario}: ok", markup=False, soft_wrap=True)
     return EXIT_DONE
+
+
+def _tell(source: library.Source, threads: int, json: bool) -> None:
+    from penstock import estimate
+
+    told = estimate.estimate(source, threads=threads)
+    if json:
+        print_json(told.to_dict())
+        return
+    about = "" if told.exact else "about "
+    on = "one thread" if threads == 1 else f"{threads} threads"
+    rows = (
+        ("fabric", f"{count(told.nodes)} nodes, {count(told.links)} links, {count(told.flows)} flows"),
+        ("work", f"{about}{count(_rounded(told.frame_hops, told.exact))} frame-hops"),
+        ("time", f"about {duration(_rounded(told.wall_s, False) * 1e9)} on {on} of this machine"),
+        ("memory", f"about {_rough_size(told.memory_bytes)} beside the program itself"),
+    )
+    for name, what in rows:
+        console().print(f"{name:<8} {what}", markup=False, soft_wrap=True)
+
+
+def _rounded(number: float, exact: bool) -> float:
+    """Two digits: an estimate knows no more."""
+    return number if exact else float(f"{number:.2g}")
+
+
+def _rough_size(number: int) -> str:
+    unit = next((unit for unit in (1 << 30, 1 << 20, 1 << 10) if number >= unit), 1)
+    return size(_rounded(number / unit, False) * unit)
 
 
 def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None) -> int:

@@ -1,0 +1,150 @@
+"""What a run will take: time and memory, from running the beginning of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _core
+from .library import Source
+
+SCHEMA = "penstock-estimate/1"
+LOOKS_S = (0.1, 0.7)
+"""Wall times of the two runs that memory is judged by: what it grows by between them goes on."""
+RING_WINDOWS = 4096
+"""Of events that wait, the engine keeps memory for this many windows of its look-ahead, and no more."""
+NOISE_BYTES = 2 << 20
+"""Growth below this is the allocator's."""
+ROW_BYTES = {"series": 150, "pauses": 330}
+"""A row of the tables that grow with simulated time, while they are made, which is when they take most."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run will take on this machine.
+
+    Attributes
+    ----------
+    wall_s : float
+        Wall time, building of the fabric included; saving and drawing of the result not.
+    frame_hops : float
+        Frames that cross a link, each counted at each link.
+    memory_bytes : int
+        Of the engine and the tables of its result, beside the program itself.
+    threads : int
+        For which the wall time holds.
+    exact : bool
+        Whether the run was so short that it was run to its end.
+    flows, nodes, links : int
+        Of the scenario.
+    """
+
+    wall_s: float
+    frame_hops: float
+    memory_bytes: int
+    threads: int
+    exact: bool
+    flows: int
+    nodes: int
+    links: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON knows it."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+
+def estimate(source: Source, *, threads: int = 1) -> Estimate:
+    """Runs the beginning of a scenario, three times for a fraction of a second, and judges the rest by it.
+
+    Time and frame-hops go on as in the second half of the first look: a scenario in which everything happens
+    late is judged too low. Memory is what the process grew by, and what the tables and the events still will.
+
+    Parameters
+    ----------
+    source : Source
+        The text of the scenario.
+    threads : int
+        Threads for the run, at least 1.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be run.
+    SimulationError
+        If it breaks an invariant at once.
+    """
+    import pyarrow  # noqa: F401 - its own memory is no part of what is measured
+
+    before = _peak_bytes()
+    first = _look(source, threads, LOOKS_S[0])
+    told = json.loads(_core.estimate(source.text, source.file, threads=threads))
+    last = _look(source, threads, LOOKS_S[1])
+    memory = int(told["memory_bytes"])
+    if before is not None and first.peak_bytes is not None and last.peak_bytes is not None:
+        memory = max(memory, last.peak_bytes - before)
+        grown = last.peak_bytes - first.peak_bytes - (last.table_bytes - first.table_bytes)
+        if grown > NOISE_BYTES and last.simulated_s > first.simulated_s:
+            until_s = min(last.duration_s, RING_WINDOWS * last.look_ahead_s)
+            rate = grown / (last.simulated_s - first.simulated_s)
+            memory += round(rate * max(until_s - last.simulated_s, 0.0))
+    still = last.table_bytes * (last.duration_s / last.simulated_s - 1) if last.simulated_s else 0.0
+    return Estimate(
+        wall_s=told["wall_s"],
+        frame_hops=told["frame_hops"],
+        memory_bytes=memory + round(still),
+        threads=threads,
+        exact=bool(told["exact"]),
+        flows=told["flows"],
+        nodes=told["nodes"],
+        links=told["links"],
+    )
+
+
+@dataclass(frozen=True)
+class _Look:
+    peak_bytes: int | None
+    table_bytes: int
+    simulated_s: float
+    duration_s: float
+    look_ahead_s: float
+
+
+def _look(source: Source, threads: int, wall_s: float) -> _Look:
+    """Runs the beginning for about this long."""
+    core = _core.run(source.text, source.file, threads=threads, progress=_until(wall_s))
+    peak = _peak_bytes()
+    run = json.loads(core.run)
+    tables = sum(_rows(core, table) * size for table, size in ROW_BYTES.items())
+    return _Look(peak, tables, run["simulated_s"], run["duration_s"], run["look_ahead_ns"] / 1e9)
+
+
+def _until(wall_s: float) -> Callable[[str], bool]:
+    return lambda report: bool(json.loads(report)["wall_s"] < wall_s)
+
+
+def _rows(core: _core.Result, table: str) -> int:
+    if table not in core.table_names:
+        return 0
+    import pyarrow as pa
+
+    return int(pa.RecordBatchReader.from_stream(core.table(table)).read_all().num_rows)
+
+
+def _peak_bytes() -> int | None:
+    """The most memory that the process has had; nothing where the system does not tell."""
+    try:
+        # Linux: what `resource` tells there begins with the memory of whoever started the process.
+        status = Path("/proc/self/status").read_text("ascii").splitlines()
+        return next((int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")), None)
+    except OSError:
+        pass
+    try:
+        import resource
+    except ImportError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

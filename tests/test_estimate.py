@@ -1,0 +1,105 @@
+"""``penstock check --estimate``: time and memory before the run, held against the run itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import Command, json_of
+from penstock import _core
+
+SCENARIO = """\
+[simulation]
+duration = "{duration}"
+
+[topology.{topology}]
+{keys}
+rate = "10 Gb/s"
+
+[flow_control.pfc]
+priorities = [3]
+
+[[flows]]
+name = "all"
+from = "all"
+to = {{ permutation = "random" }}
+priority = 3
+source = {{ poisson = {{ rate = "{rate}" }} }}
+"""
+SCENARIOS = {
+    "star, much to record": SCENARIO.format(
+        duration="60 ms", topology="star", keys="hosts = 64", rate="8 Gb/s"
+    ),
+    "fat tree, many ports": SCENARIO.format(
+        duration="2 ms", topology="fat_tree", keys="k = 16", rate="3 Gb/s"
+    ),
+    "leaf-spine, many pauses": SCENARIO.format(
+        duration="20 ms",
+        topology="leaf_spine",
+        keys="leaves = 8\nspines = 4\nhosts_per_leaf = 16",
+        rate="3 Gb/s",
+    ),
+}
+RUN = """
+import json, sys
+from penstock import _core, estimate
+text = open(sys.argv[1]).read()
+before = estimate._peak_bytes()
+if before is None:
+    sys.exit("this system does not tell how much memory a process takes")
+result = _core.run(text, sys.argv[1])
+grown = estimate._peak_bytes() - before
+print(json.dumps({"memory_bytes": grown, "frame_hops": json.loads(result.run)["frame_hops"]}))
+"""
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_an_estimate_is_right_within_a_factor_of_two(penstock: Command, tmp_path: Path, name: str) -> None:
+    """Work instead of seconds, so that a busy machine makes no difference; memory as the system counts it."""
+    file = tmp_path / "scenario.toml"
+    file.write_text(SCENARIOS[name], "utf-8")
+    told = json_of(penstock("check", file, "--estimate", "--json"))
+    done = subprocess.run([sys.executable, "-c", RUN, file], capture_output=True, text=True, check=True)
+    took = json.loads(done.stdout)
+    for what in ("frame_hops", "memory_bytes"):
+        print(what, told[what], took[what])
+        assert 0.5 < told[what] / took[what] < 2, (what, told[what], took[what])
+
+
+def test_seconds_and_work_go_together() -> None:
+    """The speed behind the seconds is that of the run that follows, as far as a shared machine lets it be."""
+    text = SCENARIOS["star, much to record"]
+    told = json.loads(_core.estimate(text, "star.toml", threads=1))
+    run = json.loads(_core.run(text, "star.toml").run)
+    speeds = [one["frame_hops"] / one["wall_s"] for one in (told, run)]
+    assert 0.2 < speeds[0] / speeds[1] < 5
+
+
+def test_a_short_run_is_known_exactly(penstock: Command) -> None:
+    told = json_of(penstock("check", "first-light", "--estimate", "--json"))
+    run = json_of(penstock("run", "first-light", "--json"))
+    assert told["schema"] == "penstock-estimate/1"
+    assert told["exact"]
+    assert told["frame_hops"] == run["frame_hops"]
+    assert (told["flows"], told["nodes"], told["links"]) == (3, 5, 4)
+
+
+def test_an_estimate_in_words(penstock: Command) -> None:
+    said = penstock("check", "incast", "--estimate").stdout
+    assert "10 nodes, 9 links, 8 flows" in said
+    assert "10,512 frame-hops" in said
+    assert "on one thread of this machine" in said
+    assert "beside the program itself" in said
+
+
+@pytest.mark.parametrize(
+    "words", [("--json",), ("--effective", "--estimate"), ("--estimate", "--threads", "0")]
+)
+def test_questions_that_cannot_be_asked(penstock: Command, words: tuple[str, ...]) -> None:
+    refused = penstock("check", "incast", *words)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("penstock: --")
