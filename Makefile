@@ -57,6 +57,8 @@ docs: $(VENV)/developed ## writes docs/reference and the pictures of the README
 	cp out/docs/first-light/pictures/timeline.png docs/images/first-light.png
 	$(BIN)/penstock reproduce hagen-2012/ch7 --out out/docs
 	cp out/docs/hagen-2012/ch7/ch7.png docs/images/hagen-2012-ch7.png
+	$(BIN)/penstock run pause-storm --out out/docs/pause-storm
+	cp out/docs/pause-storm/pictures/congestion.png docs/images/pause-storm.png
 
 clean: ## removes what was built; results in out/ stay
 	rm -rf $(VENV) target build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

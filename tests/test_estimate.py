@@ -66,7 +66,6 @@ def test_an_estimate_is_right_within_a_factor_of_two(penstock: Command, tmp_path
     done = subprocess.run([sys.executable, "-c", RUN, file], capture_output=True, text=True, check=True)
     took = json.loads(done.stdout)
     for what in ("frame_hops", "memory_bytes"):
-        print(what, told[what], took[what])
         assert 0.5 < told[what] / took[what] < 2, (what, told[what], took[what])
 
 

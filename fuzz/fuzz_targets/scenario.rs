@@ -1,5 +1,6 @@
-//! Any bytes as a scenario. With the scenarios that come with Penstock as seeds:
-//! `cargo +nightly fuzz run scenario fuzz/corpus/scenario python/penstock/scenarios`
+//! Any bytes as a scenario. With the scenarios that come with Penstock, and those that meet faults, slow
+//! receivers and watchdogs, as seeds:
+//! `cargo +nightly fuzz run scenario fuzz/corpus/scenario fuzz/seeds python/penstock/scenarios`
 
 #![no_main]
 

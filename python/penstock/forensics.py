@@ -281,6 +281,8 @@ def _edge(tree: Tree, edge: Edge, run_ns: float) -> str:
     while at is not None and at.depth > 1:
         way.append(port_of(at.queue))
         at = tree.parent(at)
+    if way and way[-1] == port_of(tree.root):
+        way.pop()  # of a slow receiver: that its pauses stopped the root is said already
     root = f"{port_of(tree.root)} {WHY[tree.why]}{_by(tree)}"
     through = f", which paused {', which paused '.join(reversed(way))}" if way else ""
     return f"{much} because {root}{through}."

@@ -20,6 +20,9 @@ STUDIES = _PACKAGE / "studies"
 MAX_SCENARIO_BYTES = 16 * 1024 * 1024
 """The largest scenario that is read; a fabric of 100,000 explicit links fits."""
 
+NAMES_SHOWN = 40
+"""Of those that a wrong name could have meant."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -78,7 +81,10 @@ def suggestion(wrong: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(wrong, names, n=3, cutoff=0.6)
     if near:
         return "did you mean " + " or ".join(near) + "?"
-    return "known names: " + ", ".join(names) if names else "there are no names yet"
+    if not names:
+        return "there are no names yet"
+    more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
+    return "known names: " + ", ".join(names[:NAMES_SHOWN]) + more
 
 
 def _text(path: Path) -> str:

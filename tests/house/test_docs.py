@@ -49,13 +49,14 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert not broken
 
 
-def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs/faults.md"], ids=lambda page: page.stem)
+def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
     """Console blocks are typed in order in one directory; every line they show must be printed."""
     shell = _shell(tmp_path)
     work = tmp_path / "work"
     work.mkdir()
     missing, shown = [], 0
-    for language, text in blocks(ROOT / "README.md", "console", "python"):
+    for language, text in blocks(page, "console", "python"):
         if language == "python":
             _run([sys.executable, "-c", text], work, shell)
             continue
@@ -63,7 +64,7 @@ def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
             printed = {_spaces(line) for line in _run(["bash", "-c", command], work, shell).splitlines()}
             missing += [f"$ {command}: {line}" for line in expected if _spaces(line) not in printed]
             shown += len(expected)
-    assert shown, "the README shows nothing"
+    assert shown, "the page shows nothing"
     assert not missing
 
 

@@ -1,5 +1,5 @@
-//! The fuzz target without a fuzzer: its harness over all scenarios that come with Penstock, and over random
-//! changes of them.
+//! The fuzz target without a fuzzer: its harness over all scenarios that come with Penstock, over those of
+//! `fuzz/seeds` (faults, slow receivers, watchdogs), and over random changes of them.
 
 use proptest::prelude::*;
 use std::fs;
@@ -11,8 +11,10 @@ mod harness;
 use harness::Fate;
 
 fn corpus() -> Vec<(PathBuf, Vec<u8>)> {
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../python/penstock/scenarios");
-    let entries = fs::read_dir(directory).expect("the scenarios are there");
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let entries = ["python/penstock/scenarios", "fuzz/seeds"]
+        .into_iter()
+        .flat_map(|directory| fs::read_dir(root.join(directory)).expect("the scenarios are there"));
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
     files.sort();
@@ -44,6 +46,18 @@ const WORDS: &[&[&str]] = &[
     &["\"greedy\"", "{ constant = { rate = \"1 Gb/s\" } }", "{ poisson = { rate = \"3 Gb/s\" } }"],
     &["[flow_control.pfc]", "[flow_control.pause]", "[host]", "[switch]"],
     &["\"10 Gb/s\"", "\"400 Gb/s\"", "\"10 Mb/s\"", "\"1.6 Tb/s\"", "\"0 b/s\""],
+    &["\"drop\"", "\"forward\"", "\"report\""],
+    &["\"lost\"", "\"kept\""],
+    &[
+        "down = true",
+        "up = true",
+        "rate = \"1 Gb/s\"",
+        "restart = \"20 us\"",
+        "bit_error_rate = 0.01",
+        "pause_loss = 1",
+    ],
+    &["\"any\"", "\"all\""],
+    &["stop = true", "start = true"],
     &["\"1 ms\"", "\"0 s\"", "\"10 ms\"", "\"1 ps\"", "\"200 days\""],
 ];
 

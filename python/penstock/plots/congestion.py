@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_TREES = 3
 """Trees in one picture: those that stopped ports longest."""
+LEAST = 0.01
+"""Trees that stopped ports for less than this share of what the first did are left out."""
 MAX_EDGES = 24
 """Edges of one tree in a picture: those that stopped their ports longest."""
 _WIDEST, _THINNEST = 11.0, 0.7
@@ -47,6 +49,7 @@ def congestion(result: Result) -> Figure:
     """The trees that stopped ports longest: root at the left, hosts at the right, wide lines stopped long."""
     with style():
         shown = trees(result)[:MAX_TREES]
+        shown = [tree for tree in shown if tree.paused_ns >= LEAST * shown[0].paused_ns]
         places = [place(tree) for tree in shown]
         heights = [
             _HEAD + max(_rows(placed), _TEXT * _label(tree).count("\n"))

@@ -247,8 +247,7 @@ def latency_ps(scheduler: str, tagged: int, lengths: Sequence[int]) -> Fraction:
     "1 B: Θ = [Σ over the others of (Q_j·(1 + d_i / Q_i) + d_j)] / C. All in bytes on the wire.",
     sources=(
         "Stiliadis and Varma, Latency-rate servers, 1998, table I",
-        "Tabatabaee and Le Boudec, Deficit round-robin: a second network calculus analysis, 2021, section "
-        "III",
+        "Boyer, Stea and Sofack, Deficit round robin with network calculus, 2012 (DRR)",
     ),
     scenario=_backlogged(
         [FRAME] * 4, DELAY_SCHEDULERS["wfq"].format(weights=list(WEIGHTS)), 1_000_000_000, 0
