@@ -345,3 +345,14 @@ source = { poisson = { rate = "4 Gb/s" } }
         "room_bytes": 3_000.0,
         "frame_bytes_mean": 1_000.0,
     }
+
+
+def test_run_does_not_wait_for_shares_that_change_all_the_time(penstock: Command, tmp_path: Path) -> None:
+    script = ", ".join(f'{{at = "{i + 1} us", start = true, rate = "{1 + i % 7} Gb/s"}}' for i in range(150))
+    flow = f'[[flows]]\nname = "%s"\nfrom = "%s"\nto = "h2"\nscript = [{script}]\n'
+    text = '[simulation]\nduration = "200 us"\n[topology.star]\nhosts = 3\nrate = "10 Gb/s"\n'
+    source = 'source = { constant = { rate = "1 Gb/s" } }\n'
+    file = tmp_path / "busy.toml"
+    file.write_text(text + flow % ("a", "h0") + source + flow % ("b", "h1") + source, "utf-8")
+    assert json_of(penstock("run", file, "--json"))["fairness"]["max_min"] is None
+    assert json_of(penstock("fair", file, "--json"))["verdicts"]["max_min"]["jain"] > 0.9

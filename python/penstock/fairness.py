@@ -89,7 +89,7 @@ def max_min(problem: Problem) -> Array:
     rate = np.zeros_like(demand)
     growing = demand > 0
     while growing.any():
-        speed = usage[:, growing] @ weight[growing]
+        speed = usage @ np.where(growing, weight, 0.0)
         room = np.maximum(capacity - usage @ np.where(growing, 0.0, rate), 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             full_at = np.where(speed > 0, room / speed, np.inf)

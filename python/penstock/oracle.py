@@ -35,6 +35,7 @@ COUNTS: tuple[Counts, ...] = ("frame", "payload", "wire")
 HEADER_BYTES = 18
 MOST_FLOWS = 1_000
 """Allocations are computed with matrices of flows times links."""
+MOST_STEPS = 100_000
 _EMPTY = 1e-3
 """Fewer bits than this are none."""
 
@@ -126,6 +127,7 @@ def assess(
     counts: Counts = "frame",
     weights: Mapping[str, float] | None = None,
     proportional: bool = True,
+    most_steps: int = MOST_STEPS,
 ) -> Assessment:
     """Computes the fair shares of a run.
 
@@ -140,13 +142,15 @@ def assess(
         schedulers of the switches, by class; 1 where there are none.
     proportional : bool
         Whether the proportionally fair rates are computed too. Default true.
+    most_steps : int
+        Times at which shares may change, at least 1. Default 100,000.
 
     Raises
     ------
     InputError
         If the result has no table of paths or too many flows, or a weight is wrong.
     ConvergenceError
-        If the proportionally fair rates were not found.
+        If the proportionally fair rates were not found, or shares change more often.
     """
     if counts not in COUNTS:
         raise InputError(f"counts is {counts!r}; expected one of {', '.join(COUNTS)}")
@@ -155,7 +159,7 @@ def assess(
     definitions: dict[str, Callable[[Problem], Array]] = {"max_min": max_min}
     if proportional:
         definitions["proportional"] = proportionally_fair
-    fair = {name: fluid.run(chosen, allocate) for name, allocate in definitions.items()}
+    fair = {name: fluid.run(chosen, allocate, most_steps) for name, allocate in definitions.items()}
     measured = _measured(result, counts)
     asked = fluid.asked()
     names = fluid.flows
@@ -185,14 +189,14 @@ class Fluid:
     begin: float
     end: float
 
-    def run(self, weight: Array, allocate: Callable[[Problem], Array]) -> Array:
+    def run(self, weight: Array, allocate: Callable[[Problem], Array], most_steps: int) -> Array:
         """Mean rates of the measured time with an allocation at every moment."""
         count = len(self.flows)
         asks, waiting, offered, carried = (np.zeros(count) for _ in range(4))
         now, coming = 0.0, list(reversed(self.changes))
-        left = 100 * (count + len(self.changes)) + 1_000
-        while now < self.end and left:
-            left -= 1
+        for _ in range(most_steps):
+            if now >= self.end:
+                break
             while coming and coming[-1][0] <= now:
                 _, flow, rate = coming.pop()
                 asks[flow] = rate
@@ -215,7 +219,7 @@ class Fluid:
             if step == 0.0 and horizon == 0.0:
                 now = coming[-1][0] if coming else self.end
         if now < self.end:
-            raise ConvergenceError("the ideal fabric did not settle; expected fewer changes of demand")
+            raise ConvergenceError(f"fair shares change more than {most_steps:,} times in this run")
         return carried / (self.end - self.begin)
 
     def asked(self) -> Array:
@@ -244,7 +248,7 @@ def _fluid(result: Result, counts: Counts) -> Fluid:
     flows = result.rows("flows")
     if len(flows) > MOST_FLOWS:
         raise InputError(f"{len(flows):,} flows; fair shares are computed for at most {MOST_FLOWS:,}")
-    paths = result.rows("paths")
+    paths = result.table("paths").to_pylist()
     if flows and not paths:
         raise InputError("the table of paths is empty because there are more than 100,000 paths")
     names = [row["flow"] for row in flows]

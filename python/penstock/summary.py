@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 SCHEMA = "penstock-run/1"
 
 MOST_FLOWS_JUDGED = 256
-"""With more flows the fair shares would take longer than many a run; ``penstock fair`` computes them."""
+MOST_PATHS_JUDGED = 4_096
+MOST_STEPS_JUDGED = 100
+"""With more the fair shares would take longer than many a run; ``penstock fair`` computes them."""
 
 _RUN_KEYS = (
     "name",
@@ -81,13 +83,18 @@ def fairness(result: Result) -> float | None:
 
 def against_max_min(result: Result) -> dict[str, Any] | None:
     """How far the run was from the weighted max-min fair shares; ``None`` for one flow, and for very many."""
-    flows = result.table("flows").num_rows
-    known = {"paths", "demands"} <= set(result.table_names) and result.table("paths").num_rows > 0
-    if not known or not 1 < flows <= MOST_FLOWS_JUDGED:
+    if not {"paths", "demands"} <= set(result.table_names):
         return None
+    flows, paths = result.table("flows").num_rows, result.table("paths").num_rows
+    if not (1 < flows <= MOST_FLOWS_JUDGED and 0 < paths <= MOST_PATHS_JUDGED):
+        return None
+    from .errors import ConvergenceError
     from .oracle import assess
 
-    verdict = assess(result, proportional=False).verdict()
+    try:
+        verdict = assess(result, proportional=False, most_steps=MOST_STEPS_JUDGED).verdict()
+    except ConvergenceError:
+        return None  # more changes than are worth waiting for
     return None if verdict is None else asdict(verdict)
 
 
