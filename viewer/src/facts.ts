@@ -116,7 +116,7 @@ function pausedMost(report: Report): Fact {
   const row = ports.rowOfMax("paused_s");
   const most = row === null ? 0 : (ports.number("paused_s", row) ?? 0);
   if (row === null || most === 0) return { label: "Paused most", value: "nobody", meaning: "every port could send when it wanted", tone: "plain" };
-  const run = report.run.simulatedS;
+  const run = report.run.measuredS;
   const part = run ? `, ${share(most / run)} of the run` : "";
   return { label: "Paused most", value: ports.text("port", row), meaning: `stood still for ${seconds(most)}${part}`, tone: "warn" };
 }

@@ -16,6 +16,8 @@ export interface Run {
   engineVersion: string;
   fingerprint: string;
   simulatedS: number | null;
+  /** Without the warm-up: what counters and shares are of. */
+  measuredS: number | null;
   durationS: number | null;
   wallS: number | null;
   events: number | null;
@@ -124,6 +126,7 @@ function readRun(run: Record<string, unknown>): Run {
     engineVersion: text_(run["engine_version"]),
     fingerprint: text_(run["fingerprint"]),
     simulatedS,
+    measuredS: simulatedS === null ? null : Math.max(simulatedS - (number(run["warmup_s"]) ?? 0), 0),
     durationS,
     wallS: number(run["wall_s"]),
     events: number(run["events"]),
