@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := $(shell find crates python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test format lint rust python viewer bench docs clean needs
+.PHONY: help demo test format lint rust python viewer budget bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
@@ -24,7 +24,7 @@ needs:
 demo: $(VENV)/installed ## builds Penstock, reproduces one chapter of a paper, names the picture
 	@$(BIN)/python tools/demo.py
 
-test: format lint rust python viewer ## proves the tree: Rust, Python, docs, house rules, report page
+test: format lint rust python viewer budget ## proves the tree: Rust, Python, docs, house rules, report page, speed
 	@echo "all of it holds"
 
 # Quick and cheap first, so that a slip is told at once; `make -k test` goes on after a failure.
@@ -45,6 +45,10 @@ python: $(VENV)/developed ## runs the tests of the package, of the docs and of t
 
 viewer: ## says whether the committed report page is that of viewer/ (needs Node and viewer/node_modules)
 	@tools/viewer-fresh.sh
+
+budget: | needs ## counts instructions a frame-hop and holds them against the budget (where valgrind is installed)
+	@if command -v valgrind >/dev/null; then $(PYTHON) benches/instructions.py --check --quick; \
+	else echo "valgrind is not installed: instructions are not counted"; fi
 
 bench: ## measures speed: beside ns-2 and ns-3 if they are installed, a scheduler's decision, instructions a hop
 	$(PYTHON) benches/peers/run.py

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -60,7 +61,7 @@ def rate(command: list[str]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="runs of each program and workload")
-    parser.add_argument("--target", type=Path, default=ROOT / "target", help="where cargo builds")
+    parser.add_argument("--target", type=Path, default=Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")), help="where cargo builds")
     options = parser.parse_args()
     build = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "benches"]
     subprocess.run(build, cwd=ROOT, check=True)

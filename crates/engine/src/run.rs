@@ -115,12 +115,11 @@ impl<W: World> Runner<W> {
                 head
             });
         }
-        let mut touched = std::mem::take(&mut self.touched);
-        for node in touched.drain(..) {
-            let head = std::mem::replace(&mut self.head[node as usize], NONE);
+        for place in 0..self.touched.len() {
+            let head = std::mem::replace(&mut self.head[self.touched[place] as usize], NONE);
             self.run_node(world, head, limit);
         }
-        self.touched = touched;
+        self.touched.clear();
     }
 
     /// One node's events of this window, those included that it makes for itself on the way.
@@ -131,14 +130,14 @@ impl<W: World> Runner<W> {
             let event = self.windows.slots.take(head);
             self.happen(world, event, limit);
         } else {
-            let mut order = std::mem::take(&mut self.order);
             let mut slot = head;
             while slot != NONE {
-                order.push((self.windows.key(self.windows.slots.event(slot)), slot));
+                self.order.push((self.windows.key(self.windows.slots.event(slot)), slot));
                 slot = self.windows.slots.next(slot);
             }
-            earliest_first(&mut order);
-            for (key, slot) in order.drain(..) {
+            earliest_first(&mut self.order);
+            for place in 0..self.order.len() {
+                let (key, slot) = self.order[place];
                 while let Some(earlier) = self.windows.local.peek()
                     && earlier.key < key
                 {
@@ -147,7 +146,7 @@ impl<W: World> Runner<W> {
                 let event = self.windows.slots.take(slot);
                 self.happen(world, event, limit);
             }
-            self.order = order;
+            self.order.clear();
         }
         self.finish_node(world, limit);
     }

@@ -161,7 +161,7 @@ impl<E: Event> Windows<E> {
 
     /// Takes an event. It must not lie before the running event, and if it is for another node, not
     /// within the running window.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, event: E) {
         debug_assert!(event.time().ps() >= self.start, "an event in the past");
         let ahead = event.time().ps() - self.start;

@@ -99,21 +99,13 @@ impl Station {
     pub fn local(&self, port: u32) -> usize {
         (port - self.first_port) as usize
     }
-    /// Whether the headroom of the frame's ingress port has room for it (ingress accounting).
-    pub fn has_headroom(&self, ingress: u32, frame: &Frame) -> bool {
-        if self.ingress.is_empty() || ingress == NIL {
-            return true;
-        }
-        let Some(group) = self.group(frame.priority.0) else { return true };
-        let local = self.local(ingress);
-        self.ingress[local * PRIORITIES + group].occupancy.has_room(self.levels[local].capacity, frame.bytes)
-    }
 }
 
 type Queued = Windows<Event>;
 
 impl Fabric {
-    /// A frame is about to wait: XOFF may be due.
+    /// A frame is about to wait: XOFF may be due. False: it does not fit the headroom of its ingress port.
+    #[must_use]
     #[allow(clippy::too_many_arguments)] // the frame, its place and the time
     pub fn before_enqueue(
         &mut self,
@@ -124,21 +116,25 @@ impl Fabric {
         ingress: u32,
         now: Time,
         windows: &mut Queued,
-    ) {
-        let Some(mut station) = self.nodes[node as usize].station.take() else { return };
-        match station.spec.accounting {
+    ) -> bool {
+        let Some(mut station) = self.nodes[node as usize].station.take() else { return true };
+        let fits = match station.spec.accounting {
             Accounting::Ingress => {
                 let queue = self.ports[egress as usize].first_queue + u32::from(class.0);
-                self.meter_ingress(&mut station, frame, ingress, queue, now, windows);
+                self.meter_ingress(&mut station, frame, ingress, queue, now, windows)
             }
             Accounting::Egress => {
                 self.meter_egress(&mut station, egress, class, (ingress, frame.bytes), now, windows);
+                true
             }
-        }
+        };
         self.nodes[node as usize].station = Some(station);
+        fits
     }
 
-    /// A frame that came in through a port begins to wait: XOFF may be due there.
+    /// A frame that came in through a port begins to wait, unless the port's headroom is full (false): XOFF may be
+    /// due there.
+    #[must_use]
     pub fn meter_ingress(
         &mut self,
         station: &mut Station,
@@ -147,11 +143,14 @@ impl Fabric {
         queue: u32,
         now: Time,
         windows: &mut Queued,
-    ) {
-        let Some(group) = station.group(frame.priority.0).filter(|_| ingress != NIL) else { return };
+    ) -> bool {
+        let Some(group) = station.group(frame.priority.0).filter(|_| ingress != NIL) else { return true };
         let local = station.local(ingress);
         let levels = &station.levels[local];
         let meter = &mut station.ingress[local * PRIORITIES + group];
+        if !meter.occupancy.has_room(levels.capacity, frame.bytes) {
+            return false;
+        }
         let xoff_due = meter.add(frame.bytes, levels, now);
         record(&mut self.recorded.meters, ingress as usize * PRIORITIES + group, now, meter.occupancy);
         if xoff_due {
@@ -165,6 +164,7 @@ impl Fabric {
             let signal = PauseSignal { xoff: station.bits(group), xon: 0 };
             self.signal(ingress, signal, cause.pack(), now, windows);
         }
+        true
     }
 
     fn meter_egress(

@@ -169,8 +169,8 @@ pub(crate) struct Queue {
     pub lanes: u16,
     /// The lane that holds the head, if any frame waits.
     pub turn: u16,
-    pub bytes: LevelIntegral,
-    pub frames: LevelIntegral,
+    /// Bytes and frames over time.
+    pub levels: LevelIntegral<2>,
     /// Waiting times above zero.
     pub waits: Latency,
     pub drops: u64,
@@ -183,8 +183,7 @@ impl Queue {
             first_lane,
             lanes,
             turn: 0,
-            bytes: LevelIntegral::default(),
-            frames: LevelIntegral::default(),
+            levels: LevelIntegral::default(),
             waits: Latency::default(),
             drops: 0,
         }
@@ -225,8 +224,7 @@ impl Queue {
     }
 
     pub fn step(&mut self, now: Time, before: Occupancy) {
-        self.bytes.step(now, before.bytes, self.occupancy.bytes);
-        self.frames.step(now, before.frames, self.occupancy.frames);
+        self.levels.step(now, before.both(), self.occupancy.both());
     }
 }
 

@@ -91,7 +91,8 @@ impl Fabric {
         self.pool.push(&mut receiving.waiting, frame, now, ingress);
         let node = self.node_of[ingress as usize] as usize;
         if let Some(mut station) = self.nodes[node].station.take() {
-            self.meter_ingress(&mut station, &frame, ingress, NIL, now, windows);
+            let fits = self.meter_ingress(&mut station, &frame, ingress, NIL, now, windows);
+            debug_assert!(fits, "the counter holds what the buffer holds");
             self.nodes[node].station = Some(station);
         } else {
             record(

@@ -63,28 +63,24 @@ impl Fabric {
     /// The class to serve; `None` if no class may send now.
     #[inline]
     pub fn pick(&mut self, egress: u32, now: Time) -> Option<TrafficClass> {
-        let eligible = self.eligible(egress, now);
+        let port = &self.ports[egress as usize];
+        let asks = port.asks_scheduler;
+        let mut eligible = port.waiting & !port.stopped;
+        if eligible != port.waiting {
+            self.end_pauses(egress, now);
+            let port = &self.ports[egress as usize];
+            eligible = port.waiting & !port.stopped;
+        }
         if eligible == 0 {
             return None;
         }
-        if self.ports[egress as usize].asks_scheduler {
+        if asks {
             let queue = self.lines[egress as usize].scheduler.pick(now)?;
             debug_assert!(eligible >> queue & 1 != 0, "the scheduler picked a class that may not send");
             return Some(TrafficClass(queue as u8));
         }
         // Strict priority: the highest class; FIFO has but one.
         Some(TrafficClass(7 - eligible.leading_zeros() as u8))
-    }
-
-    /// The classes of a port that have frames and may send.
-    #[inline]
-    pub fn eligible(&mut self, egress: u32, now: Time) -> u8 {
-        let port = &self.ports[egress as usize];
-        if port.stopped & port.waiting != 0 {
-            self.end_pauses(egress, now);
-        }
-        let port = &self.ports[egress as usize];
-        port.waiting & !port.stopped
     }
 
     /// Lets go the classes whose pause has run out.

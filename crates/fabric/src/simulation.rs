@@ -273,8 +273,7 @@ impl Simulation {
             line.counts = LineCounts { begun_before, ..LineCounts::default() };
         }
         for queue in &mut fabric.queues {
-            queue.bytes.restart(now, queue.occupancy.bytes);
-            queue.frames.restart(now, queue.occupancy.frames);
+            queue.levels.restart(now, queue.occupancy.both());
             queue.waits.clear();
             queue.drops = 0;
         }

@@ -229,8 +229,9 @@ impl View<'_> {
         &fabric.queues[first..first + node.classes.classes()]
     }
 
-    fn queue_mean(&self, queue: &Queue) -> f64 {
-        queue.bytes.mean(self.start, self.end, queue.occupancy.bytes)
+    /// Bytes and frames.
+    fn queue_mean(&self, queue: &Queue) -> [f64; 2] {
+        queue.levels.mean(self.start, self.end, queue.occupancy.both())
     }
 
     fn ports(&self) -> Table {
@@ -262,7 +263,7 @@ impl View<'_> {
             (line.counts.paused + running).as_secs_f64()
         };
         let max_bytes =
-            |port: usize| self.port_queues(port).iter().map(|queue| queue.bytes.max()).max().unwrap_or(0);
+            |port: usize| self.port_queues(port).iter().map(|queue| queue.levels.max()[0]).max().unwrap_or(0);
         Table::new("ports", "One row a port: one end of a link, with its transmitter and egress queues.")
             .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p as u32)))
             .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p])))
@@ -274,7 +275,7 @@ impl View<'_> {
             .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| fabric.sent[p].bytes))
             .integers("frames_received", "", "Frames received, pause frames not counted.", each().map(received))
             .integers("bytes_received", "B", "Bytes received, DA to FCS.", each().map(bytes_received))
-            .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", each().map(|p| self.port_queues(p).iter().map(|q| self.queue_mean(q)).sum()))
+            .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", each().map(|p| self.port_queues(p).iter().map(|q| self.queue_mean(q)[0]).sum()))
             .integers("queue_bytes_max", "B", "Most bytes that ever waited in one of its queues.", each().map(max_bytes))
             .integers("drops", "", "Frames lost at this port.", each().map(|p| counts(p).drops))
             .integers("pauses_sent", "", "Pause frames with an XOFF sent through this port.", each().map(|p| counts(p).pauses_sent))
@@ -313,8 +314,8 @@ impl View<'_> {
             queue.waits.summary_with_zeros(row.2.saturating_sub(queue.waits.count()))
         };
         let frames_mean = |row: &(u32, u8, u64)| {
-            let queue = queue(row);
-            queue.frames.mean(self.start, self.end, queue.occupancy.frames)
+            let [_, frames] = self.queue_mean(queue(row));
+            frames
         };
         let table =
             Table::new("queues", "One row an egress queue (a traffic class of a port) that carried frames.")
@@ -331,13 +332,13 @@ impl View<'_> {
                 "queue_bytes_mean",
                 "B",
                 "Mean over time of the bytes that wait.",
-                used.iter().map(|row| self.queue_mean(queue(row))),
+                used.iter().map(|row| self.queue_mean(queue(row))[0]),
             )
             .integers(
                 "queue_bytes_max",
                 "B",
                 "Most bytes that waited.",
-                used.iter().map(|row| queue(row).bytes.max()),
+                used.iter().map(|row| queue(row).levels.max()[0]),
             )
             .reals(
                 "queue_frames_mean",
@@ -349,7 +350,7 @@ impl View<'_> {
                 "queue_frames_max",
                 "",
                 "Most frames that waited.",
-                used.iter().map(|row| queue(row).frames.max()),
+                used.iter().map(|row| queue(row).levels.max()[1]),
             )
             .integers(
                 "drops",

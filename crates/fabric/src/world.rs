@@ -98,7 +98,7 @@ pub(crate) struct Ledger {
 }
 
 /// Notes a new level in a series, if it is recorded.
-#[inline]
+#[inline(always)]
 pub(crate) fn record(series: &mut [(BinnedMax, BinnedMax)], of: usize, now: Time, level: Occupancy) {
     if let Some((bytes, frames)) = series.get_mut(of) {
         bytes.set(now, level.bytes);
@@ -308,16 +308,17 @@ impl Fabric {
         let port = &self.ports[egress as usize];
         let queue_id = port.first_queue as usize + class.at();
         let has_station = node.station.is_some();
-        if (node.limited || has_station || port.watched || port.dead != 0)
-            && let Some(cause) = self.refusal(egress, class, &frame, ingress)
+        if (node.limited || port.watched || port.dead != 0)
+            && let Some(cause) = self.refusal(egress, class, &frame)
         {
             self.lose(egress, class, &frame, ingress, cause, now);
             return;
         }
         // Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or
         // on what came in through the ingress port with it.
-        if has_station {
-            self.before_enqueue(node_id, egress, class, &frame, ingress, now, windows);
+        if has_station && !self.before_enqueue(node_id, egress, class, &frame, ingress, now, windows) {
+            self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
+            return;
         }
         let node = &mut self.nodes[node_id as usize];
         node.total.add(frame.bytes);
@@ -344,8 +345,8 @@ impl Fabric {
         }
     }
 
-    /// Why a frame may not wait, if something speaks against it.
-    fn refusal(&mut self, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32) -> Option<Cause> {
+    /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
+    fn refusal(&mut self, egress: u32, class: TrafficClass, frame: &Frame) -> Option<Cause> {
         let port = &self.ports[egress as usize];
         if let Some(cause) = port.refuses() {
             return Some(cause);
@@ -354,13 +355,7 @@ impl Fabric {
             return Some(Cause::Watchdog);
         }
         let node = &self.nodes[self.node_of[egress as usize] as usize];
-        if node.limited
-            && let Err(cause) = self.admit(egress, class, frame.bytes)
-        {
-            return Some(cause);
-        }
-        let full = node.station.as_ref().is_some_and(|station| !station.has_headroom(ingress, frame));
-        full.then_some(Cause::Headroom)
+        if node.limited { self.admit(egress, class, frame.bytes).err() } else { None }
     }
 
     /// What waits where a frame of this class and port would.
@@ -406,12 +401,13 @@ impl Fabric {
     /// The port chooses what to send next. Pause frames go first; they wait for the frame on the link only.
     fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         loop {
-            if self.ports[egress as usize].busy_until > now {
-                let at = self.ports[egress as usize].busy_until;
-                self.arm(egress, at, windows);
+            let port = &self.ports[egress as usize];
+            let (busy_until, watched) = (port.busy_until, port.watched);
+            if busy_until > now {
+                self.arm(egress, busy_until, windows);
                 return;
             }
-            if self.ports[egress as usize].pause_waiting {
+            if port.pause_waiting {
                 self.transmit_pause(egress, now, windows);
                 break;
             }
@@ -422,7 +418,7 @@ impl Fabric {
                 }
                 return;
             };
-            if self.ports[egress as usize].watched && self.discard(egress, class, now, windows) {
+            if watched && self.discard(egress, class, now, windows) {
                 continue;
             }
             self.serve(egress, class, now, windows);
@@ -438,9 +434,9 @@ impl Fabric {
     /// Takes the next frame of a class and transmits it.
     fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
         let (waiting, before) = self.take(egress, class, now);
-        let queue_id = self.ports[egress as usize].first_queue as usize + class.at();
-        self.queues[queue_id].waits.record(now - waiting.since);
-        if self.ports[egress as usize].asks_scheduler {
+        let port = &self.ports[egress as usize];
+        self.queues[port.first_queue as usize + class.at()].waits.record(now - waiting.since);
+        if port.asks_scheduler {
             self.tell_sent(egress, class, waiting.frame.bytes, now);
         }
         self.transmit(egress, waiting.frame, now, windows);

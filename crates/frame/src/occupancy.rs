@@ -12,6 +12,11 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
+    /// Bytes and frames.
+    #[inline]
+    pub fn both(self) -> [u64; 2] {
+        [self.bytes, self.frames]
+    }
     /// One frame more.
     #[inline]
     pub fn add(&mut self, bytes: u16) {

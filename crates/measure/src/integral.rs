@@ -2,36 +2,45 @@
 
 use units::Time;
 
-/// Integrates a level over time; exact.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LevelIntegral {
-    area: u128,
+/// Integrates levels that change together, like bytes and frames of a queue, over time; exact.
+#[derive(Clone, Copy, Debug)]
+pub struct LevelIntegral<const N: usize> {
+    areas: [u128; N],
     since: Time,
-    max: u64,
+    max: [u64; N],
 }
 
-impl LevelIntegral {
-    /// The level was `level` until now and is about to change to `next`.
+impl<const N: usize> Default for LevelIntegral<N> {
+    fn default() -> LevelIntegral<N> {
+        LevelIntegral { areas: [0; N], since: Time::ZERO, max: [0; N] }
+    }
+}
+
+impl<const N: usize> LevelIntegral<N> {
+    /// The levels were `levels` until now and are about to change to `next`.
     #[inline]
-    pub fn step(&mut self, now: Time, level: u64, next: u64) {
-        self.area += u128::from(level) * u128::from((now - self.since).ps());
+    pub fn step(&mut self, now: Time, levels: [u64; N], next: [u64; N]) {
+        let lasted = u128::from((now - self.since).ps());
         self.since = now;
-        self.max = self.max.max(next);
-    }
-    /// Begins anew at `now` with this level.
-    pub fn restart(&mut self, now: Time, level: u64) {
-        *self = LevelIntegral { area: 0, since: now, max: level };
-    }
-    /// Mean level from `start` to `end`, the level having been `level` since the last step.
-    pub fn mean(&self, start: Time, end: Time, level: u64) -> f64 {
-        if end <= start {
-            return 0.0;
+        for at in 0..N {
+            self.areas[at] += u128::from(levels[at]) * lasted;
+            self.max[at] = self.max[at].max(next[at]);
         }
-        let area = self.area + u128::from(level) * u128::from(end.saturating_sub(self.since).ps());
-        area as f64 / (end - start).ps() as f64
     }
-    /// Highest level.
-    pub fn max(&self) -> u64 {
+    /// Begins anew at `now` with these levels.
+    pub fn restart(&mut self, now: Time, levels: [u64; N]) {
+        *self = LevelIntegral { areas: [0; N], since: now, max: levels };
+    }
+    /// Mean levels from `start` to `end`, which have been `levels` since the last step.
+    pub fn mean(&self, start: Time, end: Time, levels: [u64; N]) -> [f64; N] {
+        let rest = u128::from(end.saturating_sub(self.since).ps());
+        std::array::from_fn(|at| {
+            let area = self.areas[at] + u128::from(levels[at]) * rest;
+            if end <= start { 0.0 } else { area as f64 / (end - start).ps() as f64 }
+        })
+    }
+    /// Highest levels.
+    pub fn max(&self) -> [u64; N] {
         self.max
     }
 }
@@ -43,9 +52,10 @@ mod tests {
     #[test]
     fn mean_and_max_of_steps() {
         let mut queue = LevelIntegral::default();
-        queue.step(Time::from_ns(10), 0, 4);
-        queue.step(Time::from_ns(20), 4, 1);
-        assert_eq!(queue.mean(Time::ZERO, Time::from_ns(40), 1), (4.0 * 10.0 + 1.0 * 20.0) / 40.0);
-        assert_eq!(queue.max(), 4);
+        queue.step(Time::from_ns(10), [0, 0], [4, 40]);
+        queue.step(Time::from_ns(20), [4, 40], [1, 10]);
+        let mean = (4.0 * 10.0 + 1.0 * 20.0) / 40.0;
+        assert_eq!(queue.mean(Time::ZERO, Time::from_ns(40), [1, 10]), [mean, 10.0 * mean]);
+        assert_eq!(queue.max(), [4, 40]);
     }
 }
