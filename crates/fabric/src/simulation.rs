@@ -12,6 +12,7 @@ use crate::spec::{OnDeadlock, Spec};
 use crate::world::{DELIVER, Fabric};
 use crate::{BuildError, dependencies, shards, tables};
 use engine::{Crew, Pace, Runner, Shard};
+use flow_control::watchdog::{StormAction, WatchdogSpec};
 use measure::Table;
 use units::Time;
 
@@ -327,6 +328,14 @@ impl Simulation {
                 others.map(|port| plan.room(port.0)).sum()
             }
         };
-        failure.describe(|port| self.port_name(port), headroom)
+        let mut error = failure.describe(|port| self.port_name(port), headroom);
+        let forwards = |watchdog: &WatchdogSpec| watchdog.action == StormAction::Forward;
+        if matches!(failure, Failure::LosslessDrop { .. })
+            && self.spec.guards.watchdog.as_ref().is_some_and(forwards)
+        {
+            error.message += ". The watchdog of this scenario forwards frames in spite of pauses: if a storm is on, no room \
+                              is enough, and such losses are to be counted";
+        }
+        error
     }
 }

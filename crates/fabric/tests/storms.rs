@@ -109,6 +109,25 @@ fn forwards_what_waits() {
 }
 
 #[test]
+fn a_loss_behind_a_watchdog_that_forwards_says_so() {
+    let told = |action| {
+        let mut net = net(action, us(2), us(3), 9);
+        for node in &mut net.0.nodes {
+            if let fabric::spec::Role::Switch(spec) = &mut node.role
+                && node.name == "s1"
+            {
+                std::sync::Arc::make_mut(spec).buffer.queue = Some(units::Amount::Frames(2));
+            }
+        }
+        net.try_run().error
+    };
+    let error = told(StormAction::Forward).expect("three frames wait at s1 where two have room");
+    assert!(error.contains("a frame of a lossless class was lost"), "{error}");
+    assert!(error.contains("forwards frames in spite of pauses"), "{error}");
+    assert_eq!(told(StormAction::Report), None);
+}
+
+#[test]
 fn storms_do_not_depend_on_threads() {
     let everything = |net: &Net, threads: usize| {
         let mut simulation = Simulation::on_threads(&net.0, threads).unwrap();
