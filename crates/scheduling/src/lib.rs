@@ -58,6 +58,37 @@ pub use wrr::{Wrr, WrrParams};
 
 use units::Time;
 
+/// The calls on the path of a frame, each compiled for itself. Together in one function they would all have to save
+/// the registers that the largest of them needs: some hundred instructions a decision.
+mod apart {
+    use super::{Discipline, Time};
+
+    #[inline(never)]
+    pub fn arrive(it: &mut impl Discipline, queue: u32, bytes: u32, now: Time) {
+        it.arrive(queue, bytes, now);
+    }
+    #[inline(never)]
+    pub fn activate(it: &mut impl Discipline, queue: u32, head: u32, now: Time) {
+        it.activate(queue, head, now);
+    }
+    #[inline(never)]
+    pub fn deactivate(it: &mut impl Discipline, queue: u32, now: Time) {
+        it.deactivate(queue, now);
+    }
+    #[inline(never)]
+    pub fn pick(it: &mut impl Discipline, now: Time) -> Option<u32> {
+        it.pick(now)
+    }
+    #[inline(never)]
+    pub fn sent(it: &mut impl Discipline, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+        it.sent(queue, bytes, next, now);
+    }
+    #[inline(never)]
+    pub fn pass(it: &mut impl Discipline, queue: u32, bytes: u32, now: Time) -> bool {
+        it.pass(queue, bytes, now)
+    }
+}
+
 /// Makes the closed enum of schedulers, its specification and its dispatch from one list.
 macro_rules! schedulers {
     (
@@ -122,42 +153,42 @@ macro_rules! schedulers {
             fn arrive(&mut self, queue: u32, bytes: u32, now: Time) {
                 match self {
                     $(Scheduler::$plain(it) => it.arrive(queue, bytes, now),)*
-                    $(Scheduler::$name(it) => it.arrive(queue, bytes, now),)*
+                    $(Scheduler::$name(it) => apart::arrive(it, queue, bytes, now),)*
                 }
             }
             #[inline]
             fn activate(&mut self, queue: u32, head: u32, now: Time) {
                 match self {
                     $(Scheduler::$plain(it) => it.activate(queue, head, now),)*
-                    $(Scheduler::$name(it) => it.activate(queue, head, now),)*
+                    $(Scheduler::$name(it) => apart::activate(it, queue, head, now),)*
                 }
             }
             #[inline]
             fn deactivate(&mut self, queue: u32, now: Time) {
                 match self {
                     $(Scheduler::$plain(it) => it.deactivate(queue, now),)*
-                    $(Scheduler::$name(it) => it.deactivate(queue, now),)*
+                    $(Scheduler::$name(it) => apart::deactivate(it, queue, now),)*
                 }
             }
             #[inline]
             fn pick(&mut self, now: Time) -> Option<u32> {
                 match self {
                     $(Scheduler::$plain(it) => it.pick(now),)*
-                    $(Scheduler::$name(it) => it.pick(now),)*
+                    $(Scheduler::$name(it) => apart::pick(it, now),)*
                 }
             }
             #[inline]
             fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
                 match self {
                     $(Scheduler::$plain(it) => it.sent(queue, bytes, next, now),)*
-                    $(Scheduler::$name(it) => it.sent(queue, bytes, next, now),)*
+                    $(Scheduler::$name(it) => apart::sent(it, queue, bytes, next, now),)*
                 }
             }
             #[inline]
             fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
                 match self {
                     $(Scheduler::$plain(it) => it.pass(queue, bytes, now),)*
-                    $(Scheduler::$name(it) => it.pass(queue, bytes, now),)*
+                    $(Scheduler::$name(it) => apart::pass(it, queue, bytes, now),)*
                 }
             }
             fn wake(&mut self, now: Time) -> Option<Time> {

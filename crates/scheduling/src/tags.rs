@@ -23,11 +23,14 @@ pub(crate) fn excess(at: u64) -> u64 {
 pub(crate) struct Weight {
     weight: u32,
     carry: u32,
+    /// 2^64 / weight, rounded down; for a weight of one, 2^64 - 1.
+    reciprocal: u64,
 }
 
 impl Weight {
     pub fn new(weight: u32) -> Weight {
-        Weight { weight: weight.max(1), carry: 0 }
+        let weight = weight.max(1);
+        Weight { weight, carry: 0, reciprocal: u64::MAX / u64::from(weight) }
     }
     /// The span of tags that `charge` bytes take, and the weight with its carry after them.
     #[inline]
@@ -46,7 +49,11 @@ impl Weight {
     #[inline]
     fn divide(self, exact: u64) -> (u64, u32) {
         let divisor = u64::from(self.weight);
-        (exact / divisor, (exact % divisor) as u32)
+        // By the reciprocal, which is several times quicker. It is too small by less than 1, so that the quotient is
+        // right or one too small.
+        let quotient = ((u128::from(exact) * u128::from(self.reciprocal)) >> 64) as u64;
+        let rest = exact - quotient * divisor;
+        if rest < divisor { (quotient, rest as u32) } else { (quotient + 1, (rest - divisor) as u32) }
     }
 }
 
@@ -137,6 +144,13 @@ impl<K: Key> TagHeap<K> {
             at => self.settle(at as usize, item),
         }
     }
+    /// Takes out a queue that is in and puts in one that is not: half the work of doing one after the other.
+    #[inline]
+    pub fn exchange(&mut self, out: u32, queue: u32, key: K) {
+        debug_assert!(self.contains(out) && !self.contains(queue));
+        let at = std::mem::replace(&mut self.place[out as usize], OUT);
+        self.settle(at as usize, key.pack() << QUEUE_BITS | u128::from(queue));
+    }
     /// Takes a queue out; tells whether it was in.
     #[inline]
     pub fn remove(&mut self, queue: u32) -> bool {
@@ -224,13 +238,25 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn the_heap_agrees_with_a_sorted_list(steps in proptest::collection::vec((0u32..20, 0u8..4, 0u64..30), 0..200)) {
+        fn the_reciprocal_divides(weight in 1u32.., exact in 0u64.., small in 1u32..100) {
+            for (weight, exact) in [(weight, exact), (small, exact), (small, u64::MAX), (weight, u64::from(weight) - 1)] {
+                let divisor = u64::from(weight);
+                proptest::prop_assert_eq!(Weight::new(weight).divide(exact), (exact / divisor, (exact % divisor) as u32));
+            }
+        }
+
+        #[test]
+        fn the_heap_agrees_with_a_sorted_list(steps in proptest::collection::vec((0u32..20, 0u8..5, 0u64..30), 0..200)) {
             let (mut heap, mut list) = (TagHeap::new(20), Vec::<(u64, u32)>::new());
             for (queue, step, key) in steps {
                 let was_in = list.iter().any(|item| item.1 == queue);
                 list.retain(|item| item.1 != queue);
                 if step == 0 {
                     proptest::prop_assert_eq!(heap.remove(queue), was_in);
+                } else if step == 4 && !was_in && !list.is_empty() {
+                    let out = (key % list.len() as u64) as usize;
+                    heap.exchange(list[out].1, queue, key);
+                    list[out] = (key, queue);
                 } else {
                     heap.set(queue, key);
                     list.push((key, queue));

@@ -99,17 +99,33 @@ impl Wf2qPlus {
         u128::from(tag) * u128::from(self.all)
     }
     #[inline]
-    fn stamp(&mut self, queue: u32, head: u32, start: u64) {
-        let begun = self.work_at(start) <= self.work;
+    fn has_begun(&self, start: u64) -> bool {
+        self.work_at(start) <= self.work
+    }
+    /// Gives the head of a queue its finish.
+    #[inline]
+    fn stamp(&mut self, queue: u32, head: u32, start: u64) -> u64 {
         let state = &mut self.queues[queue as usize];
         let (span, weight) = state.weight.span(self.charge.of(head));
         (state.finish, state.head_weight) = (start + span, weight);
-        if begun {
-            self.ahead.remove(queue);
-            self.begun.set(queue, state.finish);
-        } else {
-            self.begun.remove(queue);
-            self.ahead.set(queue, start);
+        state.finish
+    }
+    /// Puts a queue of `begun` where its new head belongs. Most often that is `ahead`, and another queue begins
+    /// meanwhile: then each takes the other's place.
+    #[inline]
+    fn restart(&mut self, queue: u32, start: u64, finish: u64) {
+        if self.has_begun(start) {
+            return self.begun.set(queue, finish);
+        }
+        match self.ahead.peek() {
+            Some((first, other)) if self.has_begun(first) => {
+                self.ahead.exchange(other, queue, start);
+                self.begun.exchange(queue, other, self.queues[other as usize].finish);
+            }
+            _ => {
+                self.begun.remove(queue);
+                self.ahead.set(queue, start);
+            }
         }
     }
     /// Moves all tags down before they overflow.
@@ -130,7 +146,12 @@ impl Discipline for Wf2qPlus {
     #[inline]
     fn activate(&mut self, queue: u32, head: u32, _now: Time) {
         let start = self.queues[queue as usize].last.max(self.virtual_time());
-        self.stamp(queue, head, start);
+        let finish = self.stamp(queue, head, start);
+        if self.has_begun(start) {
+            self.begun.set(queue, finish);
+        } else {
+            self.ahead.set(queue, start);
+        }
     }
     #[inline]
     fn deactivate(&mut self, queue: u32, _now: Time) {
@@ -142,7 +163,7 @@ impl Discipline for Wf2qPlus {
             self.work = self.work.max(self.work_at(self.ahead.peek()?.0));
         }
         while let Some((start, queue)) = self.ahead.peek()
-            && self.work_at(start) <= self.work
+            && self.has_begun(start)
         {
             self.ahead.remove(queue);
             self.begun.set(queue, self.queues[queue as usize].finish);
@@ -157,7 +178,10 @@ impl Discipline for Wf2qPlus {
         // V = max(V + L / Σ weights, smallest S). A head that has begun has S below V.
         self.work += u128::from(self.charge.of(bytes)) << tags::FRACTION_BITS;
         match next {
-            Some(head) => self.stamp(queue, head, start),
+            Some(head) => {
+                let finish = self.stamp(queue, head, start);
+                self.restart(queue, start, finish);
+            }
             None => self.deactivate(queue, now),
         }
         if self.begun.is_empty()
