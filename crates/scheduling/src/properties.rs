@@ -3,7 +3,7 @@
 //! A simulated port keeps the truth (which queues hold frames, which are stopped) and checks each decision
 //! against it. No frame is left behind, none is invented; a port with an active queue never idles (except behind a
 //! shaper, and then it wakes when it said); a queue that stays active gets the service that its
-//! latency-rate bound promises; two queues that both stay active are served in the proportion that the
+//! latency-rate bound promises, and is never left out where there is no bound; two queues that both stay active are served in the proportion that the
 //! literature promises.
 
 use crate::testbed::port;
@@ -51,6 +51,31 @@ fn all(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec> {
     ]
 }
 
+/// ETS with everything that it knows below percentages: a class of 0 %, one of several queues, a credit-based shaper, a
+/// strict class.
+fn hierarchy(charge: Charge) -> SchedulerSpec {
+    let class = |queues: &[u32], selection| EtsClass { queues: queues.to_vec(), selection };
+    let idle_slope = Share::PartsPerMillion(200_000);
+    let classes = vec![
+        class(&[0], Selection::Percent(0)),
+        class(&[1, 2], Selection::Percent(100)),
+        class(&[3], Selection::CreditBased { idle_slope }),
+        class(&[4], Selection::Strict),
+    ];
+    SchedulerSpec::Ets(EtsParams { classes, charge })
+}
+
+/// Those that may let an active queue wait although the link is free, beside all that are shaped.
+fn not_work_conserving(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec> {
+    let mut managed = weights.to_vec();
+    managed[2] = 0;
+    let limited = MinBwParams { management: 2, charge, use_idle_link: false, ..MinBwParams::new(managed) };
+    let mut specs = shaped(all(weights, charge));
+    specs.extend(shaped(vec![hierarchy(charge)]));
+    specs.extend([hierarchy(charge), SchedulerSpec::MinBw(limited)]);
+    specs
+}
+
 /// A table in which each queue has entries by its weight, evenly spread.
 fn spread(weights: &[u32; QUEUES], size: usize) -> Vec<u32> {
     let mut credit = [0i64; QUEUES];
@@ -96,7 +121,14 @@ impl Bed {
     fn new(spec: &SchedulerSpec) -> Bed {
         let facts = port(QUEUES as u32);
         spec.check(&facts).unwrap_or_else(|error| panic!("{}: {error}", spec.name()));
-        let shaped = matches!(spec, SchedulerSpec::Shaped(_));
+        let shaped = match spec {
+            SchedulerSpec::Shaped(_) => true,
+            SchedulerSpec::MinBw(params) => !params.use_idle_link,
+            SchedulerSpec::Ets(params) => {
+                params.classes.iter().any(|class| matches!(class.selection, Selection::CreditBased { .. }))
+            }
+            _ => false,
+        };
         Bed {
             facts,
             scheduler: spec.start(&facts),
@@ -232,7 +264,7 @@ proptest! {
         weights in weights(), charge in charge(), steps in prop::collection::vec(step(), 0..160),
     ) {
         let specs = all(&weights, charge);
-        for spec in specs.iter().chain(&shaped(specs.clone())) {
+        for spec in specs.iter().chain(&not_work_conserving(&weights, charge)) {
             let mut bed = Bed::new(spec);
             let came = steps.iter().filter(|step| matches!(step, Step::Arrive { .. })).count() as u64;
             let mut left: u64 = steps.iter().map(|step| bed.take(step)).sum();
@@ -303,6 +335,30 @@ proptest! {
                 if sender == queue {
                     served += u64::from(billed_as.of(bytes));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn no_queue_is_left_out(
+        weights in weights(), charge in charge(), sizes in prop::collection::vec(64u32..=1522, 97),
+    ) {
+        // A turn is at most twelve of the largest frames (twice that with adapted weights), in frames of 64 B.
+        const LONGEST: usize = 4 * 2 * 12 * 1542 / 64;
+        for spec in all(&weights, charge).iter().filter(|spec| !matches!(spec, SchedulerSpec::StrictPriority)) {
+            let mut bed = Bed::new(spec);
+            let mut size = sizes.iter().copied().cycle();
+            let mut left_out = [0usize; QUEUES];
+            for _ in 0..2 * LONGEST {
+                for queue in 0..QUEUES {
+                    while bed.frames[queue].len() < 2 {
+                        bed.arrive(queue, size.next().unwrap());
+                    }
+                }
+                let (sender, _) = bed.send().unwrap();
+                left_out.iter_mut().for_each(|count| *count += 1);
+                left_out[sender] = 0;
+                prop_assert!(left_out.iter().all(|&count| count <= LONGEST), "{}: {left_out:?}", spec.name());
             }
         }
     }
