@@ -9,7 +9,11 @@
 //! holds from any time at which the queue becomes active. In those two a queue that was just served ahead of
 //! the fluid server may have to wait until that has caught up.
 //!
-//! Source: Stiliadis and Varma, "Latency-rate servers", IEEE/ACM Transactions on Networking 6(5), 1998.
+//! Source: Stiliadis and Varma, "Latency-rate servers: a general model for analysis of traffic scheduling algorithms",
+//! IEEE/ACM Transactions on Networking 6(5), 1998 (the model, and the latencies of WFQ and SCFQ). For round robin
+//! they assume a frame as long as the quantum; the sharper form used here, as a rate-latency service curve, is that of
+//! Boyer, Stea and Sofack, "Deficit round robin with network calculus", VALUETOOLS 2012, restated by Tabatabaee
+//! and Le Boudec, "Deficit round-robin: a second network calculus analysis", RTAS 2021.
 //!
 //! Not modelled: control frames of the link itself (a pause frame delays a queue by its own time).
 

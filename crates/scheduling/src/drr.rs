@@ -13,7 +13,7 @@
 //!
 //! Source: Shreedhar and Varghese, "Efficient fair queuing using deficit round-robin", IEEE/ACM Transactions on
 //! Networking 4(3), 1996; Hagen 2012 §2.4 (Figure 2-5); memoryless under flow control: Martinez 2006 §3. Bound of
-//! delay: Tabatabaee and Le Boudec, "Deficit round-robin: a second network calculus analysis", RTAS 2021.
+//! delay: Boyer, Stea and Sofack, "Deficit round robin with network calculus", VALUETOOLS 2012.
 //!
 //! Not modelled: the variant that starts a counter with a quantum before the first visit (Linux); long-run
 //! shares are the same.
@@ -311,6 +311,21 @@ mod tests {
         let order = order_of(&mut slow.start(&port(2)), &queues);
         assert_eq!(order[..8], [1, 1, 0, 1, 1, 1, 0, 1]);
         assert_eq!(order.iter().filter(|&&queue| queue == 0).count(), 4);
+    }
+
+    #[test]
+    fn the_bound_is_sharper_than_the_first_published() {
+        // Stiliadis and Varma 1998: (3F - 2 quantum) / rate, F the sum of all quanta, frames of at most a quantum.
+        let facts = port(4);
+        for weights in [vec![1, 1, 1, 1], vec![3, 1, 2, 9]] {
+            let params = DrrParams::weighted(weights.clone(), Charge::WIRE);
+            for (queue, quantum) in (0..).zip(params.quanta_in_bytes(&facts)) {
+                let round = 1542.0 * f64::from(weights.iter().sum::<u32>());
+                let first = (3.0 * round - 2.0 * quantum) * 0.8; // ns at 10 Gb/s
+                let bound = params.latency_rate_bound(queue, &facts).unwrap();
+                assert!(bound.latency.ps() as f64 <= first * 1e3 && bound.latency > facts.wire_time(1522));
+            }
+        }
     }
 
     #[test]
