@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ._core import ScenarioError, SimulationError
     from .errors import PenstockError, ResultError, StudyError
     from .result import Result
-    from .running import check, run
+    from .running import Guarantee, check, guarantees, run
     from .scenario import Scenario
     from .statistics import Interval, jain, student_t_interval
     from .traffic import (
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
+    "Guarantee": "running",
     "Interval": "statistics",
     "PenstockError": "errors",
     "Result": "result",
@@ -60,6 +61,7 @@ _HOME = {
     "constant": "traffic",
     "empirical": "traffic",
     "exponential": "traffic",
+    "guarantees": "running",
     "hot_spot": "traffic",
     "jain": "statistics",
     "on_off": "traffic",
@@ -72,6 +74,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Guarantee",
     "Interval",
     "PenstockError",
     "Result",
@@ -86,6 +89,7 @@ __all__ = [
     "constant",
     "empirical",
     "exponential",
+    "guarantees",
     "hot_spot",
     "jain",
     "on_off",

@@ -46,6 +46,21 @@ def run(
 def estimate(text: str, file: str, *, threads: int = 1) -> str: ...
 def json_schema() -> str: ...
 def mechanisms() -> str: ...
+def guarantees(text: str, file: str) -> str: ...
+def awc_weights(
+    frames: list[list[int]],
+    bytes: list[list[int]],
+    *,
+    formula: str,
+    mix: str,
+    top_bin: str,
+    representative: str,
+    metric: str,
+    largest: int,
+) -> list[float | None]: ...
+def awc_learn(
+    counters: list[tuple[int, int, float, bool]], *, metric: str, per_frame: float | None
+) -> tuple[list[float | None], float | None]: ...
 def headroom(
     rate: str,
     *,

@@ -67,6 +67,81 @@ def check(scenario: Scenario | str | PathLike[str]) -> str:
     return _core.check(source.text, source.file)
 
 
+@dataclass(frozen=True)
+class Guarantee:
+    """The service that the scheduler of a port promises one of its queues: a latency-rate server.
+
+    A queue that has been busy since time s has received at least ``rate_bps * (t - s - latency)`` bits by
+    time t, whatever the others do. Bits are counted as the scheduler bills them.
+
+    Attributes
+    ----------
+    port : str
+        As in the table ``ports``, such as ``"sw.3->h3"``.
+    traffic_class : int
+        The queue's class, 0 to 7.
+    scheduler : str
+        As in a scenario, such as ``"drr"``.
+    rate_bps, latency_ns : float or None
+        Certain rate, and how late it may begin; ``None`` if nothing is certain.
+    """
+
+    port: str
+    traffic_class: int
+    scheduler: str
+    rate_bps: float | None
+    latency_ns: float | None
+
+    def delay_ns(self, burst_bytes: float) -> float | None:
+        """The longest time that a frame can spend in queue and transmission.
+
+        Holds for a flow that never exceeds ``burst_bytes`` (as billed) and then the certain rate.
+
+        Returns
+        -------
+        float or None
+            Nanoseconds; ``None`` if nothing is certain.
+        """
+        if self.rate_bps is None or self.latency_ns is None:
+            return None
+        return self.latency_ns + burst_bytes * 8e9 / self.rate_bps
+
+
+def guarantees(scenario: Scenario | str | PathLike[str]) -> list[Guarantee]:
+    """What the schedulers of a scenario promise each egress queue, whatever the others send.
+
+    Holds for queues that no pause stops.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or path
+        A scenario, a file, or the name of one that comes with Penstock.
+
+    Returns
+    -------
+    list of Guarantee
+        In the order of ports and classes.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be run.
+    InputError
+        If there is no such file or name.
+    """
+    source = source_of(scenario)
+    return [
+        Guarantee(
+            queue["port"],
+            queue["class"],
+            queue["scheduler"],
+            queue["rate_bps"],
+            None if queue["latency_ps"] is None else queue["latency_ps"] / 1e3,
+        )
+        for queue in json.loads(_core.guarantees(source.text, source.file))
+    ]
+
+
 def run(
     scenario: Scenario | str | PathLike[str],
     *,

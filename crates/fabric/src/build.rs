@@ -79,7 +79,7 @@ impl NodeSpec {
             Role::Switch(switch) => switch.classes,
         }
     }
-    fn scheduler(&self) -> &SchedulerSpec {
+    pub(crate) fn scheduler(&self) -> &SchedulerSpec {
         match &self.role {
             Role::Host(host) => &host.scheduler,
             Role::Switch(switch) => &switch.scheduler,
@@ -131,7 +131,7 @@ impl<'a> Plan<'a> {
         }
         Plan { spec, wiring, frames, rates }
     }
-    fn node(&self, port: u32) -> &'a NodeSpec {
+    pub fn node(&self, port: u32) -> &'a NodeSpec {
         &self.spec.nodes[self.wiring.node_of[port as usize].at()]
     }
     fn link(&self, port: u32) -> &'a crate::spec::LinkSpec {
@@ -166,7 +166,7 @@ impl<'a> Plan<'a> {
         headroom.delay()
     }
     /// What the scheduler of a port has to know of it.
-    fn port_facts(&self, port: u32) -> PortFacts {
+    pub fn port_facts(&self, port: u32) -> PortFacts {
         let link = self.link(port);
         PortFacts {
             queues: self.node(port).classes().classes() as u32,
@@ -208,10 +208,15 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// Where the links of `spec` are plugged in.
+pub(crate) fn wiring_of(spec: &Spec) -> Wiring {
+    let ends: Vec<(NodeId, NodeId)> = spec.links.iter().map(|link| (link.a, link.b)).collect();
+    Wiring::new(spec.nodes.len(), &ends)
+}
+
 /// Builds the fabric of `spec`.
 pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
-    let ends: Vec<(NodeId, NodeId)> = spec.links.iter().map(|link| (link.a, link.b)).collect();
-    let wiring = Wiring::new(spec.nodes.len(), &ends);
+    let wiring = wiring_of(spec);
     let plan = Plan::new(spec, &wiring);
     let port_count = wiring.peer.len();
     if port_count + spec.flows.len() > Event::MAX_PLACES {

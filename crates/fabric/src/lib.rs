@@ -11,6 +11,7 @@ mod event;
 mod fault_plan;
 mod faults;
 mod forensics;
+mod guarantees;
 mod losses;
 mod memory;
 mod outcome;
@@ -34,5 +35,6 @@ mod world;
 
 pub use build::{BuildError, MAX_SERIES};
 pub use dependencies::dependency_cycle;
+pub use guarantees::{Guarantee, guarantees};
 pub use outcome::SimulationError;
 pub use simulation::{Simulation, State};

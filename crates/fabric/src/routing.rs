@@ -79,6 +79,11 @@ impl Wiring {
     pub fn local(&self, port: PortId) -> u32 {
         port.0 - self.first_port[self.node_of[port.at()].at()]
     }
+    /// "sw.2->h1": node, number of the port, node at the other end.
+    pub fn port_name<'a>(&self, port: PortId, name: impl Fn(NodeId) -> &'a str) -> String {
+        let (node, peer) = (self.node_of[port.at()], self.neighbour(port));
+        format!("{}.{}->{}", name(node), self.local(port), name(peer))
+    }
 }
 
 /// Why an explicit route is none.

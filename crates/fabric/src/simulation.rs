@@ -312,10 +312,7 @@ impl Simulation {
 
     /// "sw.2->h1": node, number of the port, node at the other end.
     pub(crate) fn port_name(&self, port: u32) -> String {
-        let id = frame::PortId(port);
-        let name = |node: frame::NodeId| &self.spec.nodes[node.at()].name;
-        let (node, peer) = (self.wiring.node_of[id.at()], self.wiring.neighbour(id));
-        format!("{}.{}->{}", name(node), self.wiring.local(id), name(peer))
+        self.wiring.port_name(frame::PortId(port), |node| &self.spec.nodes[node.at()].name)
     }
 
     fn describe(&self, failure: &Failure) -> SimulationError {

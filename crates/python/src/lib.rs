@@ -1,9 +1,11 @@
 //! The Python module `penstock._core`: scenarios in, results out. Thin: texts and tables cross, nothing else.
 
 mod arrow;
+mod guarantees;
 mod headroom;
 mod mechanisms;
 mod run;
+mod weights;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -99,6 +101,41 @@ mod _core {
     #[pyfunction]
     fn mechanisms() -> String {
         super::mechanisms::describe()
+    }
+
+    /// The service that each egress queue of a scenario is certain of: JSON list.
+    #[pyfunction]
+    fn guarantees(py: Python<'_>, text: &str, file: &str) -> PyResult<String> {
+        Ok(super::guarantees::describe(&load(py, text, file, None)?))
+    }
+
+    /// Weights of DRR-AWC from histograms of frame sizes; `None` for a queue without frames.
+    #[pyfunction]
+    #[pyo3(signature = (frames, bytes, *, formula, mix, top_bin, representative, metric, largest))]
+    #[allow(clippy::too_many_arguments)]
+    fn awc_weights(
+        frames: Vec<[u64; 6]>,
+        bytes: Vec<[u64; 6]>,
+        formula: &str,
+        mix: &str,
+        top_bin: &str,
+        representative: &str,
+        metric: &str,
+        largest: u32,
+    ) -> PyResult<Vec<Option<f64>>> {
+        let rule = super::weights::rule(formula, mix, top_bin, representative, metric);
+        Ok(super::weights::from_histograms(rule.map_err(PyValueError::new_err)?, &frames, &bytes, largest))
+    }
+
+    /// Weights of DRR-AWC from what was sent, and what is billed a frame beside its bytes.
+    #[pyfunction]
+    #[pyo3(signature = (counters, *, metric, per_frame))]
+    fn awc_learn(
+        counters: Vec<super::weights::Counted>,
+        metric: &str,
+        per_frame: Option<f64>,
+    ) -> PyResult<(Vec<Option<f64>>, Option<f64>)> {
+        super::weights::learned(metric, per_frame, &counters).map_err(PyValueError::new_err)
     }
 
     /// The headroom above XOFF that a link needs: JSON.

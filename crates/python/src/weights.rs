@@ -1,0 +1,64 @@
+//! The weight controller of DRR-AWC for callers that have counters of their own.
+
+use scheduling::{BINS, Counters, Histogram, Learner, Metric, Mix, Representative, TopBin, WeightRule};
+
+/// What a name stands for, or what is accepted.
+fn choose<T: Copy>(key: &str, value: &str, choices: &[(&str, T)]) -> Result<T, String> {
+    choices.iter().find(|choice| choice.0 == value).map(|choice| choice.1).ok_or_else(|| {
+        let names: Vec<&str> = choices.iter().map(|choice| choice.0).collect();
+        format!("{key}: \"{value}\"; accepted are {}", names.join(", "))
+    })
+}
+
+fn metric_of(value: &str) -> Result<Metric, String> {
+    choose("metric", value, &[("payload", Metric::Payload), ("frame", Metric::Frame)])
+}
+
+/// The rule that names stand for, and what a bin counts by.
+pub fn rule(
+    formula: &str,
+    mix: &str,
+    top_bin: &str,
+    representative: &str,
+    metric: &str,
+) -> Result<(WeightRule, Mix), String> {
+    let top_bin = choose("top_bin", top_bin, &[("formula", TopBin::Formula), ("one", TopBin::One)])?;
+    let sizes = [("upper_edge", Representative::UpperEdge), ("middle", Representative::Middle)];
+    let representative = choose("representative", representative, &sizes)?;
+    let metric = metric_of(metric)?;
+    let rules = [
+        ("published", WeightRule::Published { top_bin, representative }),
+        ("analytic", WeightRule::Analytic { metric }),
+    ];
+    let mixes = [("frames", Mix::Frames), ("bytes", Mix::Bytes)];
+    Ok((choose("formula", formula, &rules)?, choose("mix", mix, &mixes)?))
+}
+
+/// Weights from the frames of each queue, by bins of sizes.
+pub fn from_histograms(
+    (rule, mix): (WeightRule, Mix),
+    frames: &[[u64; BINS]],
+    bytes: &[[u64; BINS]],
+    largest: u32,
+) -> Vec<Option<f64>> {
+    let histograms = frames.iter().zip(bytes).map(|(&frames, &bytes)| Histogram { frames, bytes });
+    histograms.map(|histogram| histogram.weight(rule, mix, largest)).collect()
+}
+
+/// Frames and bytes sent, the quantum in force, whether there was always something to send.
+pub type Counted = (u64, u64, f64, bool);
+
+/// Weights from what each queue sent, and the bytes billed a frame beside its own.
+pub fn learned(
+    metric: &str,
+    per_frame: Option<f64>,
+    counted: &[Counted],
+) -> Result<(Vec<Option<f64>>, Option<f64>), String> {
+    let mut learner = Learner { per_frame };
+    let counters: Vec<Counters> = counted
+        .iter()
+        .map(|&(frames, bytes, quantum, always_active)| Counters { frames, bytes, quantum, always_active })
+        .collect();
+    let weights = learner.weights(metric_of(metric)?, &counters);
+    Ok((weights, learner.per_frame))
+}
