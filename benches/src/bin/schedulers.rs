@@ -1,6 +1,7 @@
 //! What a scheduler's decision costs: one JSON line a scheduler and number of queues.
 //!
-//! `schedulers [DECISIONS]` (default 2000000). Two loads: *backlogged*, where every queue always has a
+//! `schedulers [DECISIONS [NAME QUEUES LOAD]]` (default 2000000, all). With a name that one alone runs, or with
+//! `nobody` the loop without a scheduler, so that instructions can be counted (`benches/schedulers.py`). Two loads: *backlogged*, where every queue always has a
 //! frame (arrive, pick, sent with the next head), and *sparse*, where a frame finds its queue empty and a few
 //! others waiting (arrive, activate, pick, sent). Frames are of random sizes. Time is taken in short batches and the
 //! best tenth counts, so that a busy machine disturbs little; what the same loop costs without a
@@ -159,16 +160,17 @@ type Load = fn(&mut scheduling::Scheduler, u32, usize, &Draws) -> f64;
 type Empty = fn(&mut Nobody, u32, usize, &Draws) -> f64;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let decisions: usize = std::env::args().nth(1).map_or(Ok(2_000_000), |words| words.parse())?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let decisions: usize = arguments.first().map_or(Ok(2_000_000), |words| words.parse())?;
     let draws = Draws::new();
-    let loads: [(&str, Load, Empty); 2] =
-        [("backlogged", backlogged, backlogged), ("sparse", sparse, sparse)];
+    if let [_, name, queues, load] = &arguments[..] {
+        return one_alone(name, queues.parse()?, load, decisions, &draws);
+    }
     for queues in [4, 8, 64, 1024] {
-        let port = PortFacts { queues, ..PortFacts::ethernet(BitRate::from_gbps(10)) };
-        let one = PortFacts { queues: 1, ..port };
-        let specs = specs(queues, &draws).into_iter().map(|spec| (spec, port));
-        for (spec, port) in std::iter::once((SchedulerSpec::Fifo, one)).filter(|_| queues == 4).chain(specs) {
-            for (load, run, empty) in loads {
+        for (spec, port) in
+            ports(queues, &draws).into_iter().filter(|(_, port)| port.queues > 1 || queues == 4)
+        {
+            for (load, run, empty) in LOADS {
                 let all = run(&mut spec.start(&port), port.queues, decisions, &draws);
                 let loop_alone =
                     empty(&mut Nobody { queues: port.queues, next: 0 }, port.queues, decisions, &draws);
@@ -182,5 +184,33 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     }
+    Ok(())
+}
+
+const LOADS: [(&str, Load, Empty); 2] = [("backlogged", backlogged, backlogged), ("sparse", sparse, sparse)];
+
+/// All schedulers, each with its port; that of FIFO has one queue.
+fn ports(queues: u32, draws: &Draws) -> Vec<(SchedulerSpec, PortFacts)> {
+    let port = PortFacts { queues, ..PortFacts::ethernet(BitRate::from_gbps(10)) };
+    let fifo = (SchedulerSpec::Fifo, PortFacts { queues: 1, ..port });
+    std::iter::once(fifo).chain(specs(queues, draws).into_iter().map(|spec| (spec, port))).collect()
+}
+
+/// Runs one scheduler, or the loop, and prints nothing.
+fn one_alone(
+    name: &str,
+    queues: u32,
+    load: &str,
+    decisions: usize,
+    draws: &Draws,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let (_, run, empty) = LOADS.into_iter().find(|it| it.0 == load).ok_or("no such load")?;
+    if name == "nobody" {
+        empty(&mut Nobody { queues, next: 0 }, queues, decisions, draws);
+        return Ok(());
+    }
+    let found = ports(queues, draws).into_iter().find(|(spec, _)| spec.name() == name);
+    let (spec, port) = found.ok_or("no such scheduler")?;
+    run(&mut spec.start(&port), port.queues, decisions, draws);
     Ok(())
 }

@@ -1,0 +1,89 @@
+"""What a scheduler's decision costs: ``python benches/schedulers.py [--write FILE] [--load LOAD]``.
+
+Instructions are counted by valgrind as the difference of two numbers of decisions, so that the beginning does not
+count, less those of the same loop without a scheduler; they are repeatable. Nanoseconds are those of the program
+``schedulers`` on this machine now. Prints a Markdown table; ``--write`` keeps the figures as JSON, with which
+the study scheduling/latency-fairness fills its column of costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+QUEUES = (4, 8, 64, 1024)
+SHORT, LONG = 20_480, 122_880
+"""Decisions; whole batches of the program."""
+
+
+def instructions(program: Path, name: str, queues: int, load: str, decisions: int) -> int:
+    """Instructions of one run."""
+    command = [str(program), str(decisions), name, str(queues), load]
+    valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
+    done = subprocess.run(valgrind, check=True, capture_output=True, text=True, timeout=600)
+    counted = re.search(r"Collected : (\d+)", done.stderr)
+    if counted is None:
+        raise RuntimeError(f"valgrind counted nothing:\n{done.stderr}")
+    return int(counted[1])
+
+
+def a_decision(program: Path, name: str, queues: int, load: str) -> float:
+    """Instructions a decision, the loop included."""
+    short, long = (instructions(program, name, queues, load, count) for count in (SHORT, LONG))
+    return (long - short) / (LONG - SHORT)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", type=Path, help="keep the figures in this file")
+    parser.add_argument("--load", choices=("backlogged", "sparse"), default="backlogged")
+    parser.add_argument("--target", type=Path, default=ROOT / "target", help="where cargo builds")
+    options = parser.parse_args()
+    if shutil.which("valgrind") is None:
+        print("valgrind is not installed (Debian: apt-get install valgrind)", file=sys.stderr)
+        return 2
+    build = [
+        "cargo",
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "-p",
+        "benches",
+        "--target-dir",
+        options.target,
+    ]
+    subprocess.run(build, cwd=ROOT, check=True)
+    program = options.target / "release" / "schedulers"
+    timed = subprocess.run([str(program)], check=True, capture_output=True, text=True, timeout=600).stdout
+    rows = [row for row in map(json.loads, timed.splitlines()) if row["load"] == options.load]
+    loop = {queues: a_decision(program, "nobody", queues, options.load) for queues in (1, *QUEUES)}
+    costs: dict[str, dict[str, dict[str, float]]] = {}
+    for row in rows:
+        name, queues = row["scheduler"], row["queues"]
+        counted = a_decision(program, name, queues, options.load) - loop[queues]
+        costs.setdefault(name, {})[str(queues)] = {
+            "instructions": round(counted),
+            "ns": row["ns_per_decision"],
+        }
+    print("| scheduler | " + " | ".join(f"{queues} queues" for queues in QUEUES) + " |")
+    print("|---" * (len(QUEUES) + 1) + "|")
+    for name, by_queues in costs.items():
+        cells = by_queues.values() if len(by_queues) > 1 else [*by_queues.values()] * len(QUEUES)
+        print(f"| {name} | " + " | ".join(f"{c['instructions']} ({c['ns']:.0f} ns)" for c in cells) + " |")
+    if options.write:
+        kept = {"command": "python benches/schedulers.py --write FILE", "load": options.load, "costs": costs}
+        options.write.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
