@@ -1,0 +1,150 @@
+"""Equal quanta, unequal throughput: the formula and the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from matplotlib.figure import Figure
+
+import penstock as ps
+from penstock.plots.style import colours, style
+from penstock.reproduce import Context, Outcome
+from penstock.result import Result
+from penstock.scenario import Scenario
+
+SIZES = (64, 68, 128, 256, 512, 1024, 1522)
+LARGE = 1522
+HEADER, OVERHEAD = 18, 20
+Count = Callable[[int], float]
+
+BILLS: dict[str, tuple[Mapping[str, str], Count]] = {
+    "wire (L + 20)": ({"bills": "wire"}, lambda size: size + OVERHEAD),
+    "frame (L)": ({"bills": "frame"}, lambda size: size),
+    "payload (L - 18)": ({"bills": "payload"}, lambda size: size - HEADER),
+    "cells of 256 B": ({"bills": "frame", "cell": "256 B"}, lambda size: -(-size // 256) * 256),
+}
+COUNTS: dict[str, Count] = {
+    "link time": lambda size: size + OVERHEAD,
+    "frame bytes": lambda size: size,
+    "payload": lambda size: size - HEADER,
+}
+
+
+def run(context: Context) -> list[Outcome]:
+    """All experiments."""
+    scenario = context.scenario("pair")
+    found: dict[tuple[str, int], Result] = {}
+    for bill in BILLS:
+        context.say(f"{bill} is billed")
+        found |= {(bill, size): pair(scenario, bill, size).run() for size in SIZES}
+    cover = context.save_figure(picture(found), "ratios", cover=True)
+    table(context, found)
+    return [formula(context, found, cover), frames(context, found), weight(context, scenario)]
+
+
+def pair(scenario: Scenario, bill: str, size: int) -> Scenario:
+    """The scenario with another bill and small size."""
+    changed = scenario.with_value("flows.small.frame", f"{size} B")
+    return changed.with_value("switch.scheduler.drr", dict(BILLS[bill][0]))
+
+
+def derived(bill: str, count: str, size: int) -> float:
+    """What the small class counts for each unit of the large one."""
+    billed, counted = BILLS[bill][1], COUNTS[count]
+    return counted(size) / billed(size) / (counted(LARGE) / billed(LARGE))
+
+
+def measured(result: Result, count: str, size: int) -> float:
+    """The same from frames delivered."""
+    small, large = (row["frames_delivered"] for row in result.rows("flows"))
+    return float(small * COUNTS[count](size) / (large * COUNTS[count](LARGE)))
+
+
+def formula(context: Context, found: Mapping[tuple[str, int], Result], cover: str) -> Outcome:
+    """B-1."""
+    off = {
+        (bill, count, size): abs(measured(result, count, size) / derived(bill, count, size) - 1)
+        for (bill, size), result in found.items()
+        for count in COUNTS
+    }
+    worst = max(off, key=lambda one: off[one])
+    return context.outcome(
+        "B-1",
+        measured=f"{len(off)} ratios; largest deviation {off[worst]:.3%}: {worst[0]} billed, "
+        f"{worst[1]} counted, {worst[2]} B",
+        passed=off[worst] <= 0.002,
+        pictures=[cover],
+    )
+
+
+def frames(context: Context, found: Mapping[tuple[str, int], Result]) -> Outcome:
+    """B-2."""
+    result = found["wire (L + 20)", 68]
+    rates = [row["frames_delivered"] / 20e-3 for row in result.rows("flows")]
+    by_frame, by_payload = (measured(result, count, 68) for count in ("frame bytes", "payload"))
+    near = [abs(rate / want - 1) <= 1e-3 for rate, want in zip(rates, (7_102_273, 405_318), strict=True)]
+    return context.outcome(
+        "B-2",
+        measured=f"{rates[0]:,.0f} and {rates[1]:,.0f} frames a second; ratio of frame bytes {by_frame:.4f}, "
+        f"of payload {by_payload:.4f}",
+        passed=all(near) and abs(by_frame - 0.783) <= 1e-3 and abs(by_payload - 0.583) <= 1e-3,
+    )
+
+
+def weight(context: Context, scenario: Scenario) -> Outcome:
+    """B-3."""
+    jain, weights = {}, {}
+    for size in SIZES:
+        weights[size] = 1 / derived("wire (L + 20)", "payload", size)
+        quanta = [f"{round(40_000 * weights[size])} B", "40000 B"]
+        changed = pair(scenario, "wire (L + 20)", size).with_value("switch.scheduler.drr", {"quanta": quanta})
+        jain[size] = ps.jain([row["goodput_bps"] for row in changed.run().rows("flows")])
+    return context.outcome(
+        "B-3",
+        measured=", ".join(f"{size} B: {weights[size]:.3f}" for size in SIZES)
+        + f"; lowest index {min(jain.values()):.6f}",
+        passed=min(jain.values()) >= 0.9999 and abs(weights[68] / 1.72 - 1) <= 0.01,
+    )
+
+
+def table(context: Context, found: Mapping[tuple[str, int], Result]) -> None:
+    """Measured and derived ratios."""
+    rows = [
+        (
+            bill,
+            str(size),
+            *(
+                f"{measured(found[bill, size], count, size):.4f} / {derived(bill, count, size):.4f}"
+                for count in COUNTS
+            ),
+        )
+        for bill in BILLS
+        for size in SIZES
+    ]
+    context.save_table(
+        "ratios",
+        "What the small class gets for each unit of the large one: measured / derived",
+        ("billed", "size (B)", *(f"counted: {count}" for count in COUNTS)),
+        rows,
+    )
+
+
+def picture(found: Mapping[tuple[str, int], Result]) -> Figure:
+    """Payload of the small class over size, by bill: lines derived, points measured."""
+    with style():
+        figure = Figure(figsize=(7.2, 4.2))
+        axes = figure.subplots()
+        fine = range(64, LARGE + 1)
+        for colour, bill in zip(colours(), BILLS, strict=False):
+            axes.plot(fine, [derived(bill, "payload", size) for size in fine], color=colour, label=bill)
+            points = [measured(found[bill, size], "payload", size) for size in SIZES]
+            axes.plot(SIZES, points, "o", color=colour, markersize=5)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(SIZES, ["64", "", *map(str, SIZES[2:])], fontsize=8)
+        axes.minorticks_off()
+        axes.set_ylim(0, 1.15)
+        axes.set_xlabel("small frames (B)")
+        axes.set_ylabel("payload, for 1 of frames of 1522 B")
+        axes.legend(title="billed", frameon=False, loc="lower right", fontsize=9)
+        axes.set_title("Equal quanta are equal payload only if payload is billed", fontsize=11)
+    return figure

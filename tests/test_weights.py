@@ -1,0 +1,83 @@
+"""The weight controller of DRR-AWC outside the simulator, and the promises of schedulers."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+import penstock as ps
+from penstock import weights
+from penstock.errors import InputError
+from penstock.weights import Counters, Learner
+
+
+def test_examples() -> None:
+    failed, tried = doctest.testmod(weights)
+    assert (failed, tried > 0) == (0, True)
+
+
+def test_the_page_on_accounting_does_what_it_says() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "accounting.md").read_text("utf-8")
+    code = page.partition("```python\n")[2].partition("```")[0]
+    exec(compile(code, "accounting.md", "exec"), {})
+
+
+def test_golden_vector_of_the_histogram() -> None:
+    [weight] = weights.from_sizes([[500, 300, 100, 50, 50, 0]])
+    assert weight == pytest.approx(1.45404, abs=1e-5)
+    assert weights.from_sizes([[0] * 6]) == [None]
+
+
+def test_names_and_counts_are_checked() -> None:
+    one = [[1, 0, 0, 0, 0, 0]]
+    for wrong, message in [
+        ({"formula": "learned"}, "accepted are published, analytic"),
+        ({"mix": "bytes"}, "needs the bytes"),
+        ({"metric": "wire"}, "accepted are payload, frame"),
+        ({"largest": 20}, "64 to 16384"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            weights.from_sizes(one, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="six counts"):
+        weights.from_sizes([[1, 2]])
+    with pytest.raises(InputError, match="above 0"):
+        Learner().weights([Counters(1, 64, 0.0)])
+    with pytest.raises(InputError, match="accepted are payload, frame"):
+        Learner("wire")
+
+
+@pytest.mark.parametrize("per_frame", [0, 20, 44])
+def test_any_bill_is_learned_within_some_intervals(per_frame: int) -> None:
+    """A switch is played: rounds of quanta that bill more than the frame."""
+    sizes, quanta, learner = (68, 594, 1522), [4000.0] * 3, Learner()
+    payload = [0.0] * 3
+    for _ in range(4):
+        frames = [
+            int(1000 * quantum / (size + per_frame)) for quantum, size in zip(quanta, sizes, strict=True)
+        ]
+        counted = [Counters(n, n * size, q) for n, size, q in zip(frames, sizes, quanta, strict=True)]
+        payload = [n * (size - 18.0) for n, size in zip(frames, sizes, strict=True)]
+        found = learner.weights(counted)
+        assert all(weight is not None for weight in found)
+        quanta = [4000.0 * (weight or 0.0) for weight in found]
+    assert learner.per_frame == pytest.approx(per_frame, abs=0.1)
+    assert ps.jain(payload) > 0.99999
+
+
+def test_a_guarantee_is_that_of_the_literature() -> None:
+    """WFQ: a frame at the certain rate and one at the line rate (Stiliadis and Varma 1998)."""
+    scenario = (
+        ps.Scenario(duration="1 ms")
+        .topology.star(hosts=2, rate="10 Gb/s")
+        .switch(queues=[0, 1, 0, 0, 0, 0, 0, 0], scheduler={"wfq": {"weights": [1, 3]}})
+        .flow("a", from_="h0", to="h1", source="greedy")
+    )
+    found = [one for one in ps.guarantees(scenario) if one.port == "sw.1->h1"]
+    assert [one.rate_bps for one in found] == [2.5e9, 7.5e9]
+    frame_ns = 1542 * 0.8
+    assert found[0].latency_ns == pytest.approx(4 * frame_ns + frame_ns, abs=0.01)
+    assert found[0].delay_ns(2.5e9 / 8 * 1e-6) == pytest.approx(5 * frame_ns + 1000, abs=0.01)
+    nothing = [one for one in ps.guarantees(scenario) if one.scheduler == "strict_priority"]
+    assert nothing[0].delay_ns(0) is None
