@@ -1,0 +1,245 @@
+"""Published, analytic and learned weights on traffic that the fit never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+import penstock as ps
+from penstock.plots.style import INK, style
+from penstock.reproduce import Context, Outcome
+from penstock.result import Result
+from penstock.scenario import Scenario
+from penstock.weights import Counters, Learner
+
+RULES = ("plain DRR", "published", "published by bytes", "analytic", "learned")
+COLOURS = ("#B8B8B8", "#D55E00", "#E69F00", "#56B4E9", "#0072B2")
+Sizes = Sequence[str | Mapping[str, Any]]
+
+
+def two(short_share: float) -> Mapping[str, Any]:
+    """A queue of 68 and 1522 B."""
+    return {"bimodal": {"small": "68 B", "large": "1522 B", "small_share": short_share}}
+
+
+CELLS = {"cell": "256 B", "per_frame": "16 B", "bills": "frame"}
+CASES: dict[str, tuple[Sizes, Mapping[str, Any]]] = {
+    "68, 512, 1522 B": (("68 B", "512 B", "1522 B"), {}),
+    "20 % short": ((two(0.2), "512 B", "1522 B"), {}),
+    "50 % short": ((two(0.5), "512 B", "1522 B"), {}),
+    "80 % short": ((two(0.8), "512 B", "1522 B"), {}),
+    "68, 1522, 9216 B": (("68 B", "1522 B", "9216 B"), {}),
+    "cells of 256 B": (("68 B", "300 B", "1522 B"), CELLS),
+}
+MIXES = ("20 % short", "50 % short", "80 % short")
+
+
+def run(context: Context) -> list[Outcome]:
+    """All experiments."""
+    scenario = context.scenario("mixes")
+    found: dict[str, dict[str, Result]] = {}
+    for name, (sizes, bills) in CASES.items():
+        context.say(name)
+        found[name] = {rule: under(of_sizes(scenario, sizes), rule, bills).run() for rule in RULES}
+    context.say("changing loads")
+    for period_us in (4000, 500):
+        swapped = swapping(scenario, period_us)
+        found[f"swap every {period_us / 1000:g} ms"] = {
+            rule: under(swapped, rule, {}).run() for rule in RULES
+        }
+    jain = {name: {rule: index(result) for rule, result in by.items()} for name, by in found.items()}
+    table(context, found)
+    cover = context.save_figure(picture(jain), "fairness", cover=True)
+    return [
+        where_fitted(context, jain, cover),
+        two_sizes(context, jain),
+        two_sizes_published(context, jain),
+        jumbo(context, jain),
+        jumbo_published(context, jain, scenario),
+        cells(context, jain),
+        slower(context, jain),
+        faster(context, jain),
+        outside(context, scenario, found["68, 512, 1522 B"]["plain DRR"]),
+    ]
+
+
+def of_sizes(scenario: Scenario, sizes: Sizes) -> Scenario:
+    """The scenario with other frames."""
+    for name, size in zip("abc", sizes, strict=True):
+        scenario = scenario.with_value(f"flows.{name}.frame", size)
+    return scenario
+
+
+def under(scenario: Scenario, rule: str, bills: Mapping[str, Any]) -> Scenario:
+    """The scenario with weights by this rule."""
+    if rule == "plain DRR":
+        return scenario.with_value("switch.scheduler", {"drr": dict(bills)})
+    formula, _, bytes_ = rule.partition(" by ")
+    mix = {"mix": bytes_} if bytes_ else {}
+    return scenario.with_value("switch.scheduler", {"drr_awc": {"formula": formula, **mix, **bills}})
+
+
+def swapping(scenario: Scenario, period_us: int) -> Scenario:
+    """Two sources each in the classes a and c, of which one sends 68 and the other 1522 B, in turn."""
+    flows = []
+    for flow in scenario.to_dict()["flows"]:
+        if flow["name"] == "b":
+            flows.append(flow)
+            continue
+        for size, first in (("68 B", flow["name"] == "a"), ("1522 B", flow["name"] == "c")):
+            steps, on = [] if first else [{"at": "0 ms", "stop": True}], first
+            for at_us in range(period_us, 20_000, period_us):
+                on = not on
+                steps.append({"at": f"{at_us} us", "start" if on else "stop": True})
+            name = f"{flow['name']} {size}"
+            flows.append({**flow, "name": name, "frame": size, "script": steps})
+    return scenario.with_value("flows", flows)
+
+
+def payload(result: Result) -> dict[str, float]:
+    """Payload of each class in bits a second."""
+    rates: dict[str, float] = {}
+    for row in result.rows("flows"):
+        name = row["flow"].split()[0]
+        rates[name] = rates.get(name, 0.0) + row["goodput_bps"]
+    return rates
+
+
+def index(result: Result) -> float:
+    """Jain's index of the payloads of the classes."""
+    return ps.jain(list(payload(result).values()))
+
+
+Jain = Mapping[str, Mapping[str, float]]
+
+
+def shown(by: Mapping[str, float], rules: Sequence[str] = RULES) -> str:
+    """The figures of one case."""
+    return ", ".join(f"{rule} {by[rule]:.4f}" for rule in rules)
+
+
+def where_fitted(context: Context, jain: Jain, cover: str) -> Outcome:
+    """A-1."""
+    by = jain["68, 512, 1522 B"]
+    passed = by["plain DRR"] < 0.985 and min(by[rule] for rule in RULES[1:]) >= 0.999
+    return context.outcome("A-1", measured=shown(by), passed=passed, pictures=[cover])
+
+
+def two_sizes(context: Context, jain: Jain) -> Outcome:
+    """A-2."""
+    return context.outcome(
+        "A-2",
+        measured="; ".join(f"{name}: {shown(jain[name], ('plain DRR', 'learned'))}" for name in MIXES),
+        passed=min(jain[name]["learned"] for name in MIXES) >= 0.999,
+    )
+
+
+def two_sizes_published(context: Context, jain: Jain) -> Outcome:
+    """A-3."""
+    return context.outcome(
+        "A-3",
+        measured="; ".join(f"{name}: {shown(jain[name], RULES[:3])}" for name in MIXES),
+        passed=all(jain[name]["published"] >= jain[name]["plain DRR"] for name in MIXES),
+    )
+
+
+def jumbo(context: Context, jain: Jain) -> Outcome:
+    """A-4."""
+    by = jain["68, 1522, 9216 B"]
+    return context.outcome("A-4", measured=shown(by), passed=min(by["learned"], by["analytic"]) >= 0.999)
+
+
+def jumbo_published(context: Context, jain: Jain, scenario: Scenario) -> Outcome:
+    """A-9."""
+    by = jain["68, 1522, 9216 B"]
+    sized = of_sizes(scenario, CASES["68, 1522, 9216 B"][0])
+    one = index(sized.with_value("switch.scheduler", {"drr_awc": {"top_bin": "one"}}).run())
+    return context.outcome(
+        "A-9",
+        measured=f"{shown(by, RULES[:2])}; with a weight of 1 above 1024 B (top_bin) {one:.4f}",
+        passed=by["published"] > by["plain DRR"],
+    )
+
+
+def cells(context: Context, jain: Jain) -> Outcome:
+    """A-5."""
+    by = jain["cells of 256 B"]
+    return context.outcome(
+        "A-5", measured=shown(by), passed=by["learned"] >= 0.999 and by["published"] < 0.99
+    )
+
+
+def slower(context: Context, jain: Jain) -> Outcome:
+    """A-6."""
+    by = jain["swap every 4 ms"]
+    return context.outcome("A-6", measured=shown(by), passed=by["learned"] >= 0.995)
+
+
+def faster(context: Context, jain: Jain) -> Outcome:
+    """A-7."""
+    by = jain["swap every 0.5 ms"]
+    return context.outcome("A-7", measured=shown(by), passed=by["learned"] >= by["plain DRR"] - 0.001)
+
+
+def outside(context: Context, scenario: Scenario, plain: Result) -> Outcome:
+    """A-8."""
+    quantum = 1542.0
+    learner = Learner()
+    counters = [
+        Counters(row["frames_delivered"], row["bytes_delivered"], quantum) for row in plain.rows("flows")
+    ]
+    weights = [weight or 1.0 for weight in learner.weights(counters)]
+    quanta = [f"{round(quantum * 4 * weight / min(weights))} B" for weight in weights]
+    result = scenario.with_value("switch.scheduler", {"drr": {"quanta": quanta}}).run()
+    billed = learner.per_frame if learner.per_frame is not None else float("nan")
+    return context.outcome(
+        "A-8",
+        measured=f"{billed:.2f} B billed a frame; weights "
+        + " : ".join(f"{weight / weights[-1]:.3f}" for weight in weights)
+        + f"; Jain {index(result):.5f}",
+        passed=abs(billed - 20) <= 0.5 and index(result) >= 0.999,
+    )
+
+
+def table(context: Context, found: Mapping[str, Mapping[str, Result]]) -> None:
+    """Payload of the classes and Jain's index in every case."""
+    rows = []
+    for name, by in found.items():
+        for rule, result in by.items():
+            rates = payload(result)
+            rows.append(
+                (
+                    name,
+                    rule,
+                    *(f"{rates[c] / 1e9:.3f}" for c in "abc"),
+                    f"{ps.jain(list(rates.values())):.4f}",
+                )
+            )
+    columns = ("case", "weights", "a (Gb/s)", "b (Gb/s)", "c (Gb/s)", "Jain")
+    context.save_table("cases", "Payload of three greedy classes", columns, rows)
+
+
+def picture(jain: Jain) -> Figure:
+    """What is missing to a Jain's index of 1, by case and rule."""
+    with style():
+        figure = Figure(figsize=(8.6, 4.2))
+        axes = figure.subplots()
+        for row, (rule, colour) in enumerate(zip(RULES, COLOURS, strict=True)):
+            missing = [max(1 - by[rule], 2e-7) for by in jain.values()]
+            places = [at + 0.17 * (row - 2) for at in range(len(jain))]
+            axes.bar(places, missing, width=0.15, color=colour, label=rule, bottom=0)
+        axes.axhline(1e-3, color=INK, linewidth=1, linestyle="--")
+        axes.text(len(jain) - 0.48, 1e-3, "Jain\n0.999", ha="left", va="center", fontsize=8, color=INK)
+        axes.set_yscale("log")
+        axes.set_ylim(1e-7, 0.5)
+        axes.set_xlim(-0.6, len(jain) - 0.5)
+        axes.set_ylabel("unfairness: 1 - Jain's index (at least 2e-7 drawn)")
+        axes.set_xticks(range(len(jain)), [name.replace(" every", "\nevery") for name in jain], fontsize=8)
+        axes.legend(ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.14), frameon=False, fontsize=9)
+        axes.set_title(
+            "Weights learned from what was sent are fair where the published fit is not", fontsize=11
+        )
+        axes.grid(axis="x", visible=False)
+    return figure
