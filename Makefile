@@ -52,7 +52,7 @@ budget: | needs ## counts instructions a frame-hop and holds them against the bu
 
 bench: ## measures speed: beside ns-2 and ns-3 if they are installed, a scheduler's decision, instructions a hop
 	$(PYTHON) benches/peers/run.py
-	cargo run --locked --release --quiet -p benches --bin schedulers
+	$(PYTHON) benches/schedulers.py
 	$(PYTHON) benches/instructions.py --check
 
 docs: $(VENV)/developed ## writes docs/reference and the pictures of the README

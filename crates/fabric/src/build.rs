@@ -208,15 +208,9 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Where the links of `spec` are plugged in.
-pub(crate) fn wiring_of(spec: &Spec) -> Wiring {
-    let ends: Vec<(NodeId, NodeId)> = spec.links.iter().map(|link| (link.a, link.b)).collect();
-    Wiring::new(spec.nodes.len(), &ends)
-}
-
 /// Builds the fabric of `spec`.
 pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
-    let wiring = wiring_of(spec);
+    let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);
     let port_count = wiring.peer.len();
     if port_count + spec.flows.len() > Event::MAX_PLACES {

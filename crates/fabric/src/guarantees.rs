@@ -2,7 +2,7 @@
 //!
 //! Holds for a queue that no pause stops, on a link that keeps its rate.
 
-use crate::build::{Plan, wiring_of};
+use crate::build::Plan;
 use crate::spec::Spec;
 use frame::PortId;
 use scheduling::{Configuration, LatencyRate};
@@ -22,7 +22,7 @@ pub struct Guarantee {
 
 /// Every egress queue of a fabric in the order of its ports.
 pub fn guarantees(spec: &Spec) -> Vec<Guarantee> {
-    let wiring = wiring_of(spec);
+    let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);
     let queues = (0..wiring.peer.len() as u32).flat_map(|port| {
         let (facts, scheduler) = (plan.port_facts(port), plan.node(port).scheduler());

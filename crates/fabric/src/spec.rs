@@ -1,6 +1,7 @@
 //! A checked description of a simulation: what a scenario becomes, and all that a [`crate::Simulation`]
 //! is built from. Plain data; a value of type [`Spec`] that passed [`Spec::check`] cannot be wrong.
 
+use crate::routing::Wiring;
 use frame::{ClassMap, NodeId, Priority};
 use std::sync::Arc;
 use units::{Amount, BitRate, Time};
@@ -29,6 +30,14 @@ pub struct Spec {
     pub faults: Vec<FaultSpec>,
     /// What is watched for while the simulation runs.
     pub guards: GuardSpec,
+}
+
+impl Spec {
+    /// Where the links are plugged in.
+    pub(crate) fn wiring(&self) -> Wiring {
+        let ends: Vec<(NodeId, NodeId)> = self.links.iter().map(|link| (link.a, link.b)).collect();
+        Wiring::new(self.nodes.len(), &ends)
+    }
 }
 
 /// A host or a switch.

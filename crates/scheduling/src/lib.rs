@@ -31,6 +31,8 @@ mod wfq;
 mod wrr;
 
 #[cfg(test)]
+mod bed;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod testbed;

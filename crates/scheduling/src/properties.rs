@@ -1,18 +1,15 @@
 //! What must hold of every scheduler: over random arrivals, weights, sizes and stops.
 //!
-//! A simulated port keeps the truth (which queues hold frames, which are stopped) and checks each decision
-//! against it. No frame is left behind, none is invented; a port with an active queue never idles (except behind a
+//! A simulated port (`bed.rs`) keeps the truth and checks each decision against it. No frame is left behind, none is invented; a port with an active queue never idles (except behind a
 //! shaper, and then it wakes when it said); a queue that stays active gets the service that its
 //! latency-rate bound promises, and is never left out where there is no bound; two queues that both stay active are served in the proportion that the
 //! literature promises.
 
+use crate::bed::{Bed, QUEUES, Step};
 use crate::testbed::port;
 use crate::*;
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use units::Time;
-
-const QUEUES: usize = 5;
 
 /// Every scheduler with the same weights, as far as it has any.
 fn all(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec> {
@@ -90,129 +87,6 @@ fn spread(weights: &[u32; QUEUES], size: usize) -> Vec<u32> {
         .collect();
     entries.extend(0..QUEUES as u32);
     entries
-}
-
-/// A port that knows the truth.
-struct Bed {
-    facts: PortFacts,
-    scheduler: Scheduler,
-    frames: [VecDeque<u32>; QUEUES],
-    stopped: [bool; QUEUES],
-    now: Time,
-    shaped: bool,
-}
-
-/// What happens at the port between two transmissions.
-#[derive(Clone, Debug)]
-enum Step {
-    Arrive {
-        queue: usize,
-        bytes: u32,
-    },
-    Stop(usize),
-    Go(usize),
-    /// Time passes, and the port sends while it can.
-    Run {
-        ns: u64,
-    },
-}
-
-impl Bed {
-    fn new(spec: &SchedulerSpec) -> Bed {
-        let facts = port(QUEUES as u32);
-        spec.check(&facts).unwrap_or_else(|error| panic!("{}: {error}", spec.name()));
-        let shaped = match spec {
-            SchedulerSpec::Shaped(_) => true,
-            SchedulerSpec::MinBw(params) => !params.use_idle_link,
-            SchedulerSpec::Ets(params) => {
-                params.classes.iter().any(|class| matches!(class.selection, Selection::CreditBased { .. }))
-            }
-            _ => false,
-        };
-        Bed {
-            facts,
-            scheduler: spec.start(&facts),
-            frames: Default::default(),
-            stopped: [false; QUEUES],
-            now: Time::ZERO,
-            shaped,
-        }
-    }
-    fn is_active(&self, queue: usize) -> bool {
-        !self.stopped[queue] && !self.frames[queue].is_empty()
-    }
-    fn arrive(&mut self, queue: usize, bytes: u32) {
-        if self.frames.iter().all(VecDeque::is_empty) {
-            self.scheduler.idle(self.now);
-            // As the fabric does: a frame that finds the port free and empty does not enter a queue.
-            if !self.stopped[queue] && self.scheduler.pass(queue as u32, bytes, self.now) {
-                self.now += self.facts.wire_time(bytes);
-                return;
-            }
-        }
-        let was_active = self.is_active(queue);
-        self.frames[queue].push_back(bytes);
-        self.scheduler.arrive(queue as u32, bytes, self.now);
-        if !was_active && self.is_active(queue) {
-            self.scheduler.activate(queue as u32, self.frames[queue][0], self.now);
-        }
-    }
-    fn stop(&mut self, queue: usize) {
-        if !std::mem::replace(&mut self.stopped[queue], true) {
-            self.scheduler.deactivate(queue as u32, self.now);
-        }
-    }
-    fn go(&mut self, queue: usize) {
-        if std::mem::replace(&mut self.stopped[queue], false)
-            && let Some(&head) = self.frames[queue].front()
-        {
-            self.scheduler.activate(queue as u32, head, self.now);
-        }
-    }
-    /// One decision; the queue and bytes sent.
-    fn send(&mut self) -> Option<(usize, u32)> {
-        let picked = Discipline::pick(&mut self.scheduler, self.now);
-        assert_eq!(picked, Discipline::pick(&mut self.scheduler, self.now), "asked twice");
-        let any_active = (0..QUEUES).any(|queue| self.is_active(queue));
-        let Some(queue) = picked.map(|queue| queue as usize) else {
-            assert!(!any_active || self.shaped, "idle with an active queue");
-            return None;
-        };
-        assert!(self.is_active(queue), "queue {queue} may not send");
-        let bytes = self.frames[queue].pop_front().unwrap();
-        self.scheduler.sent(queue as u32, bytes, self.frames[queue].front().copied(), self.now);
-        self.now += self.facts.wire_time(bytes);
-        Some((queue, bytes))
-    }
-    fn take(&mut self, step: &Step) -> u64 {
-        let mut sent = 0;
-        match *step {
-            Step::Arrive { queue, bytes } => {
-                let before: usize = self.frames.iter().map(VecDeque::len).sum();
-                self.arrive(queue, bytes);
-                sent += u64::from(before == self.frames.iter().map(VecDeque::len).sum::<usize>());
-            }
-            Step::Stop(queue) => self.stop(queue),
-            Step::Go(queue) => self.go(queue),
-            Step::Run { ns } => {
-                let end = self.now + Time::from_ns(ns);
-                while self.now < end {
-                    if self.send().is_some() {
-                        sent += 1;
-                        continue;
-                    }
-                    match self.scheduler.wake(self.now).filter(|&at| at < end) {
-                        Some(at) => {
-                            assert!(at > self.now, "woken for nothing");
-                            self.now = at;
-                        }
-                        None => self.now = end,
-                    }
-                }
-            }
-        }
-        sent
-    }
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -349,6 +223,11 @@ proptest! {
             let mut bed = Bed::new(spec);
             let mut size = sizes.iter().copied().cycle();
             let mut left_out = [0usize; QUEUES];
+            for queue in 0..QUEUES {
+                bed.stop(queue);
+                bed.arrive(queue, size.next().unwrap());
+            }
+            (0..QUEUES).for_each(|queue| bed.go(queue));
             for _ in 0..2 * LONGEST {
                 for queue in 0..QUEUES {
                     while bed.frames[queue].len() < 2 {
