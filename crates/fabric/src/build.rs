@@ -13,7 +13,7 @@ use crate::reroute;
 use crate::routing::Wiring;
 use crate::selection::asks_scheduler;
 use crate::sources::SourceState;
-use crate::spec::{FaultSpec, Forwarding, HostSpec, NodeSpec, Queueing, Role, Spec, SwitchSpec, WhenFull};
+use crate::spec::{FaultSpec, NodeSpec, Queueing, Role, Spec, WhenFull};
 use crate::storms::PortWatch;
 use crate::world::{Fabric, HEAD_BYTES, Ledger, Node, Recorded};
 use engine::{Timer, Windows, stream};
@@ -22,10 +22,10 @@ use flow_control::pause::{PauseSignal, PauseTimers, pause_time};
 use flow_control::pfc::{IngressMeter, Levels};
 use flow_control::tpfc::EgressMeter;
 use flow_control::{Accounting, PauseKind, PauseSpec, Watermarks};
-use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PRIORITIES};
+use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, PRIORITIES};
 use measure::{BinnedMax, BinnedSum};
 use queueing::BufferSpec;
-use scheduling::{Configuration, PortFacts, SchedulerSpec};
+use scheduling::{Configuration, PortFacts};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use units::{Amount, BitRate, Time, WireClock};
@@ -58,45 +58,6 @@ pub(crate) struct Built {
     pub notes: Vec<Note>,
     /// Time series that are too many to record, in words.
     pub left_out: Vec<String>,
-}
-
-impl NodeSpec {
-    fn host(&self) -> Option<&HostSpec> {
-        match &self.role {
-            Role::Host(host) => Some(host),
-            Role::Switch(_) => None,
-        }
-    }
-    fn switch(&self) -> Option<&SwitchSpec> {
-        match &self.role {
-            Role::Switch(switch) => Some(switch),
-            Role::Host(_) => None,
-        }
-    }
-    pub(crate) fn classes(&self) -> ClassMap {
-        match &self.role {
-            Role::Host(host) => host.classes,
-            Role::Switch(switch) => switch.classes,
-        }
-    }
-    pub(crate) fn scheduler(&self) -> &SchedulerSpec {
-        match &self.role {
-            Role::Host(host) => &host.scheduler,
-            Role::Switch(switch) => &switch.scheduler,
-        }
-    }
-    pub(crate) fn flow_control(&self) -> Option<&PauseSpec> {
-        match &self.role {
-            Role::Host(host) => host.flow_control.as_ref(),
-            Role::Switch(switch) => switch.flow_control.as_ref(),
-        }
-    }
-    fn latency(&self) -> Time {
-        self.switch().map_or(Time::ZERO, |switch| switch.latency)
-    }
-    fn cuts_through(&self) -> bool {
-        self.switch().is_some_and(|switch| switch.forwarding == Forwarding::CutThrough)
-    }
 }
 
 fn controlled(spec: &PauseSpec) -> u8 {

@@ -40,6 +40,45 @@ impl Spec {
     }
 }
 
+impl NodeSpec {
+    pub(crate) fn host(&self) -> Option<&HostSpec> {
+        match &self.role {
+            Role::Host(host) => Some(host),
+            Role::Switch(_) => None,
+        }
+    }
+    pub(crate) fn switch(&self) -> Option<&SwitchSpec> {
+        match &self.role {
+            Role::Switch(switch) => Some(switch),
+            Role::Host(_) => None,
+        }
+    }
+    pub(crate) fn classes(&self) -> ClassMap {
+        match &self.role {
+            Role::Host(host) => host.classes,
+            Role::Switch(switch) => switch.classes,
+        }
+    }
+    pub(crate) fn scheduler(&self) -> &scheduling::SchedulerSpec {
+        match &self.role {
+            Role::Host(host) => &host.scheduler,
+            Role::Switch(switch) => &switch.scheduler,
+        }
+    }
+    pub(crate) fn flow_control(&self) -> Option<&flow_control::PauseSpec> {
+        match &self.role {
+            Role::Host(host) => host.flow_control.as_ref(),
+            Role::Switch(switch) => switch.flow_control.as_ref(),
+        }
+    }
+    pub(crate) fn latency(&self) -> Time {
+        self.switch().map_or(Time::ZERO, |switch| switch.latency)
+    }
+    pub(crate) fn cuts_through(&self) -> bool {
+        self.switch().is_some_and(|switch| switch.forwarding == Forwarding::CutThrough)
+    }
+}
+
 /// A host or a switch.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
