@@ -20,8 +20,10 @@ def test_examples() -> None:
 
 def test_the_page_on_accounting_does_what_it_says() -> None:
     page = (Path(__file__).parents[1] / "docs" / "accounting.md").read_text("utf-8")
-    code = page.partition("```python\n")[2].partition("```")[0]
-    exec(compile(code, "accounting.md", "exec"), {})
+    blocks = [block.partition("```")[0] for block in page.split("```python\n")[1:]]
+    assert len(blocks) == 2
+    for code in blocks:
+        exec(compile(code, "accounting.md", "exec"), {})
 
 
 def test_golden_vector_of_the_histogram() -> None:
