@@ -401,6 +401,16 @@ proptest! {
     }
 }
 
+/// Whoever adds a scheduler adds it here. FIFO has one queue and no choice to make.
+#[test]
+fn the_properties_are_of_all_schedulers() {
+    let weights = [1; QUEUES];
+    let specs = [all(&weights, Charge::WIRE), not_work_conserving(&weights, Charge::WIRE)].concat();
+    for name in SchedulerSpec::NAMES.iter().filter(|&&name| name != "fifo") {
+        assert!(specs.iter().any(|spec| spec.name() == *name), "{name} is not held to the properties");
+    }
+}
+
 /// Four queues on a thousand are the same four queues.
 #[test]
 fn a_port_of_a_thousand_queues_serves_four_as_a_port_of_four() {
