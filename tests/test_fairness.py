@@ -100,7 +100,7 @@ def feasible(found: Problem, rates: np.ndarray) -> None:
     assert (found.usage @ rates <= found.capacity * (1 + 1e-9)).all()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(problems())
 def test_max_min_is_feasible_and_every_flow_has_a_bottleneck(found: Problem) -> None:
     """Bertsekas and Gallager 1992, §6.5.2: that is what makes it max-min fair."""
@@ -115,7 +115,7 @@ def test_max_min_is_feasible_and_every_flow_has_a_bottleneck(found: Problem) -> 
         assert sated or any(largest)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(problems())
 def test_proportional_fairness_is_feasible_and_a_maximum(found: Problem) -> None:
     """Kelly 1998: no feasible change raises the weighted sum of relative changes."""
