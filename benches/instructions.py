@@ -40,6 +40,16 @@ QUICK = ("star", "star pfc", "fat-tree-4", "hashed-4 pfc probes", "incast-8 pfc"
 TOLERANCE = 1.03
 
 
+def build() -> Path:
+    """Builds the program that runs the workloads; where it is."""
+    if shutil.which("valgrind") is None:
+        sys.exit("valgrind is not installed (Debian: apt-get install valgrind)")
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    cargo = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "benches", "--target-dir", str(target)]
+    subprocess.run(cargo, cwd=ROOT, check=True)
+    return target / "release" / "benches"
+
+
 def compiler() -> str:
     """The compiler whose code is counted."""
     return subprocess.run(["rustc", "--version"], check=True, capture_output=True, text=True).stdout.strip()
@@ -68,14 +78,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="fail if a count is more than 3 %% over its budget")
     parser.add_argument("--write", action="store_true", help="make today's counts the budget")
     parser.add_argument("--quick", action="store_true", help="only the short runs")
-    parser.add_argument("--target", type=Path, default=Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")), help="where cargo builds")
     options = parser.parse_args()
-    if shutil.which("valgrind") is None:
-        print("valgrind is not installed (Debian: apt-get install valgrind)", file=sys.stderr)
-        return 2
-    build = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "benches", "--target-dir", options.target]
-    subprocess.run(build, cwd=ROOT, check=True)
-    program = options.target / "release" / "benches"
+    program = build()
     document = json.loads(BUDGET.read_text("utf-8")) if BUDGET.exists() else {}
     budget: dict[str, int] = document.get("instructions", {})
     counted = {run: a_hop(program, run) for run in (QUICK if options.quick else RUNS)}

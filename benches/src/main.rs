@@ -23,10 +23,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     writeln!(
         std::io::stdout(),
         "{{\"workload\": \"{name}\", \"pfc\": {}, \"probes\": {}, \"frame_hops\": {hops}, \"events\": {}, \
-         \"build_s\": {built_s:.4}, \"wall_s\": {wall_s:.4}, \"million_hops_per_s\": {:.2}, \"fingerprint\": \"{:016x}\"}}",
+         \"memory_mb\": {:.1}, \"build_s\": {built_s:.4}, \"wall_s\": {wall_s:.4}, \"million_hops_per_s\": {:.2}, \"fingerprint\": \"{:016x}\"}}",
         options.pfc,
         options.probes,
         simulation.events(),
+        simulation.memory_bytes() as f64 / 1e6,
         hops as f64 / wall_s / 1e6,
         simulation.fingerprint(),
     )?;

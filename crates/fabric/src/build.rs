@@ -216,6 +216,7 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
     add_sources(&plan, &mut fabric);
     add_receivers(&plan, &mut fabric);
     let notes = add_faults(&plan, &mut fabric, &path_flow)?;
+    fabric.shrink();
     let left_out = record(spec, &mut fabric);
     let look_ahead = plan.look_ahead(&fabric.ports, &fabric.lines);
     if look_ahead.ps() < 2 {

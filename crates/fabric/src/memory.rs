@@ -11,6 +11,18 @@ use flow_control::tpfc::EgressMeter;
 use measure::{BinnedMax, BinnedSum};
 
 impl Fabric {
+    /// Gives back what tables that have their final length took while they grew.
+    pub fn shrink(&mut self) {
+        self.queues.shrink_to_fit();
+        self.lanes.shrink_to_fit();
+        self.hops.shrink_to_fit();
+        self.path_start.shrink_to_fit();
+        self.path_source.shrink_to_fit();
+        self.sources.shrink_to_fit();
+        self.receivers.shrink_to_fit();
+        self.node_of.shrink_to_fit();
+    }
+
     /// Bytes of all tables, series included; small allocations behind them (names, watermarks) are not.
     pub fn memory_bytes(&self) -> usize {
         let of = |count: usize, bytes: usize| count * bytes;

@@ -391,7 +391,7 @@ impl Fabric {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn arm(&mut self, egress: u32, at: Time, windows: &mut Queued) {
         if self.ports[egress as usize].decision.arm(at) {
             windows.push(Event::bare(Kind::Decide, at, egress));

@@ -95,6 +95,8 @@ impl Latency {
         }
         let octaves = (octave - self.base) as usize + 1;
         if self.bins.len() < octaves * SUBS {
+            // Not by doubling: there may be one of these for each of a million flows.
+            self.bins.reserve_exact(octaves * SUBS - self.bins.len());
             self.bins.resize(octaves * SUBS, 0);
         }
         self.bins[(octave - self.base) as usize * SUBS + sub] += 1;

@@ -229,7 +229,7 @@ impl Link {
 }
 
 /// How the times of frames follow each other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Kind {
     /// No pace: a rate of zero.
     Constant {
@@ -248,11 +248,12 @@ enum Kind {
         mean_bytes: f64,
         rest: f64,
     },
-    OnOff(OnOff),
+    /// Apart: it is twice as large as the others.
+    OnOff(Box<OnOff>),
 }
 
 /// The state of an arrival process. `next` is always the size of the frame that comes next.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Process {
     link: Link,
     kind: Kind,
@@ -274,7 +275,7 @@ impl Process {
                 let overhead = if link.basis == RateBasis::Wire { link.overhead } else { 0 };
                 Kind::Poisson { rate, mean_bytes: mean_bytes + f64::from(overhead), rest: 0.0 }
             }
-            Arrivals::OnOff { peak, on, off } => Kind::OnOff(OnOff::new(peak, on, off)),
+            Arrivals::OnOff { peak, on, off } => Kind::OnOff(Box::new(OnOff::new(peak, on, off))),
         };
         Process { link, kind }
     }
@@ -418,7 +419,8 @@ impl Process {
 
     fn rate(&self) -> Option<BitRate> {
         match &self.kind {
-            Kind::Constant { pace, .. } | Kind::OnOff(OnOff { pace, .. }) => pace.map(|pace| pace.rate),
+            Kind::Constant { pace, .. } => pace.map(|pace| pace.rate),
+            Kind::OnOff(on_off) => on_off.pace.map(|pace| pace.rate),
             Kind::Bernoulli { rate, .. } | Kind::Poisson { rate, .. } => Some(*rate),
             Kind::Greedy => None,
         }

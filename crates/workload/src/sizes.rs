@@ -21,7 +21,7 @@ pub(crate) enum Sampler {
 impl Sampler {
     pub(crate) fn new(sizes: &FrameSizes) -> Sampler {
         match *sizes {
-            FrameSizes::Fixed(bytes) => Sampler::Fixed(bytes),
+            FrameSizes::Fixed(bytes) => Sampler::Fixed(bytes.max(1)),
             FrameSizes::Uniform { min, max } => {
                 let (min, max) = (min.min(max), min.max(max));
                 Sampler::Uniform { min, sizes: u32::from(max - min) + 1 }
@@ -39,6 +39,11 @@ impl Sampler {
 
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u16 {
+        // Most flows have frames of one size.
+        if let Sampler::Fixed(bytes) = *self { bytes } else { self.draw_one(rng) }
+    }
+
+    fn draw_one(&self, rng: &mut Xoshiro256PlusPlus) -> u16 {
         let bytes = match *self {
             Sampler::Fixed(bytes) => bytes,
             Sampler::Uniform { min, sizes } => min + below(rng, sizes.into()) as u16,

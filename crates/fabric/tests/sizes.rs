@@ -1,0 +1,81 @@
+//! What a flow and an idle queue take, as the system's allocator sees it, and whether the fabric's own account of its
+//! memory agrees. Published in docs/performance.md.
+//!
+//! One test only: the counter is the process's.
+
+mod common;
+
+use common::*;
+use fabric::Simulation;
+use fabric::spec::SwitchSpec;
+use frame::ClassMap;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use units::{BitRate, Time};
+use workload::{Arrivals, SourceSpec};
+
+/// Counts the bytes in use.
+struct Counting;
+
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+
+// The only way to see what is in use; everything is handed on as it is.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A star of `hosts` senders at 1 % of the link, with `flows` each; `classes` at the switch. Bytes in use after a
+/// while, with what the description takes, and what the simulation says of itself.
+fn bytes(hosts: usize, flows: usize, classes: ClassMap) -> (usize, usize) {
+    let before = IN_USE.load(Ordering::Relaxed);
+    let mut net = Net::new(us(3_000));
+    net.0.probes.bin = None;
+    net.0.probes.pauses = false;
+    let to = net.host("to", host());
+    let sw = net.switch("sw", SwitchSpec { classes, ..switch() });
+    net.link(to, sw, gbps(100), ns(500));
+    let rate = BitRate::from_bps(100_000_000 / flows as u64);
+    let arrivals = Arrivals::Constant { rate, random_phase: true };
+    for at in 0..hosts {
+        let from = net.host(&format!("h{at}"), host());
+        net.link(from, sw, gbps(10), ns(500));
+        for flow in 0..flows {
+            let source = SourceSpec { arrivals: arrivals.clone(), limit: None, ..one(to, 1000, Time::ZERO) };
+            net.flow(&format!("f{at}.{flow}"), from, 0, source);
+        }
+    }
+    let mut simulation = Simulation::new(&net.0).expect("builds");
+    drop(net);
+    simulation.run().expect("nothing is lost");
+    (IN_USE.load(Ordering::Relaxed) - before, simulation.memory_bytes())
+}
+
+#[test]
+fn a_flow_takes_a_kibibyte_and_an_idle_queue_256_bytes() {
+    let (few, told_few) = bytes(20, 20, ClassMap::SHARED);
+    let (many, told_many) = bytes(20, 60, ClassMap::SHARED);
+    let flow = (many - few) / 800;
+    assert!(flow <= 1024, "{flow} B a flow {}", (told_many - told_few) / 800);
+    // The description of the flow, names and all, is not in the simulation's own account.
+    let told = (told_many - told_few) / 800;
+    assert!(told <= flow && flow <= 2 * told, "{told} B a flow told, {flow} B taken");
+    // The same ports with one queue each, and with eight, of which seven stay idle.
+    let (one, told_one) = bytes(60, 1, ClassMap::SHARED);
+    let (eight, told_eight) = bytes(60, 1, ClassMap::SEPARATE);
+    let queues = 7 * 61;
+    let (queue, told) = ((eight - one) / queues, (told_eight - told_one) / queues);
+    assert!(queue <= 256, "{queue} B an idle queue");
+    assert_eq!(queue, told, "what is told of a queue");
+    println!("{flow} B a flow, {queue} B an idle queue");
+}
