@@ -50,10 +50,13 @@ budget: | needs ## counts instructions a frame-hop and holds them against the bu
 	@if command -v valgrind >/dev/null; then $(PYTHON) benches/instructions.py --check --quick; \
 	else echo "valgrind is not installed: instructions are not counted"; fi
 
-bench: ## measures speed: beside ns-2 and ns-3 if they are installed, a scheduler's decision, instructions a hop
+bench: | needs ## measures speed and size: beside ns-2 and ns-3 if they are installed, by stage, by growth
 	$(PYTHON) benches/peers/run.py
 	$(PYTHON) benches/schedulers.py
 	$(PYTHON) benches/instructions.py --check
+	$(PYTHON) benches/stages.py star fat-tree-8 "hashed-8 pfc" "incast-8 pfc"
+	$(PYTHON) benches/growth.py
+	cargo test --locked --quiet -p fabric --test sizes -- --nocapture
 
 docs: $(VENV)/developed ## writes docs/reference and the pictures of the README
 	$(BIN)/python tools/reference.py

@@ -21,10 +21,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 # Simulated seconds, chosen so that each run takes some seconds of work.
 WORKLOADS = {
-    "star": {"penstock": "1 s", "ns-2": 0.4, "ns-3": 0.1},
-    "fat-tree-4": {"penstock": "60 ms", "ns-2": 0.03, "ns-3": 0.006},
-    "fat-tree-8": {"penstock": "10 ms", "ns-2": 0.006, "ns-3": 0.001},
-    "fat-tree-16": {"penstock": "2 ms", "ns-2": 0.001, "ns-3": 0.0002},
+    "star": {"penstock": "6 s", "ns-2": 1.2, "ns-3": 0.2},
+    "fat-tree-4": {"penstock": "300 ms", "ns-2": 0.08, "ns-3": 0.01},
+    "fat-tree-8": {"penstock": "40 ms", "ns-2": 0.01, "ns-3": 0.0015},
+    "fat-tree-16": {"penstock": "5 ms", "ns-2": 0.001, "ns-3": 0.0002},
 }
 
 
@@ -36,6 +36,7 @@ def commands(build: Path, target: Path) -> dict[str, dict[str, list[str]]]:
     """The command of each program and workload; programs that are not installed are left out."""
     found = {"penstock": {workload: penstock(target, workload) for workload in WORKLOADS}}
     found["penstock, PFC armed"] = {workload: penstock(target, workload, "pfc") for workload in WORKLOADS}
+    found["penstock, two threads"] = {workload: penstock(target, workload, "two") for workload in WORKLOADS}
     if shutil.which("ns"):
         found["ns-2"] = {w: ["ns", str(HERE / "ns2.tcl"), w, str(t["ns-2"])] for w, t in WORKLOADS.items()}
     else:

@@ -6,6 +6,7 @@
 //! - *hashed*: the same with flows spread over equal paths by hash, so that some links get more than they carry
 //!   and frames wait.
 //! - *incast*: n senders at line rate to one receiver, with PFC.
+//! - *flows*: n flows between the 16 hosts of a star, which together ask for half of every link.
 
 use fabric::spec::{
     FlowSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role, Spec,
@@ -31,7 +32,7 @@ pub struct Options {
     pub duration: Time,
 }
 
-/// The workload of this name: `star`, `fat-tree-K`, `incast-N`.
+/// The workload of this name: `star`, `fat-tree-K`, `hashed-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     let cable = Cable { rate: BitRate::from_gbps(10), delay: Time::from_us(1), overhead: 20 };
     if name == "star" {
@@ -53,6 +54,20 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
             FlowSpec { route, ..flow(hosts[i], hosts[to], rate.clone()) }
         });
         return Some(spec(&graph, flows.collect(), options));
+    }
+    if let Some(flows) = name.strip_prefix("flows-") {
+        let flows: usize = flows.parse().ok().filter(|flows| flows % 16 == 0)?;
+        let graph = Star { hosts: 16, cable }.graph().ok()?;
+        let hosts: Vec<NodeId> = graph.hosts().collect();
+        let rate = BitRate::from_bps(5_000_000_000 * 16 / flows as u64);
+        let rate = Arrivals::Constant { rate, random_phase: true };
+        // Each host sends to all others in turn.
+        let flow = |i: usize| FlowSpec {
+            // A name of its own, or all flows of a host draw the same phase.
+            name: i.to_string(),
+            ..flow(hosts[i % 16], hosts[(i % 16 + 1 + i / 16 % 15) % 16], rate.clone())
+        };
+        return Some(spec(&graph, (0..flows).map(flow).collect(), options));
     }
     let senders: u32 = name.strip_prefix("incast-")?.parse().ok()?;
     let graph = Star { hosts: senders + 1, cable }.graph().ok()?;
