@@ -6,46 +6,16 @@
 //! One test only: the counter is the process's.
 
 mod common;
+mod counting;
 
 use common::*;
+use counting::asked;
 use fabric::spec::{HostSpec, NodeSpec, Role, SwitchSpec};
 use fabric::topology::{Cable, FatTree, NodeRole};
 use fabric::{Simulation, State};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use units::{BitRate, Time};
 use workload::{Arrivals, SourceSpec};
-
-/// Counts what is asked of the system's allocator.
-struct Counting;
-
-static CALLS: AtomicU64 = AtomicU64::new(0);
-static BYTES: AtomicU64 = AtomicU64::new(0);
-
-fn count(bytes: usize) {
-    CALLS.fetch_add(1, Ordering::Relaxed);
-    BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
-}
-
-// The only way to see allocations; everything is handed on as it is.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size);
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// A fat-tree of 16 hosts at 10 Gb/s under PFC. All send to the host half way round at 40 % of the link, and
 /// four of them at 40 % to host 0 besides, which is too much for it: pauses come and go all the time.
@@ -97,13 +67,12 @@ fn the_steady_state_allocates_nothing_but_longer_histograms() {
     while simulation.now() < us(12_000) {
         assert_eq!(simulation.advance(1_000), Ok(State::Running));
     }
-    let before = (CALLS.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed), simulation.events());
+    let (before, events) = (asked(), simulation.events());
     while simulation.now() < us(24_000) {
         assert_eq!(simulation.advance(1_000), Ok(State::Running));
     }
-    let calls = CALLS.load(Ordering::Relaxed) - before.0;
-    let bytes = BYTES.load(Ordering::Relaxed) - before.1;
-    let events = simulation.events() - before.2;
+    let (calls, bytes) = (asked().0 - before.0, asked().1 - before.1);
+    let events = simulation.events() - events;
     assert!(events > 100_000, "{events} events are too few to tell");
     assert!(calls * 50_000 < events, "{calls} allocations of {bytes} B in {events} events");
     simulation.run().expect("nothing is lost");

@@ -4,41 +4,20 @@
 //! One test only: the counter is the process's.
 
 mod common;
+mod counting;
 
 use common::*;
+use counting::in_use;
 use fabric::Simulation;
 use fabric::spec::SwitchSpec;
 use frame::ClassMap;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use units::{BitRate, Time};
 use workload::{Arrivals, SourceSpec};
-
-/// Counts the bytes in use.
-struct Counting;
-
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-
-// The only way to see what is in use; everything is handed on as it is.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// A star of `hosts` senders at 1 % of the link, with `flows` each; `classes` at the switch. Bytes in use after a
 /// while, with what the description takes, and what the simulation says of itself.
 fn bytes(hosts: usize, flows: usize, classes: ClassMap) -> (usize, usize) {
-    let before = IN_USE.load(Ordering::Relaxed);
+    let before = in_use();
     let mut net = Net::new(us(3_000));
     net.0.probes.bin = None;
     net.0.probes.pauses = false;
@@ -58,7 +37,7 @@ fn bytes(hosts: usize, flows: usize, classes: ClassMap) -> (usize, usize) {
     let mut simulation = Simulation::new(&net.0).expect("builds");
     drop(net);
     simulation.run().expect("nothing is lost");
-    (IN_USE.load(Ordering::Relaxed) - before, simulation.memory_bytes())
+    (in_use() - before, simulation.memory_bytes())
 }
 
 #[test]

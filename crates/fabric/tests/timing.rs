@@ -6,6 +6,7 @@
 mod common;
 
 use common::*;
+use fabric::Simulation;
 use fabric::spec::{Forwarding, Queueing};
 use frame::ClassMap;
 use scheduling::SchedulerSpec;
@@ -340,4 +341,31 @@ fn a_fifo_blocks_behind_its_head() {
     // and the bystander, which was born at 2 us and has one more hop.
     let expected = 7_388_800 + 67_200 + 67_200 + 2 * 67_200 - 2_000_000;
     assert_eq!(run(ClassMap::SHARED, SchedulerSpec::Fifo), expected);
+}
+
+#[test]
+fn series_that_are_too_many_are_named_and_those_of_few_ports_are_kept() {
+    let star = |hosts: usize| {
+        let mut net = Net::new(us(100));
+        net.0.probes.bin = Some(us(10));
+        let sw = net.switch("sw", switch());
+        let ids: Vec<_> = (0..hosts).map(|i| net.host(&format!("h{i}"), host())).collect();
+        for &id in &ids {
+            net.link(id, sw, gbps(10), ns(500));
+        }
+        net.flow("f", ids[0], 0, one(ids[1], 1000, Time::ZERO));
+        let mut simulation = Simulation::new(&net.0).expect("builds");
+        simulation.run().expect("nothing is lost");
+        let series =
+            simulation.tables().iter().find(|table| table.name == "series").map(|table| table.rows());
+        (simulation.left_out().to_vec(), series.expect("a table"))
+    };
+    // 100 hosts make 200 ports, each with eight queues, of which flows use one.
+    let (left_out, rows) = star(100);
+    assert_eq!(left_out, Vec::<String>::new());
+    assert!(rows > 10 * 400, "{rows} rows");
+    let (left_out, rows) = star(200);
+    assert_eq!(left_out.len(), 2, "{left_out:?}");
+    assert!(left_out[0].contains("400 ports") && left_out[1].contains("400 queues"), "{left_out:?}");
+    assert_eq!(rows, 10, "the flow's own");
 }

@@ -1,0 +1,41 @@
+//! An allocator that counts. It counts for the whole process: a file of tests that uses it has one test only.
+
+#![allow(dead_code)] // each file of tests uses some of it
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+static ASKED: AtomicU64 = AtomicU64::new(0);
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+
+/// How often memory was asked for, and how many bytes.
+pub fn asked() -> (u64, u64) {
+    (CALLS.load(Ordering::Relaxed), ASKED.load(Ordering::Relaxed))
+}
+
+/// Bytes in use.
+pub fn in_use() -> usize {
+    IN_USE.load(Ordering::Relaxed)
+}
+
+struct Counting;
+
+// The only way to see allocations; everything is handed on as it is. Growing a vector is an allocation of its new
+// length (the default of `realloc`).
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        ASKED.fetch_add(layout.size() as u64, Ordering::Relaxed);
+        IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
