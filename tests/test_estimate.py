@@ -43,6 +43,20 @@ SCENARIOS = {
         keys="leaves = 8\nspines = 4\nhosts_per_leaf = 16",
         rate="3 Gb/s",
     ),
+    "overload, a queue without limit": """
+[simulation]
+duration = "4 s"
+[probes]
+bin = "off"
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+[[flows]]
+name = "too-much"
+from = ["h0", "h1"]
+to = "h2"
+source = "greedy"
+""",
 }
 RUN = """
 import json, sys

@@ -16,8 +16,6 @@ from .library import Source
 SCHEMA = "penstock-estimate/1"
 LOOKS_S = (0.1, 0.7)
 """Wall times of the two runs that memory is judged by: what it grows by between them goes on."""
-RING_WINDOWS = 4096
-"""Of events that wait, the engine keeps memory for this many windows of its look-ahead, and no more."""
 NOISE_BYTES = 2 << 20
 """Growth below this is the allocator's."""
 ROW_BYTES = {"series": 150, "pauses": 330}
@@ -89,9 +87,9 @@ def estimate(source: Source, *, threads: int = 1) -> Estimate:
         memory = max(memory, last.peak_bytes - before)
         grown = last.peak_bytes - first.peak_bytes - (last.table_bytes - first.table_bytes)
         if grown > NOISE_BYTES and last.simulated_s > first.simulated_s:
-            until_s = min(last.duration_s, RING_WINDOWS * last.look_ahead_s)
+            # What still grows then are queues without limit, and those grow to the end.
             rate = grown / (last.simulated_s - first.simulated_s)
-            memory += round(rate * max(until_s - last.simulated_s, 0.0))
+            memory += round(rate * max(last.duration_s - last.simulated_s, 0.0))
     still = last.table_bytes * (last.duration_s / last.simulated_s - 1) if last.simulated_s else 0.0
     return Estimate(
         wall_s=told["wall_s"],
@@ -111,7 +109,6 @@ class _Look:
     table_bytes: int
     simulated_s: float
     duration_s: float
-    look_ahead_s: float
 
 
 def _look(source: Source, threads: int, wall_s: float) -> _Look:
@@ -120,7 +117,7 @@ def _look(source: Source, threads: int, wall_s: float) -> _Look:
     peak = _peak_bytes()
     run = json.loads(core.run)
     tables = sum(_rows(core, table) * size for table, size in ROW_BYTES.items())
-    return _Look(peak, tables, run["simulated_s"], run["duration_s"], run["look_ahead_ns"] / 1e9)
+    return _Look(peak, tables, run["simulated_s"], run["duration_s"])
 
 
 def _until(wall_s: float) -> Callable[[str], bool]:
