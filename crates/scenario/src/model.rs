@@ -125,7 +125,7 @@ pub enum OnLosslessDrop {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Probes {
-    /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. Default: a 500th of `duration`, rounded up to whole nanoseconds (500 points fill a plot).
+    /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. Default: a 500th of `duration`, rounded up to whole nanoseconds (500 points fill a plot). Flows, ports or queues of which there are more than 256 have no series, and a run says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin: Option<Or<Time, Off>>,
     /// Whether each pause is recorded as an interval. Default: true.
