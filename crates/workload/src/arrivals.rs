@@ -24,6 +24,8 @@ struct Pace {
     den: u64,
     /// What the last time cut off, in units of 1/`den` ps.
     rest: u64,
+    /// Bytes of the last time, and how many picoseconds and units they take: most flows have frames of one size.
+    last: (u64, u64, u64),
 }
 
 impl Pace {
@@ -34,20 +36,22 @@ impl Pace {
             (divisor, rest) = (rest, divisor % rest);
         }
         let (num, den) = (PS_PER_S_TIMES_8 / divisor, rate.bps() / divisor);
-        (den > 0).then_some(Pace { rate, num, den, rest: 0 })
+        (den > 0).then_some(Pace { rate, num, den, rest: 0, last: (0, 0, 0) })
     }
 
     /// The time that `bytes` more take.
     #[inline]
     fn span(&mut self, bytes: u64) -> Time {
-        match bytes.checked_mul(self.num).and_then(|exact| exact.checked_add(self.rest)) {
-            Some(exact) if self.den == 1 => Time::from_ps(exact),
-            Some(exact) => {
-                self.rest = exact % self.den;
-                Time::from_ps(exact / self.den)
-            }
-            None => self.span_wide(bytes.into()),
+        if bytes != self.last.0 {
+            // So much that it does not fit: nothing to remember.
+            let Some(exact) = bytes.checked_mul(self.num) else { return self.span_wide(bytes.into()) };
+            self.last = (bytes, exact / self.den, exact % self.den);
         }
+        let (_, whole, part) = self.last;
+        let to_go = self.den - part;
+        let carry = self.rest >= to_go;
+        self.rest = if carry { self.rest - to_go } else { self.rest + part };
+        Time::from_ps(whole + u64::from(carry))
     }
 
     /// As [`Pace::span`] for any number of bytes; [`Time::NEVER`] past the end of time.

@@ -51,8 +51,13 @@ impl Sampler {
     }
 
     #[inline]
-    pub(crate) fn draw(self, rng: &mut Xoshiro256PlusPlus) -> u32 {
-        match self {
+    pub(crate) fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u32 {
+        // Most flows have one destination.
+        if matches!(self, Sampler::Fixed) { 0 } else { self.draw_one(rng) }
+    }
+
+    fn draw_one(&self, rng: &mut Xoshiro256PlusPlus) -> u32 {
+        match *self {
             Sampler::Fixed => 0,
             Sampler::Uniform { count } => below(rng, count.into()) as u32,
             Sampler::HotSpot { is_hot, others } => {

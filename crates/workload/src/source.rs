@@ -129,7 +129,7 @@ impl Source {
         self.active
     }
 
-    #[inline]
+    #[inline(always)]
     fn make(&mut self) -> Made {
         let made = Made { bytes: self.next_bytes, destination: self.destinations.draw(&mut self.rng) };
         self.remaining -= u64::from(made.bytes);
