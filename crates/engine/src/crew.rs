@@ -1,15 +1,15 @@
 //! One run on several threads.
 //!
 //! Each thread has a world of its own in which only its nodes live; events for the nodes of others go into
-//! letter boxes. All threads run the same window at the same time. Then, at one barrier, letters change
-//! hands and the next window is agreed on: the earliest that anyone has an event in, letters on their way
-//! included. Letters and announcements are kept twice, for even and odd rounds, so that a thread that is
+//! letter boxes. All threads run the same round at the same time: as many windows as one look-ahead spans. Then,
+//! at one barrier, letters change hands and the first window of the next round is agreed on: the earliest that
+//! anyone has an event in, letters on their way included. Letters and announcements are kept twice, for even and odd rounds, so that a thread that is
 //! already in the next round does not disturb one that still reads.
 //!
 //! A node sorts its events itself, so neither the order of letters nor the number of threads can be seen in
 //! what it does.
 
-use crate::windows::Outbox;
+use crate::windows::{NEVER, Outbox};
 use crate::{Event, Pace, Runner, World};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
@@ -27,7 +27,7 @@ pub struct Shard<W: World> {
 pub struct Crew<E> {
     /// Letters: round parity, sender, receiver.
     letters: [Vec<Mutex<Vec<E>>>; 2],
-    /// Start of the next window of each thread, in picoseconds: round parity, thread.
+    /// The next window of each thread: round parity, thread.
     announced: [Vec<AtomicU64>; 2],
     stopped: [AtomicBool; 2],
     threads: usize,
@@ -54,7 +54,7 @@ impl<E: Event + Send> Crew<E> {
         }
     }
 
-    /// As [`Runner::run`], on all threads; `budget` counts windows.
+    /// As [`Runner::run`], on all threads; `budget` counts rounds.
     pub fn run<W: World<Event = E> + Send>(
         &mut self,
         shards: &mut [Shard<W>],
@@ -89,45 +89,37 @@ impl<E: Event + Send> Crew<E> {
         budget: u64,
     ) -> (Pace, usize) {
         let mut parity = self.parity;
-        shard.runner.settle();
+        shard.runner.windows.settle();
         for round in 0.. {
             self.post(me, shard, parity);
             barrier.wait();
             self.collect(me, shard, parity);
-            let start = self.announced[parity].iter().map(|next| next.load(Ordering::Acquire)).min();
-            let start = Time::from_ps(start.unwrap_or(u64::MAX));
+            let first = self.announced[parity].iter().map(|next| next.load(Ordering::Acquire)).min();
             let stopped = self.stopped[parity].load(Ordering::Acquire);
             parity ^= 1;
             if stopped {
                 return (Pace::Stopped, parity);
             }
-            if start >= limit {
-                shard.runner.now = limit;
-                return (Pace::Done, parity);
-            }
             if round == budget {
                 return (Pace::More, parity);
             }
-            let next = shard.runner.windows.count_to(start);
-            shard.runner.run_window(&mut shard.world, next, limit);
-            // The same window for all: each comes to the same end. Letters stay for the next run.
-            if shard.runner.windows.end() >= limit {
-                shard.runner.now = limit;
+            // The same round for all: each comes to the same end. Letters stay for the next run.
+            if shard.runner.run_round(&mut shard.world, first.unwrap_or(NEVER), limit) {
                 return (Pace::Done, parity);
             }
         }
         (Pace::More, parity)
     }
 
-    /// Hands letters over and announces the next window.
+    /// Hands letters over and announces the next window that holds anything.
     fn post<W: World<Event = E>>(&self, me: usize, shard: &mut Shard<W>, parity: usize) {
         let windows = &mut shard.runner.windows;
-        let mut next = windows.next().map_or(Time::NEVER, |next| windows.start_of(next));
+        let mut next = windows.first();
         let mut boxes =
             windows.outbox.as_mut().map(|outbox| std::mem::take(&mut outbox.boxes)).unwrap_or_default();
         for (other, letters) in boxes.iter_mut().enumerate().filter(|(_, letters)| !letters.is_empty()) {
             let earliest = letters.iter().map(Event::time).min();
-            next = next.min(earliest.map_or(Time::NEVER, |time| windows.window_of(time)));
+            next = next.min(earliest.map_or(NEVER, |time| windows.window_of(time)));
             if let Ok(mut slot) = self.letters[parity][me * self.threads + other].lock() {
                 std::mem::swap(&mut *slot, letters);
             }
@@ -135,7 +127,7 @@ impl<E: Event + Send> Crew<E> {
         if let Some(outbox) = &mut windows.outbox {
             outbox.boxes = boxes;
         }
-        self.announced[parity][me].store(next.ps(), Ordering::Release);
+        self.announced[parity][me].store(next, Ordering::Release);
         if shard.world.stopped() {
             self.stopped[parity].store(true, Ordering::Release);
         }

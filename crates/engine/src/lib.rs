@@ -2,7 +2,7 @@
 //!
 //! The engine drives a [`World`] of nodes that can only affect each other after a *look-ahead*: an event
 //! that one node makes for another lies at least that far in the future. So all events within a window
-//! of that width can be collected, and each node can run its own, in its own order, without asking the
+//! no wider than that can be collected, and each node can run its own, in its own order, without asking the
 //! others. No order between nodes exists, none is needed, and that is why the trajectory does not depend
 //! on who runs first or on how many threads.
 //!
@@ -19,12 +19,13 @@ pub use crew::{Crew, Shard};
 pub use random::{Stream, stream};
 pub use run::{Pace, Runner};
 pub use timer::Timer;
-pub use windows::{MAX_WINDOW, Windows};
+pub use windows::Windows;
 
 use units::Time;
 
-/// Something that happens at a node at a time. Small and plain: it is copied between buckets.
-pub trait Event: Copy {
+/// Something that happens at a node at a time. Small and plain: it is copied in and out. Free memory holds the
+/// default, which never happens.
+pub trait Event: Copy + Default {
     /// When it happens.
     fn time(&self) -> Time;
     /// Orders events of one node at one time; unique among them. Below 2^26.
@@ -37,6 +38,8 @@ pub trait World {
     type Event: Event;
     /// How many nodes there are.
     fn nodes(&self) -> usize;
+    /// How many places make events of their own, like ports and sources: about as many pend at once.
+    fn places(&self) -> usize;
     /// The node at which the event happens.
     fn node_of(&self, event: &Self::Event) -> u32;
     /// Lets the event happen. New events go to `windows`: at any time from now on for the same node, after

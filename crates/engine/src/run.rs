@@ -1,7 +1,8 @@
 //! The run loop: window by window, node by node, event by event.
 
-use crate::windows::{Keyed, NONE, ORDER_BITS};
+use crate::windows::{NONE, ORDER_BITS};
 use crate::{Event, Windows, World};
+use std::cmp::Reverse;
 use units::Time;
 
 /// How a run ended or why it came back.
@@ -25,19 +26,20 @@ pub struct Runner<W: World> {
     /// This node's events as (key, slot).
     order: Vec<(u64, u32)>,
     events: u64,
-    pub(crate) now: Time,
+    /// The limit that the run has come to.
+    reached: Time,
 }
 
 impl<W: World> Runner<W> {
     /// A run of `world` from time zero; `look_ahead` as in [`Windows::new`].
     pub fn new(world: &W, look_ahead: Time) -> Runner<W> {
         Runner {
-            windows: Windows::new(look_ahead),
+            windows: Windows::new(look_ahead, world.places()),
             head: vec![NONE; world.nodes()],
             touched: Vec::new(),
             order: Vec::new(),
             events: 0,
-            now: Time::ZERO,
+            reached: Time::ZERO,
         }
     }
 
@@ -51,7 +53,7 @@ impl<W: World> Runner<W> {
     }
     /// How far the run has come: the start of the window that ran last, or the limit when done.
     pub fn now(&self) -> Time {
-        self.now
+        self.windows.start().max(self.reached)
     }
 
     /// Bytes of pending events and scratch memory.
@@ -65,55 +67,71 @@ impl<W: World> Runner<W> {
     /// Lets happen what lies before `limit`, and comes back after about `budget` events.
     pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> Pace {
         let stop_at = self.events.saturating_add(budget);
-        self.settle();
+        self.windows.settle();
         while self.events < stop_at {
-            let Some(next) = self.windows.next().filter(|&next| self.windows.start_of(next) < limit) else {
-                self.now = limit;
+            let first = self.windows.first();
+            if self.run_round(world, first, limit) {
                 return Pace::Done;
-            };
-            self.run_window(world, next, limit);
+            }
             if world.stopped() {
                 return Pace::Stopped;
-            }
-            if self.windows.end() >= limit {
-                self.now = limit;
-                return Pace::Done;
             }
         }
         Pace::More
     }
 
-    /// Before the first window, events at time zero are "within the running window".
-    pub(crate) fn settle(&mut self) {
-        while let Some(Keyed { event, .. }) = self.windows.local.pop() {
-            self.windows.put_back(event);
+    /// Runs the windows from `first` on that one look-ahead spans, and says whether that came to `limit`. A round,
+    /// not a window, is what a run is stopped after: rounds are the same on any number of threads.
+    pub(crate) fn run_round(&mut self, world: &mut W, first: u64, limit: Time) -> bool {
+        // The window that the limit ends: what happens in it is looked at one by one.
+        let Some(last) = limit.ps().checked_sub(1).map(|ps| self.windows.window_of(Time::from_ps(ps))) else {
+            return true;
+        };
+        let end = first.saturating_add(self.windows.round());
+        if first <= last {
+            self.windows.begin(first);
+            loop {
+                let slot = self.windows.open_next(end.min(last));
+                if slot == NONE {
+                    break;
+                }
+                self.run_window(world, slot);
+            }
+        }
+        let done = end > last;
+        if done {
+            if first <= last {
+                let slot = self.windows.open_next(last + 1);
+                self.run_nodes(world, slot, limit);
+            }
+            self.reached = limit;
+        }
+        done
+    }
+
+    #[inline(always)]
+    fn run_window(&mut self, world: &mut W, slot: u32) {
+        if self.windows.slots.next(slot) == NONE {
+            self.happen(world, slot);
+            if !self.windows.local.is_empty() {
+                self.run_node(world, NONE, Time::NEVER);
+            }
+        } else {
+            self.run_nodes(world, slot, Time::NEVER);
         }
     }
 
-    /// Runs a window, counted from the running one.
-    pub(crate) fn run_window(&mut self, world: &mut W, next: u64, limit: Time) {
-        let mut slot = self.windows.advance(next);
-        if slot == NONE {
-            return;
-        }
-        if self.windows.slots.next(slot) == NONE {
-            let event = self.windows.slots.take(slot);
-            self.happen(world, event, limit);
-            self.finish_node(world, limit);
-            self.now = event.time();
-            return;
-        }
+    /// A window with several events, in a list from `slot` on.
+    #[inline(never)]
+    fn run_nodes(&mut self, world: &mut W, mut slot: u32, limit: Time) {
         // The last event made is the first of its bucket; turned round, each node's come in the order of making.
-        self.now = self.windows.slots.event(slot).time();
         while slot != NONE {
-            slot = self.windows.slots.relink(slot, |event| {
-                let node = world.node_of(event);
-                let head = std::mem::replace(&mut self.head[node as usize], slot);
-                if head == NONE {
-                    self.touched.push(node);
-                }
-                head
-            });
+            let node = world.node_of(self.windows.slots.event(slot));
+            let head = std::mem::replace(&mut self.head[node as usize], slot);
+            if head == NONE {
+                self.touched.push(node);
+            }
+            slot = self.windows.slots.relink(slot, head);
         }
         for place in 0..self.touched.len() {
             let head = std::mem::replace(&mut self.head[self.touched[place] as usize], NONE);
@@ -123,58 +141,51 @@ impl<W: World> Runner<W> {
     }
 
     /// One node's events of this window, those included that it makes for itself on the way.
-    #[inline]
     fn run_node(&mut self, world: &mut W, head: u32, limit: Time) {
-        if self.windows.slots.next(head) == NONE {
-            // A node with a single event needs no sorting.
-            let event = self.windows.slots.take(head);
-            self.happen(world, event, limit);
-        } else {
-            let mut slot = head;
-            while slot != NONE {
-                self.order.push((self.windows.key(self.windows.slots.event(slot)), slot));
-                slot = self.windows.slots.next(slot);
-            }
-            earliest_first(&mut self.order);
-            for place in 0..self.order.len() {
-                let (key, slot) = self.order[place];
-                while let Some(earlier) = self.windows.local.peek()
-                    && earlier.key < key
-                {
-                    self.pop_local(world, limit);
+        let mut slot = head;
+        while slot != NONE {
+            self.order.push((self.windows.key(slot), slot));
+            slot = self.windows.slots.next(slot);
+        }
+        earliest_first(&mut self.order);
+        let mut place = 0;
+        loop {
+            let given = self.order.get(place).copied();
+            let slot = match (given, self.windows.local.peek().copied()) {
+                (Some((key, _)), Some(Reverse((made, slot)))) if made < key => {
+                    self.windows.local.pop();
+                    slot
                 }
-                let event = self.windows.slots.take(slot);
-                self.happen(world, event, limit);
+                (Some((_, slot)), _) => {
+                    place += 1;
+                    slot
+                }
+                (None, Some(Reverse((_, slot)))) => {
+                    self.windows.local.pop();
+                    slot
+                }
+                (None, None) => break,
+            };
+            if self.windows.slots.event(slot).time() < limit {
+                self.happen_apart(world, slot);
+            } else {
+                self.windows.put_back(slot);
             }
-            self.order.clear();
         }
-        self.finish_node(world, limit);
+        self.order.clear();
     }
 
-    /// What the node has made for itself within the window and is still to come.
-    #[inline]
-    fn finish_node(&mut self, world: &mut W, limit: Time) {
-        while !self.windows.local.is_empty() {
-            self.pop_local(world, limit);
-        }
+    #[inline(never)]
+    fn happen_apart(&mut self, world: &mut W, slot: u32) {
+        self.happen(world, slot);
     }
 
-    #[inline]
-    fn pop_local(&mut self, world: &mut W, limit: Time) {
-        if let Some(Keyed { event, .. }) = self.windows.local.pop() {
-            self.happen(world, event, limit);
-        }
-    }
-
-    #[inline]
-    fn happen(&mut self, world: &mut W, event: W::Event, limit: Time) {
+    #[inline(always)]
+    fn happen(&mut self, world: &mut W, slot: u32) {
+        let event = self.windows.slots.take(slot);
         debug_assert!(event.order() < 1 << ORDER_BITS);
-        if event.time() < limit {
-            self.events += 1;
-            world.handle(event, &mut self.windows);
-        } else {
-            self.windows.put_back(event);
-        }
+        self.events += 1;
+        world.handle(event, &mut self.windows);
     }
 }
 
@@ -204,7 +215,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// A token that hops from node to node; each node hashes what it sees.
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Copy, Debug, Default)]
     struct Token {
         time: u64,
         node: u32,
@@ -222,11 +233,17 @@ mod tests {
     struct Nodes {
         seen: Vec<Vec<(u64, u32)>>,
         look_ahead: u64,
+        places: usize,
+        /// Picoseconds in what the test counts as one: with many, windows are narrow.
+        unit: u64,
     }
     impl World for Nodes {
         type Event = Token;
         fn nodes(&self) -> usize {
             self.seen.len()
+        }
+        fn places(&self) -> usize {
+            self.places
         }
         fn node_of(&self, token: &Token) -> u32 {
             token.node
@@ -236,14 +253,14 @@ mod tests {
             if token.hops == 0 {
                 return;
             }
-            let mix = (token.time * 31 + u64::from(token.id) * 17 + u64::from(token.hops)) % 97;
+            let mix = (token.time / self.unit * 31 + u64::from(token.id) * 17 + u64::from(token.hops)) % 97;
             // Every third hop stays at the node, at any delay; the others go on after the look-ahead.
             let (node, delay) = if mix.is_multiple_of(3) {
-                (token.node, 1 + mix)
+                (token.node, 1 + mix * self.unit)
             } else {
                 (
                     (token.node + mix as u32) % self.seen.len() as u32,
-                    self.look_ahead + if mix.is_multiple_of(2) { mix } else { mix * mix * mix },
+                    self.look_ahead + self.unit * if mix.is_multiple_of(2) { mix } else { mix * mix * mix },
                 )
             };
             let next = Token { time: token.time + delay, node, hops: token.hops - 1, ..token };
@@ -255,13 +272,12 @@ mod tests {
     }
 
     /// The same world on one globally sorted list.
-    fn plain(nodes: usize, look_ahead: u64, tokens: &[Token], limit: u64) -> Vec<Vec<(u64, u32)>> {
-        let mut world = Nodes { seen: vec![Vec::new(); nodes], look_ahead };
+    fn plain(mut world: Nodes, tokens: &[Token], limit: u64) -> Vec<Vec<(u64, u32)>> {
         let mut pending = tokens.to_vec();
         while let Some(at) = (0..pending.len()).min_by_key(|&i| (pending[i].time, pending[i].id)) {
             let token = pending.swap_remove(at);
             if token.time < limit {
-                let mut out = Windows::new(Time::from_ps(2));
+                let mut out = Windows::new(Time::from_ps(2), 1);
                 world.handle(token, &mut out);
                 pending.extend(out.pending().copied());
             }
@@ -278,22 +294,26 @@ mod tests {
             starts in proptest::collection::vec((0u64..20_000, 0u32..6, 0u32..40), 1..12),
             limit in 1u64..40_000,
             budget in 1u64..50,
+            places in proptest::sample::select(vec![1, 10_000]),
+            unit in proptest::sample::select(vec![1, 3_000, 20_000]),
         ) {
+            let (look_ahead, limit) = (look_ahead * unit, limit * unit);
+            let nodes_at_rest = || Nodes { seen: vec![Vec::new(); nodes], look_ahead, places, unit };
             let tokens: Vec<Token> = starts.iter().enumerate()
-                .map(|(id, &(time, node, hops))| Token { time, node: node % nodes as u32, id: id as u32, hops })
+                .map(|(id, &(time, node, hops))| Token { time: time * unit, node: node % nodes as u32, id: id as u32, hops })
                 .collect();
-            let mut world = Nodes { seen: vec![Vec::new(); nodes], look_ahead };
+            let mut world = nodes_at_rest();
             let mut runner = Runner::new(&world, Time::from_ps(look_ahead));
             for &token in &tokens {
                 runner.windows().push(token);
             }
             while runner.run(&mut world, Time::from_ps(limit), budget) == Pace::More {}
-            prop_assert_eq!(&world.seen, &plain(nodes, look_ahead, &tokens, limit));
+            prop_assert_eq!(&world.seen, &plain(nodes_at_rest(), &tokens, limit));
             // On two and three threads.
             for threads in 2..4u8 {
                 let owner_of: Vec<u8> = (0..nodes).map(|node| node as u8 % threads).collect();
                 let mut shards: Vec<Shard<Nodes>> = (0..threads).map(|home| {
-                    let world = Nodes { seen: vec![Vec::new(); nodes], look_ahead };
+                    let world = nodes_at_rest();
                     let mut runner = Runner::new(&world, Time::from_ps(look_ahead));
                     for &token in tokens.iter().filter(|token| owner_of[token.node as usize] == home) {
                         runner.windows().push(token);
@@ -308,7 +328,7 @@ mod tests {
             }
             // What lies beyond the limit is still there: a second run goes on as if there had been none.
             while runner.run(&mut world, Time::from_ps(2 * limit), budget) == Pace::More {}
-            prop_assert_eq!(&world.seen, &plain(nodes, look_ahead, &tokens, 2 * limit));
+            prop_assert_eq!(&world.seen, &plain(nodes_at_rest(), &tokens, 2 * limit));
         }
     }
 }

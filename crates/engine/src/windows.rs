@@ -1,47 +1,49 @@
 //! Pending events, sorted by window.
 //!
-//! Near events lie in a ring of buckets, one a window; what is further away waits in a heap. A bucket is an
-//! unordered list: the run loop sorts per node when the window's time has come. All lists share one pool of
-//! slots, of which the last freed is used first: an event takes the memory of the one that made it, and nothing
-//! is allocated once the pool holds the most events that ever wait at once.
+//! A window is a short stretch of simulated time. Near events lie in a ring of buckets, one a window; what is
+//! further away waits in a heap. A bucket is an unordered list: the run loop sorts per node when the window's time
+//! has come. All lists share one pool of slots, of which the last freed is used first: an event takes the memory of
+//! the one that made it, and nothing is allocated once the pool holds the most events that ever wait at once.
 
 use crate::Event;
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::Time;
 
-/// The widest window: its times must fit the key of an event, and the division by multiplication below
-/// must be exact.
-pub const MAX_WINDOW: Time = Time::from_ps(1 << 26);
 /// Buckets in the ring; a power of two.
-const RING: usize = 4096;
+const RING: usize = 16_384;
 const WORDS: usize = RING / 64;
+/// Up to so many places, events are few and windows narrow: most hold one event, which needs no sorting. With more
+/// of them a window is as wide as the look-ahead allows, and a node runs several events while its state is in cache.
+const FEW_PLACES: usize = 2048;
+/// Narrow windows: a look-ahead is cut into so many, or a few more,
+const WINDOWS_A_LOOK_AHEAD: u64 = 32;
+/// unless they came to be narrower than this, in picoseconds: the ring has to reach as far as most events lie.
+const NARROW: u64 = 1 << 16;
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
-/// Bits of a key that order events at one time.
+/// No window.
+pub(crate) const NEVER: u64 = u64::MAX;
+/// Bits of a key that order events at one time; the others are for the time within a window.
 pub(crate) const ORDER_BITS: u32 = 26;
 
 /// Events that wait for their time.
 pub struct Windows<E> {
-    /// Width of a window in picoseconds.
-    width: u64,
-    /// Width of the whole ring.
-    span: u64,
-    /// 2^64 / width, rounded up: multiplying by it divides.
-    reciprocal: u64,
-    /// Start of the window that is running.
-    start: u64,
-    /// Bucket of that window.
-    cursor: usize,
+    /// The least time after which one node can affect another.
+    look_ahead: Time,
+    /// A window is two to this power picoseconds wide. A time's window is then a shift away.
+    shift: u32,
+    /// Number of the window that is running, counted from time zero.
+    current: u64,
     /// First slot of each bucket.
-    ring: Vec<u32>,
+    ring: Box<[u32; RING]>,
     /// One bit a bucket that holds anything.
-    occupied: [u64; WORDS],
+    occupied: Box<[u64; WORDS]>,
     pub(crate) slots: Slots<E>,
-    /// Beyond the ring.
-    late: BinaryHeap<Late<E>>,
-    /// Events of the running node within the running window.
-    pub(crate) local: BinaryHeap<Keyed<E>>,
+    /// Beyond the ring: time in picoseconds, slot. Order at equal times does not matter here: the window sorts.
+    late: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Events of the running node within the running window: key, slot.
+    pub(crate) local: BinaryHeap<Reverse<(u64, u32)>>,
     /// Events for nodes that other threads run; `None` if there are none.
     pub(crate) outbox: Option<Outbox<E>>,
 }
@@ -60,24 +62,26 @@ struct Slot<E> {
     next: u32,
 }
 
-impl<E: Copy> Slots<E> {
-    /// Puts an event before the slot `next`; returns its slot.
+impl<E: Copy + Default> Slots<E> {
+    /// Puts an event into a slot that is in no list yet.
     #[inline(always)]
-    fn insert(&mut self, event: E, next: u32) -> u32 {
-        let at = self.free;
-        if let Some(slot) = self.slots.get_mut(at as usize) {
-            self.free = slot.next;
-            *slot = Slot { event, next };
-            return at;
+    fn insert(&mut self, event: E) -> u32 {
+        if self.free == NONE {
+            self.grow();
         }
-        self.grow(Slot { event, next })
+        let at = self.free;
+        let slot = &mut self.slots[at as usize];
+        self.free = slot.next;
+        slot.event = event;
+        at
     }
 
+    /// One free slot more. It does not take the event, so that events are made where they will lie.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, slot: Slot<E>) -> u32 {
-        self.slots.push(slot);
-        (self.slots.len() - 1) as u32
+    fn grow(&mut self) {
+        self.free = self.slots.len() as u32;
+        self.slots.push(Slot { event: E::default(), next: NONE });
     }
 
     #[inline]
@@ -90,11 +94,10 @@ impl<E: Copy> Slots<E> {
         self.slots[slot as usize].next
     }
 
-    /// Links the slot to another one, which may depend on its event; returns the one that it was linked to.
-    #[inline]
-    pub(crate) fn relink(&mut self, slot: u32, to: impl FnOnce(&E) -> u32) -> u32 {
-        let slot = &mut self.slots[slot as usize];
-        std::mem::replace(&mut slot.next, to(&slot.event))
+    /// Links the slot to another one; returns the one that it was linked to.
+    #[inline(always)]
+    pub(crate) fn relink(&mut self, slot: u32, to: u32) -> u32 {
+        std::mem::replace(&mut self.slots[slot as usize].next, to)
     }
 
     /// Takes the event out and frees the slot.
@@ -124,18 +127,18 @@ pub(crate) struct Outbox<E> {
 
 impl<E: Event> Windows<E> {
     /// No events. `look_ahead` is the least time after which one node can affect another; it must be
-    /// 2 ps or more. The window is that wide, at most [`MAX_WINDOW`].
-    pub fn new(look_ahead: Time) -> Windows<E> {
+    /// 2 ps or more. `places`: see [`crate::World::places`].
+    pub fn new(look_ahead: Time, places: usize) -> Windows<E> {
         assert!(look_ahead.ps() >= 2, "without look-ahead there is no order between nodes");
-        let width = look_ahead.min(MAX_WINDOW).ps();
+        let widest = look_ahead.ps().min(1 << (u64::BITS - ORDER_BITS));
+        let narrow = (widest / WINDOWS_A_LOOK_AHEAD).max(NARROW);
+        let width = if places <= FEW_PLACES { narrow.min(widest) } else { widest };
         Windows {
-            width,
-            span: width * RING as u64,
-            reciprocal: (u64::MAX / width).saturating_add(1),
-            start: 0,
-            cursor: 0,
-            ring: vec![NONE; RING],
-            occupied: [0; WORDS],
+            look_ahead,
+            shift: width.ilog2(),
+            current: 0,
+            ring: Box::new([NONE; RING]),
+            occupied: Box::new([0; WORDS]),
             slots: Slots { slots: Vec::new(), free: NONE },
             late: BinaryHeap::new(),
             local: BinaryHeap::new(),
@@ -143,55 +146,63 @@ impl<E: Event> Windows<E> {
         }
     }
 
-    /// Width of a window.
-    pub fn width(&self) -> Time {
-        Time::from_ps(self.width)
+    /// The least time after which one node can affect another.
+    pub fn look_ahead(&self) -> Time {
+        self.look_ahead
     }
 
-    /// End of the running window.
-    pub(crate) fn end(&self) -> Time {
-        Time::from_ps(self.start + self.width)
-    }
-
-    /// The event, as part of the running window: its key.
+    /// The window that a time lies in.
     #[inline]
-    pub(crate) fn key(&self, event: &E) -> u64 {
-        ((event.time().ps() - self.start) << ORDER_BITS) | u64::from(event.order())
+    pub(crate) fn window_of(&self, time: Time) -> u64 {
+        time.ps() >> self.shift
+    }
+
+    /// Start of the running window.
+    pub(crate) fn start(&self) -> Time {
+        Time::from_ps(self.current << self.shift)
+    }
+
+    /// How many windows from their first on can run without a word from other nodes.
+    pub(crate) fn round(&self) -> u64 {
+        // All of them within the ring, and what waits beyond it after them.
+        (self.look_ahead.ps() >> self.shift).min(RING as u64 / 2)
+    }
+
+    /// The event of a slot, as part of the running window: its key.
+    #[inline]
+    pub(crate) fn key(&self, slot: u32) -> u64 {
+        let event = self.slots.event(slot);
+        let within = event.time().ps() & ((1 << self.shift) - 1);
+        within << ORDER_BITS | u64::from(event.order())
     }
 
     /// Takes an event. It must not lie before the running event, and if it is for another node, not
-    /// within the running window.
+    /// within the look-ahead.
     #[inline(always)]
     pub fn push(&mut self, event: E) {
-        debug_assert!(event.time().ps() >= self.start, "an event in the past");
-        let ahead = event.time().ps() - self.start;
-        if ahead < self.width {
-            return self.push_local(event);
-        }
-        // Exact for ahead < 2^64 / width; larger ones are beyond the ring anyway and are caught by the
-        // comparison with its span.
-        if ahead < self.span {
-            let windows = ((u128::from(ahead) * u128::from(self.reciprocal)) >> 64) as usize;
-            self.put(self.cursor + windows, event);
+        let window = self.window_of(event.time());
+        debug_assert!(window >= self.current, "an event in the past");
+        let slot = self.slots.insert(event);
+        // As one comparison: neither in the running window nor beyond the ring.
+        if (window - self.current).wrapping_sub(1) < RING as u64 - 1 {
+            self.put(window, slot);
         } else {
-            self.push_late(event);
+            self.push_apart(window, slot);
         }
     }
 
     // The heaps apart, so that the way into the ring stays short.
     #[inline(never)]
-    fn push_local(&mut self, event: E) {
-        let key = self.key(&event);
-        self.local.push(Keyed { key, event });
-    }
-
-    #[inline(never)]
-    fn push_late(&mut self, event: E) {
-        self.late.push(Late(event));
+    fn push_apart(&mut self, window: u64, slot: u32) {
+        if window == self.current {
+            self.local.push(Reverse((self.key(slot), slot)));
+        } else {
+            self.late.push(Reverse((self.slots.event(slot).time().ps(), slot)));
+        }
     }
 
     /// Takes an event for another node, which `node` names. It must lie a look-ahead away.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, event: E, node: impl FnOnce() -> u32) {
         if let Some(outbox) = &mut self.outbox {
             let owner = outbox.owner_of[node() as usize];
@@ -204,134 +215,113 @@ impl<E: Event> Windows<E> {
     }
 
     #[inline(always)]
-    fn put(&mut self, slot: usize, event: E) {
-        let slot = slot % RING;
-        self.ring[slot] = self.slots.insert(event, self.ring[slot]);
-        self.occupied[slot / 64] |= 1 << (slot % 64);
+    fn put(&mut self, window: u64, slot: u32) {
+        let bucket = window as usize % RING;
+        let first = std::mem::replace(&mut self.ring[bucket], slot);
+        self.slots.relink(slot, first);
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
     }
 
-    /// Windows from the running one to the next that holds anything (0: the running one).
-    #[inline]
-    pub(crate) fn next(&self) -> Option<u64> {
-        let ring = self.next_occupied().map(|windows| windows as u64);
-        let late = self.late.peek().map(|Late(event)| (event.time().ps() - self.start) / self.width);
-        match (ring, late) {
-            (Some(ring), Some(late)) => Some(ring.min(late)),
-            (ring, late) => ring.or(late),
-        }
+    /// The next window that holds anything, the running one included; [`NEVER`] if there is none.
+    pub(crate) fn first(&mut self) -> u64 {
+        self.draw_near();
+        let bits = self.occupied[self.word()] & self.not_before();
+        if bits != 0 { self.in_word(bits) } else { self.first_far() }
     }
 
-    /// Start of a window, counted from the running one.
-    #[inline]
-    pub(crate) fn start_of(&self, windows: u64) -> Time {
-        Time::from_ps(self.start + windows * self.width)
-    }
-
-    /// How far a window is from the running one, by its start.
-    pub(crate) fn count_to(&self, start: Time) -> u64 {
-        (start.ps() - self.start) / self.width
-    }
-
-    /// Start of the window that a time lies in.
-    pub(crate) fn window_of(&self, time: Time) -> Time {
-        Time::from_ps(time.ps() / self.width * self.width)
-    }
-
-    /// Moves on by this many windows and takes the list of the one that is reached: its first slot.
-    /// Nothing may lie between.
-    pub(crate) fn advance(&mut self, windows: u64) -> u32 {
-        self.cursor = (self.cursor + (windows % RING as u64) as usize) % RING;
-        self.start += windows * self.width;
-        // What has come within reach of the ring moves there.
-        let horizon = self.start + self.span;
-        while let Some(Late(event)) = self.late.peek()
-            && event.time().ps() < horizon
-        {
-            let event = *event;
-            self.late.pop();
-            let windows = (event.time().ps() - self.start) / self.width;
-            self.put(self.cursor + windows as usize, event);
-        }
-        self.occupied[self.cursor / 64] &= !(1 << (self.cursor % 64));
-        std::mem::replace(&mut self.ring[self.cursor], NONE)
-    }
-
-    /// Windows from the running one to the next bucket that holds anything (0: the running one).
-    fn next_occupied(&self) -> Option<usize> {
-        let (word, bit) = (self.cursor / 64, self.cursor % 64);
-        let first = self.occupied[word] >> bit;
-        if first != 0 {
-            return Some(first.trailing_zeros() as usize);
-        }
+    fn first_far(&self) -> u64 {
+        // Once round: the last word is the first again, for what lies in it before the running window.
         for step in 1..=WORDS {
-            let bits = self.occupied[(word + step) % WORDS];
+            let bits = self.occupied[(self.word() + step) % WORDS];
             if bits != 0 {
-                let slot = (word + step) % WORDS * 64 + bits.trailing_zeros() as usize;
-                return Some((slot + RING - self.cursor) % RING);
+                return self.in_word(bits) + step as u64 * 64;
             }
         }
-        None
+        // What waits beyond the ring is later than all in it.
+        self.late.peek().map_or(NEVER, |Reverse((time, _))| time >> self.shift)
+    }
+
+    /// Moves on to the first window of a round. Nothing may lie before it.
+    pub(crate) fn begin(&mut self, window: u64) {
+        self.current = window;
+        self.draw_near();
+    }
+
+    /// Moves on to the next window of the round, up to `end`, that holds anything, and takes its list: the first
+    /// slot, or [`NONE`] if there is no such window.
+    #[inline(always)]
+    pub(crate) fn open_next(&mut self, end: u64) -> u32 {
+        let mut bits = self.occupied[self.word()] & self.not_before();
+        while bits == 0 {
+            let next = self.current / 64 * 64 + 64;
+            if next >= end {
+                return NONE;
+            }
+            self.current = next;
+            bits = self.occupied[self.word()];
+        }
+        let window = self.in_word(bits);
+        if window >= end {
+            return NONE;
+        }
+        // The lowest bit.
+        self.occupied[self.word()] ^= bits & bits.wrapping_neg();
+        self.current = window;
+        std::mem::replace(&mut self.ring[window as usize % RING], NONE)
+    }
+
+    /// The word of the running window's bit.
+    #[inline(always)]
+    fn word(&self) -> usize {
+        self.current as usize / 64 % WORDS
+    }
+    /// In that word, its bit and those of later windows.
+    #[inline(always)]
+    fn not_before(&self) -> u64 {
+        u64::MAX << (self.current % 64)
+    }
+    /// The window of the first of these bits of that word.
+    #[inline(always)]
+    fn in_word(&self, bits: u64) -> u64 {
+        self.current / 64 * 64 + u64::from(bits.trailing_zeros())
+    }
+
+    /// Moves into the ring what has come within its reach.
+    fn draw_near(&mut self) {
+        while let Some(&Reverse((time, slot))) = self.late.peek()
+            && (time >> self.shift) - self.current < RING as u64
+        {
+            self.late.pop();
+            self.put(time >> self.shift, slot);
+        }
     }
 
     /// Puts an event of the running window back, for a later run.
-    pub(crate) fn put_back(&mut self, event: E) {
-        self.put(self.cursor, event);
+    pub(crate) fn put_back(&mut self, slot: u32) {
+        self.put(self.current, slot);
+    }
+
+    /// Puts back what lies within the running window, before anything runs.
+    pub(crate) fn settle(&mut self) {
+        while let Some(Reverse((_, slot))) = self.local.pop() {
+            self.put(self.current, slot);
+        }
     }
 
     /// Bytes of the buckets and heaps.
     pub(crate) fn memory_bytes(&self) -> usize {
         let heaps = self.late.capacity() + self.local.capacity();
-        self.slots.slots.capacity() * size_of::<Slot<E>>() + heaps * size_of::<E>() + RING * size_of::<u32>()
+        self.slots.slots.capacity() * size_of::<Slot<E>>()
+            + heaps * size_of::<Reverse<(u64, u32)>>()
+            + size_of_val(&*self.ring)
+            + size_of_val(&*self.occupied)
     }
 
     /// All pending events, those on their way to another thread included, in no particular order.
     pub fn pending(&self) -> impl Iterator<Item = &E> {
         let letters = self.outbox.iter().flat_map(|outbox| outbox.boxes.iter().flatten());
         let near = self.ring.iter().flat_map(|&first| self.slots.list(first));
-        near.chain(self.late.iter().map(|late| &late.0)).chain(letters)
-    }
-}
-
-/// An event of the running window under its key; the heap's greatest is the earliest.
-pub(crate) struct Keyed<E> {
-    pub(crate) key: u64,
-    pub(crate) event: E,
-}
-
-impl<E> PartialEq for Keyed<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-impl<E> Eq for Keyed<E> {}
-impl<E> PartialOrd for Keyed<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl<E> Ord for Keyed<E> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key.cmp(&self.key)
-    }
-}
-
-/// An event beyond the ring; the heap's greatest is the earliest. Order at equal times does not matter
-/// here: the window sorts.
-struct Late<E>(E);
-
-impl<E: Event> PartialEq for Late<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.time() == other.0.time()
-    }
-}
-impl<E: Event> Eq for Late<E> {}
-impl<E: Event> PartialOrd for Late<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl<E: Event> Ord for Late<E> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.0.time().cmp(&self.0.time())
+        let late = self.late.iter().map(|&Reverse((_, slot))| self.slots.event(slot));
+        near.chain(late).chain(letters)
     }
 }

@@ -210,7 +210,11 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
         add_port(&plan, &mut fabric, port);
     }
     for (id, node) in (0..).zip(&spec.nodes) {
-        fabric.nodes.push(make_node(&plan, NodeId(id), node));
+        let node = make_node(&plan, NodeId(id), node);
+        for port in plan.wiring.ports(NodeId(id)) {
+            fabric.ports[port.at()].metered = node.limited || node.station.is_some();
+        }
+        fabric.nodes.push(node);
     }
     let path_flow = add_paths(&plan, &mut fabric)?;
     add_sources(&plan, &mut fabric);
@@ -253,7 +257,8 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         pause_waiting: false,
         asks_scheduler: asks_scheduler(node.scheduler()),
         peer_cuts_through: peer_node.cuts_through(),
-        feeds_from_sources: node.host().is_some(),
+        feeds_from_sources: false,
+        metered: false,
         dead: 0,
         keeps: false,
         watched: watchdog.is_some(),
@@ -399,6 +404,11 @@ fn add_sources(plan: &Plan, fabric: &mut Fabric) {
             let queue = fabric.ports[egress as usize].first_queue + u32::from(class.0);
             host.queue_limit.filter(|_| holds).map(|limit| (queue, limit))
         });
+        if spec.nodes[flow.from.at()].host().is_some() && (source.is_greedy() || held_back_by.is_some()) {
+            for port in plan.wiring.ports(flow.from) {
+                fabric.ports[port.at()].feeds_from_sources = true;
+            }
+        }
         fabric.node_of.push(flow.from.0);
         fabric.sources.push(SourceState {
             source,

@@ -7,10 +7,11 @@ use units::Time;
 /// free decides before the frame that arrives in the same instant is looked at, so that a port that
 /// decides lazily and one that decides eagerly come to the same result; a pause frame acts before data
 /// that arrives with it; sources and timers see what has arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// A port may send again.
+    #[default]
     Decide = 0,
     /// A pause frame takes effect at a port.
     Pause = 1,
@@ -45,7 +46,7 @@ pub(crate) enum Harm {
 }
 
 /// An event: 32 bytes, with the frame in it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Event {
     pub time: Time,
     born: Time,

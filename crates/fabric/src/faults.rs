@@ -260,7 +260,6 @@ impl Fabric {
 
     /// Loses what waits at a port. Its scheduler begins anew: it has no word for a head that leaves unsent.
     fn flush(&mut self, port: u32, cause: Cause, now: Time, windows: &mut Queued) {
-        let node_id = self.node_of[port as usize];
         while self.ports[port as usize].waiting != 0 {
             let class = TrafficClass(self.ports[port as usize].waiting.trailing_zeros() as u8);
             let (waiting, before) = self.take(port, class, now);
@@ -271,9 +270,7 @@ impl Fabric {
             {
                 self.lines[port as usize].scheduler = fresh.clone();
             }
-            if self.nodes[node_id as usize].station.is_some() {
-                self.after_dequeue(node_id, port, class, &waiting, before, now, windows);
-            }
+            self.after_dequeue(port, class, &waiting, before, now, windows);
         }
     }
 

@@ -8,6 +8,7 @@ use frame::{PRIORITIES, TrafficClass};
 
 impl Fabric {
     /// A pause frame takes effect at a transmitter.
+    #[inline(never)]
     pub fn receive_pause(&mut self, event: &Event, windows: &mut Windows<Event>) {
         let (signal, quanta, cause) = event.signal();
         let (port_id, now) = (event.place, event.time);

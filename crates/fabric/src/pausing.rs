@@ -99,6 +99,12 @@ impl Station {
     pub fn local(&self, port: u32) -> usize {
         (port - self.first_port) as usize
     }
+    /// Which counter a frame belongs to, if any: port within the node, group of priorities.
+    #[inline]
+    fn counter(&self, priority: u8, ingress: u32) -> Option<(usize, usize)> {
+        let group = self.group(priority).filter(|_| ingress != NIL)?;
+        Some((self.local(ingress), group))
+    }
 }
 
 type Queued = Windows<Event>;
@@ -106,6 +112,7 @@ type Queued = Windows<Event>;
 impl Fabric {
     /// A frame is about to wait: XOFF may be due. False: it does not fit the headroom of its ingress port.
     #[must_use]
+    #[inline(always)]
     #[allow(clippy::too_many_arguments)] // the frame, its place and the time
     pub fn before_enqueue(
         &mut self,
@@ -117,35 +124,34 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        let Some(mut station) = self.nodes[node as usize].station.take() else { return true };
-        let fits = match station.spec.accounting {
+        let Some(station) = &self.nodes[node as usize].station else { return true };
+        match station.spec.accounting {
             Accounting::Ingress => {
                 let queue = self.ports[egress as usize].first_queue + u32::from(class.0);
-                self.meter_ingress(&mut station, frame, ingress, queue, now, windows)
+                self.count_in(node, frame, ingress, queue, now, windows)
             }
             Accounting::Egress => {
-                self.meter_egress(&mut station, egress, class, (ingress, frame.bytes), now, windows);
+                self.meter_egress(node, egress, class, (ingress, frame.bytes), now, windows);
                 true
             }
-        };
-        self.nodes[node as usize].station = Some(station);
-        fits
+        }
     }
 
     /// A frame that came in through a port begins to wait, unless the port's headroom is full (false): XOFF may be
     /// due there.
     #[must_use]
-    pub fn meter_ingress(
+    #[inline(always)]
+    pub fn count_in(
         &mut self,
-        station: &mut Station,
+        node: u32,
         frame: &Frame,
         ingress: u32,
         queue: u32,
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        let Some(group) = station.group(frame.priority.0).filter(|_| ingress != NIL) else { return true };
-        let local = station.local(ingress);
+        let Some(station) = self.nodes[node as usize].station.as_deref_mut() else { return true };
+        let Some((local, group)) = station.counter(frame.priority.0, ingress) else { return true };
         let levels = &station.levels[local];
         let meter = &mut station.ingress[local * PRIORITIES + group];
         if !meter.occupancy.has_room(levels.capacity, frame.bytes) {
@@ -154,20 +160,54 @@ impl Fabric {
         let xoff_due = meter.add(frame.bytes, levels, now);
         record(&mut self.recorded.meters, ingress as usize * PRIORITIES + group, now, meter.occupancy);
         if xoff_due {
-            meter.hold.set(now + station.timing[local].renew_after);
-            let (counted, since) = (meter.occupancy, meter.rising_since);
-            let occupancy = counted.count(levels.xoff);
-            let queue = self.to_blame(station, queue, (ingress, group), counted);
-            let inherited = queue != NIL && self.has_been_paused(queue, since);
-            let cause = PauseCause { targeted: false, inherited, queue, occupancy };
-            self.schedule_renewal(station, local, now, windows);
-            let signal = PauseSignal { xoff: station.bits(group), xon: 0 };
-            self.signal(ingress, signal, cause.pack(), now, windows);
+            self.send_xoff(node, (ingress, group), queue, now, windows);
         }
         true
     }
 
+    /// An ingress counter has reached its high watermark, by a frame for `queue`.
+    #[inline(never)]
+    fn send_xoff(
+        &mut self,
+        node: u32,
+        (ingress, group): (u32, usize),
+        queue: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let Some(mut station) = self.nodes[node as usize].station.take() else { return };
+        let local = station.local(ingress);
+        let renew_at = now + station.timing[local].renew_after;
+        let meter = &mut station.ingress[local * PRIORITIES + group];
+        meter.hold.set(renew_at);
+        let (counted, since) = (meter.occupancy, meter.rising_since);
+        let occupancy = counted.count(station.levels[local].xoff);
+        let queue = self.to_blame(&station, queue, (ingress, group), counted);
+        let inherited = queue != NIL && self.has_been_paused(queue, since);
+        let cause = PauseCause { targeted: false, inherited, queue, occupancy };
+        self.schedule_renewal(&mut station, local, now, windows);
+        let signal = PauseSignal { xoff: station.bits(group), xon: 0 };
+        self.signal(ingress, signal, cause.pack(), now, windows);
+        self.nodes[node as usize].station = Some(station);
+    }
+
+    /// A frame is about to wait where queues are counted at the egress: XOFF may be due.
+    #[inline(never)]
     fn meter_egress(
+        &mut self,
+        node: u32,
+        egress: u32,
+        class: TrafficClass,
+        (ingress, bytes): (u32, u16),
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let Some(mut station) = self.nodes[node as usize].station.take() else { return };
+        self.aim(&mut station, egress, class, (ingress, bytes), now, windows);
+        self.nodes[node as usize].station = Some(station);
+    }
+
+    fn aim(
         &mut self,
         station: &mut Station,
         egress: u32,
@@ -233,8 +273,44 @@ impl Fabric {
     }
 
     /// A frame has left its queue, which held `before` with it: XON may be due.
-    #[allow(clippy::too_many_arguments)] // the frame, its place and the time
+    #[inline(always)]
     pub fn after_dequeue(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        waiting: &Waiting,
+        before: Occupancy,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let node = self.node_of[egress as usize];
+        match self.nodes[node as usize].station.as_ref().map(|station| station.spec.accounting) {
+            Some(Accounting::Ingress) => self.count_out(node, waiting, now, windows),
+            Some(Accounting::Egress) => {
+                self.release_egress(node, egress, class, waiting, before, now, windows)
+            }
+            None => {}
+        }
+    }
+
+    /// A frame that came in through a port has left its queue.
+    #[inline(always)]
+    pub fn count_out(&mut self, node: u32, waiting: &Waiting, now: Time, windows: &mut Queued) {
+        let Some(station) = self.nodes[node as usize].station.as_deref_mut() else { return };
+        let Some((local, group)) = station.counter(waiting.frame.priority.0, waiting.ingress) else { return };
+        let meter = &mut station.ingress[local * PRIORITIES + group];
+        let xon_due = meter.remove(waiting.frame.bytes, &station.levels[local]);
+        let counter = waiting.ingress as usize * PRIORITIES + group;
+        record(&mut self.recorded.meters, counter, now, meter.occupancy);
+        if xon_due && station.spec.resume {
+            let signal = PauseSignal { xoff: 0, xon: station.bits(group) };
+            self.signal(waiting.ingress, signal, 0, now, windows);
+        }
+    }
+
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)] // the frame, its place and the time
+    fn release_egress(
         &mut self,
         node: u32,
         egress: u32,
@@ -245,49 +321,29 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         let Some(mut station) = self.nodes[node as usize].station.take() else { return };
-        match station.spec.accounting {
-            Accounting::Ingress => {
-                if let Some(group) =
-                    station.group(waiting.frame.priority.0).filter(|_| waiting.ingress != NIL)
-                {
-                    let local = station.local(waiting.ingress);
-                    let meter = &mut station.ingress[local * PRIORITIES + group];
-                    let xon_due = meter.remove(waiting.frame.bytes, &station.levels[local]);
-                    let counter = waiting.ingress as usize * PRIORITIES + group;
-                    record(&mut self.recorded.meters, counter, now, meter.occupancy);
-                    if xon_due && station.spec.resume {
-                        let signal = PauseSignal { xoff: 0, xon: station.bits(group) };
-                        self.signal(waiting.ingress, signal, 0, now, windows);
-                    }
-                }
+        let local = station.local(egress);
+        let levels = station.levels[local];
+        let after = self.queues[self.ports[egress as usize].first_queue as usize + class.at()].occupancy;
+        let first_port = station.first_port;
+        let Station { egress: meters, ports, holders, spec, .. } = &mut *station;
+        let meter = &mut meters[local * PRIORITIES + class.at()];
+        let from = (waiting.ingress != NIL).then(|| (waiting.ingress - first_port) as u16);
+        meter.remove(from, waiting.frame.bytes, spec.target.as_ref(), after);
+        ports.clear();
+        meter.release(&levels, spec.target.as_ref(), before, after, |port| {
+            let holders = &mut holders[usize::from(port) * PRIORITIES + class.at()];
+            *holders -= 1;
+            if *holders == 0 {
+                ports.push(port);
             }
-            Accounting::Egress => {
-                let local = station.local(egress);
-                let levels = station.levels[local];
-                let after =
-                    self.queues[self.ports[egress as usize].first_queue as usize + class.at()].occupancy;
-                let first_port = station.first_port;
-                let Station { egress: meters, ports, holders, spec, .. } = &mut *station;
-                let meter = &mut meters[local * PRIORITIES + class.at()];
-                let from = (waiting.ingress != NIL).then(|| (waiting.ingress - first_port) as u16);
-                meter.remove(from, waiting.frame.bytes, spec.target.as_ref(), after);
-                ports.clear();
-                meter.release(&levels, spec.target.as_ref(), before, after, |port| {
-                    let holders = &mut holders[usize::from(port) * PRIORITIES + class.at()];
-                    *holders -= 1;
-                    if *holders == 0 {
-                        ports.push(port);
-                    }
-                });
-                let bits = self.nodes[node as usize].classes.priorities(class) & station.controlled();
-                let ports = std::mem::take(&mut station.ports);
-                for &port in ports.iter().filter(|_| station.spec.resume) {
-                    let signal = PauseSignal { xoff: 0, xon: bits };
-                    self.signal(station.first_port + u32::from(port), signal, 0, now, windows);
-                }
-                station.ports = ports;
-            }
+        });
+        let bits = self.nodes[node as usize].classes.priorities(class) & station.controlled();
+        let ports = std::mem::take(&mut station.ports);
+        for &port in ports.iter().filter(|_| station.spec.resume) {
+            let signal = PauseSignal { xoff: 0, xon: bits };
+            self.signal(station.first_port + u32::from(port), signal, 0, now, windows);
         }
+        station.ports = ports;
         self.nodes[node as usize].station = Some(station);
     }
 
@@ -303,6 +359,7 @@ impl Fabric {
     }
 
     /// Says again what is about to run out and still needed.
+    #[inline(never)]
     pub fn renew_pauses(&mut self, port: u32, now: Time, windows: &mut Queued) {
         let node = self.node_of[port as usize] as usize;
         let Some(mut station) = self.nodes[node].station.take() else { return };
@@ -371,6 +428,7 @@ impl Fabric {
 
     /// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already
     /// says both.
+    #[inline(never)]
     fn signal(&mut self, port: u32, signal: PauseSignal, cause: u64, now: Time, windows: &mut Queued) {
         // Nobody hears it. What was asked for is forgotten when the port comes back.
         if self.ports[port as usize].dead != 0 {
@@ -388,6 +446,7 @@ impl Fabric {
     }
 
     /// Puts the waiting pause frame on the link; the transmitter is free.
+    #[inline(never)]
     pub fn transmit_pause(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         let node = self.node_of[egress as usize];
         let line = &mut self.lines[egress as usize];
@@ -432,6 +491,11 @@ impl Fabric {
     pub fn place_of_queue(&self, queue: u32) -> (u32, u8) {
         let port = self.ports.partition_point(|port| port.first_queue <= queue) - 1;
         (port as u32, (queue - self.ports[port].first_queue) as u8)
+    }
+
+    /// Port and number of every queue.
+    pub fn places_of_queues(&self) -> impl Iterator<Item = (u32, u32)> {
+        (0..self.queues.len() as u32).map(|queue| (self.place_of_queue(queue).0, queue))
     }
 
     fn quanta_of(&self, node: u32) -> u16 {

@@ -8,7 +8,7 @@ use crate::world::HEAD_BYTES;
 use engine::Timer;
 use flow_control::pause::{PauseSignal, PauseTimers};
 use frame::{Frame, Occupancy, PRIORITIES};
-use measure::{Latency, LevelIntegral};
+use measure::{Latency, Stays};
 use scheduling::Scheduler;
 use std::collections::VecDeque;
 use units::{BitRate, Time, WireClock};
@@ -40,8 +40,10 @@ pub(crate) struct Port {
     pub peer_cuts_through: bool,
     /// The scheduler has to be told what happens; otherwise the classes with frames are all it needs.
     pub asks_scheduler: bool,
-    /// A host's port: sources may have to act when a frame leaves.
+    /// Sources may have to act when a frame leaves: some are greedy or held back by a full network card.
     pub feeds_from_sources: bool,
+    /// The node counts what waits: it has limits or sends pauses.
+    pub metered: bool,
     /// Why nothing may leave: [`DOWN`], [`OFF`]; 0: all is well.
     pub dead: u8,
     /// Whether dead links keep what waits for them.
@@ -170,7 +172,7 @@ pub(crate) struct Queue {
     /// The lane that holds the head, if any frame waits.
     pub turn: u16,
     /// Bytes and frames over time.
-    pub levels: LevelIntegral<2>,
+    pub stays: Stays,
     /// Waiting times above zero.
     pub waits: Latency,
     pub drops: u64,
@@ -183,7 +185,7 @@ impl Queue {
             first_lane,
             lanes,
             turn: 0,
-            levels: LevelIntegral::default(),
+            stays: Stays::default(),
             waits: Latency::default(),
             drops: 0,
         }
@@ -221,10 +223,6 @@ impl Queue {
                 }
             }
         }
-    }
-
-    pub fn step(&mut self, now: Time, before: Occupancy) {
-        self.levels.step(now, before.both(), self.occupancy.both());
     }
 }
 

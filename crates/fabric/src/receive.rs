@@ -17,7 +17,7 @@ use crate::spec::{ReceiveChange, ReceiveSpec};
 use crate::world::{Fabric, record};
 use engine::Windows;
 use flow_control::pfc::Levels;
-use frame::{Frame, Occupancy, PRIORITIES, Priority, TrafficClass};
+use frame::{Frame, Occupancy, PRIORITIES, Priority};
 use units::{Amount, Time, WireClock};
 
 /// What has arrived at a port of a host and is not taken in yet.
@@ -89,11 +89,10 @@ impl Fabric {
         occupancy.add(frame.bytes);
         let level = *occupancy;
         self.pool.push(&mut receiving.waiting, frame, now, ingress);
-        let node = self.node_of[ingress as usize] as usize;
-        if let Some(mut station) = self.nodes[node].station.take() {
-            let fits = self.meter_ingress(&mut station, &frame, ingress, NIL, now, windows);
+        let node = self.node_of[ingress as usize];
+        if self.nodes[node as usize].station.is_some() {
+            let fits = self.count_in(node, &frame, ingress, NIL, now, windows);
             debug_assert!(fits, "the counter holds what the buffer holds");
-            self.nodes[node].station = Some(station);
         } else {
             record(
                 &mut self.recorded.meters,
@@ -134,8 +133,7 @@ impl Fabric {
         self.deliver(&frame, now);
         let node = self.node_of[port as usize];
         if self.nodes[node as usize].station.is_some() {
-            // A host counts by ingress port alone: which queue it was makes no difference.
-            self.after_dequeue(node, port, TrafficClass(0), &waiting, Occupancy::default(), now, windows);
+            self.count_out(node, &waiting, now, windows);
         } else {
             record(&mut self.recorded.meters, port as usize * PRIORITIES + frame.priority.at(), now, level);
         }

@@ -17,6 +17,7 @@ pub(crate) fn asks_scheduler(spec: &SchedulerSpec) -> bool {
 
 impl Fabric {
     /// A frame finds its port free and nothing waiting: whether its scheduler lets it go at once.
+    #[inline(never)]
     pub fn may_pass(&mut self, egress: u32, frame: &Frame, now: Time) -> bool {
         let class = self.nodes[self.node_of[egress as usize] as usize].classes.class(frame.priority);
         let scheduler = &mut self.lines[egress as usize].scheduler;
@@ -25,6 +26,7 @@ impl Fabric {
     }
 
     /// A frame has entered the queue of its class; `waiting` does not show it yet.
+    #[inline(never)]
     pub fn tell_arrival(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
         let port = &self.ports[egress as usize];
         let scheduler = &mut self.lines[egress as usize].scheduler;
@@ -38,6 +40,7 @@ impl Fabric {
     }
 
     /// The head of a class, which has left its queue, begins its transmission.
+    #[inline(never)]
     pub fn tell_sent(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
         let next = self.head_bytes(egress, class);
         self.lines[egress as usize].scheduler.sent(u32::from(class.0), u32::from(bytes), next, now);
@@ -84,6 +87,7 @@ impl Fabric {
     }
 
     /// Lets go the classes whose pause has run out.
+    #[inline(never)]
     fn end_pauses(&mut self, egress: u32, now: Time) {
         if self.ports[egress as usize].dead != 0 {
             return;

@@ -13,7 +13,7 @@ use crate::world::{DELIVER, Fabric};
 use crate::{BuildError, dependencies, shards, tables};
 use engine::{Crew, Pace, Runner, Shard};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
-use measure::Table;
+use measure::{Stays, Table};
 use units::Time;
 
 /// A fabric, its traffic and its time.
@@ -39,8 +39,8 @@ pub struct Simulation {
     dependency_cycle: Option<Vec<u32>>,
 }
 
-/// What a window holds at least if it is worth more than one thread, roughly.
-const EVENTS_A_WINDOW: u64 = 100;
+/// What a look-ahead holds at least if it is worth more than one thread, roughly.
+const EVENTS_A_ROUND: u64 = 100;
 
 /// Where a simulation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Simulation {
                 runner.run(world, limit, budget)
             }
             Some(crew) => {
-                let budget = (budget / EVENTS_A_WINDOW).max(1);
+                let budget = (budget / EVENTS_A_ROUND).max(1);
                 shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
                 let pace = crew.run(&mut self.shards, limit, budget);
                 shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
@@ -193,9 +193,9 @@ impl Simulation {
         let broken: u64 = self.fabric().lines.iter().map(|line| line.counts.broken.0).sum();
         self.hops_before + sent - broken - self.arrivals_pending()
     }
-    /// The look-ahead of the run: the width of its windows, at most.
+    /// The look-ahead of the run: the least time after which one node can affect another.
     pub fn look_ahead(&mut self) -> Time {
-        self.shards[0].runner.windows().width()
+        self.shards[0].runner.windows().look_ahead()
     }
     /// Time series that are too many to record, a sentence each.
     pub fn left_out(&self) -> &[String] {
@@ -247,7 +247,8 @@ impl Simulation {
         // What waits to be taken in is with the part that runs the host.
         let receiving = self.shards.iter().flat_map(|shard| shard.world.receiving.iter().flatten());
         let receiving: u64 = receiving.map(|receiving| receiving.frames()).sum();
-        let waiting = receiving + self.fabric().nodes.iter().map(|node| node.total.frames).sum::<u64>();
+        let waiting =
+            receiving + self.fabric().queues.iter().map(|queue| queue.occupancy.frames).sum::<u64>();
         let ledger = self.fabric().ledger;
         if ledger.made == ledger.delivered + ledger.lost + waiting + in_flight {
             return Ok(());
@@ -261,6 +262,13 @@ impl Simulation {
         self.warmed_up = true;
         self.in_flight_at_warmup = self.in_flight();
         let now = self.spec.warmup;
+        let restarted = |(port, queue): (u32, u32)| {
+            let mut stays = Stays::default();
+            let waiting = self.frames_in(port, queue).map(|waiting| (waiting.since, waiting.frame.bytes));
+            stays.restart(now, self.fabric().queues[queue as usize].occupancy.both(), waiting);
+            stays
+        };
+        let stays: Vec<Stays> = self.fabric().places_of_queues().map(restarted).collect();
         let fabric = &mut self.shards[0].world;
         for sent in &mut fabric.sent {
             self.hops_before += sent.frames.iter().sum::<u64>();
@@ -273,8 +281,8 @@ impl Simulation {
             let begun_before = port.busy_until.saturating_sub(now);
             line.counts = LineCounts { begun_before, ..LineCounts::default() };
         }
-        for queue in &mut fabric.queues {
-            queue.levels.restart(now, queue.occupancy.both());
+        for (queue, stays) in fabric.queues.iter_mut().zip(stays) {
+            queue.stays = stays;
             queue.waits.clear();
             queue.drops = 0;
         }

@@ -63,7 +63,6 @@ impl Fabric {
         let state = &mut self.sources[source as usize];
         state.frames += 1;
         state.bytes += u64::from(made.bytes);
-        state.in_card += 1;
         self.ledger.made += 1;
         let path = state.first_path + made.destination;
         let start = self.path_start[path as usize];
@@ -83,6 +82,7 @@ impl Fabric {
         if state.in_card < state.keeps
             && let Some(made) = state.source.take(now)
         {
+            state.in_card += 1;
             self.submit(source, made, now, windows);
         }
     }
@@ -91,8 +91,8 @@ impl Fabric {
     pub fn card_refused(&mut self, egress: u32, frame: &Frame) {
         let source = self.path_source[frame.path.at()];
         let state = &mut self.sources[source as usize];
-        state.in_card -= 1;
         if state.source.is_greedy() {
+            state.in_card -= 1;
             self.lines[egress as usize].blocked.push_back(source);
         }
     }
@@ -102,8 +102,8 @@ impl Fabric {
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Windows<Event>) {
         let source = self.path_source[frame.path.at()];
         let state = &mut self.sources[source as usize];
-        state.in_card = state.in_card.saturating_sub(1);
         if state.source.is_greedy() {
+            state.in_card = state.in_card.saturating_sub(1);
             self.refill(source, now, windows);
         }
         if !self.lines[egress as usize].blocked.is_empty() {

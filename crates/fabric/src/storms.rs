@@ -120,6 +120,7 @@ impl Fabric {
     }
 
     /// The time to look at the queues of a port has come.
+    #[inline(never)]
     pub fn watch_due(&mut self, port: u32, now: Time, windows: &mut Queued) {
         let Some(mut watch) = self.lines[port as usize].watch.take() else { return };
         if !watch.look.fires(now) {
@@ -183,6 +184,7 @@ impl Fabric {
     }
 
     /// The next frame of a class has its turn; true if it was dropped because of a storm.
+    #[inline(never)]
     pub fn discard(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) -> bool {
         if self.lines[egress as usize].watch.as_ref().is_none_or(|watch| !watch.drops(class)) {
             return false;
@@ -202,10 +204,7 @@ impl Fabric {
             self.tell_sent(egress, class, frame.bytes, now);
         }
         self.lose(egress, class, &frame, ingress, Cause::Watchdog, now);
-        let node = self.node_of[egress as usize];
-        if self.nodes[node as usize].station.is_some() {
-            self.after_dequeue(node, egress, class, &waiting, before, now, windows);
-        }
+        self.after_dequeue(egress, class, &waiting, before, now, windows);
         true
     }
 }

@@ -230,8 +230,11 @@ impl View<'_> {
     }
 
     /// Bytes and frames.
-    fn queue_mean(&self, queue: &Queue) -> [f64; 2] {
-        queue.levels.mean(self.start, self.end, queue.occupancy.both())
+    fn queue_mean(&self, port: u32, class: u32) -> [f64; 2] {
+        let fabric = self.s.fabric();
+        let queue = fabric.ports[port as usize].first_queue + class;
+        let waiting = self.s.frames_in(port, queue).map(|waiting| (waiting.since, waiting.frame.bytes));
+        fabric.queues[queue as usize].stays.mean(self.start, self.end, waiting)
     }
 
     fn ports(&self) -> Table {
@@ -263,7 +266,7 @@ impl View<'_> {
             (line.counts.paused + running).as_secs_f64()
         };
         let max_bytes =
-            |port: usize| self.port_queues(port).iter().map(|queue| queue.levels.max()[0]).max().unwrap_or(0);
+            |port: usize| self.port_queues(port).iter().map(|queue| queue.stays.max()[0]).max().unwrap_or(0);
         Table::new("ports", "One row a port: one end of a link, with its transmitter and egress queues.")
             .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p as u32)))
             .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p])))
@@ -275,7 +278,7 @@ impl View<'_> {
             .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| fabric.sent[p].bytes))
             .integers("frames_received", "", "Frames received, pause frames not counted.", each().map(received))
             .integers("bytes_received", "B", "Bytes received, DA to FCS.", each().map(bytes_received))
-            .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", each().map(|p| self.port_queues(p).iter().map(|q| self.queue_mean(q)[0]).sum()))
+            .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", each().map(|p| (0..self.port_queues(p).len()).map(|class| self.queue_mean(p as u32, class as u32)[0]).sum()))
             .integers("queue_bytes_max", "B", "Most bytes that ever waited in one of its queues.", each().map(max_bytes))
             .integers("drops", "", "Frames lost at this port.", each().map(|p| counts(p).drops))
             .integers("pauses_sent", "", "Pause frames with an XOFF sent through this port.", each().map(|p| counts(p).pauses_sent))
@@ -314,7 +317,7 @@ impl View<'_> {
             queue.waits.summary_with_zeros(row.2.saturating_sub(queue.waits.count()))
         };
         let frames_mean = |row: &(u32, u8, u64)| {
-            let [_, frames] = self.queue_mean(queue(row));
+            let [_, frames] = self.queue_mean(row.0, row.1.into());
             frames
         };
         let table =
@@ -332,13 +335,13 @@ impl View<'_> {
                 "queue_bytes_mean",
                 "B",
                 "Mean over time of the bytes that wait.",
-                used.iter().map(|row| self.queue_mean(queue(row))[0]),
+                used.iter().map(|row| self.queue_mean(row.0, row.1.into())[0]),
             )
             .integers(
                 "queue_bytes_max",
                 "B",
                 "Most bytes that waited.",
-                used.iter().map(|row| queue(row).levels.max()[0]),
+                used.iter().map(|row| queue(row).stays.max()[0]),
             )
             .reals(
                 "queue_frames_mean",
@@ -350,7 +353,7 @@ impl View<'_> {
                 "queue_frames_max",
                 "",
                 "Most frames that waited.",
-                used.iter().map(|row| queue(row).levels.max()[1]),
+                used.iter().map(|row| queue(row).stays.max()[1]),
             )
             .integers(
                 "drops",

@@ -46,8 +46,8 @@ pub(crate) struct Node {
     pub buffer: BufferSpec,
     /// Whether `buffer` sets any limit.
     pub limited: bool,
+    /// Kept only where there are limits, as is the occupancy of classes and ports.
     pub total: Occupancy,
-    /// Kept only where there are limits, as is the occupancy of ports.
     pub by_class: [Occupancy; PRIORITIES],
     /// Length of the pauses it sends.
     pub pause_quanta: u16,
@@ -144,6 +144,9 @@ impl World for Fabric {
     fn nodes(&self) -> usize {
         self.nodes.len()
     }
+    fn places(&self) -> usize {
+        self.node_of.len()
+    }
     #[inline]
     fn node_of(&self, event: &Event) -> u32 {
         self.node_of[event.place as usize]
@@ -152,40 +155,58 @@ impl World for Fabric {
         self.failure.is_some()
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, event: Event, windows: &mut Queued) {
-        if event.kind == Kind::Decide {
-            if self.ports[event.place as usize].decision.fires(event.time) {
-                self.decide(event.place, event.time, windows);
-            }
-            return;
-        }
-        if event.kind == Kind::Watch {
-            self.watch_due(event.place, event.time, windows);
-            return;
-        }
-        // Decisions and looks are left out: a lazy port omits some, and looking changes nothing.
-        // Arrivals and timers cover all that can be seen.
-        let node = &mut self.nodes[self.node_of[event.place as usize] as usize];
-        node.fingerprint =
-            (node.fingerprint.rotate_left(5) ^ event.digest()).wrapping_mul(0xff51_afd7_ed55_8ccd);
         match event.kind {
-            Kind::Frame => self.arrive(event.place, event.frame(), event.time, windows),
-            Kind::Head => self.head_arrives(event.place, event.frame(), event.time, windows),
-            Kind::Source => self.source_due(event.place - self.ports.len() as u32, event.time, windows),
-            Kind::Pause => self.receive_pause(&event, windows),
-            Kind::Renew => self.renew_pauses(event.place, event.time, windows),
-            Kind::Broken => self.broken(&event),
-            Kind::Served => self.served(event.place, event.time, windows),
-            Kind::Fault => self.fault(&event, windows),
-            Kind::Decide | Kind::Watch => {}
+            // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
+            // nothing. Arrivals and timers cover all that can be seen.
+            Kind::Decide => {
+                if self.ports[event.place as usize].decision.fires(event.time) {
+                    self.decide(event.place, event.time, windows);
+                }
+            }
+            Kind::Frame => {
+                self.note(&event);
+                self.arrive(event.place, event.frame(), event.time, windows);
+            }
+            Kind::Source => {
+                self.note(&event);
+                self.source_due(event.place - self.ports.len() as u32, event.time, windows);
+            }
+            _ => self.handle_others(event, windows),
         }
     }
 }
 
 impl Fabric {
+    /// The kinds that are seldom, apart from those that every frame needs.
+    #[inline(never)]
+    fn handle_others(&mut self, event: Event, windows: &mut Queued) {
+        if event.kind == Kind::Watch {
+            return self.watch_due(event.place, event.time, windows);
+        }
+        self.note(&event);
+        match event.kind {
+            Kind::Head => self.head_arrives(event.place, event.frame(), event.time, windows),
+            Kind::Pause => self.receive_pause(&event, windows),
+            Kind::Renew => self.renew_pauses(event.place, event.time, windows),
+            Kind::Broken => self.broken(&event),
+            Kind::Served => self.served(event.place, event.time, windows),
+            Kind::Fault => self.fault(&event, windows),
+            Kind::Decide | Kind::Frame | Kind::Source | Kind::Watch => {}
+        }
+    }
+
+    /// Adds an event to the fingerprint of its node.
+    #[inline(always)]
+    fn note(&mut self, event: &Event) {
+        let node = &mut self.nodes[self.node_of[event.place as usize] as usize];
+        node.fingerprint =
+            (node.fingerprint.rotate_left(5) ^ event.digest()).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    }
+
     /// A frame is there as a whole.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
         if let Some(series) = self.recorded.received.get_mut(ingress as usize) {
             series.add(now, u64::from(frame.bytes));
@@ -205,6 +226,7 @@ impl Fabric {
 
     /// The head of a frame is there. It may go on at once unless the way out is faster than the way in:
     /// then the link would run dry in the middle of the frame.
+    #[inline(never)]
     fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
         let egress = self.hops[frame.next_hop as usize];
         if self.lines[egress as usize].rate > self.lines[ingress as usize].rate {
@@ -236,7 +258,7 @@ impl Fabric {
 
     /// A frame wants to leave through `egress`; `ingress` is the port it came in through, [`NIL`] if it
     /// begins its way here.
-    #[inline]
+    #[inline(always)]
     pub fn forward(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
         let port = &self.ports[egress as usize];
         let free = port.busy_until <= now && port.waiting | port.stopped == 0 && !port.pause_waiting;
@@ -248,7 +270,7 @@ impl Fabric {
     }
 
     /// Puts a frame on the link; the transmitter is free.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let port = &mut self.ports[egress as usize];
         if port.busy_until < now {
@@ -321,15 +343,14 @@ impl Fabric {
             return;
         }
         let node = &mut self.nodes[node_id as usize];
-        node.total.add(frame.bytes);
         if node.limited {
+            node.total.add(frame.bytes);
             node.by_class[class.at()].add(frame.bytes);
             self.lines[egress as usize].occupancy.add(frame.bytes);
         }
         let queue = &mut self.queues[queue_id];
-        let before = queue.occupancy;
         queue.occupancy.add(frame.bytes);
-        queue.step(now, before);
+        queue.stays.enter(queue.occupancy.both());
         let local = (ingress != NIL).then(|| ingress - node.first_port);
         let lane = queue.lane(local);
         queue.enter(lane);
@@ -346,6 +367,7 @@ impl Fabric {
     }
 
     /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
+    #[inline(never)]
     fn refusal(&mut self, egress: u32, class: TrafficClass, frame: &Frame) -> Option<Cause> {
         let port = &self.ports[egress as usize];
         if let Some(cause) = port.refuses() {
@@ -382,6 +404,7 @@ impl Fabric {
     }
 
     /// The port has something to send: now if it is free, else when it will be.
+    #[inline(always)]
     pub fn attend(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         let busy_until = self.ports[egress as usize].busy_until;
         if busy_until <= now {
@@ -400,29 +423,20 @@ impl Fabric {
 
     /// The port chooses what to send next. Pause frames go first; they wait for the frame on the link only.
     fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        loop {
-            let port = &self.ports[egress as usize];
-            let (busy_until, watched) = (port.busy_until, port.watched);
-            if busy_until > now {
-                self.arm(egress, busy_until, windows);
-                return;
-            }
-            if port.pause_waiting {
-                self.transmit_pause(egress, now, windows);
-                break;
-            }
-            let Some(class) = self.pick(egress, now) else {
-                let at = self.next_chance(egress, now);
-                if at != Time::NEVER {
-                    self.arm(egress, at, windows);
-                }
-                return;
-            };
+        let port = &self.ports[egress as usize];
+        let (busy_until, watched) = (port.busy_until, port.watched);
+        if busy_until > now {
+            return self.arm(egress, busy_until, windows);
+        }
+        if port.pause_waiting {
+            self.transmit_pause(egress, now, windows);
+        } else if let Some(class) = self.pick(egress, now) {
             if watched && self.discard(egress, class, now, windows) {
-                continue;
+                return self.decide(egress, now, windows);
             }
             self.serve(egress, class, now, windows);
-            break;
+        } else {
+            return self.arm_for_chance(egress, now, windows);
         }
         let port = &self.ports[egress as usize];
         if port.waiting != 0 || port.pause_waiting {
@@ -431,43 +445,54 @@ impl Fabric {
         }
     }
 
+    /// Nothing may go now.
+    #[inline(never)]
+    fn arm_for_chance(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let at = self.next_chance(egress, now);
+        if at != Time::NEVER {
+            self.arm(egress, at, windows);
+        }
+    }
+
     /// Takes the next frame of a class and transmits it.
     fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
         let (waiting, before) = self.take(egress, class, now);
         let port = &self.ports[egress as usize];
+        let metered = port.metered;
         self.queues[port.first_queue as usize + class.at()].waits.record(now - waiting.since);
         if port.asks_scheduler {
             self.tell_sent(egress, class, waiting.frame.bytes, now);
         }
         self.transmit(egress, waiting.frame, now, windows);
         // After the transmission has begun: what follows may want to send a pause through this very port.
-        let node_id = self.node_of[egress as usize];
-        if self.nodes[node_id as usize].station.is_some() {
-            self.after_dequeue(node_id, egress, class, &waiting, before, now, windows);
+        if metered {
+            self.after_dequeue(egress, class, &waiting, before, now, windows);
         }
     }
 
     /// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
     #[inline(always)]
     pub fn take(&mut self, egress: u32, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
-        let node_id = self.node_of[egress as usize];
-        let queue_id = self.ports[egress as usize].first_queue as usize + class.at();
+        let port = &mut self.ports[egress as usize];
+        let queue_id = port.first_queue as usize + class.at();
         let queue = &mut self.queues[queue_id];
         let waiting = self.pool.pop(&mut self.lanes[queue.head_lane()]);
         let bytes = waiting.frame.bytes;
         let before = queue.occupancy;
         queue.occupancy.remove(bytes);
         queue.next_turn(&self.lanes);
-        queue.step(now, before);
+        queue.stays.leave(bytes, now - waiting.since);
         record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
         if queue.occupancy.frames == 0 {
-            self.ports[egress as usize].waiting &= !(1 << class.0);
+            port.waiting &= !(1 << class.0);
         }
-        let node = &mut self.nodes[node_id as usize];
-        node.total.remove(bytes);
-        if node.limited {
-            node.by_class[class.at()].remove(bytes);
-            self.lines[egress as usize].occupancy.remove(bytes);
+        if port.metered {
+            let node = &mut self.nodes[self.node_of[egress as usize] as usize];
+            if node.limited {
+                node.total.remove(bytes);
+                node.by_class[class.at()].remove(bytes);
+                self.lines[egress as usize].occupancy.remove(bytes);
+            }
         }
         (waiting, before)
     }

@@ -174,6 +174,34 @@ fn the_first_loss_is_the_one_reported() {
     assert!(error.contains("at 20.2016 us"), "{error}");
 }
 
+#[test]
+fn a_run_that_stops_stops_in_the_same_state_on_threads() {
+    // Two switches are overrun, the second a little later than the first but within one look-ahead, while hosts
+    // behind a third go on sending: all of them come to the end of the round.
+    let marks =
+        Watermarks { xoff: Amount::Frames(2), xon: Amount::Frames(0), headroom: Some(Amount::Frames(0)) };
+    let control = PauseSpec { watermarks: Some(marks), ..pfc(0x08) };
+    let mut net = Net::new(us(60));
+    for (index, start) in [ns(300), Time::ZERO, us(50)].into_iter().enumerate() {
+        let sw =
+            net.switch(&format!("sw{index}"), SwitchSpec { flow_control: Some(control.clone()), ..switch() });
+        let sink = net.host(&format!("sink{index}"), host());
+        net.link(sw, sink, BitRate::from_bps(10_000_000), us(5));
+        let h = net.host(&format!("h{index}"), host());
+        net.link(h, sw, gbps(10), us(5));
+        net.flow(&format!("hold{index}"), sw, 3, one(sink, 1522, Time::ZERO));
+        net.flow(&format!("f{index}"), h, 3, greedy(sink, 64, start));
+        net.flow(&format!("other{index}"), h, 1, paced(sink, 64, 1000, Time::ZERO, ns(200)));
+    }
+    let alone = net.run_on(1, u64::MAX);
+    let error = alone.error.clone().expect("hosts that do not obey overrun the switches");
+    assert!(error.contains("sw1"), "{error}");
+    for (threads, budget) in [(1, 1), (2, u64::MAX), (3, 7), (9, u64::MAX)] {
+        let outcome = net.run_on(threads, budget);
+        assert_eq!((outcome.error.as_ref(), outcome.fingerprint), (Some(&error), alone.fingerprint));
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Incast {
     rate: u64,

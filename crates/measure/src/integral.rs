@@ -1,46 +1,52 @@
-//! The mean and the maximum over time of something that steps, like a queue.
+//! The mean and the maximum over time of what waits in a queue.
 
 use units::Time;
 
-/// Integrates levels that change together, like bytes and frames of a queue, over time; exact.
-#[derive(Clone, Copy, Debug)]
-pub struct LevelIntegral<const N: usize> {
-    areas: [u128; N],
-    since: Time,
-    max: [u64; N],
+/// Bytes and frames of a queue over time; exact. The integral of a queue's length is the sum of the times that
+/// those who were in it stayed, so that a frame is counted once, when it leaves (the sample-path form of Little's
+/// law).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stays {
+    /// Byte- and frame-picoseconds of those that have left. Below zero after [`Stays::restart`].
+    areas: [i128; 2],
+    max: [u64; 2],
 }
 
-impl<const N: usize> Default for LevelIntegral<N> {
-    fn default() -> LevelIntegral<N> {
-        LevelIntegral { areas: [0; N], since: Time::ZERO, max: [0; N] }
-    }
-}
-
-impl<const N: usize> LevelIntegral<N> {
-    /// The levels were `levels` until now and are about to change to `next`.
+impl Stays {
+    /// Somebody has entered; these are the levels now, bytes and frames.
     #[inline]
-    pub fn step(&mut self, now: Time, levels: [u64; N], next: [u64; N]) {
-        let lasted = u128::from((now - self.since).ps());
-        self.since = now;
-        for at in 0..N {
-            self.areas[at] += u128::from(levels[at]) * lasted;
-            self.max[at] = self.max[at].max(next[at]);
+    pub fn enter(&mut self, levels: [u64; 2]) {
+        for (max, level) in self.max.iter_mut().zip(levels) {
+            *max = level.max(*max);
         }
     }
-    /// Begins anew at `now` with these levels.
-    pub fn restart(&mut self, now: Time, levels: [u64; N]) {
-        *self = LevelIntegral { areas: [0; N], since: now, max: levels };
+    /// A frame of `bytes` has left after it `stayed` so long.
+    #[inline]
+    pub fn leave(&mut self, bytes: u16, stayed: Time) {
+        let stayed = i128::from(stayed.ps());
+        self.areas[0] += i128::from(bytes) * stayed;
+        self.areas[1] += stayed;
     }
-    /// Mean levels from `start` to `end`, which have been `levels` since the last step.
-    pub fn mean(&self, start: Time, end: Time, levels: [u64; N]) -> [f64; N] {
-        let rest = u128::from(end.saturating_sub(self.since).ps());
-        std::array::from_fn(|at| {
-            let area = self.areas[at] + u128::from(levels[at]) * rest;
-            if end <= start { 0.0 } else { area as f64 / (end - start).ps() as f64 }
-        })
+    /// Begins anew at `start`: `inside` are those who are in, since when and how many bytes, and `levels` their
+    /// sum. The part of their stay that is over will not count.
+    pub fn restart(&mut self, start: Time, levels: [u64; 2], inside: impl Iterator<Item = (Time, u16)>) {
+        *self = Stays { areas: [0; 2], max: levels };
+        for (since, bytes) in inside {
+            let before = i128::from((start - since).ps());
+            self.areas[0] -= i128::from(bytes) * before;
+            self.areas[1] -= before;
+        }
+    }
+    /// Mean levels from `start` to `end`; `inside` are those who are still in.
+    pub fn mean(&self, start: Time, end: Time, inside: impl Iterator<Item = (Time, u16)>) -> [f64; 2] {
+        let mut whole = *self;
+        for (since, bytes) in inside {
+            whole.leave(bytes, end.saturating_sub(since));
+        }
+        whole.areas.map(|area| if end <= start { 0.0 } else { area as f64 / (end - start).ps() as f64 })
     }
     /// Highest levels.
-    pub fn max(&self) -> [u64; N] {
+    pub fn max(&self) -> [u64; 2] {
         self.max
     }
 }
@@ -48,14 +54,46 @@ impl<const N: usize> LevelIntegral<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
-    fn mean_and_max_of_steps() {
-        let mut queue = LevelIntegral::default();
-        queue.step(Time::from_ns(10), [0, 0], [4, 40]);
-        queue.step(Time::from_ns(20), [4, 40], [1, 10]);
-        let mean = (4.0 * 10.0 + 1.0 * 20.0) / 40.0;
-        assert_eq!(queue.mean(Time::ZERO, Time::from_ns(40), [1, 10]), [mean, 10.0 * mean]);
-        assert_eq!(queue.max(), [4, 40]);
+    fn mean_and_max_of_two_stays() {
+        let mut queue = Stays::default();
+        queue.enter([100, 1]);
+        queue.enter([500, 2]);
+        queue.leave(100, Time::from_ns(10));
+        let mean = queue.mean(Time::ZERO, Time::from_ns(40), [(Time::from_ns(20), 400)].into_iter());
+        assert_eq!(mean, [(100.0 * 10.0 + 400.0 * 20.0) / 40.0, 30.0 / 40.0]);
+        assert_eq!(queue.max(), [500, 2]);
+    }
+
+    proptest! {
+        /// Beside the integral of a level that steps.
+        #[test]
+        fn stays_add_up_to_the_area_under_the_queue(
+            stays in proptest::collection::vec((0u64..1000, 0u64..500, 1u16..1600), 0..40),
+            start in 0u64..1000,
+            after in 1u64..1000,
+        ) {
+            let end = start + after;
+            let level = |at: u64| -> u64 {
+                let there = stays.iter().filter(|&&(from, stayed, _)| (from..from + stayed).contains(&at));
+                there.map(|&(.., bytes)| u64::from(bytes)).sum()
+            };
+            let area: u64 = (start..end).map(level).sum();
+            let mut queue = Stays::default();
+            let inside = |at: u64| {
+                let there = move |&&(from, stayed, _): &&(u64, u64, u16)| (from..from + stayed).contains(&at);
+                stays.iter().filter(there).map(|&(from, _, bytes)| (Time::from_ps(from), bytes))
+            };
+            queue.restart(Time::from_ps(start), [0, 0], inside(start));
+            for &(from, stayed, bytes) in &stays {
+                if (start + 1..=end).contains(&(from + stayed)) && stayed > 0 {
+                    queue.leave(bytes, Time::from_ps(stayed));
+                }
+            }
+            let mean = queue.mean(Time::from_ps(start), Time::from_ps(end), inside(end));
+            prop_assert!((mean[0] - area as f64 / after as f64).abs() < 1e-9 * (1.0 + mean[0]));
+        }
     }
 }

@@ -56,7 +56,7 @@ impl Default for Latency {
 
 impl Latency {
     /// One more duration.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, duration: Time) {
         let ps = duration.ps();
         self.count += 1;

@@ -7,7 +7,7 @@ mod series;
 mod table;
 
 pub use fairness::jain;
-pub use integral::LevelIntegral;
+pub use integral::Stays;
 pub use latency::{Latency, LatencySummary};
 pub use series::{BinnedMax, BinnedSum};
 pub use table::{Column, Table, Values};
