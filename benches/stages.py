@@ -23,7 +23,7 @@ STAGES = {
     "pending events: windows, order within a node": r"engine/src|engine::|binary_heap|event\.rs",
     "latencies, waits, levels of queues, series": r"measure/src|measure::",
     "serialisation times": r"wire_clock",
-    "flow control": r"flow_control|pausing|paused|blame",
+    "flow control": r"flow_control|pausing|paused|blame|station",
     "sources": r"workload|sources",
     "choosing what to send": r"scheduling|selection|::decide",
     "queues and memory": r"pool\.rs|port\.rs|occupancy|queueing|::enqueue|::refusal|::admit",

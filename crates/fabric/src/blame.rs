@@ -1,7 +1,7 @@
 //! Which queue a pause is put down to.
 
-use crate::pausing::Station;
 use crate::pool::NIL;
+use crate::station::Station;
 use crate::world::Fabric;
 use frame::{Occupancy, TrafficClass};
 

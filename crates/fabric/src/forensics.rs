@@ -17,8 +17,8 @@
 //!
 //! Not modelled: shares of blame. A pause has one cause, also where two queues fill one counter.
 
-use crate::pausing::PauseCause;
 use crate::pool::NIL;
+use crate::station::PauseCause;
 use crate::tables::View;
 use crate::world::PauseRecord;
 use flow_control::Accounting;

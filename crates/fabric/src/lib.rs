@@ -28,6 +28,7 @@ mod shards;
 mod simulation;
 mod sources;
 pub mod spec;
+mod station;
 mod storms;
 mod tables;
 pub mod topology;

@@ -1,9 +1,9 @@
 //! How much memory a simulation holds: what is published as bytes a flow, a queue and a port.
 
-use crate::pausing::{PauseTiming, Station};
 use crate::port::{Line, Port, Queue, Sent};
 use crate::receive::Receiving;
 use crate::sources::SourceState;
+use crate::station::{PauseTiming, Station};
 use crate::world::{Fabric, PauseRecord, Receiver};
 use engine::Timer;
 use flow_control::pfc::{IngressMeter, Levels};

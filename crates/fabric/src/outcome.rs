@@ -1,8 +1,8 @@
 //! Why a run had to stop.
 
 use crate::losses::Cause;
-use crate::pausing::unit_of;
 use crate::pool::NIL;
+use crate::station::unit_of;
 use crate::world::Fabric;
 use frame::{Frame, PRIORITIES, TrafficClass};
 use std::fmt;

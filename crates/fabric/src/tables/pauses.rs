@@ -3,8 +3,8 @@
 use super::View;
 use crate::build::Plan;
 use crate::forensics::{Forensics, Pause};
-use crate::pausing::unit_of;
 use crate::pool::NIL;
+use crate::station::unit_of;
 use flow_control::Accounting;
 use frame::{PRIORITIES, TrafficClass};
 use measure::Table;
