@@ -38,7 +38,7 @@ pub struct Windows<E> {
     /// First slot of each bucket.
     ring: Box<[u32; RING]>,
     /// One bit a bucket that holds anything.
-    occupied: Box<[u64; WORDS]>,
+    occupied: [u64; WORDS],
     pub(crate) slots: Slots<E>,
     /// Beyond the ring: time in picoseconds, slot. Order at equal times does not matter here: the window sorts.
     late: BinaryHeap<Reverse<(u64, u32)>>,
@@ -138,7 +138,7 @@ impl<E: Event> Windows<E> {
             shift: width.ilog2(),
             current: 0,
             ring: Box::new([NONE; RING]),
-            occupied: Box::new([0; WORDS]),
+            occupied: [0; WORDS],
             slots: Slots { slots: Vec::new(), free: NONE },
             late: BinaryHeap::new(),
             local: BinaryHeap::new(),
@@ -314,7 +314,7 @@ impl<E: Event> Windows<E> {
         self.slots.slots.capacity() * size_of::<Slot<E>>()
             + heaps * size_of::<Reverse<(u64, u32)>>()
             + size_of_val(&*self.ring)
-            + size_of_val(&*self.occupied)
+            + size_of_val(&self.occupied)
     }
 
     /// All pending events, those on their way to another thread included, in no particular order.

@@ -59,6 +59,7 @@ impl Fabric {
     }
 
     /// A source hands a frame to its network card (or, as an ideal injector, to its switch).
+    #[inline(always)]
     fn submit(&mut self, source: u32, made: Made, now: Time, windows: &mut Windows<Event>) {
         let state = &mut self.sources[source as usize];
         state.frames += 1;
@@ -77,6 +78,7 @@ impl Fabric {
     }
 
     /// A greedy source keeps a frame or two in the network card.
+    #[inline(never)]
     pub fn refill(&mut self, source: u32, now: Time, windows: &mut Windows<Event>) {
         let state = &mut self.sources[source as usize];
         if state.in_card < state.keeps

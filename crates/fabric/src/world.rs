@@ -406,11 +406,11 @@ impl Fabric {
     /// The port has something to send: now if it is free, else when it will be.
     #[inline(always)]
     pub fn attend(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let busy_until = self.ports[egress as usize].busy_until;
-        if busy_until <= now {
+        let port = &mut self.ports[egress as usize];
+        if port.busy_until <= now {
             self.decide(egress, now, windows);
-        } else {
-            self.arm(egress, busy_until, windows);
+        } else if port.decision.arm(port.busy_until) {
+            windows.push(Event::bare(Kind::Decide, port.busy_until, egress));
         }
     }
 
