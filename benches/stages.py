@@ -1,8 +1,8 @@
 """Where the instructions of a frame-hop go, by stage: ``python benches/stages.py [RUN ...]``.
 
 Counted by valgrind as the difference of two lengths of a run, like ``benches/instructions.py``. An instruction belongs
-to the source file that it was written in, also where the compiler has put it elsewhere; those of the standard library
-belong to the function that uses them.
+to the source file of this project that it was written in, also where the compiler has put it elsewhere; those of the
+standard library belong to the place that uses them. ``addr2line`` tells (Debian: ``apt-get install binutils``).
 """
 
 from __future__ import annotations
@@ -20,15 +20,47 @@ from instructions import RUNS, build
 
 # The first pattern that is found names the stage.
 STAGES = {
-    "pending events: windows, order within a node": r"engine/src|engine::|binary_heap|event\.rs",
-    "latencies, waits, levels of queues, series": r"measure/src|measure::",
+    "pending events: windows, order within a node": r"engine/src|fabric/src/event",
+    "latencies, waits, levels of queues, series": r"measure/src",
     "serialisation times": r"wire_clock",
-    "flow control": r"flow_control|pausing|paused|blame|station",
-    "sources": r"workload|sources",
-    "choosing what to send": r"scheduling|selection|::decide",
-    "queues and memory": r"pool\.rs|port\.rs|occupancy|queueing|::enqueue|::refusal|::admit",
-    "forwarding, links, counts": r"fabric",
+    "flow control": r"flow_control/src|fabric/src/(pausing|paused|blame|station)",
+    "sources": r"workload/src|fabric/src/sources",
+    "choosing what to send": r"scheduling/src|fabric/src/selection",
+    "queues and memory": r"fabric/src/(pool|port)|frame/src/occupancy|queueing/src",
+    "forwarding, links, counts": r"fabric/src",
 }
+# In callgrind's listing: an address, absolute or beside the last one, the line, the count.
+COST = re.compile(r"(0x[0-9a-f]+|[+-]\d+|\*) \S+ (\d+)$")
+
+
+def by_address(listing: Path) -> Counter[int]:
+    """Instructions at each address of the program."""
+    counted: Counter[int] = Counter()
+    address, of_a_call = 0, False
+    for line in listing.read_text("utf-8").splitlines():
+        if cost := COST.match(line):
+            place = cost[1]
+            if place != "*":
+                address = int(place, 16) if place.startswith("0x") else address + int(place)
+            # The line after "calls=" tells what was counted elsewhere.
+            counted[address] += 0 if of_a_call else int(cost[2])
+        of_a_call = line.startswith("calls=")
+    return counted
+
+
+def places(program: Path, addresses: list[int]) -> dict[int, str]:
+    """The innermost line of this project's sources at each address; empty if there is none."""
+    command = ["addr2line", "--inlines", "--addresses", f"--exe={program}"]
+    lines = "\n".join(hex(address) for address in addresses)
+    told = subprocess.run(command, input=lines, check=True, capture_output=True, text=True).stdout
+    found: dict[int, str] = {}
+    address = 0
+    for line in told.splitlines():
+        if line.startswith("0x"):
+            address = int(line, 16)
+        elif "crates/" in line and "registry" not in line:
+            found.setdefault(address, line)
+    return found
 
 
 def counts(program: Path, run: str, duration: str) -> tuple[Counter[str], int]:
@@ -36,20 +68,16 @@ def counts(program: Path, run: str, duration: str) -> tuple[Counter[str], int]:
     workload, *options = run.split()
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "callgrind"
-        valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
+        valgrind = ["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={out}"]
         done = subprocess.run(
             [*valgrind, str(program), workload, duration, *options], check=True, capture_output=True, text=True
         )
-        annotate = ["callgrind_annotate", "--auto=no", "--threshold=100", str(out)]
-        listing = subprocess.run(annotate, check=True, capture_output=True, text=True).stdout
+        counted = by_address(out)
+    place = places(program, sorted(counted))
     stages: Counter[str] = Counter()
-    for line in listing.splitlines():
-        row = re.match(r"\s*([\d,]+) \(\s*[\d.]+%\)\s+([^:\s]+):(.*)", line)
-        if row is None:
-            continue
-        place = row[2] if "crates/" in row[2] and "registry" not in row[2] else row[3]
-        named = (stage for stage, pattern in STAGES.items() if re.search(pattern, place))
-        stages[next(named, "the rest")] += int(row[1].replace(",", ""))
+    for address, count in counted.items():
+        named = (stage for stage, pattern in STAGES.items() if re.search(pattern, place.get(address, "")))
+        stages[next(named, "the rest")] += count
     return stages, int(json.loads(done.stdout)["frame_hops"])
 
 

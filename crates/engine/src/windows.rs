@@ -13,13 +13,13 @@ use units::Time;
 /// Buckets in the ring; a power of two.
 const RING: usize = 16_384;
 const WORDS: usize = RING / 64;
-/// Up to so many places, events are few and windows narrow: most hold one event, which needs no sorting. With more
-/// of them a window is as wide as the look-ahead allows, and a node runs several events while its state is in cache.
-const FEW_PLACES: usize = 2048;
-/// Narrow windows: a look-ahead is cut into so many, or a few more,
+/// A look-ahead is cut into so many windows, or a few more: then a node mostly has one event in a window, which needs
+/// no sorting.
 const WINDOWS_A_LOOK_AHEAD: u64 = 32;
-/// unless they came to be narrower than this, in picoseconds: the ring has to reach as far as most events lie.
+/// They are not narrower than this, in picoseconds: the ring has to reach as far as most events lie.
 const NARROW: u64 = 1 << 16;
+/// With more places than this most events lie far away, and a window is as wide as the look-ahead allows.
+const MANY_PLACES: usize = 1 << 15;
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
 /// No window.
@@ -132,7 +132,7 @@ impl<E: Event> Windows<E> {
         assert!(look_ahead.ps() >= 2, "without look-ahead there is no order between nodes");
         let widest = look_ahead.ps().min(1 << (u64::BITS - ORDER_BITS));
         let narrow = (widest / WINDOWS_A_LOOK_AHEAD).max(NARROW);
-        let width = if places <= FEW_PLACES { narrow.min(widest) } else { widest };
+        let width = if places <= MANY_PLACES { narrow.min(widest) } else { widest };
         Windows {
             look_ahead,
             shift: width.ilog2(),
