@@ -1,4 +1,4 @@
-"""Penstock and its peers on the same workloads, in turn: ``python benches/peers/run.py [--runs N]``.
+"""Penstock and its peers on the same workloads, in turn: ``python benches/peers/run.py [--runs N] [--only WORKLOAD]``.
 
 ns-2 and ns-3 are run if they are installed (Debian: ``apt-get install ns2 libns3-dev g++``). The runs of all
 programs are interleaved, so that a machine whose speed drifts does so for all; medians are printed as a Markdown
@@ -63,19 +63,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="runs of each program and workload")
     parser.add_argument("--target", type=Path, default=Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")), help="where cargo builds")
+    parser.add_argument("--only", choices=WORKLOADS, help="one of the workloads; all if not given")
     options = parser.parse_args()
+    workloads = [options.only] if options.only else list(WORKLOADS)
     build = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "benches"]
     subprocess.run(build, cwd=ROOT, check=True)
     with tempfile.TemporaryDirectory() as scratch:
         programs = commands(Path(scratch), options.target)
         rates: dict[tuple[str, str], list[float]] = {}
         for _ in range(options.runs):
-            for workload in WORKLOADS:
+            for workload in workloads:
                 for name, by_workload in programs.items():
                     rates.setdefault((name, workload), []).append(rate(by_workload[workload]))
     print("| workload | " + " | ".join(programs) + " |")
     print("|---" * (len(programs) + 1) + "|")
-    for workload in WORKLOADS:
+    for workload in workloads:
         own = statistics.median(rates["penstock", workload])
         cells = []
         for name in programs:
