@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -85,6 +86,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="*", default=["star", "fat-tree-8", "incast-8 pfc"], help="names as in RUNS")
     options = parser.parse_args()
+    if shutil.which("addr2line") is None:
+        sys.exit("addr2line is not installed (Debian: apt-get install binutils)")
     program = build()
     table: dict[str, Counter[str]] = {}
     for run in options.runs:

@@ -108,19 +108,6 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         let Some(mut station) = self.nodes[node as usize].station.take() else { return };
-        self.aim(&mut station, egress, class, (ingress, bytes), now, windows);
-        self.nodes[node as usize].station = Some(station);
-    }
-
-    fn aim(
-        &mut self,
-        station: &mut Station,
-        egress: u32,
-        class: TrafficClass,
-        (ingress, bytes): (u32, u16),
-        now: Time,
-        windows: &mut Queued,
-    ) {
         let local = station.local(egress);
         let queue_id = self.ports[egress as usize].first_queue + u32::from(class.0);
         let queue = &self.queues[queue_id as usize];
@@ -150,9 +137,9 @@ impl Fabric {
         }
         let rising_since = meter.rising_since(before, levels[local].xon, now);
         meter.add((ingress != NIL).then(|| (ingress - first_port) as u16), bytes);
-        let bits = self.nodes[self.node_of[egress as usize] as usize].classes.priorities(class)
-            & station.controlled();
+        let bits = self.nodes[node as usize].classes.priorities(class) & station.controlled();
         if bits == 0 || station.ports.is_empty() {
+            self.nodes[node as usize].station = Some(station);
             return;
         }
         let cause = PauseCause {
@@ -170,11 +157,12 @@ impl Fabric {
             let fresh = !hold.in_force();
             hold.set(now + station.timing[usize::from(port)].renew_after);
             station.holders[usize::from(port) * PRIORITIES + class.at()] += u16::from(fresh);
-            self.schedule_renewal(station, usize::from(port), now, windows);
+            self.schedule_renewal(&mut station, usize::from(port), now, windows);
             let signal = PauseSignal { xoff: bits, xon: 0 };
             self.signal(station.first_port + u32::from(port), signal, cause.pack(), now, windows);
         }
         station.ports = ports;
+        self.nodes[node as usize].station = Some(station);
     }
 
     /// A frame has left its queue, which held `before` with it: XON may be due.

@@ -64,7 +64,7 @@ impl Fabric {
     }
 
     /// The class to serve; `None` if no class may send now.
-    #[inline]
+    #[inline(always)]
     pub fn pick(&mut self, egress: u32, now: Time) -> Option<TrafficClass> {
         let port = &self.ports[egress as usize];
         let asks = port.asks_scheduler;

@@ -179,7 +179,7 @@ impl World for Fabric {
 }
 
 impl Fabric {
-    /// The kinds that are seldom, apart from those that every frame needs.
+    /// The other kinds, compiled apart from those that every frame needs.
     #[inline(never)]
     fn handle_others(&mut self, event: Event, windows: &mut Queued) {
         if event.kind == Kind::Watch {
@@ -421,28 +421,46 @@ impl Fabric {
         }
     }
 
-    /// The port chooses what to send next. Pause frames go first; they wait for the frame on the link only.
+    /// The port chooses what to send next.
     fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        if self.decide_once(egress, now, windows) {
+            self.decide_in_storm(egress, now, windows);
+        }
+    }
+
+    /// Decides until a frame is not dropped: a watchdog may drop a queue of any length.
+    #[cold]
+    #[inline(never)]
+    fn decide_in_storm(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        while self.decide_once(egress, now, windows) {}
+    }
+
+    /// Pause frames go first; they wait for the frame on the link only. True: a frame was dropped, decide again.
+    #[inline(always)]
+    fn decide_once(&mut self, egress: u32, now: Time, windows: &mut Queued) -> bool {
         let port = &self.ports[egress as usize];
         let (busy_until, watched) = (port.busy_until, port.watched);
         if busy_until > now {
-            return self.arm(egress, busy_until, windows);
+            self.arm(egress, busy_until, windows);
+            return false;
         }
         if port.pause_waiting {
             self.transmit_pause(egress, now, windows);
         } else if let Some(class) = self.pick(egress, now) {
             if watched && self.discard(egress, class, now, windows) {
-                return self.decide(egress, now, windows);
+                return true;
             }
             self.serve(egress, class, now, windows);
         } else {
-            return self.arm_for_chance(egress, now, windows);
+            self.arm_for_chance(egress, now, windows);
+            return false;
         }
         let port = &self.ports[egress as usize];
         if port.waiting != 0 || port.pause_waiting {
             let at = port.busy_until;
             self.arm(egress, at, windows);
         }
+        false
     }
 
     /// Nothing may go now.
@@ -455,6 +473,7 @@ impl Fabric {
     }
 
     /// Takes the next frame of a class and transmits it.
+    #[inline(always)]
     fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
         let (waiting, before) = self.take(egress, class, now);
         let port = &self.ports[egress as usize];

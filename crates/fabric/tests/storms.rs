@@ -15,6 +15,7 @@ use fabric::spec::{HostSpec, SwitchSpec};
 use fabric::{Simulation, State};
 use flow_control::PauseSpec;
 use flow_control::watchdog::{StormAction, WatchdogSpec};
+use frame::NodeId;
 use scheduling::SchedulerSpec;
 use units::Time;
 
@@ -94,6 +95,15 @@ fn drops_what_waits_and_what_comes_until_it_is_over() {
         assert_eq!(outcome.delivered("flow"), 5);
         assert_eq!(outcome.summary("headroom_violations"), 0.0);
     }
+}
+
+#[test]
+fn drops_a_queue_of_any_length() {
+    // All frames of the flow but the first wait at s0 when the storm is detected, and go in one decision.
+    let mut net = net(StormAction::Drop, us(4), us(3), 1);
+    net.flow("burst", NodeId(2), 3, burst(NodeId(1), 64, 200_000, ns(2500)));
+    let outcome = net.run();
+    assert!(outcome.integers("storms", "frames_dropped")[0] >= 199_000);
 }
 
 #[test]
