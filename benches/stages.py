@@ -27,7 +27,7 @@ STAGES = {
     "flow control": r"flow_control/src|fabric/src/(pausing|paused|blame|station)",
     "sources": r"workload/src|fabric/src/sources",
     "choosing what to send": r"scheduling/src|fabric/src/selection",
-    "queues and memory": r"fabric/src/(pool|port)|frame/src/occupancy|queueing/src",
+    "queues and memory": r"fabric/src/(egress|pool|port)|frame/src/occupancy|queueing/src",
     "forwarding, links, counts": r"fabric/src",
 }
 # In callgrind's listing: an address, absolute or beside the last one, the line, the count.

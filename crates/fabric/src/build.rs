@@ -1,6 +1,6 @@
 //! From a checked description to a fabric at time zero.
 
-use crate::event::{Event, Kind};
+use crate::event::{Event, Kind, Queued};
 use crate::fault_plan::{FaultPlan, Note};
 use crate::faults::Faults;
 use crate::losses::Drops;
@@ -16,7 +16,7 @@ use crate::spec::{FaultSpec, NodeSpec, Queueing, Role, Spec, WhenFull};
 use crate::station::{PauseTiming, Station};
 use crate::storms::PortWatch;
 use crate::world::{Fabric, HEAD_BYTES, Ledger, Node, Recorded};
-use engine::{Timer, Windows, stream};
+use engine::{Timer, stream};
 use flow_control::headroom::{Headroom, TotalDelay, response_time, resume_level};
 use flow_control::pause::{PauseSignal, PauseTimers, pause_time};
 use flow_control::pfc::{IngressMeter, Levels};
@@ -426,7 +426,7 @@ fn add_sources(plan: &Plan, fabric: &mut Fabric) {
 }
 
 /// The first events of the nodes that are `mine`: each source at its first time, and all faults.
-pub(crate) fn start(fabric: &Fabric, windows: &mut Windows<Event>, mine: impl Fn(u32) -> bool) {
+pub(crate) fn start(fabric: &Fabric, windows: &mut Queued, mine: impl Fn(u32) -> bool) {
     for (place, state) in (fabric.ports.len()..).zip(&fabric.sources) {
         if let Some(at) = state.source.next_wake().filter(|_| mine(fabric.node_of[place])) {
             windows.push(Event::bare(Kind::Source, at, place as u32));

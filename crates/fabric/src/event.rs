@@ -1,5 +1,6 @@
 //! What can happen at a node.
 
+use engine::Windows;
 use frame::{Frame, PathId, Priority};
 use units::Time;
 
@@ -44,6 +45,9 @@ pub(crate) enum Harm {
     /// Bits are wrong.
     BitError = 2,
 }
+
+/// The events to come.
+pub(crate) type Queued = Windows<Event>;
 
 /// An event: 32 bytes, with the frame in it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -18,12 +18,12 @@
 //! ended; negotiation when a link comes back; headroom and response times that follow a change of rate (they
 //! are those of the fastest rate, and of the first); schedulers that follow a change of rate.
 
-use crate::event::{Event, Harm, Kind};
+use crate::event::{Event, Harm, Kind, Queued};
 use crate::losses::Cause;
 use crate::port::{DOWN, Line, OFF, Port};
 use crate::spec::ReceiveChange;
 use crate::world::{Fabric, PauseRecord};
-use engine::{Stream, Windows};
+use engine::Stream;
 use flow_control::pause::PauseSignal;
 use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
 use scheduling::Scheduler;
@@ -160,8 +160,6 @@ impl Faults {
         arrival
     }
 }
-
-type Queued = Windows<Event>;
 
 impl Fabric {
     /// Whether a pause frame that is sent from `began` on, to act at `acts`, gets lost.

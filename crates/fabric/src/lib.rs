@@ -7,6 +7,7 @@ mod blame;
 mod build;
 mod deadlock;
 mod dependencies;
+mod egress;
 mod event;
 mod fault_plan;
 mod faults;

@@ -1,15 +1,14 @@
 //! The other side of a pause: the port that has to stop.
 
-use crate::event::Event;
+use crate::event::{Event, Queued};
 use crate::world::{Fabric, PauseRecord};
-use engine::Windows;
 use flow_control::pause::pause_time;
 use frame::{PRIORITIES, TrafficClass};
 
 impl Fabric {
     /// A pause frame takes effect at a transmitter.
     #[inline(never)]
-    pub fn receive_pause(&mut self, event: &Event, windows: &mut Windows<Event>) {
+    pub fn receive_pause(&mut self, event: &Event, windows: &mut Queued) {
         let (signal, quanta, cause) = event.signal();
         let (port_id, now) = (event.place, event.time);
         let line = &mut self.lines[port_id as usize];

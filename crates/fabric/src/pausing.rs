@@ -1,18 +1,15 @@
 //! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
 
-use crate::event::{Event, Kind};
+use crate::event::{Event, Kind, Queued};
 use crate::pool::{NIL, Waiting};
 use crate::station::{PauseCause, Station};
 use crate::world::{Fabric, record};
-use engine::Windows;
 use flow_control::Accounting;
 use flow_control::pause::PauseSignal;
 use flow_control::tpfc::Aim;
 use frame::{CONTROL_FRAME_BYTES, Frame, Occupancy, PRIORITIES, TrafficClass};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
-
-type Queued = Windows<Event>;
 
 impl Fabric {
     /// A frame is about to wait: XOFF may be due. False: it does not fit the headroom of its ingress port.

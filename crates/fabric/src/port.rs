@@ -8,7 +8,7 @@ use crate::world::HEAD_BYTES;
 use engine::Timer;
 use flow_control::pause::{PauseSignal, PauseTimers};
 use frame::{Frame, Occupancy, PRIORITIES};
-use measure::{Latency, Stays};
+use measure::{Latency, Sojourns};
 use scheduling::Scheduler;
 use std::collections::VecDeque;
 use units::{BitRate, Time, WireClock};
@@ -172,7 +172,7 @@ pub(crate) struct Queue {
     /// The lane that holds the head, if any frame waits.
     pub turn: u16,
     /// Bytes and frames over time.
-    pub stays: Stays,
+    pub sojourns: Sojourns,
     /// Waiting times above zero.
     pub waits: Latency,
     pub drops: u64,
@@ -185,7 +185,7 @@ impl Queue {
             first_lane,
             lanes,
             turn: 0,
-            stays: Stays::default(),
+            sojourns: Sojourns::default(),
             waits: Latency::default(),
             drops: 0,
         }

@@ -10,12 +10,11 @@
 //!
 //! Not modelled: interrupts and their coalescing, copies through several buffers, what the server does beside.
 
-use crate::event::{Event, Kind};
+use crate::event::{Event, Kind, Queued};
 use crate::losses::Cause;
 use crate::pool::{List, NIL, Waiting};
 use crate::spec::{ReceiveChange, ReceiveSpec};
 use crate::world::{Fabric, record};
-use engine::Windows;
 use flow_control::pfc::Levels;
 use frame::{Frame, Occupancy, PRIORITIES, Priority};
 use units::{Amount, Time, WireClock};
@@ -70,8 +69,6 @@ impl Receiving {
         }
     }
 }
-
-type Queued = Windows<Event>;
 
 impl Fabric {
     /// A frame has arrived at a host, some of which take their time.

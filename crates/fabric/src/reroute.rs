@@ -8,14 +8,13 @@
 //! Not modelled: the protocol and the messages by which routing learns, routes that differ between switches
 //! meanwhile; flows with a route of their own keep it.
 
-use crate::event::Event;
+use crate::event::Queued;
 use crate::fault_plan::FaultPlan;
 use crate::faults::Action;
 use crate::paths::route_hash;
 use crate::routing::{Routes, Wiring};
 use crate::spec::{Role, Spec};
 use crate::world::{DELIVER, Fabric};
-use engine::Windows;
 use frame::PortId;
 use std::collections::BTreeMap;
 use units::Time;
@@ -134,7 +133,7 @@ fn way(hops: &[u32], start: u32) -> &[u32] {
 
 impl Fabric {
     /// From now on the frames of a path go another way.
-    pub fn change_path(&mut self, path: u32, start: u32, now: Time, windows: &mut Windows<Event>) {
+    pub fn change_path(&mut self, path: u32, start: u32, now: Time, windows: &mut Queued) {
         let old = self.hops[self.path_start[path as usize] as usize];
         let new = self.hops[start as usize];
         self.path_start[path as usize] = start;

@@ -1,10 +1,11 @@
-//! Transmission selection: what a port tells its scheduler, and what it asks.
+//! Transmission selection: when a port chooses what to send, what it tells its scheduler, and what it asks.
 //!
 //! FIFO and strict priority need nothing but the set of classes that may send; the port keeps it as bits. The
 //! other schedulers are told of every arrival, of every class that comes to be able to send or ceases to be, and
 //! of every frame sent. A class is *active* for its scheduler exactly if it has frames and its bit in `stopped`
 //! is clear; that bit may outlive a pause, until the port looks again.
 
+use crate::event::{Event, Kind, Queued};
 use crate::world::Fabric;
 use frame::{Frame, TrafficClass};
 use scheduling::{Discipline, SchedulerSpec};
@@ -16,6 +17,92 @@ pub(crate) fn asks_scheduler(spec: &SchedulerSpec) -> bool {
 }
 
 impl Fabric {
+    /// The port has something to send: now if it is free, else when it will be.
+    #[inline(always)]
+    pub fn attend(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let busy_until = self.ports[egress as usize].busy_until;
+        if busy_until <= now {
+            self.decide(egress, now, windows);
+        } else {
+            self.arm(egress, busy_until, windows);
+        }
+    }
+
+    #[inline(always)]
+    fn arm(&mut self, egress: u32, at: Time, windows: &mut Queued) {
+        if self.ports[egress as usize].decision.arm(at) {
+            windows.push(Event::bare(Kind::Decide, at, egress));
+        }
+    }
+
+    /// The port chooses what to send next.
+    pub fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        if self.decide_once(egress, now, windows) {
+            self.decide_in_storm(egress, now, windows);
+        }
+    }
+
+    /// Decides until a frame is not dropped: a watchdog may drop a queue of any length.
+    #[cold]
+    #[inline(never)]
+    fn decide_in_storm(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        while self.decide_once(egress, now, windows) {}
+    }
+
+    /// Pause frames go first; they wait for the frame on the link only. True: a frame was dropped, decide again.
+    #[inline(always)]
+    fn decide_once(&mut self, egress: u32, now: Time, windows: &mut Queued) -> bool {
+        let port = &self.ports[egress as usize];
+        let (busy_until, watched) = (port.busy_until, port.watched);
+        if busy_until > now {
+            self.arm(egress, busy_until, windows);
+            return false;
+        }
+        if port.pause_waiting {
+            self.transmit_pause(egress, now, windows);
+        } else if let Some(class) = self.pick(egress, now) {
+            if watched && self.discard(egress, class, now, windows) {
+                return true;
+            }
+            self.serve(egress, class, now, windows);
+        } else {
+            self.arm_for_chance(egress, now, windows);
+            return false;
+        }
+        let port = &self.ports[egress as usize];
+        if port.waiting != 0 || port.pause_waiting {
+            let at = port.busy_until;
+            self.arm(egress, at, windows);
+        }
+        false
+    }
+
+    /// Nothing may go now.
+    #[inline(never)]
+    fn arm_for_chance(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let at = self.next_chance(egress, now);
+        if at != Time::NEVER {
+            self.arm(egress, at, windows);
+        }
+    }
+
+    /// Takes the next frame of a class and transmits it.
+    #[inline(always)]
+    fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
+        let (waiting, before) = self.take(egress, class, now);
+        let port = &self.ports[egress as usize];
+        let metered = port.metered;
+        self.queues[port.first_queue as usize + class.at()].waits.record(now - waiting.since);
+        if port.asks_scheduler {
+            self.tell_sent(egress, class, waiting.frame.bytes, now);
+        }
+        self.transmit(egress, waiting.frame, now, windows);
+        // After the transmission has begun: what follows may want to send a pause through this very port.
+        if metered {
+            self.after_dequeue(egress, class, &waiting, before, now, windows);
+        }
+    }
+
     /// A frame finds its port free and nothing waiting: whether its scheduler lets it go at once.
     #[inline(never)]
     pub fn may_pass(&mut self, egress: u32, frame: &Frame, now: Time) -> bool {

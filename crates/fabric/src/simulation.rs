@@ -13,7 +13,7 @@ use crate::world::{DELIVER, Fabric};
 use crate::{BuildError, dependencies, shards, tables};
 use engine::{Crew, Pace, Runner, Shard};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
-use measure::{Stays, Table};
+use measure::{Sojourns, Table};
 use units::Time;
 
 /// A fabric, its traffic and its time.
@@ -263,12 +263,12 @@ impl Simulation {
         self.in_flight_at_warmup = self.in_flight();
         let now = self.spec.warmup;
         let restarted = |(port, queue): (u32, u32)| {
-            let mut stays = Stays::default();
+            let mut sojourns = Sojourns::default();
             let waiting = self.frames_in(port, queue).map(|waiting| (waiting.since, waiting.frame.bytes));
-            stays.restart(now, self.fabric().queues[queue as usize].occupancy.both(), waiting);
-            stays
+            sojourns.restart(now, self.fabric().queues[queue as usize].occupancy.both(), waiting);
+            sojourns
         };
-        let stays: Vec<Stays> = self.fabric().places_of_queues().map(restarted).collect();
+        let sojourns: Vec<Sojourns> = self.fabric().places_of_queues().map(restarted).collect();
         let fabric = &mut self.shards[0].world;
         for sent in &mut fabric.sent {
             self.hops_before += sent.frames.iter().sum::<u64>();
@@ -281,8 +281,8 @@ impl Simulation {
             let begun_before = port.busy_until.saturating_sub(now);
             line.counts = LineCounts { begun_before, ..LineCounts::default() };
         }
-        for (queue, stays) in fabric.queues.iter_mut().zip(stays) {
-            queue.stays = stays;
+        for (queue, sojourns) in fabric.queues.iter_mut().zip(sojourns) {
+            queue.sojourns = sojourns;
             queue.waits.clear();
             queue.drops = 0;
         }

@@ -1,9 +1,8 @@
 //! Sources and the network card they send through.
 
-use crate::event::{Event, Kind};
+use crate::event::{Event, Kind, Queued};
 use crate::pool::NIL;
 use crate::world::Fabric;
-use engine::Windows;
 use frame::{Frame, PathId, Priority};
 use units::{Amount, Time};
 use workload::{Made, Source, Wake};
@@ -26,7 +25,7 @@ pub(crate) struct SourceState {
 
 impl Fabric {
     /// The time of a source has come.
-    pub fn source_due(&mut self, source: u32, now: Time, windows: &mut Windows<Event>) {
+    pub fn source_due(&mut self, source: u32, now: Time, windows: &mut Queued) {
         loop {
             let state = &self.sources[source as usize];
             if let Some((queue, limit)) = state.held_back_by
@@ -60,7 +59,7 @@ impl Fabric {
 
     /// A source hands a frame to its network card (or, as an ideal injector, to its switch).
     #[inline(always)]
-    fn submit(&mut self, source: u32, made: Made, now: Time, windows: &mut Windows<Event>) {
+    fn submit(&mut self, source: u32, made: Made, now: Time, windows: &mut Queued) {
         let state = &mut self.sources[source as usize];
         state.frames += 1;
         state.bytes += u64::from(made.bytes);
@@ -79,7 +78,7 @@ impl Fabric {
 
     /// A greedy source keeps a frame or two in the network card.
     #[inline(never)]
-    pub fn refill(&mut self, source: u32, now: Time, windows: &mut Windows<Event>) {
+    pub fn refill(&mut self, source: u32, now: Time, windows: &mut Queued) {
         let state = &mut self.sources[source as usize];
         if state.in_card < state.keeps
             && let Some(made) = state.source.take(now)
@@ -101,7 +100,7 @@ impl Fabric {
 
     /// A frame has left a network card: whoever waited for that acts.
     #[inline(always)]
-    pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Windows<Event>) {
+    pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let source = self.path_source[frame.path.at()];
         let state = &mut self.sources[source as usize];
         if state.source.is_greedy() {
@@ -114,7 +113,7 @@ impl Fabric {
     }
 
     /// Lets those act who wait for a card, as long as there is room; greedy sources only if `greedy`.
-    pub fn unblock(&mut self, egress: u32, greedy: bool, now: Time, windows: &mut Windows<Event>) {
+    pub fn unblock(&mut self, egress: u32, greedy: bool, now: Time, windows: &mut Queued) {
         for _ in 0..self.lines[egress as usize].blocked.len() {
             let Some(&blocked) = self.lines[egress as usize].blocked.front() else { break };
             let state = &self.sources[blocked as usize];

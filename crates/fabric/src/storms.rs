@@ -1,11 +1,11 @@
 //! The watchdog at work: where its state machine (`flow_control::watchdog`) meets the queues of a port.
 
-use crate::event::{Event, Kind};
+use crate::event::{Event, Kind, Queued};
 use crate::losses::Cause;
 use crate::pool::Waiting;
 use crate::tables::View;
 use crate::world::Fabric;
-use engine::{Timer, Windows};
+use engine::Timer;
 use flow_control::watchdog::{QueueWatch, StormAction, Verdict, WatchdogSpec};
 use frame::{PRIORITIES, TrafficClass};
 use measure::Table;
@@ -74,8 +74,6 @@ impl PortWatch {
         at < self.look.due() && self.look.arm(at)
     }
 }
-
-type Queued = Windows<Event>;
 
 impl Fabric {
     /// These classes of a port have frames and are stopped: are they stuck?

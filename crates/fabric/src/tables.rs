@@ -234,7 +234,7 @@ impl View<'_> {
         let fabric = self.s.fabric();
         let queue = fabric.ports[port as usize].first_queue + class;
         let waiting = self.s.frames_in(port, queue).map(|waiting| (waiting.since, waiting.frame.bytes));
-        fabric.queues[queue as usize].stays.mean(self.start, self.end, waiting)
+        fabric.queues[queue as usize].sojourns.mean(self.start, self.end, waiting)
     }
 
     fn ports(&self) -> Table {
@@ -265,8 +265,9 @@ impl View<'_> {
             let running = line.paused_until.min(self.end).saturating_sub(line.paused_since);
             (line.counts.paused + running).as_secs_f64()
         };
-        let max_bytes =
-            |port: usize| self.port_queues(port).iter().map(|queue| queue.stays.max()[0]).max().unwrap_or(0);
+        let max_bytes = |port: usize| {
+            self.port_queues(port).iter().map(|queue| queue.sojourns.max()[0]).max().unwrap_or(0)
+        };
         Table::new("ports", "One row a port: one end of a link, with its transmitter and egress queues.")
             .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p as u32)))
             .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p])))
@@ -341,7 +342,7 @@ impl View<'_> {
                 "queue_bytes_max",
                 "B",
                 "Most bytes that waited.",
-                used.iter().map(|row| queue(row).stays.max()[0]),
+                used.iter().map(|row| queue(row).sojourns.max()[0]),
             )
             .reals(
                 "queue_frames_mean",
@@ -353,7 +354,7 @@ impl View<'_> {
                 "queue_frames_max",
                 "",
                 "Most frames that waited.",
-                used.iter().map(|row| queue(row).stays.max()[1]),
+                used.iter().map(|row| queue(row).sojourns.max()[1]),
             )
             .integers(
                 "drops",

@@ -1,9 +1,9 @@
 //! The fabric at work: what happens to a frame between its source and its destination.
 //!
 //! The way of a frame, in order: [`Fabric::forward`] at each port on its way: straight to the link if the port is
-//! free and nothing waits, else [`Fabric::enqueue`]; [`Fabric::decide`] when the port is free again;
-//! [`Fabric::transmit`] onto the link; and [`Fabric::deliver`] at the end. Sources are in `sources`,
-//! pauses in `pausing`.
+//! free and nothing waits, else [`Fabric::enqueue`] in `egress`; [`Fabric::decide`] in `selection` when the
+//! port is free again; [`Fabric::transmit`] onto the link; and [`Fabric::deliver`] at the end. Sources are in
+//! `sources`, pauses in `pausing`.
 //!
 //! One event a frame-hop: a free port sends at once and needs no event for the end of the transmission; a
 //! decision is scheduled only while something waits.
@@ -12,20 +12,20 @@
 //! does it occupy memory. Line overhead goes ahead of the frame: the last bit of the frame is the last
 //! that the link carries of it.
 
-use crate::event::{Event, Kind};
+use crate::event::{Event, Kind, Queued};
 use crate::faults::Faults;
-use crate::losses::{Cause, Drops};
+use crate::losses::Drops;
 use crate::outcome::Failure;
-use crate::pool::{List, NIL, Pool, Waiting};
+use crate::pool::{List, Pool};
 use crate::port::{Line, Port, Queue, Sent};
 use crate::receive::Receiving;
 use crate::sources::SourceState;
 use crate::spec::OnLosslessDrop;
 use crate::station::Station;
-use engine::{Windows, World};
-use frame::{ClassMap, Frame, Occupancy, PRIORITIES, TrafficClass};
+use engine::World;
+use frame::{ClassMap, Frame, Occupancy, PRIORITIES};
 use measure::{BinnedMax, BinnedSum, Latency};
-use queueing::{BufferSpec, Refusal};
+use queueing::BufferSpec;
 use units::Time;
 
 /// In the table of hops: the frame has arrived.
@@ -135,8 +135,6 @@ pub(crate) struct Fabric {
     /// By port, what arrives there and is not taken in yet; empty if every host takes in at any speed.
     pub receiving: Vec<Option<Box<Receiving>>>,
 }
-
-type Queued = Windows<Event>;
 
 impl World for Fabric {
     type Event = Event;
@@ -256,7 +254,7 @@ impl Fabric {
         }
     }
 
-    /// A frame wants to leave through `egress`; `ingress` is the port it came in through, [`NIL`] if it
+    /// A frame wants to leave through `egress`; `ingress` is the port it came in through, [`NIL`](crate::pool::NIL) if it
     /// begins its way here.
     #[inline(always)]
     pub fn forward(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
@@ -271,7 +269,7 @@ impl Fabric {
 
     /// Puts a frame on the link; the transmitter is free.
     #[inline(always)]
-    fn transmit(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+    pub fn transmit(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let port = &mut self.ports[egress as usize];
         if port.busy_until < now {
             port.clock.restart();
@@ -320,199 +318,5 @@ impl Fabric {
         if feeds {
             self.feed(egress, frame, now, windows);
         }
-    }
-
-    /// Lets a frame wait, if there is room.
-    fn enqueue(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
-        let node_id = self.node_of[egress as usize];
-        let node = &self.nodes[node_id as usize];
-        let class = node.classes.class(frame.priority);
-        let port = &self.ports[egress as usize];
-        let queue_id = port.first_queue as usize + class.at();
-        let has_station = node.station.is_some();
-        if (node.limited || port.watched || port.dead != 0)
-            && let Some(cause) = self.refusal(egress, class, &frame)
-        {
-            self.lose(egress, class, &frame, ingress, cause, now);
-            return;
-        }
-        // Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or
-        // on what came in through the ingress port with it.
-        if has_station && !self.before_enqueue(node_id, egress, class, &frame, ingress, now, windows) {
-            self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
-            return;
-        }
-        let node = &mut self.nodes[node_id as usize];
-        if node.limited {
-            node.total.add(frame.bytes);
-            node.by_class[class.at()].add(frame.bytes);
-            self.lines[egress as usize].occupancy.add(frame.bytes);
-        }
-        let queue = &mut self.queues[queue_id];
-        queue.occupancy.add(frame.bytes);
-        queue.stays.enter(queue.occupancy.both());
-        let local = (ingress != NIL).then(|| ingress - node.first_port);
-        let lane = queue.lane(local);
-        queue.enter(lane);
-        self.pool.push(&mut self.lanes[lane], frame, now, ingress);
-        record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
-        if self.ports[egress as usize].asks_scheduler {
-            self.tell_arrival(egress, class, frame.bytes, now);
-        }
-        self.ports[egress as usize].waiting |= 1 << class.0;
-        self.attend(egress, now, windows);
-        if self.ports[egress as usize].stopped >> class.0 & 1 != 0 {
-            self.note_stuck(egress, 1 << class.0, now, windows);
-        }
-    }
-
-    /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
-    #[inline(never)]
-    fn refusal(&mut self, egress: u32, class: TrafficClass, frame: &Frame) -> Option<Cause> {
-        let port = &self.ports[egress as usize];
-        if let Some(cause) = port.refuses() {
-            return Some(cause);
-        }
-        if port.watched && self.dropped_in_storm(egress, class, frame.bytes) {
-            return Some(Cause::Watchdog);
-        }
-        let node = &self.nodes[self.node_of[egress as usize] as usize];
-        if node.limited { self.admit(egress, class, frame.bytes).err() } else { None }
-    }
-
-    /// What waits where a frame of this class and port would.
-    pub fn waiting(&self, egress: u32, class: TrafficClass) -> queueing::Waiting {
-        let node = &self.nodes[self.node_of[egress as usize] as usize];
-        queueing::Waiting {
-            total: node.total,
-            port: self.lines[egress as usize].occupancy,
-            class: node.by_class[class.at()],
-            queue: self.queues[self.ports[egress as usize].first_queue as usize + class.at()].occupancy,
-        }
-    }
-
-    /// Whether the limits leave room for a frame.
-    fn admit(&self, egress: u32, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
-        let node = &self.nodes[self.node_of[egress as usize] as usize];
-        node.buffer.admit(&self.waiting(egress, class), bytes).map_err(|refusal| match refusal {
-            Refusal::Queue if node.is_host => Cause::NicFull,
-            Refusal::Queue => Cause::Queue,
-            Refusal::Port => Cause::Port,
-            Refusal::Class => Cause::Class,
-            Refusal::Total => Cause::Total,
-        })
-    }
-
-    /// The port has something to send: now if it is free, else when it will be.
-    #[inline(always)]
-    pub fn attend(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let port = &mut self.ports[egress as usize];
-        if port.busy_until <= now {
-            self.decide(egress, now, windows);
-        } else if port.decision.arm(port.busy_until) {
-            windows.push(Event::bare(Kind::Decide, port.busy_until, egress));
-        }
-    }
-
-    #[inline(always)]
-    fn arm(&mut self, egress: u32, at: Time, windows: &mut Queued) {
-        if self.ports[egress as usize].decision.arm(at) {
-            windows.push(Event::bare(Kind::Decide, at, egress));
-        }
-    }
-
-    /// The port chooses what to send next.
-    fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        if self.decide_once(egress, now, windows) {
-            self.decide_in_storm(egress, now, windows);
-        }
-    }
-
-    /// Decides until a frame is not dropped: a watchdog may drop a queue of any length.
-    #[cold]
-    #[inline(never)]
-    fn decide_in_storm(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        while self.decide_once(egress, now, windows) {}
-    }
-
-    /// Pause frames go first; they wait for the frame on the link only. True: a frame was dropped, decide again.
-    #[inline(always)]
-    fn decide_once(&mut self, egress: u32, now: Time, windows: &mut Queued) -> bool {
-        let port = &self.ports[egress as usize];
-        let (busy_until, watched) = (port.busy_until, port.watched);
-        if busy_until > now {
-            self.arm(egress, busy_until, windows);
-            return false;
-        }
-        if port.pause_waiting {
-            self.transmit_pause(egress, now, windows);
-        } else if let Some(class) = self.pick(egress, now) {
-            if watched && self.discard(egress, class, now, windows) {
-                return true;
-            }
-            self.serve(egress, class, now, windows);
-        } else {
-            self.arm_for_chance(egress, now, windows);
-            return false;
-        }
-        let port = &self.ports[egress as usize];
-        if port.waiting != 0 || port.pause_waiting {
-            let at = port.busy_until;
-            self.arm(egress, at, windows);
-        }
-        false
-    }
-
-    /// Nothing may go now.
-    #[inline(never)]
-    fn arm_for_chance(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let at = self.next_chance(egress, now);
-        if at != Time::NEVER {
-            self.arm(egress, at, windows);
-        }
-    }
-
-    /// Takes the next frame of a class and transmits it.
-    #[inline(always)]
-    fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
-        let (waiting, before) = self.take(egress, class, now);
-        let port = &self.ports[egress as usize];
-        let metered = port.metered;
-        self.queues[port.first_queue as usize + class.at()].waits.record(now - waiting.since);
-        if port.asks_scheduler {
-            self.tell_sent(egress, class, waiting.frame.bytes, now);
-        }
-        self.transmit(egress, waiting.frame, now, windows);
-        // After the transmission has begun: what follows may want to send a pause through this very port.
-        if metered {
-            self.after_dequeue(egress, class, &waiting, before, now, windows);
-        }
-    }
-
-    /// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
-    #[inline(always)]
-    pub fn take(&mut self, egress: u32, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
-        let port = &mut self.ports[egress as usize];
-        let queue_id = port.first_queue as usize + class.at();
-        let queue = &mut self.queues[queue_id];
-        let waiting = self.pool.pop(&mut self.lanes[queue.head_lane()]);
-        let bytes = waiting.frame.bytes;
-        let before = queue.occupancy;
-        queue.occupancy.remove(bytes);
-        queue.next_turn(&self.lanes);
-        queue.stays.leave(bytes, now - waiting.since);
-        record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
-        if queue.occupancy.frames == 0 {
-            port.waiting &= !(1 << class.0);
-        }
-        if port.metered {
-            let node = &mut self.nodes[self.node_of[egress as usize] as usize];
-            if node.limited {
-                node.total.remove(bytes);
-                node.by_class[class.at()].remove(bytes);
-                self.lines[egress as usize].occupancy.remove(bytes);
-            }
-        }
-        (waiting, before)
     }
 }

@@ -2,17 +2,16 @@
 
 use units::Time;
 
-/// Bytes and frames of a queue over time; exact. The integral of a queue's length is the sum of the times that
-/// those who were in it stayed, so that a frame is counted once, when it leaves (the sample-path form of Little's
-/// law).
+/// Bytes and frames of a queue over time; exact. The integral of a queue's length is the sum of the sojourn times
+/// of those who were in it, so that a frame is counted once, when it leaves (the sample-path form of Little's law).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Stays {
-    /// Byte- and frame-picoseconds of those that have left. Below zero after [`Stays::restart`].
+pub struct Sojourns {
+    /// Byte- and frame-picoseconds of those that have left. Below zero after [`Sojourns::restart`].
     areas: [i128; 2],
     max: [u64; 2],
 }
 
-impl Stays {
+impl Sojourns {
     /// Somebody has entered; these are the levels now, bytes and frames.
     #[inline]
     pub fn enter(&mut self, levels: [u64; 2]) {
@@ -20,7 +19,7 @@ impl Stays {
             *max = level.max(*max);
         }
     }
-    /// A frame of `bytes` has left after it `stayed` so long.
+    /// A frame of `bytes` has left after a sojourn of `stayed`.
     #[inline]
     pub fn leave(&mut self, bytes: u16, stayed: Time) {
         let stayed = i128::from(stayed.ps());
@@ -28,9 +27,9 @@ impl Stays {
         self.areas[1] += stayed;
     }
     /// Begins anew at `start`: `inside` are those who are in, since when and how many bytes, and `levels` their
-    /// sum. The part of their stay that is over will not count.
+    /// sum. The part of their sojourn that is over will not count.
     pub fn restart(&mut self, start: Time, levels: [u64; 2], inside: impl Iterator<Item = (Time, u16)>) {
-        *self = Stays { areas: [0; 2], max: levels };
+        *self = Sojourns { areas: [0; 2], max: levels };
         for (since, bytes) in inside {
             let before = i128::from((start - since).ps());
             self.areas[0] -= i128::from(bytes) * before;
@@ -57,8 +56,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn mean_and_max_of_two_stays() {
-        let mut queue = Stays::default();
+    fn mean_and_max_of_two_sojourns() {
+        let mut queue = Sojourns::default();
         queue.enter([100, 1]);
         queue.enter([500, 2]);
         queue.leave(100, Time::from_ns(10));
@@ -70,7 +69,7 @@ mod tests {
     proptest! {
         /// Beside the integral of a level that steps.
         #[test]
-        fn stays_add_up_to_the_area_under_the_queue(
+        fn sojourns_add_up_to_the_area_under_the_queue(
             stays in proptest::collection::vec((0u64..1000, 0u64..500, 1u16..1600), 0..40),
             start in 0u64..1000,
             after in 1u64..1000,
@@ -81,7 +80,7 @@ mod tests {
                 there.map(|&(.., bytes)| u64::from(bytes)).sum()
             };
             let area: u64 = (start..end).map(level).sum();
-            let mut queue = Stays::default();
+            let mut queue = Sojourns::default();
             let inside = |at: u64| {
                 let there = move |&&(from, stayed, _): &&(u64, u64, u16)| (from..from + stayed).contains(&at);
                 stays.iter().filter(there).map(|&(from, _, bytes)| (Time::from_ps(from), bytes))

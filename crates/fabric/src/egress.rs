@@ -1,0 +1,119 @@
+//! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
+
+use crate::event::Queued;
+use crate::losses::Cause;
+use crate::pool::{NIL, Waiting};
+use crate::world::{Fabric, record};
+use frame::{Frame, Occupancy, TrafficClass};
+use queueing::Refusal;
+use units::Time;
+
+impl Fabric {
+    /// Lets a frame wait, if there is room.
+    pub fn enqueue(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
+        let node_id = self.node_of[egress as usize];
+        let node = &self.nodes[node_id as usize];
+        let class = node.classes.class(frame.priority);
+        let port = &self.ports[egress as usize];
+        let queue_id = port.first_queue as usize + class.at();
+        let has_station = node.station.is_some();
+        if (node.limited || port.watched || port.dead != 0)
+            && let Some(cause) = self.refusal(egress, class, &frame)
+        {
+            self.lose(egress, class, &frame, ingress, cause, now);
+            return;
+        }
+        // Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or
+        // on what came in through the ingress port with it.
+        if has_station && !self.before_enqueue(node_id, egress, class, &frame, ingress, now, windows) {
+            self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
+            return;
+        }
+        let node = &mut self.nodes[node_id as usize];
+        if node.limited {
+            node.total.add(frame.bytes);
+            node.by_class[class.at()].add(frame.bytes);
+            self.lines[egress as usize].occupancy.add(frame.bytes);
+        }
+        let queue = &mut self.queues[queue_id];
+        queue.occupancy.add(frame.bytes);
+        queue.sojourns.enter(queue.occupancy.both());
+        let local = (ingress != NIL).then(|| ingress - node.first_port);
+        let lane = queue.lane(local);
+        queue.enter(lane);
+        self.pool.push(&mut self.lanes[lane], frame, now, ingress);
+        record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
+        if self.ports[egress as usize].asks_scheduler {
+            self.tell_arrival(egress, class, frame.bytes, now);
+        }
+        self.ports[egress as usize].waiting |= 1 << class.0;
+        self.attend(egress, now, windows);
+        if self.ports[egress as usize].stopped >> class.0 & 1 != 0 {
+            self.note_stuck(egress, 1 << class.0, now, windows);
+        }
+    }
+
+    /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
+    #[inline(never)]
+    fn refusal(&mut self, egress: u32, class: TrafficClass, frame: &Frame) -> Option<Cause> {
+        let port = &self.ports[egress as usize];
+        if let Some(cause) = port.refuses() {
+            return Some(cause);
+        }
+        if port.watched && self.dropped_in_storm(egress, class, frame.bytes) {
+            return Some(Cause::Watchdog);
+        }
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        if node.limited { self.admit(egress, class, frame.bytes).err() } else { None }
+    }
+
+    /// What waits where a frame of this class and port would.
+    pub fn waiting(&self, egress: u32, class: TrafficClass) -> queueing::Waiting {
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        queueing::Waiting {
+            total: node.total,
+            port: self.lines[egress as usize].occupancy,
+            class: node.by_class[class.at()],
+            queue: self.queues[self.ports[egress as usize].first_queue as usize + class.at()].occupancy,
+        }
+    }
+
+    /// Whether the limits leave room for a frame.
+    fn admit(&self, egress: u32, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        node.buffer.admit(&self.waiting(egress, class), bytes).map_err(|refusal| match refusal {
+            Refusal::Queue if node.is_host => Cause::NicFull,
+            Refusal::Queue => Cause::Queue,
+            Refusal::Port => Cause::Port,
+            Refusal::Class => Cause::Class,
+            Refusal::Total => Cause::Total,
+        })
+    }
+
+    /// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
+    #[inline(always)]
+    pub fn take(&mut self, egress: u32, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
+        let port = &mut self.ports[egress as usize];
+        let queue_id = port.first_queue as usize + class.at();
+        let queue = &mut self.queues[queue_id];
+        let waiting = self.pool.pop(&mut self.lanes[queue.head_lane()]);
+        let bytes = waiting.frame.bytes;
+        let before = queue.occupancy;
+        queue.occupancy.remove(bytes);
+        queue.next_turn(&self.lanes);
+        queue.sojourns.leave(bytes, now - waiting.since);
+        record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
+        if queue.occupancy.frames == 0 {
+            port.waiting &= !(1 << class.0);
+        }
+        if port.metered {
+            let node = &mut self.nodes[self.node_of[egress as usize] as usize];
+            if node.limited {
+                node.total.remove(bytes);
+                node.by_class[class.at()].remove(bytes);
+                self.lines[egress as usize].occupancy.remove(bytes);
+            }
+        }
+        (waiting, before)
+    }
+}
