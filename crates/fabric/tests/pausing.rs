@@ -70,7 +70,7 @@ fn each_priority_stops_alone() {
             assert_eq!(outcome.only_latency(&format!("p{priority}")).ps(), expected, "{paused} {priority}");
         }
         // Golden vector 5: only one priority stops, and it is the one that was meant.
-        assert_eq!(outcome.real("ports", "h.0->sw", "paused_s"), (resumed - 443_200) as f64 * 1e-12);
+        assert_eq!(outcome.real("ports", "h.0->sw", "paused_s"), (resumed - 443_200) as f64 / 1e12);
     }
 }
 
@@ -239,7 +239,7 @@ fn several_priorities_share_a_pause_frame() {
     assert_eq!(outcome.count("ports", "sw.0->h", "resumes_sent"), 2);
     // The port was paused as long as any of them was.
     let paused = LONG + 176_000 - 1_233_600;
-    assert_eq!(outcome.real("ports", "h.0->sw", "paused_s"), paused as f64 * 1e-12);
+    assert_eq!(outcome.real("ports", "h.0->sw", "paused_s"), paused as f64 / 1e12);
     // Each pause names its own counter.
     let causes = outcome.texts("pauses", "counter");
     assert_eq!(causes, ["sw.0->h in/2", "sw.0->h in/6"]);

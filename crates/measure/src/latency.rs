@@ -167,17 +167,17 @@ impl Latency {
         }
         let mean = self.sum as f64 / count as f64;
         let variance = (self.squares as f64 / count as f64 - mean * mean).max(0.0);
-        let ns = 1e-3;
+        let ps_a_ns = 1e3;
         LatencySummary {
             count,
-            mean: mean * ns,
-            p50: self.quantile(0.50, zeros) * ns,
-            p90: self.quantile(0.90, zeros) * ns,
-            p99: self.quantile(0.99, zeros) * ns,
-            p999: self.quantile(0.999, zeros) * ns,
-            min: if zeros > 0 { 0.0 } else { self.min as f64 * ns },
-            max: self.max as f64 * ns,
-            stddev: variance.sqrt() * ns,
+            mean: mean / ps_a_ns,
+            p50: self.quantile(0.50, zeros) / ps_a_ns,
+            p90: self.quantile(0.90, zeros) / ps_a_ns,
+            p99: self.quantile(0.99, zeros) / ps_a_ns,
+            p999: self.quantile(0.999, zeros) / ps_a_ns,
+            min: if zeros > 0 { 0.0 } else { self.min as f64 / ps_a_ns },
+            max: self.max as f64 / ps_a_ns,
+            stddev: variance.sqrt() / ps_a_ns,
         }
     }
 }

@@ -44,13 +44,13 @@ impl Time {
     pub const fn ps(self) -> u64 {
         self.0
     }
-    /// The span in seconds, for reports.
+    /// The span in seconds, for reports: the nearest float, so that it prints with twelve decimals at most.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-12
+        self.0 as f64 / 1e12
     }
-    /// The span in nanoseconds, for reports.
+    /// The span in nanoseconds, for reports: the nearest float, so that it prints with three decimals at most.
     pub fn as_ns_f64(self) -> f64 {
-        self.0 as f64 * 1e-3
+        self.0 as f64 / 1e3
     }
     /// The span from `earlier` to here, or zero if `earlier` is later.
     pub const fn saturating_sub(self, earlier: Time) -> Time {
@@ -226,3 +226,16 @@ macro_rules! debug_as_display {
     )*};
 }
 debug_as_display!(Time, BitRate, Bytes, Length);
+
+#[cfg(test)]
+mod tests {
+    use super::Time;
+
+    #[test]
+    fn picoseconds_print_as_they_are() {
+        for (ps, ns) in [(107_739_400, "107739.4"), (165_221_301, "165221.301"), (49_270_200, "49270.2")] {
+            assert_eq!(Time::from_ps(ps).as_ns_f64().to_string(), ns);
+        }
+        assert_eq!(Time::from_ps(49_270_201).as_secs_f64().to_string(), "0.000049270201");
+    }
+}

@@ -1,0 +1,173 @@
+"""Pause storms: when a watchdog finds one, what it does, when it lets go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.result import Result
+
+from . import theory
+from .bench import Bench, fill, only
+from .registry import Row, case, exact
+
+GBPS = 1_000_000_000
+LENGTH, OVERHEAD = 1000, 20
+DELAY_PS = 500_000
+"""100 m of fibre."""
+GAP_PS = 2_000_000
+"""From one frame to the next: 1000 B at 4 Gb/s."""
+STOP_PS = 20_000_000
+
+_STORM = """\
+[simulation]
+duration = "$duration"
+
+[probes]
+bin = "off"
+
+[topology.star]
+hosts = 2
+rate = "10 Gb/s"
+length = "100 m"
+
+[flow_control.pfc]
+response_time = "0 ps"
+
+[switches.sw.flow_control.pfc]
+response_time = "0 ps"
+xoff = "1000 frames"
+xon = "500 frames"
+
+[hosts.h1.receive]
+time_per_frame = "1 ns"
+buffer = "40 kB"
+script = [{ at = "$stop ps", stop = true }, { at = "$start ps", start = true }]
+
+$watchdog
+
+[[flows]]
+name = "steady"
+from = "h0"
+to = "h1"
+frame = "1000 B"
+source = { constant = { rate = "4 Gb/s", random_phase = false } }
+"""
+
+
+@dataclass(frozen=True)
+class _Pause:
+    """The pause of the switch port towards the receiver, in picoseconds, and what it stops first."""
+
+    start: int
+    end: int
+
+    @property
+    def stuck(self) -> int:
+        """When the first frame comes to the switch that may not leave it."""
+        return _arrival(math.ceil((self.start - _arrival(0)) / GAP_PS))
+
+    @property
+    def holds(self) -> int:
+        """For how long that frame is stuck if nobody intervenes."""
+        return self.end - self.stuck
+
+
+def _arrival(frame: int) -> int:
+    """When a frame is at the switch as a whole."""
+    return frame * GAP_PS + int(theory.wire_time(LENGTH + OVERHEAD, 10 * GBPS)) + DELAY_PS
+
+
+def _watchdog(detection: int, restoration: int, action: str) -> str:
+    times = f'detection_time = "{detection} ps"\nrestoration_time = "{restoration} ps"'
+    return f'[watchdog]\n{times}\naction = "{action}"'
+
+
+@case(
+    "watchdog",
+    "Pause storms and the watchdog",
+    compared="A host stops to read for a while, its network card pauses the switch, and frames that come in "
+    "even time steps wait there. When the pause begins and ends is taken from a run without watchdog (the "
+    "sections on cycles and on receivers hold pauses against theory); all else follows.",
+    formula="Let the pause last from P to E, and let a be the first arrival at the switch not before P. With "
+    "detection time D there is a storm if and only if D < E − a, and it is found at a + D. A watchdog that "
+    "reports changes nothing: the longest wait is E − a. One that drops loses what comes from a to E + R, "
+    "both included, R the restoration time, and then the storm is over. One that forwards sends the first "
+    "frame after D, and nothing is lost as long as the receiver has room.",
+    sources=(
+        "Guo et al., RDMA over Commodity Ethernet at Scale, 2016, section 4.3",
+        "Counting by hand",
+    ),
+    scenario=fill(
+        _STORM,
+        duration="1 ms",
+        stop=STOP_PS,
+        start=420_000_000,
+        watchdog=_watchdog(100_000_000, 50_000_000, "drop"),
+    ),
+    ends=(
+        "The watchdog knows times exactly; in a switch it is a program that looks every so often, and finds "
+        "a storm up to that much later.",
+        "A watchdog that drops does not stop the switch from sending pauses of its own.",
+    ),
+)
+def watchdog(bench: Bench) -> Iterator[Row]:
+    """Detection at the picosecond, then what each action does."""
+    for stopped in (120_000_000, 400_000_000):
+        keys = {"stop": STOP_PS, "start": STOP_PS + stopped, "duration": "1 ms"}
+        free = bench.once(_STORM, watchdog="", **keys)
+        pause = _pause(free)
+        lasts = f"a host stops for {stopped // 1_000_000} us, "
+        for less in (0, 1):
+            found = bench.once(_STORM, watchdog=_watchdog(pause.holds - less, 0, "report"), **keys)
+            name = f"{lasts}detection time E − a" + (" − 1 ps" if less else "")
+            yield exact(f"{name}: storms", "", less, len(found.rows("storms")))
+        detection, restoration = pause.holds // 3, pause.holds // 2
+        for action in ("report", "drop"):
+            found = bench.once(_STORM, watchdog=_watchdog(detection, restoration, action), **keys)
+            yield from _times(lasts + action, found, pause, detection, pause.end + restoration)
+            comes = (pause.end + restoration - pause.stuck) // GAP_PS + 1 if action == "drop" else 0
+            yield exact(f"{lasts}{action}: frames dropped", "frames", comes, _lost(found))
+            if action == "report":
+                wait = _longest_wait(found)
+                yield exact(f"{lasts}{action}: longest wait in the switch", "ps", pause.holds, wait)
+    yield from _forwarding(bench)
+
+
+def _forwarding(bench: Bench) -> Iterator[Row]:
+    """A watchdog that ignores the pause for its last frames, for which the headroom has room."""
+    keys = {"stop": STOP_PS, "start": STOP_PS + 120_000_000, "duration": "1 ms"}
+    pause = _pause(bench.once(_STORM, watchdog="", **keys))
+    detection = 3 * GAP_PS + 1
+    keys["start"] = pause.stuck + 4 * GAP_PS
+    found = bench.once(_STORM, watchdog=_watchdog(detection, 0, "forward"), **keys)
+    name = "a host that begins to read again soon, forward"
+    storm = only(found.rows("storms"), action="forward")
+    yield exact(f"{name}: found at", "ps", pause.stuck + detection, _ps(storm["detected_ns"]))
+    yield exact(f"{name}: longest wait in the switch", "ps", detection, _longest_wait(found))
+    yield exact(f"{name}: frames dropped", "frames", 0, _lost(found))
+
+
+def _times(name: str, found: Result, pause: _Pause, detection: int, over: int) -> Iterator[Row]:
+    storm = only(found.rows("storms"))
+    yield exact(f"{name}: stuck from", "ps", pause.stuck, _ps(storm["began_ns"]))
+    yield exact(f"{name}: found at", "ps", pause.stuck + detection, _ps(storm["detected_ns"]))
+    yield exact(f"{name}: over at", "ps", over, _ps(storm["over_ns"]))
+
+
+def _pause(result: Result) -> _Pause:
+    row = only(result.rows("pauses"), port="sw.1->h1")
+    return _Pause(_ps(row["start_ns"]), _ps(row["end_ns"]))
+
+
+def _lost(result: Result) -> int:
+    return sum(row["frames"] for row in result.rows("drops"))
+
+
+def _longest_wait(result: Result) -> int:
+    return _ps(only(result.rows("queues"), port="sw.1->h1")["wait_max_ns"])
+
+
+def _ps(nanoseconds: float) -> int:
+    return round(nanoseconds * 1000)
