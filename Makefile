@@ -30,11 +30,12 @@ test: format lint rust python viewer budget ## proves the tree: Rust, Python, do
 # Quick and cheap first, so that a slip is told at once; `make -k test` goes on after a failure.
 format: $(VENV)/developed
 	cargo fmt --all --check
-	$(BIN)/ruff format --quiet --check python tests tools
+	$(BIN)/ruff format --quiet --check python tests tools benches
 
 lint: $(VENV)/developed
-	$(BIN)/ruff check --quiet python tests tools
+	$(BIN)/ruff check --quiet python tests tools benches
 	$(BIN)/mypy
+	$(BIN)/mypy tools benches
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 
 rust: | needs ## runs the tests of the engine

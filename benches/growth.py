@@ -1,8 +1,8 @@
 """How the cost of a frame-hop grows: ``python benches/growth.py``.
 
-Instructions as in ``benches/instructions.py``, and memory, with more hosts (fat-trees), more flows (a star of 16 hosts
-at half load, flows of all pairs) and deeper queues (a hashed fat-tree in which some links get more than they carry: the
-later, the more waits).
+Instructions as in ``benches/instructions.py``, and memory, with more hosts (fat-trees), more flows (a star
+of 16 hosts at half load, flows of all pairs) and deeper queues (a hashed fat-tree in which some links get
+more than they carry: the later, the more waits).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ def memory(program: Path, workload: str, duration: str) -> float:
 
 
 def main() -> None:
+    """Prints the table."""
     program = build()
     for what, runs in GROWTH.items():
         print(f"| {what} | instructions a frame-hop | memory (MB) |\n|---|---|---|")

@@ -1,10 +1,11 @@
 """Instructions a frame-hop, counted by valgrind: ``python benches/instructions.py [--check]``.
 
-The count is the difference of two lengths of the same run, so that building the fabric does not count, divided by
-the difference in frame-hops. Counts are repeatable where times are not: ``--check`` fails if one is more than 3 %
-above its budget in ``benches/budget.json``; ``--write`` makes the counts of today the budget. Another compiler makes
-other code, so the budget names the one it was made with, and ``--check`` says so and passes if yours differs.
-``--quick`` counts those that take a few seconds each; it is part of ``make test`` where valgrind is installed.
+The count is the difference of two lengths of the same run, so that building the fabric does not count,
+divided by the difference in frame-hops. Counts are repeatable where times are not: ``--check`` fails if one
+is more than 3 % above its budget in ``benches/budget.json``; ``--write`` makes the counts of today the
+budget. Another compiler makes other code, so the budget names the one it was made with, and ``--check``
+says so and passes if yours differs. ``--quick`` counts those that take a few seconds each; it is part of
+``make test`` where valgrind is installed.
 """
 
 from __future__ import annotations
@@ -45,7 +46,17 @@ def build() -> Path:
     if shutil.which("valgrind") is None:
         sys.exit("valgrind is not installed (Debian: apt-get install valgrind)")
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    cargo = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "benches", "--target-dir", str(target)]
+    cargo = [
+        "cargo",
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "-p",
+        "benches",
+        "--target-dir",
+        str(target),
+    ]
     subprocess.run(cargo, cwd=ROOT, check=True)
     return target / "release" / "benches"
 
@@ -74,8 +85,13 @@ def a_hop(program: Path, run: str) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="fail if a count is more than 3 %% over its budget")
+    """Prints the counts, and says whether they keep to the budget."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="fail if a count is more than 3 %% over its budget"
+    )
     parser.add_argument("--write", action="store_true", help="make today's counts the budget")
     parser.add_argument("--quick", action="store_true", help="only the short runs")
     options = parser.parse_args()

@@ -1,9 +1,9 @@
 """What a scheduler's decision costs: ``python benches/schedulers.py [--write FILE] [--load LOAD]``.
 
-Instructions are counted by valgrind as the difference of two numbers of decisions, so that the beginning does not
-count, less those of the same loop without a scheduler; they are repeatable. Nanoseconds are those of the program
-``schedulers`` on this machine now. Prints a Markdown table; ``--write`` keeps the figures as JSON, with which
-the study scheduling/latency-fairness fills its column of costs.
+Instructions are counted by valgrind as the difference of two numbers of decisions, so that the beginning
+does not count, less those of the same loop without a scheduler; they are repeatable. Nanoseconds are those
+of the program ``schedulers`` on this machine now. Prints a Markdown table; ``--write`` keeps the figures as
+JSON, with which the study scheduling/latency-fairness fills its column of costs.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ def a_decision(program: Path, name: str, queues: int, load: str) -> float:
 
 
 def main() -> int:
+    """Prints the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

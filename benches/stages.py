@@ -1,8 +1,9 @@
 """Where the instructions of a frame-hop go, by stage: ``python benches/stages.py [RUN ...]``.
 
-Counted by valgrind as the difference of two lengths of a run, like ``benches/instructions.py``. An instruction belongs
-to the source file of this project that it was written in, also where the compiler has put it elsewhere; those of the
-standard library belong to the place that uses them. ``addr2line`` tells (Debian: ``apt-get install binutils``).
+Counted by valgrind as the difference of two lengths of a run, like ``benches/instructions.py``. An
+instruction belongs to the source file of this project that it was written in, also where the compiler has
+put it elsewhere; those of the standard library belong to the place that uses them. ``addr2line`` tells
+(Debian: ``apt-get install binutils``).
 """
 
 from __future__ import annotations
@@ -71,7 +72,10 @@ def counts(program: Path, run: str, duration: str) -> tuple[Counter[str], int]:
         out = Path(scratch) / "callgrind"
         valgrind = ["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={out}"]
         done = subprocess.run(
-            [*valgrind, str(program), workload, duration, *options], check=True, capture_output=True, text=True
+            [*valgrind, str(program), workload, duration, *options],
+            check=True,
+            capture_output=True,
+            text=True,
         )
         counted = by_address(out)
     place = places(program, sorted(counted))
@@ -83,8 +87,13 @@ def counts(program: Path, run: str, duration: str) -> tuple[Counter[str], int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", nargs="*", default=["star", "fat-tree-8", "incast-8 pfc"], help="names as in RUNS")
+    """Prints the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "runs", nargs="*", default=["star", "fat-tree-8", "incast-8 pfc"], help="names as in RUNS"
+    )
     options = parser.parse_args()
     if shutil.which("addr2line") is None:
         sys.exit("addr2line is not installed (Debian: apt-get install binutils)")
@@ -94,7 +103,9 @@ def main() -> None:
         if run not in RUNS:
             sys.exit(f"no run {run!r}; there are: {', '.join(RUNS)}")
         (short, before), (long, after) = (counts(program, run, duration) for duration in RUNS[run])
-        table[run] = Counter({stage: round((long[stage] - short[stage]) / (after - before)) for stage in long})
+        table[run] = Counter(
+            {stage: round((long[stage] - short[stage]) / (after - before)) for stage in long}
+        )
     print("| stage | " + " | ".join(options.runs) + " |")
     print("|---" * (len(options.runs) + 1) + "|")
     for stage in [*STAGES, "the rest"]:

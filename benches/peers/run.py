@@ -1,8 +1,9 @@
-"""Penstock and its peers on the same workloads, in turn: ``python benches/peers/run.py [--runs N] [--only WORKLOAD]``.
+"""Penstock and its peers on the same workloads, in turn: ``python benches/peers/run.py [--only WORKLOAD]``.
 
-ns-2 and ns-3 are run if they are installed (Debian: ``apt-get install ns2 libns3-dev g++``). The runs of all
-programs are interleaved, so that a machine whose speed drifts does so for all; medians are printed as a Markdown
-table: million frame-hops a second of one core, and how many times the peer's.
+ns-2 and ns-3 are run if they are installed (Debian: ``apt-get install ns2 libns3-dev g++``). The runs of
+all programs are interleaved, so that a machine whose speed drifts does so for all; medians are printed as a
+Markdown table: million frame-hops a second of one core, and, over the pairs of runs next to each other,
+what part of Penstock's it is.
 """
 
 from __future__ import annotations
@@ -16,20 +17,31 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-# Simulated seconds, chosen so that each run takes some seconds of work.
+
+
+class Length(NamedTuple):
+    """How long each program simulates: some seconds of work. Seconds where there is no unit."""
+
+    penstock: str
+    ns2: float
+    ns3: float
+
+
 WORKLOADS = {
-    "star": {"penstock": "6 s", "ns-2": 1.2, "ns-3": 0.2},
-    "fat-tree-4": {"penstock": "300 ms", "ns-2": 0.08, "ns-3": 0.01},
-    "fat-tree-8": {"penstock": "40 ms", "ns-2": 0.01, "ns-3": 0.0015},
-    "fat-tree-16": {"penstock": "5 ms", "ns-2": 0.001, "ns-3": 0.0002},
+    "star": Length("6 s", 1.2, 0.2),
+    "fat-tree-4": Length("300 ms", 0.08, 0.01),
+    "fat-tree-8": Length("40 ms", 0.01, 0.0015),
+    "fat-tree-16": Length("5 ms", 0.001, 0.0002),
 }
 
 
 def penstock(target: Path, workload: str, *options: str) -> list[str]:
-    return [str(target / "release" / "benches"), workload, WORKLOADS[workload]["penstock"], *options]
+    """The command of a workload."""
+    return [str(target / "release" / "benches"), workload, WORKLOADS[workload].penstock, *options]
 
 
 def commands(build: Path, target: Path) -> dict[str, dict[str, list[str]]]:
@@ -38,7 +50,7 @@ def commands(build: Path, target: Path) -> dict[str, dict[str, list[str]]]:
     found["penstock, PFC armed"] = {workload: penstock(target, workload, "pfc") for workload in WORKLOADS}
     found["penstock, two threads"] = {workload: penstock(target, workload, "two") for workload in WORKLOADS}
     if shutil.which("ns"):
-        found["ns-2"] = {w: ["ns", str(HERE / "ns2.tcl"), w, str(t["ns-2"])] for w, t in WORKLOADS.items()}
+        found["ns-2"] = {w: ["ns", str(HERE / "ns2.tcl"), w, str(t.ns2)] for w, t in WORKLOADS.items()}
     else:
         print("ns-2 is not installed (Debian: apt-get install ns2)", file=sys.stderr)
     if Path("/usr/include/ns3.37").is_dir() or Path("/usr/include/ns3").is_dir():
@@ -46,7 +58,7 @@ def commands(build: Path, target: Path) -> dict[str, dict[str, list[str]]]:
         libraries = ["-lns3-core", "-lns3-network", "-lns3-point-to-point"]
         compiler = ["g++", "-O2", "-DNDEBUG", str(HERE / "ns3.cc"), "-o", str(program), *libraries]
         subprocess.run(compiler, check=True)
-        found["ns-3"] = {w: [str(program), w, str(t["ns-3"])] for w, t in WORKLOADS.items()}
+        found["ns-3"] = {w: [str(program), w, str(t.ns3)] for w, t in WORKLOADS.items()}
     else:
         print("ns-3 is not installed (Debian: apt-get install libns3-dev g++)", file=sys.stderr)
     return found
@@ -60,9 +72,17 @@ def rate(command: list[str]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Prints the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=5, help="runs of each program and workload")
-    parser.add_argument("--target", type=Path, default=Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")), help="where cargo builds")
+    parser.add_argument(
+        "--target",
+        type=Path,
+        default=Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")),
+        help="where cargo builds",
+    )
     parser.add_argument("--only", choices=WORKLOADS, help="one of the workloads; all if not given")
     options = parser.parse_args()
     workloads = [options.only] if options.only else list(WORKLOADS)
@@ -78,11 +98,15 @@ def main() -> None:
     print("| workload | " + " | ".join(programs) + " |")
     print("|---" * (len(programs) + 1) + "|")
     for workload in workloads:
-        own = statistics.median(rates["penstock", workload])
         cells = []
         for name in programs:
             median = statistics.median(rates[name, workload])
-            times = f" (1/{own / median:.1f})" if name.startswith("ns") else ""
+            # Of neighbours in time: where a host is busy for a while, it is for both.
+            ratios = [
+                own / peer
+                for own, peer in zip(rates["penstock", workload], rates[name, workload], strict=True)
+            ]
+            times = f" (1/{statistics.median(ratios):.1f})" if name.startswith("ns") else ""
             cells.append(f"{median:.2f}{times}")
         print(f"| {workload} | " + " | ".join(cells) + " |")
 

@@ -1,11 +1,13 @@
 """Deficit round robin of ns-2 beside Penstock's: ``python benches/peers/shares.py [--seconds S]``.
 
-Both get the same senders at one port of 10 Gb/s, the same quantum, and bill the bytes of the frame alone (ns-2 knows no
-line overhead; Penstock's links have none here). Prints a Markdown table of shares and fails if one differs by
-more than 1 %. ns-2 has to be installed (Debian: ``apt-get install ns2``), Penstock too (``pip install .``).
+Both get the same senders at one port of 10 Gb/s, the same quantum, and bill the bytes of the frame alone
+(ns-2 knows no line overhead; Penstock's links have none here). Prints a Markdown table of shares and fails
+if one differs by more than 1 %. ns-2 has to be installed (Debian: ``apt-get install ns2``), Penstock too
+(``pip install .``).
 
-ns-2 has two more queues of this kind, which are not compared: SFQ takes turns by frames and shares one limit, so that
-it measures something else, and FQ of Debian's package stops with an error before the first frame.
+ns-2 has two more queues of this kind, which are not compared: SFQ takes turns by frames and shares one
+limit, so that it measures something else, and FQ of Debian's package stops with an error before the first
+frame.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import penstock as ps
 HERE = Path(__file__).resolve().parent
 QUANTUM = 1522
 # Size of frames in bytes and rate in Gb/s of each sender.
-CASES = {
+CASES: dict[str, list[tuple[int, float]]] = {
     "three sizes, all greedy": [(68, 9), (512, 9), (1522, 9)],
     "smallest and largest": [(64, 9), (1522, 9)],
     "one size, five senders": [(1000, 9)] * 5,
@@ -45,9 +47,7 @@ def by_penstock(senders: list[tuple[int, float]], seconds: float) -> list[float]
         ps.Scenario(duration=f"{seconds * 1e6:.0f} us", warmup=f"{seconds * 2e5:.0f} us")
         .topology.star(hosts=len(senders) + 1, rate="10 Gb/s", delay="1 us", overhead="0 B")
         .probes(bin="off")
-        .switch(
-            scheduler={"drr": {"quantum": f"{QUANTUM} B", "bills": "frame"}}, buffer={"queue": "250 kB"}
-        )
+        .switch(scheduler={"drr": {"quantum": f"{QUANTUM} B", "bills": "frame"}}, buffer={"queue": "250 kB"})
     )
     for priority, (size, rate) in enumerate(senders):
         scenario = scenario.flow(
@@ -68,16 +68,20 @@ def shares(amounts: list[float]) -> list[float]:
 
 def main() -> int:
     """Prints the table; 1 if a share differs by more than 1 %."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=0.05, help="simulated time (default 0.05)")
     options = parser.parse_args()
     if shutil.which("ns") is None:
         print("ns-2 is not installed (Debian: apt-get install ns2)", file=sys.stderr)
         return 2
     worst = 0.0
-    print("| case | frame (B) | offered (Gb/s) | ns-2 DRR | Penstock drr | difference |\n|---|---|---|---|---|---|")
+    print("| case | frame (B) | offered (Gb/s) | ns-2 DRR | Penstock drr | difference |\n" + "|---" * 6 + "|")
     for name, senders in CASES.items():
-        found = zip(senders, by_ns2(senders, options.seconds), by_penstock(senders, options.seconds), strict=True)
+        found = zip(
+            senders, by_ns2(senders, options.seconds), by_penstock(senders, options.seconds), strict=True
+        )
         for (size, rate), theirs, ours in found:
             worst = max(worst, abs(ours / theirs - 1))
             print(f"| {name} | {size} | {rate:g} | {theirs:.3%} | {ours:.3%} | {ours / theirs - 1:+.3%} |")

@@ -3,8 +3,8 @@
 //! Each thread has a world of its own in which only its nodes live; events for the nodes of others go into
 //! letter boxes. All threads run the same round at the same time: as many windows as one look-ahead spans. Then,
 //! at one barrier, letters change hands and the first window of the next round is agreed on: the earliest that
-//! anyone has an event in, letters on their way included. Letters and announcements are kept twice, for even and odd rounds, so that a thread that is
-//! already in the next round does not disturb one that still reads.
+//! anyone has an event in, letters on their way included. Letters and announcements are kept twice, for even and
+//! odd rounds, so that a thread that is already in the next round does not disturb one that still reads.
 //!
 //! A node sorts its events itself, so neither the order of letters nor the number of threads can be seen in
 //! what it does.
