@@ -19,7 +19,7 @@ from . import _core, storage
 from .errors import ResultError
 from .library import Source
 from .result import Result
-from .running import Progress, ProgressCallback, source_of
+from .running import Progress, ProgressCallback, run_source, source_of
 from .statistics import Interval, student_t_interval
 
 if TYPE_CHECKING:
@@ -202,8 +202,10 @@ def replicate_source(
     def run_one(index: int) -> Result | None:
         if together.stopped:
             return None
-        core = _core.run(source.text, source.file, seed=seed + index, progress=together.reporter(index))
-        return Result.from_core(core)
+        report = together.reporter(index)
+        result = run_source(source, seed=seed + index, progress=report)
+        report(Progress.of(result.run))  # a short run has not reported anything, and one that was kept
+        return result
 
     # A scenario that is wrong is wrong with every seed: the first error ends the others too.
     with ThreadPoolExecutor(min(workers or os.cpu_count() or 1, replications)) as pool:
@@ -226,10 +228,10 @@ class _Together:
         self._latest: dict[int, Progress] = {}
         self._lock = threading.Lock()
 
-    def reporter(self, index: int) -> Any:
-        def report(text: str) -> bool:
+    def reporter(self, index: int) -> ProgressCallback:
+        def report(progress: Progress) -> bool:
             with self._lock:
-                self._latest[index] = Progress.from_json(text)
+                self._latest[index] = progress
                 if self._progress is not None and self._progress(self._sum(self._latest.values())) is False:
                     self.stopped = True
             return not self.stopped

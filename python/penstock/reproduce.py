@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import library, storage
+from . import kept, library, storage
 from .errors import InputError, StudyError
 
 if TYPE_CHECKING:
@@ -323,6 +323,9 @@ def reproduce(
 ) -> StudyResult:
     """Runs a study and writes its pictures and ``outcomes.json``, all or nothing.
 
+    Finished runs are kept in a hidden directory beside `directory` until the study is done: after an
+    interruption or an error the next call does not run them again.
+
     Parameters
     ----------
     study : Study
@@ -341,11 +344,19 @@ def reproduce(
     InputError
         If `directory` holds something that is not a result.
     """
-    with storage.complete_directory(directory) as partial:
-        context = Context(study, partial, quick, say)
-        outcomes = _every_experiment(study, _module(study).run(context))
-        result = StudyResult(study, outcomes, directory, tuple(context.tables), context.cover)
-        storage.write_json(partial / "outcomes.json", to_json([result], study.name))
+    with kept.keeping(kept.beside(directory)) as runs:
+        if greeting := runs.greeting():
+            say(greeting)
+        try:
+            with storage.complete_directory(directory) as partial:
+                context = Context(study, partial, quick, say)
+                outcomes = _every_experiment(study, _module(study).run(context))
+                result = StudyResult(study, outcomes, directory, tuple(context.tables), context.cover)
+                storage.write_json(partial / "outcomes.json", to_json([result], study.name))
+        except KeyboardInterrupt:
+            say("interrupted: finished runs are kept, and the same command goes on from there")
+            raise
+        runs.clear()
     return result
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from . import _core, library
+from . import _core, kept, library
 
 if TYPE_CHECKING:
     from .result import Result
@@ -38,9 +38,8 @@ class Progress:
     wall_s: float
 
     @classmethod
-    def from_json(cls, text: str) -> Progress:
-        """What the engine reports; anything it may tell beside that is left out."""
-        told = json.loads(text)
+    def of(cls, told: Mapping[str, Any]) -> Progress:
+        """What the engine reports, or ``Result.run``; anything beside is left out."""
         return cls(**{entry.name: told[entry.name] for entry in fields(cls)})
 
 
@@ -183,11 +182,16 @@ def run_source(
     progress: ProgressCallback | None = None,
 ) -> Result:
     """As `run`, for text that has been read."""
-    report = _adapter(progress or _go_on)
-    core = _core.run(source.text, source.file, seed=seed, threads=threads, progress=report)
-    from .result import Result  # after the run, because pyarrow takes longer to import than a small run
 
-    return Result.from_core(core)
+    def simulate() -> Result:
+        report = _adapter(progress or _go_on)
+        core = _core.run(source.text, source.file, seed=seed, threads=threads, progress=report)
+        from .result import Result  # after the run, because pyarrow takes longer to import than a small run
+
+        return Result.from_core(core)
+
+    runs = kept.in_use()
+    return simulate() if runs is None else runs.result(source, seed, simulate)
 
 
 def source_of(scenario: Scenario | str | PathLike[str]) -> library.Source:
@@ -203,6 +207,6 @@ def _go_on(_: Progress) -> None:
 
 def _adapter(progress: ProgressCallback) -> Callable[[str], bool]:
     def report(text: str) -> bool:
-        return progress(Progress.from_json(text)) is not False
+        return progress(Progress.of(json.loads(text))) is not False
 
     return report

@@ -61,6 +61,13 @@ mod _core {
         Ok(load(py, text, file, None)?.warnings.iter().map(|warning| warning.render(false)).collect())
     }
 
+    /// A hash of all that a run is a function of but the engine, as 16 hexadecimal digits.
+    #[pyfunction]
+    #[pyo3(signature = (text, file, *, seed = None))]
+    fn identity(py: Python<'_>, text: &str, file: &str, seed: Option<u64>) -> PyResult<String> {
+        Ok(format!("{:016x}", load(py, text, file, seed)?.identity()))
+    }
+
     /// The effective scenario as JSON.
     #[pyfunction]
     fn effective_json(py: Python<'_>, text: &str, file: &str) -> PyResult<String> {

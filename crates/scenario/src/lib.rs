@@ -25,6 +25,8 @@ pub use schema::json_schema;
 use diagnostics::Source;
 use fabric::spec::Spec;
 use model::Model;
+use std::fmt::Write;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 
 /// A checked scenario.
@@ -48,9 +50,26 @@ impl Scenario {
     pub fn effective_toml(&self) -> String {
         effective::to_toml(&self.effective, &self.notes)
     }
+    /// A hash of all that a run is a function of: the files that the scenario names are in it, and its seed.
+    pub fn identity(&self) -> u64 {
+        let mut digest = Digest(DefaultHasher::new());
+        // Every part derives its form, and numbers are written so that they read back the same.
+        let _ = write!(digest, "{:?}", (&self.name, &self.spec, &self.effective));
+        digest.0.finish()
+    }
     /// The effective scenario as JSON.
     pub fn effective_json(&self) -> String {
         serde_json::to_string_pretty(&self.effective).unwrap_or_default()
+    }
+}
+
+/// Hashes text as it is written, so that it need not be held.
+struct Digest(DefaultHasher);
+
+impl Write for Digest {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
     }
 }
 

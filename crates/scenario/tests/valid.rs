@@ -18,6 +18,7 @@ fn fixpoint(text: &str) -> Scenario {
     assert_eq!(format!("{:?}", first.spec), format!("{:?}", second.spec), "{effective}");
     assert_eq!(effective, second.effective_toml());
     assert_eq!(first.effective, second.effective);
+    assert_eq!(first.identity(), second.identity());
     assert_eq!(first.warnings.len(), second.warnings.len());
     let json: serde_json::Value = serde_json::from_str(&first.effective_json()).unwrap();
     assert_eq!(json["simulation"]["name"], first.name);

@@ -26,6 +26,8 @@ def reproduce(
 ) -> int:
     """Runs published experiments again and holds them against what their source reports.
 
+    Finished runs are kept until a study is done: after an interruption the same command goes on from there.
+
     Parameters
     ----------
     study

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from penstock import library, running, storage
+from penstock import kept, library, running, storage
 from penstock.errors import InputError
 
 from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
@@ -44,7 +45,8 @@ def run(
     seed
         Seed of all random streams, instead of the scenario's; replications count on from it.
     replications
-        Runs with this many seeds and reports means with 95 % confidence intervals.
+        Runs with this many seeds and reports means with 95 % confidence intervals. Finished ones are kept
+        until all are: the same command goes on from there.
     out
         Directory for tables, report and pictures. Default: out/NAME; with --json nothing is written
         unless a directory is named. An earlier result there is replaced.
@@ -100,17 +102,34 @@ def _several(
     from penstock.replications import replicate_source
     from penstock.summary import summarise
 
-    with stop_on_interrupt() as wish:
+    with stop_on_interrupt() as wish, _keeping(directory) as finished:
         with watching(wish) as watch:
             runs = replicate_source(source, replications, seed=seed, progress=watch)
         if directory is not None:
             runs.save(directory, report=report)
+        complete = runs.complete and len(runs.results) == replications
+        if finished is not None and complete:
+            finished.clear()
     if json:
-        print_json({**summarise(runs.results[0]), "complete": runs.complete, "replications": runs.summary()})
+        print_json({**summarise(runs.results[0]), "complete": complete, "replications": runs.summary()})
     else:
         _show_intervals(runs, replications)
         _show_where(directory, directory and directory / f"seed-{runs.results[0].seed}", report)
-    return _end(runs.complete)
+    if directory is not None and not complete:
+        say("finished replications are kept, and the same command goes on from there")
+    return _end(complete)
+
+
+@contextlib.contextmanager
+def _keeping(directory: Path | None) -> Iterator[kept.Kept | None]:
+    """Keeps replications as they finish, if there is a place for a result."""
+    if directory is None:
+        yield None
+        return
+    with kept.keeping(kept.beside(directory)) as finished:
+        if greeting := finished.greeting():
+            say(greeting)
+        yield finished
 
 
 def _end(complete: bool, ended_by: str | None = None) -> int:

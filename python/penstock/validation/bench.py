@@ -10,8 +10,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from penstock import _core
+from penstock.library import Source
 from penstock.result import Result
+from penstock.running import run_source
 
 Reader = Callable[[Result], Mapping[str, float]]
 """What a case takes from the result of a run."""
@@ -94,7 +95,7 @@ class Bench:
 
     def _run(self, text: str, seed: int) -> Result:
         file = str(self._directory / f"{self._name}.toml")
-        return Result.from_core(_core.run(text, file, seed=seed))
+        return run_source(Source(text, file), seed=seed)
 
 
 def fill(scenario: str, **keys: object) -> str:

@@ -6,16 +6,11 @@ throughputs. The closed form of `billing` is held against the result and is no p
 
 from __future__ import annotations
 
-import hashlib
-import json
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
-from penstock import _core
 from penstock.errors import StudyError
 from penstock.scenario import Scenario
 
@@ -35,52 +30,20 @@ Value = TypeVar("Value")
 
 
 class Ledger:
-    """Throughputs of all runs, kept in a file as they come: a search that was stopped goes on from there.
+    """Throughputs of all runs so far: several experiments ask for the same."""
 
-    The key of a run is its scenario, its seed being part of that, and the engine: another engine begins anew.
-
-    Parameters
-    ----------
-    file : Path
-        One line of JSON a run.
-    """
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-        engine = Path(str(_core.__file__)).read_bytes()
-        self._engine = hashlib.sha256(engine).hexdigest()[:16]
+    def __init__(self) -> None:
         self._known: dict[str, dict[str, dict[str, float]]] = {}
-        self._lock = threading.Lock()
-        self.runs = 0
-        if file.exists():
-            for line in file.read_text("utf-8").splitlines():
-                try:
-                    entry = json.loads(line)
-                    self._known[entry["key"]] = entry["throughput"]
-                except (ValueError, KeyError, TypeError):
-                    continue  # the line that was being written when the search was stopped
-        self.resumed = len(self._known)
 
     def throughputs(self, scenario: Scenario) -> dict[str, dict[str, float]]:
         """Throughput of each flow in b/s, by metric; from the ledger if it is there."""
         text = scenario.to_toml()
-        key = hashlib.sha256(f"{self._engine}\n{text}".encode()).hexdigest()
-        with self._lock:
-            if key in self._known:
-                return self._known[key]
-        rows = scenario.run().rows("flows")
-        found = {row["flow"]: {"frame": row["throughput_bps"], "payload": row["goodput_bps"]} for row in rows}
-        with self._lock:
-            self._known[key] = found
-            self.runs += 1
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            with self.file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "throughput": found}) + "\n")
-        return found
-
-    def close(self) -> None:
-        """Removes the file: the search has come to its end."""
-        self.file.unlink(missing_ok=True)
+        if text not in self._known:
+            rows = scenario.run().rows("flows")
+            self._known[text] = {
+                row["flow"]: {"frame": row["throughput_bps"], "payload": row["goodput_bps"]} for row in rows
+            }
+        return self._known[text]
 
 
 @dataclass(frozen=True)

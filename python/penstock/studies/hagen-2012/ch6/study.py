@@ -23,10 +23,7 @@ Weights = dict[tuple[Metric, int], Found]
 
 def run(context: Context) -> list[Outcome]:
     """All experiments."""
-    # Beside the directory of the study, which appears only when all of it is done.
-    ledger = Ledger(context.out.parent / "ch6-search.jsonl")
-    if ledger.resumed:
-        context.say(f"{ledger.resumed} runs of a search that was stopped are known: {ledger.file}")
+    ledger = Ledger()
     switch = Switch(context, ledger)
     lost = switch.lost()
     beside = {large: switch.weights(large) for large in (LARGE_BYTES, *JUMBO)}
@@ -50,7 +47,6 @@ def run(context: Context) -> list[Outcome]:
     tables.billings(context, billed, mixes)
     tables.cells(context)
     context.save_figure(pictures.cover(beside[LARGE_BYTES], lost, adapted), "ch6", cover=True)
-    ledger.close()
     return outcomes
 
 

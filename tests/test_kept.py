@@ -1,0 +1,182 @@
+"""Interrupted work goes on where it stopped, and to the same end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import SMALL, command_line
+from penstock import _core, kept, reproduce, running
+from penstock.errors import InputError
+from penstock.library import Source
+from penstock.replications import replicate_source
+from penstock.result import Result
+
+SOURCE = Source(SMALL, "small.toml")
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
+    """The seeds with which the engine was asked to run."""
+    asked: list[int | None] = []
+    run = _core.run
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        asked.append(options.get("seed"))
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(_core, "run", counted)
+    return asked
+
+
+def test_a_kept_run_is_the_run(tmp_path: Path, engine: list[int | None]) -> None:
+    with kept.keeping(tmp_path / "runs"):
+        first = running.run_source(SOURCE, seed=7)
+    with kept.keeping(tmp_path / "runs") as runs:
+        again = running.run_source(SOURCE, seed=7)
+    assert (engine, runs.found) == ([7], 1)
+    assert again.run == first.run
+    assert again.topology == first.topology
+    assert again.description == first.description
+    assert again.scenario_toml == first.scenario_toml
+    assert again.table_names == first.table_names
+    for name in first.table_names:
+        assert again.table(name).schema == first.table(name).schema
+        assert str(again.rows(name)) == str(first.rows(name))  # as text: NaN is not itself
+    runs.clear()
+    assert not (tmp_path / "runs").exists()
+
+
+def test_whatever_a_run_depends_on_makes_another(
+    tmp_path: Path, engine: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = tmp_path / "sizes.csv"
+    text = SMALL.replace('name = "steady"', 'name = "steady"\nframe = { empirical = "sizes.csv" }')
+    file = str(tmp_path / "small.toml")
+
+    def run(text: str = text, seed: int | None = None) -> int:
+        before = len(engine)
+        with kept.keeping(tmp_path / "runs"):
+            running.run_source(Source(text, file), seed=seed)
+        return len(engine) - before
+
+    sizes.write_text("bytes,weight\n100,1\n", "utf-8")
+    assert [run(), run()] == [1, 0]
+    assert [run(seed=1), run(seed=2), run(seed=2)] == [0, 1, 0]  # 1 is the seed of the scenario
+    assert [run(text.replace("200 us", "201 us")), run("# a comment\n" + text)] == [1, 0]
+    sizes.write_text("bytes,weight\n101,1\n", "utf-8")
+    assert [run(), run()] == [1, 0]
+    monkeypatch.setattr(kept, "_engine", lambda: "another")
+    assert [run(), run()] == [1, 0]
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense", None])
+def test_a_damaged_file_counts_as_not_there(
+    tmp_path: Path, engine: list[int | None], damage: bytes | None
+) -> None:
+    for _ in range(2):
+        with kept.keeping(tmp_path):
+            result = running.run_source(SOURCE)
+        [file] = tmp_path.glob("*.run")
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        file.write_bytes(data if damage is None else damage)
+    assert engine == [None, None]
+    assert result.complete
+
+
+def test_what_was_cut_short_is_not_kept(tmp_path: Path) -> None:
+    text = SMALL.replace("200 us", "3 s")
+    with kept.keeping(tmp_path):
+        result = running.run_source(Source(text, "small.toml"), progress=lambda _: False)
+    assert not result.complete
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_kept_outside(tmp_path: Path, engine: list[int | None]) -> None:
+    with pytest.raises(InputError), kept.keeping(tmp_path):
+        raise InputError("whatever ends the block")
+    assert kept.in_use() is None
+    running.run_source(SOURCE)
+    running.run_source(SOURCE)
+    assert len(engine) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_replications_go_on(tmp_path: Path, engine: list[int | None]) -> None:
+    whole = replicate_source(SOURCE, 5, workers=1)
+    engine.clear()
+    with kept.keeping(tmp_path):
+        replicate_source(SOURCE, 3)
+        heard: list[float] = []
+        again = replicate_source(SOURCE, 5, progress=lambda told: heard.append(told.simulated_s))
+    assert sorted(engine, key=str) == [1, 2, 3, 4, 5]
+    assert max(heard) == pytest.approx(5 * 200e-6)
+    assert again.summary() == whole.summary()
+
+
+def test_an_interrupted_study_goes_on(tmp_path: Path, engine: list[int | None]) -> None:
+    folder = tmp_path / "paper" / "part"
+    folder.mkdir(parents=True)
+    (folder / "small.toml").write_text(SMALL, "utf-8")
+    (folder / "study.toml").write_text(
+        'title = "T"\nsource = "S"\n[[experiments]]\nid = "E"\ncriterion = "c"\nreported = "r"\n', "utf-8"
+    )
+    (folder / "study.py").write_text(
+        "def run(context):\n"
+        "    seen = []\n"
+        "    for seed in range(4):\n"
+        "        seen.append(context.scenario('small').run(seed=seed).fingerprint)\n"
+        "        context.say(str(seed))\n"
+        "    return [context.outcome('E', measured=' '.join(seen), passed=True)]\n",
+        "utf-8",
+    )
+    study, out = reproduce.Study.load(folder), tmp_path / "out" / "part"
+    told: list[str] = []
+
+    def stop_at_two(text: str) -> None:
+        told.append(text)
+        if text == "2":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce.reproduce(study, out, say=stop_at_two)
+    assert "goes on from there" in told[-1]
+    assert not out.exists()
+    told.clear()
+    result = reproduce.reproduce(study, out, say=told.append)
+    assert "3 finished runs" in told[0]
+    assert engine == [0, 1, 2, 3]
+    assert [path.name for path in out.parent.iterdir()] == ["part"]
+    fresh = reproduce.reproduce(study, tmp_path / "fresh")
+    assert result.outcomes == fresh.outcomes
+
+
+def test_interrupted_replications_go_on(tmp_path: Path) -> None:
+    text = SMALL.replace("200 us", "2 s")
+    (tmp_path / "some.toml").write_text(text, "utf-8")
+    words = command_line("run", "some.toml", "--replications", "6", "--no-report")
+    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    finished = tmp_path / "out" / ".some.runs"
+    while process.poll() is None and not list(finished.glob("*.run")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "goes on from there" in err
+    there = len(list(finished.glob("*.run")))
+    assert 1 <= there < 6
+    assert not Result.load(next((tmp_path / "out" / "some").glob("seed-*"))).run["warnings"]
+    again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
+    assert f"{there} finished run" in again.stderr
+    assert not finished.exists()
+    told = json.loads((tmp_path / "out" / "some" / "replications.json").read_text("utf-8"))
+    assert told["complete"] is True
+    assert told["fingerprints"] == replicate_source(Source(text, "some.toml"), 6).summary()["fingerprints"]
