@@ -19,11 +19,11 @@ the wrong one; targeted PFC by fair bandwidth stops the aggressor alone. The bar
 NEXT = """
 Next, change one line and see what becomes of the victims:
 
-    cp {scenario} mine.toml
-    {penstock} run mine.toml
-    # in mine.toml:  method = "fair_bandwidth"   ->   method = "random_sampling"
-    {penstock} run mine.toml --out out/changed
-    {penstock} compare out/mine out/changed
+    cp {scenario} fair.toml
+    {penstock} run fair.toml
+    # in fair.toml:  method = "fair_bandwidth"   ->   method = "random_sampling"
+    {penstock} run fair.toml --out out/changed
+    {penstock} compare out/fair out/changed
 """
 
 

@@ -13,6 +13,9 @@
 //! | H | the paused station reacts (802.3 clause 31B.3.7 limits this) |
 //! | M | a longest frame has just begun at the peer when it obeys |
 //!
+//! A switch that counts a frame as a whole when it enters its queue, as the one here, needs M less one byte more:
+//! the frame that crosses XOFF is not in the formula.
+//!
 //! Scope: the worst case of one link and one priority, also as two vendors compute it.
 //!
 //! Not modelled: cells of a shared memory that a frame fills only in part (only [`SonicModel`] has them),

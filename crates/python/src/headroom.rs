@@ -67,7 +67,7 @@ pub fn answer(link: &Link) -> Result<String, String> {
         headroom.response_bits = rate.bits_in_ceil(time);
     }
     let delay = headroom.delay();
-    let term = |name: &str, times: u64, bits: u64| json!({"term": name, "times": times, "bit_times": bits, "bytes": (times * bits).div_ceil(8)});
+    let term = |name: &str, times: u64, bits: u64| json!({"term": name, "times": times, "bit_times": times * bits, "bytes": (times * bits).div_ceil(8)});
     let answer = json!({
         "schema": "penstock-headroom/1",
         "rate": rate.to_string(),
@@ -82,6 +82,7 @@ pub fn answer(link: &Link) -> Result<String, String> {
         ],
         "total_bit_times": delay.bits(),
         "total_bytes": delay.bytes().get(),
+        "headroom_bytes": delay.room(headroom.max_frame).get(),
         "total_frames": delay.frames(),
         "total_time": delay.time().to_string(),
         "response_quanta": headroom.response_bits.div_ceil(QUANTUM_BITS),

@@ -204,7 +204,7 @@ pub fn notes(model: &Model) -> Vec<Note> {
         notes.push(note("xoff and xon are computed for each port from its link, so that nothing is lost and no queue runs dry."));
     }
     if settings.headroom.is_some_and(|headroom| headroom.value().is_none()) {
-        notes.push(note("headroom is computed for each port: 2 longest frames, pause frame, cable both ways, response (802.1Qbb Annex O)."));
+        notes.push(note("headroom is computed for each port: 2 longest frames, pause frame, cable both ways, response (802.1Qbb Annex O), and the frame that crosses XOFF."));
     }
     notes
 }

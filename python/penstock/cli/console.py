@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,16 @@ if TYPE_CHECKING:
 
 PIPED_WIDTH = 160
 """Columns of a table when nobody looks at a terminal."""
+LEAST_WIDTH = 110
+"""A narrower terminal breaks the lines of a table; that is better than to cut names and numbers."""
 
 
 def console() -> Console:
     """Standard output for tables and text."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False, soft_wrap=False)
+    width = max(shutil.get_terminal_size().columns, LEAST_WIDTH) if sys.stdout.isatty() else PIPED_WIDTH
+    return Console(width=width, highlight=False, soft_wrap=False)
 
 
 def print_json(document: object) -> None:

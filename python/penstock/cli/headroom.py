@@ -13,6 +13,17 @@ from penstock.errors import InputError
 from . import EXIT_DONE
 from .console import console, print_json, table
 
+MEANINGS = {
+    "mtu": "longest frame",
+    "total_bytes": "the sum of the terms",
+    "headroom_bytes": "and the frame that crosses XOFF, counted as a whole: `headroom` of a scenario",
+    "total_frames": "as many of the longest frames",
+    "response_quanta": "pause quanta in the response (H)",
+    "xon_at_least_bytes": "an XON below this lets the link fall idle",
+    "cisco_rule_bytes": "by the rule of Cisco's white paper on PFC",
+    "sonic_model_bytes": "as SONiC computes it for cells of 256 B",
+}
+
 
 def headroom(
     *,
@@ -38,7 +49,8 @@ def headroom(
     mtu
         Longest frame, DA to FCS. Default: "1522 B".
     interface_delay
-        Delay of MAC and PHY of one station. Default: what IEEE 802.3 allows at the rate.
+        Delay of MAC and PHY of one station. Default: what IEEE 802.3 allows at the rate. (Links of a
+        scenario have none unless it is given there.)
     response_time
         From the end of a pause frame to its effect. Default: what IEEE 802.3 allows at the rate.
     overhead
@@ -71,9 +83,10 @@ def headroom(
             shown.add_row(*(_cell(value) for value in term.values()))
         out.print(shown)
     totals = table("", "", "", numeric=1, show_header=False)
+    totals.add_column()
     for name, value in answer.items():
         if not isinstance(value, list | dict) and name != "schema":
-            totals.add_row(name, _cell(value))
+            totals.add_row(name, _cell(value), MEANINGS.get(name, ""))
     out.print(totals)
     return EXIT_DONE
 

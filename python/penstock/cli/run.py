@@ -14,7 +14,7 @@ from penstock.errors import InputError
 
 from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from .console import complain, console, print_json, say, table
-from .progress import stop_on_interrupt, watching
+from .progress import Wish, stop_on_interrupt, watching
 from .units import count, duration, plain, rate, share, size
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_SEED = 2**64 - 1
 ROWS_SHOWN = 20
+PORTS_SHOWN = 10
 
 
 def run(
@@ -53,7 +54,7 @@ def run(
     json
         Prints one JSON object instead of tables.
     threads
-        Threads for one run. The result does not depend on it.
+        Threads for one run. The result does not depend on it. More than one pay for large fabrics only.
     report
         Whether report.html and the pictures are written.
     """
@@ -78,8 +79,7 @@ def _single(
         from penstock.summary import summarise
 
         summary = summarise(result)
-        if directory is not None:
-            result.save(directory, report=report)
+        report = _save(result, directory, report, wish)
     for warning in result.run.get("warnings", []):
         said = str(warning["message"] if isinstance(warning, dict) else warning)
         say(said if said.startswith("warning:") else f"warning: {said}")
@@ -88,7 +88,8 @@ def _single(
     else:
         _show(result, summary)
         _show_where(directory, directory, report)
-    return _end(result.complete, result.run.get("ended_by"))
+    reached = f" at {_time(result.run['simulated_s'])} of {_time(result.run['duration_s'])}"
+    return _end(result.complete, result.run.get("ended_by"), reached)
 
 
 def _several(
@@ -105,8 +106,7 @@ def _several(
     with stop_on_interrupt() as wish, _keeping(directory) as finished:
         with watching(wish) as watch:
             runs = replicate_source(source, replications, seed=seed, progress=watch)
-        if directory is not None:
-            runs.save(directory, report=report)
+        report = _save(runs, directory, report, wish)
         complete = runs.complete and len(runs.results) == replications
         if finished is not None and complete:
             finished.clear()
@@ -132,7 +132,22 @@ def _keeping(directory: Path | None) -> Iterator[kept.Kept | None]:
         yield finished
 
 
-def _end(complete: bool, ended_by: str | None = None) -> int:
+def _save(result: Result | Replications, directory: Path | None, report: bool, interrupted: Wish) -> bool:
+    """Writes what was measured; whether a report came with it. After Ctrl-C the tables are safe first."""
+    if directory is None:
+        return False
+    if report and interrupted.stop:
+        result.save(directory, report=False)
+        say("what was measured is saved; drawing the report, which Ctrl-C leaves out")
+        with contextlib.suppress(KeyboardInterrupt):
+            result.save(directory)
+            return True
+        return False
+    result.save(directory, report=report)
+    return report
+
+
+def _end(complete: bool, ended_by: str | None = None, reached: str = "") -> int:
     if complete:
         return EXIT_DONE
     if ended_by is not None:
@@ -141,7 +156,7 @@ def _end(complete: bool, ended_by: str | None = None) -> int:
             '"complete": false'
         )
         return EXIT_FAILED
-    say('cut short: what was measured until then is marked "complete": false')
+    say(f'cut short{reached}: what was measured until then is marked "complete": false')
     return EXIT_INTERRUPTED
 
 
@@ -176,21 +191,24 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
             duration(latency["max"]),
         )
     out.print(flows)
-    _say_rest(out, len(summary["flows"]), "flows")
-    busiest = sorted(summary["ports"], key=lambda port: -(port["paused_s"] or 0) - (port["utilisation"] or 0))
+    _say_rest(out, len(summary["flows"]), ROWS_SHOWN, "flows")
+    first = sorted(
+        summary["ports"],
+        key=lambda port: (-(port["drops"] or 0), -(port["paused_s"] or 0), -(port["utilisation"] or 0)),
+    )
     ports = table(
-        "Ports, the most paused and busiest first",
+        "Ports: those that lose first, then the most paused, then the busiest",
         "port",
         "used",
-        "queue mean",
-        "queue max",
+        "queued mean",
+        "longest queue",
         "drops",
         "pauses sent",
         "received",
         "paused",
         numeric=1,
     )
-    for port in busiest[: ROWS_SHOWN // 2]:
+    for port in first[:PORTS_SHOWN]:
         ports.add_row(
             port["name"],
             share(port["utilisation"]),
@@ -202,12 +220,18 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
             duration((port["paused_s"] or 0.0) * 1e9),
         )
     out.print(ports)
+    _say_rest(out, len(first), PORTS_SHOWN, "ports")
+    lost: dict[str, int] = {}
+    for row in result.rows("drops"):
+        lost[row["cause"]] = lost.get(row["cause"], 0) + row["frames"]
+    if lost:
+        out.print("frames lost: " + ", ".join(f"{count(frames)} {cause}" for cause, frames in lost.items()))
     run = result.run
     speed = run["frame_hops"] / run["wall_s"] / 1e6 if run["wall_s"] else 0.0
     jain = summary["fairness"]["jain"]
     out.print(
         f"fairness (Jain) {'-' if jain is None else f'{jain:.4f}'}   "
-        f"simulated {duration(run['simulated_s'] * 1e9)} in {duration(run['wall_s'] * 1e9)}   "
+        f"simulated {_time(run['simulated_s'])} in {_time(run['wall_s'])}   "
         f"{count(run['frame_hops'])} frame-hops, {speed:.1f} M/s"
     )
     against = summary["fairness"]["max_min"]
@@ -239,7 +263,7 @@ def _show_intervals(runs: Replications, wanted: int) -> None:
     for flow, row in list(cells.items())[:ROWS_SHOWN]:
         means.add_row(escape(flow), *(row.get(metric, "-") for metric in shown))
     out.print(means)
-    _say_rest(out, len(cells), "flows")
+    _say_rest(out, len(cells), ROWS_SHOWN, "flows")
     if len(runs.results) < wanted:
         out.print(f"{wanted - len(runs.results)} replications were not begun")
 
@@ -254,9 +278,13 @@ def _show_where(directory: Path | None, with_report: Path | None, report: bool) 
         out.print(f"picture  {with_report / 'pictures' / 'timeline.png'}", soft_wrap=True)
 
 
-def _say_rest(out: Any, total: int, what: str) -> None:
-    if total > ROWS_SHOWN:
-        out.print(f"and {total - ROWS_SHOWN} more {what}; all of them are in the result")
+def _say_rest(out: Any, total: int, shown: int, what: str) -> None:
+    if total > shown:
+        out.print(f"and {total - shown} more {what}; all of them are in the result")
+
+
+def _time(seconds: float) -> str:
+    return duration(seconds * 1e9)
 
 
 def _within(option: str, value: int | None, low: int, high: int) -> None:

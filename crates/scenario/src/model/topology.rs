@@ -97,14 +97,14 @@ macro_rules! topology {
 }
 
 topology! {
-    /// One switch with hosts around it.
+    /// One switch `sw` with hosts `h0`, `h1`, ... around it.
     Star {
         /// Number of hosts. A count, 1 to 65536 (the ports of one switch). Required.
         hosts: u64,
     }
 }
 topology! {
-    /// Two switches with one link between them.
+    /// Two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ...
     Dumbbell {
         /// Number of hosts at the left switch. A count, 0 to 65535. Required.
         left: u64,
@@ -119,7 +119,7 @@ topology! {
     }
 }
 topology! {
-    /// Switches in a row, each linked to the next.
+    /// Switches `sw0`, `sw1`, ... in a row, each linked to the next; hosts `h{switch}.{i}`, such as `h0.0`.
     Chain {
         /// Number of switches. A count, at least 1. Required.
         switches: u64,
@@ -128,7 +128,7 @@ topology! {
     }
 }
 topology! {
-    /// Switches in a ring, each linked to the next and the last to the first.
+    /// Switches `sw0`, `sw1`, ... in a ring, each linked to the next and the last to the first; hosts `h{switch}.{i}`, such as `h0.0`.
     Ring {
         /// Number of switches. A count, at least 3. Required.
         switches: u64,
@@ -137,7 +137,7 @@ topology! {
     }
 }
 topology! {
-    /// Two levels of switches: each leaf linked to each spine.
+    /// Two levels of switches: each leaf `leaf0`, ... linked to each spine `spine0`, ...; hosts `h0`, ... numbered across the leaves.
     LeafSpine {
         /// Number of leaves. A count, at least 1. Required.
         leaves: u64,
@@ -151,14 +151,14 @@ topology! {
     }
 }
 topology! {
-    /// The three-level fat tree of k-port switches.
+    /// The three-level fat tree of k-port switches: `core0`, ..., `agg{pod}.{i}` and `edge{pod}.{i}`, such as `edge0.1`; hosts `h0`, ... in order.
     FatTree {
         /// Ports of each switch. An even count, at least 2; k^3/4 hosts. Required.
         k: u64,
     }
 }
 topology! {
-    /// The k-ary n-tree.
+    /// The k-ary n-tree: switches `s{level}.{i}`, hosts `h0`, ...
     NTree {
         /// Links of a switch downwards. A count, at least 2; k^n hosts. Required.
         k: u64,
