@@ -345,3 +345,84 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
         pass
     os.close(ours)
     assert b"frame-hops/s" in shown
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+def test_a_narrow_terminal_cuts_no_names(small: Path, tmp_path: Path) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command_line("run", small, "--no-report"),
+        cwd=tmp_path,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+    except OSError:  # the other side is closed
+        pass
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    for name in (b"steady", b"greedy", b"h1.0->sw"):
+        assert name in shown
+    assert "…".encode() not in shown
+
+
+def test_a_second_interrupt_leaves_out_the_report_alone(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG, "utf-8")
+    process = subprocess.Popen(
+        command_line("run", "long.toml", "--out", "cut"),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    time.sleep(2.0)
+    process.send_signal(signal.SIGINT)
+    said = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, said + err
+    assert "what was measured is saved" in said
+    assert "report" not in out
+    assert "of 3000 s" in err
+    assert not Result.load(tmp_path / "cut").complete
+    assert not (tmp_path / "cut" / "report.html").exists()
+
+
+def test_ports_that_lose_come_first_then_the_most_paused(penstock: Command, small: Path) -> None:
+    def first(file: Path) -> str:
+        lines = penstock("run", file, "--no-report").stdout.splitlines()
+        [header] = [index for index, line in enumerate(lines) if line.startswith("port ")]
+        return lines[header + 2].split()[0]
+
+    assert first(small) == "h1.0->sw"  # paused
+    text = small.read_text("utf-8").replace("200 frames", "10 frames")
+    lossy = small.with_name("lossy.toml")
+    lossy.write_text(text[: text.index("[flow_control")] + text[text.index("[[flows]]") :], "utf-8")
+    assert first(lossy) == "sw.2->h2"
+    assert "queue_limit" in penstock("run", lossy, "--no-report").stdout
+
+
+def test_a_scenario_accepts_the_headroom_of_the_calculator(
+    penstock: Command, small: Path, tmp_path: Path
+) -> None:
+    link = ("--rate", "10 Gb/s", "--length", "20 m", "--interface-delay", "0 s")
+    answer = json_of(penstock("headroom", *link, "--json"))
+    assert sum(term["bit_times"] for term in answer["terms"]) == answer["total_bit_times"]
+    found = {}
+    for less in (0, 1):
+        file = tmp_path / f"less-{less}.toml"
+        room = f'[flow_control.pfc]\nheadroom = "{answer["headroom_bytes"] - less} B"'
+        text = small.read_text("utf-8").replace("[flow_control.pfc]", room)
+        file.write_text(text.replace("20 frames", "30 kB").replace("10 frames", "15 kB"), "utf-8")
+        found[less] = penstock("check", file)
+    assert found[0].returncode == 0, found[0].stderr
+    assert found[1].returncode == 2
+    assert f"{answer['headroom_bytes']} B" in found[1].stderr
