@@ -138,8 +138,8 @@ def _save(result: Result | Replications, directory: Path | None, report: bool, i
         return False
     if report and interrupted.stop:
         result.save(directory, report=False)
-        say("what was measured is saved; drawing the report, which Ctrl-C leaves out")
         with contextlib.suppress(KeyboardInterrupt):
+            say("what was measured is saved; drawing the report, which Ctrl-C leaves out")
             result.save(directory)
             return True
         return False
