@@ -36,7 +36,8 @@ def check(
     effective
         Prints the effective scenario: every default written out.
     estimate
-        Runs the beginning for about a second and tells what all of it will take: time and memory.
+        Runs the beginning for about a second and tells what all of it will take: time and memory. The
+        report and its pictures are not counted; they take some seconds more, or "run --no-report" none.
     threads
         Threads of the run that is estimated.
     json
@@ -71,7 +72,10 @@ def _tell(source: library.Source, threads: int, json: bool) -> None:
     rows = (
         ("fabric", f"{count(told.nodes)} nodes, {count(told.links)} links, {count(told.flows)} flows"),
         ("work", f"{about}{count(_rounded(told.frame_hops, told.exact))} frame-hops"),
-        ("time", f"about {duration(_rounded(told.wall_s, False) * 1e9)} on {on} of this machine"),
+        (
+            "time",
+            f"about {duration(_rounded(told.wall_s, False) * 1e9)} on {on} of this machine, report and pictures not counted",
+        ),
         ("memory", f"about {_rough_size(told.memory_bytes)} beside the program itself"),
     )
     for name, what in rows:
