@@ -246,6 +246,9 @@ def test_compare(penstock: Command, small: Path) -> None:
         ["run", "nowhere.toml"],
         ["run", "."],
         ["run", "small.toml", "--out", "small.toml"],
+        ["run", "small.toml", "--threads", "65"],
+        ["check", "small.toml", "--estimate", "--threads", "65"],
+        ["run", "small.toml", "--seed", "18446744073709551615", "--replications", "2"],
         ["run", "small.toml", "--out", "/proc/nowhere/out"],
         ["rnu", "small.toml"],
         ["check"],
@@ -426,3 +429,19 @@ def test_a_scenario_accepts_the_headroom_of_the_calculator(
     assert found[0].returncode == 0, found[0].stderr
     assert found[1].returncode == 2
     assert f"{answer['headroom_bytes']} B" in found[1].stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_are_no_trouble(small: Path, tmp_path: Path, closed: str) -> None:
+    words = " ".join(command_line("run", small, "--out", "out", "--no-report"))
+    process = subprocess.run(f"{words} {closed}", shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert process.returncode == 0
+    assert "Traceback" not in process.stderr
+    assert Result.load(tmp_path / "out").complete
+
+
+def test_a_flow_that_begins_after_the_end(penstock: Command, small: Path) -> None:
+    small.write_text(small.read_text("utf-8") + 'start = "300 us"\n', "utf-8")
+    answer = json_of(penstock("run", small, "--json"))
+    assert answer["flows"][1]["frames_sent"] == 0
+    assert penstock("fair", small).returncode == 0

@@ -14,7 +14,7 @@ import penstock as ps
 from conftest import Command, json_of
 from penstock import oracle
 from penstock.class_weights import class_weights
-from penstock.errors import InputError
+from penstock.errors import ConvergenceError, InputError
 from penstock.fairness import Problem, max_min, proportionally_fair
 
 INF = float("inf")
@@ -356,3 +356,10 @@ def test_run_does_not_wait_for_shares_that_change_all_the_time(penstock: Command
     file.write_text(text + flow % ("a", "h0") + source + flow % ("b", "h1") + source, "utf-8")
     assert json_of(penstock("run", file, "--json"))["fairness"]["max_min"] is None
     assert json_of(penstock("fair", file, "--json"))["verdicts"]["max_min"]["jain"] > 0.9
+
+
+@pytest.mark.filterwarnings("error")
+def test_weights_beyond_all_measure_are_an_error_and_no_crash() -> None:
+    with pytest.raises(ConvergenceError):
+        proportionally_fair(problem([[1, 1], [1, 0]], [1e10, 1e10], [1e10, 2.5e9], [1e-308, 1]))
+    assert max_min(problem([[1, 1]], [1], demand=[1, 1], weight=[1e-308, 1])) == pytest.approx([0, 1])

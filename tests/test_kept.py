@@ -77,19 +77,42 @@ def test_whatever_a_run_depends_on_makes_another(
     assert [run(), run()] == [1, 0]
 
 
-@pytest.mark.parametrize("damage", [b"", b"nonsense", None])
-def test_a_damaged_file_counts_as_not_there(
-    tmp_path: Path, engine: list[int | None], damage: bytes | None
-) -> None:
-    for _ in range(2):
+def test_a_damaged_file_counts_as_not_there(tmp_path: Path, engine: list[int | None]) -> None:
+    with kept.keeping(tmp_path):
+        running.run_source(SOURCE)
+    [file] = tmp_path.glob("*.run")
+    whole = file.read_bytes()
+    damages = [b"", b"nonsense", whole[:-1], whole[: len(whole) // 2], whole + b"x"]
+    # Single bits, those of the zip's directory at the end among them: that has no checksum of its own.
+    for place in (0, 40, len(whole) // 2, *range(len(whole) - 2000, len(whole), 199)):
+        flipped = bytearray(whole)
+        flipped[place] ^= 0x10
+        damages.append(bytes(flipped))
+    for count, damage in enumerate(damages, 1):
+        file.write_bytes(damage)
         with kept.keeping(tmp_path):
-            result = running.run_source(SOURCE)
-        [file] = tmp_path.glob("*.run")
-        data = bytearray(file.read_bytes())
-        data[len(data) // 2] ^= 0xFF
-        file.write_bytes(data if damage is None else damage)
-    assert engine == [None, None]
-    assert result.complete
+            assert running.run_source(SOURCE).complete
+        assert len(engine) == 1 + count
+        assert kept.Kept(tmp_path).found == 1
+
+
+def test_clearing_leaves_the_files_of_others(tmp_path: Path) -> None:
+    directory = tmp_path / ".k.runs"
+    directory.mkdir()
+    (directory / "notes.txt").write_text("precious")
+    with kept.keeping(directory) as runs:
+        running.run_source(SOURCE)
+    runs.clear()
+    assert [path.name for path in directory.iterdir()] == ["notes.txt"]
+
+
+def test_replications_that_were_not_begun_are_missed(tmp_path: Path) -> None:
+    cut = replicate_source(SOURCE, 50, workers=1, progress=lambda _: False)
+    assert 1 <= len(cut.results) < 50
+    assert cut.results[0].complete
+    assert not cut.complete
+    summary = cut.summary()
+    assert (summary["wanted"], summary["complete"]) == (50, False)
 
 
 def test_what_was_cut_short_is_not_kept(tmp_path: Path) -> None:

@@ -60,6 +60,29 @@ def test_what_is_not_a_result_is_not_replaced(made_up: Result, tmp_path: Path) -
         made_up.save(tmp_path / "file" / "below")
 
 
+def test_a_manifest_of_others_and_files_of_others_are_left_alone(made_up: Result, tmp_path: Path) -> None:
+    app = tmp_path / "app"
+    app.mkdir()
+    (app / "manifest.json").write_text('{"name": "My app"}')
+    with pytest.raises(InputError, match="not a Penstock result"):
+        made_up.save(app)
+    made_up.save(tmp_path / "out", report=False)
+    (tmp_path / "out" / "notes.md").write_text("mine")
+    with pytest.raises(InputError, match=r"holds notes\.md"):
+        made_up.save(tmp_path / "out")
+    assert (tmp_path / "out" / "notes.md").read_text() == "mine"
+
+
+def test_a_symbolic_link_is_not_replaced(made_up: Result, tmp_path: Path) -> None:
+    made_up.save(tmp_path / "out", report=False)
+    for target in ("out", "nowhere"):
+        link = tmp_path / f"to-{target}"
+        link.symlink_to(target)
+        with pytest.raises(InputError, match="symbolic link"):
+            made_up.save(link)
+    assert hidden(tmp_path) == []
+
+
 def test_an_empty_directory_may_be_used(made_up: Result, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     made_up.save(tmp_path / "out", report=False)

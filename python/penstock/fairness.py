@@ -26,6 +26,8 @@ SAME = 1e-12
 RESIDUAL = 1e-7
 """Largest residual of the Karush-Kuhn-Tucker conditions that counts as solved, relative."""
 STEPS = 200
+EXTREMES = np.errstate(over="ignore", divide="ignore", invalid="ignore")
+"""Weights and demands beyond all measure overflow; the residual judges what comes of it, not a warning."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Problem:
             )
 
 
+@EXTREMES
 def max_min(problem: Problem) -> Array:
     """The weighted max-min fair rates.
 
@@ -91,8 +94,7 @@ def max_min(problem: Problem) -> Array:
     while growing.any():
         speed = usage @ np.where(growing, weight, 0.0)
         room = np.maximum(capacity - usage @ np.where(growing, 0.0, rate), 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            full_at = np.where(speed > 0, room / speed, np.inf)
+        full_at = np.where(speed > 0, room / speed, np.inf)
         sated_at = np.where(growing, demand / weight, np.inf)
         level = min(full_at.min(initial=np.inf), sated_at.min())
         full = full_at <= level * (1 + SAME)
@@ -102,6 +104,7 @@ def max_min(problem: Problem) -> Array:
     return rate
 
 
+@EXTREMES
 def proportionally_fair(problem: Problem) -> Array:
     """The weighted proportionally fair rates: those that maximise ``sum(weight * log(rate))``.
 
@@ -170,7 +173,10 @@ def _newton_step(
     # Rows that say the same make the system singular up to their slack; that does not harm the rates.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinAlgWarning)
-        step = solve(system, np.concatenate([flows, rows]), assume_a="sym", check_finite=False)
+        try:
+            step = solve(system, np.concatenate([flows, rows]), assume_a="sym", check_finite=False)
+        except np.linalg.LinAlgError as error:
+            raise ConvergenceError("rates or weights differ by too many orders of magnitude") from error
     return step[: x.size] * by_flow, step[x.size :] * by_row
 
 

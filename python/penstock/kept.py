@@ -1,8 +1,8 @@
 """Finished runs, kept until the work that they are part of is done: what was interrupted goes on from there.
 
 A run is a function of its scenario, the files that this names, the seed and the engine: as long as these are
-the same it need not be run again. One file a run, written whole or not at all; a file that cannot be read
-counts as not there.
+the same it need not be run again. One file a run: the SHA-256 of the rest, and a zip of its parts. A file
+that is not what its hash says counts as not there.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import io
 import json
 import secrets
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .result import Result
+
+HASH_BYTES = 32
 
 
 class Kept:
@@ -73,8 +75,12 @@ class Kept:
         return f"{runs} of an interrupted attempt in {self.directory}: what has not changed is not run again"
 
     def clear(self) -> None:
-        """Forgets all runs: what they were for is done."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        """Forgets all runs: what they were for is done. Files of others stay."""
+        with contextlib.suppress(OSError):
+            for pattern in ("*.run", ".*.partial"):
+                for file in self.directory.glob(pattern):
+                    file.unlink()
+            self.directory.rmdir()
 
 
 _in_use: Kept | None = None
@@ -122,9 +128,9 @@ def _write(result: Result, file: Path) -> None:
     from .result import RESULT_FILES
 
     options = pa.ipc.IpcWriteOptions(compression="lz4")
-    partial = file.with_name(f".{secrets.token_hex(6)}.partial")
     texts = (json.dumps(result.run), json.dumps(result.topology), json.dumps(result.description))
-    with zipfile.ZipFile(partial, "w") as archive:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
         for name, text in zip(RESULT_FILES, (*texts, result.scenario_toml), strict=True):
             archive.writestr(name, text)
         for name in result.table_names:
@@ -134,7 +140,13 @@ def _write(result: Result, file: Path) -> None:
                 pa.ipc.new_stream(sink, table.schema, options=options) as stream,
             ):
                 stream.write_table(table)
-    partial.replace(file)
+    partial = file.with_name(f".{secrets.token_hex(6)}.partial")
+    try:
+        partial.write_bytes(hashlib.sha256(packed.getbuffer()).digest() + packed.getbuffer())
+        partial.replace(file)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def _read(file: Path) -> Result | None:
@@ -143,18 +155,22 @@ def _read(file: Path) -> Result | None:
     from .result import RESULT_FILES, Result
 
     try:
-        with zipfile.ZipFile(file) as archive:
-            parts = {name: archive.read(name) for name in archive.namelist()}
-        run, topology, description, scenario = (parts.pop(name).decode() for name in RESULT_FILES)
-        return Result(
-            run=json.loads(run),
-            scenario_toml=scenario,
-            topology=json.loads(topology),
-            description=json.loads(description),
-            tables={Path(name).stem: functools.partial(_table, part) for name, part in parts.items()},
-        )
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        data = file.read_bytes()
+    except OSError:
         return None
+    packed = data[HASH_BYTES:]
+    if hashlib.sha256(packed).digest() != data[:HASH_BYTES]:
+        return None
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    run, topology, description, scenario = (parts.pop(name).decode() for name in RESULT_FILES)
+    return Result(
+        run=json.loads(run),
+        scenario_toml=scenario,
+        topology=json.loads(topology),
+        description=json.loads(description),
+        tables={Path(name).stem: functools.partial(_table, part) for name, part in parts.items()},
+    )
 
 
 def _table(stream: bytes) -> pa.Table:

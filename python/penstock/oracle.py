@@ -227,7 +227,7 @@ class Fluid:
         total = np.zeros(len(self.flows))
         for flow in range(len(self.flows)):
             own = [(at, rate) for at, of, rate in self.changes if of == flow]
-            edges = [*[at for at, _ in own[1:]], self.end]
+            edges = [*[at for at, _ in own], self.end][1:]  # none for a flow that never begins
             offered = 0.0
             for (at, rate), until in zip(own, edges, strict=True):
                 before = offered
@@ -237,7 +237,7 @@ class Fluid:
                     stop = at + (offered - before) / rate
                     total[flow] += rate * max(stop - max(at, self.begin), 0.0)
                 elif rate > 0 and until > max(at, self.begin):
-                    total[flow] += offered - before
+                    total[flow] += offered - before if np.isfinite(before) else np.inf
         return total / (self.end - self.begin)
 
 

@@ -57,18 +57,21 @@ class Replications:
         At least one, in order of seed.
     confidence : float
         Two-sided probability of the intervals, between 0 and 1. Default 0.95.
+    wanted : int, optional
+        How many there should have been. Default: as many as there are.
     """
 
-    def __init__(self, results: list[Result], *, confidence: float = 0.95) -> None:
+    def __init__(self, results: list[Result], *, confidence: float = 0.95, wanted: int | None = None) -> None:
         if not results:
             raise ResultError("replications need at least one result")
         self.results = results
         self.confidence = confidence
+        self.wanted = len(results) if wanted is None else wanted
 
     @property
     def complete(self) -> bool:
-        """Whether every replication reached its end."""
-        return all(result.complete for result in self.results)
+        """Whether every replication that was wanted reached its end."""
+        return len(self.results) == self.wanted and all(result.complete for result in self.results)
 
     def intervals(self) -> list[FlowInterval]:
         """One interval a flow and metric. Replications that were cut short are left out if any was not."""
@@ -104,6 +107,7 @@ class Replications:
         """Seeds, fingerprints and intervals as plain values."""
         return {
             "replications": len(self.results),
+            "wanted": self.wanted,
             "confidence": self.confidence,
             "seeds": [result.seed for result in self.results],
             "fingerprints": [result.fingerprint for result in self.results],
@@ -215,7 +219,8 @@ def replicate_source(
         except BaseException:
             together.stopped = True
             raise
-    return Replications([result for result in results if result is not None], confidence=confidence)
+    done = [result for result in results if result is not None]
+    return Replications(done, confidence=confidence, wanted=replications)
 
 
 class _Together:

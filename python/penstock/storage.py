@@ -35,13 +35,25 @@ def ensure_replaceable(directory: Path) -> None:
     if directory.name in ("", ".."):
         raise InputError(f"{directory}: expected the name of a new directory")
     _ensure_writable(next(parent for parent in directory.absolute().parents if parent.exists()), directory)
+    if directory.is_symlink():
+        raise InputError(f"{directory}: is a symbolic link, which is not replaced; name the directory itself")
     if not directory.exists():
         return
     if not directory.is_dir():
         raise InputError(f"{directory}: exists and is not a directory")
-    if not (directory / MANIFEST).is_file() and any(directory.iterdir()):
+    found = {path.relative_to(directory).as_posix() for path in directory.rglob("*") if not path.is_dir()}
+    if not found:
+        return
+    try:
+        listed = {name for name, _, _ in _listed(directory)}
+    except (OSError, ResultError):
         raise InputError(
             f"{directory}: exists and is not a Penstock result, so it is not replaced; "
+            "choose another directory"
+        ) from None
+    if foreign := sorted(found - listed - {MANIFEST, ".DS_Store"}):
+        raise InputError(
+            f"{directory}: holds {foreign[0]}, which is no part of the result there, so it is not replaced; "
             "choose another directory"
         )
 
@@ -108,25 +120,30 @@ def verify(directory: Path) -> list[str]:
     """
     if not directory.is_dir():
         raise ResultError(f"{directory}: no such result directory")
-    try:
-        manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text("utf-8"))
-        if manifest["schema"] != MANIFEST_SCHEMA:
-            raise ResultError(
-                f"{directory}: its manifest has schema {manifest['schema']!r}, expected {MANIFEST_SCHEMA!r}"
-            )
-        listed = [(str(f["name"]), int(f["bytes"]), str(f["sha256"])) for f in manifest["files"]]
-    except FileNotFoundError:
-        raise ResultError(f"{directory}: not a complete result: {MANIFEST} is missing") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultError(
-            f"{directory}: not a complete result: {MANIFEST} cannot be read ({error})"
-        ) from error
+    listed = _listed(directory)
     faults = [
         fault for name, size, digest in listed if (fault := _fault(directory / name, name, size, digest))
     ]
     if faults:
         raise ResultError(f"{directory}: not a complete result: " + "; ".join(faults))
     return [name for name, _, _ in listed]
+
+
+def _listed(directory: Path) -> list[tuple[str, int, str]]:
+    """Name, size and SHA-256 of each file, as the manifest has them."""
+    try:
+        manifest: dict[str, Any] = json.loads((directory / MANIFEST).read_text("utf-8"))
+        if manifest["schema"] != MANIFEST_SCHEMA:
+            raise ResultError(
+                f"{directory}: its manifest has schema {manifest['schema']!r}, expected {MANIFEST_SCHEMA!r}"
+            )
+        return [(str(f["name"]), int(f["bytes"]), str(f["sha256"])) for f in manifest["files"]]
+    except FileNotFoundError:
+        raise ResultError(f"{directory}: not a complete result: {MANIFEST} is missing") from None
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise ResultError(
+            f"{directory}: not a complete result: {MANIFEST} cannot be read ({error})"
+        ) from error
 
 
 def write_json(path: Path, document: object) -> None:

@@ -164,6 +164,13 @@ fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
             "expected a name, or no key for the name of the file",
         );
     }
+    if simulation.name.as_ref().is_some_and(|name| name.len() > 255 || name.chars().any(char::is_control)) {
+        context.error(
+            &at.key("name"),
+            "this is no name of a scenario",
+            "expected at most 255 bytes, without control characters",
+        );
+    }
     let bin = model.probes.bin.and_then(|bin| bin.value());
     let at = Place::of("probes").key("bin");
     match bin {

@@ -217,6 +217,7 @@ fn simulation_and_topology() {
     let (a_s, b_s) = (link("\"a\"", "\"s\""), link("\"b\"", "\"s\""));
     errors(vec![
         (sim("duration = ‸\"0 s\""), "duration is 0", "above 0"),
+        (sim("duration = \"1 ms\"\nname = ‸\"a\\u001bb\""), "no name of a scenario", "control characters"),
         (sim("warmup = ‸\"10 ms\""), "warmup 10 ms is not below duration 10 ms", "below \"10 ms\""),
         (sim("name = ‸\" \""), "the name is empty", ""),
         (more("[probes]\nbin = ‸\"0 s\""), "bin is 0", "\"off\""),
@@ -378,6 +379,7 @@ fn flows() {
             "cannot read \"no-such-file.csv\"",
             "bytes,weight",
         ),
+        (flow("frame = { empirical = ‸\"/dev/null\" }"), "it is not a regular file", "bytes,weight"),
         (flow("start = \"3 ms\"\nstop = ‸\"3 ms\""), "stop 3 ms is not after start 3 ms", "start < stop"),
         (flow("limit = ‸\"0 B\""), "a limit of 0", "\"unlimited\""),
         (source("{ constant = { rate = ‸\"0 b/s\" } }"), "the rate of a source is 0", "above 0"),

@@ -7,6 +7,7 @@ Commands are imported when they are called, so that a run starts at once.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -60,6 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         Words after ``penstock``. Default: those of the process.
     """
+    # Streams that whoever called us has closed are not there at all.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = application()(words, exit_on_error=False, print_error=False, result_action="return_value")

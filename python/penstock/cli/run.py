@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from penstock.result import Result
 
 MAX_SEED = 2**64 - 1
+MAX_THREADS = 64
 ROWS_SHOWN = 20
 PORTS_SHOWN = 10
 
@@ -60,7 +61,9 @@ def run(
     """
     _within("--seed", seed, 0, MAX_SEED)
     _within("--replications", replications, 1, 100_000)
-    _within("--threads", threads, 1, 1024)
+    _within("--threads", threads, 1, MAX_THREADS)
+    if seed is not None and replications is not None:
+        _within("the last seed", seed + replications - 1, 0, MAX_SEED)
     source = library.read(scenario)
     directory = out if out is not None or json else Path("out") / Path(scenario).stem
     if directory is not None:
@@ -107,17 +110,16 @@ def _several(
         with watching(wish) as watch:
             runs = replicate_source(source, replications, seed=seed, progress=watch)
         report = _save(runs, directory, report, wish)
-        complete = runs.complete and len(runs.results) == replications
-        if finished is not None and complete:
+        if finished is not None and runs.complete:
             finished.clear()
     if json:
-        print_json({**summarise(runs.results[0]), "complete": complete, "replications": runs.summary()})
+        print_json({**summarise(runs.results[0]), "complete": runs.complete, "replications": runs.summary()})
     else:
-        _show_intervals(runs, replications)
+        _show_intervals(runs)
         _show_where(directory, directory and directory / f"seed-{runs.results[0].seed}", report)
-    if directory is not None and not complete:
+    if directory is not None and not runs.complete:
         say("finished replications are kept, and the same command goes on from there")
-    return _end(complete)
+    return _end(runs.complete)
 
 
 @contextlib.contextmanager
@@ -247,7 +249,7 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
     out.print(f"seed {result.seed}   fingerprint {result.fingerprint}")
 
 
-def _show_intervals(runs: Replications, wanted: int) -> None:
+def _show_intervals(runs: Replications) -> None:
     from rich.markup import escape
 
     out = console()
@@ -264,8 +266,8 @@ def _show_intervals(runs: Replications, wanted: int) -> None:
         means.add_row(escape(flow), *(row.get(metric, "-") for metric in shown))
     out.print(means)
     _say_rest(out, len(cells), ROWS_SHOWN, "flows")
-    if len(runs.results) < wanted:
-        out.print(f"{wanted - len(runs.results)} replications were not begun")
+    if len(runs.results) < runs.wanted:
+        out.print(f"{runs.wanted - len(runs.results)} replications were not begun")
 
 
 def _show_where(directory: Path | None, with_report: Path | None, report: bool) -> None:

@@ -14,7 +14,7 @@ from . import EXIT_DONE
 from .console import console, print_json, say, table
 from .units import count, duration, size
 
-MAX_THREADS = 1024
+MAX_THREADS = 64
 STARTER = Path(library.__file__).with_name("starter.toml")
 
 
@@ -74,7 +74,8 @@ def _tell(source: library.Source, threads: int, json: bool) -> None:
         ("work", f"{about}{count(_rounded(told.frame_hops, told.exact))} frame-hops"),
         (
             "time",
-            f"about {duration(_rounded(told.wall_s, False) * 1e9)} on {on} of this machine, report and pictures not counted",
+            f"about {duration(_rounded(told.wall_s, False) * 1e9)} on {on} of this machine, "
+            "report and pictures not counted",
         ),
         ("memory", f"about {_rough_size(told.memory_bytes)} beside the program itself"),
     )
@@ -105,7 +106,12 @@ def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None) -> in
     text = STARTER.read_text("utf-8") if like is None else library.read(like).text
     try:
         with file.open("x", encoding="utf-8") as out:
-            out.write(text)
+            try:
+                out.write(text)
+                out.flush()
+            except OSError:
+                file.unlink()  # half a scenario, which the next attempt would take for one of the user's
+                raise
     except FileExistsError:
         raise InputError(f"{file}: exists already and is left as it is; choose another name") from None
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):

@@ -112,6 +112,10 @@ fn empirical(path: &str, at: &Place, context: &mut Context<'_>) -> Option<FrameS
 }
 
 fn read(path: &std::path::Path) -> Result<String, String> {
+    // A pipe would wait for whoever writes into it.
+    if !std::fs::metadata(path).map_err(|why| why.to_string())?.is_file() {
+        return Err("it is not a regular file".to_string());
+    }
     let file = std::fs::File::open(path).map_err(|why| why.to_string())?;
     let mut text = String::new();
     let read = file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(|why| why.to_string())?;
