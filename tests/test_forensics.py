@@ -91,6 +91,106 @@ def test_a_deadlock_is_told(stuck: Result) -> None:
     assert forensics.describe(deadlock) in forensics.why(stuck, "sw2")
 
 
+def test_a_flow_in_a_deadlock_is_told(stuck: Result) -> None:
+    assert (
+        "  It was stuck in deadlock 1: its queue sw1.2->sw2/3 is one of 4 that wait for each other, "
+        "from 160.726 us to the end of the run." in forensics.why(stuck, "f1")
+    )
+
+
+def _storm_with(text: str) -> Result:
+    """A leaf-spine whose host h0 stops to read, and what else goes wrong."""
+    file = Path(package.__file__).parent / "scenarios/pause-storm.toml"
+    return Scenario.from_toml(file.read_text("utf-8") + text).run()
+
+
+@pytest.mark.parametrize(
+    ("fault", "flow", "place", "port"),
+    [
+        (
+            '[watchdog]\ndetection_time = "200 us"\nrestoration_time = "200 us"',
+            "to-sick",
+            "at leaf0.0->h0, to the watchdog, in a pause storm (watchdog)",
+            "leaf0.0->h0",
+        ),
+        (
+            '[[faults]]\nlink = ["leaf1", "spine0"]\nat = "500 us"\ndown = true\nduration = "100 us"',
+            "victim",
+            "at leaf1.3->spine0, whose link was down (link_down)",
+            "leaf1.3->spine0",
+        ),
+        (
+            '[[faults]]\nswitch = "spine0"\nat = "3.6 ms"\nrestart = "100 us"',
+            "victim",
+            "on the link from leaf1 to spine0, because a switch at its end restarted (restart)",
+            "spine0.1->leaf1",
+        ),
+        (
+            '[[faults]]\nlink = ["leaf1", "h5"]\nbit_error_rate = 1e-6',
+            "bystander",
+            "on the link from leaf1 to h5, by wrong bits (bit_error)",
+            "leaf1.2->h5",
+        ),
+    ],
+)
+def test_losses_are_told_with_place_and_cause(fault: str, flow: str, place: str, port: str) -> None:
+    """Also at the sending port of a link, although the table names the one where frames would arrive."""
+    result = _storm_with(f"\n{fault}\n")
+    told = [line for line in forensics.why(result, flow) if line.endswith(f" {place}.")]
+    assert len(told) == 1
+    assert told[0].startswith("  It lost ")
+    assert any(f" lost {place}: " in line for line in forensics.why(result, port))
+
+
+def test_losses_without_flow_control_are_told() -> None:
+    file = Path(package.__file__).parent / "scenarios/pause-storm.toml"
+    text = file.read_text("utf-8").replace("[flow_control.pfc]\npriorities = [3]\n", "")
+    result = Scenario.from_toml(text).run()
+    [flow] = [row for row in result.rows("flows") if row["flow"] == "to-sick"]
+    lost = f"{flow['frames_dropped']:,} frames"
+    said = " ".join(forensics.why(result, "to-sick"))
+    assert f"It lost {lost} (43 % of what it sent) in h0, whose receive buffer was full" in said
+    assert (
+        f"{lost} were lost in h0, whose receive buffer was full (receive_buffer): to-sick."
+        in forensics.why(result, "h0")
+    )
+
+
+def test_a_link_that_is_full_is_told() -> None:
+    scenario = """
+[simulation]
+duration = "1 ms"
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+[[flows]]
+name = "f"
+from = ["h0", "h1"]
+to = "h2"
+source = { constant = { rate = "8 Gb/s" } }
+"""
+    said = forensics.why(Scenario.from_toml(scenario).run(), "f[h0]")
+    assert said[1] == "  No pause stood in its way."
+    assert said[2] == (
+        "  The busiest port on its way, sw.2->h2, was in use for 100 % of the time, "
+        "shared with one other flow."
+    )
+    assert said[3].endswith("of its frames were waiting or on the way when the run ended.")
+
+
+def test_a_name_of_several_flows_lists_them() -> None:
+    said = forensics.why(package.run("incast"), "answer")
+    assert said[0].startswith("answer has 8 senders and got 6.4 Gb/s of 6.4 Gb/s offered.")
+    assert [line.split()[0] for line in said[1:6]] == [f"answer[h{n}]" for n in range(1, 6)]
+    assert said[6] == "  And 3 more."
+
+
+def test_what_began_before_a_host_is_told_of_the_host(sick: Result) -> None:
+    said = forensics.why(sick, "h0")
+    assert any(line.startswith("leaf0.0->h0/3 was stopped by its slow receiver") for line in said)
+    assert said[-1] == forensics.SHARES
+
+
 def test_pictures_are_repeatable(stuck: Result, tmp_path: Path) -> None:
     first = plots.save_all(stuck, tmp_path / "a")
     second = plots.save_all(stuck, tmp_path / "b")

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from . import losses
 from .errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,16 @@ WHY = {
 }
 """What happened at a root, after its name."""
 
+SHARES = (
+    "Shares of frames are those of the whole measured time, not of the congestion alone: "
+    "they do not say who began it."
+)
+"""What no reader should take for guilt."""
+
 _CULPRITS_NAMED = 3
+_MEMBERS_NAMED = 5
+_LESS = 0.99
+"""Below this part of what it offered, a flow got less."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +216,8 @@ def why(result: Result, name: str) -> list[str]:
     result : Result
         Of a run that recorded pauses.
     name : str
-        A port (``"h2.0->sw"``), a host or switch (all its ports), or a flow.
+        A port (``"h2.0->sw"``), a host or switch (all its ports), a flow, or the common name of flows with
+        several senders.
 
     Raises
     ------
@@ -214,16 +225,25 @@ def why(result: Result, name: str) -> list[str]:
         If the result knows neither a port nor a node nor a flow of this name.
     """
     ports = [row["port"] for row in result.rows("ports") if name in (row["port"], row["node"])]
-    flows = [row for row in result.rows("flows") if row["flow"] == name]
-    if not ports and not flows:
+    flows = result.rows("flows")
+    own = [row for row in flows if row["flow"] == name]
+    group = [row for row in flows if row["flow"].startswith(f"{name}[")]
+    if not ports and not own and not group:
         from .library import suggestion
 
-        known = [row["port"] for row in result.rows("ports")] + [row["flow"] for row in result.rows("flows")]
+        known = [row["port"] for row in result.rows("ports")] + [row["flow"] for row in flows]
         raise InputError(f"no port, node or flow {name!r} in this result; {suggestion(name, known)}")
     said = [*_ports(result, name, ports)] if ports else []
-    for flow in flows:
+    for flow in own:
         said += _flow(result, flow)
-    return [*said, *_circles(result, ports), *_storms(result, ports)]
+    if group and not own:
+        said += _group(name, group)
+    said += [*_circles(result, ports), *_storms(result, ports)]
+    return (
+        [*said, SHARES]
+        if any("of its frames)" in line or "of the frames at" in line for line in said)
+        else said
+    )
 
 
 def _ports(result: Result, name: str, ports: list[str]) -> Iterable[str]:
@@ -241,8 +261,11 @@ def _ports(result: Result, name: str, ports: list[str]) -> Iterable[str]:
         yield f"{port} was paused {_times(times)}, {_share(total, run_ns)} of the time."
         for tree, edge in sorted(own, key=lambda one: -one[1].paused_ns):
             yield f"  {_edge(tree, edge, run_ns)}"
+    yield from losses.at_ports(result, ports)
+    # What began at the port towards a host is the host's matter too.
+    towards = {row["port"] for row in result.rows("ports") if row["peer"] == name}
     for tree in found:
-        if port_of(tree.root) in ports:
+        if port_of(tree.root) in {*ports, *towards}:
             reached = len({edge.port for edge in tree.edges})
             yield f"{tree.root} {WHY[tree.why]}{_by(tree)}; because of it {_ports_were(reached)} paused."
             yield from (f"  {line}" for line in _victims(tree, run_ns))
@@ -251,11 +274,16 @@ def _ports(result: Result, name: str, ports: list[str]) -> Iterable[str]:
 def _flow(result: Result, flow: dict[str, Any]) -> Iterable[str]:
     run_ns = _measured_ns(result)
     own = [(tree, part) for tree in trees(result) for part in tree.parts if part.flow == flow["flow"]]
-    offered, got = flow["offered_bps"] or 0.0, flow["throughput_bps"] or 0.0
-    ends = f"{flow['source']} to {flow['destination']}"
-    yield f"{flow['flow']} ({ends}) got {_rate(got)} of {_rate(offered)} offered."
-    if not any(part.paused_ns for _, part in own):
+    ports = dict(losses.ways_of(result)).get(flow["flow"], [])
+    lost = list(losses.of_flow(result, flow["flow"], flow["frames_sent"]))
+    paused = any(part.paused_ns for _, part in own)
+    yield f"{flow['flow']} ({flow['source']} to {flow['destination']}) got {_got(flow)}."
+    yield from (f"  {line}" for line in lost)
+    yield from (f"  {line}" for line in _stuck(result, flow["class"], ports))
+    if not paused:
         yield "  No pause stood in its way."
+    if not paused and not lost and _part(flow) < _LESS:
+        yield from (f"  {line}" for line in _waited(result, flow, ports))
     for tree, part in sorted(own, key=lambda one: -one[1].paused_ns):
         if part.paused_ns:
             passes = "which it passes itself" if part.culprit else "which it does not pass"
@@ -269,6 +297,62 @@ def _flow(result: Result, flow: dict[str, Any]) -> Iterable[str]:
                 f", from which {victims}{f' and {more} more' if more > 0 else ''} suffered" if victims else ""
             )
             yield f"  {_percent(part.share)} of the frames at {tree.root} were its own{suffer}."
+
+
+def _group(name: str, flows: list[dict[str, Any]]) -> Iterable[str]:
+    """The flows of one name, those that got the smallest part of what they offered first."""
+    total = {key: sum(flow[key] or 0.0 for flow in flows) for key in ("offered_bps", "throughput_bps")}
+    number = "one sender" if len(flows) == 1 else f"{len(flows)} senders"
+    yield f"{name} has {number} and got {_got(total)}. Who got the smallest part of it:"
+    ordered = sorted(flows, key=lambda flow: (_part(flow), flow["throughput_bps"] or 0.0))
+    for flow in ordered[:_MEMBERS_NAMED]:
+        lost = f", {flow['frames_dropped']:,} frames lost" if flow["frames_dropped"] else ""
+        yield f"  {flow['flow']} ({flow['source']} to {flow['destination']}) got {_got(flow)}{lost}."
+    if len(ordered) > _MEMBERS_NAMED:
+        yield f"  And {len(ordered) - _MEMBERS_NAMED} more."
+    yield f"  Ask for one of them to learn why, such as {ordered[0]['flow']}."
+
+
+def _stuck(result: Result, priority: int, ports: list[str]) -> Iterable[str]:
+    """Deadlocks on the way of a flow."""
+    classes: dict[str, set[int]] = {}
+    for row in result.rows("queues"):
+        classes.setdefault(row["port"], set()).add(row["class"])
+    for deadlock in deadlocks(result):
+        for queue in deadlock.queues:
+            port, number = port_of(queue), int(queue.rpartition("/")[2])
+            # Where stations have fewer queues than priorities, a class is not the priority.
+            if port in ports and (number == priority or priority not in classes.get(port, ())):
+                yield (
+                    f"It was stuck in deadlock {deadlock.number}: its queue {queue} is one of "
+                    f"{len(deadlock.queues)} that wait for each other, {_when(result, deadlock)}."
+                )
+                break
+
+
+def _when(result: Result, deadlock: Deadlock) -> str:
+    since = f"from {_time(deadlock.closed_ns)}"
+    if deadlock.ended_ns is not None:
+        return f"{since} until {_time(deadlock.ended_ns)}"
+    return (
+        f"{since} on; the run ended there" if result.run.get("ended_by") else f"{since} to the end of the run"
+    )
+
+
+def _waited(result: Result, flow: dict[str, Any], ports: list[str]) -> Iterable[str]:
+    """What held a flow that no pause held and that lost nothing."""
+    on_way = [row for row in result.rows("ports") if row["port"] in ports]
+    if on_way:
+        busiest = max(on_way, key=lambda row: row["utilisation"] or 0.0)
+        others = sum(busiest["port"] in way for _, way in losses.ways_of(result)) - 1
+        shared = (
+            f", shared with {'one other flow' if others == 1 else f'{others} other flows'}" if others else ""
+        )
+        used = _percent(busiest["utilisation"] or 0.0)
+        yield f"The busiest port on its way, {busiest['port']}, was in use for {used} of the time{shared}."
+    if (left := flow["frames_sent"] - flow["frames_delivered"]) > 0:
+        were = "One of its frames was" if left == 1 else f"{left:,} of its frames were"
+        yield f"{were} waiting or on the way when the run ended."
 
 
 def _edge(tree: Tree, edge: Edge, run_ns: float) -> str:
@@ -358,6 +442,16 @@ def _time(ns: float) -> str:
         if ns >= size:
             return f"{ns / size:.6g} {unit}"
     return f"{ns:.6g} ns"
+
+
+def _got(flow: dict[str, Any]) -> str:
+    return f"{_rate(flow['throughput_bps'] or 0.0)} of {_rate(flow['offered_bps'] or 0.0)} offered"
+
+
+def _part(flow: dict[str, Any]) -> float:
+    """The part that a flow got of what it offered."""
+    offered: float = flow["offered_bps"] or 0.0
+    return (flow["throughput_bps"] or 0.0) / offered if offered else 1.0
 
 
 def _rate(bps: float) -> str:
