@@ -82,6 +82,11 @@ class Result:
         names = storage.verify(path)
         missing = [name for name in RESULT_FILES if name not in names]
         if missing:
+            if "replications.json" in names:
+                first = min((path / name for name in names if name.endswith("/run.json")), key=_in_order)
+                raise ResultError(
+                    f"{path}: holds replications, each a result of its own; name one, such as {first.parent}"
+                )
             raise ResultError(f"{path}: not the result of a run: {', '.join(missing)} is not among its files")
         parquet = [Path(name).stem for name in names if "/" not in name and name.endswith(".parquet")]
         return cls(
@@ -237,6 +242,11 @@ def split(table: pa.Table) -> dict[str, tuple[Any, Any]]:
         str(name): (times[end - size : end], values[end - size : end])
         for name, size, end in zip(coded.dictionary.to_pylist(), sizes, ends, strict=True)
     }
+
+
+def _in_order(path: Path) -> tuple[int, str]:
+    """Makes seed-9 come before seed-10."""
+    return len(str(path)), str(path)
 
 
 def _known(value: Any) -> Any:

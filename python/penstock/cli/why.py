@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from penstock.errors import InputError
 
 from . import EXIT_DONE
-from .console import console, print_json
+from .console import console, print_json, say
 
 OUT = Path("out")
 
@@ -27,9 +27,9 @@ def why(
     Parameters
     ----------
     name
-        A port ("h2.0->sw"), a host or switch, or a flow.
+        A port ("h2.0->sw"), a host or switch, a flow, or the common name of flows with several senders.
     run
-        Directory of the result. Default: the newest one in out/.
+        Directory of the result. Default: the newest in out/, of replications that with the lowest seed.
     json
         Prints one JSON object instead of sentences.
     """
@@ -37,6 +37,8 @@ def why(
     from penstock.result import Result
 
     directory = run if run is not None else _newest()
+    if run is None:
+        say(f"result   {directory}, the newest in {OUT}{_of_several(directory)}; --run names another")
     lines = forensics.why(Result.load(directory), name)
     if json:
         said = [line.strip() for line in lines]
@@ -47,7 +49,25 @@ def why(
 
 
 def _newest() -> Path:
-    found = [path.parent for path in OUT.glob("**/run.json")] if OUT.is_dir() else []
+    # What is hidden was interrupted or belongs to a run that goes on.
+    found = [
+        path.parent
+        for path in OUT.glob("**/run.json")
+        if not any(part.startswith(".") for part in path.relative_to(OUT).parts)
+    ]
     if not found:
         raise InputError("there is no result in out/; run a scenario first, or name a result with --run")
-    return max(found, key=lambda path: ((path / "run.json").stat().st_mtime, str(path)))
+    newest = max(found, key=lambda path: ((path / "run.json").stat().st_mtime, str(path)))
+    # Which replication was written last says nothing; the first is also the one with the report.
+    return min(_siblings(newest), key=lambda path: (len(path.name), path.name), default=newest)
+
+
+def _siblings(directory: Path) -> list[Path]:
+    """All replications that this one belongs to."""
+    among = directory.parent
+    return list(among.glob("seed-*")) if (among / "replications.json").is_file() else []
+
+
+def _of_several(directory: Path) -> str:
+    number = len(_siblings(directory))
+    return f" (one of {number} replications)" if number else ""
