@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from conftest import LONG, Command, command_line, json_of
-from penstock import library
+from penstock import glossary, library
 from penstock.result import Result
 
 SCHEMAS = Path(__import__("penstock").__file__).parent / "schemas"
@@ -193,12 +193,30 @@ def test_list(penstock: Command) -> None:
         ("xoff", "flow_control.pfc.xoff"),
         ("topology.star.rate", "scenario key"),
         ("fair-bandwidth", "fair"),
+        ("switch.scheduler.ets", 'Default: "0 B".'),
+        ("faults", "Required with `restart`."),
+        ("headroom_needed", "above XOFF"),
+        ("cisco_rule_bytes", "Cisco"),
+        ("bit_error", "drops.cause"),
     ],
 )
 def test_explain(penstock: Command, name: str, expected: str) -> None:
     process = penstock("explain", name)
     assert process.returncode == 0, process.stderr
     assert expected in process.stdout
+
+
+def test_explain_says_the_same_once(penstock: Command) -> None:
+    said = penstock("explain", "xoff").stdout
+    assert said.count("High watermark: at or above it, XOFF is sent.") == 1
+    assert "The same in 8 more places, such as host.flow_control.pause.xoff." in said
+    assert "default: computed" not in said
+
+
+def test_all_that_headroom_prints_is_explained(penstock: Command) -> None:
+    answer = json_of(penstock("headroom", "--rate", "10 Gb/s", "--json"))
+    given = {"schema", "terms", "rate", "cable_delay", "mtu"}
+    assert all(glossary.find(name) for name in answer.keys() - given)
 
 
 def test_explain_names_what_is_near(penstock: Command) -> None:

@@ -1,15 +1,17 @@
 """What names mean: mechanisms, keys of the scenario file, tables and columns of results.
 
 Nothing is written here twice: mechanisms and keys come from the engine's registry and JSON Schema, tables
-and columns from the description that comes with each result.
+and columns from the description that comes with each result. Only what `penstock headroom` prints is
+explained here, because nothing else describes it.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import _core
@@ -26,6 +28,25 @@ from = "h0"
 to = "h1"
 source = "greedy"
 """
+
+_HEADROOM = {
+    "total_bit_times": "What still arrives after XOFF in the worst case, in bit times of the link: the sum "
+    "of the terms above it (IEEE 802.1Qbb Annex O).",
+    "total_bytes": "total_bit_times in bytes: the room that a lossless queue needs above XOFF.",
+    "total_frames": "total_bit_times as a number of longest frames with their line overhead.",
+    "total_time": "total_bit_times as a time.",
+    "response_quanta": "Time from the end of a pause frame to its effect, in quanta of 512 bit times.",
+    "xon_at_least_bytes": "The least XON at which a queue does not run dry while its senders resume: "
+    "rate times total_time (Hagen 2012, section 7.2).",
+    "cisco_rule_bytes": "For comparison: headroom as Cisco's white paper on PFC adds it up, from the longest "
+    "frames of both ends (9216 B and 2240 B), the cable there and back, transceivers and response. Of the "
+    "options only rate and length count.",
+    "sonic_model_bytes": "For comparison: headroom as SONiC's dynamic buffer model computes it, for frames "
+    "of 64 B that each take a cell of 256 B, rounded up to KiB. Of the options only rate and length count.",
+    "headroom_needed": "In the table watermarks: the room that a counter needs above XOFF so that nothing is "
+    "lost, with the longest frames and the cable of its link. `penstock headroom` shows how it adds up.",
+}
+"""What `penstock headroom` prints, and the same in results."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +79,42 @@ class Topic:
 def find(name: str) -> list[Topic]:
     """Everything that `name` may mean; an exact name hides those that only end in it.
 
-    Keys that say the same in several places, such as for one switch and for all, become one topic.
+    What says the same in several places, such as a key for one switch and for all, becomes one topic. A word
+    that is no name but a value of a column, such as a cause of loss, is answered by the column.
     """
     answers = [topic for topic in topics() if topic.answers(name)]
     exact = [topic for topic in answers if _folded(topic.name) == _folded(name)]
     alike: dict[tuple[str, ...], list[Topic]] = {}
-    for topic in exact or answers:
-        alike.setdefault((topic.kind, *topic.lines), []).append(topic)
-    return [replace(same[0], name=", ".join(topic.name for topic in same)) for same in alike.values()]
+    for topic in exact or answers or _with_value(name):
+        alike.setdefault(tuple(topic.lines) or (topic.kind,), []).append(topic)
+    return [_merged(same) for same in alike.values()]
+
+
+def _merged(same: list[Topic]) -> Topic:
+    """One topic for several with the same words, under the shortest names."""
+    if len(same) == 1:
+        return same[0]
+    every = [topic.name for topic in same if topic.kind == "scenario key"] or [topic.name for topic in same]
+    plain = [name for name in every if _plain(name) == name or _plain(name) not in every]
+    short = [name for name in plain if not any(name.endswith(f".{other}") for other in plain)]
+    lines = list(same[0].lines)
+    if rest := [name for name in every if name not in short]:
+        more = "one more place" if len(rest) == 1 else f"{len(rest)} more places"
+        lines.append(f"The same in {more}, such as {rest[0]}.")
+    kinds = ", ".join(dict.fromkeys(topic.kind for topic in same))
+    return Topic(", ".join(dict.fromkeys(short)), kinds, lines, max((topic.rows for topic in same), key=len))
+
+
+def _plain(name: str) -> str:
+    """The key for all stations instead of one, and of a scheduler that is not behind a shaper."""
+    everywhere = name.replace("hosts.NAME", "host").replace("switches.NAME", "switch")
+    return everywhere.replace("scheduler.shaper.scheduler", "scheduler")
+
+
+def _with_value(name: str) -> list[Topic]:
+    """Columns whose meaning lists this word among their values."""
+    word = re.compile(rf"(?<![\w.]){re.escape(_folded(name))}(?=[:,]| \()")
+    return [topic for topic in topics() if topic.kind == "column" and word.search(topic.lines[0])]
 
 
 def names() -> list[str]:
@@ -78,7 +127,7 @@ def names() -> list[str]:
 def topics() -> tuple[Topic, ...]:
     """Every explanation."""
     schema = json.loads(_core.json_schema())
-    return (*_mechanisms(), *_tables(), *_keys(schema, schema, "", ()))
+    return (*_mechanisms(), *_tables(), *_headroom(), *_keys(schema, schema, "", ()))
 
 
 def _mechanisms() -> Iterator[Topic]:
@@ -96,11 +145,15 @@ def _mechanisms() -> Iterator[Topic]:
             [header, *parameters] if parameters else [],
         )
         for parameter in mechanism["parameters"]:
-            yield Topic(
-                f"{mechanism['name']}.{parameter['name']}",
-                f"parameter of {mechanism['name']}",
-                [f"{key}: {_text(value)}" for key, value in parameter.items() if key != "name" and value],
-            )
+            said, default = _text(parameter["meaning"]), _text(parameter["default"])
+            lines = [said] if not default or "Default" in said else [said, f"Default: {default}"]
+            kind = f"parameter of {mechanism['name']}"
+            yield Topic(f"{mechanism['name']}.{parameter['name']}", kind, lines)
+
+
+def _headroom() -> Iterator[Topic]:
+    for name, meaning in _HEADROOM.items():
+        yield Topic(name, "value", [meaning])
 
 
 def _tables() -> Iterator[Topic]:
@@ -157,10 +210,10 @@ def _about(value: Mapping[str, Any], root: Mapping[str, Any], required: bool) ->
 
 
 def _children(path: str, inner: list[Topic]) -> list[list[str]]:
-    """The keys directly below a table, each with the first sentence of its meaning."""
+    """The keys directly below a table, each with all that is said of it."""
     depth = path.count(".") + 1
     below = [topic for topic in inner if topic.name.count(".") == depth and ".NAME" not in topic.name]
-    rows = {topic.name.rpartition(".")[2]: "".join(topic.lines[:1]).split(". ")[0] for topic in below}
+    rows = {topic.name.rpartition(".")[2]: " ".join(topic.lines) for topic in below}
     return [["key", "meaning"], *map(list, rows.items())] if rows else []
 
 
