@@ -291,6 +291,47 @@ def test_shares_are_told_by_run_and_by_fair(penstock: Command, small: Path) -> N
     table = penstock("fair", "out", "--counts", "payload", "--weight", "greedy=2").stdout
     assert "counted in payload" in table
     assert "weights  given" in table
+    assert "counts   payload (18 B a frame less); for others --counts frame or --counts wire" in table
+
+
+def test_what_the_scheduler_divides_is_told(penstock: Command, tmp_path: Path) -> None:
+    """Frames of 64 B and 1522 B that share the wire 60 to 40 do not share bytes of frames so."""
+    (tmp_path / "mixed.toml").write_text(
+        """
+[simulation]
+duration = "2 ms"
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+[flow_control.pfc]
+[switch.scheduler.drr]
+weights = [3, 2, 1, 1, 1, 1, 1, 1]
+bills = "wire"
+[[flows]]
+name = "small"
+from = "h0"
+to = "h2"
+priority = 0
+source = "greedy"
+frame = "64 B"
+[[flows]]
+name = "large"
+from = "h1"
+to = "h2"
+priority = 1
+source = "greedy"
+frame = "1522 B"
+""",
+        "utf-8",
+    )
+    assert penstock("run", "mixed.toml", "--out", "mixed", "--no-report").returncode == 0
+    hint = (
+        "the scheduler of the switches divides wire time (with line overhead): --counts wire tells how well"
+    )
+    assert hint in penstock("fair", "mixed").stdout
+    fits = penstock("fair", "mixed", "--counts", "wire").stdout
+    assert "weighted max-min: 1.0000 (Jain)" in fits
+    assert hint not in fits
 
 
 @pytest.mark.parametrize(

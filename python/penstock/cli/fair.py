@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
     from penstock.result import Result
 
 SCHEMA = "penstock-fair/1"
+COUNTED = {
+    "frame": "bytes of frames (DA to FCS)",
+    "payload": "payload (18 B a frame less)",
+    "wire": "wire time (with line overhead)",
+}
+"""What rates count, by the word behind --counts."""
 NAMES = {"max_min": "weighted max-min", "proportional": "proportionally fair"}
 
 
@@ -34,7 +42,8 @@ def fair(
 
     An ideal fabric with the links, paths and demands of the run, without loss, delay and pauses, gives every
     flow its weighted max-min share, or the proportionally fair one. Links carry frames with their line
-    overhead.
+    overhead. A scheduler that bills time on the link is held against that with --counts wire: where frames
+    differ in size, other counts call it unfair.
 
     Parameters
     ----------
@@ -57,7 +66,7 @@ def fair(
     if json:
         print_json({"schema": SCHEMA, "run": origin, **as_json(found)})
     else:
-        _show(found)
+        _show(found, _billed(result.scenario_toml))
     return EXIT_DONE
 
 
@@ -91,11 +100,11 @@ def as_json(found: Assessment) -> dict[str, Any]:
     }
 
 
-def _show(found: Assessment) -> None:
+def _show(found: Assessment, billed: str | None) -> None:
     from rich.markup import escape
 
     out = console()
-    what = {"frame": "bytes of frames", "payload": "payload", "wire": "wire time"}[found.counts]
+    what = COUNTED[found.counts].partition(" (")[0]
     columns = ("flow", "weight", "asked", "measured", "max-min", "deviation", "proportional", "deviation")
     shares = table(f"Fair shares, counted in {what}", *columns, numeric=1)
     for share in found.shares:
@@ -114,8 +123,27 @@ def _show(found: Assessment) -> None:
                 soft_wrap=True,
             )
     out.print(f"weights  {found.weights_from}", markup=False, soft_wrap=True)
+    others = " or ".join(f"--counts {word}" for word in COUNTED if word != found.counts)
+    out.print(f"counts   {COUNTED[found.counts]}; for others {others}", markup=False, soft_wrap=True)
+    if billed is not None and billed != found.counts:
+        divides = f"the scheduler of the switches divides {COUNTED[billed]}"
+        out.print(f"         {divides}: --counts {billed} tells how well", markup=False, soft_wrap=True)
     for note in found.notes:
         out.print(note, markup=False, soft_wrap=True)
+
+
+def _billed(scenario_toml: str) -> str | None:
+    """What the schedulers of the switches bill; ``None`` if they bill nothing, or not all the same."""
+
+    def bills(table: object) -> Iterator[str]:
+        if isinstance(table, dict):
+            yield from [table["bills"]] if "bills" in table else []
+            for below in table.values():
+                yield from bills(below)
+
+    scenario = tomllib.loads(scenario_toml)
+    found = {*bills(scenario.get("switch")), *bills(scenario.get("switches"))}
+    return found.pop() if len(found) == 1 else None
 
 
 def percent(deviation: float | None) -> str:
