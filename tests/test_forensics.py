@@ -142,6 +142,14 @@ def test_losses_are_told_with_place_and_cause(fault: str, flow: str, place: str,
     assert any(f" lost {place}: " in line for line in forensics.why(result, port))
 
 
+def test_losses_of_a_flow_that_goes_another_way_since_are_told() -> None:
+    file = Path(package.__file__).parent / "scenarios/leaf-spine.toml"
+    fault = '\n[[faults]]\nlink = ["leaf0", "spine0"]\nat = "500 us"\ndown = true\nreroute = true\n'
+    result = Scenario.from_toml(file.read_text("utf-8") + fault).run()
+    said = " ".join(forensics.why(result, "incast[h0]"))
+    assert "at leaf0.4->spine0, whose link was down, waiting for it or arriving on it (link_down)." in said
+
+
 def test_losses_without_flow_control_are_told() -> None:
     file = Path(package.__file__).parent / "scenarios/pause-storm.toml"
     text = file.read_text("utf-8").replace("[flow_control.pfc]\npriorities = [3]\n", "")

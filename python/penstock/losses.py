@@ -32,8 +32,8 @@ ON_LINKS = {
 """The same of frames that were on a link. The table names the port where they arrive."""
 
 UNCLEAR = {
-    "link_down": "on the link between {node} and {peer}, which was down, or waiting for it",
-    "restart": "at {port} or on its link, because a switch restarted",
+    "link_down": "at {port}, whose link was down, waiting for it or arriving on it",
+    "restart": "at {port}, waiting or arriving there, because a switch restarted",
 }
 """The same where the way of the flow does not tell which of the two, because it has changed since."""
 
