@@ -32,9 +32,10 @@ source = "greedy"
 _HEADROOM = {
     "total_bit_times": "What still arrives after XOFF in the worst case, in bit times of the link: the sum "
     "of the terms above it (IEEE 802.1Qbb Annex O).",
-    "total_bytes": "total_bit_times in bytes: the room above XOFF of a queue that counts each byte as it comes.",
-    "headroom_bytes": "total_bytes and the rest of the frame that crosses XOFF: the room above XOFF of a queue "
-    "that counts whole frames, and what `headroom` of a scenario has to be at least.",
+    "total_bytes": "total_bit_times in bytes: the room above XOFF of a queue that counts each byte as it "
+    "comes.",
+    "headroom_bytes": "total_bytes and the rest of the frame that crosses XOFF: the room above XOFF of a "
+    "queue that counts whole frames, and what `headroom` of a scenario has to be at least.",
     "total_frames": "total_bit_times as a number of longest frames with their line overhead.",
     "total_time": "total_bit_times as a time.",
     "response_quanta": "Time from the end of a pause frame to its effect, in quanta of 512 bit times.",
