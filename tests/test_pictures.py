@@ -12,11 +12,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.axes import Axes
 
 from penstock import plots, report
 from penstock.errors import ResultError
-from penstock.plots.decimate import envelope, merge_spans
-from penstock.plots.style import spread
+from penstock.plots.decimate import envelope, merge_bins, merge_spans
+from penstock.plots.fabric import _paused_share
+from penstock.plots.style import rate_scale, spread
 from penstock.result import Result
 
 PAGE = '<html><script type="application/json" id="penstock-result">__PENSTOCK_RESULT__</script></html>'
@@ -38,6 +40,7 @@ def test_timeline_shares_its_time_axis(made_up: Result) -> None:
     assert bottom.get_xlabel() == "time (µs)"
     assert "Gb/s" in top.get_ylabel()
     assert {text.get_text() for text in top.texts} == {"victim", "</script><b>"}
+    assert "mean of 10 µs" in top.get_ylabel()
     assert "xoff" in {text.get_text() for text in middle.texts}
     assert [label.get_text() for label in bottom.get_yticklabels()] == ["h0.0->sw"]
 
@@ -52,8 +55,9 @@ def test_a_run_without_series_or_pauses_is_drawn(made_up: Result) -> None:
         tables={name: (lambda n=name: empty.get(n, made_up.table(n))) for name in made_up.table_names},
     )
     figure = plots.timeline(bare)
-    said = [text.get_text() for axes in figure.axes for text in axes.texts]
-    assert said.count("no time series was recorded") == 2
+    assert not any(axes.axison for axes in figure.axes)
+    said = " ".join(text.get_text() for text in figure.texts)
+    assert "no time series of flows was recorded" in said
     assert "no pause was sent" in said
 
 
@@ -75,8 +79,108 @@ def test_many_flows_are_grey_but_for_the_extremes(made_up: Result) -> None:
         tables={n: (lambda n=n: series if n == "series" else made_up.table(n)) for n in made_up.table_names},
     )
     top = plots.timeline(crowd).axes[0]
-    assert len(top.lines) == 60
+    assert len(top.lines) == 6
+    assert len(top.collections[0].get_segments()) == 54
     assert {text.get_text() for text in top.texts} == {"f000", "f001", "f002", "f057", "f058", "f059"}
+
+
+def with_tables(result: Result, **run: object) -> Result:
+    """A copy whose tables and run may be changed."""
+    tables = {name: (lambda n=name: result.table(n)) for name in result.table_names}
+    return Result(
+        run={**result.run, **run},
+        scenario_toml="",
+        topology=result.topology,
+        description={},
+        tables=tables,
+    )
+
+
+def levels(*rows: tuple[str, str, float, str]) -> pa.Table:
+    return pa.table(dict(zip(("entity", "watermark", "value", "unit"), zip(*rows, strict=True), strict=True)))
+
+
+def test_watermarks_stand_at_their_lines(made_up: Result) -> None:
+    queue = "sw.0->h0#0"
+    made_up._tables["watermarks"] = levels(
+        (queue, "xon", 1_000.0, "B"),
+        (queue, "xoff", 2_000.0, "B"),
+        (queue, "target", 2_000.0, "B"),
+        (queue, "limit", 90_000.0, "B"),
+        (queue, "headroom_needed", 500.0, "B"),
+        ("sw.0->h0 in/3", "xoff", 1_500.0, "B"),
+    )
+    axes = plots.timeline(made_up).axes[1]
+    top = axes.get_ylim()[1]
+    at = {text.get_text(): text.xy[1] * top * 1024 for text in axes.texts}
+    assert at == {"xon": pytest.approx(1_000.0), "target, xoff": pytest.approx(2_000.0)}, (
+        "not the limit, which is far above; no headroom, which is no level; no level of a line not drawn"
+    )
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [queue]
+
+
+def test_rates_of_a_fabric_are_read_in_its_unit() -> None:
+    assert [rate_scale(rate).unit for rate in (10e6, 0.9e9, 1e9, 100e9, 400e9, 1.6e12)] == [
+        "Mb/s",
+        "Mb/s",
+        "Gb/s",
+        "Gb/s",
+        "Gb/s",
+        "Tb/s",
+    ]
+
+
+def test_merged_bins_keep_mean_and_largest() -> None:
+    times, values = np.arange(500) * 10, np.arange(500.0)
+    t, mean = merge_bins(times, values, 120)
+    assert (len(t), t[1], mean[0], mean[-1]) == (100, 50, 2.0, 497.0)
+    assert merge_bins(times, values, 120, largest=True)[1][0] == 4.0
+    assert list(merge_bins([0, 10, 20], [1.0, 3.0, 8.0], 2)[1]) == [2.0, 8.0], "the last has fewer"
+    assert list(merge_bins([0, 10], [1.0, 3.0], 2)[1]) == [1.0, 3.0]
+
+
+def test_rows_of_pauses_have_room_and_it_says_how_many_more(made_up: Result) -> None:
+    def drawn(ports: int) -> Axes:
+        made_up._tables["pauses"] = pa.table(
+            {
+                "port": [f"h{k}.0->sw" for k in range(ports)],
+                "priority": [3] * ports,
+                "start_ns": [0.0] * ports,
+                "end_ns": [1_000.0 + k for k in range(ports)],
+            }
+        )
+        return plots.timeline(made_up).axes[2]
+
+    few, many = drawn(1), drawn(30)
+    assert many.bbox.height > 5 * few.bbox.height
+    assert many.bbox.height / many.figure.dpi / 24 > 0.14, "inches: labels of 7 points must not touch"
+    assert len(many.get_yticks()) == 24
+    assert many.get_title("left") == "Pauses: the 24 ports stopped longest; 6 more were stopped"
+
+
+def test_the_warmup_and_faults_are_marked(made_up: Result) -> None:
+    broken = with_tables(made_up, warmup_s=10e-6)
+    faults = {
+        "time_ns": [0.0, 20_000.0, 30_000.0, 30_000.0],
+        "what": ["bit_errors_begin", "link_down", "link_up", "restart"],
+        "where": ["h0<->sw", "h0<->sw", "h0<->sw", "sw"],
+        "value": [1e-7, None, None, None],
+    }
+    broken._readers["faults"] = lambda: pa.table(faults)
+    figure = plots.timeline(broken)
+    said = {text.get_text() for text in figure.axes[0].texts}
+    assert {"warmup ends", "h0<->sw down", "h0<->sw up and 1 more"} <= said
+    assert not any("bit errors" in text for text in said), "what is so from the start happens at no time"
+    for axes in figure.axes:
+        marks = axes.collections[-1].get_segments()
+        assert [segment[0][0] for segment in marks] == pytest.approx([10.0, 20.0, 30.0])
+
+
+def test_links_are_paused_for_a_share_of_the_measured_time(made_up: Result) -> None:
+    simulated = made_up.run["simulated_s"]
+    (whole,) = _paused_share(made_up).values()
+    (measured,) = _paused_share(with_tables(made_up, warmup_s=simulated / 2)).values()
+    assert measured == pytest.approx(2 * whole)
 
 
 numbers = st.lists(st.floats(-1e12, 1e12, allow_nan=False), min_size=1, max_size=300)
@@ -218,7 +322,9 @@ def test_a_large_fabric_is_drawn_in_seconds(made_up: Result) -> None:
     )
     axes = plots.fabric(large).axes[0]
     assert not axes.texts, "a layer of 4,000 has no room for names"
-    assert len(plots.timeline(large).axes[0].lines) < 300
+    top = plots.timeline(large).axes[0]
+    assert len(top.lines) == 6
+    assert len(top.collections[0].get_segments()) < 300
     assert len(large.all_series("flow_throughput_bps")) == 4_000
 
 

@@ -13,7 +13,7 @@ from matplotlib.path import Path as Curve
 
 from penstock.forensics import WHY, Deadlock, Edge, Tree, deadlocks, trees
 
-from .style import INK, PAUSE_COLOUR, QUIET_COLOUR, style, time_scale
+from .style import FAINT, INK, PAUSE_COLOUR, QUIET_COLOUR, Margins, stack, style, time_scale
 
 if TYPE_CHECKING:
     from penstock.result import Result
@@ -27,11 +27,13 @@ MAX_EDGES = 24
 _WIDEST, _THINNEST = 11.0, 0.7
 """Points of a line that was stopped for all of the run, and of the thinnest."""
 _CULPRITS = 4
-_LINE, _FAINT = "#eeb48a", "#777777"
-_LEFT, _COLUMN, _RIGHT, _ROW, _FOOT = 1.9, 1.75, 1.25, 0.42, 0.5
-"""Inches: left of the root, between columns, right of the last, of a row of ports, of the caption."""
-_HEAD, _TEXT = 1.2, 0.42
-"""Rows: of the title, and of a line of text."""
+_LINE = "#eeb48a"
+_LEFT, _COLUMN, _RIGHT, _ROW, _TALL_ROW, _TEXT = 1.9, 1.75, 1.25, 0.42, 0.55, 0.18
+"""Inches: left of the root, between columns, right of the last, of a row of ports, of one whose labels stand
+above and below their port, of a line of text."""
+_LETTER = 0.062
+"""Inches that a letter of a port's name is wide."""
+_AROUND = Margins(left=0.05, right=0.05, top=0.4, between=0.55, bottom=0.35)
 
 
 @dataclass(frozen=True)
@@ -45,32 +47,73 @@ class Placed:
     from_y: float
 
 
+@dataclass(frozen=True)
+class Grid:
+    """Inches of a column, right of the last one, and of a row."""
+
+    column: float
+    right: float
+    row: float
+
+
 def congestion(result: Result) -> Figure:
     """The trees that stopped ports longest: root at the left, hosts at the right, wide lines stopped long."""
     with style():
-        shown = trees(result)[:MAX_TREES]
-        shown = [tree for tree in shown if tree.paused_ns >= LEAST * shown[0].paused_ns]
-        places = [place(tree) for tree in shown]
-        heights = [
-            _HEAD + max(_rows(placed), _TEXT * _label(tree).count("\n"))
-            for tree, placed in zip(shown, places, strict=True)
-        ]
-        columns = max((one.x for placed in places for one in placed), default=2)
-        figure = Figure(figsize=(_LEFT + _COLUMN * columns + _RIGHT, max(1.6, _ROW * sum(heights) + _FOOT)))
+        found = trees(result)
+        shown = [tree for tree in found[:MAX_TREES] if tree.paused_ns >= LEAST * found[0].paused_ns]
         if not shown:
-            axes = figure.subplots()
+            figure, (axes,) = stack(4.0, [1.0], _AROUND)
             axes.set_axis_off()
             axes.annotate("no pause was sent", (0.5, 0.5), xycoords="axes fraction", ha="center", color=INK)
             return figure
-        grid = figure.subplots(len(shown), 1, gridspec_kw={"height_ratios": heights}, squeeze=False)
-        for axes, tree, placed, height in zip(grid[:, 0], shown, places, heights, strict=True):
-            _draw(axes, result, tree, placed, columns, height)
-        figure.supxlabel(
-            "×: how often a port was stopped;  %: for how much of the run (the width of the line)",
+        places = [place(tree) for tree in shown]
+        columns = max(one.x for placed in places for one in placed)
+        grid = _grid(places)
+        heights = [
+            max(grid.row * _rows(placed), _TEXT * (1 + _label(tree).count("\n")))
+            for tree, placed in zip(shown, places, strict=True)
+        ]
+        figure, panels = stack(_LEFT + grid.column * columns + grid.right, heights, _AROUND)
+        for axes, tree, placed, height in zip(panels, shown, places, heights, strict=True):
+            _draw(axes, result, tree, placed)
+            axes.set_xlim(-_LEFT / grid.column, columns + grid.right / grid.column)
+            axes.set_ylim(_middle(placed) - height / grid.row / 2, _middle(placed) + height / grid.row / 2)
+        more = len(found) - len(shown)
+        rest = f";  {more} more tree{'s are' if more != 1 else ' is'} not shown" if more else ""
+        figure.text(
+            0.5,
+            0.0,
+            f"×: how often a port was stopped;  %: for how much of the run (the width of the line){rest}",
+            ha="center",
             fontsize=7.5,
-            color=_FAINT,
+            color=FAINT,
         )
     return figure
+
+
+def _grid(places: list[list[Placed]]) -> Grid:
+    """Columns and rows as wide and high as the labels need."""
+    name = _LETTER * max(len(one.edge.port) for placed in places for one in placed)
+    tall = any(
+        one.x == other.x and 0 < abs(one.y - other.y) < 1.4
+        for placed in places
+        for inner in [_inner(placed)]
+        for one in inner
+        for other in inner
+    )
+    # A name right of a port must end before one that is centred at a port of the next column.
+    return Grid(max(_COLUMN, 0.15 + 1.5 * name), max(_RIGHT, 0.25 + name), _TALL_ROW if tall else _ROW)
+
+
+def _inner(placed: list[Placed]) -> list[Placed]:
+    """Those that others begin at."""
+    onward = {(one.from_x, one.from_y) for one in placed}
+    return [one for one in placed if (one.x, one.y) in onward]
+
+
+def _middle(placed: list[Placed]) -> float:
+    heights = [one.y for one in placed]
+    return (min(heights) + max(heights)) / 2
 
 
 def _rows(placed: list[Placed]) -> float:
@@ -129,12 +172,10 @@ def _kept(tree: Tree) -> list[Edge]:
     return sorted(kept, key=tree.edges.index)
 
 
-def _draw(
-    axes: Axes, result: Result, tree: Tree, placed: list[Placed], columns: float, height: float
-) -> None:
+def _draw(axes: Axes, result: Result, tree: Tree, placed: list[Placed]) -> None:
     run_ns = max(result.run["simulated_s"] - result.run.get("warmup_s", 0.0), 1e-12) * 1e9
     root_y = placed[0].from_y if placed[0].edge.depth == 1 else 0.0
-    onward = {(one.from_x, one.from_y) for one in placed}
+    inner = _inner(placed)
     for one in placed:
         share = one.edge.paused_ns / run_ns
         start, end = (float(one.from_x), one.from_y), (float(one.x), one.y)
@@ -153,12 +194,11 @@ def _draw(
                 zorder=1,
             )
         )
-        inner = (one.x, one.y) in onward
         much = f"{one.edge.pauses:,}×   {100 * share:.3g} %"
-        x, ha = (0, "center") if inner else (9, "left")
-        lift = _WIDEST * 0.5 + 2 if inner else 0
-        for text, y, size, colour in ((one.edge.port, 6 + lift, 7.5, INK), (much, -5 - lift, 6.5, _FAINT)):
-            axes.annotate(
+        x, ha = (0, "center") if one in inner else (9, "left")
+        lift = _WIDEST * 0.5 + 2 if one in inner else 0
+        for text, y, size, colour in ((one.edge.port, 6 + lift, 7.5, INK), (much, -5 - lift, 6.5, FAINT)):
+            label = axes.annotate(
                 text,
                 (one.x, one.y),
                 xytext=(x, y),
@@ -169,6 +209,7 @@ def _draw(
                 color=colour,
                 zorder=4,
             )
+            label.set_in_layout(False)  # there is room for it, it need not be measured
     xs, ys = [one.x for one in placed], [one.y for one in placed]
     axes.scatter(xs, ys, s=26, color="white", edgecolor=PAUSE_COLOUR, linewidth=1.4, zorder=3)
     axes.scatter([0], [root_y], s=90, color=PAUSE_COLOUR, zorder=3)
@@ -189,11 +230,7 @@ def _draw(
     said = f", made {victims} victim{'s' if victims != 1 else ''}" if victims else ""
     ports = len({edge.port for edge in tree.edges})
     stopped = f"stopped {ports} port{'s' if ports != 1 else ''}"
-    axes.set_title(f"{tree.root} {WHY[tree.why]}, {stopped}{said}{rest}", fontsize=9)
-    axes.set_xlim(-_LEFT / _COLUMN, columns + _RIGHT / _COLUMN)
-    heights = [one.y for one in placed] + [root_y]
-    middle = (min(heights) + max(heights)) / 2
-    axes.set_ylim(middle - height / 2, middle + height / 2)
+    axes.set_title(f"{tree.root} {WHY[tree.why]}, {stopped}{said}{rest}", fontsize=9, pad=12)
     axes.set_axis_off()
 
 

@@ -46,6 +46,28 @@ def envelope(times: npt.ArrayLike, values: npt.ArrayLike, points: int) -> tuple[
     return t[chosen], v[chosen]
 
 
+def merge_bins(
+    times: npt.ArrayLike, values: npt.ArrayLike, most: int, *, largest: bool = False
+) -> tuple[Times, Values]:
+    """At most `most` bins, each the mean (or the largest) of equally many bins next to each other.
+
+    Parameters
+    ----------
+    times, values : array_like
+        Starts of the bins, in order, and their values. Not empty.
+    most : int
+        The most bins wanted. A shorter series is returned as it is.
+    largest : bool
+        Whether a merged bin has the largest value instead of the mean. Default false.
+    """
+    t = np.asarray(times, dtype=np.int64)
+    v = np.asarray(values, dtype=np.float64)
+    firsts = np.arange(0, len(v), -(-len(v) // most))
+    if largest:
+        return t[firsts], np.maximum.reduceat(v, firsts)
+    return t[firsts], np.add.reduceat(v, firsts) / np.diff(np.append(firsts, len(v)))
+
+
 def merge_spans(spans: Iterable[Span], gap: float) -> list[Span]:
     """Spans in order of time, those less than `gap` apart drawn together, in the unit of the spans."""
     merged: list[Span] = []

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from .style import INK, PAUSE_COLOUR, QUIET_COLOUR, style
+from .style import INK, PAUSE_COLOUR, QUIET_COLOUR, Margins, stack, style
 
 if TYPE_CHECKING:
     from penstock.result import Result
@@ -26,8 +26,7 @@ _ARC_HEIGHT = 0.35
 def fabric(result: Result) -> Figure:
     """Nodes in layers and the links between them; the longer a link was paused, the wider its line."""
     with style():
-        figure = Figure(figsize=(7.0, 3.6))
-        axes = figure.subplots()
+        figure, (axes,) = stack(7.0, [3.2], Margins(left=0.1, right=0.1, top=0.3, between=0.0, bottom=0.1))
         places = layout(result)
         paused = _paused_share(result)
         ways: dict[str, list[list[Point]]] = {QUIET_COLOUR: [], PAUSE_COLOUR: []}
@@ -103,8 +102,8 @@ def _way(a: Point, b: Point, places: Iterable[Point]) -> list[Point]:
 
 
 def _paused_share(result: Result) -> dict[frozenset[str], float]:
-    """Share of time that the more paused end of each link was stopped, for links that were."""
-    time = float(result.run["simulated_s"]) or 1.0
+    """Share of the measured time that the more paused end of each link was stopped, for links that were."""
+    time = float(result.run["simulated_s"] - result.run.get("warmup_s", 0.0)) or 1.0  # as the report
     shares: dict[frozenset[str], float] = {}
     for row in result.rows("ports"):
         share = min(1.0, (row["paused_s"] or 0.0) / time)

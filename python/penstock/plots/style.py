@@ -15,6 +15,7 @@ STYLE_FILE = Path(__file__).with_name("penstock.mplstyle")
 PAUSE_COLOUR = "#D55E00"
 QUIET_COLOUR = "#B8B8B8"
 INK = "#333333"
+FAINT = "#777777"
 
 
 @contextlib.contextmanager
@@ -48,7 +49,7 @@ def time_scale(span_ns: float) -> Scale:
 def rate_scale(largest_bps: float) -> Scale:
     """The unit in which rates up to this one are best read."""
     for size, unit in ((1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
-        if largest_bps >= size / 10:
+        if largest_bps >= size:
             return Scale(size, unit)
     return Scale(1.0, "b/s")
 
@@ -101,13 +102,50 @@ def spread(positions: Sequence[float], spacing: float) -> list[float]:
     return [_bottom(group, spacing) + i * spacing for group in groups for i in range(len(group))]
 
 
+@dataclass(frozen=True)
+class Margins:
+    """Inches around the panels of a picture, and between them."""
+
+    left: float
+    right: float
+    top: float
+    between: float
+    bottom: float
+
+
+def stack(width: float, heights: Sequence[float], around: Margins) -> tuple[Figure, list[Axes]]:
+    """A figure of this width with panels of these heights below each other, all in inches.
+
+    Matplotlib could find the places itself, but takes longer for that than for all of the drawing.
+    """
+    total = around.top + sum(heights) + around.between * (len(heights) - 1) + around.bottom
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
+        figure = Figure(figsize=(width, total))
+    panels: list[Axes] = []
+    y = total - around.top
+    for height in heights:
+        y -= height
+        inner = width - around.left - around.right
+        panels.append(figure.add_axes((around.left / width, y / total, inner / width, height / total)))
+        y -= around.between
+    return figure, panels
+
+
 def save(figure: Figure, directory: Path, name: str) -> list[Path]:
     """Writes ``NAME.png`` and ``NAME.svg``; the same figure gives the same bytes."""
     directory.mkdir(parents=True, exist_ok=True)
     png, svg = directory / f"{name}.png", directory / f"{name}.svg"
-    with style():
-        figure.savefig(png, metadata={"Software": None})
-        figure.savefig(svg, metadata={"Date": None})
+    # Laid out and measured once: savefig would do both for each file, and draw it for nothing.
+    with style(), mpl.rc_context({"figure.constrained_layout.use": False}):
+        engine = figure.get_layout_engine()
+        if engine is not None:
+            engine.execute(figure)
+            figure.set_layout_engine("none")
+        box = figure.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])
+        figure.savefig(png, bbox_inches=box, metadata={"Software": None})
+        figure.savefig(svg, bbox_inches=box, metadata={"Date": None})
+        if engine is not None:
+            figure.set_layout_engine(engine)
     return [png, svg]
 
 

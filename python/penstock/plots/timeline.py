@@ -1,25 +1,32 @@
-"""What happened when: throughput, queues and pauses on one time axis."""
+"""What happened when: throughput, queues and pauses on one time axis, faults as lines through all of it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from . import decimate
 from .style import (
+    FAINT,
     INK,
     PAUSE_COLOUR,
     QUIET_COLOUR,
     Label,
+    Margins,
     Scale,
     colours,
     label_right,
     rate_scale,
     size_scale,
+    spread,
+    stack,
     style,
     time_scale,
 )
@@ -27,83 +34,159 @@ from .style import (
 if TYPE_CHECKING:
     from penstock.result import Result
 
+Series = dict[str, tuple[Any, Any]]
+Pauses = dict[tuple[str, int], list[decimate.Span]]
+
 MAX_LABELLED = 8
 """With more lines than this the extremes get colours and names, the others are grey."""
 MAX_LINES = 200
 """Of more lines only every second, third, ... by its mean is drawn; nobody could tell them apart."""
-MAX_POINTS = 4_000
-"""A line has at most this many points; more would not be seen."""
+MAX_BINS = 120
+"""More bins along the axis are merged; bins of a few frames would be a wall of noise."""
+MAX_GAPS = 1_500
+"""Pauses closer than this part of the axis are drawn as one; the gap would not be seen."""
+MAX_QUEUES = 4
 MAX_PAUSE_ROWS = 24
+MAX_MARKS = 8
+"""With more faults than this they are lines without names."""
+_BACKLOG = 3.0
+"""Queues of hosts have no bound; fuller than this times those of switches they would squeeze all others."""
+_IN_VIEW = 1.5
+"""A watermark is in the picture if it is at most this times the highest line."""
+_THROUGHPUT, _QUEUES, _PAUSE_ROW, _PAUSES = 2.5, 2.0, 0.155, 0.5
+"""Inches: of the panels, of a row of pauses, of few rows."""
+_LETTER = 0.03
+"""Inches that a letter of a mark's name adds to its height: the names rise to the right."""
+_AROUND = Margins(left=1.1, right=1.1, top=0.5, between=0.42, bottom=0.45)
+
+
+@dataclass
+class Level:
+    """A watermark in the picture: what it is called, and the queues that are held against it."""
+
+    value: float
+    names: list[str]
+    queues: set[str]
 
 
 def timeline(result: Result) -> Figure:
-    """Throughput of flows, queues with their watermarks, and pauses as bars, on a shared time axis."""
+    """Throughput of flows, queues with their watermarks, and pauses as bars, on a shared time axis.
+
+    A panel that would be empty is left out, and the heading says so.
+    """
+    flows, (filled, unit) = result.all_series("flow_throughput_bps"), _fullest(result)
+    spans = _spans(result)
+    named = len(flows) if len(flows) <= MAX_LABELLED else 6
+    rows = min(len(spans), MAX_PAUSE_ROWS)
+    missing: list[str] = []
+    panels: list[tuple[float, Callable[[Axes], None]]] = []
+    if flows:
+        panels.append((_THROUGHPUT, lambda axes: _throughput(result, axes, flows)))
+    else:
+        missing.append("no time series of flows was recorded")
+    if filled:
+        panels.append((_QUEUES, lambda axes: _queues(result, axes, filled, unit, first_colour=named)))
+    else:
+        missing.append("no time series of a filled queue was recorded")
+    if spans:
+        panels.append((max(_PAUSES, rows * _PAUSE_ROW), lambda axes: _pauses(result, axes, spans)))
+    else:
+        missing.append("no pause was sent")
+    marks = _marks(result)
+    if len(marks) > MAX_MARKS:
+        missing.append(f"{len(marks)} faults are grey lines without names")
     with style():
-        figure = Figure(figsize=(7.0, 6.6))
-        top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=(3, 2.4, 1.6))
-        throughput(result, top)
-        queues(result, middle)
-        pauses(result, bottom)
-        top.set_xlabel("")
-        middle.set_xlabel("")
-        figure.suptitle(_heading(result), x=0.01, ha="left", fontsize=10)
+        names = _LETTER * max(len(text) for _, text in marks) if 0 < len(marks) <= MAX_MARKS else 0.0
+        top = _AROUND.top + (0.2 if missing else 0.0) + names
+        figure, column = stack(7.0, [height for height, _ in panels] or [0.01], replace(_AROUND, top=top))
+        figure.text(0.01, 1.0, _heading(result), va="top", fontsize=10)
+        if missing:
+            text = "\n" + "; ".join(missing)
+            figure.text(0.01, 1.0, text, va="top", fontsize=8, color=FAINT, linespacing=1.9)
+        end = _end_ns(result)
+        scale = time_scale(end)
+        for axes, (_, draw) in zip(column, panels, strict=False):
+            axes.set_xlim(0.0, end / scale.size if end else 1.0)
+            axes.tick_params(labelbottom=axes is column[-1])
+            axes.yaxis.set_label_coords(-0.085, 0.5)
+            draw(axes)
+        if panels:
+            column[-1].set_xlabel(f"time ({scale.unit})")
+            _draw_marks(column, marks, end)
+            column[0].set_title(column[0].get_title("left"), pad=6 + 72 * names)
+        else:
+            column[0].set_axis_off()
     return figure
 
 
-def throughput(result: Result, axes: Axes) -> None:
+def _throughput(result: Result, axes: Axes, flows: Series) -> None:
     """Throughput of each flow over time, labelled at the end of its line."""
     axes.set_title("Throughput per flow")
-    lines = result.all_series("flow_throughput_bps")
-    if not _start(result, axes, bool(lines)):
-        return
+    lines = {name: decimate.merge_bins(*line, MAX_BINS) for name, line in flows.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
-    axes.set_ylabel(f"throughput ({scale.unit})")
-    _draw_lines(result, axes, lines, scale, by=np.mean)
+    axes.set_ylabel(f"throughput ({scale.unit})\nmean of {_width(result, lines)}")
+    ranked = sorted(lines, key=lambda name: float(np.mean(lines[name][1])))
+    named = lines if len(lines) <= MAX_LABELLED else {*ranked[:3], *ranked[-3:]}
+    palette = colours()
+    labels: list[Label] = []
+    for name in (name for name in lines if name in named):
+        colour = palette[len(labels) % len(palette)]
+        x, y = _steps(result, lines[name], scale)
+        axes.plot(x, y, color=colour, zorder=3)
+        labels.append(Label(float(np.mean(y[-max(1, len(y) // 10) :])), name, colour))
+    others = [name for name in ranked[:: max(1, len(ranked) // MAX_LINES)] if name not in named]
+    if others:
+        ways = [np.column_stack(_steps(result, lines[name], scale)) for name in others]
+        axes.add_collection(LineCollection(ways, colors=QUIET_COLOUR, linewidths=0.5, rasterized=True))
+        axes.set_title(f"Throughput per flow: {len(named)} of {len(lines)} by name")
+    axes.autoscale_view(scalex=False)
+    axes.set_ylim(bottom=0.0)
+    label_right(axes, labels, spacing=0.06)
 
 
-def queues(result: Result, axes: Axes) -> None:
-    """The fullest queues over time with their watermarks, in frames if the watermarks are."""
-    watermarks = result.rows("watermarks")
-    in_frames = any(row["unit"].startswith("frame") for row in watermarks)
-    metric = "queue_frames" if in_frames else "queue_bytes"
-    axes.set_title("Queues: largest in each bin")
-    lines = result.all_series(metric)
-    peaks = {queue: float(values.max(initial=0.0)) for queue, (_, values) in lines.items()}
-    used = sorted((queue for queue in lines if peaks[queue] > 0), key=lambda queue: -peaks[queue])[
-        : MAX_LABELLED // 2
-    ]
-    if not _start(result, axes, bool(used)):
-        return
-    levels = _levels(watermarks, used, in_frames)
-    largest = max([peaks[queue] for queue in used] + [value for _, value in levels])
-    scale = Scale(1.0, "frames") if in_frames else size_scale(largest)
-    axes.set_ylabel(f"queue ({scale.unit})")
-    labels = _draw_lines(result, axes, {queue: lines[queue] for queue in used}, scale, by=np.max, label=False)
-    for name, value in levels:
-        axes.axhline(value / scale.size, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
-        labels.append(Label(value / scale.size, name, INK))
-    label_right(axes, labels, spacing=0.11)
+def _queues(result: Result, axes: Axes, lines: Series, in_frames: bool, *, first_colour: int) -> None:
+    """The fullest queues over time, each watermark at the queues that it belongs to."""
+    counters = any(_is_counter(name) for name in lines)
+    axes.set_title("Queues and ingress counters" if counters else "Fullest queues")
+    lines = {name: decimate.merge_bins(*line, MAX_BINS, largest=True) for name, line in lines.items()}
+    peak = max(float(values.max()) for _, values in lines.values())
+    scale = Scale(1.0, "frames") if in_frames else size_scale(peak)
+    axes.set_ylabel(f"fill ({scale.unit})\nlargest in {_width(result, lines)}")
+    palette = colours()[:6]  # without the greys: they are for levels that several queues share
+    of_queue = {name: palette[(first_colour + k) % len(palette)] for k, name in enumerate(lines)}
+    for name, line in lines.items():
+        axes.plot(*_steps(result, line, scale), color=of_queue[name], label=name, zorder=3)
+    levels = _levels(result, list(lines), in_frames, largest=_IN_VIEW * peak)
+    axes.set_ylim(0.0, 1.06 * max([peak, *(level.value for level in levels)]) / scale.size)
+    labels: list[Label] = []
+    for level in levels:
+        alone = len(level.queues) == 1 < len(lines)
+        level_colour = of_queue[next(iter(level.queues))] if alone else INK
+        height = level.value / scale.size
+        axes.axhline(height, color=level_colour, linewidth=0.8, linestyle=(0, (4, 3)))
+        labels.append(Label(height, ", ".join(level.names), level_colour))
+    label_right(axes, labels)
+    axes.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=2,
+        fontsize=7,
+        borderpad=0.0,
+        borderaxespad=0.2,
+        handlelength=1.4,
+        columnspacing=1.2,
+        labelspacing=0.25,
+    )
 
 
-def pauses(result: Result, axes: Axes) -> None:
+def _pauses(result: Result, axes: Axes, spans: Pauses) -> None:
     """One row a port and priority that had to stop, one bar a pause."""
-    axes.set_title("Pauses: which port had to stop")
-    spans: dict[tuple[str, int], list[decimate.Span]] = defaultdict(list)
-    end_of_run = _end_ns(result)
-    for row in result.rows("pauses"):
-        end = end_of_run if row["end_ns"] is None else row["end_ns"]
-        spans[row["port"], row["priority"]].append((row["start_ns"], end))
-    if not _start(result, axes, True):
-        return
-    if not spans:
-        _say(axes, "no pause was sent")
-        axes.set_yticks([])
-        return
-    scale = time_scale(end_of_run)
+    end = _end_ns(result)
+    scale = time_scale(end)
     longest = sorted(spans, key=lambda key: -sum(end - start for start, end in spans[key]))[:MAX_PAUSE_ROWS]
     rows = sorted(longest)
     for height, key in enumerate(rows):
-        bars = decimate.merge_spans(spans[key], gap=end_of_run / MAX_POINTS)
+        bars = decimate.merge_spans(spans[key], gap=end / MAX_GAPS)
         axes.broken_barh(
             [(start / scale.size, (end - start) / scale.size) for start, end in bars],
             (height - 0.35, 0.7),
@@ -115,59 +198,118 @@ def pauses(result: Result, axes: Axes) -> None:
     axes.set_yticks(range(len(rows)), [f"{port} p{p}" if several else port for port, p in rows], fontsize=7)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    if len(spans) > len(rows):
-        axes.set_title(f"Pauses: the {len(rows)} longest-stopped of {len(spans)} ports")
+    more = len(spans) - len(rows)
+    what = "priorities of ports" if several else "ports"
+    axes.set_title(
+        f"Pauses: the {len(rows)} {what} stopped longest; {more} more were stopped"
+        if more
+        else "Pauses: which port had to stop"
+    )
 
 
-def _start(result: Result, axes: Axes, something: bool) -> bool:
-    """Sets up the time axis; false if there is nothing to draw, which is then said."""
-    end = _end_ns(result)
-    scale = time_scale(end)
-    axes.set_xlabel(f"time ({scale.unit})")
-    axes.set_xlim(0.0, end / scale.size if end else 1.0)
-    if not something:
-        _say(axes, "no time series was recorded")
-        axes.set_yticks([])
-    return something
+def _fullest(result: Result) -> tuple[Series, bool]:
+    """The fullest queues and ingress counters, half of each if there are both; and whether in frames."""
+    watermarks = result.rows("watermarks")
+    # Pauses are sent at xoff: its unit is the one in which the picture shows why.
+    units = {row["unit"] for row in watermarks if row["watermark"] == "xoff"} or {
+        row["unit"] for row in watermarks if row["watermark"] == "limit"
+    }
+    in_frames = "frames" in units
+    lines = result.all_series("queue_frames" if in_frames else "queue_bytes")
+    peaks = {name: float(values.max(initial=0.0)) for name, (_, values) in lines.items()}
+    used = sorted((name for name in lines if peaks[name] > 0), key=lambda name: -peaks[name])
+    hosts = tuple(f"{node['name']}." for node in result.topology["nodes"] if node["role"] == "host")
+    switches = max((peaks[name] for name in used if not name.startswith(hosts)), default=np.inf)
+    used = [name for name in used if not name.startswith(hosts) or peaks[name] <= _BACKLOG * switches]
+    counters = [name for name in used if _is_counter(name)][: MAX_QUEUES // 2]
+    queues = [name for name in used if not _is_counter(name)][: MAX_QUEUES - len(counters)]
+    return {name: lines[name] for name in used if name in {*queues, *counters}}, in_frames
 
 
-def _draw_lines(
-    result: Result, axes: Axes, lines: dict[str, Any], scale: Scale, *, by: Any, label: bool = True
-) -> list[Label]:
-    """Draws lines in scaled units; returns the labels of those that are named."""
-    horizontal = time_scale(_end_ns(result))
-    ranked = sorted(lines, key=lambda name: float(by(lines[name][1])))
-    named = set(lines) if len(lines) <= MAX_LABELLED else {*ranked[:3], *ranked[-3:]}
-    drawn = named.union(ranked[:: max(1, len(ranked) // MAX_LINES)])
-    palette = colours()
-    labels: list[Label] = []
-    for name, (times, values) in lines.items():
-        if name not in drawn:
-            continue
-        short_times, short_values = decimate.envelope(times, values, MAX_POINTS)
-        x, y = short_times / horizontal.size, short_values / scale.size
-        if name in named:
-            colour = palette[len(labels) % len(palette)]
-            labels.append(Label(float(by(y[-max(1, len(y) // 10) :])), name, colour))
-            axes.plot(x, y, color=colour, drawstyle="steps-post", zorder=3)
-        else:
-            axes.plot(x, y, color=QUIET_COLOUR, linewidth=0.5, drawstyle="steps-post", rasterized=True)
-    axes.set_ylim(bottom=0.0)
-    if label:
-        label_right(axes, labels)
-    return labels
+def _is_counter(name: str) -> bool:
+    return " in/" in name
 
 
-def _levels(watermarks: list[dict[str, Any]], queues: list[str], in_frames: bool) -> list[tuple[str, float]]:
-    """Name and value of the watermarks that belong to these queues, each once.
+def _levels(result: Result, queues: list[str], in_frames: bool, *, largest: float) -> list[Level]:
+    """The watermarks of these queues up to the largest value, from below; those that coincide are one.
 
-    Watermarks of an ingress account belong to no drawn queue; then all that differ are shown.
+    `headroom_needed` is no level but an amount above xoff, and what is left of it shows below the limit.
     """
-    unit = [row for row in watermarks if row["unit"].startswith("frame") == in_frames]
-    own = [row for row in unit if row["entity"] in queues] or unit
-    return sorted({(str(row["watermark"]), float(row["value"])) for row in own}, key=lambda level: level[1])[
-        :6
+    held: dict[tuple[float, str], set[str]] = defaultdict(set)
+    for row in result.rows("watermarks"):
+        fits = (row["unit"] == "frames") == in_frames and row["value"] <= largest
+        if fits and row["entity"] in queues and row["watermark"] != "headroom_needed":
+            held[float(row["value"]), str(row["watermark"])].add(str(row["entity"]))
+    levels: list[Level] = []
+    for (value, name), by in sorted(held.items()):
+        last = levels[-1] if levels else None
+        if last and last.queues == by and value - last.value <= 0.005 * largest:
+            last.names.append(name)
+        else:
+            levels.append(Level(value, [name], by))
+    return levels
+
+
+def _spans(result: Result) -> Pauses:
+    """Begin and end of the pauses of each port and priority."""
+    spans: Pauses = defaultdict(list)
+    for row in result.rows("pauses"):
+        end = _end_ns(result) if row["end_ns"] is None else row["end_ns"]
+        spans[row["port"], row["priority"]].append((row["start_ns"], end))
+    return spans
+
+
+def _marks(result: Result) -> list[tuple[float, str]]:
+    """When the warmup ended and when each fault began and ended; what happened at once is one mark."""
+    marks: dict[float, list[str]] = defaultdict(list)
+    warmup_ns = float(result.run.get("warmup_s", 0.0)) * 1e9
+    if warmup_ns > 0:
+        marks[warmup_ns].append("warmup ends")
+    for row in result.rows("faults") if "faults" in result.table_names else []:
+        if row["time_ns"] > 0:  # what is so from the start happens at no time
+            what = str(row["what"]).removeprefix("link_").replace("_", " ")
+            marks[row["time_ns"]].append(f"{row['where']} {what}")
+    return [
+        (when, texts[0] if len(texts) == 1 else f"{texts[0]} and {len(texts) - 1} more")
+        for when, texts in sorted(marks.items())
     ]
+
+
+def _draw_marks(column: list[Axes], marks: list[tuple[float, str]], end_ns: float) -> None:
+    """A thin line through all panels for each mark, its name above the uppermost."""
+    scale = time_scale(end_ns)
+    for axes in column:
+        times = [when / scale.size for when, _ in marks]
+        whole = axes.get_xaxis_transform()
+        axes.vlines(times, 0, 1, colors=FAINT, linewidths=0.7, linestyles=":", transform=whole)
+    if len(marks) > MAX_MARKS:
+        return
+    places = spread([when / end_ns for when, _ in marks], 0.045)
+    for place, (_, text) in zip(places, marks, strict=True):
+        column[0].annotate(
+            text,
+            (place, 1.01),
+            xycoords="axes fraction",
+            rotation=30,
+            rotation_mode="anchor",
+            fontsize=6.5,
+            color=FAINT,
+        )
+
+
+def _steps(result: Result, line: tuple[Any, Any], scale: Scale) -> tuple[Any, Any]:
+    """Corners of a line that keeps its value until the next bin, the last one to the end of the run."""
+    times, values = line
+    edges = np.append(times, max(_end_ns(result), float(times[-1]))) / time_scale(_end_ns(result)).size
+    return np.repeat(edges, 2)[1:-1], np.repeat(values / scale.size, 2)
+
+
+def _width(result: Result, lines: Series) -> str:
+    """The width of the bins, as a text."""
+    times = next(iter(lines.values()))[0]
+    width = float(times[1] - times[0]) if len(times) > 1 else _end_ns(result)
+    scale = time_scale(width)
+    return f"{width / scale.size:.3g} {scale.unit}"
 
 
 def _end_ns(result: Result) -> float:
@@ -177,7 +319,3 @@ def _end_ns(result: Result) -> float:
 def _heading(result: Result) -> str:
     cut = "" if result.complete else f", cut short at {result.run['simulated_s']} s"
     return f"{result.name}  (seed {result.seed}, fingerprint {result.fingerprint}{cut})"
-
-
-def _say(axes: Axes, text: str) -> None:
-    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#777777")
