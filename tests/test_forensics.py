@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,32 @@ def test_edges_are_placed_apart(sick: Result) -> None:
         assert len({(one.x, one.y) for one in placed}) == len(placed)
         spots = {(one.x, one.y) for one in placed}
         assert all(one.from_x == 0 or (one.from_x, one.from_y) in spots for one in placed)
+
+
+def chains(number: int) -> forensics.Tree:
+    """Three chains of two ports below each other, from a root of its own."""
+    edges = []
+    for chain in range(3):
+        near, far = f"spine{chain}.0->leaf0", f"leaf{chain}.8->spine{chain}"
+        edges.append(forensics.Edge(1, "leaf0.0->h0/3", "leaf0.8", near, 3, 52, 1e6, 0.0, 1e6))
+        edges.append(forensics.Edge(2, f"{near}/3", "spine0.0", far, 3, 52, 1e6, 0.0, 1e6))
+    return forensics.Tree(number, f"leaf0.{number}->h0/3", "oversubscribed", edges)
+
+
+def test_labels_of_a_tree_do_not_touch(sick: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["penstock.plots.congestion"], "trees", lambda _: [chains(1)])
+    figure = plots.congestion(sick)
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert not [one for k, one in enumerate(boxes) for other in boxes[:k] if one.overlaps(other)]
+
+
+def test_a_picture_says_how_many_trees_it_leaves_out(sick: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        sys.modules["penstock.plots.congestion"], "trees", lambda _: [chains(k) for k in range(1, 6)]
+    )
+    figure = plots.congestion(sick)
+    assert len(figure.axes) == 3
+    assert figure.texts[0].get_text().endswith("2 more trees are not shown")
 
 
 def test_why_names_the_root_and_the_way(sick: Result) -> None:

@@ -142,7 +142,8 @@ def save(figure: Figure, directory: Path, name: str) -> list[Path]:
             engine.execute(figure)
             figure.set_layout_engine("none")
         box = figure.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])
-        figure.savefig(png, bbox_inches=box, metadata={"Software": None})
+        # Level 4 takes less time than the default, and the files are 1 % larger.
+        figure.savefig(png, bbox_inches=box, metadata={"Software": None}, pil_kwargs={"compress_level": 4})
         figure.savefig(svg, bbox_inches=box, metadata={"Date": None})
         if engine is not None:
             figure.set_layout_engine(engine)
