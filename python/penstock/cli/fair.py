@@ -161,7 +161,10 @@ def _result(run: str) -> tuple[Result, str]:
 
     if Path(run).is_dir():
         return Result.load(run), run
-    return running.run(run), run
+    from .progress import stop_on_interrupt, watching
+
+    with stop_on_interrupt() as wish, watching(wish) as watch:
+        return running.run(run, progress=watch), run
 
 
 def _weight(text: str) -> tuple[str, float]:

@@ -92,11 +92,9 @@ def _show(result: studies.StudyResult) -> None:
         out.print("Departures from the source:")
         for departure in study.departures:
             out.print(f"- {departure.what}" + (f" ({departure.why})" if departure.why else ""), markup=False)
-    pictures = dict.fromkeys(picture for outcome in result.outcomes for picture in outcome.pictures)
-    for picture in pictures:
+    pictures = [picture for outcome in result.outcomes for picture in outcome.pictures]
+    for picture in dict.fromkeys([*pictures, *([result.cover] if result.cover else [])]):
         out.print(f"picture  {result.directory / picture}", markup=False, soft_wrap=True)
-    if result.cover:
-        out.print(f"picture  {result.directory / result.cover}", markup=False, soft_wrap=True)
     passed = sum(outcome.passed for outcome in result.outcomes)
     out.print(f"{passed} of {len(result.outcomes)} experiments passed")
     for outcome in result.outcomes:
