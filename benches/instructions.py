@@ -41,24 +41,14 @@ QUICK = ("star", "star pfc", "fat-tree-4", "hashed-4 pfc probes", "incast-8 pfc"
 TOLERANCE = 1.03
 
 
-def build() -> Path:
-    """Builds the program that runs the workloads; where it is."""
+def build(program: str = "benches") -> Path:
+    """Builds the programs that are counted, that with the workloads or another; where it is."""
     if shutil.which("valgrind") is None:
         sys.exit("valgrind is not installed (Debian: apt-get install valgrind)")
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    cargo = [
-        "cargo",
-        "build",
-        "--release",
-        "--locked",
-        "--quiet",
-        "-p",
-        "benches",
-        "--target-dir",
-        str(target),
-    ]
-    subprocess.run(cargo, cwd=ROOT, check=True)
-    return target / "release" / "benches"
+    options = ["--release", "--locked", "--quiet", "-p", "benches", "--target-dir", str(target)]
+    subprocess.run(["cargo", "build", *options], cwd=ROOT, check=True)
+    return target / "release" / program
 
 
 def compiler() -> str:

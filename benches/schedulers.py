@@ -11,12 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from instructions import build
+
 QUEUES = (4, 8, 64, 1024)
 SHORT, LONG = 20_480, 122_880
 """Decisions; whole batches of the program."""
@@ -46,24 +45,8 @@ def main() -> int:
     )
     parser.add_argument("--write", type=Path, help="keep the figures in this file")
     parser.add_argument("--load", choices=("backlogged", "sparse"), default="backlogged")
-    parser.add_argument("--target", type=Path, default=ROOT / "target", help="where cargo builds")
     options = parser.parse_args()
-    if shutil.which("valgrind") is None:
-        print("valgrind is not installed (Debian: apt-get install valgrind)", file=sys.stderr)
-        return 2
-    build = [
-        "cargo",
-        "build",
-        "--release",
-        "--locked",
-        "--quiet",
-        "-p",
-        "benches",
-        "--target-dir",
-        options.target,
-    ]
-    subprocess.run(build, cwd=ROOT, check=True)
-    program = options.target / "release" / "schedulers"
+    program = build("schedulers")
     timed = subprocess.run([str(program)], check=True, capture_output=True, text=True, timeout=600).stdout
     rows = [row for row in map(json.loads, timed.splitlines()) if row["load"] == options.load]
     loop = {queues: a_decision(program, "nobody", queues, options.load) for queues in (1, *QUEUES)}

@@ -345,6 +345,18 @@ def test_the_terminal_is_left_alone_without_one(penstock: Command, small: Path) 
     assert process.stderr == ""
 
 
+def all_of(terminal: int) -> bytes:
+    """What was written to a pseudo-terminal until its other side was closed; closes it."""
+    shown = b""
+    try:
+        while chunk := os.read(terminal, 65536):
+            shown += chunk
+    except OSError:  # the other side is closed
+        pass
+    os.close(terminal)
+    return shown
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
 def test_progress_on_a_terminal(tmp_path: Path) -> None:
     import pty
@@ -358,13 +370,7 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
     time.sleep(2.0)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
-    shown = b""
-    try:
-        while chunk := os.read(ours, 65536):
-            shown += chunk
-    except OSError:  # the other side is closed
-        pass
-    os.close(ours)
+    shown = all_of(ours)
     assert b"frame-hops/s" in shown
 
 
@@ -381,13 +387,7 @@ def test_a_narrow_terminal_cuts_no_names(small: Path, tmp_path: Path) -> None:
         env={**os.environ, "COLUMNS": "80"},
     )
     os.close(theirs)
-    shown = b""
-    try:
-        while chunk := os.read(ours, 65536):
-            shown += chunk
-    except OSError:  # the other side is closed
-        pass
-    os.close(ours)
+    shown = all_of(ours)
     assert process.wait(timeout=60) == 0
     for name in (b"steady", b"greedy", b"h1.0->sw"):
         assert name in shown

@@ -16,7 +16,7 @@ from conftest import SMALL, command_line
 from penstock import _core, kept, reproduce, running
 from penstock.errors import InputError
 from penstock.library import Source
-from penstock.replications import replicate_source
+from penstock.replications import Replications, replicate_source
 from penstock.result import Result
 
 SOURCE = Source(SMALL, "small.toml")
@@ -106,13 +106,13 @@ def test_clearing_leaves_the_files_of_others(tmp_path: Path) -> None:
     assert [path.name for path in directory.iterdir()] == ["notes.txt"]
 
 
-def test_replications_that_were_not_begun_are_missed(tmp_path: Path) -> None:
-    cut = replicate_source(SOURCE, 50, workers=1, progress=lambda _: False)
-    assert 1 <= len(cut.results) < 50
-    assert cut.results[0].complete
+def test_replications_that_were_not_begun_are_missed() -> None:
+    result = running.run_source(SOURCE)
+    assert Replications([result]).complete
+    cut = Replications([result], wanted=2)
     assert not cut.complete
-    summary = cut.summary()
-    assert (summary["wanted"], summary["complete"]) == (50, False)
+    assert (cut.summary()["replications"], cut.summary()["wanted"]) == (1, 2)
+    assert len(replicate_source(SOURCE, 50, workers=1, progress=lambda _: False).results) < 50
 
 
 def test_what_was_cut_short_is_not_kept(tmp_path: Path) -> None:

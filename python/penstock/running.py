@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from .result import Result
     from .scenario import Scenario
 
+MAX_THREADS = 64
+"""For one run; the engine takes no more."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -157,7 +160,7 @@ def run(
     seed : int, optional
         Seed of all random streams, 0 to 2**64 - 1. Default: that of the scenario.
     threads : int
-        Threads for this one run, at least 1. The result does not depend on it.
+        Threads for this one run, 1 to `MAX_THREADS`. The result does not depend on it. Default 1.
     progress : callable, optional
         Gets a `Progress` about every 0.1 s; returning ``False`` ends the run early, and the result says so
         (``result.complete`` is false).

@@ -159,10 +159,10 @@ def _result(run: str) -> tuple[Result, str]:
     from penstock import running
     from penstock.result import Result
 
-    if Path(run).is_dir():
-        return Result.load(run), run
     from .progress import stop_on_interrupt, watching
 
+    if Path(run).is_dir():
+        return Result.load(run), run
     with stop_on_interrupt() as wish, watching(wish) as watch:
         return running.run(run, progress=watch), run
 

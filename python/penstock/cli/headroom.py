@@ -13,17 +13,6 @@ from penstock.errors import InputError
 from . import EXIT_DONE
 from .console import console, print_json, table
 
-MEANINGS = {
-    "mtu": "longest frame",
-    "total_bytes": "the sum of the terms",
-    "headroom_bytes": "and the frame that crosses XOFF, counted as a whole: `headroom` of a scenario",
-    "total_frames": "as many of the longest frames",
-    "response_quanta": "pause quanta in the response (H)",
-    "xon_at_least_bytes": "an XON below this lets the link fall idle",
-    "cisco_rule_bytes": "by the rule of Cisco's white paper on PFC",
-    "sonic_model_bytes": "as SONiC computes it for cells of 256 B",
-}
-
 
 def headroom(
     *,
@@ -83,11 +72,11 @@ def headroom(
             shown.add_row(*(_cell(value) for value in term.values()))
         out.print(shown)
     totals = table("", "", "", numeric=1, show_header=False)
-    totals.add_column()
     for name, value in answer.items():
         if not isinstance(value, list | dict) and name != "schema":
-            totals.add_row(name, _cell(value), MEANINGS.get(name, ""))
+            totals.add_row(name, _cell(value))
     out.print(totals)
+    out.print("`headroom` of a scenario is headroom_bytes; of the others tells: penstock explain NAME")
     return EXIT_DONE
 
 

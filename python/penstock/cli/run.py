@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from penstock.result import Result
 
 MAX_SEED = 2**64 - 1
-MAX_THREADS = 64
 ROWS_SHOWN = 20
 PORTS_SHOWN = 10
 
@@ -61,7 +60,7 @@ def run(
     """
     _within("--seed", seed, 0, MAX_SEED)
     _within("--replications", replications, 1, 100_000)
-    _within("--threads", threads, 1, MAX_THREADS)
+    _within("--threads", threads, 1, running.MAX_THREADS)
     if seed is not None and replications is not None:
         _within("the last seed", seed + replications - 1, 0, MAX_SEED)
     source = library.read(scenario)

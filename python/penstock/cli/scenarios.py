@@ -7,14 +7,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock import _core, library
+from penstock import _core, library, running
 from penstock.errors import InputError
 
 from . import EXIT_DONE
 from .console import console, print_json, say, table
 from .units import count, duration, size
 
-MAX_THREADS = 64
 STARTER = Path(library.__file__).with_name("starter.toml")
 
 
@@ -47,8 +46,8 @@ def check(
         raise InputError("--json belongs to --estimate; --effective prints TOML")
     if effective and estimate:
         raise InputError("--effective and --estimate are two questions; ask one at a time")
-    if not 1 <= threads <= MAX_THREADS:
-        raise InputError(f"--threads is {threads}; expected a whole number from 1 to {MAX_THREADS}")
+    if not 1 <= threads <= running.MAX_THREADS:
+        raise InputError(f"--threads is {threads}; expected a whole number from 1 to {running.MAX_THREADS}")
     source = library.read(scenario)
     text = _core.check(source.text, source.file)
     for warning in _core.warnings(source.text, source.file):
