@@ -30,7 +30,7 @@ impl Fabric {
         });
         let held = |queue: u32| -> u64 {
             let queue = &self.queues[queue as usize];
-            let lanes = queue.first_lane as usize..queue.first_lane as usize + usize::from(queue.lanes);
+            let lanes = queue.lists();
             let waiting = self.lanes[lanes].iter().flat_map(|lane| self.pool.iter(lane));
             waiting
                 .filter(|one| one.ingress == ingress && station.group(one.frame.priority.0) == Some(group))

@@ -6,7 +6,7 @@ use crate::faults::Faults;
 use crate::losses::Drops;
 use crate::paths::add_paths;
 use crate::pool::{List, Pool};
-use crate::port::{Line, LineCounts, Port, Queue, Sent};
+use crate::port::{Hooks, Line, LineCounts, Port, Queue, Sent};
 use crate::receive::{self, Receiving};
 use crate::reroute;
 use crate::routing::Wiring;
@@ -26,7 +26,7 @@ use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, PRIORITIES};
 use measure::{BinnedMax, BinnedSum};
 use queueing::BufferSpec;
 use scheduling::{Configuration, PortFacts};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
 use units::{Amount, BitRate, Time, WireClock};
 use workload::Source;
@@ -159,7 +159,7 @@ impl<'a> Plan<'a> {
         let pausing = self.spec.nodes.iter().any(|node| node.flow_control().is_some());
         let of_port = |(id, (port, line)): (u32, (&Port, &Line))| {
             let clock = WireClock::new(self.rates(id).1);
-            let bytes = if port.peer_cuts_through { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
+            let bytes = if port.hooks.has(Hooks::HEADS) { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
             let wire = |bytes: u16| clock.span_floor(u64::from(bytes) + u64::from(port.overhead));
             let data = wire(bytes) + port.arrives_after;
             let pause = wire(CONTROL_FRAME_BYTES) + line.delay + lines[port.peer as usize].response;
@@ -212,7 +212,8 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
     for (id, node) in (0..).zip(&spec.nodes) {
         let node = make_node(&plan, NodeId(id), node);
         for port in plan.wiring.ports(NodeId(id)) {
-            fabric.ports[port.at()].metered = node.limited || node.station.is_some();
+            let metered = node.limited || node.station.is_some();
+            fabric.ports[port.at()].hooks.set(Hooks::METERED, metered);
         }
         fabric.nodes.push(node);
     }
@@ -237,13 +238,17 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
     let virtual_output = node.switch().is_some_and(|switch| switch.queueing == Queueing::VirtualOutput);
     // One lane more than ports: for frames that came in through none.
     let ports = plan.wiring.ports(plan.wiring.node_of[port as usize]).len();
-    let lanes = if virtual_output { ports as u16 + 1 } else { 1 };
+    let lanes = if virtual_output { ports as u32 + 1 } else { 1 };
     for _ in 0..node.classes().classes() {
         fabric.queues.push(Queue::new(fabric.lanes.len() as u32, lanes));
-        fabric.lanes.extend(std::iter::repeat_n(List::EMPTY, usize::from(lanes)));
+        fabric.lanes.extend(std::iter::repeat_n(List::EMPTY, lanes as usize));
     }
     let obeys = node.flow_control().map_or(0, controlled);
     let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());
+    let mut hooks = Hooks::default();
+    hooks.set(Hooks::SCHEDULER, asks_scheduler(node.scheduler()));
+    hooks.set(Hooks::HEADS, peer_node.cuts_through());
+    hooks.set(Hooks::WATCHED, watchdog.is_some());
     fabric.ports.push(Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,
@@ -254,19 +259,12 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         overhead: link.overhead,
         waiting: 0,
         stopped: 0,
-        pause_waiting: false,
-        asks_scheduler: asks_scheduler(node.scheduler()),
-        peer_cuts_through: peer_node.cuts_through(),
-        feeds_from_sources: false,
-        metered: false,
-        dead: 0,
-        keeps: false,
-        watched: watchdog.is_some(),
-        exposed: false,
-        special: peer_node.cuts_through(),
+        hooks,
     });
     fabric.lines.push(Line {
         rate: link.rate,
+        dead: 0,
+        keeps: false,
         scheduler: node.scheduler().start(&plan.port_facts(port)),
         occupancy: Occupancy::default(),
         delay: link.delay,
@@ -276,7 +274,7 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         signal: PauseSignal::default(),
         causes: [0; PRIORITIES],
         other_causes: Vec::new(),
-        blocked: VecDeque::new(),
+        nic: node.host().map(|_| Box::default()),
         counts: LineCounts::default(),
         paused: [None; PRIORITIES],
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
@@ -382,10 +380,9 @@ fn add_faults(plan: &Plan, fabric: &mut Fabric, path_flow: &[u32]) -> Result<Vec
         fabric.ports.iter_mut().zip(&fabric.lines).zip(&mut fabric.faults.exposures)
     {
         if let Some(exposure) = exposure {
-            exposure.fresh = port.asks_scheduler.then(|| line.scheduler.clone());
+            exposure.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| line.scheduler.clone());
         }
-        port.exposed = exposure.is_some();
-        port.special |= port.exposed;
+        port.hooks.set(Hooks::EXPOSED, exposure.is_some());
     }
     Ok(faults.notes(plan.spec))
 }
@@ -398,15 +395,11 @@ fn add_sources(plan: &Plan, fabric: &mut Fabric) {
         let link = plan.link(egress);
         let rng = stream(spec.seed, &format!("flow/{}", flow.name));
         let source = Source::new(&flow.source, link.rate, link.overhead, rng);
-        let held_back_by = spec.nodes[flow.from.at()].host().and_then(|host| {
-            let holds = host.when_full == WhenFull::Block;
-            let class = host.classes.class(flow.priority);
-            let queue = fabric.ports[egress as usize].first_queue + u32::from(class.0);
-            host.queue_limit.filter(|_| holds).map(|limit| (queue, limit))
-        });
-        if spec.nodes[flow.from.at()].host().is_some() && (source.is_greedy() || held_back_by.is_some()) {
+        let host = spec.nodes[flow.from.at()].host();
+        let limit = host.and_then(|host| host.queue_limit.filter(|_| host.when_full == WhenFull::Block));
+        if host.is_some() && (source.is_greedy() || limit.is_some()) {
             for port in plan.wiring.ports(flow.from) {
-                fabric.ports[port.at()].feeds_from_sources = true;
+                fabric.ports[port.at()].hooks.set(Hooks::FEEDS, true);
             }
         }
         fabric.node_of.push(flow.from.0);
@@ -414,10 +407,11 @@ fn add_sources(plan: &Plan, fabric: &mut Fabric) {
             source,
             first_path,
             priority: flow.priority,
-            held_back_by,
+            limit,
+            several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
             // A scheduler that is told of every frame must not see a queue run empty between two.
-            keeps: if fabric.ports[egress as usize].asks_scheduler { 2 } else { 1 },
-            in_card: 0,
+            keeps: if fabric.ports[egress as usize].hooks.has(Hooks::SCHEDULER) { 2 } else { 1 },
+            in_nic: 0,
             frames: 0,
             bytes: 0,
         });
@@ -432,7 +426,7 @@ pub(crate) fn start(fabric: &Fabric, windows: &mut Queued, mine: impl Fn(u32) ->
             windows.push(Event::bare(Kind::Source, at, place as u32));
         }
     }
-    for event in fabric.faults.events.iter().filter(|event| mine(fabric.node_of[event.place as usize])) {
+    for event in fabric.faults.events.iter().filter(|event| mine(fabric.node_of[event.place() as usize])) {
         windows.push(*event);
     }
 }

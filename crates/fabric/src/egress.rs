@@ -3,6 +3,7 @@
 use crate::event::Queued;
 use crate::losses::Cause;
 use crate::pool::{NIL, Waiting};
+use crate::port::Hooks;
 use crate::world::{Fabric, record};
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
@@ -14,10 +15,14 @@ impl Fabric {
         let node_id = self.node_of[egress as usize];
         let node = &self.nodes[node_id as usize];
         let class = node.classes.class(frame.priority);
+        let (limited, has_station) = (node.limited, node.station.is_some());
+        if self.ports[egress as usize].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
+            self.transmit(egress, frame, now, windows);
+            return;
+        }
         let port = &self.ports[egress as usize];
         let queue_id = port.first_queue as usize + class.at();
-        let has_station = node.station.is_some();
-        if (node.limited || port.watched || port.dead != 0)
+        if (limited || port.hooks.has(Hooks::WATCHED.or(Hooks::DEAD)))
             && let Some(cause) = self.refusal(egress, class, &frame)
         {
             self.lose(egress, class, &frame, ingress, cause, now);
@@ -43,7 +48,7 @@ impl Fabric {
         queue.enter(lane);
         self.pool.push(&mut self.lanes[lane], frame, now, ingress);
         record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
-        if self.ports[egress as usize].asks_scheduler {
+        if self.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
             self.tell_arrival(egress, class, frame.bytes, now);
         }
         self.ports[egress as usize].waiting |= 1 << class.0;
@@ -53,14 +58,30 @@ impl Fabric {
         }
     }
 
+    /// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
+    /// stopped, and what waits in others is. It then takes no memory, and no limit of what waits speaks of it.
+    #[inline(never)]
+    fn goes_at_once(&mut self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+        let port = &self.ports[egress as usize];
+        if port.hooks.has(Hooks::PAUSE_WAITING.or(Hooks::DEAD)) {
+            return false;
+        }
+        if port.stopped != 0 {
+            self.update_stopped(egress, now);
+        }
+        let port = &self.ports[egress as usize];
+        let first = port.waiting & !port.stopped == 0 && port.stopped >> class.0 & 1 == 0;
+        first && (!port.hooks.has(Hooks::SCHEDULER) || self.may_pass(egress, class, frame.bytes, now))
+    }
+
     /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
     #[inline(never)]
     fn refusal(&mut self, egress: u32, class: TrafficClass, frame: &Frame) -> Option<Cause> {
         let port = &self.ports[egress as usize];
-        if let Some(cause) = port.refuses() {
+        if let Some(cause) = self.lines[egress as usize].refuses() {
             return Some(cause);
         }
-        if port.watched && self.dropped_in_storm(egress, class, frame.bytes) {
+        if port.hooks.has(Hooks::WATCHED) && self.dropped_in_storm(egress, class, frame.bytes) {
             return Some(Cause::Watchdog);
         }
         let node = &self.nodes[self.node_of[egress as usize] as usize];
@@ -106,7 +127,7 @@ impl Fabric {
         if queue.occupancy.frames == 0 {
             port.waiting &= !(1 << class.0);
         }
-        if port.metered {
+        if port.hooks.has(Hooks::METERED) {
             let node = &mut self.nodes[self.node_of[egress as usize] as usize];
             if node.limited {
                 node.total.remove(bytes);

@@ -1,7 +1,8 @@
 //! What can happen at a node.
 
 use engine::Windows;
-use frame::{Frame, PathId, Priority};
+use flow_control::pause::PauseSignal;
+use frame::{Flags, Frame, PathId, Route};
 use units::Time;
 
 /// The kinds of events, in the order in which they happen at one node at one time: a port that has become
@@ -32,6 +33,27 @@ pub(crate) enum Kind {
     Fault = 8,
     /// A watchdog looks at the queues of a port.
     Watch = 9,
+    /// An endpoint asked to be called at this time.
+    Timeout = 10,
+}
+
+impl Kind {
+    #[inline(always)]
+    fn from_number(number: u32) -> Kind {
+        match number {
+            0 => Kind::Decide,
+            1 => Kind::Pause,
+            2 => Kind::Frame,
+            3 => Kind::Head,
+            4 => Kind::Source,
+            5 => Kind::Renew,
+            6 => Kind::Broken,
+            7 => Kind::Served,
+            8 => Kind::Fault,
+            9 => Kind::Watch,
+            _ => Kind::Timeout,
+        }
+    }
 }
 
 /// What happens to a frame on its way.
@@ -44,110 +66,109 @@ pub(crate) enum Harm {
     Restart = 1,
     /// Bits are wrong.
     BitError = 2,
+    /// The link loses frames.
+    Loss = 3,
 }
 
 /// The events to come.
 pub(crate) type Queued = Windows<Event>;
 
-/// An event: 32 bytes, with the frame in it.
+/// An event and the frame that it is about: 36 bytes, so that a slot of the queue of events holds one and its link
+/// in 40.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, packed(4))]
 pub(crate) struct Event {
     pub time: Time,
-    born: Time,
-    path: u32,
-    next_hop: u32,
-    /// The port; for a source, its number behind the last port.
-    pub place: u32,
-    bytes: u16,
-    priority: u8,
-    pub kind: Kind,
+    /// What arrives; of other kinds what their constructors say.
+    pub frame: Frame,
+    /// Kind and place: the order of events at one time.
+    order: u32,
 }
 
-impl Event {
-    /// Ports and sources that can be told apart within a key.
-    pub const MAX_PLACES: usize = 1 << 22;
+const PLACE_BITS: u32 = 22;
 
-    /// Something that needs no frame.
-    pub fn bare(kind: Kind, time: Time, place: u32) -> Event {
-        Event { time, born: Time::ZERO, path: 0, next_hop: 0, place, bytes: 0, priority: 0, kind }
+impl Event {
+    /// Ports, sources and endpoints that can be told apart within a key.
+    pub const MAX_PLACES: usize = 1 << PLACE_BITS;
+
+    /// A frame, or its head, arrives through a port.
+    #[inline(always)]
+    pub fn arrival(kind: Kind, time: Time, place: u32, frame: Frame) -> Event {
+        Event { time, frame, order: (kind as u32) << PLACE_BITS | place }
     }
-    /// A frame, or its head, arrives.
+    /// Something that needs no frame.
     #[inline]
-    pub fn arrival(kind: Kind, time: Time, port: u32, frame: Frame) -> Event {
-        Event {
-            time,
-            born: frame.born,
-            path: frame.path.0,
-            next_hop: frame.next_hop,
-            place: port,
-            bytes: frame.bytes,
-            priority: frame.priority.0,
-            kind,
-        }
+    pub fn bare(kind: Kind, time: Time, place: u32) -> Event {
+        Event::arrival(kind, time, place, Frame::default())
+    }
+    /// The port; for a source or an endpoint, its number behind the last port.
+    #[inline(always)]
+    pub fn place(&self) -> u32 {
+        self.order & (Event::MAX_PLACES as u32 - 1)
+    }
+    #[inline(always)]
+    pub fn kind(&self) -> Kind {
+        Kind::from_number(self.order >> PLACE_BITS)
     }
     /// An entry of the table of faults: the first action and how many there are.
     pub fn fault(time: Time, place: u32, first: u32, count: u32) -> Event {
-        Event { path: first, next_hop: count, ..Event::bare(Kind::Fault, time, place) }
+        let frame = Frame { path: PathId(first), word: count, ..Frame::default() };
+        Event::arrival(Kind::Fault, time, place, frame)
     }
     /// The actions of [`Event::fault`].
     pub fn actions(&self) -> std::ops::Range<usize> {
-        self.path as usize..(self.path + self.next_hop) as usize
+        let (first, count) = (self.frame.path.at(), self.frame.word as usize);
+        first..first + count
     }
     /// A frame that is lost on its way to the port where it would have arrived, and why.
     pub fn broken(time: Time, port: u32, frame: Frame, harm: Harm) -> Event {
-        // It goes no further: the place of its next hop is free.
-        Event { next_hop: harm as u32, ..Event::arrival(Kind::Broken, time, port, frame) }
+        // It goes no further: its route is free.
+        Event::arrival(Kind::Broken, time, port, Frame { route: Route::forward(harm as u32), ..frame })
     }
     /// Why the frame of [`Event::broken`] is lost.
     pub fn harm(&self) -> Harm {
-        match self.next_hop {
+        match self.frame.route.bits() {
             0 => Harm::LinkDown,
             1 => Harm::Restart,
-            _ => Harm::BitError,
+            2 => Harm::BitError,
+            _ => Harm::Loss,
         }
     }
-    /// The frame that arrives.
-    #[inline]
-    pub fn frame(&self) -> Frame {
-        Frame {
-            born: self.born,
-            path: PathId(self.path),
-            next_hop: self.next_hop,
-            bytes: self.bytes,
-            priority: Priority(self.priority),
-        }
-    }
-    /// A pause frame: its signal and quanta, and the number of the cause that the sender noted.
-    pub fn pause(
-        time: Time,
-        port: u32,
-        signal: flow_control::pause::PauseSignal,
-        quanta: u16,
-        cause: u64,
-    ) -> Event {
-        Event {
+    /// A pause frame: its signal and quanta in the word, and the note of its sender, which says why, in place of
+    /// the time of creation.
+    pub fn pause(time: Time, port: u32, signal: PauseSignal, quanta: u16, note: u64) -> Event {
+        let word = u32::from(quanta) << 16 | u32::from(signal.xoff) << 8 | u32::from(signal.xon);
+        Event::arrival(
+            Kind::Pause,
             time,
-            born: Time::from_ps(cause),
-            path: u32::from(signal.xoff),
-            next_hop: u32::from(signal.xon),
-            place: port,
-            bytes: quanta,
-            priority: 0,
-            kind: Kind::Pause,
+            port,
+            Frame { created: Time::from_ps(note), word, ..Frame::default() },
+        )
+    }
+    /// The signal, quanta and note of a pause frame.
+    pub fn signal(&self) -> (PauseSignal, u16, u64) {
+        let word = self.frame.word;
+        let signal = PauseSignal { xoff: (word >> 8) as u8, xon: word as u8 };
+        (signal, (word >> 16) as u16, self.frame.created.ps())
+    }
+    /// The part of the event that a trajectory's fingerprint is made of. `place` and `kind` are known to the caller.
+    #[inline(always)]
+    pub fn digest(&self, kind: Kind) -> u64 {
+        let frame = self.frame;
+        let (path, bytes, hop) = match kind {
+            Kind::Pause => (frame.word >> 8 & 0xFF, frame.word >> 16, frame.word & 0xFF),
+            Kind::Fault => (frame.path.0, 0, frame.word),
+            _ => (frame.path.0, u32::from(frame.bytes), frame.route.bits()),
+        };
+        let told = u64::from(path) << 32 | u64::from(bytes) << 16 | u64::from(hop) & 0xFFFF;
+        let place = u64::from(self.place()) << 8 | kind as u64;
+        let mut digest = self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told.rotate_left(17) ^ place;
+        // What a raw frame does not have: priority and direction need no word, they follow from the path.
+        if frame.flags != Flags::default() && !matches!(kind, Kind::Pause | Kind::Fault) {
+            let carried = u64::from(frame.word) << 8 | u64::from(frame.flags.bits());
+            digest ^= (carried ^ u64::from(frame.priority.0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         }
-    }
-    /// The signal, quanta and cause of a pause frame.
-    pub fn signal(&self) -> (flow_control::pause::PauseSignal, u16, u64) {
-        let signal = flow_control::pause::PauseSignal { xoff: self.path as u8, xon: self.next_hop as u8 };
-        (signal, self.bytes, self.born.ps())
-    }
-    /// The part of the event that a trajectory's fingerprint is made of.
-    #[inline]
-    pub fn digest(&self) -> u64 {
-        let frame =
-            u64::from(self.path) << 32 | u64::from(self.bytes) << 16 | u64::from(self.next_hop) & 0xFFFF;
-        let place = u64::from(self.place) << 8 | u64::from(self.kind as u8);
-        self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ frame.rotate_left(17) ^ place
+        digest
     }
 }
 
@@ -158,30 +179,58 @@ impl engine::Event for Event {
     }
     #[inline]
     fn order(&self) -> u32 {
-        (self.kind as u32) << 22 | self.place
+        self.order
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use frame::{Ecn, FrameKind, Priority};
+
+    fn frame() -> Frame {
+        Frame { path: PathId(7), route: Route::forward(9), bytes: 64, priority: Priority(5), ..Frame::default() }
+    }
 
     #[test]
     fn a_broken_frame_knows_why() {
-        let frame =
-            Frame { born: Time::ZERO, path: PathId(7), next_hop: 9, bytes: 64, priority: Priority(5) };
-        for harm in [Harm::LinkDown, Harm::Restart, Harm::BitError] {
-            let event = Event::broken(Time::from_ns(1), 3, frame, harm);
-            assert_eq!(
-                (event.harm(), event.frame().priority, event.frame().path),
-                (harm, Priority(5), PathId(7))
-            );
+        for harm in [Harm::LinkDown, Harm::Restart, Harm::BitError, Harm::Loss] {
+            let event = Event::broken(Time::from_ns(1), 3, frame(), harm);
+            let broken = event.frame;
+            assert_eq!((event.harm(), broken.priority, broken.path), (harm, Priority(5), PathId(7)));
         }
         assert_eq!(Event::fault(Time::ZERO, 1, 4, 3).actions(), 4..7);
     }
 
     #[test]
-    fn an_event_is_half_a_cache_line() {
-        assert_eq!(size_of::<Event>(), 32);
+    fn a_pause_says_what_it_was_made_from() {
+        let signal = PauseSignal { xoff: 0x81, xon: 0x18 };
+        let event = Event::pause(Time::from_ns(1), 3, signal, 0xFEDC, u64::MAX - 5);
+        assert_eq!(event.signal(), (signal, 0xFEDC, u64::MAX - 5));
+    }
+
+    #[test]
+    fn kind_and_place_are_the_order() {
+        for kind in (0..=10).map(Kind::from_number) {
+            let event = Event::bare(kind, Time::ZERO, 4_194_303);
+            assert_eq!((event.kind(), event.place()), (kind, 4_194_303));
+            assert!(engine::Event::order(&event) < 1 << 26);
+        }
+    }
+
+    #[test]
+    fn what_a_frame_carries_is_part_of_the_fingerprint() {
+        let digest = |frame| Event::arrival(Kind::Frame, Time::from_ns(9), 1, frame).digest(Kind::Frame);
+        let data = Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable), word: 1, ..frame() };
+        let marked = Frame { flags: Flags::new(FrameKind::Data, Ecn::Experienced), ..data };
+        let others = [frame(), data, marked, Frame { word: 2, ..data }, Frame { priority: Priority(1), ..data }];
+        for (n, one) in others.iter().enumerate() {
+            assert!(others[..n].iter().all(|&other| digest(other) != digest(*one)));
+        }
+    }
+
+    #[test]
+    fn an_event_and_its_link_take_40_bytes() {
+        assert_eq!((size_of::<Event>(), align_of::<Event>()), (36, 4));
     }
 }

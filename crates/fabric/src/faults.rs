@@ -20,7 +20,7 @@
 
 use crate::event::{Event, Harm, Kind, Queued};
 use crate::losses::Cause;
-use crate::port::{DOWN, Line, OFF, Port};
+use crate::port::{DOWN, Hooks, Line, OFF, Port};
 use crate::spec::ReceiveChange;
 use crate::world::{Fabric, PauseRecord};
 use engine::Stream;
@@ -145,17 +145,17 @@ impl Faults {
     pub fn fate(&mut self, egress: u32, port: &Port, line: &Line, arrival: Event, began: Time) -> Event {
         let Some(exposure) = self.exposures[egress as usize].as_deref_mut() else { return arrival };
         let acts = port.busy_until + port.arrives_after;
-        let bits = u64::from(arrival.frame().bytes) * 8;
+        let bits = u64::from(arrival.frame.bytes) * 8;
         let mut harm = exposure.harm(began, port.busy_until, line.delay, acts);
         if harm.is_none() && strikes(&exposure.bit_errors, began, bits, &mut exposure.bits) {
             harm = Some(Harm::BitError);
         }
         if let Some(harm) = harm {
-            return Event::broken(acts, port.peer, arrival.frame(), harm);
+            return Event::broken(acts, port.peer, arrival.frame, harm);
         }
-        if arrival.kind == Kind::Head && exposure.rates.iter().any(|&at| began < at && at < acts) {
+        if arrival.kind() == Kind::Head && exposure.rates.iter().any(|&at| began < at && at < acts) {
             // The switch would compare rates that this frame did not travel at: it takes in all of it first.
-            return Event::arrival(Kind::Frame, acts, port.peer, arrival.frame());
+            return Event::arrival(Kind::Frame, acts, port.peer, arrival.frame);
         }
         arrival
     }
@@ -178,11 +178,12 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     pub fn broken(&mut self, event: &Event) {
-        let (port, frame) = (event.place, event.frame());
+        let (port, frame) = (event.place(), event.frame);
         let cause = match event.harm() {
             Harm::LinkDown => Cause::LinkDown,
             Harm::Restart => Cause::Restart,
             Harm::BitError => Cause::BitError,
+            Harm::Loss => Cause::LinkLoss,
         };
         let class = self.nodes[self.node_of[port as usize] as usize].classes.class(frame.priority);
         self.count_loss(port, class, &frame, cause);
@@ -196,7 +197,7 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     pub fn fault(&mut self, event: &Event, windows: &mut Queued) {
-        let (place, now) = (event.place, event.time);
+        let (place, now) = (event.place(), event.time);
         for at in event.actions() {
             match self.faults.actions[at] {
                 Action::Down { keep } => self.link_down(place, keep, now, windows),
@@ -223,19 +224,25 @@ impl Fabric {
     }
 
     fn link_down(&mut self, port: u32, keep: bool, now: Time, windows: &mut Queued) {
-        self.ports[port as usize].dead |= DOWN;
-        self.ports[port as usize].keeps = keep;
+        self.set_dead(port, |dead| dead | DOWN);
+        self.lines[port as usize].keeps = keep;
         self.forget_pauses(port, now);
         if !keep {
             self.flush(port, Cause::LinkDown, now, windows);
             // Sources that waited for room have it now. A greedy one has lost its frame and waits for the link.
-            self.unblock(port, false, now, windows);
+            self.unblock_all(port, false, now, windows);
         }
+    }
+
+    fn set_dead(&mut self, port: u32, change: impl FnOnce(u8) -> u8) {
+        let dead = &mut self.lines[port as usize].dead;
+        *dead = change(*dead);
+        self.ports[port as usize].hooks.set(Hooks::DEAD, *dead != 0);
     }
 
     fn switch_off(&mut self, place: u32, now: Time, windows: &mut Queued) {
         for port in self.ports_beside(place) {
-            self.ports[port as usize].dead |= OFF;
+            self.set_dead(port, |dead| dead | OFF);
             self.forget_pauses(port, now);
         }
         for port in self.ports_beside(place) {
@@ -245,15 +252,15 @@ impl Fabric {
 
     /// One reason less not to send.
     fn revive(&mut self, port: u32, reason: u8, now: Time, windows: &mut Queued) {
-        self.ports[port as usize].dead &= !reason;
+        self.set_dead(port, |dead| dead & !reason);
         self.forget_pauses(port, now);
-        if self.ports[port as usize].dead != 0 {
+        if self.lines[port as usize].dead != 0 {
             return;
         }
         if self.ports[port as usize].waiting != 0 {
             self.attend(port, now, windows);
         }
-        self.unblock(port, true, now, windows);
+        self.unblock_all(port, true, now, windows);
     }
 
     /// Loses what waits at a port. Its scheduler begins anew: it has no word for a head that leaves unsent.
@@ -287,18 +294,9 @@ impl Fabric {
         }
         line.timers.clear();
         line.signal = PauseSignal::default();
-        let own = &self.ports[port as usize];
-        let mut stopped = own.all_if_dead();
-        if let Some(watch) = &mut line.watch {
-            watch.free(u8::MAX);
-            stopped |= watch.stopped(0, own.waiting);
-        }
-        if self.ports[port as usize].asks_scheduler {
-            self.tell_stopped(port, stopped, now);
-        }
-        let own = &mut self.ports[port as usize];
-        own.stopped = stopped;
-        own.pause_waiting = false;
+        line.watch.iter_mut().for_each(|watch| watch.free(u32::MAX));
+        self.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, false);
+        self.update_stopped(port, now);
         let node = self.node_of[port as usize] as usize;
         let Some(station) = &mut self.nodes[node].station else { return };
         let local = station.local(port);

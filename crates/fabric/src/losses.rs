@@ -23,6 +23,7 @@ pub(crate) enum Cause {
     LinkDown,
     Restart,
     BitError,
+    LinkLoss,
     Watchdog,
 }
 
@@ -39,13 +40,17 @@ impl Cause {
             Cause::LinkDown => "link_down",
             Cause::Restart => "restart",
             Cause::BitError => "bit_error",
+            Cause::LinkLoss => "link_loss",
             Cause::Watchdog => "watchdog",
         }
     }
     /// Whether a fault of the scenario or a watchdog is to blame, and no limit: such losses are counted and stop
     /// nothing.
     pub fn is_fault(self) -> bool {
-        matches!(self, Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::Watchdog)
+        matches!(
+            self,
+            Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog
+        )
     }
 }
 
@@ -77,7 +82,7 @@ impl Fabric {
         self.queues[self.ports[egress as usize].first_queue as usize + class.at()].drops += 1;
         let node = &self.nodes[self.node_of[egress as usize] as usize];
         if node.is_host {
-            self.card_refused(egress, frame);
+            self.nic_refused(egress, class, frame);
         } else if node.lossless >> frame.priority.0 & 1 != 0 && !cause.is_fault() {
             self.violate(egress, class, frame, ingress, cause, now);
         }

@@ -53,7 +53,9 @@ impl Failure {
             Cause::Class => (waiting.class, node.buffer.class),
             Cause::Total => (waiting.total, node.buffer.total),
             Cause::ReceiveBuffer => fabric.received_so_far(ingress, frame.priority),
-            Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::Watchdog => (waiting.queue, None),
+            Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
+                (waiting.queue, None)
+            }
             Cause::Headroom => {
                 let group = station.and_then(|station| station.group(frame.priority.0)).unwrap_or(0);
                 let meter =

@@ -2,6 +2,7 @@
 
 use crate::event::{Event, Kind, Queued};
 use crate::pool::{NIL, Waiting};
+use crate::port::Hooks;
 use crate::station::{PauseCause, Station};
 use crate::world::{Fabric, record};
 use flow_control::Accounting;
@@ -121,7 +122,7 @@ impl Fabric {
             now,
             |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64,
             |nth| {
-                let own = queue.first_lane as usize..queue.first_lane as usize + usize::from(queue.lanes);
+                let own = queue.lists();
                 let frame = lanes[own].iter().flat_map(|lane| pool.iter(lane)).nth(nth as usize)?;
                 (frame.ingress != NIL).then(|| (frame.ingress - first_port) as u16)
             },
@@ -321,7 +322,7 @@ impl Fabric {
     #[inline(never)]
     fn signal(&mut self, port: u32, signal: PauseSignal, cause: u64, now: Time, windows: &mut Queued) {
         // Nobody hears it. What was asked for is forgotten when the port comes back.
-        if self.ports[port as usize].dead != 0 {
+        if self.ports[port as usize].hooks.has(Hooks::DEAD) {
             return;
         }
         let line = &mut self.lines[port as usize];
@@ -331,7 +332,7 @@ impl Fabric {
                 *noted = cause;
             }
         }
-        self.ports[port as usize].pause_waiting = true;
+        self.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
         self.attend(port, now, windows);
     }
 
@@ -350,7 +351,7 @@ impl Fabric {
         let cause = causes[signal.xoff.trailing_zeros() as usize % PRIORITIES];
         let delay = line.delay;
         let port = &mut self.ports[egress as usize];
-        port.pause_waiting = false;
+        port.hooks.set(Hooks::PAUSE_WAITING, false);
         if port.busy_until < now {
             port.clock.restart();
         }
@@ -363,7 +364,7 @@ impl Fabric {
             }
         }
         let quanta = self.quanta_of(node);
-        if self.ports[egress as usize].exposed && self.pause_is_lost(egress, now, at) {
+        if self.ports[egress as usize].hooks.has(Hooks::EXPOSED) && self.pause_is_lost(egress, now, at) {
             self.lines[egress as usize].counts.pauses_lost += 1;
             return;
         }

@@ -103,12 +103,10 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frame::{PathId, Priority};
 
     #[test]
     fn lists_keep_order_and_slots_are_used_again() {
-        let frame =
-            |bytes| Frame { born: Time::ZERO, path: PathId(0), next_hop: 0, bytes, priority: Priority(0) };
+        let frame = |bytes| Frame { bytes, ..Frame::default() };
         let mut pool = Pool::new();
         let (mut a, mut b) = (List::EMPTY, List::EMPTY);
         for round in 0..10 {

@@ -28,37 +28,59 @@ pub(crate) struct Port {
     /// The port at the other end.
     pub peer: u32,
     pub first_queue: u32,
+    /// Classes with frames waiting, bit n for class n.
+    pub waiting: u32,
+    /// Classes that may not send, for one reason or another; [`Fabric::update_stopped`](crate::world::Fabric)
+    /// alone writes it. Looked at again when a pause may be over.
+    pub stopped: u32,
     /// Bytes around each frame.
     pub overhead: u16,
-    /// Classes with frames waiting, bit n for class n.
-    pub waiting: u8,
-    /// Classes that a pause has stopped; looked at again when the pause may be over. All, if the port is dead.
-    pub stopped: u8,
-    /// A pause frame waits.
-    pub pause_waiting: bool,
-    /// The peer is a cut-through switch: it acts on the first 64 B.
-    pub peer_cuts_through: bool,
-    /// The scheduler has to be told what happens; otherwise the classes with frames are all it needs.
-    pub asks_scheduler: bool,
-    /// Sources may have to act when a frame leaves: some are greedy or held back by a full network card.
-    pub feeds_from_sources: bool,
-    /// The node counts what waits: it has limits or sends pauses.
-    pub metered: bool,
-    /// Why nothing may leave: [`DOWN`], [`OFF`]; 0: all is well.
-    pub dead: u8,
-    /// Whether dead links keep what waits for them.
-    pub keeps: bool,
-    /// Pause storms are watched for: [`Line::watch`].
-    pub watched: bool,
-    /// Faults of the scenario may hit what leaves here.
-    pub exposed: bool,
-    /// One of the two: not the plain case of whole frames that arrive.
-    pub special: bool,
+    /// What is not plain about the port; none: a frame that finds it free goes straight to the link.
+    pub hooks: Hooks,
 }
 
-/// In [`Port::dead`]: the link is down.
+/// What has to be done at a port beside sending frames in order: a set of bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hooks(u16);
+
+impl Hooks {
+    /// A pause frame waits.
+    pub const PAUSE_WAITING: Hooks = Hooks(1);
+    /// The scheduler has to be told what happens; otherwise the classes with frames are all it needs.
+    pub const SCHEDULER: Hooks = Hooks(1 << 1);
+    /// The peer is a cut-through switch: it acts on the first 64 B.
+    pub const HEADS: Hooks = Hooks(1 << 2);
+    /// Faults of the scenario, or losses of the link, may hit what leaves here.
+    pub const EXPOSED: Hooks = Hooks(1 << 3);
+    /// Sources or endpoints may have to act when a frame leaves: some wait for room in the NIC.
+    pub const FEEDS: Hooks = Hooks(1 << 4);
+    /// The node counts what waits: it has limits or sends pauses.
+    pub const METERED: Hooks = Hooks(1 << 5);
+    /// Pause storms are watched for: [`Line::watch`].
+    pub const WATCHED: Hooks = Hooks(1 << 6);
+    /// The link is down or the switch is off: [`Line::dead`].
+    pub const DEAD: Hooks = Hooks(1 << 7);
+    /// A queue manager looks at the frames.
+    pub const MANAGED: Hooks = Hooks(1 << 8);
+
+    /// Whether any of these is set.
+    #[inline(always)]
+    pub const fn has(self, any: Hooks) -> bool {
+        self.0 & any.0 != 0
+    }
+    #[inline]
+    pub const fn or(self, other: Hooks) -> Hooks {
+        Hooks(self.0 | other.0)
+    }
+    #[inline]
+    pub fn set(&mut self, which: Hooks, on: bool) {
+        self.0 = if on { self.0 | which.0 } else { self.0 & !which.0 };
+    }
+}
+
+/// In [`Line::dead`]: the link is down.
 pub(crate) const DOWN: u8 = 1;
-/// In [`Port::dead`]: the switch restarts.
+/// In [`Line::dead`]: the switch restarts.
 pub(crate) const OFF: u8 = 2;
 
 impl Port {
@@ -67,20 +89,6 @@ impl Port {
     pub fn head_leaves(&self, frame: &Frame, now: Time) -> (Kind, Time) {
         let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(self.overhead);
         (Kind::Head, now + self.clock.span_floor(head))
-    }
-    /// The classes that are stopped whatever pauses say.
-    pub fn all_if_dead(&self) -> u8 {
-        if self.dead == 0 { 0 } else { u8::MAX }
-    }
-    /// Why frames may not even wait here; `None`: they may.
-    #[inline]
-    pub fn refuses(&self) -> Option<Cause> {
-        match self.dead {
-            0 => None,
-            DOWN if self.keeps => None,
-            DOWN => Some(Cause::LinkDown),
-            _ => Some(Cause::Restart),
-        }
     }
 }
 
@@ -95,6 +103,10 @@ pub(crate) struct Sent {
 #[derive(Debug)]
 pub(crate) struct Line {
     pub rate: BitRate,
+    /// Why nothing may leave: [`DOWN`], [`OFF`]; 0: all is well.
+    pub dead: u8,
+    /// Whether dead links keep what waits for them.
+    pub keeps: bool,
     pub scheduler: Scheduler,
     /// All frames that wait here.
     pub occupancy: Occupancy,
@@ -111,8 +123,8 @@ pub(crate) struct Line {
     /// Causes that a pause frame of this port could not carry, because it carried another: when it acts, which
     /// priority, why.
     pub other_causes: Vec<(Time, u8, u64)>,
-    /// Sources that wait for room in the network card.
-    pub blocked: VecDeque<u32>,
+    /// At hosts, who waits for room in the NIC.
+    pub nic: Option<Box<Nic>>,
     pub counts: LineCounts,
     /// For each priority the pause in force: when it began and why.
     pub paused: [Option<(Time, u64)>; PRIORITIES],
@@ -124,6 +136,16 @@ pub(crate) struct Line {
 }
 
 impl Line {
+    /// Why frames may not even wait here; `None`: they may.
+    #[inline]
+    pub fn refuses(&self) -> Option<Cause> {
+        match self.dead {
+            0 => None,
+            DOWN if self.keeps => None,
+            DOWN => Some(Cause::LinkDown),
+            _ => Some(Cause::Restart),
+        }
+    }
     /// Counts the time paused up to now, if the pause known of has run out before.
     pub fn settle_paused(&mut self, now: Time) {
         if self.paused_until <= now {
@@ -137,6 +159,13 @@ impl Line {
         self.paused_until = self.timers.until(self.obeys).max(now);
         self.settle_paused(now);
     }
+}
+
+/// What a host's port keeps for each class of its NIC: a class that is full or paused holds back its own sources only.
+#[derive(Debug, Default)]
+pub(crate) struct Nic {
+    /// Sources that wait for room, in order.
+    pub blocked: [VecDeque<u32>; PRIORITIES],
 }
 
 /// Counts of a port beside those of frames sent.
@@ -168,9 +197,9 @@ pub(crate) struct Queue {
     pub occupancy: Occupancy,
     /// Its lists: one, or one an ingress port (virtual output queues).
     pub first_lane: u32,
-    pub lanes: u16,
+    pub lanes: u32,
     /// The lane that holds the head, if any frame waits.
-    pub turn: u16,
+    pub turn: u32,
     /// Bytes and frames over time.
     pub sojourns: Sojourns,
     /// Waiting times above zero.
@@ -179,7 +208,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub fn new(first_lane: u32, lanes: u16) -> Queue {
+    pub fn new(first_lane: u32, lanes: u32) -> Queue {
         Queue {
             occupancy: Occupancy::default(),
             first_lane,
@@ -194,21 +223,26 @@ impl Queue {
     /// The lane for a frame that came in through the node's `ingress`-th port.
     #[inline]
     pub fn lane(&self, ingress: Option<u32>) -> usize {
-        let own = if self.lanes == 1 { 0 } else { ingress.map_or(u32::from(self.lanes) - 1, |local| local) };
+        let own = if self.lanes == 1 { 0 } else { ingress.unwrap_or(self.lanes - 1) };
         (self.first_lane + own) as usize
+    }
+
+    /// Its lists of frames.
+    pub fn lists(&self) -> std::ops::Range<usize> {
+        self.first_lane as usize..(self.first_lane + self.lanes) as usize
     }
 
     /// The lane that holds the head of a queue that is not empty.
     #[inline]
     pub fn head_lane(&self) -> usize {
-        self.first_lane as usize + usize::from(self.turn)
+        (self.first_lane + self.turn) as usize
     }
 
     /// A frame enters `lane`: if it is the only one, it is the head.
     #[inline]
     pub fn enter(&mut self, lane: usize) {
         if self.lanes > 1 && self.occupancy.frames == 1 {
-            self.turn = (lane - self.first_lane as usize) as u16;
+            self.turn = lane as u32 - self.first_lane;
         }
     }
 

@@ -138,20 +138,14 @@ impl Fabric {
         let new = self.hops[start as usize];
         self.path_start[path as usize] = start;
         let source = self.path_source[path as usize];
-        let state = &mut self.sources[source as usize];
-        if old == new || path != state.first_path {
+        if old == new {
             return;
         }
-        // Another port of the host: what the source waits for is there now.
-        if let Some((queue, _)) = &mut state.held_back_by {
-            *queue = *queue - self.ports[old as usize].first_queue + self.ports[new as usize].first_queue;
-        }
-        let blocked = &mut self.lines[old as usize].blocked;
-        let before = blocked.len();
-        blocked.retain(|&of| of != source);
-        let waited = blocked.len() < before;
-        if state.source.is_greedy() {
-            state.in_card = 0;
+        // Another port of the host: what the source waits for may be there now.
+        let waited = self.stop_waiting(old, source);
+        let state = &mut self.sources[source as usize];
+        if state.source.is_greedy() && path == state.first_path {
+            state.in_nic = 0;
             for _ in 0..self.sources[source as usize].keeps {
                 self.refill(source, now, windows);
             }

@@ -3,11 +3,12 @@
 //! FIFO and strict priority need nothing but the set of classes that may send; the port keeps it as bits. The
 //! other schedulers are told of every arrival, of every class that comes to be able to send or ceases to be, and
 //! of every frame sent. A class is *active* for its scheduler exactly if it has frames and its bit in `stopped`
-//! is clear; that bit may outlive a pause, until the port looks again.
+//! is clear; that bit may outlive a pause, until the port looks again (see `stops`).
 
 use crate::event::{Event, Kind, Queued};
+use crate::port::Hooks;
 use crate::world::Fabric;
-use frame::{Frame, TrafficClass};
+use frame::TrafficClass;
 use scheduling::{Discipline, SchedulerSpec};
 use units::Time;
 
@@ -53,12 +54,12 @@ impl Fabric {
     #[inline(always)]
     fn decide_once(&mut self, egress: u32, now: Time, windows: &mut Queued) -> bool {
         let port = &self.ports[egress as usize];
-        let (busy_until, watched) = (port.busy_until, port.watched);
+        let (busy_until, watched) = (port.busy_until, port.hooks.has(Hooks::WATCHED));
         if busy_until > now {
             self.arm(egress, busy_until, windows);
             return false;
         }
-        if port.pause_waiting {
+        if port.hooks.has(Hooks::PAUSE_WAITING) {
             self.transmit_pause(egress, now, windows);
         } else if let Some(class) = self.pick(egress, now) {
             if watched && self.discard(egress, class, now, windows) {
@@ -70,7 +71,7 @@ impl Fabric {
             return false;
         }
         let port = &self.ports[egress as usize];
-        if port.waiting != 0 || port.pause_waiting {
+        if port.waiting != 0 || port.hooks.has(Hooks::PAUSE_WAITING) {
             let at = port.busy_until;
             self.arm(egress, at, windows);
         }
@@ -91,9 +92,9 @@ impl Fabric {
     fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
         let (waiting, before) = self.take(egress, class, now);
         let port = &self.ports[egress as usize];
-        let metered = port.metered;
+        let metered = port.hooks.has(Hooks::METERED);
         self.queues[port.first_queue as usize + class.at()].waits.record(now - waiting.since);
-        if port.asks_scheduler {
+        if port.hooks.has(Hooks::SCHEDULER) {
             self.tell_sent(egress, class, waiting.frame.bytes, now);
         }
         self.transmit(egress, waiting.frame, now, windows);
@@ -103,13 +104,13 @@ impl Fabric {
         }
     }
 
-    /// A frame finds its port free and nothing waiting: whether its scheduler lets it go at once.
-    #[inline(never)]
-    pub fn may_pass(&mut self, egress: u32, frame: &Frame, now: Time) -> bool {
-        let class = self.nodes[self.node_of[egress as usize] as usize].classes.class(frame.priority);
+    /// A frame finds its port free and nothing waiting that may go: whether its scheduler lets it go at once.
+    pub fn may_pass(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) -> bool {
         let scheduler = &mut self.lines[egress as usize].scheduler;
-        scheduler.idle(now);
-        scheduler.pass(u32::from(class.0), u32::from(frame.bytes), now)
+        if self.ports[egress as usize].waiting == 0 {
+            scheduler.idle(now);
+        }
+        scheduler.pass(u32::from(class.0), u32::from(bytes), now)
     }
 
     /// A frame has entered the queue of its class; `waiting` does not show it yet.
@@ -134,7 +135,7 @@ impl Fabric {
     }
 
     /// The set of stopped classes is about to become `stopped`.
-    pub fn tell_stopped(&mut self, egress: u32, stopped: u8, now: Time) {
+    pub fn tell_stopped(&mut self, egress: u32, stopped: u32, now: Time) {
         let port = &self.ports[egress as usize];
         let (before, waiting) = (port.stopped, port.waiting);
         for class in (0..8).map(TrafficClass).filter(|class| waiting & (before ^ stopped) & 1 << class.0 != 0)
@@ -154,10 +155,10 @@ impl Fabric {
     #[inline(always)]
     pub fn pick(&mut self, egress: u32, now: Time) -> Option<TrafficClass> {
         let port = &self.ports[egress as usize];
-        let asks = port.asks_scheduler;
+        let asks = port.hooks.has(Hooks::SCHEDULER);
         let mut eligible = port.waiting & !port.stopped;
         if eligible != port.waiting {
-            self.end_pauses(egress, now);
+            self.update_stopped(egress, now);
             let port = &self.ports[egress as usize];
             eligible = port.waiting & !port.stopped;
         }
@@ -170,41 +171,18 @@ impl Fabric {
             return Some(TrafficClass(queue as u8));
         }
         // Strict priority: the highest class; FIFO has but one.
-        Some(TrafficClass(7 - eligible.leading_zeros() as u8))
-    }
-
-    /// Lets go the classes whose pause has run out.
-    #[inline(never)]
-    fn end_pauses(&mut self, egress: u32, now: Time) {
-        if self.ports[egress as usize].dead != 0 {
-            return;
-        }
-        let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
-        let line = &mut self.lines[egress as usize];
-        let mut stopped = self.ports[egress as usize].stopped;
-        for class in (0..classes.classes() as u8).map(TrafficClass) {
-            if line.timers.until(classes.priorities(class)) <= now {
-                stopped &= !(1 << class.0);
-            }
-        }
-        if let Some(watch) = &mut line.watch {
-            watch.free(!stopped);
-            stopped = watch.stopped(stopped, self.ports[egress as usize].waiting);
-        }
-        if self.ports[egress as usize].asks_scheduler {
-            self.tell_stopped(egress, stopped, now);
-        }
-        self.ports[egress as usize].stopped = stopped;
+        Some(TrafficClass(31 - eligible.leading_zeros() as u8))
     }
 
     /// When a port with frames that may not send now should look again, if nothing happens before: when the
     /// first pause ends, or when its scheduler lets something go.
     pub fn next_chance(&mut self, egress: u32, now: Time) -> Time {
         let port = &self.ports[egress as usize];
-        if port.dead != 0 {
+        if port.hooks.has(Hooks::DEAD) {
             return Time::NEVER;
         }
-        let (held, asks, waiting) = (port.waiting & port.stopped, port.asks_scheduler, port.waiting != 0);
+        let (held, waiting) = (port.waiting & port.stopped, port.waiting != 0);
+        let asks = port.hooks.has(Hooks::SCHEDULER);
         let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
         let line = &mut self.lines[egress as usize];
         let held = (0..8).map(TrafficClass).filter(|class| held >> class.0 & 1 != 0);

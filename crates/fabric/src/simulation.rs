@@ -227,17 +227,17 @@ impl Simulation {
     pub(crate) fn in_flight(&mut self) -> Vec<(u64, u64)> {
         let mut in_flight = vec![(0, 0); self.fabric().ports.len()];
         for event in self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending()) {
-            if matches!(event.kind, Kind::Frame | Kind::Head | Kind::Broken) {
-                let (frames, bytes) = &mut in_flight[event.place as usize];
+            if matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken) {
+                let (frames, bytes) = &mut in_flight[event.place() as usize];
                 *frames += 1;
-                *bytes += u64::from(event.frame().bytes);
+                *bytes += u64::from(event.frame.bytes);
             }
         }
         in_flight
     }
 
     fn arrivals_pending(&mut self) -> u64 {
-        let is_frame = |event: &&Event| matches!(event.kind, Kind::Frame | Kind::Head | Kind::Broken);
+        let is_frame = |event: &&Event| matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken);
         self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending()).filter(is_frame).count()
             as u64
     }
@@ -314,7 +314,7 @@ impl Simulation {
         let fabric = self.fabric();
         let there = &self.shards[usize::from(self.owner_of[fabric.node_of[port as usize] as usize])].world;
         let queue = &fabric.queues[queue as usize];
-        let lanes = queue.first_lane as usize..queue.first_lane as usize + usize::from(queue.lanes);
+        let lanes = queue.lists();
         there.lanes[lanes].iter().flat_map(|lane| there.pool.iter(lane))
     }
 

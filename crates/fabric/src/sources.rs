@@ -1,9 +1,12 @@
-//! Sources and the network card they send through.
+//! Sources and the NIC that they send through.
+//!
+//! A NIC has a queue for each class and port. A class that is full or paused holds back the sources that wait for it,
+//! and no others.
 
 use crate::event::{Event, Kind, Queued};
 use crate::pool::NIL;
 use crate::world::Fabric;
-use frame::{Frame, PathId, Priority};
+use frame::{Frame, PRIORITIES, PathId, Priority, Route, TrafficClass};
 use units::{Amount, Time};
 use workload::{Made, Source, Wake};
 
@@ -14,11 +17,13 @@ pub(crate) struct SourceState {
     /// Paths are numbered from here, one a destination.
     pub first_path: u32,
     pub priority: Priority,
-    /// The queue that holds the source back, and at which level; `None`: nothing does.
-    pub held_back_by: Option<(u32, Amount)>,
-    /// How many frames a greedy source keeps in the network card, and how many of its frames are there.
+    /// What the queue of its class may hold while it goes on sending; `None`: nothing holds it back.
+    pub limit: Option<Amount>,
+    /// Its paths begin at more than one port: which queue is next depends on the frame.
+    pub several_ports: bool,
+    /// How many frames a greedy source keeps in the NIC, and how many of its frames are there.
     pub keeps: u32,
-    pub in_card: u32,
+    pub in_nic: u32,
     pub frames: u64,
     pub bytes: u64,
 }
@@ -27,13 +32,11 @@ impl Fabric {
     /// The time of a source has come.
     pub fn source_due(&mut self, source: u32, now: Time, windows: &mut Queued) {
         loop {
-            let state = &self.sources[source as usize];
-            if let Some((queue, limit)) = state.held_back_by
-                && !state.source.is_greedy()
-                && self.queues[queue as usize].occupancy.reaches(limit)
-            {
-                let egress = self.hops[self.path_start[state.first_path as usize] as usize];
-                self.lines[egress as usize].blocked.push_back(source);
+            if self.is_held_back(source) {
+                let (egress, class) = self.next_place(source);
+                if let Some(nic) = &mut self.lines[egress as usize].nic {
+                    nic.blocked[class.at()].push_back(source);
+                }
                 return;
             }
             match self.sources[source as usize].source.wake(now) {
@@ -57,7 +60,25 @@ impl Fabric {
         }
     }
 
-    /// A source hands a frame to its network card (or, as an ideal injector, to its switch).
+    /// The port and class of the next frame of a source.
+    fn next_place(&mut self, source: u32) -> (u32, TrafficClass) {
+        let state = &mut self.sources[source as usize];
+        let nth = if state.several_ports { state.source.next_destination() } else { 0 };
+        let egress = self.hops[self.path_start[(state.first_path + nth) as usize] as usize];
+        let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
+        (egress, classes.class(state.priority))
+    }
+
+    /// Whether the NIC has no room for the next frame of a source. A greedy one has asked before.
+    fn is_held_back(&mut self, source: u32) -> bool {
+        let state = &self.sources[source as usize];
+        let Some(limit) = state.limit.filter(|_| !state.source.is_greedy()) else { return false };
+        let (egress, class) = self.next_place(source);
+        let queue = self.ports[egress as usize].first_queue as usize + class.at();
+        self.queues[queue].occupancy.reaches(limit)
+    }
+
+    /// A source hands a frame to its NIC (or, as an ideal injector, to its switch).
     #[inline(always)]
     fn submit(&mut self, source: u32, made: Made, now: Time, windows: &mut Queued) {
         let state = &mut self.sources[source as usize];
@@ -67,69 +88,95 @@ impl Fabric {
         let path = state.first_path + made.destination;
         let start = self.path_start[path as usize];
         let frame = Frame {
-            born: now,
+            created: now,
             path: PathId(path),
-            next_hop: start + 1,
+            route: Route::forward(start + 1),
             bytes: made.bytes,
             priority: state.priority,
+            ..Frame::default()
         };
         self.forward(self.hops[start as usize], frame, NIL, now, windows);
     }
 
-    /// A greedy source keeps a frame or two in the network card.
+    /// A greedy source keeps a frame or two in the NIC.
     #[inline(never)]
     pub fn refill(&mut self, source: u32, now: Time, windows: &mut Queued) {
         let state = &mut self.sources[source as usize];
-        if state.in_card < state.keeps
+        if state.in_nic < state.keeps
             && let Some(made) = state.source.take(now)
         {
-            state.in_card += 1;
+            state.in_nic += 1;
             self.submit(source, made, now, windows);
         }
     }
 
-    /// The network card was full and the frame is gone: a greedy source tries again when one has left.
-    pub fn card_refused(&mut self, egress: u32, frame: &Frame) {
+    /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
+    pub fn nic_refused(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
         let source = self.path_source[frame.path.at()];
         let state = &mut self.sources[source as usize];
         if state.source.is_greedy() {
-            state.in_card -= 1;
-            self.lines[egress as usize].blocked.push_back(source);
+            state.in_nic -= 1;
+            if let Some(nic) = &mut self.lines[egress as usize].nic {
+                nic.blocked[class.at()].push_back(source);
+            }
         }
     }
 
-    /// A frame has left a network card: whoever waited for that acts.
+    /// A frame has left a NIC: whoever waited for that acts.
     #[inline(always)]
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let source = self.path_source[frame.path.at()];
         let state = &mut self.sources[source as usize];
         if state.source.is_greedy() {
-            state.in_card = state.in_card.saturating_sub(1);
+            state.in_nic = state.in_nic.saturating_sub(1);
             self.refill(source, now, windows);
         }
-        if !self.lines[egress as usize].blocked.is_empty() {
-            self.unblock(egress, true, now, windows);
+        let class = self.nodes[self.node_of[egress as usize] as usize].classes.class(frame.priority);
+        if let Some(nic) = &self.lines[egress as usize].nic
+            && !nic.blocked[class.at()].is_empty()
+        {
+            self.unblock(egress, class, true, now, windows);
         }
     }
 
-    /// Lets those act who wait for a card, as long as there is room; greedy sources only if `greedy`.
-    pub fn unblock(&mut self, egress: u32, greedy: bool, now: Time, windows: &mut Queued) {
-        for _ in 0..self.lines[egress as usize].blocked.len() {
-            let Some(&blocked) = self.lines[egress as usize].blocked.front() else { break };
-            let state = &self.sources[blocked as usize];
-            let (is_greedy, held_back_by) = (state.source.is_greedy(), state.held_back_by);
-            if held_back_by.is_some_and(|(queue, limit)| self.queues[queue as usize].occupancy.reaches(limit))
-            {
-                break;
+    /// Lets those act who wait for a port, of all classes; greedy sources only if `greedy`.
+    pub fn unblock_all(&mut self, egress: u32, greedy: bool, now: Time, windows: &mut Queued) {
+        for class in (0..PRIORITIES as u8).map(TrafficClass) {
+            self.unblock(egress, class, greedy, now, windows);
+        }
+    }
+
+    /// Lets those act who wait for a class of a port, as long as there is room; greedy sources only if `greedy`.
+    #[inline(never)]
+    fn unblock(&mut self, egress: u32, class: TrafficClass, greedy: bool, now: Time, windows: &mut Queued) {
+        let waiting = |fabric: &Fabric| {
+            fabric.lines[egress as usize].nic.as_ref().map_or(0, |nic| nic.blocked[class.at()].len())
+        };
+        for _ in 0..waiting(self) {
+            let Some(nic) = &mut self.lines[egress as usize].nic else { return };
+            let Some(source) = nic.blocked[class.at()].pop_front() else { return };
+            if self.is_held_back(source) {
+                // Still no room, or its next frame goes elsewhere now.
+                if let Some(nic) = &mut self.lines[egress as usize].nic {
+                    nic.blocked[class.at()].push_front(source);
+                }
+                return;
             }
-            self.lines[egress as usize].blocked.pop_front();
-            if is_greedy && !greedy {
-                self.lines[egress as usize].blocked.push_back(blocked);
-            } else if is_greedy {
-                self.refill(blocked, now, windows);
-            } else {
-                self.source_due(blocked, now, windows);
+            if !self.sources[source as usize].source.is_greedy() {
+                self.source_due(source, now, windows);
+            } else if greedy {
+                self.refill(source, now, windows);
+            } else if let Some(nic) = &mut self.lines[egress as usize].nic {
+                nic.blocked[class.at()].push_back(source);
             }
         }
+    }
+
+    /// Takes a source off the list of those that wait for a port. Whether it was there.
+    pub fn stop_waiting(&mut self, egress: u32, source: u32) -> bool {
+        let Some(nic) = &mut self.lines[egress as usize].nic else { return false };
+        let before: usize = nic.blocked.iter().map(|blocked| blocked.len()).sum();
+        nic.blocked.iter_mut().for_each(|blocked| blocked.retain(|&of| of != source));
+        nic.blocked.iter().map(|blocked| blocked.len()).sum::<usize>() < before
     }
 }

@@ -3,6 +3,7 @@
 use crate::event::{Event, Kind, Queued};
 use crate::losses::Cause;
 use crate::pool::Waiting;
+use crate::port::Hooks;
 use crate::tables::View;
 use crate::world::Fabric;
 use engine::Timer;
@@ -19,8 +20,8 @@ pub(crate) struct PortWatch {
     /// The next look at any of the queues.
     look: Timer,
     /// Classes whose frames are dropped, and those whose pauses are ignored.
-    dropping: u8,
-    forwarding: u8,
+    dropping: u32,
+    forwarding: u32,
     pub storms: Vec<Storm>,
 }
 
@@ -48,11 +49,11 @@ impl PortWatch {
     }
     /// Which classes count as stopped, if pauses stop `paused` and frames of `waiting` are there. Where frames
     /// are dropped, those that wait have their turn, and an empty queue is closed.
-    pub fn stopped(&self, paused: u8, waiting: u8) -> u8 {
+    pub fn stopped(&self, paused: u32, waiting: u32) -> u32 {
         (paused & !self.dropping | self.dropping & !waiting) & !self.forwarding
     }
     /// These classes are not paused now.
-    pub fn free(&mut self, classes: u8) {
+    pub fn free(&mut self, classes: u32) {
         for (class, queue) in self.queues.iter_mut().enumerate() {
             if classes >> class & 1 != 0 {
                 queue.free();
@@ -78,7 +79,7 @@ impl PortWatch {
 impl Fabric {
     /// These classes of a port have frames and are stopped: are they stuck?
     #[cold]
-    pub fn note_stuck(&mut self, port: u32, classes: u8, now: Time, windows: &mut Queued) {
+    pub fn note_stuck(&mut self, port: u32, classes: u32, now: Time, windows: &mut Queued) {
         let line = &mut self.lines[port as usize];
         let Some(watch) = &mut line.watch else { return };
         let map = self.nodes[self.node_of[port as usize] as usize].classes;
@@ -165,17 +166,8 @@ impl Fabric {
                 }
             }
         }
-        let paused = (0..map.classes() as u8).filter(|&class| {
-            self.lines[port as usize].timers.until(map.priorities(TrafficClass(class))) > now
-        });
-        let paused = paused.fold(0, |set, class| set | 1 << class);
-        let own = &self.ports[port as usize];
-        let stopped = watch.stopped(paused, own.waiting) | own.all_if_dead();
-        if self.ports[port as usize].asks_scheduler {
-            self.tell_stopped(port, stopped, now);
-        }
-        self.ports[port as usize].stopped = stopped;
         self.lines[port as usize].watch = Some(watch);
+        self.update_stopped(port, now);
         if self.ports[port as usize].waiting != 0 {
             self.attend(port, now, windows);
         }
@@ -192,13 +184,11 @@ impl Fabric {
         if let Some(watch) = &mut self.lines[egress as usize].watch {
             watch.count(class, frame.bytes);
         }
-        let port = &mut self.ports[egress as usize];
-        let asks = port.asks_scheduler;
-        if port.waiting >> class.0 & 1 == 0 {
+        if self.ports[egress as usize].waiting >> class.0 & 1 == 0 {
             // What comes now is dropped at the door, and must not find the way free.
-            port.stopped |= 1 << class.0;
+            self.update_stopped(egress, now);
         }
-        if asks {
+        if self.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
             self.tell_sent(egress, class, frame.bytes, now);
         }
         self.lose(egress, class, &frame, ingress, Cause::Watchdog, now);

@@ -17,19 +17,21 @@ use crate::faults::Faults;
 use crate::losses::Drops;
 use crate::outcome::Failure;
 use crate::pool::{List, Pool};
-use crate::port::{Line, Port, Queue, Sent};
+use crate::port::{Hooks, Line, Port, Queue, Sent};
 use crate::receive::Receiving;
 use crate::sources::SourceState;
 use crate::spec::OnLosslessDrop;
 use crate::station::Station;
 use engine::World;
-use frame::{ClassMap, Frame, Occupancy, PRIORITIES};
+use frame::{ClassMap, Frame, Occupancy, PRIORITIES, Route};
 use measure::{BinnedMax, BinnedSum, Latency};
 use queueing::BufferSpec;
 use units::Time;
 
 /// In the table of hops: the frame has arrived.
 pub(crate) const DELIVER: u32 = u32::MAX;
+/// With one of these a frame does not go past its queue before somebody was asked.
+const NOT_AT_ONCE: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED);
 /// Bytes after which a cut-through switch knows where a frame goes.
 pub(crate) const HEAD_BYTES: u16 = 64;
 
@@ -61,7 +63,7 @@ pub(crate) struct Receiver {
     pub frames: u64,
     pub bytes: u64,
     pub latency: Latency,
-    pub last_born: Time,
+    pub last_created: Time,
     pub reordered: u64,
 }
 
@@ -147,7 +149,7 @@ impl World for Fabric {
     }
     #[inline]
     fn node_of(&self, event: &Event) -> u32 {
-        self.node_of[event.place as usize]
+        self.node_of[event.place() as usize]
     }
     fn stopped(&self) -> bool {
         self.failure.is_some()
@@ -155,23 +157,23 @@ impl World for Fabric {
 
     #[inline(always)]
     fn handle(&mut self, event: Event, windows: &mut Queued) {
-        match event.kind {
+        match event.kind() {
             // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
             // nothing. Arrivals and timers cover all that can be seen.
             Kind::Decide => {
-                if self.ports[event.place as usize].decision.fires(event.time) {
-                    self.decide(event.place, event.time, windows);
+                if self.ports[event.place() as usize].decision.fires(event.time) {
+                    self.decide(event.place(), event.time, windows);
                 }
             }
             Kind::Frame => {
-                self.note(&event);
-                self.arrive(event.place, event.frame(), event.time, windows);
+                self.note(&event, Kind::Frame);
+                self.arrive(event.place(), event.frame, event.time, windows);
             }
             Kind::Source => {
-                self.note(&event);
-                self.source_due(event.place - self.ports.len() as u32, event.time, windows);
+                self.note(&event, Kind::Source);
+                self.source_due(event.place() - self.ports.len() as u32, event.time, windows);
             }
-            _ => self.handle_others(event, windows),
+            kind => self.handle_others(event, kind, windows),
         }
     }
 }
@@ -179,28 +181,29 @@ impl World for Fabric {
 impl Fabric {
     /// The other kinds, compiled apart from those that every frame needs.
     #[inline(never)]
-    fn handle_others(&mut self, event: Event, windows: &mut Queued) {
-        if event.kind == Kind::Watch {
-            return self.watch_due(event.place, event.time, windows);
+    fn handle_others(&mut self, event: Event, kind: Kind, windows: &mut Queued) {
+        let (place, now) = (event.place(), event.time);
+        if kind == Kind::Watch {
+            return self.watch_due(place, now, windows);
         }
-        self.note(&event);
-        match event.kind {
-            Kind::Head => self.head_arrives(event.place, event.frame(), event.time, windows),
+        self.note(&event, kind);
+        match kind {
+            Kind::Head => self.head_arrives(place, event.frame, now, windows),
             Kind::Pause => self.receive_pause(&event, windows),
-            Kind::Renew => self.renew_pauses(event.place, event.time, windows),
+            Kind::Renew => self.renew_pauses(place, now, windows),
             Kind::Broken => self.broken(&event),
-            Kind::Served => self.served(event.place, event.time, windows),
+            Kind::Served => self.served(place, now, windows),
             Kind::Fault => self.fault(&event, windows),
-            Kind::Decide | Kind::Frame | Kind::Source | Kind::Watch => {}
+            Kind::Timeout | Kind::Decide | Kind::Frame | Kind::Source | Kind::Watch => {}
         }
     }
 
     /// Adds an event to the fingerprint of its node.
     #[inline(always)]
-    fn note(&mut self, event: &Event) {
-        let node = &mut self.nodes[self.node_of[event.place as usize] as usize];
+    fn note(&mut self, event: &Event, kind: Kind) {
+        let node = &mut self.nodes[self.node_of[event.place() as usize] as usize];
         node.fingerprint =
-            (node.fingerprint.rotate_left(5) ^ event.digest()).wrapping_mul(0xff51_afd7_ed55_8ccd);
+            (node.fingerprint.rotate_left(5) ^ event.digest(kind)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     }
 
     /// A frame is there as a whole.
@@ -209,25 +212,21 @@ impl Fabric {
         if let Some(series) = self.recorded.received.get_mut(ingress as usize) {
             series.add(now, u64::from(frame.bytes));
         }
-        let egress = self.hops[frame.next_hop as usize];
-        if egress == DELIVER {
-            if self.receiving.is_empty() {
-                self.deliver(&frame, now);
-            } else {
-                self.receive(ingress, frame, now, windows);
-            }
-        } else {
-            frame.next_hop += 1;
-            self.forward(egress, frame, ingress, now, windows);
-        }
+        let Some(egress) = self.next_egress(&mut frame) else {
+            self.arrived(ingress, frame, now, windows);
+            return;
+        };
+        self.forward(egress, frame, ingress, now, windows);
     }
 
     /// The head of a frame is there. It may go on at once unless the way out is faster than the way in:
     /// then the link would run dry in the middle of the frame.
     #[inline(never)]
     fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
-        let egress = self.hops[frame.next_hop as usize];
+        let route = frame.route;
+        let Some(egress) = self.next_egress(&mut frame) else { return };
         if self.lines[egress as usize].rate > self.lines[ingress as usize].rate {
+            frame.route = route;
             let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
             let at = now + self.ports[ingress as usize].clock.span_floor(rest);
             windows.push(Event::arrival(Kind::Frame, at, ingress, frame));
@@ -236,8 +235,26 @@ impl Fabric {
         if let Some(series) = self.recorded.received.get_mut(ingress as usize) {
             series.add(now, u64::from(frame.bytes));
         }
-        frame.next_hop += 1;
         self.forward(egress, frame, ingress, now, windows);
+    }
+
+    /// The port that a frame leaves through; `None` if it has come to its end.
+    #[inline(always)]
+    fn next_egress(&mut self, frame: &mut Frame) -> Option<u32> {
+        let Some(hop) = frame.route.next_hop() else { return self.routed_otherwise(frame) };
+        let egress = self.hops[hop as usize];
+        frame.route = Route::forward(hop + 1);
+        (egress != DELIVER).then_some(egress)
+    }
+
+    /// A frame has come to its end: a host takes it in.
+    #[inline(always)]
+    fn arrived(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        if self.receiving.is_empty() {
+            self.deliver(&frame, now);
+        } else {
+            self.receive(ingress, frame, now, windows);
+        }
     }
 
     #[inline(always)]
@@ -245,9 +262,9 @@ impl Fabric {
         let receiver = &mut self.receivers[frame.path.at()];
         receiver.frames += 1;
         receiver.bytes += u64::from(frame.bytes);
-        receiver.latency.record(now - frame.born);
-        receiver.reordered += u64::from(frame.born < receiver.last_born);
-        receiver.last_born = frame.born;
+        receiver.latency.record(now - frame.created);
+        receiver.reordered += u64::from(frame.created < receiver.last_created);
+        receiver.last_created = frame.created;
         self.ledger.delivered += 1;
         if let Some(series) = self.recorded.delivered.get_mut(frame.path.at()) {
             series.add(now, u64::from(frame.bytes));
@@ -259,8 +276,8 @@ impl Fabric {
     #[inline(always)]
     pub fn forward(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
         let port = &self.ports[egress as usize];
-        let free = port.busy_until <= now && port.waiting | port.stopped == 0 && !port.pause_waiting;
-        if free && (!port.asks_scheduler || self.may_pass(egress, &frame, now)) {
+        let nothing_waits = port.busy_until <= now && port.waiting | port.stopped == 0;
+        if nothing_waits && !port.hooks.has(NOT_AT_ONCE) {
             self.transmit(egress, frame, now, windows);
         } else {
             self.enqueue(egress, frame, ingress, now, windows);
@@ -275,8 +292,8 @@ impl Fabric {
             port.clock.restart();
         }
         port.busy_until = now + port.clock.advance(u64::from(frame.bytes) + u64::from(port.overhead));
-        let (kind, left_at) = if port.special {
-            if port.exposed {
+        let (kind, left_at) = if port.hooks.has(Hooks::HEADS.or(Hooks::EXPOSED)) {
+            if port.hooks.has(Hooks::EXPOSED) {
                 return self.transmit_exposed(egress, frame, now, windows);
             }
             port.head_leaves(&frame, now)
@@ -284,9 +301,9 @@ impl Fabric {
             (Kind::Frame, port.busy_until)
         };
         let arrival = Event::arrival(kind, left_at + port.arrives_after, port.peer, frame);
-        windows.send(arrival, || self.node_of[arrival.place as usize]);
-        let feeds_from_sources = port.feeds_from_sources;
-        self.count_sent(egress, &frame, feeds_from_sources, now, windows);
+        windows.send(arrival, || self.node_of[arrival.place() as usize]);
+        let feeds = port.hooks.has(Hooks::FEEDS);
+        self.count_sent(egress, &frame, feeds, now, windows);
     }
 
     /// The rest of [`Fabric::transmit`] at a port that faults may hit.
@@ -294,16 +311,16 @@ impl Fabric {
     #[inline(never)]
     fn transmit_exposed(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let port = &self.ports[egress as usize];
-        let (kind, left_at) = if port.peer_cuts_through {
+        let (kind, left_at) = if port.hooks.has(Hooks::HEADS) {
             port.head_leaves(&frame, now)
         } else {
             (Kind::Frame, port.busy_until)
         };
         let arrival = Event::arrival(kind, left_at + port.arrives_after, port.peer, frame);
         let arrival = self.faults.fate(egress, port, &self.lines[egress as usize], arrival, now);
-        let feeds_from_sources = port.feeds_from_sources;
-        windows.send(arrival, || self.node_of[arrival.place as usize]);
-        self.count_sent(egress, &frame, feeds_from_sources, now, windows);
+        let feeds = port.hooks.has(Hooks::FEEDS);
+        windows.send(arrival, || self.node_of[arrival.place() as usize]);
+        self.count_sent(egress, &frame, feeds, now, windows);
     }
 
     /// A transmission has begun: counts it, and tells the sources that wait for it.

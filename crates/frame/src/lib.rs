@@ -3,9 +3,13 @@
 //! A [`Frame`] is a small plain value (24 bytes): it is copied from link to queue to link, never
 //! shared. What all frames of a flow have in common lives with the flow, not in the frame.
 
+mod flags;
 mod occupancy;
+mod route;
 
+pub use flags::{Ecn, Flags, FrameKind};
 pub use occupancy::Occupancy;
+pub use route::{Heading, Route};
 
 use units::Time;
 
@@ -64,18 +68,22 @@ index!(
 );
 
 /// A frame in a queue or on a wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// When the source made it; latency counts from here.
-    pub born: Time,
-    /// The way it takes, and with it the flow it belongs to.
+    /// When its node made it; latency counts from here.
+    pub created: Time,
+    /// The path of the flow or connection that it belongs to.
     pub path: PathId,
-    /// How far it has come: the place of its next egress port in the table of hops.
-    pub next_hop: u32,
+    /// Where it goes next.
+    pub route: Route,
+    /// What it carries: a sequence number, an acknowledgement, a feedback, by its kind. 0 in a raw frame.
+    pub word: u32,
     /// Length in bytes from DA to FCS.
     pub bytes: u16,
     /// Its priority.
     pub priority: Priority,
+    /// Its kind and its ECN bits.
+    pub flags: Flags,
 }
 
 /// Which traffic class each priority uses at a port.

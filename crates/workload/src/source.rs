@@ -41,6 +41,8 @@ pub struct Source {
     active: bool,
     /// Length of the frame that comes next.
     next_bytes: u16,
+    /// Where it goes, if that was asked for before it is made.
+    next_destination: Option<u32>,
     /// Bytes that may still be sent.
     remaining: u64,
     rng: Xoshiro256PlusPlus,
@@ -68,6 +70,7 @@ impl Source {
             next_change: changes.last().map_or(Time::NEVER, |&(at, _)| at),
             active: false,
             next_bytes: sizes.draw(&mut rng),
+            next_destination: None,
             remaining: spec.limit.map_or(u64::MAX, |limit| limit.get()),
             rng,
             process,
@@ -119,6 +122,19 @@ impl Source {
         (self.active && self.process.is_greedy()).then(|| self.make())
     }
 
+    /// Where the next frame goes: an index into [`crate::Destinations::nodes`].
+    #[inline]
+    pub fn next_destination(&mut self) -> u32 {
+        match self.next_destination {
+            Some(destination) => destination,
+            None => {
+                let destination = self.destinations.draw(&mut self.rng);
+                self.next_destination = Some(destination);
+                destination
+            }
+        }
+    }
+
     /// Whether it takes all that the link gives.
     pub fn is_greedy(&self) -> bool {
         self.process.is_greedy()
@@ -131,7 +147,9 @@ impl Source {
 
     #[inline(always)]
     fn make(&mut self) -> Made {
-        let made = Made { bytes: self.next_bytes, destination: self.destinations.draw(&mut self.rng) };
+        let destination = self.next_destination();
+        self.next_destination = None;
+        let made = Made { bytes: self.next_bytes, destination };
         self.remaining -= u64::from(made.bytes);
         self.next_bytes = self.sizes.draw(&mut self.rng);
         self.finish_at_limit();

@@ -1,0 +1,49 @@
+//! Frames that nodes send themselves, and the way back along a path.
+//!
+//! A node that has a frame of a path in its hands can answer its sender: the reply takes the path's links in the
+//! other direction, so that it needs no table of its own. It is booked, counted and made part of the fingerprint like
+//! every other frame.
+
+use crate::event::Queued;
+use crate::pool::NIL;
+use crate::world::{DELIVER, Fabric};
+use frame::{Frame, Heading, Route};
+use units::Time;
+
+impl Fabric {
+    /// The next egress port of a frame that does not follow a path forward; `None` if it has come to its end.
+    #[cold]
+    #[inline(never)]
+    pub fn routed_otherwise(&mut self, frame: &mut Frame) -> Option<u32> {
+        match frame.route.heading() {
+            Heading::Backward(hops) => {
+                let (egress, route) = self.step_back(hops)?;
+                frame.route = route;
+                Some(egress)
+            }
+            Heading::Forward(_) | Heading::Destination(_) => None,
+        }
+    }
+
+    /// One hop back along a path that has led here over `hops` entries of the table of hops: the egress port, and
+    /// the rest of the way; `None` at the source of the path.
+    fn step_back(&self, hops: u32) -> Option<(u32, Route)> {
+        let last = hops.checked_sub(1)?;
+        let came_through = self.hops[last as usize];
+        (came_through != DELIVER).then(|| (self.ports[came_through as usize].peer, Route::backward(last)))
+    }
+
+    /// A node answers the sender of a frame that follows its path forward and of which `hops` entries of the table of
+    /// hops are behind it: `reply` goes back along the path. False if the frame began its way here.
+    pub fn reply(&mut self, hops: u32, reply: Frame, now: Time, windows: &mut Queued) -> bool {
+        let Some((egress, route)) = self.step_back(hops) else { return false };
+        self.originate(egress, Frame { route, created: now, ..reply }, now, windows);
+        true
+    }
+
+    /// A node sends a frame of its own through one of its ports.
+    pub fn originate(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        self.ledger.made += 1;
+        self.forward(egress, frame, NIL, now, windows);
+    }
+}

@@ -1,0 +1,92 @@
+//! What stops the classes of a port, and the pauses that it receives.
+//!
+//! Each reason is kept where it belongs: pauses in the timers of the port, a dead link or switch with the port, a
+//! storm with its watchdog. [`Fabric::update_stopped`] makes their union, tells the scheduler, and is the only one
+//! to write it: what has ended is gone, whether or not a frame waits.
+
+use crate::event::{Event, Queued};
+use crate::port::Hooks;
+use crate::world::{Fabric, PauseRecord};
+use flow_control::pause::pause_time;
+use frame::{ClassMap, PRIORITIES, TrafficClass};
+use units::Time;
+
+impl Fabric {
+    /// A pause frame takes effect at a transmitter.
+    #[inline(never)]
+    pub fn receive_pause(&mut self, event: &Event, windows: &mut Queued) {
+        let (signal, quanta, cause) = event.signal();
+        let (port_id, now) = (event.place(), event.time);
+        let line = &mut self.lines[port_id as usize];
+        line.counts.pauses_received += u64::from(signal.xoff != 0);
+        let until = (now - line.response) + pause_time(quanta, line.rate);
+        line.settle_paused(now);
+        let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
+        if line.watch.is_some() {
+            // A pause that had run out leaves a gap even if the next one follows at once.
+            let ran_out = classes_where(classes, |priorities| line.timers.until(priorities) < now);
+            line.watch.iter_mut().for_each(|watch| watch.free(ran_out));
+        }
+        for priority in 0..PRIORITIES {
+            let bit = 1u8 << priority & line.obeys;
+            if (signal.xoff | signal.xon) & bit == 0 {
+                continue;
+            }
+            let ran_out_at = line.timers.until(bit);
+            if let Some((start, cause)) = line.paused[priority]
+                && (signal.xoff & bit == 0 || ran_out_at <= now)
+            {
+                line.paused[priority] = None;
+                if let Some(pauses) = &mut self.recorded.pauses {
+                    let end = ran_out_at.min(now);
+                    pauses.push(PauseRecord { port: port_id, priority: priority as u8, start, end, cause });
+                }
+            }
+            if signal.xoff & bit != 0 && until > now && line.paused[priority].is_none() {
+                line.paused[priority] = Some((now, cause));
+            }
+        }
+        line.timers.apply(signal, line.obeys, until, now);
+        line.extend_paused(now);
+        self.update_stopped(port_id, now);
+        let port = &self.ports[port_id as usize];
+        let (stopped, watched) = (port.stopped, port.hooks.has(Hooks::WATCHED));
+        let stuck = stopped & port.waiting;
+        // An XON for one of several priorities of a queue may bring forward the end of its pause.
+        if port.waiting & !stopped != 0 || signal.xon != 0 && port.waiting != 0 {
+            self.attend(port_id, now, windows);
+        }
+        if watched {
+            self.note_change(port_id, windows);
+        }
+        if stuck != 0 {
+            self.note_stuck(port_id, stuck, now, windows);
+        }
+    }
+
+    /// Writes anew which classes of a port may not send.
+    #[inline(never)]
+    pub fn update_stopped(&mut self, port_id: u32, now: Time) {
+        let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
+        let line = &mut self.lines[port_id as usize];
+        let port = &self.ports[port_id as usize];
+        let mut stopped = classes_where(classes, |priorities| line.timers.until(priorities) > now);
+        if let Some(watch) = &mut line.watch {
+            watch.free(!stopped);
+            stopped = watch.stopped(stopped, port.waiting);
+        }
+        if line.dead != 0 {
+            stopped = u32::MAX;
+        }
+        if port.hooks.has(Hooks::SCHEDULER) {
+            self.tell_stopped(port_id, stopped, now);
+        }
+        self.ports[port_id as usize].stopped = stopped;
+    }
+}
+
+/// The classes for whose priorities this holds, as a bit set.
+fn classes_where(classes: ClassMap, holds: impl Fn(u8) -> bool) -> u32 {
+    let all = (0..classes.classes() as u8).map(TrafficClass);
+    all.filter(|&class| holds(classes.priorities(class))).fold(0, |set, class| set | 1 << class.0)
+}

@@ -1,0 +1,127 @@
+//! What a frame is for, and its ECN bits, in one byte.
+
+/// Explicit congestion notification: the two bits of RFC 3168 section 5.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECT: a queue manager drops where it would mark.
+    #[default]
+    NotCapable = 0b00,
+    /// ECT(1).
+    Capable1 = 0b01,
+    /// ECT(0), what a transport that understands marks sends.
+    Capable = 0b10,
+    /// CE: congestion experienced.
+    Experienced = 0b11,
+}
+
+/// What a frame is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FrameKind {
+    /// It only fills the wire: open-loop traffic.
+    #[default]
+    Raw = 0,
+    /// Data of an endpoint; the word is its sequence number.
+    Data = 1,
+    /// An acknowledgement of an endpoint; the word says up to where.
+    Ack = 2,
+    /// An acknowledgement that tells of a mark (ECN echo).
+    MarkedAck = 3,
+    /// A congestion notification packet from a receiver.
+    Cnp = 4,
+    /// A congestion message from a switch; the word is its feedback.
+    Cnm = 5,
+    /// A tag that switches write into on its way.
+    Tag = 6,
+}
+
+/// The kind and the ECN bits of a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+const ECN: u8 = 0b11;
+const KIND_SHIFT: u8 = 2;
+
+impl Flags {
+    /// Both together.
+    #[inline]
+    pub const fn new(kind: FrameKind, ecn: Ecn) -> Flags {
+        Flags((kind as u8) << KIND_SHIFT | ecn as u8)
+    }
+    /// What the frame is for.
+    #[inline]
+    pub const fn kind(self) -> FrameKind {
+        match self.0 >> KIND_SHIFT {
+            0 => FrameKind::Raw,
+            1 => FrameKind::Data,
+            2 => FrameKind::Ack,
+            3 => FrameKind::MarkedAck,
+            4 => FrameKind::Cnp,
+            5 => FrameKind::Cnm,
+            _ => FrameKind::Tag,
+        }
+    }
+    /// Its ECN bits.
+    #[inline]
+    pub const fn ecn(self) -> Ecn {
+        match self.0 & ECN {
+            0b00 => Ecn::NotCapable,
+            0b01 => Ecn::Capable1,
+            0b10 => Ecn::Capable,
+            _ => Ecn::Experienced,
+        }
+    }
+    /// Marks the frame. False, and nothing done, if its transport does not understand marks.
+    #[inline]
+    #[must_use]
+    pub const fn mark(&mut self) -> bool {
+        if self.0 & ECN == 0 {
+            return false;
+        }
+        self.0 |= ECN;
+        true
+    }
+    /// The bits, for fingerprints.
+    #[inline]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [FrameKind; 7] = [
+        FrameKind::Raw,
+        FrameKind::Data,
+        FrameKind::Ack,
+        FrameKind::MarkedAck,
+        FrameKind::Cnp,
+        FrameKind::Cnm,
+        FrameKind::Tag,
+    ];
+
+    #[test]
+    fn flags_say_what_they_were_made_from() {
+        for kind in KINDS {
+            for ecn in [Ecn::NotCapable, Ecn::Capable1, Ecn::Capable, Ecn::Experienced] {
+                let flags = Flags::new(kind, ecn);
+                assert_eq!((flags.kind(), flags.ecn()), (kind, ecn));
+            }
+        }
+        assert_eq!(Flags::default(), Flags::new(FrameKind::Raw, Ecn::NotCapable));
+    }
+
+    #[test]
+    fn only_capable_frames_are_marked() {
+        let mut flags = Flags::new(FrameKind::Data, Ecn::NotCapable);
+        assert!(!flags.mark() && flags.ecn() == Ecn::NotCapable);
+        for ecn in [Ecn::Capable, Ecn::Capable1, Ecn::Experienced] {
+            let mut flags = Flags::new(FrameKind::Data, ecn);
+            assert!(flags.mark());
+            assert_eq!((flags.kind(), flags.ecn()), (FrameKind::Data, Ecn::Experienced));
+        }
+    }
+}
