@@ -321,7 +321,7 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
             egress: if by_ingress {
                 Vec::new()
             } else {
-                vec![EgressMeter::new(ports.len() as u16); ports.len() * PRIORITIES]
+                vec![EgressMeter::new(ports.len() as u32); ports.len() * PRIORITIES]
             },
             holders: vec![0; ports.len() * PRIORITIES],
             renewals: vec![Timer::IDLE; ports.len()],
@@ -365,7 +365,10 @@ fn pause_timing(plan: &Plan, control: &PauseSpec, port: u32) -> PauseTiming {
 fn add_receivers(plan: &Plan, fabric: &mut Fabric) {
     let receive = |port: u32| plan.node(port).host().and_then(|host| host.receive.as_ref());
     let all: Vec<_> = (0..fabric.ports.len() as u32)
-        .map(|port| receive(port).map(|spec| Box::new(Receiving::new(spec))))
+        .map(|port| {
+            let paused_as_one = plan.node(port).flow_control().is_some_and(|own| own.kind == PauseKind::Link);
+            receive(port).map(|spec| Box::new(Receiving::new(spec, paused_as_one)))
+        })
         .collect();
     if all.iter().any(Option::is_some) {
         fabric.receiving = all;

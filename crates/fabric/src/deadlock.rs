@@ -233,7 +233,7 @@ impl Simulation {
                         .occupancy;
                         let stops = node.classes.priorities(TrafficClass(class)) >> priority & 1 != 0;
                         if stops
-                            && meter.held(local as u16).in_force()
+                            && meter.held(local as u32).in_force()
                             && !occupancy.within(station.levels[at].xon)
                         {
                             waits_for.insert((egress, class), occupancy);

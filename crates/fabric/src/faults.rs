@@ -303,8 +303,8 @@ impl Fabric {
         for meter in station.ingress.iter_mut().skip(local * PRIORITIES).take(PRIORITIES) {
             meter.hold.release();
         }
-        for meter in station.egress.iter_mut().filter(|meter| meter.held(local as u16).in_force()) {
-            meter.hold(local as u16).release();
+        for meter in station.egress.iter_mut().filter(|meter| meter.held(local as u32).in_force()) {
+            meter.hold(local as u32).release();
         }
         station.holders[local * PRIORITIES..(local + 1) * PRIORITIES].fill(0);
         station.renewals[local].cancel();

@@ -60,5 +60,5 @@ fn station_bytes(station: &Station) -> usize {
         + station.levels.len() * (size_of::<Levels>() + size_of::<PauseTiming>() + size_of::<Timer>())
         + station.ingress.len() * size_of::<IngressMeter>()
         + egress.sum::<usize>()
-        + (station.holders.len() + station.ports.capacity()) * size_of::<u16>()
+        + (station.holders.len() + station.ports.capacity()) * size_of::<u32>()
 }

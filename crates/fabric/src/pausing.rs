@@ -112,7 +112,7 @@ impl Fabric {
         let before = queue.occupancy;
         let first_port = station.first_port;
         let Station { egress: meters, random, spec, levels, ports, .. } = &mut *station;
-        let (xoff, port_count) = (levels[local].xoff, levels.len() as u16);
+        let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
         let meter = &mut meters[local * PRIORITIES + class.at()];
         let (lanes, pool) = (&self.lanes, &self.pool);
         let aim = meter.aim(
@@ -124,17 +124,17 @@ impl Fabric {
             |nth| {
                 let own = queue.lists();
                 let frame = lanes[own].iter().flat_map(|lane| pool.iter(lane)).nth(nth as usize)?;
-                (frame.ingress != NIL).then(|| (frame.ingress - first_port) as u16)
+                (frame.ingress != NIL).then(|| frame.ingress - first_port)
             },
         );
         ports.clear();
         match aim {
             Aim::None => {}
             Aim::Targets => ports.extend(meter.targets()),
-            Aim::All => ports.extend((0..port_count).filter(|&port| usize::from(port) != local)),
+            Aim::All => ports.extend((0..port_count).filter(|&port| port as usize != local)),
         }
         let rising_since = meter.rising_since(before, levels[local].xon, now);
-        meter.add((ingress != NIL).then(|| (ingress - first_port) as u16), bytes);
+        meter.add((ingress != NIL).then(|| ingress - first_port), bytes);
         let bits = self.nodes[node as usize].classes.priorities(class) & station.controlled();
         if bits == 0 || station.ports.is_empty() {
             self.nodes[node as usize].station = Some(station);
@@ -153,11 +153,11 @@ impl Fabric {
                 continue;
             }
             let fresh = !hold.in_force();
-            hold.set(now + station.timing[usize::from(port)].renew_after);
-            station.holders[usize::from(port) * PRIORITIES + class.at()] += u16::from(fresh);
-            self.schedule_renewal(&mut station, usize::from(port), now, windows);
+            hold.set(now + station.timing[port as usize].renew_after);
+            station.holders[port as usize * PRIORITIES + class.at()] += u32::from(fresh);
+            self.schedule_renewal(&mut station, port as usize, now, windows);
             let signal = PauseSignal { xoff: bits, xon: 0 };
-            self.signal(station.first_port + u32::from(port), signal, cause.pack(), now, windows);
+            self.signal(station.first_port + port, signal, cause.pack(), now, windows);
         }
         station.ports = ports;
         self.nodes[node as usize].station = Some(station);
@@ -218,11 +218,11 @@ impl Fabric {
         let first_port = station.first_port;
         let Station { egress: meters, ports, holders, spec, .. } = &mut *station;
         let meter = &mut meters[local * PRIORITIES + class.at()];
-        let from = (waiting.ingress != NIL).then(|| (waiting.ingress - first_port) as u16);
+        let from = (waiting.ingress != NIL).then(|| waiting.ingress - first_port);
         meter.remove(from, waiting.frame.bytes, spec.target.as_ref(), after);
         ports.clear();
         meter.release(&levels, spec.target.as_ref(), before, after, |port| {
-            let holders = &mut holders[usize::from(port) * PRIORITIES + class.at()];
+            let holders = &mut holders[port as usize * PRIORITIES + class.at()];
             *holders -= 1;
             if *holders == 0 {
                 ports.push(port);
@@ -232,7 +232,7 @@ impl Fabric {
         let ports = std::mem::take(&mut station.ports);
         for &port in ports.iter().filter(|_| station.spec.resume) {
             let signal = PauseSignal { xoff: 0, xon: bits };
-            self.signal(station.first_port + u32::from(port), signal, 0, now, windows);
+            self.signal(station.first_port + port, signal, 0, now, windows);
         }
         station.ports = ports;
         self.nodes[node as usize].station = Some(station);
@@ -296,15 +296,15 @@ impl Fabric {
             let levels = station.levels[queue_port];
             let controlled = station.controlled();
             let meter = &mut station.egress[meter_id];
-            if meter.renew(local as u16, levels.xon, occupancy, now) {
-                meter.hold(local as u16).set(renew_at);
+            if meter.renew(local as u32, levels.xon, occupancy, now) {
+                meter.hold(local as u32).set(renew_at);
                 bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
                 let occupancy = occupancy.count(levels.xoff);
                 let inherited = self.has_been_paused(queue_id, now);
                 note = PauseCause { targeted: false, inherited, queue: queue_id, occupancy }.pack();
             }
             // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
-            let hold = meter.held(local as u16);
+            let hold = meter.held(local as u32);
             if hold.in_force() && !hold.is_due(now) {
                 next = next.min(hold.renew_at());
             }

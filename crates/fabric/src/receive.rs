@@ -1,6 +1,7 @@
 //! Hosts that take in what arrives at a limited speed, and send pauses because of it.
 //!
-//! A port of such a host has a buffer for each priority. A server takes the frames out in order of arrival,
+//! A port of such a host has a buffer for each priority, or one for all where PAUSE stops them together: what shares a
+//! pause shares the memory that the pause protects. A server takes the frames out in order of arrival,
 //! whatever their priority, and takes `time_per_frame + bytes / rate` for each; a frame holds its place in
 //! the buffer until it is taken in, and its latency counts to there. With PAUSE or PFC the network card sends
 //! XOFF and XON by the ingress counters of a switch: XOFF at the buffer less the headroom of the link, XON at
@@ -30,7 +31,10 @@ pub(crate) struct Receiving {
     /// The frame being taken in.
     serving: Option<Waiting>,
     waiting: List,
+    /// By group of priorities that have a buffer together.
     occupancy: [Occupancy; PRIORITIES],
+    /// Whether that is one for all: PAUSE.
+    shared: bool,
 }
 
 /// Where a network card with this buffer sends XOFF and XON, if its link needs `headroom`.
@@ -40,7 +44,8 @@ pub(crate) fn levels(buffer: u64, headroom: u64) -> Levels {
 }
 
 impl Receiving {
-    pub fn new(spec: &ReceiveSpec) -> Receiving {
+    /// `shared`: all priorities share one buffer.
+    pub fn new(spec: &ReceiveSpec, shared: bool) -> Receiving {
         Receiving {
             time_per_frame: spec.time_per_frame,
             clock: spec.rate.map(WireClock::new),
@@ -50,7 +55,13 @@ impl Receiving {
             serving: None,
             waiting: List::EMPTY,
             occupancy: [Occupancy::default(); PRIORITIES],
+            shared,
         }
+    }
+
+    /// The buffer of a priority.
+    fn group(&self, priority: Priority) -> usize {
+        if self.shared { 0 } else { priority.at() }
     }
 
     /// Frames in the buffer, the one being taken in included.
@@ -78,7 +89,8 @@ impl Fabric {
             self.deliver(&frame, now);
             return;
         };
-        let occupancy = &mut receiving.occupancy[frame.priority.at()];
+        let group = receiving.group(frame.priority);
+        let occupancy = &mut receiving.occupancy[group];
         if receiving.buffer.is_some_and(|buffer| !occupancy.has_room(Amount::Bytes(buffer), frame.bytes)) {
             self.lose_received(ingress, &frame, now);
             return;
@@ -89,14 +101,9 @@ impl Fabric {
         let node = self.node_of[ingress as usize];
         if self.nodes[node as usize].station.is_some() {
             let fits = self.count_in(node, &frame, ingress, NIL, now, windows);
-            debug_assert!(fits, "the counter holds what the buffer holds");
+            assert!(fits, "a receive buffer and its counter differ: this is a fault of the simulator");
         } else {
-            record(
-                &mut self.recorded.meters,
-                ingress as usize * PRIORITIES + frame.priority.at(),
-                now,
-                level,
-            );
+            record(&mut self.recorded.meters, ingress as usize * PRIORITIES + group, now, level);
         }
         self.take_in(ingress, now, windows);
     }
@@ -125,14 +132,15 @@ impl Fabric {
         let Some(receiving) = self.receiving[port as usize].as_deref_mut() else { return };
         let Some(waiting) = receiving.serving.take() else { return };
         let frame = waiting.frame;
-        receiving.occupancy[frame.priority.at()].remove(frame.bytes);
-        let level = receiving.occupancy[frame.priority.at()];
+        let group = receiving.group(frame.priority);
+        receiving.occupancy[group].remove(frame.bytes);
+        let level = receiving.occupancy[group];
         self.deliver(&frame, now);
         let node = self.node_of[port as usize];
         if self.nodes[node as usize].station.is_some() {
             self.count_out(node, &waiting, now, windows);
         } else {
-            record(&mut self.recorded.meters, port as usize * PRIORITIES + frame.priority.at(), now, level);
+            record(&mut self.recorded.meters, port as usize * PRIORITIES + group, now, level);
         }
         self.take_in(port, now, windows);
     }
@@ -160,7 +168,7 @@ impl Fabric {
     pub fn received_so_far(&self, port: u32, priority: Priority) -> (Occupancy, Option<Amount>) {
         let receiving = self.receiving.get(port as usize).and_then(Option::as_deref);
         receiving.map_or_else(Default::default, |receiving| {
-            (receiving.occupancy[priority.at()], receiving.buffer.map(Amount::Bytes))
+            (receiving.occupancy[receiving.group(priority)], receiving.buffer.map(Amount::Bytes))
         })
     }
 }

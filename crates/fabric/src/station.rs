@@ -21,13 +21,13 @@ pub(crate) struct Station {
     /// By port and class; empty with ingress accounting.
     pub egress: Vec<EgressMeter>,
     /// With egress accounting, by port and class: how many queues keep that port paused.
-    pub holders: Vec<u16>,
+    pub holders: Vec<u32>,
     /// By port: when the next pause has to be renewed.
     pub renewals: Vec<Timer>,
     /// Draws for random sampling.
     pub random: Stream,
     /// Scratch.
-    pub ports: Vec<u16>,
+    pub ports: Vec<u32>,
 }
 
 /// See [`Station::timing`].

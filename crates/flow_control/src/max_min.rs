@@ -84,7 +84,7 @@ pub struct MaxMin {
     /// For each waiting frame, the bytes that had left when it came.
     left_before: VecDeque<u64>,
     /// Targets in the order in which they were paused.
-    line: VecDeque<u16>,
+    line: VecDeque<u32>,
     /// What had left at the last release.
     released_at: u64,
     /// What had left, and how long the queue was, when the targets last changed.
@@ -94,7 +94,7 @@ pub struct MaxMin {
     /// How many targets there have been.
     count: u64,
     /// Scratch: bytes, age of the last pause and port of those that may send.
-    heaviest: Vec<(u64, Reverse<u64>, u16)>,
+    heaviest: Vec<(u64, Reverse<u64>, u32)>,
 }
 
 impl MaxMin {
@@ -114,25 +114,25 @@ impl MaxMin {
     }
 
     /// A frame enters.
-    pub fn add(&mut self, from: Option<u16>, bytes: u16) {
+    pub fn add(&mut self, from: Option<u32>, bytes: u16) {
         self.left_before.push_back(self.left.bytes);
         if let Some(from) = from {
-            self.partners[usize::from(from)].bytes += u64::from(bytes);
+            self.partners[from as usize].bytes += u64::from(bytes);
         }
     }
 
     /// A frame leaves.
-    pub fn remove(&mut self, from: Option<u16>, bytes: u16) {
+    pub fn remove(&mut self, from: Option<u32>, bytes: u16) {
         self.left_before.pop_front();
         self.left.add(bytes);
         if let Some(from) = from {
-            self.partners[usize::from(from)].bytes -= u64::from(bytes);
+            self.partners[from as usize].bytes -= u64::from(bytes);
         }
     }
 
     /// Whether `port` waits in line.
-    pub fn is_target(&self, port: u16) -> bool {
-        self.partners[usize::from(port)].target
+    pub fn is_target(&self, port: u32) -> bool {
+        self.partners[port as usize].target
     }
 
     /// Finds the partners to pause before a frame enters the queue `before`, and puts them in line. `sends`
@@ -141,8 +141,8 @@ impl MaxMin {
         &mut self,
         marks: Marks,
         before: Occupancy,
-        sends: impl Fn(u16) -> bool,
-        targets: &mut Vec<u16>,
+        sends: impl Fn(u32) -> bool,
+        targets: &mut Vec<u32>,
     ) {
         targets.clear();
         let (queue, high, in_flight) = (before.count(marks.xoff), marks.high(), marks.in_flight());
@@ -154,7 +154,7 @@ impl MaxMin {
         let carried = self.left.bytes - self.left_before.front().copied().unwrap_or(self.left.bytes);
         self.heaviest.clear();
         self.heaviest.extend(
-            (0u16..)
+            (0u32..)
                 .zip(&self.partners)
                 .filter(|(port, partner)| partner.bytes > 0 && sends(*port))
                 .map(|(port, partner)| (partner.bytes, Reverse(partner.last_target), port)),
@@ -176,7 +176,7 @@ impl MaxMin {
         }
         for &port in targets.iter() {
             self.count += 1;
-            let partner = &mut self.partners[usize::from(port)];
+            let partner = &mut self.partners[port as usize];
             partner.last_target = self.count;
             if !std::mem::replace(&mut partner.target, true) {
                 self.line.push_back(port);
@@ -201,7 +201,7 @@ impl MaxMin {
         let turn =
             if low && left - self.released_at >= marks.in_flight() { self.line.pop_front() } else { None };
         if let Some(port) = turn {
-            self.partners[usize::from(port)].target = false;
+            self.partners[port as usize].target = false;
             self.released_at = left;
             self.changed = (left, queue);
         }
@@ -215,7 +215,7 @@ pub struct Release {
     /// All that are not targets.
     pub others: bool,
     /// The target whose turn it is; it is one no more.
-    pub turn: Option<u16>,
+    pub turn: Option<u32>,
 }
 
 #[cfg(test)]
@@ -228,8 +228,8 @@ mod tests {
     /// A queue with its meter, fed and drained by hand.
     struct Queue {
         max_min: MaxMin,
-        waiting: VecDeque<(u16, u16)>,
-        paused: Vec<u16>,
+        waiting: VecDeque<(u32, u16)>,
+        paused: Vec<u32>,
     }
 
     impl Queue {
@@ -241,7 +241,7 @@ mod tests {
             Occupancy { bytes, frames: self.waiting.len() as u64 }
         }
         /// A frame comes; gives the targets found before.
-        fn comes(&mut self, from: u16, bytes: u16) -> Vec<u16> {
+        fn comes(&mut self, from: u32, bytes: u16) -> Vec<u32> {
             let mut targets = Vec::new();
             let paused = &self.paused;
             self.max_min.search(MARKS, self.occupancy(), |port| !paused.contains(&port), &mut targets);
@@ -259,7 +259,7 @@ mod tests {
             release
         }
         /// Rounds of frames from these ports, of which one leaves a round, until somebody is a target.
-        fn fill(&mut self, round: &[u16], bytes: u16) -> Vec<u16> {
+        fn fill(&mut self, round: &[u32], bytes: u16) -> Vec<u32> {
             for _ in 0..100 {
                 for &from in round {
                     let targets = self.comes(from, bytes);
@@ -307,14 +307,14 @@ mod tests {
     fn an_aggressor_alone_is_found() {
         // Its egress is paused: nothing leaves.
         let mut queue = Queue::new(2);
-        let found: Vec<Vec<u16>> = (0..11).map(|_| queue.comes(1, FRAME)).collect();
+        let found: Vec<Vec<u32>> = (0..11).map(|_| queue.comes(1, FRAME)).collect();
         assert_eq!(found[10], [1]);
         assert!(found[..10].iter().all(Vec::is_empty));
     }
 
     #[test]
     fn many_at_once_are_paused_earlier() {
-        let all: Vec<u16> = (0..8).collect();
+        let all: Vec<u32> = (0..8).collect();
         let mut queue = Queue::new(8);
         let targets = queue.fill(&all, FRAME);
         assert!(targets.len() > 1);

@@ -53,7 +53,7 @@ struct Share {
 #[derive(Clone, Debug)]
 pub struct EgressMeter {
     /// Ports of the station.
-    ports: u16,
+    ports: u32,
     /// By ingress port; empty until the first frame waits. Most queues of a large switch never hold one, and all of
     /// them together would take memory by the square of its ports.
     shares: Vec<Share>,
@@ -61,7 +61,7 @@ pub struct EgressMeter {
     present: u32,
     /// Whether the next frame above the target watermark starts a search (one-shot sampling).
     armed: bool,
-    targets: Vec<u16>,
+    targets: Vec<u32>,
     /// Since when it is above the low watermark.
     rising_since: Time,
     /// Targets by max-min share; made when they are first asked for.
@@ -70,7 +70,7 @@ pub struct EgressMeter {
 
 impl EgressMeter {
     /// An empty queue in a station with `ports` ports.
-    pub fn new(ports: u16) -> EgressMeter {
+    pub fn new(ports: u32) -> EgressMeter {
         EgressMeter {
             ports,
             shares: Vec::new(),
@@ -86,30 +86,30 @@ impl EgressMeter {
     #[inline]
     fn prepare(&mut self) {
         if self.shares.is_empty() {
-            self.shares.resize(usize::from(self.ports), Share::default());
-            self.targets.reserve(usize::from(self.ports));
+            self.shares.resize(self.ports as usize, Share::default());
+            self.targets.reserve(self.ports as usize);
         }
     }
     /// The pause in force towards an ingress port.
-    pub fn hold(&mut self, port: u16) -> &mut Hold {
+    pub fn hold(&mut self, port: u32) -> &mut Hold {
         self.prepare();
-        &mut self.shares[usize::from(port)].hold
+        &mut self.shares[port as usize].hold
     }
     /// The pause in force towards an ingress port, to look at.
-    pub fn held(&self, port: u16) -> Hold {
-        self.shares.get(usize::from(port)).map_or_else(Hold::default, |share| share.hold)
+    pub fn held(&self, port: u32) -> Hold {
+        self.shares.get(port as usize).map_or_else(Hold::default, |share| share.hold)
     }
     /// Bytes behind the value itself.
     pub fn memory_bytes(&self) -> usize {
-        self.shares.capacity() * size_of::<Share>() + self.targets.capacity() * size_of::<u16>()
+        self.shares.capacity() * size_of::<Share>() + self.targets.capacity() * size_of::<u32>()
     }
     /// Ingress ports found by the last [`EgressMeter::aim`] that answered [`Aim::Targets`].
-    pub fn targets(&self) -> &[u16] {
+    pub fn targets(&self) -> &[u32] {
         &self.targets
     }
     /// Waiting frames that came in through `port`.
-    pub fn frames_from(&self, port: u16) -> u32 {
-        self.shares.get(usize::from(port)).map_or(0, |share| share.frames)
+    pub fn frames_from(&self, port: u32) -> u32 {
+        self.shares.get(port as usize).map_or(0, |share| share.frames)
     }
 
     /// A frame is about to enter; `before` is the queue without it. `draw(n)` gives a number below `n`,
@@ -121,7 +121,7 @@ impl EgressMeter {
         before: Occupancy,
         now: Time,
         draw: impl FnOnce(u64) -> u64,
-        ingress_of: impl FnOnce(u64) -> Option<u16>,
+        ingress_of: impl FnOnce(u64) -> Option<u32>,
     ) -> Aim {
         self.prepare();
         if let Some(target) = target.filter(|target| target.method == TargetMethod::MaxMin) {
@@ -132,7 +132,7 @@ impl EgressMeter {
             max_min.search(
                 marks,
                 before,
-                |port| shares[usize::from(port)].hold.is_due(now),
+                |port| shares[port as usize].hold.is_due(now),
                 &mut self.targets,
             );
             return match (before.reaches(xoff), self.targets.is_empty()) {
@@ -161,7 +161,7 @@ impl EgressMeter {
                 let (frames, present) = (before.frames, u64::from(self.present));
                 let over = |share: &Share| u64::from(share.frames) * present > frames;
                 self.targets.extend(
-                    (0u16..).zip(&self.shares).filter(|(_, share)| over(share)).map(|(port, _)| port),
+                    (0u32..).zip(&self.shares).filter(|(_, share)| over(share)).map(|(port, _)| port),
                 );
             }
         }
@@ -179,13 +179,13 @@ impl EgressMeter {
 
     /// A frame enters. `from`: its ingress port; `None` if it came from no link.
     #[inline]
-    pub fn add(&mut self, from: Option<u16>, bytes: u16) {
+    pub fn add(&mut self, from: Option<u32>, bytes: u16) {
         if let Some(max_min) = &mut self.max_min {
             max_min.add(from, bytes);
         }
         if let Some(from) = from {
             self.prepare();
-            let share = &mut self.shares[usize::from(from)];
+            let share = &mut self.shares[from as usize];
             self.present += u32::from(share.frames == 0);
             share.frames += 1;
         }
@@ -193,12 +193,12 @@ impl EgressMeter {
 
     /// A frame leaves; `after` is the queue without it.
     #[inline]
-    pub fn remove(&mut self, from: Option<u16>, bytes: u16, target: Option<&TargetSpec>, after: Occupancy) {
+    pub fn remove(&mut self, from: Option<u32>, bytes: u16, target: Option<&TargetSpec>, after: Occupancy) {
         if let Some(max_min) = &mut self.max_min {
             max_min.remove(from, bytes);
         }
         if let Some(from) = from {
-            let share = &mut self.shares[usize::from(from)];
+            let share = &mut self.shares[from as usize];
             share.frames -= 1;
             self.present -= u32::from(share.frames == 0);
         }
@@ -218,7 +218,7 @@ impl EgressMeter {
         target: Option<&TargetSpec>,
         before: Occupancy,
         after: Occupancy,
-        mut xon: impl FnMut(u16),
+        mut xon: impl FnMut(u32),
     ) {
         // Appendices A and B look at the queue before the frame is taken out, and at every turn, also when it is
         // empty: so a low watermark of zero is reached with the last frame.
@@ -233,7 +233,7 @@ impl EgressMeter {
         if !others && turn.is_none() {
             return;
         }
-        for (port, share) in (0u16..).zip(&mut self.shares) {
+        for (port, share) in (0u32..).zip(&mut self.shares) {
             let waits = self.max_min.as_ref().is_some_and(|max_min| max_min.is_target(port));
             if !waits && (others || turn == Some(port)) && share.hold.release() {
                 xon(port);
@@ -243,7 +243,7 @@ impl EgressMeter {
 
     /// Whether the pause towards `port` has to be said again: the queue is still above the low watermark. That of
     /// a target by max-min share runs out: then it has waited long enough for its turn.
-    pub fn renew(&self, port: u16, xon: Amount, occupancy: Occupancy, now: Time) -> bool {
+    pub fn renew(&self, port: u32, xon: Amount, occupancy: Occupancy, now: Time) -> bool {
         let hold = self.held(port);
         let waits = self.max_min.as_ref().is_some_and(|max_min| max_min.is_target(port));
         hold.in_force() && hold.is_due(now) && !waits && !occupancy.within(xon)

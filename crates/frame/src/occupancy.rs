@@ -23,11 +23,25 @@ impl Occupancy {
         self.bytes += u64::from(bytes);
         self.frames += 1;
     }
-    /// One frame less. It must have been added.
+    /// One frame less.
+    ///
+    /// # Panics
+    /// If it was never added: what is counted here is wrong then, and all that follows from it.
     #[inline]
     pub fn remove(&mut self, bytes: u16) {
-        self.bytes -= u64::from(bytes);
-        self.frames -= 1;
+        match (self.bytes.checked_sub(u64::from(bytes)), self.frames.checked_sub(1)) {
+            (Some(bytes), Some(frames)) => *self = Occupancy { bytes, frames },
+            _ => self.underflow(bytes),
+        }
+    }
+    #[cold]
+    #[inline(never)]
+    fn underflow(&self, bytes: u16) -> ! {
+        panic!(
+            "an occupancy of {} B in {} frames was to lose a frame of {bytes} B: this is a fault of the simulator, please \
+             report it with the scenario",
+            self.bytes, self.frames
+        )
     }
     /// The count that `mark` speaks of.
     #[inline]
@@ -60,5 +74,18 @@ impl Occupancy {
             Amount::Bytes(limit) => self.bytes + u64::from(bytes) <= limit,
             Amount::Frames(limit) => self.frames < limit,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "fault of the simulator")]
+    fn what_was_never_added_cannot_leave() {
+        let mut occupancy = Occupancy::default();
+        occupancy.add(64);
+        occupancy.remove(65);
     }
 }

@@ -23,6 +23,8 @@ pub struct Latency {
     /// Octave of `bins[0..SUBS]`.
     base: u32,
     bins: Vec<u32>,
+    /// Octave and bin within it, once for each 2^32 durations that its bin does not show.
+    carried: Vec<(u32, usize)>,
 }
 
 /// Statistics of durations, in nanoseconds; all zero if there are none.
@@ -50,7 +52,7 @@ pub struct LatencySummary {
 
 impl Default for Latency {
     fn default() -> Latency {
-        Latency { count: 0, sum: 0, squares: 0, min: u64::MAX, max: 0, base: 0, bins: Vec::new() }
+        Latency { count: 0, sum: 0, squares: 0, min: u64::MAX, max: 0, base: 0, bins: Vec::new(), carried: Vec::new() }
     }
 }
 
@@ -67,7 +69,12 @@ impl Latency {
         let (octave, sub) = Latency::bin(ps);
         let at = (octave.wrapping_sub(self.base) as usize).wrapping_mul(SUBS) + sub;
         match self.bins.get_mut(at) {
-            Some(bin) if octave >= self.base => *bin += 1,
+            Some(bin) if octave >= self.base => {
+                *bin = bin.wrapping_add(1);
+                if *bin == 0 {
+                    self.carry(octave, sub);
+                }
+            }
             _ => self.record_outside(octave, sub),
         }
     }
@@ -84,7 +91,34 @@ impl Latency {
     }
 
     #[cold]
+    fn carry(&mut self, octave: u32, sub: usize) {
+        self.carried.push((octave, sub));
+    }
+
+    #[cold]
     fn record_outside(&mut self, octave: u32, sub: usize) {
+        self.make_room(octave);
+        self.add_to(octave, sub, 1);
+    }
+
+    /// Adds durations to a bin that there is.
+    fn add_to(&mut self, octave: u32, sub: usize, count: u64) {
+        let bin = &mut self.bins[(octave - self.base) as usize * SUBS + sub];
+        let sum = u64::from(*bin) + count;
+        *bin = sum as u32;
+        (0..sum >> 32).for_each(|_| self.carry(octave, sub));
+    }
+
+    /// Octave, bin within it and count of all bins, in order.
+    fn counts(&self) -> impl Iterator<Item = (u32, usize, u64)> {
+        self.bins.iter().enumerate().map(|(place, &shown)| {
+            let (octave, sub) = (self.base + (place / SUBS) as u32, place % SUBS);
+            let carried = self.carried.iter().filter(|&&at| at == (octave, sub)).count() as u64;
+            (octave, sub, u64::from(shown) + (carried << 32))
+        })
+    }
+
+    fn make_room(&mut self, octave: u32) {
         if self.bins.is_empty() {
             self.base = octave;
         }
@@ -99,12 +133,11 @@ impl Latency {
             self.bins.reserve_exact(octaves * SUBS - self.bins.len());
             self.bins.resize(octaves * SUBS, 0);
         }
-        self.bins[(octave - self.base) as usize * SUBS + sub] += 1;
     }
 
     /// Bytes of the histogram behind the value itself.
     pub fn memory_bytes(&self) -> usize {
-        self.bins.capacity() * size_of::<u32>()
+        self.bins.capacity() * size_of::<u32>() + self.carried.capacity() * size_of::<(u32, usize)>()
     }
 
     /// How many durations.
@@ -126,10 +159,9 @@ impl Latency {
         self.squares += other.squares;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
-        for (place, &count) in other.bins.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let (octave, sub) = (other.base + (place / SUBS) as u32, place % SUBS);
-            self.record_outside(octave, sub);
-            self.bins[(octave - self.base) as usize * SUBS + sub] += count - 1;
+        for (octave, sub, count) in other.counts().filter(|&(.., count)| count > 0) {
+            self.make_room(octave);
+            self.add_to(octave, sub, count);
         }
     }
 
@@ -141,10 +173,9 @@ impl Latency {
             return if zeros > 0 || self.count == 0 { 0.0 } else { self.min as f64 };
         }
         let mut below = 0.0;
-        for (place, &count) in self.bins.iter().enumerate() {
-            let count = f64::from(count);
+        for (octave, sub, count) in self.counts() {
+            let count = count as f64;
             if count > 0.0 && below + count >= rank {
-                let (octave, sub) = (self.base + (place / SUBS) as u32, place % SUBS);
                 let width = if octave == 0 { 1.0 } else { (1u64 << (octave - 1)) as f64 };
                 let value = Latency::lower_edge(octave, sub) as f64 + width * (rank - below) / count;
                 return value.clamp(self.min as f64, self.max as f64);
@@ -208,6 +239,24 @@ mod tests {
         assert_eq!((s.count, s.mean, s.p50, s.p90, s.min, s.max), (10, 1.0, 0.0, 0.0, 0.0, 10.0));
         assert!(s.p99 > 9.0);
         assert_eq!(Latency::default().summary(), LatencySummary::default());
+    }
+
+    #[test]
+    fn a_bin_holds_more_than_32_bits() {
+        let mut many = Latency::default();
+        (0..2).for_each(|_| many.record(Time::from_ns(1)));
+        // As if 2^32 - 1 more had come; the next one carries.
+        many.bins.iter_mut().filter(|bin| **bin > 0).for_each(|bin| *bin = u32::MAX);
+        many.count = u64::from(u32::MAX);
+        many.record(Time::from_ns(1));
+        many.record(Time::from_ns(100));
+        let all = |latency: &Latency| latency.counts().map(|(.., count)| count).sum::<u64>();
+        assert_eq!((all(&many), many.count()), ((1 << 32) + 1, (1 << 32) + 1));
+        let mut twice = many.clone();
+        twice.merge(&many);
+        assert_eq!((all(&twice), twice.count()), ((1 << 33) + 2, (1 << 33) + 2));
+        let at = many.summary().p999;
+        assert!((0.9..=1.1).contains(&at), "{at}");
     }
 
     proptest! {

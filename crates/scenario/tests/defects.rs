@@ -1,0 +1,267 @@
+//! Scenarios that once came out wrong: combinations that no other test had.
+
+use fabric::Simulation;
+use measure::{Table, Values};
+use scenario::load;
+
+/// Runs a scenario to its end.
+fn run(text: &str) -> Vec<Table> {
+    let scenario = load(text, "defect.toml", None).unwrap_or_else(|why| panic!("{why}"));
+    let mut simulation = Simulation::new(&scenario.spec).expect("it builds");
+    simulation.run().unwrap_or_else(|why| panic!("{why}"));
+    simulation.tables()
+}
+
+fn column<'a>(tables: &'a [Table], table: &str, column: &str) -> &'a Values {
+    let table = tables.iter().find(|one| one.name == table).expect("a table");
+    &table.columns.iter().find(|one| one.name == column).expect("a column").values
+}
+
+fn reals(values: &Values) -> Vec<f64> {
+    match values {
+        Values::Integer(all) => all.iter().map(|&one| one as f64).collect(),
+        Values::Real(all) => all.clone(),
+        Values::Text(_) => panic!("a column of names"),
+    }
+}
+
+/// What a column of the flows' table says of one flow.
+fn flow(tables: &[Table], name: &str, what: &str) -> f64 {
+    let Values::Text(names) = column(tables, "flows", "flow") else { panic!("names") };
+    let at = names.iter().position(|one| one == name).unwrap_or_else(|| panic!("no {name} in {names:?}"));
+    reals(column(tables, "flows", what))[at]
+}
+
+/// The largest value of a time series, over all places and times.
+fn largest(tables: &[Table], metric: &str) -> f64 {
+    let Values::Text(metrics) = column(tables, "series", "metric") else { panic!("names") };
+    let values = reals(column(tables, "series", "value"));
+    let all = metrics.iter().zip(values).filter(|(name, _)| *name == metric).map(|(_, value)| value);
+    all.fold(0.0, f64::max)
+}
+
+/// A pause that runs out while nothing waits is gone; and even while it lasts, a frame of another priority that
+/// need not wait takes no memory, however full the memory is.
+#[test]
+fn a_pause_that_is_over_or_of_another_priority_does_not_cost_frames_at_an_idle_port() {
+    let scenario = |quanta: u32, burst: &str| {
+        format!(
+            r#"
+[simulation]
+duration = "3 ms"
+warmup = "500 us"
+on_lossless_drop = "count"
+[topology.star]
+hosts = 6
+rate = "10 Gb/s"
+[switch]
+buffer = {{ total = "40 frames" }}
+[flow_control.pfc]
+priorities = [3]
+[hosts.h4.flow_control.pfc]
+priorities = [3]
+resume = false
+refresh = false
+pause_quanta = {quanta}
+[hosts.h4.receive]
+rate = "5 Gb/s"
+buffer = "40 KiB"
+[[flows]]
+name = "bg"
+from = ["h0", "h1"]
+to = "h2"
+priority = 0
+source = "greedy"
+[[flows]]
+name = "innocent"
+from = "h3"
+to = "h4"
+priority = 0
+source = {{ constant = {{ rate = "1 Gb/s" }} }}
+[[flows]]
+name = "burst"
+from = "h5"
+to = "h4"
+priority = 3
+limit = "{burst}"
+source = {{ constant = {{ rate = "10 Gb/s" }} }}
+"#
+        )
+    };
+    for (quanta, burst) in [(1000, "66 KiB"), (65_535, "66 KiB"), (65_535, "200 KiB")] {
+        for scheduler in ["strict_priority", "drr", "wfq"] {
+            let text = scenario(quanta, burst).replace("[switch]\n", &format!("[switch]\nscheduler = \"{scheduler}\"\n"));
+            let tables = run(&text);
+            assert_eq!(flow(&tables, "innocent", "frames_dropped"), 0.0, "{quanta} {burst} {scheduler}");
+            assert!(flow(&tables, "innocent", "frames_delivered") > 200.0);
+            assert!(flow(&tables, "bg:h0", "frames_dropped") > 100.0, "the memory is full");
+        }
+    }
+}
+
+/// A NIC holds back the class that is full or paused, and no other.
+#[test]
+fn a_paused_priority_leaves_the_others_of_its_nic_alone() {
+    let scenario = |limit: &str, scheduler: &str| {
+        format!(
+            r#"
+[simulation]
+duration = "10 ms"
+[topology.star]
+hosts = 5
+rate = "10 Gb/s"
+[hosts.h0]
+queue_limit = "{limit}"
+scheduler = "{scheduler}"
+[flow_control.pfc]
+priorities = [3]
+[[flows]]
+name = "other"
+from = "h0"
+to = "h1"
+priority = 0
+source = {{ constant = {{ rate = "10 Gb/s" }} }}
+[[flows]]
+name = "lossless"
+from = "h0"
+to = "h2"
+priority = 3
+source = {{ constant = {{ rate = "10 Gb/s" }} }}
+[[flows]]
+name = "incast"
+from = ["h3", "h4"]
+to = "h2"
+priority = 3
+source = "greedy"
+"#
+        )
+    };
+    for limit in ["2 frames", "10 frames", "64 KiB"] {
+        for scheduler in ["drr", "strict_priority"] {
+            let tables = run(&scenario(limit, scheduler));
+            let (other, lossless) =
+                (flow(&tables, "other", "throughput_bps"), flow(&tables, "lossless", "throughput_bps"));
+            // The link of h0 is full: what one leaves, the other takes. The wire has 20 B a frame beside.
+            assert!(other + lossless > 9.8e9, "{limit} {scheduler}: {other} + {lossless}");
+            assert!((2.5e9..3.5e9).contains(&lossless), "{limit} {scheduler}: {lossless}");
+        }
+    }
+}
+
+/// PAUSE stops all priorities together, so that they share one receive buffer and one counter.
+#[test]
+fn a_receive_buffer_and_its_counter_agree_also_when_pauses_are_lost() {
+    let scenario = |control: &str, again: &str| {
+        format!(
+            r#"
+[simulation]
+duration = "4 ms"
+on_lossless_drop = "count"
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+[flow_control.{control}]
+pause_quanta = 5000
+[hosts.h2.receive]
+rate = "4 Gb/s"
+buffer = "60 KiB"
+[[flows]]
+name = "p0"
+from = "h0"
+to = "h2"
+priority = 0
+source = {{ constant = {{ rate = "4 Gb/s" }} }}
+script = [{{ at = "400 us", stop = true }}, {{ at = "1 ms", start = true, rate = "{again}" }}]
+[[flows]]
+name = "p1"
+from = "h1"
+to = "h2"
+priority = 1
+source = {{ constant = {{ rate = "4 Gb/s" }} }}
+script = [{{ at = "400 us", stop = true }}, {{ at = "1 ms", start = true, rate = "{again}" }}]
+[[faults]]
+link = ["sw", "h2"]
+pause_loss = 1.0
+until = "400 us"
+"#
+        )
+    };
+    for control in ["pause", "pfc"] {
+        for again in ["0.5 Gb/s", "4 Gb/s"] {
+            let tables = run(&scenario(control, again));
+            let peak = largest(&tables, "queue_bytes");
+            assert!(peak <= 60.0 * 1024.0, "{control} {again}: {peak} B in a buffer of 60 KiB");
+            if again == "4 Gb/s" {
+                let sent = reals(column(&tables, "ports", "pauses_sent")).into_iter().fold(0.0, f64::max);
+                assert!(sent > 0.0, "{control}: the host pauses again once its pauses arrive");
+                let drops = |name: &str| flow(&tables, name, "frames_dropped");
+                assert!(drops("p0") + drops("p1") > 0.0, "while pauses are lost, frames are");
+            }
+        }
+    }
+}
+
+/// What is documented as legal runs: 65,536 ports at one switch, in every accounting.
+#[test]
+fn a_switch_may_have_65536_ports() {
+    for accounting in ["egress", "ingress"] {
+        let tables = run(&format!(
+            r#"
+[simulation]
+duration = "50 us"
+on_lossless_drop = "count"
+[probes]
+bin = "off"
+[topology.star]
+hosts = 65536
+rate = "10 Gb/s"
+[host]
+queues = "shared"
+[switch]
+queues = "shared"
+[flow_control.pfc]
+accounting = "{accounting}"
+xoff = "4 frames"
+xon = "2 frames"
+[[flows]]
+name = "a"
+from = ["h0", "h65535"]
+to = "h2"
+source = "greedy"
+"#
+        ));
+        let pauses = reals(column(&tables, "ports", "pauses_sent")).into_iter().sum::<f64>();
+        assert!(pauses > 0.0, "{accounting}");
+    }
+}
+
+/// A host with two links obeys its limit on both, also with several destinations in one flow, and loses nothing.
+#[test]
+fn a_host_with_two_links_obeys_its_limit_on_both() {
+    for to in ["[\"x\", \"y\"]", "\"y\"", "\"x\""] {
+        let tables = run(&format!(
+            r#"
+[simulation]
+duration = "2 ms"
+[topology.explicit]
+hosts = ["a", "x", "y"]
+switches = ["s1", "s2"]
+links = [
+ {{ between = ["a", "s1"], rate = "10 Gb/s" }},
+ {{ between = ["a", "s2"], rate = "10 Gb/s" }},
+ {{ between = ["s1", "x"], rate = "10 Gb/s" }},
+ {{ between = ["s2", "y"], rate = "10 Gb/s" }},
+]
+[host]
+queue_limit = "4 frames"
+[[flows]]
+name = "f"
+from = "a"
+to = {to}
+source = {{ constant = {{ rate = "40 Gb/s" }} }}
+"#
+        ));
+        let most = reals(column(&tables, "queues", "queue_frames_max")).into_iter().fold(0.0, f64::max);
+        assert!((3.0..=4.0).contains(&most), "{to}: {most} frames");
+    }
+}
