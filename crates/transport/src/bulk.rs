@@ -1,0 +1,73 @@
+//! A bulk transfer: so many bytes, or bytes without end, cut into segments.
+//!
+//! The application has all its bytes at once; the transport asks for the n-th segment. Segments are full but
+//! the last, which is padded to the smallest Ethernet frame.
+//!
+//! Source: the greedy source of any textbook on transport; RFC 6349, section 3 (bulk transfer capacity).
+//!
+//! Not modelled: headers above Ethernet take no room of their own: a segment of 1024 B is a frame of 1024 B
+//! from DA to FCS, and all of it counts as bytes of the application. A disk or a processor that is slower
+//! than the network.
+
+use frame::MIN_FRAME_BYTES;
+
+/// Bytes to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Bulk {
+    segment: u16,
+    /// All bytes; `u64::MAX`: no end.
+    bytes: u64,
+}
+
+impl Bulk {
+    /// A transfer of `bytes` (`None`: without end) in segments of `segment` bytes, above 0.
+    pub fn new(bytes: Option<u64>, segment: u16) -> Bulk {
+        Bulk { segment, bytes: bytes.unwrap_or(u64::MAX) }
+    }
+
+    /// Length of segment `n` as a frame; `None` after the last.
+    pub fn frame_bytes(&self, n: u64) -> Option<u16> {
+        // Differs from the full segment for the last alone, so it fits.
+        let bytes = (self.before(n + 1) - self.before(n)) as u16;
+        (bytes > 0).then(|| bytes.max(MIN_FRAME_BYTES.min(self.segment)))
+    }
+
+    /// Bytes of the application in the segments before `n`.
+    pub fn before(&self, n: u64) -> u64 {
+        n.saturating_mul(u64::from(self.segment)).min(self.bytes)
+    }
+
+    /// Whether the segments before `n` are all.
+    pub fn ends_at(&self, n: u64) -> bool {
+        self.bytes != u64::MAX && self.before(n) == self.bytes
+    }
+
+    /// Nothing more after the segments before `n`.
+    pub fn close(&mut self, n: u64) {
+        self.bytes = self.before(n);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_full_but_the_last() {
+        let bulk = Bulk::new(Some(2_500), 1_000);
+        assert_eq!([0, 1, 2, 3].map(|n| bulk.frame_bytes(n)), [Some(1_000), Some(1_000), Some(500), None]);
+        assert_eq!([0, 1, 2, 3, 4].map(|n| bulk.before(n)), [0, 1_000, 2_000, 2_500, 2_500]);
+        assert_eq!([2, 3, 4].map(|n| bulk.ends_at(n)), [false, true, true]);
+        // A last byte alone is padded, and so is nothing where segments are shorter than that.
+        assert_eq!(Bulk::new(Some(1_001), 1_000).frame_bytes(1), Some(64));
+        assert_eq!(Bulk::new(Some(33), 32).frame_bytes(1), Some(32));
+    }
+
+    #[test]
+    fn without_end_until_closed() {
+        let mut bulk = Bulk::new(None, 1_000);
+        assert_eq!((bulk.frame_bytes(1 << 40), bulk.ends_at(1 << 40)), (Some(1_000), false));
+        bulk.close(3);
+        assert_eq!((bulk.frame_bytes(2), bulk.frame_bytes(3), bulk.ends_at(3)), (Some(1_000), None, true));
+    }
+}

@@ -1,0 +1,112 @@
+//! What passes between an endpoint and the host that runs it.
+
+use units::Time;
+
+/// What a frame of a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Carries bytes of the application.
+    Data,
+    /// Acknowledges data.
+    Ack,
+    /// Acknowledges data of which a frame arrived marked (ECN-Echo of RFC 3168).
+    AckEcho,
+}
+
+/// A frame of the connection that has arrived, DA to FCS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// What it is for.
+    pub kind: Kind,
+    /// What the peer wrote into it: a sequence number, say.
+    pub word: u32,
+    /// Length in bytes, DA to FCS.
+    pub bytes: u16,
+    /// Whether a switch marked it (the codepoint CE of RFC 3168).
+    pub congestion_experienced: bool,
+    /// When the peer's network card took it.
+    pub created: Time,
+}
+
+/// A frame to be sent to the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// What it is for.
+    pub kind: Kind,
+    /// What the peer reads from it.
+    pub word: u32,
+    /// Length in bytes, DA to FCS.
+    pub bytes: u16,
+    /// Whether switches may mark it instead of dropping it (the codepoint ECT(0) of RFC 3168).
+    pub ecn_capable: bool,
+}
+
+/// What a record tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordKind {
+    /// A round trip of one segment and its acknowledgement.
+    RoundTrip,
+    /// An exchange: from the instant a request is due until its whole response has arrived.
+    Exchange,
+    /// A transfer: from its start until all of it is acknowledged.
+    Transfer,
+}
+
+/// Something that an endpoint has measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What was measured.
+    pub kind: RecordKind,
+    /// When it began.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
+    /// Bytes of the application that it moved: those of the segment, of request and response, of the transfer.
+    pub bytes: u64,
+}
+
+/// The calls of an endpoint.
+///
+/// The host keeps one timer an endpoint. After each call of [`handle_frame`], [`handle_timeout`] or
+/// [`poll_transmit`] it looks at [`poll_timeout`] and moves the timer there, calls [`poll_record`] until it
+/// has no more, and asks [`has_work`] whether the network card may pull a segment. A new endpoint has no
+/// work: its first timeout is the start. One that is idle costs nothing but its place in memory.
+///
+/// [`handle_frame`]: Protocol::handle_frame
+/// [`handle_timeout`]: Protocol::handle_timeout
+/// [`poll_transmit`]: Protocol::poll_transmit
+/// [`poll_timeout`]: Protocol::poll_timeout
+/// [`poll_record`]: Protocol::poll_record
+/// [`has_work`]: Protocol::has_work
+pub trait Protocol {
+    /// A frame from the peer has arrived.
+    fn handle_frame(&mut self, now: Time, received: &Received);
+
+    /// The time of [`Protocol::poll_timeout`] has come. Harmless at any other time. Afterwards the next
+    /// timeout is later than `now`.
+    fn handle_timeout(&mut self, now: Time);
+
+    /// When to call [`Protocol::handle_timeout`]; `None`: not before something else happens.
+    fn poll_timeout(&self) -> Option<Time>;
+
+    /// Whether [`Protocol::poll_transmit`] would give a segment. It changes in the three calls above alone.
+    fn has_work(&self) -> bool;
+
+    /// The next segment for the peer, which leaves now; `None`: nothing to send.
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment>;
+
+    /// What was measured and not yet told.
+    fn poll_record(&mut self) -> Option<Record> {
+        None
+    }
+
+    /// Segments sent again so far.
+    fn retransmitted(&self) -> u64 {
+        0
+    }
+
+    /// Frames that arrived and were of no use: out of order, twice, or too late.
+    fn discarded(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,69 @@
+//! A fixed window: so many bytes in flight and no more.
+//!
+//! A segment may leave when it and all that is in flight fit the window. While the window is smaller than
+//! what the path holds, one window goes out each round trip and throughput is window / round-trip time;
+//! beyond that the link is full and the rest of the window waits in a queue. Marks, losses and messages
+//! change nothing.
+//!
+//! Source: D. Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 6.2 (window flow control, end
+//! to end); as an addition to rate-based schemes in Y. Li et al., "HPCC: High Precision Congestion Control",
+//! SIGCOMM 2019, section 5.
+//!
+//! Not modelled: a window that the receiver advertises; the receiver takes everything at once.
+
+use crate::controller::{CongestionControl, ControllerConfiguration};
+use units::Amount;
+
+/// How large the window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedWindowParams {
+    /// Bytes of frames (DA to FCS) or full segments, at least one segment.
+    pub size: Amount,
+}
+
+/// A window that never changes.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedWindow {
+    bytes: u64,
+}
+
+impl ControllerConfiguration for FixedWindowParams {
+    type Machine = FixedWindow;
+
+    fn check(&self, segment: u16) -> Result<(), String> {
+        if self.start(segment).bytes >= u64::from(segment) {
+            return Ok(());
+        }
+        Err(format!("a window of {} is smaller than a segment of {segment} B", self.size))
+    }
+    fn start(&self, segment: u16) -> FixedWindow {
+        let bytes = match self.size {
+            Amount::Bytes(bytes) => bytes,
+            Amount::Frames(segments) => segments.saturating_mul(u64::from(segment)),
+        };
+        FixedWindow { bytes }
+    }
+}
+
+impl CongestionControl for FixedWindow {
+    fn window(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_counts_bytes_or_segments_and_holds_one_at_least() {
+        let window = |size| FixedWindowParams { size };
+        assert_eq!(window(Amount::Bytes(5_000)).start(1_000).window(), 5_000);
+        assert_eq!(window(Amount::Frames(5)).start(1_500).window(), 7_500);
+        assert!(window(Amount::Bytes(1_000)).check(1_000).is_ok());
+        assert!(window(Amount::Frames(1)).check(1_000).is_ok());
+        let refused = window(Amount::Bytes(999)).check(1_000).unwrap_err();
+        assert_eq!(refused, "a window of 999 B is smaller than a segment of 1000 B");
+        assert!(window(Amount::Frames(0)).check(1_000).is_err());
+    }
+}

@@ -1,0 +1,177 @@
+//! Endpoints that answer: transports, congestion controllers and the applications above them.
+//!
+//! A connection has two endpoints, one at each host, made together by [`ConnectionSpec::start`]. An
+//! [`Endpoint`] is a state machine behind the [`Protocol`] calls: frames and the time go in, segments,
+//! timeouts and records come out. It has no clock, no queue and no address; the network card pulls a
+//! segment when the wire is free and sends it to the peer. A [`Controller`] says how much may be in flight
+//! and how fast, and knows nothing of retransmission.
+
+mod bulk;
+mod connection;
+mod controller;
+mod delay;
+mod endpoint;
+mod exchange;
+mod fixed_rate;
+mod fixed_window;
+mod pacer;
+mod requester;
+mod responder;
+mod retransmission;
+mod serial;
+mod unlimited;
+mod window_receiver;
+mod window_sender;
+
+#[cfg(test)]
+mod pipe;
+#[cfg(test)]
+mod properties;
+
+pub use connection::{Application, ConnectionSpec, RequestResponseSpec, WindowSpec};
+pub use controller::{Ack, CongestionControl, ControllerConfiguration};
+pub use delay::Delay;
+pub use endpoint::{Kind, Protocol, Received, Record, RecordKind, Segment};
+pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
+pub use fixed_rate::{FixedRate, FixedRateParams};
+pub use fixed_window::{FixedWindow, FixedWindowParams};
+pub use requester::Requester;
+pub use responder::Responder;
+pub use unlimited::{Unlimited, UnlimitedParams};
+pub use window_receiver::WindowReceiver;
+pub use window_sender::WindowSender;
+
+use units::{BitRate, Time};
+
+/// Each application that is no endpoint of its own, and the file that is its page.
+pub const APPLICATION_PAGES: &[(&str, &str)] = &[("bulk", include_str!("bulk.rs"))];
+
+/// Makes the closed enum of endpoints and its dispatch from one list.
+macro_rules! endpoints {
+    ($($(#[$doc:meta])* $name:ident = $text:literal),* $(,)?) => {
+        /// One end of a connection.
+        #[derive(Clone, Debug)]
+        pub enum Endpoint {
+            $($(#[$doc])* $name($name),)*
+        }
+
+        /// Each endpoint's name and the file that is its page.
+        pub const ENDPOINT_PAGES: &[(&str, &str)] = &[$(($text, include_str!(concat!($text, ".rs"))),)*];
+
+        impl Endpoint {
+            /// Its name.
+            pub fn name(&self) -> &'static str {
+                match self { $(Endpoint::$name(_) => $text,)* }
+            }
+        }
+
+        impl Protocol for Endpoint {
+            fn handle_frame(&mut self, now: Time, received: &Received) {
+                match self { $(Endpoint::$name(it) => it.handle_frame(now, received),)* }
+            }
+            fn handle_timeout(&mut self, now: Time) {
+                match self { $(Endpoint::$name(it) => it.handle_timeout(now),)* }
+            }
+            fn poll_timeout(&self) -> Option<Time> {
+                match self { $(Endpoint::$name(it) => it.poll_timeout(),)* }
+            }
+            fn has_work(&self) -> bool {
+                match self { $(Endpoint::$name(it) => it.has_work(),)* }
+            }
+            fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+                match self { $(Endpoint::$name(it) => it.poll_transmit(now),)* }
+            }
+            fn poll_record(&mut self) -> Option<Record> {
+                match self { $(Endpoint::$name(it) => it.poll_record(),)* }
+            }
+            fn retransmitted(&self) -> u64 {
+                match self { $(Endpoint::$name(it) => it.retransmitted(),)* }
+            }
+            fn discarded(&self) -> u64 {
+                match self { $(Endpoint::$name(it) => it.discarded(),)* }
+            }
+        }
+    };
+}
+
+/// Makes the closed enum of controllers, its specification and its dispatch from one list.
+macro_rules! controllers {
+    ($($(#[$doc:meta])* $name:ident($params:ident) = $text:literal),* $(,)?) => {
+        /// Which controller a connection has, with its parameters.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum ControllerSpec {
+            $($(#[$doc])* $name($params),)*
+        }
+
+        /// A controller at work.
+        #[derive(Clone, Debug)]
+        pub enum Controller {
+            $($(#[$doc])* $name($name),)*
+        }
+
+        /// Each controller's name and the file that is its page.
+        pub const CONTROLLER_PAGES: &[(&str, &str)] = &[$(($text, include_str!(concat!($text, ".rs"))),)*];
+
+        impl ControllerSpec {
+            /// All controllers by the name that a scenario uses.
+            pub const NAMES: &[&str] = &[$($text,)*];
+
+            /// Its name.
+            pub fn name(&self) -> &'static str {
+                match self { $(ControllerSpec::$name(_) => $text,)* }
+            }
+        }
+
+        impl ControllerConfiguration for ControllerSpec {
+            type Machine = Controller;
+
+            fn check(&self, segment: u16) -> Result<(), String> {
+                match self { $(ControllerSpec::$name(params) => params.check(segment),)* }
+            }
+            fn start(&self, segment: u16) -> Controller {
+                match self { $(ControllerSpec::$name(params) => Controller::$name(params.start(segment)),)* }
+            }
+        }
+
+        impl CongestionControl for Controller {
+            fn on_ack(&mut self, now: Time, ack: &Ack) {
+                match self { $(Controller::$name(it) => it.on_ack(now, ack),)* }
+            }
+            fn on_loss(&mut self, now: Time) {
+                match self { $(Controller::$name(it) => it.on_loss(now),)* }
+            }
+            fn on_mark(&mut self, now: Time) {
+                match self { $(Controller::$name(it) => it.on_mark(now),)* }
+            }
+            fn on_message(&mut self, now: Time, word: u32) {
+                match self { $(Controller::$name(it) => it.on_message(now, word),)* }
+            }
+            fn window(&self) -> u64 {
+                match self { $(Controller::$name(it) => it.window(),)* }
+            }
+            fn rate(&self) -> Option<BitRate> {
+                match self { $(Controller::$name(it) => it.rate(),)* }
+            }
+        }
+    };
+}
+
+endpoints! {
+    /// Sends a bulk transfer, limited by a controller.
+    WindowSender = "window_sender",
+    /// Takes a bulk transfer in and acknowledges it.
+    WindowReceiver = "window_receiver",
+    /// Asks, waits for the answer, thinks, asks again.
+    Requester = "requester",
+    /// Answers requests.
+    Responder = "responder",
+}
+
+controllers! {
+    /// Sends whatever there is.
+    Unlimited(UnlimitedParams) = "unlimited",
+    /// So much in flight and no more.
+    FixedWindow(FixedWindowParams) = "fixed_window",
+    /// Paced at one rate.
+    FixedRate(FixedRateParams) = "fixed_rate",
+}

@@ -1,0 +1,171 @@
+//! Two endpoints and a wire in each direction, for tests: rate, delay, and whatever happens to a frame.
+
+use crate::{ConnectionSpec, Protocol, Received, Record, Segment};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use units::{BitRate, Time};
+
+/// What happens to a frame on the wire.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fate {
+    pub lost: bool,
+    pub marked: bool,
+    /// On top of the delay of the wire.
+    pub extra: Time,
+}
+
+/// A frame that was sent: by which end, when, and what the sender knew then.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub end: usize,
+    pub at: Time,
+    pub segment: Segment,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Free,
+    Arrives(usize),
+    Timeout,
+}
+
+/// Runs two endpoints as a host would: polls after each call, sends while the wire is free.
+pub struct Pipe<A, B> {
+    pub near: A,
+    pub far: B,
+    pub rate: BitRate,
+    pub delay: Time,
+    pub sent: Vec<Sent>,
+    /// Arrivals: at which end, when, what.
+    pub arrived: Vec<(usize, Time, Received)>,
+    pub records: Vec<Record>,
+    busy_until: [Time; 2],
+    /// By time, then order of making.
+    events: BinaryHeap<Reverse<(Time, usize, usize, Event)>>,
+    in_transit: Vec<Received>,
+    made: usize,
+    pub now: Time,
+}
+
+/// Both endpoints of a connection at a pipe.
+pub fn connect(spec: &ConnectionSpec, rate: BitRate, delay: Time) -> Pipe<crate::Endpoint, crate::Endpoint> {
+    assert_eq!(spec.check(), Ok(()));
+    let stream = Xoshiro256PlusPlus::seed_from_u64;
+    let (near, far) = spec.start(stream(1), stream(2));
+    Pipe::new(near, far, rate, delay)
+}
+
+impl<A: Protocol, B: Protocol> Pipe<A, B> {
+    pub fn new(near: A, far: B, rate: BitRate, delay: Time) -> Pipe<A, B> {
+        let mut pipe = Pipe {
+            near,
+            far,
+            rate,
+            delay,
+            sent: vec![],
+            arrived: vec![],
+            records: vec![],
+            busy_until: [Time::ZERO; 2],
+            events: BinaryHeap::new(),
+            in_transit: vec![],
+            made: 0,
+            now: Time::ZERO,
+        };
+        for end in 0..2 {
+            assert!(!pipe.end(end).has_work(), "nothing before the start");
+            pipe.arm(end);
+        }
+        pipe
+    }
+
+    /// Runs until nothing is to come, or until `end`; `fate` is told the end that sends and the frame.
+    pub fn run(&mut self, until: Time, mut fate: impl FnMut(usize, &Segment) -> Fate) {
+        while let Some(&Reverse((at, _, end, event))) = self.events.peek()
+            && at < until
+        {
+            self.events.pop();
+            assert!(at >= self.now, "a timeout in the past");
+            self.now = at;
+            match event {
+                Event::Free => {}
+                Event::Arrives(frame) => {
+                    let received = self.in_transit[frame];
+                    self.arrived.push((end, at, received));
+                    self.end(end).handle_frame(at, &received);
+                }
+                Event::Timeout if self.end(end).poll_timeout() == Some(at) => {
+                    self.end(end).handle_timeout(at);
+                    assert!(self.end(end).poll_timeout().is_none_or(|next| next > at), "timed out for ever");
+                }
+                Event::Timeout => continue,
+            }
+            self.settle(end, &mut fate);
+        }
+    }
+
+    /// Without loss, marks and reordering.
+    pub fn run_clean(&mut self, until: Time) {
+        self.run(until, |_, _| Fate::default());
+    }
+
+    /// Segments that an end sent.
+    pub fn sent_by(&self, end: usize) -> Vec<(Time, Segment)> {
+        self.sent.iter().filter(|sent| sent.end == end).map(|sent| (sent.at, sent.segment)).collect()
+    }
+
+    /// The time that a frame takes on the wire.
+    pub fn wire(&self, bytes: u64) -> Time {
+        self.rate.time_for_bits_ceil(bytes * 8)
+    }
+
+    fn settle(&mut self, end: usize, fate: &mut impl FnMut(usize, &Segment) -> Fate) {
+        if self.busy_until[end] <= self.now {
+            let (now, has_work) = (self.now, self.end(end).has_work());
+            let segment = self.end(end).poll_transmit(now);
+            assert_eq!(segment.is_some(), has_work, "has_work says what poll_transmit does");
+            if let Some(segment) = segment {
+                self.transmit(end, segment, fate(end, &segment));
+            }
+        }
+        while let Some(record) = self.end(end).poll_record() {
+            self.records.push(record);
+        }
+        self.arm(end);
+    }
+
+    fn transmit(&mut self, end: usize, segment: Segment, fate: Fate) {
+        assert!(segment.bytes > 0);
+        self.sent.push(Sent { end, at: self.now, segment });
+        let gone = self.now + self.wire(segment.bytes.into());
+        self.busy_until[end] = gone;
+        self.push(gone, end, Event::Free);
+        if !fate.lost {
+            self.in_transit.push(Received {
+                kind: segment.kind,
+                word: segment.word,
+                bytes: segment.bytes,
+                congestion_experienced: fate.marked && segment.ecn_capable,
+                created: self.now,
+            });
+            let arrives = Event::Arrives(self.in_transit.len() - 1);
+            self.push(gone + self.delay + fate.extra, 1 - end, arrives);
+        }
+    }
+
+    fn arm(&mut self, end: usize) {
+        if let Some(at) = self.end(end).poll_timeout() {
+            self.push(at, end, Event::Timeout);
+        }
+    }
+
+    fn push(&mut self, at: Time, end: usize, event: Event) {
+        self.made += 1;
+        self.events.push(Reverse((at, self.made, end, event)));
+    }
+
+    fn end(&mut self, end: usize) -> &mut dyn Protocol {
+        if end == 0 { &mut self.near } else { &mut self.far }
+    }
+}

@@ -1,0 +1,507 @@
+//! What holds for connections over a wire: closed forms without loss, and delivery with it.
+
+use crate::exchange::Label;
+use crate::pipe::{Fate, Pipe, connect};
+use crate::{
+    Ack, Application, CongestionControl, ConnectionSpec, ControllerSpec, Delay, Endpoint, FixedRateParams,
+    FixedWindowParams, Kind, Protocol, Received, Record, RecordKind, RequestResponseSpec, Requester,
+    Responder, UnlimitedParams, WindowReceiver, WindowSender, WindowSpec,
+};
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use units::{Amount, BitRate, Time};
+
+const RATE: BitRate = BitRate::from_gbps(10);
+const DELAY: Time = Time::from_us(5);
+const START: Time = Time::from_us(3);
+const NEVER: Time = Time::NEVER;
+
+fn window(segments: u64) -> ControllerSpec {
+    ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(segments) })
+}
+fn transfer(bytes: Option<u64>, controller: ControllerSpec) -> WindowSpec {
+    WindowSpec {
+        bytes,
+        segment: 1_000,
+        controller,
+        ack_bytes: 64,
+        ack_every: 1,
+        ack_delay: Time::from_us(500),
+        timeout: None,
+        ecn_capable: false,
+    }
+}
+fn exchanges() -> RequestResponseSpec {
+    RequestResponseSpec {
+        request: 64,
+        response: 4_096,
+        segment: 1_024,
+        outstanding: 1,
+        requests: Some(10),
+        think: Delay::Fixed(Time::ZERO),
+        service: Delay::Fixed(Time::from_us(1)),
+        timeout: None,
+        ecn_capable: false,
+    }
+}
+fn over(application: Application) -> ConnectionSpec {
+    ConnectionSpec { start: START, stop: None, application }
+}
+fn bulk(spec: WindowSpec) -> Pipe<Endpoint, Endpoint> {
+    connect(&over(Application::Window(spec)), RATE, DELAY)
+}
+fn asking(spec: RequestResponseSpec) -> Pipe<Endpoint, Endpoint> {
+    connect(&over(Application::RequestResponse(spec)), RATE, DELAY)
+}
+fn of_kind(records: &[Record], kind: RecordKind) -> Vec<Record> {
+    records.iter().copied().filter(|record| record.kind == kind).collect()
+}
+
+#[test]
+fn throughput_is_window_over_round_trip_until_the_link_is_full() {
+    // 1000 B last 800 ns, an acknowledgement 51.2 ns: the round trip is 10.8512 us, 13.6 segments.
+    let round_trip = Time::from_ps(800_000 + 51_200) + DELAY * 2;
+    for segments in 1..=20usize {
+        let mut pipe = bulk(transfer(None, window(segments as u64)));
+        pipe.run_clean(Time::from_ms(1));
+        let times: Vec<Time> = pipe.sent_by(0).into_iter().map(|(at, _)| at).collect();
+        assert_eq!(times[0], START);
+        if segments <= 13 {
+            for pair in times.windows(segments + 1) {
+                assert_eq!(pair[segments] - pair[0], round_trip);
+            }
+            let trips = (Time::from_ms(1) - START).ps() / round_trip.ps();
+            let sent = times.len() as u64;
+            assert!(sent >= trips * segments as u64 && sent <= (trips + 1) * segments as u64);
+        } else {
+            for pair in times.windows(2) {
+                assert_eq!(pair[1] - pair[0], Time::from_ns(800));
+            }
+        }
+        for record in of_kind(&pipe.records, RecordKind::RoundTrip) {
+            assert_eq!((record.end - record.start, record.bytes), (round_trip, 1_000));
+        }
+    }
+}
+
+#[test]
+fn a_transfer_ends_with_its_last_acknowledgement() {
+    // 2500 B: two full segments and half of one; all go out at once.
+    let mut pipe = bulk(transfer(Some(2_500), ControllerSpec::Unlimited(UnlimitedParams)));
+    pipe.run_clean(NEVER);
+    let end = START + Time::from_ps(2_500 * 800 + 51_200) + DELAY * 2;
+    let record = Record { kind: RecordKind::Transfer, start: START, end, bytes: 2_500 };
+    assert_eq!(of_kind(&pipe.records, RecordKind::Transfer), [record]);
+    assert_eq!(pipe.sent_by(0).iter().map(|(_, it)| it.bytes).collect::<Vec<_>>(), [1_000, 1_000, 500]);
+    assert_eq!((pipe.near.retransmitted(), pipe.near.discarded(), pipe.far.discarded()), (0, 0, 0));
+    assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
+}
+
+#[test]
+fn every_second_segment_is_acknowledged_and_a_lone_one_after_the_delay() {
+    let spec = WindowSpec { ack_every: 2, ..transfer(Some(5_000), window(8)) };
+    let mut pipe = bulk(spec);
+    pipe.run_clean(NEVER);
+    let acks: Vec<(Time, u32)> = pipe.sent_by(1).iter().map(|(at, it)| (*at, it.word)).collect();
+    let arrives = |segments: u64| START + Time::from_ns(800) * segments + DELAY;
+    assert_eq!(acks, [(arrives(2), 2), (arrives(4), 4), (arrives(5) + Time::from_us(500), 5)]);
+}
+
+#[test]
+fn a_stop_ends_what_is_new_and_finishes_what_has_begun() {
+    let stop = START + Time::from_us(30);
+    let spec = ConnectionSpec { stop: Some(stop), ..over(Application::Window(transfer(None, window(4)))) };
+    let mut pipe = connect(&spec, RATE, DELAY);
+    pipe.run_clean(NEVER);
+    // Three windows begin at 0, 10.85 and 21.70 us.
+    assert_eq!(pipe.sent_by(0).len(), 12);
+    assert!(pipe.sent_by(0).iter().all(|&(at, _)| at < stop));
+    let transfers = of_kind(&pipe.records, RecordKind::Transfer);
+    assert_eq!(transfers.iter().map(|record| record.bytes).collect::<Vec<_>>(), [12_000]);
+}
+
+#[test]
+fn pacing_keeps_the_distance_to_the_picosecond() {
+    let rate = BitRate::from_bps(3_333_333_333);
+    let mut pipe = bulk(transfer(Some(100_000), ControllerSpec::FixedRate(FixedRateParams { rate })));
+    pipe.run_clean(NEVER);
+    for (n, (at, _)) in pipe.sent_by(0).into_iter().enumerate() {
+        let due = n as u128 * 8_000 * 1_000_000_000_000 / u128::from(rate.bps());
+        assert_eq!(u128::from((at - START).ps()), due);
+    }
+    assert_eq!(pipe.sent_by(0).len(), 100);
+}
+
+#[test]
+fn without_a_timeout_a_loss_ends_the_transfer_and_with_one_it_goes_on() {
+    for timeout in [None, Some(Time::from_us(100))] {
+        let mut pipe = bulk(WindowSpec { timeout, ..transfer(Some(10_000), window(4)) });
+        let mut lost = false;
+        pipe.run(NEVER, |end, segment| {
+            let fate = Fate { lost: end == 0 && segment.word == 5 && !lost, ..Fate::default() };
+            lost |= fate.lost;
+            fate
+        });
+        assert_eq!(of_kind(&pipe.records, RecordKind::Transfer).len(), usize::from(timeout.is_some()));
+        if timeout.is_some() {
+            // 6, 7 and 8 came after the gap and are sent again with 5, a timeout after the last progress:
+            // the acknowledgement of 4, which had left a round trip after the first window.
+            let words: Vec<u32> = pipe.sent_by(0).iter().map(|(_, it)| it.word).collect();
+            assert_eq!(words, [0, 1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8, 9]);
+            let progress = pipe.arrived.iter().find(|it| it.0 == 0 && it.2.word == 5).unwrap().1;
+            assert_eq!(pipe.sent_by(0)[9].0, progress + Time::from_us(100));
+            assert_eq!((pipe.near.retransmitted(), pipe.far.discarded()), (4, 3));
+        }
+    }
+}
+
+/// Writes down what it is told.
+#[derive(Default)]
+struct Witness {
+    acked: u64,
+    marks: u32,
+    losses: u32,
+    echoes: u32,
+    round_trips: Vec<Time>,
+}
+
+impl CongestionControl for Witness {
+    fn on_ack(&mut self, _now: Time, ack: &Ack) {
+        self.acked += ack.bytes;
+        self.echoes += u32::from(ack.echo);
+        assert!(ack.in_flight <= 3_000);
+        self.round_trips.extend(ack.round_trip);
+    }
+    fn on_loss(&mut self, _now: Time) {
+        self.losses += 1;
+    }
+    fn on_mark(&mut self, _now: Time) {
+        self.marks += 1;
+    }
+    fn window(&self) -> u64 {
+        4_000
+    }
+}
+
+#[test]
+fn a_controller_hears_of_marks_losses_and_round_trips() {
+    let spec = WindowSpec {
+        ecn_capable: true,
+        timeout: Some(Time::from_us(100)),
+        ..transfer(Some(10_000), window(4))
+    };
+    let sender = WindowSender::with_controller(&spec, SharedWitness::default(), START, None);
+    let heard = sender_witness(&sender);
+    let mut pipe = Pipe::new(sender, WindowReceiver::new(&spec), RATE, DELAY);
+    let mut nth = 0;
+    pipe.run(NEVER, |end, segment| {
+        if end == 1 {
+            assert!(!segment.ecn_capable, "RFC 3168, section 6.1.4: no marks on pure acknowledgements");
+            return Fate::default();
+        }
+        assert!(segment.ecn_capable);
+        nth += 1;
+        Fate { marked: [2, 7].contains(&segment.word), lost: nth == 6, ..Fate::default() }
+    });
+    let heard = heard.borrow();
+    assert_eq!((heard.acked, heard.losses), (10_000, 1));
+    // Segment 7 arrived marked after the gap of 5 and again: its first echo is a duplicate acknowledgement.
+    assert_eq!((heard.marks, heard.echoes), (3, 2));
+    let echoes = pipe.sent_by(1).iter().filter(|(_, it)| it.kind == Kind::AckEcho).count();
+    assert_eq!(echoes, 3);
+    assert!(heard.round_trips.iter().all(|&it| it == Time::from_ps(851_200) + DELAY * 2));
+    assert!(heard.round_trips.len() >= 2);
+}
+
+/// A witness that can be asked while the sender owns it.
+#[derive(Clone, Default)]
+struct SharedWitness(std::rc::Rc<std::cell::RefCell<Witness>>);
+
+fn sender_witness(sender: &WindowSender<SharedWitness>) -> std::rc::Rc<std::cell::RefCell<Witness>> {
+    sender.controller().0.clone()
+}
+
+impl CongestionControl for SharedWitness {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.0.borrow_mut().on_ack(now, ack);
+    }
+    fn on_loss(&mut self, now: Time) {
+        self.0.borrow_mut().on_loss(now);
+    }
+    fn on_mark(&mut self, now: Time) {
+        self.0.borrow_mut().on_mark(now);
+    }
+    fn window(&self) -> u64 {
+        self.0.borrow().window()
+    }
+}
+
+#[test]
+fn an_exchange_lasts_as_long_as_arithmetic_says() {
+    // 64 B last 51.2 ns, 1024 B 819.2 ns; between responses the requester thinks.
+    let one = |spec: &RequestResponseSpec| {
+        let Delay::Fixed(service) = spec.service else { unreachable!() };
+        RATE.time_for_bits_ceil((spec.request + spec.response) * 8) + DELAY * 2 + service
+    };
+    for (request, response, think) in
+        [(64, 64, Time::ZERO), (64, 4_096, Time::from_us(7)), (10_240, 64, Time::ZERO), (2_000, 3_000, DELAY)]
+    {
+        let spec = RequestResponseSpec { request, response, think: Delay::Fixed(think), ..exchanges() };
+        let mut pipe = asking(spec.clone());
+        pipe.run_clean(NEVER);
+        let records = of_kind(&pipe.records, RecordKind::Exchange);
+        assert_eq!(records.len(), 10);
+        let mut start = START;
+        for record in records {
+            assert_eq!((record.start, record.end), (start, start + one(&spec)));
+            assert_eq!(record.bytes, request + response);
+            start = record.end + think;
+        }
+        assert_eq!((pipe.near.discarded(), pipe.far.discarded()), (0, 0));
+        assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
+    }
+}
+
+#[test]
+fn requests_at_the_same_time_wait_for_the_wire_one_after_the_other() {
+    let spec = RequestResponseSpec { outstanding: 3, requests: Some(3), ..exchanges() };
+    let mut pipe = asking(spec);
+    pipe.run_clean(NEVER);
+    // Requests arrive 51.2 ns apart, which is less than a response lasts: responses follow each other.
+    let first = START + Time::from_ps(51_200) + DELAY * 2 + Time::from_us(1);
+    let response = Time::from_ps(4 * 819_200);
+    let ends: Vec<Time> = pipe.records.iter().map(|record| record.end).collect();
+    assert_eq!(ends, [1, 2, 3].map(|n| first + response * n));
+    assert!(pipe.records.iter().all(|record| record.start == START));
+}
+
+#[test]
+fn a_stop_lets_exchanges_finish_and_begins_none() {
+    let application = Application::RequestResponse(RequestResponseSpec { requests: None, ..exchanges() });
+    // An exchange lasts 14.328 us.
+    let stop = START + Time::from_us(40);
+    let mut pipe = connect(&ConnectionSpec { stop: Some(stop), ..over(application) }, RATE, DELAY);
+    pipe.run_clean(NEVER);
+    assert_eq!(pipe.records.len(), 3);
+    assert!(pipe.records[2].end > stop && pipe.records[2].start < stop);
+}
+
+#[test]
+fn a_lost_frame_costs_a_timeout_and_a_repetition() {
+    for (lost_end, kept) in [(0, 0), (1, 2)] {
+        let spec = RequestResponseSpec { timeout: Some(Time::from_us(50)), requests: Some(1), ..exchanges() };
+        let mut pipe = asking(spec);
+        let mut nth = 0;
+        pipe.run(NEVER, |end, _| {
+            nth += u32::from(end == lost_end);
+            Fate { lost: end == lost_end && nth == kept + 1, ..Fate::default() }
+        });
+        assert_eq!(pipe.records.len(), 1);
+        assert_eq!((pipe.near.retransmitted(), pipe.sent_by(0).len()), (1, 2));
+        // What the first exchange made of progress: nothing, or three of the four segments.
+        let first = pipe.sent_by(0)[0].0;
+        let progress = if lost_end == 0 {
+            first
+        } else {
+            first + Time::from_ps(51_200 + 4 * 819_200) + DELAY * 2 + Time::from_us(1)
+        };
+        assert_eq!(pipe.sent_by(0)[1].0, progress + Time::from_us(50));
+    }
+}
+
+fn data(word: u32, marked: bool) -> Received {
+    Received { kind: Kind::Data, word, bytes: 64, congestion_experienced: marked, created: Time::ZERO }
+}
+fn label(slot: u8, turn: u8, segment: u16) -> u32 {
+    Label { slot, turn, segment }.word()
+}
+
+#[test]
+fn one_acknowledgement_says_what_came_before_it_left() {
+    let spec = WindowSpec { ack_every: 2, ..transfer(None, window(8)) };
+    let mut receiver = WindowReceiver::new(&spec);
+    for (word, marked) in [(0, true), (1, false), (2, false)] {
+        receiver.handle_frame(START, &data(word, marked));
+    }
+    let ack = receiver.poll_transmit(START).unwrap();
+    assert_eq!((ack.kind, ack.word), (Kind::AckEcho, 3));
+    assert_eq!((receiver.poll_transmit(START), receiver.poll_timeout()), (None, None));
+    // The echo is spent, and the next lone segment waits anew.
+    receiver.handle_frame(DELAY, &data(3, false));
+    assert_eq!(receiver.poll_timeout(), Some(DELAY + Time::from_us(500)));
+    receiver.handle_timeout(DELAY + Time::from_us(500));
+    assert_eq!(receiver.poll_transmit(DELAY).unwrap().kind, Kind::Ack);
+    // What an acknowledgement for a gap says already needs no other.
+    receiver.handle_frame(DELAY, &data(6, false));
+    receiver.handle_frame(DELAY, &data(4, false));
+    assert_eq!(receiver.poll_transmit(DELAY).unwrap().word, 5);
+    assert_eq!((receiver.poll_timeout(), receiver.discarded()), (None, 1));
+}
+
+#[test]
+fn what_arrived_all_the_same_is_not_sent_again() {
+    let spec = WindowSpec { timeout: Some(Time::from_us(5)), ..transfer(Some(4_000), window(4)) };
+    let mut sender = WindowSender::new(&spec, Time::ZERO, None);
+    let ack = |word| Received { kind: Kind::Ack, ..data(word, false) };
+    sender.handle_timeout(Time::ZERO);
+    assert_eq!(std::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).count(), 4);
+    sender.handle_timeout(Time::from_us(5));
+    assert_eq!((sender.poll_transmit(Time::from_us(5)).unwrap().word, sender.in_flight()), (0, 1_000));
+    sender.handle_frame(Time::from_us(6), &ack(3));
+    assert_eq!((sender.poll_transmit(Time::from_us(6)).unwrap().word, sender.retransmitted()), (3, 2));
+    // More than was ever sent is nonsense.
+    sender.handle_frame(Time::from_us(7), &ack(5));
+    assert_eq!((sender.in_flight(), sender.discarded()), (1_000, 1));
+    sender.handle_frame(Time::from_us(8), &ack(4));
+    assert_eq!((sender.poll_timeout(), sender.has_work()), (None, false));
+}
+
+#[test]
+fn a_repeated_request_takes_the_place_of_the_one_before() {
+    let spec = RequestResponseSpec { request: 2_000, response: 3_000, outstanding: 2, ..exchanges() };
+    let mut responder = Responder::new(&spec, draws(1).1);
+    let service = Time::from_us(1);
+    let ask = |responder: &mut Responder, at, turn| {
+        responder.handle_frame(at, &data(label(1, turn, 0), false));
+        assert_eq!((responder.poll_timeout(), responder.has_work()), (None, false));
+        responder.handle_frame(at, &data(label(1, turn, 1), false));
+        assert_eq!(responder.poll_timeout(), Some(at + service));
+    };
+    ask(&mut responder, Time::ZERO, 1);
+    // Repeated while it is served, and again after a part of the response has left.
+    ask(&mut responder, Time::from_ns(500), 2);
+    responder.handle_timeout(Time::from_ns(1_500));
+    assert_eq!(responder.poll_transmit(DELAY).unwrap().word, label(1, 2, 0));
+    ask(&mut responder, DELAY, 3);
+    responder.handle_timeout(DELAY + service);
+    let words: Vec<u32> = std::iter::from_fn(|| responder.poll_transmit(DELAY)).map(|it| it.word).collect();
+    assert_eq!(words, [0, 1, 2].map(|segment| label(1, 3, segment)));
+    // What is late, and what has no slot.
+    responder.handle_frame(DELAY * 2, &data(label(1, 2, 0), false));
+    responder.handle_frame(DELAY * 2, &data(label(2, 1, 0), false));
+    assert_eq!((responder.discarded(), responder.poll_timeout()), (2, None));
+}
+
+#[test]
+fn a_response_to_an_abandoned_request_counts_for_nothing() {
+    let spec = RequestResponseSpec { response: 2_000, timeout: Some(DELAY), ..exchanges() };
+    let mut requester = Requester::new(&spec, Time::ZERO, None, draws(1).1);
+    requester.handle_timeout(Time::ZERO);
+    assert_eq!(requester.poll_transmit(Time::ZERO).unwrap().word, label(0, 1, 0));
+    requester.handle_timeout(DELAY);
+    assert_eq!(requester.poll_transmit(DELAY).unwrap().word, label(0, 2, 0));
+    for (turn, segment) in [(1, 0), (1, 1), (2, 0)] {
+        requester.handle_frame(DELAY, &data(label(0, turn, segment), false));
+    }
+    assert_eq!((requester.poll_record(), requester.discarded()), (None, 2));
+    requester.handle_frame(DELAY, &data(label(0, 2, 1), false));
+    let record = requester.poll_record().unwrap();
+    assert_eq!((record.start, record.end, record.bytes), (Time::ZERO, DELAY, 2_064));
+}
+
+#[test]
+fn idle_endpoints_have_no_timer_and_no_work() {
+    let spec = ConnectionSpec {
+        application: Application::RequestResponse(RequestResponseSpec { requests: Some(0), ..exchanges() }),
+        ..over(Application::Window(transfer(None, window(1))))
+    };
+    let pipe = connect(&spec, RATE, DELAY);
+    assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
+    assert!(!pipe.near.has_work() && !pipe.far.has_work());
+    // A hundred thousand of them are 30 MB at most.
+    assert!(size_of::<Endpoint>() <= 304, "{}", size_of::<Endpoint>());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Over a wire that loses and reorders, all arrives once and in order, and the window holds.
+    #[test]
+    fn transfers_arrive_whole(
+        bytes in 1u64..60_000,
+        segments in 1u64..20,
+        ack_every in 1u32..4,
+        loss in 0u32..30,
+        jitter in 0u64..20_000,
+        // From far less than a round trip to more than the delay of an acknowledgement.
+        timeout in 3u64..700,
+        seed in 0u64..1_000,
+    ) {
+        let timeout = Some(Time::from_us(timeout));
+        let spec = WindowSpec { ack_every, timeout, ..transfer(Some(bytes), window(segments)) };
+        let mut pipe = bulk(spec);
+        let mut draw = draws(seed).0;
+        pipe.run(Time::from_ms(1_000), |_, _| Fate {
+            lost: draw(100) < u64::from(loss),
+            marked: false,
+            extra: Time::from_ns(draw(jitter + 1)),
+        });
+        let transfers = of_kind(&pipe.records, RecordKind::Transfer);
+        prop_assert_eq!(transfers.iter().map(|record| record.bytes).collect::<Vec<_>>(), [bytes]);
+        let total = bytes.div_ceil(1_000) as u32;
+        // What the receiver takes: the next in order of what arrives.
+        let mut expected = 0;
+        for (_, _, received) in pipe.arrived.iter().filter(|it| it.0 == 1) {
+            expected += u32::from(received.word == expected);
+        }
+        prop_assert_eq!(expected, total);
+        let Endpoint::WindowReceiver(receiver) = &pipe.far else { unreachable!() };
+        prop_assert_eq!(receiver.delivered(), u64::from(total));
+        // What had been acknowledged when a segment left, and what was in flight with it.
+        let mut arrivals = pipe.arrived.iter().filter(|it| it.0 == 0).peekable();
+        let (mut acknowledged, mut highest) = (0, 0);
+        for (at, segment) in pipe.sent_by(0) {
+            while let Some((_, _, ack)) = arrivals.next_if(|it| it.1 <= at) {
+                acknowledged = acknowledged.max(ack.word);
+            }
+            highest = highest.max(segment.word + 1);
+            prop_assert!(u64::from(highest - acknowledged) <= segments, "{highest} {acknowledged}");
+        }
+    }
+
+    /// Over a wire that loses and reorders, every exchange is completed once, never more than allowed at a time.
+    #[test]
+    fn exchanges_are_completed(
+        request in 1u64..5_000,
+        response in 1u64..5_000,
+        outstanding in 1u16..6,
+        requests in 1u64..400,
+        loss in 0u32..20,
+        jitter in 0u64..20_000,
+        seed in 0u64..1_000,
+    ) {
+        let spec = RequestResponseSpec {
+            request,
+            response,
+            outstanding,
+            requests: Some(requests),
+            think: Delay::Exponential(Time::from_us(4)),
+            service: Delay::Exponential(Time::from_us(2)),
+            timeout: Some(Time::from_us(400)),
+            ..exchanges()
+        };
+        let mut pipe = asking(spec);
+        let mut draw = draws(seed).0;
+        pipe.run(Time::from_ms(10_000), |_, _| Fate {
+            lost: draw(100) < u64::from(loss),
+            marked: false,
+            extra: Time::from_ns(draw(jitter + 1)),
+        });
+        prop_assert_eq!(pipe.records.len() as u64, requests);
+        let open_at = |at: Time| pipe.records.iter().filter(|it| it.start <= at && at < it.end).count();
+        for record in &pipe.records {
+            prop_assert!(open_at(record.start) <= usize::from(outstanding));
+        }
+        if loss == 0 && jitter == 0 {
+            prop_assert_eq!((pipe.near.retransmitted(), pipe.near.discarded(), pipe.far.discarded()), (0, 0, 0));
+        }
+    }
+}
+
+/// Integers below a limit, and a stream, from a seed.
+fn draws(seed: u64) -> (impl FnMut(u64) -> u64, Xoshiro256PlusPlus) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let stream = rng.clone();
+    (move |limit| workload::below(&mut rng, limit), stream)
+}

@@ -1,0 +1,217 @@
+//! The asking end of request and response.
+//!
+//! Some number of slots ask at the same time. Each sends its request in segments, waits until its whole
+//! response has arrived, thinks for a fixed or an exponential time and asks again; all ask for the first
+//! time at the start. Requests leave in the order in which they fall due. A record tells of each exchange,
+//! from the instant the request is due (so that the wait for the network card counts) until the last
+//! segment of the response has arrived.
+//!
+//! With a timeout, an exchange without progress for so long (since the request left or a segment of the
+//! response came) is repeated as a whole; the server may then do its work twice. Without one, a lost frame
+//! ends the slot.
+//!
+//! Source: E. D. Lazowska et al., "Quantitative System Performance", chapter 4 (terminals with think times:
+//! a closed class); A. D. Birrell and B. J. Nelson, "Implementing Remote Procedure Calls", ACM TOCS 2(1),
+//! 1984, section 3 (the response acknowledges the request; repetition after a timeout).
+//!
+//! Not modelled: a window: all segments of a message leave as fast as the network card takes them. Repetition
+//! of single segments. Headers above Ethernet. Repeated requests that the server recognises (at most once).
+
+use crate::RequestResponseSpec;
+use crate::delay::Delay;
+use crate::endpoint::{Kind, Protocol, Received, Record, RecordKind, Segment};
+use crate::exchange::{Label, Message};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+use units::Time;
+
+/// Asks.
+#[derive(Clone, Debug)]
+pub struct Requester {
+    request: Message,
+    response: Message,
+    think: Delay,
+    timeout: Option<Time>,
+    stop: Time,
+    ecn_capable: bool,
+    rng: Xoshiro256PlusPlus,
+    slots: Box<[Slot]>,
+    /// Slots that send their request, in the order in which these fell due.
+    sending: VecDeque<u8>,
+    /// Requests that may still be begun.
+    remaining: u64,
+    /// The earliest time that a slot waits for.
+    next_timeout: Option<Time>,
+    retransmitted: u64,
+    discarded: u64,
+    records: VecDeque<Record>,
+}
+
+/// One of the outstanding requests.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    turn: u8,
+    /// When its request fell due.
+    due: Time,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Until [`Slot::due`].
+    Thinking,
+    /// So many segments of the request have left.
+    Sending { sent: u32 },
+    /// So many segments of the response have arrived.
+    Waiting { received: u32, deadline: Option<Time> },
+    /// Has no more to ask.
+    Done,
+}
+
+impl Requester {
+    /// A requester that begins at `start`, begins no request from `stop` on and draws from `rng`, which
+    /// should be its alone.
+    pub fn new(
+        spec: &RequestResponseSpec,
+        start: Time,
+        stop: Option<Time>,
+        rng: Xoshiro256PlusPlus,
+    ) -> Requester {
+        let slot = Slot { turn: 0, due: start, phase: Phase::Thinking };
+        let mut requester = Requester {
+            request: spec.request_message(),
+            response: spec.response_message(),
+            think: spec.think,
+            timeout: spec.timeout,
+            stop: stop.unwrap_or(Time::NEVER),
+            ecn_capable: spec.ecn_capable,
+            rng,
+            slots: vec![slot; usize::from(spec.outstanding)].into(),
+            sending: VecDeque::with_capacity(usize::from(spec.outstanding)),
+            remaining: spec.requests.unwrap_or(u64::MAX),
+            next_timeout: None,
+            retransmitted: 0,
+            discarded: 0,
+            records: VecDeque::new(),
+        };
+        (0..requester.slots.len()).for_each(|slot| requester.think_until(slot, start));
+        requester.schedule();
+        requester
+    }
+
+    /// The next request of a slot falls due then, unless the requester has stopped.
+    fn think_until(&mut self, slot: usize, due: Time) {
+        let phase = if due < self.stop && self.remaining > 0 { Phase::Thinking } else { Phase::Done };
+        let slot = &mut self.slots[slot];
+        (slot.due, slot.phase) = (due, phase);
+    }
+
+    fn ask(&mut self, slot: usize) {
+        self.slots[slot].turn = self.slots[slot].turn.wrapping_add(1);
+        self.slots[slot].phase = Phase::Sending { sent: 0 };
+        self.sending.push_back(slot as u8);
+    }
+
+    fn schedule(&mut self) {
+        let waits_for = |slot: &Slot| match slot.phase {
+            Phase::Thinking => Some(slot.due),
+            Phase::Waiting { deadline, .. } => deadline,
+            Phase::Sending { .. } | Phase::Done => None,
+        };
+        self.next_timeout = self.slots.iter().filter_map(waits_for).min();
+    }
+
+    fn deadline(&self, now: Time) -> Option<Time> {
+        self.timeout.map(|timeout| now.saturating_add(timeout))
+    }
+
+    fn complete(&mut self, slot: usize, now: Time) {
+        let bytes = self.request.bytes() + self.response.bytes();
+        let start = self.slots[slot].due;
+        self.records.push_back(Record { kind: RecordKind::Exchange, start, end: now, bytes });
+        let think = self.think.draw(&mut self.rng);
+        self.think_until(slot, now.saturating_add(think));
+        if think == Time::ZERO {
+            self.begin_due(slot, now);
+        }
+    }
+
+    fn begin_due(&mut self, slot: usize, now: Time) {
+        if self.slots[slot].phase != Phase::Thinking || self.slots[slot].due > now {
+            return;
+        }
+        if self.remaining == 0 {
+            self.slots[slot].phase = Phase::Done;
+            return;
+        }
+        self.remaining -= 1;
+        self.ask(slot);
+    }
+}
+
+impl Protocol for Requester {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        let label = Label::from_word(received.word);
+        let slot = usize::from(label.slot);
+        let current = self.slots.get(slot).filter(|it| it.turn == label.turn && received.kind == Kind::Data);
+        let Some(Phase::Waiting { received, .. }) = current.map(|it| it.phase) else {
+            self.discarded += 1;
+            return;
+        };
+        let received = received + 1;
+        if received == self.response.segments() {
+            self.complete(slot, now);
+        } else {
+            self.slots[slot].phase = Phase::Waiting { received, deadline: self.deadline(now) };
+        }
+        self.schedule();
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        for slot in 0..self.slots.len() {
+            match self.slots[slot].phase {
+                Phase::Waiting { deadline: Some(deadline), .. } if deadline <= now => {
+                    self.retransmitted += u64::from(self.request.segments());
+                    self.ask(slot);
+                }
+                _ => self.begin_due(slot, now),
+            }
+        }
+        self.schedule();
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.next_timeout
+    }
+
+    fn has_work(&self) -> bool {
+        !self.sending.is_empty()
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let first = *self.sending.front()?;
+        let deadline = self.deadline(now);
+        let slot = &mut self.slots[usize::from(first)];
+        let Phase::Sending { sent } = slot.phase else { return None };
+        let label = Label { slot: first, turn: slot.turn, segment: sent as u16 };
+        if sent + 1 < self.request.segments() {
+            slot.phase = Phase::Sending { sent: sent + 1 };
+        } else {
+            slot.phase = Phase::Waiting { received: 0, deadline };
+            self.sending.pop_front();
+            self.schedule();
+        }
+        let (word, bytes) = (label.word(), self.request.frame_bytes(sent));
+        Some(Segment { kind: Kind::Data, word, bytes, ecn_capable: self.ecn_capable })
+    }
+
+    fn poll_record(&mut self) -> Option<Record> {
+        self.records.pop_front()
+    }
+    fn retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+    fn discarded(&self) -> u64 {
+        self.discarded
+    }
+}

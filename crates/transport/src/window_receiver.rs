@@ -1,0 +1,114 @@
+//! The receiving end of a transfer that is clocked by acknowledgements.
+//!
+//! It expects segments in order. Each n-th one is acknowledged at once, and any that waits for its
+//! acknowledgement after a fixed delay. A segment after a gap, or one that it has, is thrown away and
+//! answered at once with the number that is expected. An acknowledgement echoes a mark if a segment arrived
+//! marked since the one before.
+//!
+//! Source: RFC 9293, section 3.8.6.3 (delayed acknowledgements); RFC 5681, section 4.2 (an acknowledgement at
+//! once for a segment out of order, and for every second one); RFC 3168, section 6.1.3 (ECN-Echo).
+//!
+//! Not modelled: reassembly: a segment that overtakes another is thrown away, so that paths that reorder
+//! cost retransmissions. The echo of RFC 3168 that lasts until the sender reduces its window, and the exact
+//! one of RFC 8257. An acknowledgement that could not leave yet takes in the next one: one frame says both.
+
+use crate::WindowSpec;
+use crate::endpoint::{Kind, Protocol, Received, Segment};
+use crate::serial::nearest;
+use units::Time;
+
+/// Takes a bulk transfer in.
+#[derive(Clone, Debug)]
+pub struct WindowReceiver {
+    ack_bytes: u16,
+    ack_every: u32,
+    ack_delay: Time,
+    /// The segment that comes next; all before have arrived.
+    expected: u64,
+    /// Segments that arrived since the last acknowledgement left.
+    unanswered: u32,
+    /// When they are answered at the latest.
+    deadline: Option<Time>,
+    /// An acknowledgement waits for the network card.
+    ack_due: bool,
+    /// A mark to be echoed.
+    echo: bool,
+    discarded: u64,
+}
+
+impl WindowReceiver {
+    /// A receiver that has nothing yet.
+    pub fn new(spec: &WindowSpec) -> WindowReceiver {
+        WindowReceiver {
+            ack_bytes: spec.ack_bytes,
+            ack_every: spec.ack_every,
+            ack_delay: spec.ack_delay,
+            expected: 0,
+            unanswered: 0,
+            deadline: None,
+            ack_due: false,
+            echo: false,
+            discarded: 0,
+        }
+    }
+
+    /// Segments that arrived in order.
+    pub fn delivered(&self) -> u64 {
+        self.expected
+    }
+
+    fn answer(&mut self) {
+        self.ack_due = true;
+        self.deadline = None;
+    }
+}
+
+impl Protocol for WindowReceiver {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        if received.kind != Kind::Data {
+            self.discarded += 1;
+            return;
+        }
+        self.echo |= received.congestion_experienced;
+        if nearest(received.word, self.expected) != self.expected {
+            self.discarded += 1;
+            self.answer();
+            return;
+        }
+        self.expected += 1;
+        self.unanswered += 1;
+        if self.unanswered >= self.ack_every {
+            self.answer();
+        } else if !self.ack_due {
+            self.deadline.get_or_insert(now.saturating_add(self.ack_delay));
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.answer();
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    fn has_work(&self) -> bool {
+        self.ack_due
+    }
+
+    fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
+        if !self.ack_due {
+            return None;
+        }
+        let kind = if self.echo { Kind::AckEcho } else { Kind::Ack };
+        (self.ack_due, self.echo, self.unanswered) = (false, false, 0);
+        let word = self.expected as u32;
+        Some(Segment { kind, word, bytes: self.ack_bytes, ecn_capable: false })
+    }
+
+    fn discarded(&self) -> u64 {
+        self.discarded
+    }
+}

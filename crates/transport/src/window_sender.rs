@@ -1,0 +1,218 @@
+//! The sending end of a transfer that is clocked by acknowledgements.
+//!
+//! Segments are numbered from 0. The next one leaves as soon as it fits the window of the controller and its
+//! pacing allows it; acknowledgements are cumulative (they name the next segment that is expected) and open
+//! the window again. With one acknowledgement a segment and a window smaller than what the path holds,
+//! segment n + W leaves exactly one round trip after segment n: throughput is window / round-trip time.
+//!
+//! With a timeout, a sender without progress for so long goes back to the first segment that is not
+//! acknowledged and sends everything from there again (go-back-N). Without one, a lost segment ends the
+//! transfer: it stands still, as on a fabric that must not lose frames.
+//!
+//! One segment a round trip is timed, from the instant the network card takes it to its acknowledgement;
+//! one that was sent twice is not (Karn).
+//!
+//! Source: D. Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 2.4.2 (go back n); RFC 9293,
+//! section 3.4 (cumulative acknowledgements); RFC 6298, sections 3 and 5 (timing, Karn, the timer).
+//!
+//! Not modelled: set-up and tear-down; a timeout that adapts or backs off; fast retransmission and selective
+//! acknowledgements; RFC 3168's reply to an echo (CWR); headers above Ethernet. TCP is a sender of its own,
+//! with the same controllers.
+
+use crate::bulk::Bulk;
+use crate::controller::{Ack, CongestionControl, ControllerConfiguration};
+use crate::endpoint::{Kind, Protocol, Received, Record, RecordKind, Segment};
+use crate::pacer::Pacer;
+use crate::retransmission::RetransmissionTimer;
+use crate::serial::nearest;
+use crate::{Controller, WindowSpec};
+use std::collections::VecDeque;
+use units::Time;
+
+/// Sends a bulk transfer.
+#[derive(Clone, Debug)]
+pub struct WindowSender<C = Controller> {
+    application: Bulk,
+    controller: C,
+    pacer: Pacer,
+    retransmission: RetransmissionTimer,
+    ecn_capable: bool,
+    /// When the transfer begins.
+    start: Time,
+    started: bool,
+    /// From here on no new segment leaves; `None`: no such time is to come.
+    stop: Option<Time>,
+    finished: bool,
+    /// The first segment that is not acknowledged.
+    unacknowledged: u64,
+    /// The segment that leaves next.
+    next: u64,
+    /// One after the highest segment that was ever sent.
+    highest: u64,
+    /// A segment that was sent once, and when.
+    timed: Option<(u64, Time)>,
+    retransmitted: u64,
+    discarded: u64,
+    records: VecDeque<Record>,
+}
+
+impl WindowSender {
+    /// A sender that begins at `start` and sends nothing new from `stop` on.
+    pub fn new(spec: &WindowSpec, start: Time, stop: Option<Time>) -> WindowSender {
+        WindowSender::with_controller(spec, spec.controller.start(spec.segment), start, stop)
+    }
+}
+
+impl<C: CongestionControl> WindowSender<C> {
+    /// The same with any controller instead of the one that is specified.
+    pub fn with_controller(
+        spec: &WindowSpec,
+        controller: C,
+        start: Time,
+        stop: Option<Time>,
+    ) -> WindowSender<C> {
+        WindowSender {
+            application: Bulk::new(spec.bytes, spec.segment),
+            controller,
+            pacer: Pacer::default(),
+            retransmission: RetransmissionTimer::new(spec.timeout),
+            ecn_capable: spec.ecn_capable,
+            start,
+            started: false,
+            stop,
+            finished: false,
+            unacknowledged: 0,
+            next: 0,
+            highest: 0,
+            timed: None,
+            retransmitted: 0,
+            discarded: 0,
+            records: VecDeque::new(),
+        }
+    }
+
+    /// Bytes that were sent and are not acknowledged.
+    pub fn in_flight(&self) -> u64 {
+        self.bytes(self.unacknowledged, self.next)
+    }
+
+    /// Its controller.
+    pub fn controller(&self) -> &C {
+        &self.controller
+    }
+
+    fn bytes(&self, from: u64, until: u64) -> u64 {
+        self.application.before(until) - self.application.before(from)
+    }
+
+    /// Sends everything again that is not acknowledged.
+    fn go_back(&mut self, now: Time) {
+        self.next = self.unacknowledged;
+        self.timed = None;
+        self.controller.on_loss(now);
+    }
+
+    fn acknowledge(&mut self, now: Time, acknowledged: u64, echo: bool) {
+        let bytes = self.bytes(self.unacknowledged, acknowledged);
+        self.unacknowledged = acknowledged;
+        // After going back, what had arrived all the same need not be sent again.
+        self.next = self.next.max(acknowledged);
+        let timed = self.timed.take_if(|&mut (segment, _)| segment < acknowledged);
+        if let Some((segment, sent)) = timed {
+            let bytes = self.bytes(segment, segment + 1);
+            self.records.push_back(Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
+        }
+        let round_trip = timed.map(|(_, sent)| now - sent);
+        self.controller.on_ack(now, &Ack { bytes, in_flight: self.in_flight(), echo, round_trip });
+        self.retransmission.on_ack(now, self.unacknowledged < self.next);
+        self.finish(now);
+    }
+
+    /// Everything is acknowledged, and nothing more will come.
+    fn finish(&mut self, now: Time) {
+        if self.finished || !self.started || !self.application.ends_at(self.unacknowledged) {
+            return;
+        }
+        self.finished = true;
+        self.stop = None;
+        let bytes = self.application.before(self.unacknowledged);
+        if bytes > 0 {
+            self.records.push_back(Record { kind: RecordKind::Transfer, start: self.start, end: now, bytes });
+        }
+    }
+}
+
+impl<C: CongestionControl> Protocol for WindowSender<C> {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        let echo = match received.kind {
+            Kind::Ack => false,
+            Kind::AckEcho => true,
+            Kind::Data => {
+                self.discarded += 1;
+                return;
+            }
+        };
+        if echo {
+            self.controller.on_mark(now);
+        }
+        let acknowledged = nearest(received.word, self.unacknowledged);
+        if acknowledged > self.unacknowledged && acknowledged <= self.highest {
+            self.acknowledge(now, acknowledged, echo);
+        } else {
+            self.discarded += 1;
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.started |= self.start <= now;
+        self.pacer.handle_timeout(now);
+        if self.stop.is_some_and(|stop| stop <= now) {
+            self.stop = None;
+            self.application.close(self.highest);
+            self.finish(now);
+        }
+        if self.retransmission.expire(now) {
+            self.go_back(now);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        let start = (!self.started).then_some(self.start);
+        [start, self.stop, self.pacer.opens_at(), self.retransmission.deadline()].into_iter().flatten().min()
+    }
+
+    fn has_work(&self) -> bool {
+        self.started
+            && self.pacer.is_open()
+            && self.application.frame_bytes(self.next).is_some()
+            && self.bytes(self.unacknowledged, self.next + 1) <= self.controller.window()
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if !self.has_work() {
+            return None;
+        }
+        let bytes = self.application.frame_bytes(self.next)?;
+        let word = self.next as u32;
+        if self.next < self.highest {
+            self.retransmitted += 1;
+        } else {
+            self.highest = self.next + 1;
+            self.timed.get_or_insert((self.next, now));
+        }
+        self.next += 1;
+        self.retransmission.on_send(now);
+        self.pacer.on_send(now, bytes, self.controller.rate());
+        Some(Segment { kind: Kind::Data, word, bytes, ecn_capable: self.ecn_capable })
+    }
+
+    fn poll_record(&mut self) -> Option<Record> {
+        self.records.pop_front()
+    }
+    fn retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+    fn discarded(&self) -> u64 {
+        self.discarded
+    }
+}
