@@ -1,5 +1,6 @@
 //! From a checked description to a fabric at time zero.
 
+use crate::endpoints::{EndpointState, RAW};
 use crate::event::{Event, Kind, Queued};
 use crate::fault_plan::{FaultPlan, Note};
 use crate::faults::Faults;
@@ -12,10 +13,10 @@ use crate::reroute;
 use crate::routing::Wiring;
 use crate::selection::asks_scheduler;
 use crate::sources::SourceState;
-use crate::spec::{FaultSpec, NodeSpec, Queueing, Role, Spec, WhenFull};
+use crate::spec::{FaultSpec, FlowSpec, NodeSpec, Queueing, Role, Spec, WhenFull};
 use crate::station::{PauseTiming, Station};
 use crate::storms::PortWatch;
-use crate::world::{Fabric, HEAD_BYTES, Ledger, Node, Recorded};
+use crate::world::{DELIVER, Fabric, HEAD_BYTES, Ledger, Node, Recorded};
 use engine::{Timer, stream};
 use flow_control::headroom::{Headroom, TotalDelay, response_time, resume_level};
 use flow_control::pause::{PauseSignal, PauseTimers, pause_time};
@@ -79,7 +80,7 @@ pub(crate) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     pub fn new(spec: &'a Spec, wiring: &'a Wiring) -> Plan<'a> {
-        let bounds = spec.flows.iter().map(|flow| flow.source.sizes.bounds());
+        let bounds = spec.flows.iter().map(FlowSpec::frame_bounds);
         let frames = bounds.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
         let frames = frames.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES));
         let mut rates = BTreeMap::new();
@@ -159,7 +160,8 @@ impl<'a> Plan<'a> {
         let pausing = self.spec.nodes.iter().any(|node| node.flow_control().is_some());
         let of_port = |(id, (port, line)): (u32, (&Port, &Line))| {
             let clock = WireClock::new(self.rates(id).1);
-            let bytes = if port.hooks.has(Hooks::HEADS) { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
+            let bytes =
+                if port.hooks.has(Hooks::HEADS) { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
             let wire = |bytes: u16| clock.span_floor(u64::from(bytes) + u64::from(port.overhead));
             let data = wire(bytes) + port.arrives_after;
             let pause = wire(CONTROL_FRAME_BYTES) + line.delay + lines[port.peer as usize].response;
@@ -174,7 +176,8 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);
     let port_count = wiring.peer.len();
-    if port_count + spec.flows.len() > Event::MAX_PLACES {
+    let connections = spec.flows.iter().filter(|flow| flow.transport.is_some()).count();
+    if port_count + spec.flows.len() + 2 * connections > Event::MAX_PLACES {
         return Err(BuildError(format!(
             "{port_count} ports and {} flows are more than the {} that can be told apart",
             spec.flows.len(),
@@ -194,6 +197,8 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
         path_start: Vec::new(),
         path_source: Vec::new(),
         sources: Vec::new(),
+        endpoints: Vec::new(),
+        endpoint_of_path: Vec::new(),
         receivers: Vec::new(),
         drops: Drops::new(),
         recorded: Recorded::default(),
@@ -219,6 +224,7 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
     }
     let path_flow = add_paths(&plan, &mut fabric)?;
     add_sources(&plan, &mut fabric);
+    add_endpoints(&plan, &mut fabric);
     add_receivers(&plan, &mut fabric);
     let notes = add_faults(&plan, &mut fabric, &path_flow)?;
     fabric.shrink();
@@ -414,6 +420,7 @@ fn add_sources(plan: &Plan, fabric: &mut Fabric) {
             several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
             // A scheduler that is told of every frame must not see a queue run empty between two.
             keeps: if fabric.ports[egress as usize].hooks.has(Hooks::SCHEDULER) { 2 } else { 1 },
+            silent: flow.transport.is_some(),
             in_nic: 0,
             frames: 0,
             bytes: 0,
@@ -422,9 +429,40 @@ fn add_sources(plan: &Plan, fabric: &mut Fabric) {
     }
 }
 
-/// The first events of the nodes that are `mine`: each source at its first time, and all faults.
-pub(crate) fn start(fabric: &Fabric, windows: &mut Queued, mine: impl Fn(u32) -> bool) {
-    for (place, state) in (fabric.ports.len()..).zip(&fabric.sources) {
+/// Both ends of every connection.
+fn add_endpoints(plan: &Plan, fabric: &mut Fabric) {
+    let spec = plan.spec;
+    if spec.flows.iter().all(|flow| flow.transport.is_none()) {
+        return;
+    }
+    fabric.endpoint_of_path = vec![RAW; fabric.path_start.len()];
+    let mut path = 0;
+    for flow in &spec.flows {
+        let destinations = flow.source.destinations.nodes();
+        if let (Some(connection), [to, ..]) = (&flow.transport, &destinations[..]) {
+            let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}", flow.name));
+            let (near, far) = connection.start(random("near"), random("far"));
+            let start = fabric.path_start[path] as usize;
+            let hops = fabric.hops[start..].iter().take_while(|&&port| port != DELIVER).count();
+            let behind = (start + hops) as u32;
+            fabric.endpoint_of_path[path] = fabric.endpoints.len() as u32;
+            for (endpoint, node, behind) in [(near, flow.from, None), (far, *to, Some(behind))] {
+                let state = EndpointState::new(endpoint, path as u32, behind, flow.priority);
+                fabric.endpoints.push(state);
+                fabric.node_of.push(node.0);
+                for port in plan.wiring.ports(node) {
+                    fabric.ports[port.at()].hooks.set(Hooks::FEEDS, true);
+                }
+            }
+        }
+        path += destinations.len();
+    }
+}
+
+/// The first events of the nodes that are `mine`: each source and endpoint at its first time, and all faults.
+pub(crate) fn start(fabric: &mut Fabric, windows: &mut Queued, mine: impl Fn(u32) -> bool) {
+    fabric.start_endpoints(windows, &mine);
+    for (place, state) in (fabric.ports.len()..).zip(&fabric.sources).filter(|(_, state)| !state.silent) {
         if let Some(at) = state.source.next_wake().filter(|_| mine(fabric.node_of[place])) {
             windows.push(Event::bare(Kind::Source, at, place as u32));
         }

@@ -12,6 +12,7 @@
 //! Not modelled: that a switch's shared buffer may couple queues that no path connects.
 
 use crate::build::{BuildError, Built};
+use crate::endpoints::RAW;
 use crate::faults::Action;
 use crate::simulation::Simulation;
 use crate::spec::{ProbeSpec, Spec};
@@ -53,12 +54,19 @@ pub(crate) fn cycle(built: &Built, priority: impl Fn(u32) -> Priority) -> Option
     let mut edges = Edges { list: Vec::new(), sort_at: FIRST_SORT };
     let mut used = vec![false; fabric.queues.len()];
     for (path, &flow) in built.path_flow.iter().enumerate() {
-        along_path(fabric, fabric.path_start[path], priority(flow), &mut used, &mut edges);
+        let ports = ports_from(fabric, fabric.path_start[path]);
+        along_path(fabric, &ports, priority(flow), &mut used, &mut edges);
+        if fabric.endpoint_of_path.get(path).is_some_and(|&near| near != RAW) {
+            // What the far end sends takes the same links back.
+            let back: Vec<u32> = ports.iter().rev().map(|&port| fabric.ports[port as usize].peer).collect();
+            along_path(fabric, &back, priority(flow), &mut used, &mut edges);
+        }
     }
     // The ways that paths take while links are down.
     for action in &fabric.faults.actions {
         if let Action::Path { path, start } = *action {
-            along_path(fabric, start, priority(built.path_flow[path as usize]), &mut used, &mut edges);
+            let ports = ports_from(fabric, start);
+            along_path(fabric, &ports, priority(built.path_flow[path as usize]), &mut used, &mut edges);
         }
     }
     by_egress(fabric, &used, &mut edges);
@@ -109,10 +117,14 @@ fn stopped_with(fabric: &Fabric, port: u32, priorities: u8) -> impl Iterator<Ite
         .map(move |class| first + u32::from(class))
 }
 
-fn along_path(fabric: &Fabric, start: u32, priority: Priority, used: &mut [bool], edges: &mut Edges) {
-    let hops = &fabric.hops[start as usize..];
+/// The egress ports of the path that begins there in the table of hops.
+fn ports_from(fabric: &Fabric, start: u32) -> Vec<u32> {
+    fabric.hops[start as usize..].iter().copied().take_while(|&port| port != DELIVER).collect()
+}
+
+fn along_path(fabric: &Fabric, ports: &[u32], priority: Priority, used: &mut [bool], edges: &mut Edges) {
     let mut before = None;
-    for &port in hops.iter().take_while(|&&port| port != DELIVER) {
+    for &port in ports {
         let waits_at = queue(fabric, port, priority);
         used[waits_at as usize] = true;
         let transit = is_transit(fabric, port);

@@ -189,7 +189,13 @@ mod tests {
     use frame::{Ecn, FrameKind, Priority};
 
     fn frame() -> Frame {
-        Frame { path: PathId(7), route: Route::forward(9), bytes: 64, priority: Priority(5), ..Frame::default() }
+        Frame {
+            path: PathId(7),
+            route: Route::forward(9),
+            bytes: 64,
+            priority: Priority(5),
+            ..Frame::default()
+        }
     }
 
     #[test]
@@ -223,7 +229,8 @@ mod tests {
         let digest = |frame| Event::arrival(Kind::Frame, Time::from_ns(9), 1, frame).digest(Kind::Frame);
         let data = Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable), word: 1, ..frame() };
         let marked = Frame { flags: Flags::new(FrameKind::Data, Ecn::Experienced), ..data };
-        let others = [frame(), data, marked, Frame { word: 2, ..data }, Frame { priority: Priority(1), ..data }];
+        let others =
+            [frame(), data, marked, Frame { word: 2, ..data }, Frame { priority: Priority(1), ..data }];
         for (n, one) in others.iter().enumerate() {
             assert!(others[..n].iter().all(|&other| digest(other) != digest(*one)));
         }

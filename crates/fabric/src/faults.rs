@@ -261,6 +261,7 @@ impl Fabric {
             self.attend(port, now, windows);
         }
         self.unblock_all(port, true, now, windows);
+        self.pull_all(port, now, windows);
     }
 
     /// Loses what waits at a port. Its scheduler begins anew: it has no word for a head that leaves unsent.

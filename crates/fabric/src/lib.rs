@@ -8,6 +8,7 @@ mod build;
 mod deadlock;
 mod dependencies;
 mod egress;
+mod endpoints;
 mod event;
 mod fault_plan;
 mod faults;

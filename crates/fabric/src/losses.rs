@@ -47,10 +47,7 @@ impl Cause {
     /// Whether a fault of the scenario or a watchdog is to blame, and no limit: such losses are counted and stop
     /// nothing.
     pub fn is_fault(self) -> bool {
-        matches!(
-            self,
-            Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog
-        )
+        matches!(self, Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog)
     }
 }
 

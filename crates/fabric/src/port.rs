@@ -166,6 +166,8 @@ impl Line {
 pub(crate) struct Nic {
     /// Sources that wait for room, in order.
     pub blocked: [VecDeque<u32>; PRIORITIES],
+    /// Endpoints that have something to send, by turns.
+    pub ready: [VecDeque<u32>; PRIORITIES],
 }
 
 /// Counts of a port beside those of frames sent.

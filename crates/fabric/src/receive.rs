@@ -86,7 +86,7 @@ impl Fabric {
     #[inline(never)]
     pub fn receive(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let Some(receiving) = self.receiving[ingress as usize].as_deref_mut() else {
-            self.deliver(&frame, now);
+            self.deliver(&frame, now, windows);
             return;
         };
         let group = receiving.group(frame.priority);
@@ -135,7 +135,7 @@ impl Fabric {
         let group = receiving.group(frame.priority);
         receiving.occupancy[group].remove(frame.bytes);
         let level = receiving.occupancy[group];
-        self.deliver(&frame, now);
+        self.deliver(&frame, now, windows);
         let node = self.node_of[port as usize];
         if self.nodes[node as usize].station.is_some() {
             self.count_out(node, &waiting, now, windows);

@@ -27,7 +27,7 @@ impl Fabric {
 
     /// One hop back along a path that has led here over `hops` entries of the table of hops: the egress port, and
     /// the rest of the way; `None` at the source of the path.
-    fn step_back(&self, hops: u32) -> Option<(u32, Route)> {
+    pub fn step_back(&self, hops: u32) -> Option<(u32, Route)> {
         let last = hops.checked_sub(1)?;
         let came_through = self.hops[last as usize];
         (came_through != DELIVER).then(|| (self.ports[came_through as usize].peer, Route::backward(last)))

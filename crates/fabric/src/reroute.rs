@@ -8,6 +8,7 @@
 //! Not modelled: the protocol and the messages by which routing learns, routes that differ between switches
 //! meanwhile; flows with a route of their own keep it.
 
+use crate::endpoints::RAW;
 use crate::event::Queued;
 use crate::fault_plan::FaultPlan;
 use crate::faults::Action;
@@ -139,6 +140,10 @@ impl Fabric {
         self.path_start[path as usize] = start;
         let source = self.path_source[path as usize];
         if old == new {
+            return;
+        }
+        if let Some(&near) = self.endpoint_of_path.get(path as usize).filter(|&&near| near != RAW) {
+            self.change_line(old, near, now, windows);
             return;
         }
         // Another port of the host: what the source waits for may be there now.

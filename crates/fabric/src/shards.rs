@@ -62,6 +62,10 @@ pub(crate) fn exchange(shards: &mut [Shard<Fabric>], owner_of: &[u8], wiring: &W
         for source in (0..here.sources.len()).filter(|source| mine(here.node_of[here.ports.len() + source])) {
             std::mem::swap(&mut here.sources[source], &mut there.sources[source]);
         }
+        let first = here.ports.len() + here.sources.len();
+        for endpoint in (0..here.endpoints.len()).filter(|endpoint| mine(here.node_of[first + endpoint])) {
+            std::mem::swap(&mut here.endpoints[endpoint], &mut there.endpoints[endpoint]);
+        }
         for path in 0..path_flow.len() {
             if mine(destination(here, wiring, path)) {
                 std::mem::swap(&mut here.receivers[path], &mut there.receivers[path]);

@@ -78,7 +78,7 @@ impl Simulation {
             shards.push(Shard { runner: Runner::new(&fabric, look_ahead), world: fabric });
         }
         for (home, shard) in (0..).zip(&mut shards) {
-            start(&shard.world, shard.runner.windows(), |node| owner_of[node as usize] == home);
+            start(&mut shard.world, shard.runner.windows(), |node| owner_of[node as usize] == home);
         }
         let crew = (threads > 1).then(|| Crew::new(&mut shards, owner_of.clone().into()));
         Ok(Simulation {
@@ -296,6 +296,7 @@ impl Simulation {
             source.frames = 0;
             source.bytes = 0;
         }
+        fabric.endpoints.iter_mut().for_each(|state| state.measured.clear());
         fabric.drops.clear();
         // Pauses stay: those that last on may be consequences of those that are over.
     }

@@ -6,7 +6,7 @@
 use crate::event::{Event, Kind, Queued};
 use crate::pool::NIL;
 use crate::world::Fabric;
-use frame::{Frame, PRIORITIES, PathId, Priority, Route, TrafficClass};
+use frame::{Frame, FrameKind, PRIORITIES, PathId, Priority, Route, TrafficClass};
 use units::{Amount, Time};
 use workload::{Made, Source, Wake};
 
@@ -21,6 +21,8 @@ pub(crate) struct SourceState {
     pub limit: Option<Amount>,
     /// Its paths begin at more than one port: which queue is next depends on the frame.
     pub several_ports: bool,
+    /// Endpoints send in its place; it counts what they send.
+    pub silent: bool,
     /// How many frames a greedy source keeps in the NIC, and how many of its frames are there.
     pub keeps: u32,
     pub in_nic: u32,
@@ -112,6 +114,9 @@ impl Fabric {
 
     /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
     pub fn nic_refused(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
+        if frame.flags.kind() != FrameKind::Raw {
+            return;
+        }
         let source = self.path_source[frame.path.at()];
         let state = &mut self.sources[source as usize];
         if state.source.is_greedy() {
@@ -125,17 +130,22 @@ impl Fabric {
     /// A frame has left a NIC: whoever waited for that acts.
     #[inline(always)]
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
-        let source = self.path_source[frame.path.at()];
-        let state = &mut self.sources[source as usize];
-        if state.source.is_greedy() {
-            state.in_nic = state.in_nic.saturating_sub(1);
-            self.refill(source, now, windows);
+        if frame.flags.kind() == FrameKind::Raw {
+            let source = self.path_source[frame.path.at()];
+            let state = &mut self.sources[source as usize];
+            if state.source.is_greedy() {
+                state.in_nic = state.in_nic.saturating_sub(1);
+                self.refill(source, now, windows);
+            }
         }
         let class = self.nodes[self.node_of[egress as usize] as usize].classes.class(frame.priority);
-        if let Some(nic) = &self.lines[egress as usize].nic
-            && !nic.blocked[class.at()].is_empty()
-        {
+        let Some(nic) = &self.lines[egress as usize].nic else { return };
+        let in_line = !nic.ready[class.at()].is_empty();
+        if !nic.blocked[class.at()].is_empty() {
             self.unblock(egress, class, true, now, windows);
+        }
+        if in_line {
+            self.pull(egress, class, now, windows);
         }
     }
 

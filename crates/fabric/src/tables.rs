@@ -1,6 +1,7 @@
 //! The result of a simulation as described tables.
 
 mod asked;
+mod connections;
 mod durations;
 mod losses;
 mod pauses;
@@ -28,6 +29,7 @@ pub(crate) fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.flows(&flows, &series),
         view.demands(),
         view.paths(),
+        view.connections(),
         view.classes(&flows),
         view.ports(),
         view.queues(),

@@ -12,6 +12,7 @@
 //! does it occupy memory. Line overhead goes ahead of the frame: the last bit of the frame is the last
 //! that the link carries of it.
 
+use crate::endpoints::EndpointState;
 use crate::event::{Event, Kind, Queued};
 use crate::faults::Faults;
 use crate::losses::Drops;
@@ -23,7 +24,7 @@ use crate::sources::SourceState;
 use crate::spec::OnLosslessDrop;
 use crate::station::Station;
 use engine::World;
-use frame::{ClassMap, Frame, Occupancy, PRIORITIES, Route};
+use frame::{ClassMap, Frame, FrameKind, Occupancy, PRIORITIES, Route};
 use measure::{BinnedMax, BinnedSum, Latency};
 use queueing::BufferSpec;
 use units::Time;
@@ -111,7 +112,7 @@ pub(crate) fn record(series: &mut [(BinnedMax, BinnedMax)], of: usize, now: Time
 /// All state of a simulation.
 #[derive(Debug)]
 pub(crate) struct Fabric {
-    /// Node of each place: ports, then sources.
+    /// Node of each place: ports, then sources, then endpoints.
     pub node_of: Vec<u32>,
     pub nodes: Vec<Node>,
     pub ports: Vec<Port>,
@@ -127,6 +128,10 @@ pub(crate) struct Fabric {
     /// The source of each path.
     pub path_source: Vec<u32>,
     pub sources: Vec<SourceState>,
+    /// Near and far end of each connection.
+    pub endpoints: Vec<EndpointState>,
+    /// By path, its near endpoint; [`RAW`](crate::endpoints::RAW) if it has none. Empty without connections.
+    pub endpoint_of_path: Vec<u32>,
     pub receivers: Vec<Receiver>,
     pub drops: Drops,
     pub recorded: Recorded,
@@ -194,7 +199,11 @@ impl Fabric {
             Kind::Broken => self.broken(&event),
             Kind::Served => self.served(place, now, windows),
             Kind::Fault => self.fault(&event, windows),
-            Kind::Timeout | Kind::Decide | Kind::Frame | Kind::Source | Kind::Watch => {}
+            Kind::Timeout => {
+                let first = self.ports.len() + self.sources.len();
+                self.endpoint_due(place - first as u32, now, windows);
+            }
+            Kind::Decide | Kind::Frame | Kind::Source | Kind::Watch => {}
         }
     }
 
@@ -251,20 +260,18 @@ impl Fabric {
     #[inline(always)]
     fn arrived(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         if self.receiving.is_empty() {
-            self.deliver(&frame, now);
+            self.deliver(&frame, now, windows);
         } else {
             self.receive(ingress, frame, now, windows);
         }
     }
 
     #[inline(always)]
-    pub fn deliver(&mut self, frame: &Frame, now: Time) {
-        let receiver = &mut self.receivers[frame.path.at()];
-        receiver.frames += 1;
-        receiver.bytes += u64::from(frame.bytes);
-        receiver.latency.record(now - frame.created);
-        receiver.reordered += u64::from(frame.created < receiver.last_created);
-        receiver.last_created = frame.created;
+    pub fn deliver(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+        if frame.flags.kind() != FrameKind::Raw {
+            return self.deliver_to_endpoint(frame, now, windows);
+        }
+        self.receivers[frame.path.at()].count(frame, now);
         self.ledger.delivered += 1;
         if let Some(series) = self.recorded.delivered.get_mut(frame.path.at()) {
             series.add(now, u64::from(frame.bytes));

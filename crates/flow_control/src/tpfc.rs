@@ -129,12 +129,7 @@ impl EgressMeter {
             let (shares, ports) = (&self.shares, self.shares.len());
             let max_min = self.max_min.get_or_insert_with(|| Box::new(MaxMin::new(ports)));
             // Also at the high watermark: who is paused for more than safety waits for its turn.
-            max_min.search(
-                marks,
-                before,
-                |port| shares[port as usize].hold.is_due(now),
-                &mut self.targets,
-            );
+            max_min.search(marks, before, |port| shares[port as usize].hold.is_due(now), &mut self.targets);
             return match (before.reaches(xoff), self.targets.is_empty()) {
                 (true, _) => Aim::All,
                 (false, true) => Aim::None,

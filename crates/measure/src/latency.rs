@@ -24,7 +24,7 @@ pub struct Latency {
     base: u32,
     bins: Vec<u32>,
     /// Octave and bin within it, once for each 2^32 durations that its bin does not show.
-    carried: Vec<(u32, usize)>,
+    carried: Box<[(u32, usize)]>,
 }
 
 /// Statistics of durations, in nanoseconds; all zero if there are none.
@@ -52,7 +52,16 @@ pub struct LatencySummary {
 
 impl Default for Latency {
     fn default() -> Latency {
-        Latency { count: 0, sum: 0, squares: 0, min: u64::MAX, max: 0, base: 0, bins: Vec::new(), carried: Vec::new() }
+        Latency {
+            count: 0,
+            sum: 0,
+            squares: 0,
+            min: u64::MAX,
+            max: 0,
+            base: 0,
+            bins: Vec::new(),
+            carried: Box::default(),
+        }
     }
 }
 
@@ -92,7 +101,9 @@ impl Latency {
 
     #[cold]
     fn carry(&mut self, octave: u32, sub: usize) {
-        self.carried.push((octave, sub));
+        let mut carried = std::mem::take(&mut self.carried).into_vec();
+        carried.push((octave, sub));
+        self.carried = carried.into();
     }
 
     #[cold]
@@ -137,7 +148,7 @@ impl Latency {
 
     /// Bytes of the histogram behind the value itself.
     pub fn memory_bytes(&self) -> usize {
-        self.bins.capacity() * size_of::<u32>() + self.carried.capacity() * size_of::<(u32, usize)>()
+        self.bins.capacity() * size_of::<u32>() + size_of_val(&*self.carried)
     }
 
     /// How many durations.

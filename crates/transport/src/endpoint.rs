@@ -1,23 +1,13 @@
 //! What passes between an endpoint and the host that runs it.
 
+use frame::FrameKind;
 use units::Time;
-
-/// What a frame of a connection is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Carries bytes of the application.
-    Data,
-    /// Acknowledges data.
-    Ack,
-    /// Acknowledges data of which a frame arrived marked (ECN-Echo of RFC 3168).
-    AckEcho,
-}
 
 /// A frame of the connection that has arrived, DA to FCS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// What it is for.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// What the peer wrote into it: a sequence number, say.
     pub word: u32,
     /// Length in bytes, DA to FCS.
@@ -32,7 +22,7 @@ pub struct Received {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// What it is for.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// What the peer reads from it.
     pub word: u32,
     /// Length in bytes, DA to FCS.

@@ -31,7 +31,7 @@ mod properties;
 pub use connection::{Application, ConnectionSpec, RequestResponseSpec, WindowSpec};
 pub use controller::{Ack, CongestionControl, ControllerConfiguration};
 pub use delay::Delay;
-pub use endpoint::{Kind, Protocol, Received, Record, RecordKind, Segment};
+pub use endpoint::{Protocol, Received, Record, RecordKind, Segment};
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};

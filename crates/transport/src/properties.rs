@@ -4,9 +4,10 @@ use crate::exchange::Label;
 use crate::pipe::{Fate, Pipe, connect};
 use crate::{
     Ack, Application, CongestionControl, ConnectionSpec, ControllerSpec, Delay, Endpoint, FixedRateParams,
-    FixedWindowParams, Kind, Protocol, Received, Record, RecordKind, RequestResponseSpec, Requester,
-    Responder, UnlimitedParams, WindowReceiver, WindowSender, WindowSpec,
+    FixedWindowParams, Protocol, Received, Record, RecordKind, RequestResponseSpec, Requester, Responder,
+    UnlimitedParams, WindowReceiver, WindowSender, WindowSpec,
 };
+use frame::FrameKind;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -208,7 +209,7 @@ fn a_controller_hears_of_marks_losses_and_round_trips() {
     assert_eq!((heard.acked, heard.losses), (10_000, 1));
     // Segment 7 arrived marked after the gap of 5 and again: its first echo is a duplicate acknowledgement.
     assert_eq!((heard.marks, heard.echoes), (3, 2));
-    let echoes = pipe.sent_by(1).iter().filter(|(_, it)| it.kind == Kind::AckEcho).count();
+    let echoes = pipe.sent_by(1).iter().filter(|(_, it)| it.kind == FrameKind::MarkedAck).count();
     assert_eq!(echoes, 3);
     assert!(heard.round_trips.iter().all(|&it| it == Time::from_ps(851_200) + DELAY * 2));
     assert!(heard.round_trips.len() >= 2);
@@ -311,7 +312,7 @@ fn a_lost_frame_costs_a_timeout_and_a_repetition() {
 }
 
 fn data(word: u32, marked: bool) -> Received {
-    Received { kind: Kind::Data, word, bytes: 64, congestion_experienced: marked, created: Time::ZERO }
+    Received { kind: FrameKind::Data, word, bytes: 64, congestion_experienced: marked, created: Time::ZERO }
 }
 fn label(slot: u8, turn: u8, segment: u16) -> u32 {
     Label { slot, turn, segment }.word()
@@ -325,13 +326,13 @@ fn one_acknowledgement_says_what_came_before_it_left() {
         receiver.handle_frame(START, &data(word, marked));
     }
     let ack = receiver.poll_transmit(START).unwrap();
-    assert_eq!((ack.kind, ack.word), (Kind::AckEcho, 3));
+    assert_eq!((ack.kind, ack.word), (FrameKind::MarkedAck, 3));
     assert_eq!((receiver.poll_transmit(START), receiver.poll_timeout()), (None, None));
     // The echo is spent, and the next lone segment waits anew.
     receiver.handle_frame(DELAY, &data(3, false));
     assert_eq!(receiver.poll_timeout(), Some(DELAY + Time::from_us(500)));
     receiver.handle_timeout(DELAY + Time::from_us(500));
-    assert_eq!(receiver.poll_transmit(DELAY).unwrap().kind, Kind::Ack);
+    assert_eq!(receiver.poll_transmit(DELAY).unwrap().kind, FrameKind::Ack);
     // What an acknowledgement for a gap says already needs no other.
     receiver.handle_frame(DELAY, &data(6, false));
     receiver.handle_frame(DELAY, &data(4, false));
@@ -343,7 +344,7 @@ fn one_acknowledgement_says_what_came_before_it_left() {
 fn what_arrived_all_the_same_is_not_sent_again() {
     let spec = WindowSpec { timeout: Some(Time::from_us(5)), ..transfer(Some(4_000), window(4)) };
     let mut sender = WindowSender::new(&spec, Time::ZERO, None);
-    let ack = |word| Received { kind: Kind::Ack, ..data(word, false) };
+    let ack = |word| Received { kind: FrameKind::Ack, ..data(word, false) };
     sender.handle_timeout(Time::ZERO);
     assert_eq!(std::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).count(), 4);
     sender.handle_timeout(Time::from_us(5));

@@ -19,8 +19,9 @@
 
 use crate::RequestResponseSpec;
 use crate::delay::Delay;
-use crate::endpoint::{Kind, Protocol, Received, Record, RecordKind, Segment};
+use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
 use crate::exchange::{Label, Message};
+use frame::FrameKind;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use units::Time;
@@ -153,7 +154,8 @@ impl Protocol for Requester {
     fn handle_frame(&mut self, now: Time, received: &Received) {
         let label = Label::from_word(received.word);
         let slot = usize::from(label.slot);
-        let current = self.slots.get(slot).filter(|it| it.turn == label.turn && received.kind == Kind::Data);
+        let current =
+            self.slots.get(slot).filter(|it| it.turn == label.turn && received.kind == FrameKind::Data);
         let Some(Phase::Waiting { received, .. }) = current.map(|it| it.phase) else {
             self.discarded += 1;
             return;
@@ -202,7 +204,7 @@ impl Protocol for Requester {
             self.schedule();
         }
         let (word, bytes) = (label.word(), self.request.frame_bytes(sent));
-        Some(Segment { kind: Kind::Data, word, bytes, ecn_capable: self.ecn_capable })
+        Some(Segment { kind: FrameKind::Data, word, bytes, ecn_capable: self.ecn_capable })
     }
 
     fn poll_record(&mut self) -> Option<Record> {

@@ -11,8 +11,9 @@
 
 use crate::RequestResponseSpec;
 use crate::delay::Delay;
-use crate::endpoint::{Kind, Protocol, Received, Segment};
+use crate::endpoint::{Protocol, Received, Segment};
 use crate::exchange::{Label, Message, is_later};
+use frame::FrameKind;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use units::Time;
@@ -98,7 +99,7 @@ impl Protocol for Responder {
     fn handle_frame(&mut self, now: Time, received: &Received) {
         let label = Label::from_word(received.word);
         let at = usize::from(label.slot);
-        let Some(slot) = self.slots.get_mut(at).filter(|_| received.kind == Kind::Data) else {
+        let Some(slot) = self.slots.get_mut(at).filter(|_| received.kind == FrameKind::Data) else {
             self.discarded += 1;
             return;
         };
@@ -151,7 +152,7 @@ impl Protocol for Responder {
             self.sending.pop_front();
         }
         let (word, bytes) = (label.word(), self.response.frame_bytes(sent));
-        Some(Segment { kind: Kind::Data, word, bytes, ecn_capable: self.ecn_capable })
+        Some(Segment { kind: FrameKind::Data, word, bytes, ecn_capable: self.ecn_capable })
     }
 
     fn discarded(&self) -> u64 {

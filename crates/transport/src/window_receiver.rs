@@ -13,8 +13,9 @@
 //! one of RFC 8257. An acknowledgement that could not leave yet takes in the next one: one frame says both.
 
 use crate::WindowSpec;
-use crate::endpoint::{Kind, Protocol, Received, Segment};
+use crate::endpoint::{Protocol, Received, Segment};
 use crate::serial::nearest;
+use frame::FrameKind;
 use units::Time;
 
 /// Takes a bulk transfer in.
@@ -65,7 +66,7 @@ impl WindowReceiver {
 
 impl Protocol for WindowReceiver {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        if received.kind != Kind::Data {
+        if received.kind != FrameKind::Data {
             self.discarded += 1;
             return;
         }
@@ -102,7 +103,7 @@ impl Protocol for WindowReceiver {
         if !self.ack_due {
             return None;
         }
-        let kind = if self.echo { Kind::AckEcho } else { Kind::Ack };
+        let kind = if self.echo { FrameKind::MarkedAck } else { FrameKind::Ack };
         (self.ack_due, self.echo, self.unanswered) = (false, false, 0);
         let word = self.expected as u32;
         Some(Segment { kind, word, bytes: self.ack_bytes, ecn_capable: false })

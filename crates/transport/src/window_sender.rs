@@ -21,11 +21,12 @@
 
 use crate::bulk::Bulk;
 use crate::controller::{Ack, CongestionControl, ControllerConfiguration};
-use crate::endpoint::{Kind, Protocol, Received, Record, RecordKind, Segment};
+use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
 use crate::pacer::Pacer;
 use crate::retransmission::RetransmissionTimer;
 use crate::serial::nearest;
 use crate::{Controller, WindowSpec};
+use frame::FrameKind;
 use std::collections::VecDeque;
 use units::Time;
 
@@ -145,9 +146,14 @@ impl<C: CongestionControl> WindowSender<C> {
 impl<C: CongestionControl> Protocol for WindowSender<C> {
     fn handle_frame(&mut self, now: Time, received: &Received) {
         let echo = match received.kind {
-            Kind::Ack => false,
-            Kind::AckEcho => true,
-            Kind::Data => {
+            FrameKind::Ack => false,
+            FrameKind::MarkedAck => true,
+            // What a congested switch or receiver says of this path.
+            FrameKind::Cnm | FrameKind::Cnp => {
+                self.controller.on_message(now, received.word);
+                return;
+            }
+            _ => {
                 self.discarded += 1;
                 return;
             }
@@ -203,7 +209,7 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
         self.next += 1;
         self.retransmission.on_send(now);
         self.pacer.on_send(now, bytes, self.controller.rate());
-        Some(Segment { kind: Kind::Data, word, bytes, ecn_capable: self.ecn_capable })
+        Some(Segment { kind: FrameKind::Data, word, bytes, ecn_capable: self.ecn_capable })
     }
 
     fn poll_record(&mut self) -> Option<Record> {

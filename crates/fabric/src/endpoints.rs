@@ -1,0 +1,274 @@
+//! Endpoints at work: where the machines of `transport` meet NICs and frames.
+//!
+//! A connection has an endpoint at each end of its path. One that has something to send stands in line at the class
+//! of its NIC, which pulls from those in line by turns as long as the class holds less than a frame or two: so a
+//! hundred connections do not stand in one queue, a paused priority stops its own endpoints only, and an endpoint
+//! decides what to send when the wire wants it. One that is idle stands nowhere and costs nothing.
+//!
+//! Frames towards the far end follow the path; its replies take the same links back, of the way that the last frame
+//! from the near end took.
+
+use crate::event::{Event, Kind, Queued};
+use crate::port::Hooks;
+use crate::world::{Fabric, Receiver};
+use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, TrafficClass};
+use measure::Latency;
+use transport::{Endpoint, Protocol, Received, RecordKind, Segment};
+use units::Time;
+
+/// A path that no endpoint uses.
+pub(crate) const RAW: u32 = u32::MAX;
+
+/// An endpoint and its place.
+#[derive(Debug)]
+pub(crate) struct EndpointState {
+    pub endpoint: Endpoint,
+    pub path: u32,
+    /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here.
+    pub behind: Option<u32>,
+    pub priority: Priority,
+    /// The earliest pending call.
+    wakes_at: Time,
+    /// It stands in line at its NIC.
+    in_line: bool,
+    pub measured: Measured,
+}
+
+/// What an endpoint has measured.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measured {
+    /// Time from a segment to its acknowledgement.
+    pub round_trips: Latency,
+    /// Time from a request to its complete response.
+    pub exchanges: Latency,
+    /// Bytes of the application in those.
+    pub bytes: u64,
+    /// When a transfer was complete.
+    pub completed: Option<Time>,
+}
+
+impl Measured {
+    /// Begins anew; what has been completed stays so.
+    pub fn clear(&mut self) {
+        self.round_trips.clear();
+        self.exchanges.clear();
+        self.bytes = 0;
+    }
+}
+
+impl EndpointState {
+    pub fn new(endpoint: Endpoint, path: u32, behind: Option<u32>, priority: Priority) -> EndpointState {
+        EndpointState {
+            endpoint,
+            path,
+            behind,
+            priority,
+            wakes_at: Time::NEVER,
+            in_line: false,
+            measured: Measured::default(),
+        }
+    }
+
+    /// Takes what the endpoint has measured.
+    fn collect(&mut self) {
+        while let Some(record) = self.endpoint.poll_record() {
+            let took = record.end - record.start;
+            match record.kind {
+                RecordKind::RoundTrip => self.measured.round_trips.record(took),
+                RecordKind::Exchange => {
+                    self.measured.exchanges.record(took);
+                    self.measured.bytes += record.bytes;
+                }
+                RecordKind::Transfer => {
+                    self.measured.completed = Some(record.end);
+                    self.measured.bytes += record.bytes;
+                }
+            }
+        }
+    }
+}
+
+impl Fabric {
+    /// The endpoints' first events, of the nodes that are `mine`. All are noted in every part: which of them holds an
+    /// endpoint when it begins is not known here.
+    pub fn start_endpoints(&mut self, windows: &mut Queued, mine: impl Fn(u32) -> bool) {
+        for (place, state) in (self.ports.len() + self.sources.len()..).zip(&mut self.endpoints) {
+            let Some(at) = state.endpoint.poll_timeout() else { continue };
+            state.wakes_at = at;
+            if mine(self.node_of[place]) {
+                windows.push(Event::bare(Kind::Timeout, at, place as u32));
+            }
+        }
+    }
+
+    /// A frame of a connection has come to its end.
+    #[inline(never)]
+    pub fn deliver_to_endpoint(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+        self.ledger.delivered += 1;
+        let near = self.endpoint_of_path.get(frame.path.at()).copied().unwrap_or(RAW);
+        // A message for a source that does not listen.
+        if near == RAW {
+            return;
+        }
+        let to_far = matches!(frame.route.heading(), Heading::Forward(_));
+        let nth = near + u32::from(to_far);
+        let state = &mut self.endpoints[nth as usize];
+        if to_far {
+            state.behind = frame.route.next_hop().map(|hop| hop - 1);
+            if frame.flags.kind() == FrameKind::Data {
+                self.receivers[frame.path.at()].count(frame, now);
+            }
+        }
+        let received = Received {
+            kind: frame.flags.kind(),
+            word: frame.word,
+            bytes: frame.bytes,
+            congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
+            created: frame.created,
+        };
+        state.endpoint.handle_frame(now, &received);
+        self.attend_endpoint(nth, now, windows);
+    }
+
+    /// An endpoint asked to be called now.
+    #[inline(never)]
+    pub fn endpoint_due(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let state = &mut self.endpoints[nth as usize];
+        // An event that a later wish has overtaken.
+        if state.wakes_at != now {
+            return;
+        }
+        state.wakes_at = Time::NEVER;
+        if state.endpoint.poll_timeout().is_some_and(|at| at <= now) {
+            state.endpoint.handle_timeout(now);
+        }
+        self.attend_endpoint(nth, now, windows);
+    }
+
+    /// Something has happened to an endpoint: takes its records, sets its timer, and lets it stand in line if it has
+    /// something to send.
+    fn attend_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        self.endpoints[nth as usize].collect();
+        self.wake_in_time(nth, now, windows);
+        if let Some((egress, class)) = self.stand_in_line(nth) {
+            self.pull(egress, class, now, windows);
+        }
+    }
+
+    /// Schedules the next call of an endpoint, unless one is pending that is not later: then it is looked at anew.
+    fn wake_in_time(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let place = (self.ports.len() + self.sources.len()) as u32 + nth;
+        let state = &mut self.endpoints[nth as usize];
+        if let Some(at) =
+            state.endpoint.poll_timeout().map(|at| at.max(now)).filter(|&at| at < state.wakes_at)
+        {
+            state.wakes_at = at;
+            windows.push(Event::bare(Kind::Timeout, at, place));
+        }
+    }
+
+    /// Puts an endpoint that has something to send at the end of its line, if it is in none: port and class.
+    fn stand_in_line(&mut self, nth: u32) -> Option<(u32, TrafficClass)> {
+        let state = &self.endpoints[nth as usize];
+        if state.in_line || !state.endpoint.has_work() {
+            return None;
+        }
+        let egress = self.egress_of(nth)?;
+        let class = self.class_of(egress, state.priority);
+        self.lines[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth);
+        self.endpoints[nth as usize].in_line = true;
+        Some((egress, class))
+    }
+
+    fn class_of(&self, egress: u32, priority: Priority) -> TrafficClass {
+        self.nodes[self.node_of[egress as usize] as usize].classes.class(priority)
+    }
+
+    /// The port that an endpoint sends through.
+    fn egress_of(&self, nth: u32) -> Option<u32> {
+        let state = &self.endpoints[nth as usize];
+        match state.behind {
+            None => Some(self.hops[self.path_start[state.path as usize] as usize]),
+            Some(behind) => Some(self.step_back(behind)?.0),
+        }
+    }
+
+    /// Fills a class of a NIC from those in line, by turns.
+    pub fn pull(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
+        loop {
+            let port = &self.ports[egress as usize];
+            // A scheduler that is told of every frame must not see a queue run empty between two.
+            let keeps = if port.hooks.has(Hooks::SCHEDULER) { 2 } else { 1 };
+            let waiting = self.queues[port.first_queue as usize + class.at()].occupancy;
+            if port.hooks.has(Hooks::DEAD) || waiting.frames >= keeps {
+                return;
+            }
+            let Some(nic) = &mut self.lines[egress as usize].nic else { return };
+            let Some(nth) = nic.ready[class.at()].pop_front() else { return };
+            let state = &mut self.endpoints[nth as usize];
+            state.in_line = false;
+            let segment = state.endpoint.poll_transmit(now);
+            // Back in line before the frame goes: sending it may pull the next one.
+            state.collect();
+            self.wake_in_time(nth, now, windows);
+            self.stand_in_line(nth);
+            if let Some(segment) = segment {
+                self.send_segment(nth, segment, now, windows);
+            }
+        }
+    }
+
+    /// Pulls for all classes of a port that can send again.
+    pub fn pull_all(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        for class in 0..frame::PRIORITIES as u8 {
+            self.pull(egress, TrafficClass(class), now, windows);
+        }
+    }
+
+    /// The path of an endpoint begins at another port now.
+    pub fn change_line(&mut self, old: u32, nth: u32, now: Time, windows: &mut Queued) {
+        if let Some(nic) = &mut self.lines[old as usize].nic {
+            nic.ready.iter_mut().for_each(|line| line.retain(|&other| other != nth));
+        }
+        self.endpoints[nth as usize].in_line = false;
+        self.attend_endpoint(nth, now, windows);
+    }
+
+    fn send_segment(&mut self, nth: u32, segment: Segment, now: Time, windows: &mut Queued) {
+        let state = &self.endpoints[nth as usize];
+        let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
+        let frame = Frame {
+            created: now,
+            path: PathId(state.path),
+            route: Route::default(),
+            word: segment.word,
+            bytes: segment.bytes,
+            priority: state.priority,
+            flags: Flags::new(segment.kind, ecn),
+        };
+        if let Some(behind) = state.behind {
+            self.reply(behind, frame, now, windows);
+            return;
+        }
+        if segment.kind == FrameKind::Data {
+            let source = &mut self.sources[self.path_source[state.path as usize] as usize];
+            source.frames += 1;
+            source.bytes += u64::from(segment.bytes);
+        }
+        let start = self.path_start[state.path as usize];
+        let egress = self.hops[start as usize];
+        self.originate(egress, Frame { route: Route::forward(start + 1), ..frame }, now, windows);
+    }
+}
+
+impl Receiver {
+    /// One more frame has arrived.
+    #[inline(always)]
+    pub fn count(&mut self, frame: &Frame, now: Time) {
+        self.frames += 1;
+        self.bytes += u64::from(frame.bytes);
+        self.latency.record(now - frame.created);
+        self.reordered += u64::from(frame.created < self.last_created);
+        self.last_created = frame.created;
+    }
+}
