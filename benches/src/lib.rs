@@ -109,6 +109,7 @@ fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {
             limit: None,
         },
         route: None,
+        transport: None,
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::routing::Wiring;
 use frame::{ClassMap, NodeId, Priority};
 use std::sync::Arc;
+use transport::ConnectionSpec;
 use units::{Amount, BitRate, Time};
 use workload::SourceSpec;
 
@@ -215,6 +216,19 @@ pub struct FlowSpec {
     pub source: SourceSpec,
     /// Nodes to pass in order, from the first switch to the destination; `None`: shortest path.
     pub route: Option<Vec<NodeId>>,
+    /// The endpoints at the host and at its one destination, which send in place of `source`; of that, the
+    /// destination counts alone. `None`: the source pushes frames.
+    pub transport: Option<ConnectionSpec>,
+}
+
+impl FlowSpec {
+    /// The shortest and the longest frame that it sends in either direction, DA to FCS.
+    pub fn frame_bounds(&self) -> (u16, u16) {
+        match &self.transport {
+            Some(connection) => (connection.shortest_frame(), connection.longest_frame()),
+            None => self.source.sizes.bounds(),
+        }
+    }
 }
 
 /// What is recorded beside the totals.

@@ -145,7 +145,14 @@ impl Net {
     }
     pub fn flow(&mut self, name: &str, from: NodeId, priority: u8, source: SourceSpec) -> &mut FlowSpec {
         let name = name.to_string();
-        self.0.flows.push(FlowSpec { name, from, priority: Priority(priority), source, route: None });
+        self.0.flows.push(FlowSpec {
+            name,
+            from,
+            priority: Priority(priority),
+            source,
+            route: None,
+            transport: None,
+        });
         self.0.flows.last_mut().unwrap()
     }
     /// Runs to the end.
