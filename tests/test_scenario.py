@@ -151,6 +151,10 @@ def test_values_of_flows() -> None:
             "off": {"pareto": {"mean": "1 ms", "shape": 1.5}},
         }
     }
+    assert ps.window("64 KiB", ack_every=2) == {"window": {"size": "64 KiB", "ack_every": 2}}
+    assert ps.request_response("64 B", "4 KiB", think=ps.exponential("10 us")) == {
+        "request_response": {"request": "64 B", "response": "4 KiB", "think": {"exponential": "10 us"}}
+    }
     assert ps.uniform(["h1", "h2"]) == {"uniform": ["h1", "h2"]}
     assert ps.uniform(min="64 B", max="1522 B") == {"uniform": {"min": "64 B", "max": "1522 B"}}
     assert ps.permutation() == {"permutation": "random"}

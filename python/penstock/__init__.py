@@ -42,7 +42,9 @@ if TYPE_CHECKING:
         pareto,
         permutation,
         poisson,
+        request_response,
         uniform,
+        window,
     )
 
 _HOME = {
@@ -68,9 +70,11 @@ _HOME = {
     "pareto": "traffic",
     "permutation": "traffic",
     "poisson": "traffic",
+    "request_response": "traffic",
     "run": "running",
     "student_t_interval": "statistics",
     "uniform": "traffic",
+    "window": "traffic",
 }
 
 __all__ = [
@@ -96,9 +100,11 @@ __all__ = [
     "pareto",
     "permutation",
     "poisson",
+    "request_response",
     "run",
     "student_t_interval",
     "uniform",
+    "window",
 ]
 
 

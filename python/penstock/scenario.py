@@ -239,7 +239,8 @@ class Scenario:
         from_, to : str, sequence or mapping
             Hosts; see ``penstock explain flows.from`` and ``flows.to``.
         source : str or mapping
-            ``"greedy"``, or one of `constant`, `poisson`, `bernoulli`, `on_off`.
+            ``"greedy"``, or one of `constant`, `poisson`, `bernoulli`, `on_off`, `window`,
+            `request_response`.
         priority : int, optional
             0 to 7. Default 0.
         frame : str or mapping, optional

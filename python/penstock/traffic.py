@@ -52,6 +52,79 @@ def on_off(peak: str, *, on: Table, off: Table) -> Table:
     return {"on_off": {"peak": peak, "on": on, "off": off}}
 
 
+def window(
+    size: str | None = None,
+    *,
+    rate: str | None = None,
+    ack: str | None = None,
+    ack_every: int | None = None,
+    ack_delay: str | None = None,
+    timeout: str | None = None,
+    ecn: bool | None = None,
+) -> Table:
+    """A transfer that is clocked by acknowledgements; full segments have the length `frame` of the flow.
+
+    Parameters
+    ----------
+    size : str, optional
+        How much may be in flight, such as ``"64 KiB"`` or ``"43 frames"``. Default: unlimited.
+    rate : str, optional
+        Rate of pacing, with its unit, in place of `size`. Default: as fast as the link.
+    ack : str, optional
+        Length of an acknowledgement from DA to FCS. Default: ``"64 B"``.
+    ack_every : int, optional
+        One acknowledgement for so many segments. Default: 1.
+    ack_delay : str, optional
+        How long a segment waits for its acknowledgement at most. Default: ``"500 us"``.
+    timeout : str, optional
+        After so long without progress everything in flight is sent again. Default: never.
+    ecn : bool, optional
+        Whether switches may mark segments. Default: false.
+    """
+    keys = _given(
+        size=size, rate=rate, ack=ack, ack_every=ack_every, ack_delay=ack_delay, timeout=timeout, ecn=ecn
+    )
+    return {"window": keys}
+
+
+def request_response(
+    request: str,
+    response: str,
+    *,
+    outstanding: int | None = None,
+    think: str | Table | None = None,
+    service: str | Table | None = None,
+    timeout: str | None = None,
+    ecn: bool | None = None,
+) -> Table:
+    """Requests of one size, answered by responses of another; both are cut into frames of the flow's length.
+
+    Parameters
+    ----------
+    request, response : str
+        Sizes with their units, such as ``"64 B"`` and ``"4 KiB"``.
+    outstanding : int, optional
+        Requests at the same time. Default: 1.
+    think, service : str or dict, optional
+        From a response to the next request, and from a request to its response: a time such as ``"1 us"``, or
+        `exponential`. Default: none.
+    timeout : str, optional
+        After so long without progress a request is repeated. Default: never.
+    ecn : bool, optional
+        Whether switches may mark frames. Default: false.
+    """
+    keys = _given(
+        request=request,
+        response=response,
+        outstanding=outstanding,
+        think=think,
+        service=service,
+        timeout=timeout,
+        ecn=ecn,
+    )
+    return {"request_response": keys}
+
+
 def exponential(mean: str) -> Table:
     """Exponential times with this `mean`, such as ``"10 us"``."""
     return {"exponential": mean}

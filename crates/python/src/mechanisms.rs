@@ -13,7 +13,13 @@ pub fn describe() -> String {
     let controls =
         flow_control::PAGES.iter().map(|&(name, text, keys)| ("flow control", name, text, Some(keys)));
     let queueing = queueing::PAGES.iter().map(|&(name, text, keys)| ("queueing", name, text, Some(keys)));
-    let pages: Vec<Page> = schedulers.chain(controls).chain(queueing).collect();
+    let endpoints = transport::ENDPOINT_PAGES.iter().map(|&(name, text)| ("endpoint", name, text, None));
+    let controllers =
+        transport::CONTROLLER_PAGES.iter().map(|&(name, text)| ("controller", name, text, None));
+    let applications =
+        transport::APPLICATION_PAGES.iter().map(|&(name, text)| ("application", name, text, None));
+    let transports = endpoints.chain(controllers).chain(applications);
+    let pages: Vec<Page> = schedulers.chain(controls).chain(queueing).chain(transports).collect();
     Value::Array(pages.iter().map(|page| page_of(page, &schema)).collect()).to_string()
 }
 

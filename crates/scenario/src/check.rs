@@ -14,6 +14,7 @@ mod scheduler;
 mod sizes;
 mod stations;
 mod topology;
+mod transports;
 
 pub use flow_control::used_priorities;
 

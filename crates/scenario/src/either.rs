@@ -4,11 +4,11 @@
 //! form that was written decides the alternative, and its own error is the one reported.
 
 use crate::model::{
-    FaultLink, FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord, RateOrShare,
-    Receivers, ReceiversTable, Scheduler, SchedulerTable, SchedulerWord, ShapedScheduler, ShapedTable,
-    TableEntry, Weights,
+    DelayText, FaultLink, FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord,
+    RateOrShare, Receivers, ReceiversTable, Scheduler, SchedulerTable, SchedulerWord, ShapedScheduler,
+    ShapedTable, TableEntry, Weights,
 };
-use crate::quantity::RateText;
+use crate::quantity::{RateText, TimeText};
 use scheduling::SchedulerSpec;
 use serde::de::value::{I64Deserializer, MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
@@ -69,6 +69,7 @@ by_form!(
     Queues,
     Permutation,
     FrameText,
+    DelayText,
     FaultLink,
     Scheduler,
     ShapedScheduler,
@@ -145,6 +146,19 @@ impl Forms for FrameText {
     }
     fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
         FrameTable::deserialize(MapAccessDeserializer::new(table)).map(FrameText::Table)
+    }
+}
+
+impl Forms for DelayText {
+    const EXPECTED: &'static str = "a time as text with a unit, like \"1.5 us\", or a table with exponential";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        TimeText::deserialize(StrDeserializer::new(text)).map(DelayText::Fixed)
+    }
+    fn number<E: de::Error>(number: i64) -> Result<Self, E> {
+        TimeText::deserialize(I64Deserializer::new(number)).map(DelayText::Fixed)
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(table)).map(DelayText::Table)
     }
 }
 

@@ -85,7 +85,7 @@ impl<T: Dimension> Serialize for Quantity<T> {
 }
 impl<'de, T: Dimension> Deserialize<'de> for Quantity<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(QuantityVisitor::<T, Never>(PhantomData)).map(|either| match either {
+        deserializer.deserialize_any(QuantityVisitor::<T, NoWord>(PhantomData)).map(|either| match either {
             Or::Value(value) => value,
             Or::Word(never) => match never {},
         })
@@ -117,15 +117,15 @@ pub trait Word: Copy + Default {
 
 /// No word at all.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Never {}
-impl Default for Never {
-    fn default() -> Never {
+enum NoWord {}
+impl Default for NoWord {
+    fn default() -> NoWord {
         unreachable!("never built")
     }
 }
-impl Word for Never {
+impl Word for NoWord {
     const WORD: Option<&'static str> = None;
-    fn value() -> Option<Never> {
+    fn value() -> Option<NoWord> {
         None
     }
 }
@@ -146,6 +146,8 @@ macro_rules! word {
 word! {
     /// No limit.
     Unlimited = "unlimited";
+    /// Never.
+    Never = "never";
     /// Not recorded.
     Off = "off";
     /// Found by the simulator from the links.

@@ -193,6 +193,10 @@ fn explain(raw: &str) -> (String, String) {
         let hint = nearest(&name, candidates.iter().map(String::as_str));
         return (format!("unknown key `{name}`"), expected("", &candidates, hint, ""));
     }
+    if let Some((name, candidates)) = unexpected(raw) {
+        let hint = nearest(name, candidates.iter().copied());
+        return (format!("unknown key `{name}`"), expected("", &candidates, hint, ""));
+    }
     if let Some((name, candidates)) = unknown(raw, "unknown variant `") {
         let hint = nearest(&name, candidates.iter().map(String::as_str));
         return (format!("unknown value `{name}`"), expected("", &candidates, hint, "\""));
@@ -232,6 +236,13 @@ fn unknown(raw: &str, prefix: &str) -> Option<(String, Vec<String>)> {
     Some((name.to_string(), candidates))
 }
 
+/// The first unknown name and the accepted ones in toml's "unexpected keys in table: x, y, available keys: a, b".
+fn unexpected(raw: &str) -> Option<(&str, Vec<&str>)> {
+    let (names, candidates) =
+        raw.strip_prefix("unexpected keys in table: ")?.split_once(", available keys: ")?;
+    Some((names.split(", ").next()?, candidates.split(", ").collect()))
+}
+
 /// "expected one of a, b; did you mean a?"
 pub fn expected(before: &str, candidates: &[impl AsRef<str>], hint: Option<&str>, quote: &str) -> String {
     let list =
@@ -252,6 +263,9 @@ mod tests {
     #[test]
     fn messages_of_libraries_become_ours() {
         let (message, help) = explain("unknown field `sped`, expected one of `speed`, `k`");
+        assert_eq!(message, "unknown key `sped`");
+        assert_eq!(help, "expected one of speed, k; did you mean speed?");
+        let (message, help) = explain("unexpected keys in table: sped, y, available keys: speed, k");
         assert_eq!(message, "unknown key `sped`");
         assert_eq!(help, "expected one of speed, k; did you mean speed?");
         let (message, help) = explain("unknown variant `cut`, expected `cut_through` or `store_and_forward`");

@@ -324,6 +324,71 @@ fn stations_and_flow_control() {
     ]);
 }
 
+#[test]
+fn connections() {
+    let window = |keys: &str| source(&format!("{{ window = {{ {keys} }} }}"));
+    let asking = |keys: &str| source(&format!("{{ request_response = {{ {keys} }} }}"));
+    let sizes = "request = \"64 B\", response = \"4 KiB\"";
+    let both = |keys: &str| asking(&format!("{sizes}, {keys}"));
+    let with = |change: &str| flow(&format!("{change}\nsource = {{ window = {{}} }}"));
+    errors(vec![
+        (
+            window("size = ‸\"1 KiB\""),
+            "smaller than a segment of 1522 B",
+            "at least \"1522 B\" or \"1 frame\"",
+        ),
+        (window("size = ‸\"0 frames\""), "smaller than a segment", "\"1 frame\""),
+        (window("size = ‸64"), "bare number", "did you mean \"64 B\"?"),
+        (window("size = ‸\"unlimitd\""), "", "\"unlimited\" is accepted too"),
+        (window("‸sise = \"64 KiB\""), "unknown key `sise`", "did you mean size?"),
+        (
+            source("{ poisson = { rate = \"1 Gb/s\", ‸rates = 1 } }"),
+            "unknown key `rates`",
+            "did you mean rate?",
+        ),
+        (window("size = \"64 KiB\", rate = ‸\"1 Gb/s\""), "a window with a size and a rate", "one of them"),
+        (window("rate = ‸\"0 b/s\""), "the rate of a source is 0", "above 0"),
+        (window("ack = ‸\"0 B\""), "outside the range", "1 B to 9238 B"),
+        (window("ack_every = ‸0"), "0 segments", "1 to 1024"),
+        (window("ack_every = ‸1025"), "1025 segments", "1 to 1024"),
+        (window("timeout = ‸\"0 s\""), "a timeout of 0", "\"never\""),
+        (window("timeout = ‸\"off\""), "", "\"never\" is accepted too"),
+        (with("from = ‸\"sw\""), "window at the switch \"sw\"", "the name of a host"),
+        (with("to = ‸[\"h0\", \"h2\"]"), "several destinations with window", "one peer"),
+        (with("frame = ‸\"imix\""), "frames of several lengths with window", "one size"),
+        (with("script = ‸[{ at = \"2 ms\", stop = true }]"), "a script with window", "start and stop"),
+        (with("rate_counts = ‸\"wire\""), "rate_counts = \"wire\" with window", "\"frame\""),
+        (source("{ request_response = ‸{ response = \"4 KiB\" } }"), "missing key `request`", "required"),
+        (asking("request = ‸\"0 B\", response = \"4 KiB\""), "a request of 0 B", "1 B to 99745792 B"),
+        (asking("request = \"64 B\", response = ‸\"1 GB\""), "a response of 1000000000 B", "65536 segments"),
+        (both("outstanding = ‸0"), "0 outstanding requests", "1 to 256"),
+        (both("outstanding = ‸257"), "257 outstanding requests", "1 to 256"),
+        (both("think = { exponential = ‸\"0 s\" }"), "a mean of 0", "above 0"),
+        (
+            both("service = { ‸exponentially = \"1 us\" }"),
+            "unknown value `exponentially`",
+            "did you mean \"exponential\"?",
+        ),
+        (both("service = ‸5"), "bare number", "did you mean"),
+        (both("timeout = ‸\"0 s\""), "a timeout of 0", "round trip"),
+        (
+            flow(&format!(
+                "limit = \"63 B\"\nsource = {{ request_response = {{ {} }} }}",
+                sizes.replacen('"', "‸\"", 1)
+            )),
+            "a request of 64 B, but a limit of 63 B",
+            "one request at least",
+        ),
+    ]);
+    check(
+        &window("size = \"4 frames\", ack_every = ‸5"),
+        Severity::Warning,
+        "an acknowledgement for 5 segments, but the window holds 4",
+        "waits for ack_delay (500 us)",
+    );
+    check(&window("rate = ‸\"11 Gb/s\""), Severity::Warning, "the link of \"h1\" has 10 Gb/s", "wait");
+}
+
 impl Text {
     /// Moves the sign in front of this key: tables are pointed at by their name.
     fn table_at(mut self, key: &str) -> Text {

@@ -38,6 +38,16 @@ frame = { bimodal = { small = "64 B", large = "1522 B", small_share = 0.5 } }
 source = { on_off = { peak = "1 Gb/s", on = { exponential = "10 us" }, off = { pareto = { mean = "1 ms", shape = 1.5 } } } }
 script = [{ at = "2 ms", stop = true }, { at = "3 ms", start = true, rate = "2 Gb/s" }]
 [[flows]]
+name = "w"
+from = "h0"
+to = "h2"
+source = { window = { size = "8 frames", ack_every = 2, timeout = "1 ms" } }
+[[flows]]
+name = "r"
+from = "h1"
+to = "h3"
+source = { request_response = { request = "64 B", response = "4 KiB", outstanding = 4, think = { exponential = "10 us" } } }
+[[flows]]
 name = "b"
 from = ["h0", "h1"]
 to = "h2"

@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 31] = [
+const NUMBERS: [&str; 33] = [
+    "ack_every",
+    "outstanding",
     "index",
     "bit_error_rate",
     "pause_loss",

@@ -3,6 +3,7 @@
 use frame::{NodeId, Priority};
 use scenario::{Scenario, load};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use units::{Amount, Time};
 use workload::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis};
 
@@ -150,6 +151,22 @@ name = "five"
 from = "s"
 to = "all"
 source = { constant = { rate = "1 Gb/s" } }
+[[flows]]
+name = "seven"
+from = "a"
+to = "c"
+frame = "1024 B"
+source = { window = { size = "64 KiB", ack = "84 B", ack_every = 2, ack_delay = "40 us", timeout = "1 ms", ecn = true } }
+[[flows]]
+name = "eight"
+from = "a"
+to = "c"
+source = { window = { rate = "1 Gb/s" } }
+[[flows]]
+name = "nine"
+from = "a"
+to = "c"
+source = { request_response = { request = "64 B", response = "4 KiB", outstanding = 4, think = { exponential = "10 us" }, service = "1 us", timeout = "1 ms", ecn = true } }
 [[flows]]
 name = "six"
 from = "all"
@@ -392,4 +409,39 @@ fn defaults_of_a_scheduler_are_written_out() {
     let table = "[switch.scheduler.drr]\nweights = \"equal\"\nquantum = \"computed\"\nbills = \"wire\"\nper_frame = \"0 B\"\ncell = \"0 B\"\n";
     let sorted = |text: &str| text.lines().map(str::to_string).collect::<BTreeSet<_>>();
     assert!(sorted(&effective).is_superset(&sorted(table)), "{effective}");
+}
+
+#[test]
+fn connections_become_plain_data() {
+    use transport::{Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams};
+    let connections = |source: &str| -> Vec<ConnectionSpec> {
+        let text = format!(
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\n\
+             from = \"all\"\nto = {{ permutation = {{ shift = 1 }} }}\nframe = \"1024 B\"\nlimit = \"1000 B\"\n\
+             start = \"1 us\"\nstop = \"9 us\"\nsource = {source}\n"
+        );
+        let scenario = load(&text, "x.toml", None).unwrap();
+        let flows = scenario.spec.flows;
+        assert!(flows.iter().all(|flow| flow.frame_bounds() == (64, 1024)));
+        flows.into_iter().map(|flow| Arc::unwrap_or_clone(flow.transport.unwrap())).collect()
+    };
+    let all = connections("{ window = { size = \"64 KiB\", ack_every = 2 } }");
+    assert_eq!(all.len(), 4);
+    assert_eq!((all[0].start, all[0].stop), (Time::from_us(1), Some(Time::from_us(9))));
+    let Application::Window(window) = &all[3].application else { panic!("{all:?}") };
+    let size = ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Bytes(65_536) });
+    assert_eq!((&window.controller, window.bytes, window.segment), (&size, Some(1_000), 1_024));
+    assert_eq!((window.ack_bytes, window.ack_every, window.ack_delay), (64, 2, Time::from_us(500)));
+    assert_eq!((window.timeout, window.ecn_capable), (None, false));
+    let all = connections(
+        "{ request_response = { request = \"64 B\", response = \"4 KiB\", think = { exponential = \"1 us\" } } }",
+    );
+    let Application::RequestResponse(asked) = &all[0].application else { panic!("{all:?}") };
+    assert_eq!((asked.request, asked.response, asked.segment), (64, 4_096, 1_024));
+    assert_eq!((asked.outstanding, asked.requests, asked.timeout), (1, Some(15), None));
+    assert_eq!(
+        (asked.think, asked.service),
+        (Delay::Exponential(Time::from_us(1)), Delay::Fixed(Time::ZERO))
+    );
+    assert!(all.iter().all(|connection| connection.check().is_ok()));
 }

@@ -24,9 +24,13 @@ mod window_receiver;
 mod window_sender;
 
 #[cfg(test)]
+mod calls;
+#[cfg(test)]
 mod pipe;
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod testbed;
 
 pub use connection::{Application, ConnectionSpec, RequestResponseSpec, WindowSpec};
 pub use controller::{Ack, CongestionControl, ControllerConfiguration};

@@ -1,63 +1,17 @@
 //! What holds for connections over a wire: closed forms without loss, and delivery with it.
 
-use crate::exchange::Label;
 use crate::pipe::{Fate, Pipe, connect};
+use crate::testbed::{DELAY, RATE, START, asking, bulk, draws, exchanges, of_kind, over, transfer, window};
 use crate::{
     Ack, Application, CongestionControl, ConnectionSpec, ControllerSpec, Delay, Endpoint, FixedRateParams,
-    FixedWindowParams, Protocol, Received, Record, RecordKind, RequestResponseSpec, Requester, Responder,
-    UnlimitedParams, WindowReceiver, WindowSender, WindowSpec,
+    Protocol, Record, RecordKind, RequestResponseSpec, UnlimitedParams, WindowReceiver, WindowSender,
+    WindowSpec,
 };
 use frame::FrameKind;
 use proptest::prelude::*;
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use units::{Amount, BitRate, Time};
+use units::{BitRate, Time};
 
-const RATE: BitRate = BitRate::from_gbps(10);
-const DELAY: Time = Time::from_us(5);
-const START: Time = Time::from_us(3);
 const NEVER: Time = Time::NEVER;
-
-fn window(segments: u64) -> ControllerSpec {
-    ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(segments) })
-}
-fn transfer(bytes: Option<u64>, controller: ControllerSpec) -> WindowSpec {
-    WindowSpec {
-        bytes,
-        segment: 1_000,
-        controller,
-        ack_bytes: 64,
-        ack_every: 1,
-        ack_delay: Time::from_us(500),
-        timeout: None,
-        ecn_capable: false,
-    }
-}
-fn exchanges() -> RequestResponseSpec {
-    RequestResponseSpec {
-        request: 64,
-        response: 4_096,
-        segment: 1_024,
-        outstanding: 1,
-        requests: Some(10),
-        think: Delay::Fixed(Time::ZERO),
-        service: Delay::Fixed(Time::from_us(1)),
-        timeout: None,
-        ecn_capable: false,
-    }
-}
-fn over(application: Application) -> ConnectionSpec {
-    ConnectionSpec { start: START, stop: None, application }
-}
-fn bulk(spec: WindowSpec) -> Pipe<Endpoint, Endpoint> {
-    connect(&over(Application::Window(spec)), RATE, DELAY)
-}
-fn asking(spec: RequestResponseSpec) -> Pipe<Endpoint, Endpoint> {
-    connect(&over(Application::RequestResponse(spec)), RATE, DELAY)
-}
-fn of_kind(records: &[Record], kind: RecordKind) -> Vec<Record> {
-    records.iter().copied().filter(|record| record.kind == kind).collect()
-}
 
 #[test]
 fn throughput_is_window_over_round_trip_until_the_link_is_full() {
@@ -311,96 +265,6 @@ fn a_lost_frame_costs_a_timeout_and_a_repetition() {
     }
 }
 
-fn data(word: u32, marked: bool) -> Received {
-    Received { kind: FrameKind::Data, word, bytes: 64, congestion_experienced: marked, created: Time::ZERO }
-}
-fn label(slot: u8, turn: u8, segment: u16) -> u32 {
-    Label { slot, turn, segment }.word()
-}
-
-#[test]
-fn one_acknowledgement_says_what_came_before_it_left() {
-    let spec = WindowSpec { ack_every: 2, ..transfer(None, window(8)) };
-    let mut receiver = WindowReceiver::new(&spec);
-    for (word, marked) in [(0, true), (1, false), (2, false)] {
-        receiver.handle_frame(START, &data(word, marked));
-    }
-    let ack = receiver.poll_transmit(START).unwrap();
-    assert_eq!((ack.kind, ack.word), (FrameKind::MarkedAck, 3));
-    assert_eq!((receiver.poll_transmit(START), receiver.poll_timeout()), (None, None));
-    // The echo is spent, and the next lone segment waits anew.
-    receiver.handle_frame(DELAY, &data(3, false));
-    assert_eq!(receiver.poll_timeout(), Some(DELAY + Time::from_us(500)));
-    receiver.handle_timeout(DELAY + Time::from_us(500));
-    assert_eq!(receiver.poll_transmit(DELAY).unwrap().kind, FrameKind::Ack);
-    // What an acknowledgement for a gap says already needs no other.
-    receiver.handle_frame(DELAY, &data(6, false));
-    receiver.handle_frame(DELAY, &data(4, false));
-    assert_eq!(receiver.poll_transmit(DELAY).unwrap().word, 5);
-    assert_eq!((receiver.poll_timeout(), receiver.discarded()), (None, 1));
-}
-
-#[test]
-fn what_arrived_all_the_same_is_not_sent_again() {
-    let spec = WindowSpec { timeout: Some(Time::from_us(5)), ..transfer(Some(4_000), window(4)) };
-    let mut sender = WindowSender::new(&spec, Time::ZERO, None);
-    let ack = |word| Received { kind: FrameKind::Ack, ..data(word, false) };
-    sender.handle_timeout(Time::ZERO);
-    assert_eq!(std::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).count(), 4);
-    sender.handle_timeout(Time::from_us(5));
-    assert_eq!((sender.poll_transmit(Time::from_us(5)).unwrap().word, sender.in_flight()), (0, 1_000));
-    sender.handle_frame(Time::from_us(6), &ack(3));
-    assert_eq!((sender.poll_transmit(Time::from_us(6)).unwrap().word, sender.retransmitted()), (3, 2));
-    // More than was ever sent is nonsense.
-    sender.handle_frame(Time::from_us(7), &ack(5));
-    assert_eq!((sender.in_flight(), sender.discarded()), (1_000, 1));
-    sender.handle_frame(Time::from_us(8), &ack(4));
-    assert_eq!((sender.poll_timeout(), sender.has_work()), (None, false));
-}
-
-#[test]
-fn a_repeated_request_takes_the_place_of_the_one_before() {
-    let spec = RequestResponseSpec { request: 2_000, response: 3_000, outstanding: 2, ..exchanges() };
-    let mut responder = Responder::new(&spec, draws(1).1);
-    let service = Time::from_us(1);
-    let ask = |responder: &mut Responder, at, turn| {
-        responder.handle_frame(at, &data(label(1, turn, 0), false));
-        assert_eq!((responder.poll_timeout(), responder.has_work()), (None, false));
-        responder.handle_frame(at, &data(label(1, turn, 1), false));
-        assert_eq!(responder.poll_timeout(), Some(at + service));
-    };
-    ask(&mut responder, Time::ZERO, 1);
-    // Repeated while it is served, and again after a part of the response has left.
-    ask(&mut responder, Time::from_ns(500), 2);
-    responder.handle_timeout(Time::from_ns(1_500));
-    assert_eq!(responder.poll_transmit(DELAY).unwrap().word, label(1, 2, 0));
-    ask(&mut responder, DELAY, 3);
-    responder.handle_timeout(DELAY + service);
-    let words: Vec<u32> = std::iter::from_fn(|| responder.poll_transmit(DELAY)).map(|it| it.word).collect();
-    assert_eq!(words, [0, 1, 2].map(|segment| label(1, 3, segment)));
-    // What is late, and what has no slot.
-    responder.handle_frame(DELAY * 2, &data(label(1, 2, 0), false));
-    responder.handle_frame(DELAY * 2, &data(label(2, 1, 0), false));
-    assert_eq!((responder.discarded(), responder.poll_timeout()), (2, None));
-}
-
-#[test]
-fn a_response_to_an_abandoned_request_counts_for_nothing() {
-    let spec = RequestResponseSpec { response: 2_000, timeout: Some(DELAY), ..exchanges() };
-    let mut requester = Requester::new(&spec, Time::ZERO, None, draws(1).1);
-    requester.handle_timeout(Time::ZERO);
-    assert_eq!(requester.poll_transmit(Time::ZERO).unwrap().word, label(0, 1, 0));
-    requester.handle_timeout(DELAY);
-    assert_eq!(requester.poll_transmit(DELAY).unwrap().word, label(0, 2, 0));
-    for (turn, segment) in [(1, 0), (1, 1), (2, 0)] {
-        requester.handle_frame(DELAY, &data(label(0, turn, segment), false));
-    }
-    assert_eq!((requester.poll_record(), requester.discarded()), (None, 2));
-    requester.handle_frame(DELAY, &data(label(0, 2, 1), false));
-    let record = requester.poll_record().unwrap();
-    assert_eq!((record.start, record.end, record.bytes), (Time::ZERO, DELAY, 2_064));
-}
-
 #[test]
 fn idle_endpoints_have_no_timer_and_no_work() {
     let spec = ConnectionSpec {
@@ -498,11 +362,4 @@ proptest! {
             prop_assert_eq!((pipe.near.retransmitted(), pipe.near.discarded(), pipe.far.discarded()), (0, 0, 0));
         }
     }
-}
-
-/// Integers below a limit, and a stream, from a seed.
-fn draws(seed: u64) -> (impl FnMut(u64) -> u64, Xoshiro256PlusPlus) {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let stream = rng.clone();
-    (move |limit| workload::below(&mut rng, limit), stream)
 }

@@ -2,13 +2,14 @@
 
 use super::receivers::{self, Pair};
 use super::topology::{Fabric, is_name};
-use super::{Context, sizes};
+use super::{Context, sizes, transports};
 use crate::model::{Flow, Model, PeriodText, RateCounts, SourceText};
 use crate::place::Place;
 use crate::quantity::RateText;
 use fabric::spec::FlowSpec;
 use frame::{NodeId, Priority};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 use workload::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};
 
@@ -94,6 +95,7 @@ fn one(
         }
         let sizes = sizes::lower(&flow.frame, &at.key("frame"), context);
         let arrivals = arrivals(&flow.source, &at.key("source"), context);
+        let transport = transports::lower(flow, sizes.as_ref(), end, at, context);
         times(flow, end, at, context);
         let script = script(flow, end, at, context);
         if flow.limit.value() == Some(Bytes::new(0)) {
@@ -103,12 +105,13 @@ fn one(
                 "expected a size above 0, or \"unlimited\"",
             );
         }
-        (sizes, arrivals, script)
+        (sizes, arrivals, transport.map(Arc::new), script)
     });
     let Some(pairs) = pairs else { return };
     reachable(&pairs, at, fabric, context);
+    transports::check_pairs(flow, &pairs, at, fabric, context);
     let route = route(flow, &pairs, at, fabric, context);
-    let Some((Some(sizes), arrivals, script)) = checked else { return };
+    let Some((Some(sizes), arrivals, transport, script)) = checked else { return };
     check_rate(flow, &pairs, at, fabric, context);
     let sizes_held = if let FrameSizes::Empirical(list) = &sizes { list.len() } else { 0 };
     let each = 1 + script.len() + sizes_held + route.as_ref().map_or(0, Vec::len);
@@ -136,6 +139,7 @@ fn one(
                 limit: flow.limit.value(),
             },
             route: route.clone(),
+            transport: transport.clone(),
         });
     }
 }
@@ -205,7 +209,8 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
     changes
 }
 
-fn positive(rate: RateText, at: &Place, context: &mut Context<'_>) -> BitRate {
+/// The rate of a source, which is above 0 and not absurd.
+pub fn positive(rate: RateText, at: &Place, context: &mut Context<'_>) -> BitRate {
     if rate.0.bps() == 0 {
         context.error(
             at,
@@ -227,7 +232,10 @@ const FASTEST_SOURCE: BitRate = BitRate::from_gbps(16_000);
 
 fn arrivals(source: &SourceText, at: &Place, context: &mut Context<'_>) -> Arrivals {
     match source {
-        SourceText::Greedy => Arrivals::Greedy,
+        // Endpoints take what the fabric gives; when, they know themselves.
+        SourceText::Greedy | SourceText::Window { .. } | SourceText::RequestResponse { .. } => {
+            Arrivals::Greedy
+        }
         SourceText::Constant { rate, random_phase } => Arrivals::Constant {
             rate: positive(*rate, &at.key("constant").key("rate"), context),
             random_phase: *random_phase,
@@ -305,6 +313,11 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
         }
         SourceText::Poisson { rate } => (rate.0, at.key("poisson").key("rate")),
         SourceText::OnOff { peak, .. } => (peak.0, at.key("on_off").key("peak")),
+        SourceText::Window { rate, .. } => match rate.value() {
+            Some(rate) => (rate, at.key("window").key("rate")),
+            None => return,
+        },
+        SourceText::RequestResponse { .. } => return,
     };
     let slow = pairs.iter().find(|pair| {
         fabric.is_host(pair.from) && fabric.rate[pair.from.at()].is_some_and(|link| rate > link)

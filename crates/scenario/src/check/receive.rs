@@ -135,7 +135,7 @@ pub fn rooms(
     flows: &[FlowSpec],
     context: &mut Context<'_>,
 ) {
-    let longest = flows.iter().map(|flow| flow.source.sizes.bounds().1).max().unwrap_or(0);
+    let longest = flows.iter().map(|flow| flow.frame_bounds().1).max().unwrap_or(0);
     let strict = model.simulation.on_lossless_drop == OnLosslessDrop::Stop;
     let mut told = std::collections::BTreeSet::new();
     for link in links {

@@ -15,23 +15,12 @@ use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::NodeId;
 use std::collections::BTreeMap;
 use units::Amount;
-use workload::FrameSizes;
 
 /// The smallest and largest frame that any flow sends.
 fn frame_range(flows: &[FlowSpec]) -> (u16, u16) {
-    let range = |flow: &FlowSpec| match &flow.source.sizes {
-        FrameSizes::Fixed(bytes) => (*bytes, *bytes),
-        FrameSizes::Uniform { min, max } => (*min, *max),
-        FrameSizes::Bimodal { small, large, .. } => (*small.min(large), *small.max(large)),
-        FrameSizes::Imix => (64, 1518),
-        FrameSizes::Empirical(sizes) => {
-            let bytes = || sizes.iter().map(|&(bytes, _)| bytes);
-            (bytes().min().unwrap_or(64), bytes().max().unwrap_or(1522))
-        }
-    };
     flows
         .iter()
-        .map(range)
+        .map(FlowSpec::frame_bounds)
         .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
         .unwrap_or((64, frame::MAX_TAGGED_FRAME_BYTES))
 }

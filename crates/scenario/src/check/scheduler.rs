@@ -320,7 +320,7 @@ pub fn check(
     flows: &[FlowSpec],
     context: &mut Context<'_>,
 ) {
-    let bounds = flows.iter().map(|flow| flow.source.sizes.bounds());
+    let bounds = flows.iter().map(|flow| flow.frame_bounds());
     let (smallest, largest) = bounds
         .reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))
         .unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES));

@@ -63,7 +63,8 @@ pub fn probability(value: f64, key: &str, at: &Place, context: &mut Context<'_>)
     }
 }
 
-fn size(bytes: SizeText, at: &Place, context: &mut Context<'_>) -> Option<u16> {
+/// A length that frames may have.
+pub fn size(bytes: SizeText, at: &Place, context: &mut Context<'_>) -> Option<u16> {
     let bytes = bytes.0.get();
     match u16::try_from(bytes) {
         Ok(size) if (1..=LARGEST).contains(&bytes) => {

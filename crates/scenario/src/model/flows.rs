@@ -1,16 +1,37 @@
 //! `[[flows]]`: who sends what to whom, when and how.
 
 use super::yes;
-use crate::quantity::{Or, RateText, SizeText, TimeText, Unlimited};
+use crate::quantity::{Never, Or, RateText, SizeText, TimeText, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{Amount, BitRate, Bytes, Time};
 
 fn at_start() -> TimeText {
     TimeText::from(Time::ZERO)
 }
 fn full_frame() -> FrameText {
     FrameText::Fixed(SizeText::from(Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES))))
+}
+fn smallest_frame() -> SizeText {
+    SizeText::from(Bytes::new(u64::from(frame::MIN_FRAME_BYTES)))
+}
+fn one() -> u64 {
+    1
+}
+fn half_ms() -> TimeText {
+    TimeText::from(Time::from_us(500))
+}
+fn any_size() -> Or<Amount, Unlimited> {
+    Or::word()
+}
+fn any_rate() -> Or<BitRate, Unlimited> {
+    Or::word()
+}
+fn never() -> Or<Time, Never> {
+    Or::word()
+}
+fn at_once() -> DelayText {
+    DelayText::Fixed(TimeText::from(Time::ZERO))
 }
 fn no_limit() -> Or<Bytes, Unlimited> {
     Or::word()
@@ -39,12 +60,12 @@ pub struct Flow {
     /// When the source ends. A time with unit, after `start`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<TimeText>,
-    /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`. Required.
+    /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window` or `request_response`. Required.
     pub source: SourceText,
     /// What the bits of a rate count: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
     #[serde(default)]
     pub rate_counts: RateCounts,
-    /// How much each sender sends at most. A size with unit, or "unlimited". Default: "unlimited".
+    /// How much each sender sends at most; with `request_response` only whole requests count. A size with unit, or "unlimited". Default: "unlimited".
     #[serde(default = "no_limit")]
     pub limit: Or<Bytes, Unlimited>,
     /// Changes while the simulation runs, in order of time. Default: none.
@@ -213,6 +234,72 @@ pub enum SourceText {
         /// Length of a silence. Required.
         off: PeriodText,
     },
+    /// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
+    Window {
+        /// How much may be in flight: bytes (DA to FCS) or full segments. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited".
+        #[serde(default = "any_size")]
+        size: Or<Amount, Unlimited>,
+        /// The rate of pacing (bits of frames, DA to FCS). A rate with unit, above 0; or "unlimited". At most one of `size` and `rate` is limited. Default: "unlimited" (as fast as the link).
+        #[serde(default = "any_rate")]
+        rate: Or<BitRate, Unlimited>,
+        /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+        #[serde(default = "smallest_frame")]
+        ack: SizeText,
+        /// An acknowledgement for each so many segments. A count, 1 to 1024. Default: 1 (RFC 5681 allows 2).
+        #[serde(default = "one")]
+        #[schemars(range(min = 1, max = 1024))]
+        ack_every: u64,
+        /// How long a segment waits for its acknowledgement at most, where `ack_every` is above 1. A time with unit. Default: "500 us" (a choice; RFC 9293 allows up to 0.5 s).
+        #[serde(default = "half_ms")]
+        ack_delay: TimeText,
+        /// After this time without progress everything in flight is sent again (go-back-N). A time with unit, above the longest round trip; or "never": a lost segment ends the transfer. Default: "never" (a lossless fabric).
+        #[serde(default = "never")]
+        timeout: Or<Time, Never>,
+        /// Whether switches may mark segments (ECN). Default: false.
+        #[serde(default)]
+        ecn: bool,
+    },
+    /// Requests and responses; full segments of either have the length `frame`.
+    RequestResponse {
+        /// Bytes of a request, cut into segments. A size with unit, 1 B to 65536 segments. Required.
+        request: SizeText,
+        /// Bytes of a response, cut into segments. A size with unit, 1 B to 65536 segments. Required.
+        response: SizeText,
+        /// Requests that are outstanding at the same time. A count, 1 to 256. Default: 1.
+        #[serde(default = "one")]
+        #[schemars(range(min = 1, max = 256))]
+        outstanding: u64,
+        /// From a response to the next request in its place: a time with unit, or a table `exponential`. Default: "0 s".
+        #[serde(default = "at_once")]
+        think: DelayText,
+        /// From a request to its response at the server: a time with unit, or a table `exponential`. Requests do not wait for each other. Default: "0 s".
+        #[serde(default = "at_once")]
+        service: DelayText,
+        /// After this time without progress a request is repeated. A time with unit, above the longest exchange without a loss; or "never": a lost frame ends its place. Default: "never" (a lossless fabric).
+        #[serde(default = "never")]
+        timeout: Or<Time, Never>,
+        /// Whether switches may mark frames (ECN). Default: false.
+        #[serde(default)]
+        ecn: bool,
+    },
+}
+
+/// How long something takes.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum DelayText {
+    /// Always the same. A time with unit.
+    Fixed(TimeText),
+    /// A distribution.
+    Table(DelayTable),
+}
+
+/// Distributions of times.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayTable {
+    /// Exponential with this mean. A time with unit, above 0.
+    Exponential(TimeText),
 }
 
 /// The random length of an on or off period.

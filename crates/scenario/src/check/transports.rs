@@ -1,0 +1,255 @@
+//! Flows whose endpoints answer each other: `window` and `request_response`.
+
+use super::receivers::Pair;
+use super::topology::Fabric;
+use super::{Context, flows, sizes};
+use crate::model::{DelayTable, DelayText, Flow, RateCounts, SourceText};
+use crate::place::Place;
+use crate::quantity::{Never, Or, SizeText, Unlimited};
+use transport::{
+    Application, ConnectionSpec, ControllerConfiguration, ControllerSpec, Delay, FixedRateParams,
+    FixedWindowParams, MAX_OUTSTANDING, MAX_SEGMENTS, RequestResponseSpec, UnlimitedParams, WindowSpec,
+};
+use units::{Amount, BitRate, Time};
+use workload::{Destinations, FrameSizes};
+
+/// Acknowledgements are never rarer.
+const MOST_SEGMENTS_AN_ACK: u64 = 1024;
+
+/// The connection of a flow, if its source is one. A connection with something wrong is reported and left out.
+pub fn lower(
+    flow: &Flow,
+    sizes: Option<&FrameSizes>,
+    end: Time,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<ConnectionSpec> {
+    let name = name(&flow.source)?;
+    no_other_keys(flow, name, at, context);
+    let segment = match sizes? {
+        FrameSizes::Fixed(bytes) => *bytes,
+        _ => {
+            context.error(
+                &at.key("frame"),
+                format!("frames of several lengths with {name}"),
+                "expected one size like \"1522 B\": the length of a full segment",
+            );
+            return None;
+        }
+    };
+    let stop = flow.stop.map(|stop| stop.0).filter(|&stop| stop < end);
+    let application = application(flow, segment, &at.key("source").key(name), context)?;
+    Some(ConnectionSpec { start: flow.start.0, stop, application })
+}
+
+/// Whether each sender is a host with one destination, which only the pairs tell.
+pub fn check_pairs(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
+    let Some(name) = name(&flow.source) else { return };
+    if let Some(pair) = pairs.iter().find(|pair| !fabric.is_host(pair.from)) {
+        context.error(
+            &at.key("from"),
+            format!("{name} at the switch \"{}\"", fabric.name(pair.from)),
+            "endpoints are at hosts; expected the name of a host",
+        );
+    }
+    if pairs.iter().any(|pair| !matches!(pair.to, Destinations::Fixed(_))) {
+        context.error(
+            &at.key("to"),
+            format!("several destinations with {name}"),
+            "a connection has one peer; expected one host, or a permutation",
+        );
+    }
+}
+
+fn name(source: &SourceText) -> Option<&'static str> {
+    match source {
+        SourceText::Window { .. } => Some("window"),
+        SourceText::RequestResponse { .. } => Some("request_response"),
+        _ => None,
+    }
+}
+
+/// Keys of sources that push frames.
+fn no_other_keys(flow: &Flow, name: &str, at: &Place, context: &mut Context<'_>) {
+    if !flow.script.is_empty() {
+        context.error(
+            &at.key("script"),
+            format!("a script with {name}"),
+            "a connection has start and stop; expected no script",
+        );
+    }
+    if flow.rate_counts == RateCounts::Wire {
+        context.error(
+            &at.key("rate_counts"),
+            format!("rate_counts = \"wire\" with {name}"),
+            "the rate of pacing counts bits of frames; expected \"frame\"",
+        );
+    }
+}
+
+fn application(flow: &Flow, segment: u16, at: &Place, context: &mut Context<'_>) -> Option<Application> {
+    match &flow.source {
+        SourceText::Window { size, rate, ack, ack_every, ack_delay, timeout, ecn } => {
+            let controller = controller(size.value(), rate, segment, at, context);
+            let ack_bytes = sizes::size(*ack, &at.key("ack"), context);
+            let ack_every =
+                count(*ack_every, MOST_SEGMENTS_AN_ACK, &at.key("ack_every"), "segments", context);
+            let timeout = timeout_of(timeout, at, context);
+            let (controller, ack_every) = (controller?, ack_every?);
+            let spec = WindowSpec {
+                bytes: flow.limit.value().map(|limit| limit.get()),
+                segment,
+                controller,
+                ack_bytes: ack_bytes?,
+                ack_every,
+                ack_delay: ack_delay.0,
+                timeout: timeout?,
+                ecn_capable: *ecn,
+            };
+            warn_of_waits(&spec, at, context);
+            Some(Application::Window(spec))
+        }
+        SourceText::RequestResponse { request, response, outstanding, think, service, timeout, ecn } => {
+            let request = message(*request, segment, &at.key("request"), "request", context);
+            let response = message(*response, segment, &at.key("response"), "response", context);
+            let outstanding = count(
+                *outstanding,
+                u64::from(MAX_OUTSTANDING),
+                &at.key("outstanding"),
+                "outstanding requests",
+                context,
+            );
+            let think = delay(think, &at.key("think"), context);
+            let service = delay(service, &at.key("service"), context);
+            let timeout = timeout_of(timeout, at, context);
+            let request = request?;
+            Some(Application::RequestResponse(RequestResponseSpec {
+                request,
+                response: response?,
+                segment,
+                outstanding: outstanding? as u16,
+                requests: requests(flow, request, at, context),
+                think,
+                service,
+                timeout: timeout?,
+                ecn_capable: *ecn,
+            }))
+        }
+        _ => None,
+    }
+}
+
+fn controller(
+    size: Option<Amount>,
+    rate: &Or<BitRate, Unlimited>,
+    segment: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<ControllerSpec> {
+    match (size, rate) {
+        (None, Or::Word(_)) => Some(ControllerSpec::Unlimited(UnlimitedParams)),
+        (Some(size), Or::Word(_)) => {
+            let params = FixedWindowParams { size };
+            if let Err(why) = params.check(segment) {
+                context.error(
+                    &at.key("size"),
+                    why,
+                    format!("expected at least \"{segment} B\" or \"1 frame\""),
+                );
+                return None;
+            }
+            Some(ControllerSpec::FixedWindow(params))
+        }
+        (None, Or::Value(rate)) => {
+            let rate = flows::positive(*rate, &at.key("rate"), context);
+            Some(ControllerSpec::FixedRate(FixedRateParams { rate }))
+        }
+        (Some(_), Or::Value(_)) => {
+            context.error(
+                &at.key("rate"),
+                "a window with a size and a rate",
+                "expected one of them; the other is \"unlimited\"",
+            );
+            None
+        }
+    }
+}
+
+/// A window that ends before an acknowledgement is due waits for the delay every time.
+fn warn_of_waits(spec: &WindowSpec, at: &Place, context: &mut Context<'_>) {
+    let ControllerSpec::FixedWindow(window) = &spec.controller else { return };
+    let segments = match window.size {
+        Amount::Bytes(bytes) => bytes / u64::from(spec.segment),
+        Amount::Frames(segments) => segments,
+    };
+    if segments < u64::from(spec.ack_every) {
+        context.warn(
+            &at.key("ack_every"),
+            format!("an acknowledgement for {} segments, but the window holds {segments}", spec.ack_every),
+            format!("each window waits for ack_delay ({}); expected at most {segments}", spec.ack_delay),
+        );
+    }
+}
+
+fn count(value: u64, most: u64, at: &Place, what: &str, context: &mut Context<'_>) -> Option<u32> {
+    if (1..=most).contains(&value) {
+        return u32::try_from(value).ok();
+    }
+    context.error(at, format!("{value} {what}"), format!("expected 1 to {most}"));
+    None
+}
+
+fn message(size: SizeText, segment: u16, at: &Place, what: &str, context: &mut Context<'_>) -> Option<u64> {
+    let (bytes, most) = (size.0.get(), MAX_SEGMENTS * u64::from(segment));
+    if (1..=most).contains(&bytes) {
+        return Some(bytes);
+    }
+    context.error(
+        at,
+        format!("a {what} of {size}"),
+        format!("expected 1 B to {most} B: {MAX_SEGMENTS} segments of the length of frame"),
+    );
+    None
+}
+
+fn requests(flow: &Flow, request: u64, at: &Place, context: &mut Context<'_>) -> Option<u64> {
+    let limit = flow.limit.value()?.get();
+    if limit > 0 && limit < request {
+        context.error(
+            &at.key("request"),
+            format!("a request of {request} B, but a limit of {limit} B"),
+            "nothing would be sent; expected a limit of one request at least",
+        );
+    }
+    Some(limit / request)
+}
+
+fn delay(text: &DelayText, at: &Place, context: &mut Context<'_>) -> Delay {
+    match text {
+        DelayText::Fixed(time) => Delay::Fixed(time.0),
+        DelayText::Table(DelayTable::Exponential(mean)) => {
+            if mean.0 == Time::ZERO {
+                context.error(
+                    &at.key("exponential"),
+                    "a mean of 0",
+                    "expected a time above 0, like \"10 us\"",
+                );
+            }
+            Delay::Exponential(mean.0)
+        }
+    }
+}
+
+/// The timeout, where `Some(None)` is none at all.
+fn timeout_of(timeout: &Or<Time, Never>, at: &Place, context: &mut Context<'_>) -> Option<Option<Time>> {
+    let timeout = timeout.value();
+    if timeout == Some(Time::ZERO) {
+        context.error(
+            &at.key("timeout"),
+            "a timeout of 0",
+            "expected a time above the longest round trip, or \"never\"",
+        );
+        return None;
+    }
+    Some(timeout)
+}

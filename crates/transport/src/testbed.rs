@@ -1,0 +1,62 @@
+//! Connections and draws that tests share.
+
+use crate::pipe::{Pipe, connect};
+use crate::{
+    Application, ConnectionSpec, ControllerSpec, Delay, Endpoint, FixedWindowParams, Record, RecordKind,
+    RequestResponseSpec, WindowSpec,
+};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use units::{Amount, BitRate, Time};
+
+pub const RATE: BitRate = BitRate::from_gbps(10);
+pub const DELAY: Time = Time::from_us(5);
+pub const START: Time = Time::from_us(3);
+
+pub fn window(segments: u64) -> ControllerSpec {
+    ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(segments) })
+}
+pub fn transfer(bytes: Option<u64>, controller: ControllerSpec) -> WindowSpec {
+    WindowSpec {
+        bytes,
+        segment: 1_000,
+        controller,
+        ack_bytes: 64,
+        ack_every: 1,
+        ack_delay: Time::from_us(500),
+        timeout: None,
+        ecn_capable: false,
+    }
+}
+pub fn exchanges() -> RequestResponseSpec {
+    RequestResponseSpec {
+        request: 64,
+        response: 4_096,
+        segment: 1_024,
+        outstanding: 1,
+        requests: Some(10),
+        think: Delay::Fixed(Time::ZERO),
+        service: Delay::Fixed(Time::from_us(1)),
+        timeout: None,
+        ecn_capable: false,
+    }
+}
+pub fn over(application: Application) -> ConnectionSpec {
+    ConnectionSpec { start: START, stop: None, application }
+}
+pub fn bulk(spec: WindowSpec) -> Pipe<Endpoint, Endpoint> {
+    connect(&over(Application::Window(spec)), RATE, DELAY)
+}
+pub fn asking(spec: RequestResponseSpec) -> Pipe<Endpoint, Endpoint> {
+    connect(&over(Application::RequestResponse(spec)), RATE, DELAY)
+}
+pub fn of_kind(records: &[Record], kind: RecordKind) -> Vec<Record> {
+    records.iter().copied().filter(|record| record.kind == kind).collect()
+}
+
+/// Integers below a limit, and a stream, from a seed.
+pub fn draws(seed: u64) -> (impl FnMut(u64) -> u64, Xoshiro256PlusPlus) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let stream = rng.clone();
+    (move |limit| workload::below(&mut rng, limit), stream)
+}
