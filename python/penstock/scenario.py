@@ -45,7 +45,8 @@ class Scenario:
     name, description : str, optional
         For people. Default name: ``"scenario"``.
     warmup : str, optional
-        Time before measuring begins. Default ``"0 s"``.
+        When measuring begins: what happens from then on is counted, also to frames that were sent before.
+        Default ``"0 s"``.
     seed : int, optional
         Seed of all random streams. Default 1.
     on_lossless_drop : str, optional

@@ -134,7 +134,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     Some((spec, fabric.levels()))
 }
 
-/// More bins than this do not fit a plot or, with many flows, the memory.
+/// More bins than this do not fit a plot or, with many flows, the memory. The key `bin` names it.
 const MAX_BINS: u64 = 1_000_000;
 
 fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
