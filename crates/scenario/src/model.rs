@@ -17,11 +17,11 @@ pub use scheduler::*;
 pub use stations::*;
 pub use topology::*;
 
-use crate::quantity::{Off, Or, TimeText};
+use crate::quantity::{Available, Off, Or, TimeText};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use units::Time;
+use units::{Bytes, Time};
 
 /// A Penstock scenario: a fabric, its traffic and its mechanisms.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -87,6 +87,13 @@ pub struct Simulation {
     /// Simulated time between two looks for deadlocks; when a circle closed is told exactly all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).
     #[serde(default = "hundred_us")]
     pub deadlock_interval: TimeText,
+    /// How much memory the engine may hold, results included that it records. A run that exceeds it ends with what was measured until then, and warns before. It changes nothing else. A size with unit, at least 1 MiB, or "available": four fifths of what is free on the machine when the run begins, shared by replications that run beside each other. Default: "available".
+    #[serde(default = "available")]
+    pub memory_limit: Or<Bytes, Available>,
+}
+
+fn available() -> Or<Bytes, Available> {
+    Or::word()
 }
 
 fn zero() -> TimeText {
