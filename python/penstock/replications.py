@@ -202,17 +202,18 @@ def replicate_source(
     if seed + replications - 1 > MAX_SEED:
         raise ValueError(f"the last seed would be {seed + replications - 1}; the largest is {MAX_SEED}")
     together = _Together(replications, progress)
+    at_a_time = min(workers or os.cpu_count() or 1, replications)
 
     def run_one(index: int) -> Result | None:
         if together.stopped:
             return None
         report = together.reporter(index)
-        result = run_source(source, seed=seed + index, progress=report)
+        result = run_source(source, seed=seed + index, beside=at_a_time, progress=report)
         report(Progress.of(result.run))  # a short run has not reported anything, and one that was kept
         return result
 
     # A scenario that is wrong is wrong with every seed: the first error ends the others too.
-    with ThreadPoolExecutor(min(workers or os.cpu_count() or 1, replications)) as pool:
+    with ThreadPoolExecutor(at_a_time) as pool:
         futures = [pool.submit(run_one, index) for index in range(replications)]
         try:
             results = [future.result() for future in futures]
@@ -237,13 +238,14 @@ class _Together:
         def report(progress: Progress) -> bool:
             with self._lock:
                 self._latest[index] = progress
-                if self._progress is not None and self._progress(self._sum(self._latest.values())) is False:
+                together = self._sum(self._latest.values(), progress.warning)
+                if self._progress is not None and self._progress(together) is False:
                     self.stopped = True
             return not self.stopped
 
         return report
 
-    def _sum(self, parts: Iterable[Progress]) -> Progress:
+    def _sum(self, parts: Iterable[Progress], warning: str | None) -> Progress:
         parts = list(parts)
         return Progress(
             simulated_s=sum(part.simulated_s for part in parts),
@@ -251,6 +253,7 @@ class _Together:
             frame_hops=sum(part.frame_hops for part in parts),
             events=sum(part.events for part in parts),
             wall_s=max(part.wall_s for part in parts),
+            warning=warning,
         )
 
 

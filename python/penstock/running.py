@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from . import _core, kept, library
+from . import _core, kept, library, memory
 
 if TYPE_CHECKING:
     from .result import Result
@@ -32,6 +32,9 @@ class Progress:
         Events handled.
     wall_s : float
         Time since the run began, in seconds.
+    warning : str or None
+        What a person should know now: that the run will exceed its memory limit if it goes on like this.
+        Told once.
     """
 
     simulated_s: float
@@ -39,11 +42,12 @@ class Progress:
     frame_hops: int
     events: int
     wall_s: float
+    warning: str | None = None
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Progress:
         """What the engine reports, or ``Result.run``; anything beside is left out."""
-        return cls(**{entry.name: told[entry.name] for entry in fields(cls)})
+        return cls(**{entry.name: told[entry.name] for entry in fields(cls) if entry.name in told})
 
 
 ProgressCallback = Callable[[Progress], bool | None]
@@ -153,6 +157,9 @@ def run(
 ) -> Result:
     """Runs a scenario and returns what it measured.
 
+    A run that exceeds its memory limit (``memory_limit`` of the scenario, or a share of what is free) ends
+    there: ``result.complete`` is false, and ``result.run["cut_short_by"]`` says why.
+
     Parameters
     ----------
     scenario : Scenario, str or path
@@ -182,13 +189,20 @@ def run_source(
     *,
     seed: int | None = None,
     threads: int = 1,
+    beside: int = 1,
     progress: ProgressCallback | None = None,
 ) -> Result:
-    """As `run`, for text that has been read."""
+    """As `run`, for text that has been read; `beside` is how many runs share the memory."""
 
     def simulate() -> Result:
-        report = _adapter(progress or _go_on)
-        core = _core.run(source.text, source.file, seed=seed, threads=threads, progress=report)
+        core = _core.run(
+            source.text,
+            source.file,
+            seed=seed,
+            threads=threads,
+            memory_limit=memory.limit_bytes(beside),
+            progress=_adapter(progress or _go_on),
+        )
         from .result import Result  # after the run, because pyarrow takes longer to import than a small run
 
         return Result.from_core(core)

@@ -45,7 +45,8 @@ class Scenario:
     name, description : str, optional
         For people. Default name: ``"scenario"``.
     warmup : str, optional
-        Time before measuring begins. Default ``"0 s"``.
+        When measuring begins: what happens from then on is counted, also to frames that were sent before.
+        Default ``"0 s"``.
     seed : int, optional
         Seed of all random streams. Default 1.
     on_lossless_drop : str, optional
@@ -54,6 +55,9 @@ class Scenario:
         ``"stop"`` (default) or ``"count"``.
     deadlock_interval : str, optional
         Simulated time between two looks for deadlocks. Default ``"100 us"``.
+    memory_limit : str, optional
+        How much memory a run may hold, such as ``"8 GiB"``. Default ``"available"``: four fifths of what is
+        free.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Scenario:
         on_lossless_drop: str | None = None,
         on_deadlock: str | None = None,
         deadlock_interval: str | None = None,
+        memory_limit: str | None = None,
     ) -> None:
         simulation = {
             "name": name,
@@ -77,6 +82,7 @@ class Scenario:
             "on_lossless_drop": on_lossless_drop,
             "on_deadlock": on_deadlock,
             "deadlock_interval": deadlock_interval,
+            "memory_limit": memory_limit,
         }
         self._model: dict[str, Any] = {"simulation": given(simulation)}
         self._file: str | None = None

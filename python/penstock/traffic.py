@@ -131,7 +131,10 @@ def exponential(mean: str) -> Table:
 
 
 def pareto(mean: str, *, shape: float) -> Table:
-    """Pareto times with this `mean` and `shape` (above 1), truncated at 100 times the mean."""
+    """Pareto times with this `mean` and `shape` (above 1).
+
+    None is longer than 100 times the mean, and the mean holds all the same.
+    """
     return {"pareto": {"mean": mean, "shape": shape}}
 
 

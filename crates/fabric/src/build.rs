@@ -32,10 +32,11 @@ use std::fmt;
 use units::{Amount, BitRate, Time, WireClock};
 use workload::Source;
 
-/// Series are recorded for at most this many flows, ports or queues; beyond, totals only.
+/// Series are recorded for at most this many flows, ports or queues; beyond, totals only. The key `bin` of a
+/// scenario names this limit and the next.
 pub const MAX_SERIES: usize = 256;
 /// Bins of all series of one kind together; each becomes a row of some hundred bytes in the result.
-const MAX_BINS: u64 = 1_000_000;
+pub const MAX_BINS: u64 = 1_000_000;
 
 /// Why a description cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]

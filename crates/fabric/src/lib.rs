@@ -37,7 +37,7 @@ mod tables;
 pub mod topology;
 mod world;
 
-pub use build::{BuildError, MAX_SERIES};
+pub use build::{BuildError, MAX_BINS, MAX_SERIES};
 pub use dependencies::dependency_cycle;
 pub use guarantees::{Guarantee, guarantees};
 pub use outcome::SimulationError;

@@ -15,7 +15,8 @@ pub struct Spec {
     pub seed: u64,
     /// When the simulation ends.
     pub duration: Time,
-    /// When measuring begins; what was sent before is not counted.
+    /// When measuring begins. Totals and statistics count what happens from then on, also to frames that were
+    /// sent before.
     pub warmup: Time,
     /// Hosts and switches; a [`NodeId`] is an index here.
     pub nodes: Vec<NodeSpec>,

@@ -4,6 +4,7 @@ mod arrow;
 mod guarantees;
 mod headroom;
 mod mechanisms;
+mod memory;
 mod run;
 mod weights;
 
@@ -74,21 +75,22 @@ mod _core {
         Ok(load(py, text, file, None)?.effective_json())
     }
 
-    /// Runs a scenario.
+    /// Runs a scenario. `memory_limit`, in bytes, holds where the scenario names none.
     #[pyfunction]
-    #[pyo3(signature = (text, file, *, seed = None, threads = 1, progress = None))]
+    #[pyo3(signature = (text, file, *, seed = None, threads = 1, memory_limit = None, progress = None))]
     fn run(
         py: Python<'_>,
         text: &str,
         file: &str,
         seed: Option<u64>,
         threads: usize,
+        memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<super::run::RunResult> {
         if !(1..=64).contains(&threads) {
             return Err(PyValueError::new_err(format!("threads = {threads}: 1 to 64 are accepted")));
         }
-        super::run::run(py, &load(py, text, file, seed)?, threads, progress.as_ref())
+        super::run::run(py, &load(py, text, file, seed)?, threads, memory_limit, progress.as_ref())
     }
 
     /// Memory and time that a run will take, from a short piece of it: JSON.
@@ -96,6 +98,12 @@ mod _core {
     #[pyo3(signature = (text, file, *, threads = 1))]
     fn estimate(py: Python<'_>, text: &str, file: &str, threads: usize) -> PyResult<String> {
         super::run::estimate(py, &load(py, text, file, None)?, threads)
+    }
+
+    /// The memory limit that a scenario names, in bytes.
+    #[pyfunction]
+    fn memory_limit(py: Python<'_>, text: &str, file: &str) -> PyResult<Option<u64>> {
+        Ok(load(py, text, file, None)?.memory_limit.map(units::Bytes::get))
     }
 
     /// The JSON Schema of scenario files.

@@ -2,6 +2,7 @@
 
 use crate::SimulationError;
 use crate::arrow::{ArrowTable, failed};
+use crate::memory::{Found, MemoryWatch};
 use fabric::spec::Role;
 use fabric::{Simulation, State};
 use measure::Table;
@@ -46,17 +47,30 @@ impl RunResult {
     }
 }
 
-/// Runs a scenario to its end, or until `progress` returns false.
+/// How a run came to its end.
+enum Ending {
+    /// At the end of its duration, or in a deadlock.
+    Finished,
+    /// By request.
+    Asked,
+    /// At its memory limit, in words.
+    Memory(String),
+}
+
+/// Runs a scenario to its end, until `progress` returns false, or until it holds more memory than its own limit
+/// or, without one, `memory_limit`.
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
     threads: usize,
+    memory_limit: Option<u64>,
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<RunResult> {
     let begun = Instant::now();
     let mut simulation = Simulation::on_threads(&scenario.spec, threads)
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let complete = py.detach(|| go(&mut simulation, scenario, progress, begun))?;
+    let mut memory = MemoryWatch::new(scenario.memory_limit, memory_limit);
+    let ending = py.detach(|| go(&mut simulation, scenario, &mut memory, progress, begun))?;
     let wall = begun.elapsed();
     let deadlock = simulation.ended_by_deadlock().then(|| simulation.deadlock()).flatten();
     let run = json!({
@@ -73,8 +87,12 @@ pub fn run(
         "events": simulation.events(),
         "frame_hops": simulation.frame_hops(),
         "look_ahead_ns": simulation.look_ahead().as_ns_f64(),
-        "complete": complete && deadlock.is_none(),
+        "complete": matches!(ending, Ending::Finished) && deadlock.is_none(),
         "ended_by": deadlock,
+        "cut_short_by": match ending {
+            Ending::Memory(why) => Some(why),
+            Ending::Finished | Ending::Asked => None,
+        },
         "warnings": scenario
             .warnings
             .iter()
@@ -101,37 +119,49 @@ pub fn run(
     })
 }
 
-/// Runs without the interpreter's lock; takes it to report. False: ended early by request.
+/// Runs without the interpreter's lock; takes it to report.
 fn go(
     simulation: &mut Simulation,
     scenario: &Scenario,
+    memory: &mut MemoryWatch,
     progress: Option<&Py<PyAny>>,
     begun: Instant,
-) -> PyResult<bool> {
+) -> PyResult<Ending> {
     let mut reported = begun;
+    let duration = scenario.spec.duration;
+    // The fabric alone may be too large.
+    if let Found::Exceeded(why) = memory.look(simulation, duration) {
+        return Ok(Ending::Memory(why));
+    }
     loop {
         match simulation.advance(BUDGET) {
             Err(error) => return Err(SimulationError::new_err(error.to_string())),
-            Ok(State::Finished) => return Ok(true),
+            Ok(State::Finished) => return Ok(Ending::Finished),
             Ok(State::Running) => {}
         }
         if reported.elapsed() < REPORT_EVERY {
             continue;
         }
         reported = Instant::now();
+        let warning = match memory.look(simulation, duration) {
+            Found::Enough => None,
+            Found::Warning(text) => Some(text),
+            Found::Exceeded(why) => return Ok(Ending::Memory(why)),
+        };
         let report = json!({
             "simulated_s": simulation.now().as_secs_f64(),
-            "duration_s": scenario.spec.duration.as_secs_f64(),
+            "duration_s": duration.as_secs_f64(),
             "frame_hops": simulation.frame_hops(),
             "events": simulation.events(),
             "wall_s": begun.elapsed().as_secs_f64(),
+            "warning": warning,
         });
         let go_on = Python::attach(|py| -> PyResult<bool> {
             py.check_signals()?;
             progress.map_or(Ok(true), |call| call.call1(py, (report.to_string(),))?.extract(py))
         })?;
         if !go_on {
-            return Ok(false);
+            return Ok(Ending::Asked);
         }
     }
 }

@@ -27,7 +27,7 @@ use crate::read::MAX_ERRORS;
 use fabric::spec::{OnLosslessDrop, ProbeSpec, Spec};
 use std::path::Path;
 use toml::de::DeTable;
-use units::Time;
+use units::{Bytes, Time};
 
 /// Where findings go.
 pub struct Context<'a> {
@@ -97,7 +97,8 @@ pub fn check(model: Model, mut context: Context<'_>) -> Result<Scenario, Diagnos
     };
     let notes = effective::notes(&model);
     let name = model.simulation.name.clone().unwrap_or_default();
-    Ok(Scenario { name, spec, levels, effective: model, warnings: findings, notes })
+    let memory_limit = model.simulation.memory_limit.value();
+    Ok(Scenario { name, spec, memory_limit, levels, effective: model, warnings: findings, notes })
 }
 
 fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
@@ -135,7 +136,9 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     Some((spec, fabric.levels()))
 }
 
-/// More bins than this do not fit a plot or, with many flows, the memory.
+/// Less memory holds no fabric worth a run.
+const LEAST_MEMORY: Bytes = Bytes::new(1 << 20);
+/// More bins than this do not fit a plot or, with many flows, the memory. The key `bin` names it.
 const MAX_BINS: u64 = 1_000_000;
 
 fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
@@ -170,6 +173,13 @@ fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
             &at.key("name"),
             "this is no name of a scenario",
             "expected at most 255 bytes, without control characters",
+        );
+    }
+    if let Some(limit) = simulation.memory_limit.value().filter(|&limit| limit < LEAST_MEMORY) {
+        context.error(
+            &at.key("memory_limit"),
+            format!("memory_limit {limit} is too small: no run fits into it"),
+            format!("expected at least \"{LEAST_MEMORY}\", like \"8 GiB\", or \"available\""),
         );
     }
     let bin = model.probes.bin.and_then(|bin| bin.value());

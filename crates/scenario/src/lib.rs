@@ -28,6 +28,7 @@ use model::Model;
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
+use units::Bytes;
 
 /// A checked scenario.
 #[derive(Clone, Debug)]
@@ -36,6 +37,9 @@ pub struct Scenario {
     pub name: String,
     /// What a simulation is built from.
     pub spec: Spec,
+    /// The most memory that a run may hold; `None`: what the machine has free. No run depends on it but one
+    /// that exceeds it.
+    pub memory_limit: Option<Bytes>,
     /// Height of each node in a drawing, in the order of the nodes: 0 for hosts.
     pub levels: Vec<u8>,
     /// The scenario with every default written out.
@@ -50,11 +54,14 @@ impl Scenario {
     pub fn effective_toml(&self) -> String {
         effective::to_toml(&self.effective, &self.notes)
     }
-    /// A hash of all that a run is a function of: the files that the scenario names are in it, and its seed.
+    /// A hash of all that a run is a function of: the files that the scenario names are in it, and its seed; the
+    /// memory that it may hold is not.
     pub fn identity(&self) -> u64 {
         let mut digest = Digest(DefaultHasher::new());
+        let mut effective = self.effective.clone();
+        effective.simulation.memory_limit = quantity::Or::word();
         // Every part derives its form, and numbers are written so that they read back the same.
-        let _ = write!(digest, "{:?}", (&self.name, &self.spec, &self.effective));
+        let _ = write!(digest, "{:?}", (&self.name, &self.spec, &effective));
         digest.0.finish()
     }
     /// The effective scenario as JSON.

@@ -17,11 +17,11 @@ pub use scheduler::*;
 pub use stations::*;
 pub use topology::*;
 
-use crate::quantity::{Off, Or, TimeText};
+use crate::quantity::{Available, Off, Or, TimeText};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use units::Time;
+use units::{Bytes, Time};
 
 /// A Penstock scenario: a fabric, its traffic and its mechanisms.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -71,7 +71,7 @@ pub struct Simulation {
     pub description: Option<String>,
     /// When the simulation ends. A time with unit, above 0. Required.
     pub duration: TimeText,
-    /// When measuring begins; what was sent before is not counted. A time with unit, below `duration`. Default: "0 s" (everything counts).
+    /// When measuring begins. Totals and statistics count what happens from then on: a frame that was sent before is not counted as sent, but as delivered or lost if that happens later, with its whole latency. Time series, deadlocks, storms and faults are listed from 0 s; pauses, if they end later. A time with unit, below `duration`. Default: "0 s" (everything counts).
     #[serde(default = "zero")]
     pub warmup: TimeText,
     /// Seed of all random streams. A whole number, 0 to 9223372036854775807 (the largest that TOML can write). Default: 1.
@@ -87,6 +87,13 @@ pub struct Simulation {
     /// Simulated time between two looks for deadlocks; when a circle closed is told exactly all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).
     #[serde(default = "hundred_us")]
     pub deadlock_interval: TimeText,
+    /// How much memory the engine may hold, results included that it records. A run that exceeds it ends with what was measured until then, and warns before. It changes nothing else. A size with unit, at least 1 MiB, or "available": four fifths of what is free on the machine when the run begins, shared by replications that run beside each other. Default: "available".
+    #[serde(default = "available")]
+    pub memory_limit: Or<Bytes, Available>,
+}
+
+fn available() -> Or<Bytes, Available> {
+    Or::word()
 }
 
 fn zero() -> TimeText {
@@ -125,7 +132,7 @@ pub enum OnLosslessDrop {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Probes {
-    /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. Default: a 500th of `duration`, rounded up to whole nanoseconds (500 points fill a plot). Flows, ports or queues of which there are more than 256 have no series, and a run says so.
+    /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. At most 1000000 bins. Default: a 500th of `duration`, rounded up to whole nanoseconds (500 points fill a plot). Of each kind (pairs of source and destination, ports, queues) at most 256 series with 1000000 bins together are recorded; a kind with more has none, and a run says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin: Option<Or<Time, Off>>,
     /// Whether each pause is recorded as an interval. Default: true.

@@ -152,6 +152,8 @@ word! {
     Off = "off";
     /// Found by the simulator from the links.
     Computed = "computed";
+    /// What the machine has free.
+    Available = "available";
     /// The limit that the standard sets for the rate.
     Standard = "standard";
 }

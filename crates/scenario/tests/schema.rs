@@ -137,3 +137,12 @@ fn defaults_and_units_are_in_the_schema() {
     assert_eq!(schema["required"], serde_json::json!(["simulation", "topology", "flows"]));
     assert_eq!(schema["additionalProperties"], false);
 }
+
+#[test]
+fn the_key_of_bins_names_its_limits() {
+    let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap();
+    let bin = schema["definitions"]["Probes"]["properties"]["bin"]["description"].as_str().unwrap();
+    let recorded =
+        format!("at most {} series with {} bins together are recorded", fabric::MAX_SERIES, fabric::MAX_BINS);
+    assert!(bin.contains(&recorded), "{bin}");
+}

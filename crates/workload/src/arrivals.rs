@@ -2,7 +2,8 @@
 //!
 //! Constant rates are integer arithmetic: the remainder of each division is carried to the next interval.
 //! Random gaps are `f64` picoseconds whose fraction is carried too, so that rounding has no bias. The
-//! on and off periods follow the bursty sources of Jiang 2007 (Pareto, shape 1.5, truncated).
+//! on and off periods follow the bursty sources of Jiang 2007 (Pareto, shape 1.5, truncated); their least
+//! length is such that the mean after truncation is the one that was asked for.
 
 use crate::draw::{Coin, exponential, unit};
 use crate::spec::{Arrivals, Period, RateBasis};
@@ -11,7 +12,7 @@ use units::{BitRate, Time};
 
 type Random = Xoshiro256PlusPlus;
 
-/// Pareto periods last at most this many times their mean.
+/// Pareto periods last at most this many times their mean: the key `mean` of a scenario says so.
 const TRUNCATION: f64 = 100.0;
 
 /// Turns bytes into time at one rate, exactly in the long run. Takes every rate but zero, and gaps far
@@ -95,30 +96,62 @@ fn whole_ps(gap: f64, rest: &mut f64) -> Time {
 }
 
 impl Period {
-    /// The mean in seconds after truncation. For Pareto, with x = mean·(a - 1)/a and b = 100·mean, this is
-    /// mean - xᵃ·b¹⁻ᵃ/(a - 1): what the tail beyond b would have added is missing.
+    /// The mean in seconds.
     pub fn mean_secs(&self) -> f64 {
         match *self {
-            Period::Exponential { mean } => mean.as_secs_f64(),
-            Period::Pareto { mean, shape } if shape > 1.0 => {
-                let tail = libm::pow((shape - 1.0) / shape, shape) * libm::pow(TRUNCATION, 1.0 - shape)
-                    / (shape - 1.0);
-                mean.as_secs_f64() * (1.0 - tail)
+            Period::Pareto { shape, .. } if !has_mean(shape) => 0.0,
+            Period::Exponential { mean } | Period::Pareto { mean, .. } => mean.as_secs_f64(),
+        }
+    }
+}
+
+/// No Pareto distribution has a mean unless its shape is above 1.
+fn has_mean(shape: f64) -> bool {
+    shape > 1.0
+}
+
+/// Draws the lengths of periods, in picoseconds.
+#[derive(Clone, Copy, Debug)]
+enum Lengths {
+    Exponential { mean: f64 },
+    Pareto { least: f64, most: f64, exponent: f64 },
+}
+
+impl Lengths {
+    fn new(period: &Period) -> Lengths {
+        match *period {
+            Period::Pareto { mean, shape } if has_mean(shape) => {
+                let mean = mean.ps() as f64;
+                let least = mean * least_share(shape);
+                Lengths::Pareto { least, most: TRUNCATION * mean, exponent: -1.0 / shape }
             }
-            // No Pareto distribution of this shape has a mean.
-            Period::Pareto { .. } => 0.0,
+            Period::Pareto { .. } => Lengths::Exponential { mean: 0.0 },
+            Period::Exponential { mean } => Lengths::Exponential { mean: mean.ps() as f64 },
         }
     }
 
-    /// A length in picoseconds.
     fn draw(&self, rng: &mut Random) -> f64 {
         match *self {
-            Period::Exponential { mean } => mean.ps() as f64 * exponential(rng),
-            Period::Pareto { mean, shape } => {
-                let (mean, least) = (mean.ps() as f64, mean.ps() as f64 * (shape - 1.0) / shape);
-                (least * libm::pow(unit(rng), -1.0 / shape)).clamp(0.0, TRUNCATION * mean)
-            }
+            Lengths::Exponential { mean } => mean * exponential(rng),
+            Lengths::Pareto { least, most, exponent } => (least * libm::pow(unit(rng), exponent)).min(most),
         }
+    }
+}
+
+/// The least length of Pareto periods, as a share of their mean, such that the mean holds after truncation.
+/// With x the least length, a the shape and b the longest, the mean is x·(1 + (1 - (x/b)ᵃ⁻¹)/(a - 1)), which
+/// grows with x. Without truncation it would be x·a/(a - 1).
+fn least_share(shape: f64) -> f64 {
+    let above_one = shape - 1.0;
+    let mean = |x: f64| x * (1.0 - libm::expm1(above_one * libm::log(x / TRUNCATION)) / above_one);
+    // Halving an interval of doubles ends: at the latest when there is no number between its ends.
+    let (mut low, mut high) = (0.0, 1.0);
+    loop {
+        let middle = (low + high) / 2.0;
+        if middle <= low || middle >= high {
+            return middle;
+        }
+        if mean(middle) < 1.0 { low = middle } else { high = middle }
     }
 }
 
@@ -127,9 +160,11 @@ impl Period {
 pub(crate) struct OnOff {
     /// `None`: never sends.
     pace: Option<Pace>,
-    on: Period,
-    off: Period,
+    on: Lengths,
+    off: Lengths,
     starts_on: Coin,
+    /// A source that is never on would change its state for ever without time passing.
+    is_ever_on: bool,
     is_on: bool,
     /// `is_on` and `left` are those of this time.
     mark: Time,
@@ -143,12 +178,13 @@ pub(crate) struct OnOff {
 impl OnOff {
     fn new(peak: BitRate, on: Period, off: Period) -> OnOff {
         let (on_secs, off_secs) = (on.mean_secs(), off.mean_secs());
+        let is_ever_on = on_secs > 0.0;
         OnOff {
-            // A source that is never on would change its state for ever without time passing.
-            pace: if on_secs > 0.0 { Pace::new(peak) } else { None },
-            on,
-            off,
+            pace: if is_ever_on { Pace::new(peak) } else { None },
+            on: Lengths::new(&on),
+            off: Lengths::new(&off),
             starts_on: Coin::new(on_secs / (on_secs + off_secs)),
+            is_ever_on,
             is_on: false,
             mark: Time::ZERO,
             period_end: Time::ZERO,
@@ -384,7 +420,7 @@ impl Process {
             Kind::Constant { pace, .. } => *pace = Pace::new(new),
             Kind::Bernoulli { rate, empty, .. } => (*rate, *empty) = (new, EmptySlots::default()),
             Kind::Poisson { rate, .. } => *rate = new,
-            Kind::OnOff(on_off) if on_off.on.mean_secs() > 0.0 => on_off.pace = Pace::new(new),
+            Kind::OnOff(on_off) if on_off.is_ever_on => on_off.pace = Pace::new(new),
             Kind::OnOff(_) | Kind::Greedy => {}
         }
     }
@@ -463,4 +499,41 @@ fn poisson_gap(rate: BitRate, mean_bytes: f64, rest: &mut f64, rng: &mut Random)
         return Time::NEVER;
     }
     whole_ps(mean_bytes * 8e12 / rate.bps() as f64 * exponential(rng), rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    #[test]
+    fn truncated_pareto_periods_have_the_mean_that_was_asked_for() {
+        // With the least length of Pareto without truncation the mean would be 0.35, 0.55, 0.96 and 0.998 of it.
+        for shape in [1.05, 1.1, 1.5, 2.0, 60.0] {
+            let period = Period::Pareto { mean: Time::from_us(10), shape };
+            assert_eq!(period.mean_secs(), 10e-6);
+            let lengths = Lengths::new(&period);
+            let mut rng = Random::seed_from_u64(11);
+            let (mut sum, mut squares, draws) = (0.0, 0.0, 1_000_000);
+            for _ in 0..draws {
+                let means = lengths.draw(&mut rng) / 1e7;
+                assert!(means > 0.0 && means <= 100.0, "{means}");
+                (sum, squares) = (sum + means, squares + means * means);
+            }
+            let mean = sum / f64::from(draws);
+            let deviation = (squares / f64::from(draws) - mean * mean).sqrt() / f64::from(draws).sqrt();
+            assert!((mean - 1.0).abs() < 5.0 * deviation, "shape {shape}: {mean} ± {deviation}");
+            assert!(5.0 * deviation < 0.025, "too few draws to tell: {deviation}");
+        }
+    }
+
+    #[test]
+    fn the_least_length_is_exact_at_all_shapes() {
+        // Far from 1 the truncation hardly matters: (a - 1)/a. Towards 1 the mean tends to x·(1 + ln(b/x)).
+        assert!((least_share(1e6) - 1.0).abs() < 1e-5);
+        assert!((least_share(5.0) - 0.8).abs() < 1e-9);
+        let x = least_share(1.0 + 1e-9);
+        assert!((x * (1.0 + (TRUNCATION / x).ln()) - 1.0).abs() < 1e-6, "{x}");
+        assert!(least_share(f64::INFINITY) > 0.0);
+    }
 }

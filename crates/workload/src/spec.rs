@@ -56,10 +56,10 @@ pub enum Period {
         /// The mean.
         mean: Time,
     },
-    /// Pareto with this mean and shape (above 1), truncated: what is longer than 100 times the mean lasts
-    /// 100 times the mean. That shortens the mean, by 3.8 % for shape 1.5; see [`Period::mean_secs`].
+    /// Pareto with this mean and shape (above 1), truncated: what would be longer than 100 times the mean lasts
+    /// 100 times the mean. The least length is such that the mean holds all the same.
     Pareto {
-        /// The mean without truncation.
+        /// The mean, truncation included.
         mean: Time,
         /// The shape.
         shape: f64,

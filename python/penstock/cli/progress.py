@@ -13,6 +13,7 @@ from typing import Protocol
 
 from penstock.running import Progress
 
+from .console import say
 from .units import duration
 
 
@@ -54,7 +55,13 @@ def stop_on_interrupt() -> Iterator[Wish]:
 def watching(wish: Wish) -> Iterator[Watcher]:
     """A progress bar with simulated time, frame-hops a second and the time left, if there is a terminal."""
     if not sys.stderr.isatty():
-        yield lambda _: not wish.stop
+
+        def listen(progress: Progress) -> bool:
+            if progress.warning:
+                say(f"warning: {progress.warning}")
+            return not wish.stop
+
+        yield listen
         return
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -71,6 +78,8 @@ def watching(wish: Wish) -> Iterator[Watcher]:
         task = bar.add_task("run", total=1.0, time="starting", speed="")
 
         def watch(progress: Progress) -> bool:
+            if progress.warning:
+                bar.console.print(f"warning: {progress.warning}", markup=False, soft_wrap=True)
             speed = progress.frame_hops / progress.wall_s / 1e6 if progress.wall_s > 0 else 0.0
             bar.update(
                 task,

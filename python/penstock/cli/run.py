@@ -91,6 +91,9 @@ def _single(
         _show(result, summary)
         _show_where(directory, directory, report)
     reached = f" at {_time(result.run['simulated_s'])} of {_time(result.run['duration_s'])}"
+    if because := result.run.get("cut_short_by"):
+        complain(f'{because}. What was measured until then is marked "complete": false')
+        return EXIT_FAILED
     return _end(result.complete, result.run.get("ended_by"), reached)
 
 
@@ -116,9 +119,11 @@ def _several(
     else:
         _show_intervals(runs)
         _show_where(directory, directory and directory / f"seed-{runs.results[0].seed}", report)
+    for because in {str(one.run["cut_short_by"]) for one in runs.results if one.run.get("cut_short_by")}:
+        complain(because)
     if directory is not None and not runs.complete:
         say("finished replications are kept, and the same command goes on from there")
-    return _end(runs.complete)
+    return EXIT_FAILED if any(one.run.get("cut_short_by") for one in runs.results) else _end(runs.complete)
 
 
 @contextlib.contextmanager

@@ -60,9 +60,17 @@ def check(
 
 
 def _tell(source: library.Source, threads: int, json: bool) -> None:
-    from penstock import estimate
+    from penstock import estimate, memory
 
     told = estimate.estimate(source, threads=threads)
+    named = _core.memory_limit(source.text, source.file)
+    limit = memory.limit_bytes() if named is None else named
+    if limit is not None and told.memory_bytes > limit:
+        origin = "what is free on this machine allows" if named is None else "its memory_limit allows"
+        say(
+            f"warning: the run will take about {_rough_size(told.memory_bytes)} of memory, more than the "
+            f"{_rough_size(limit)} that {origin}: it will end before its time"
+        )
     if json:
         print_json(told.to_dict())
         return

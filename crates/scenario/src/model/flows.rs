@@ -308,11 +308,11 @@ pub enum DelayTable {
 pub enum PeriodText {
     /// Exponential with this mean. A time with unit, above 0.
     Exponential(TimeText),
-    /// Pareto, truncated at 100 times the mean.
+    /// Pareto, truncated: no period is longer than 100 times `mean`.
     Pareto {
-        /// The mean. A time with unit, above 0. Required.
+        /// The mean of the truncated periods: none is longer than 100 times it, and the least length is such that the mean holds all the same. A time with unit, above 0. Required.
         mean: TimeText,
-        /// The shape. A number above 1 (below, there is no mean). Required.
+        /// The shape: the smaller, the more of the time lies in few long periods. A number above 1 (below, there is no mean). Required.
         shape: f64,
     },
 }

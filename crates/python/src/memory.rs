@@ -1,0 +1,106 @@
+//! Whether a run keeps within its memory: looked at now and then, and told before it comes to that.
+
+use fabric::Simulation;
+use std::time::{Duration, Instant};
+use units::{Bytes, Time};
+
+/// A look takes at most this share of the time of a run: one over this.
+const SHARE: u32 = 50;
+/// That memory grows beyond its limit is told after this many looks in a row that say so: tables grow by
+/// doubling, and one look may see a step.
+const LOOKS: u32 = 3;
+
+/// What a look at the memory of a run found.
+pub enum Found {
+    /// It is within its limit, and seems to stay there.
+    Enough,
+    /// If it goes on like this it will not be; told once.
+    Warning(String),
+    /// It is not.
+    Exceeded(String),
+}
+
+/// Watches the memory of one run.
+pub struct MemoryWatch {
+    limit: u64,
+    /// Where the limit comes from, in words.
+    origin: &'static str,
+    looked: Instant,
+    cost: Duration,
+    /// Two earlier looks, as simulated time and bytes: growth is judged since the first. The second takes its
+    /// place when time has doubled since, so that what filled at the beginning is forgotten.
+    marks: [(Time, u64); 2],
+    beyond: u32,
+}
+
+impl MemoryWatch {
+    /// For a limit of the scenario or, without one, of the machine.
+    pub fn new(scenario: Option<Bytes>, machine: Option<u64>) -> MemoryWatch {
+        let (limit, origin) = match scenario {
+            Some(limit) => (limit.get(), "memory_limit of the scenario"),
+            None => (machine.unwrap_or(u64::MAX), "from what was free on this machine when it began"),
+        };
+        let now = Instant::now();
+        MemoryWatch {
+            limit,
+            origin,
+            looked: now,
+            cost: Duration::ZERO,
+            marks: [(Time::ZERO, 0); 2],
+            beyond: 0,
+        }
+    }
+
+    /// Looks, unless the last look was too expensive to look again so soon.
+    pub fn look(&mut self, simulation: &mut Simulation, duration: Time) -> Found {
+        let begun = Instant::now();
+        if self.limit == u64::MAX || begun - self.looked < self.cost * SHARE {
+            return Found::Enough;
+        }
+        let (bytes, now) = (simulation.memory_bytes() as u64, simulation.now());
+        (self.looked, self.cost) = (begun, begun.elapsed());
+        if bytes > self.limit {
+            return Found::Exceeded(format!(
+                "the run has reached its memory limit: at {now} of {duration} it holds {}, and its limit is {} ({}). \
+                 What grows without end are queues without a limit that get more than their link takes",
+                size(bytes as f64),
+                size(self.limit as f64),
+                self.origin
+            ));
+        }
+        let expected = self.expected(now, bytes, duration);
+        self.beyond = if expected > self.limit as f64 { self.beyond + 1 } else { 0 };
+        if self.beyond != LOOKS {
+            return Found::Enough;
+        }
+        Found::Warning(format!(
+            "at {now} of {duration} the run holds {} and grows: at the end it would be about {}, and its limit is {} \
+             ({}). When it gets there the run ends, with what was measured until then",
+            size(bytes as f64),
+            size(expected),
+            size(self.limit as f64),
+            self.origin
+        ))
+    }
+
+    /// What it will hold at the end, if it goes on as since the first mark.
+    fn expected(&mut self, now: Time, bytes: u64, duration: Time) -> f64 {
+        let [(since, held), second] = self.marks;
+        if now >= second.0 * 2 {
+            self.marks = [second, (now, bytes)];
+        }
+        let passed = now.saturating_sub(since).as_secs_f64();
+        let grown = bytes.saturating_sub(held) as f64;
+        if since == Time::ZERO || passed <= 0.0 {
+            return bytes as f64;
+        }
+        bytes as f64 + grown / passed * duration.saturating_sub(now).as_secs_f64()
+    }
+}
+
+/// "1.5 GiB".
+fn size(bytes: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let step = (0..4).find(|&step| bytes < 1024f64.powi(step + 1)).unwrap_or(4);
+    format!("{:.1} {}", bytes / 1024f64.powi(step), UNITS[step as usize])
+}

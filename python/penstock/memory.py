@@ -1,0 +1,87 @@
+"""How much memory a run may take: what the machine, the container and the process leave free."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+SHARE = 0.8
+"""Of what is free: the rest is for the tables of the result, and for others."""
+_PROC = Path("/proc")
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def limit_bytes(runs: int = 1) -> int | None:
+    """The memory limit of a run whose scenario names none.
+
+    Parameters
+    ----------
+    runs : int
+        How many run beside each other, at least 1; each gets its part.
+
+    Returns
+    -------
+    int or None
+        Bytes; nothing where the system does not tell what it has.
+    """
+    free = free_bytes()
+    return None if free is None else int(free * SHARE / runs)
+
+
+def free_bytes() -> int | None:
+    """The least that the machine, the container and the process's own limit leave free."""
+    known = [free for free in (_of_machine(), _of_container(), _of_process()) if free is not None]
+    return max(min(known), 0) if known else None
+
+
+def _of_machine() -> int | None:
+    """Linux tells what is available; elsewhere half of what there is."""
+    available = _entry(_PROC / "meminfo", "MemAvailable:")
+    if available is not None:
+        return available
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _of_container() -> int | None:
+    """What the control group of the process leaves; caches of files that it counts can be given back."""
+    # Version 2, then version 1: the limit, what is in use, and the entry of caches in memory.stat.
+    for limit, used, cache in (
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        most, now = _number(_CGROUP / limit), _number(_CGROUP / used)
+        if most is not None and now is not None:
+            cached = _entry((_CGROUP / limit).with_name("memory.stat"), cache, scale=1) or 0
+            return most - max(now - cached, 0)
+    return None
+
+
+def _of_process() -> int | None:
+    """Half of what ``ulimit -v`` leaves: it counts addresses, and a table that grows asks for twice."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    size = _entry(_PROC / "self" / "status", "VmSize:")
+    return None if most == resource.RLIM_INFINITY or size is None else (most - size) // 2
+
+
+def _entry(file: Path, name: str, scale: int = 1024) -> int | None:
+    """A line like ``MemAvailable:   16142 kB``."""
+    try:
+        lines = file.read_text("ascii").splitlines()
+    except (OSError, ValueError):
+        return None
+    return next((int(line.split()[1]) * scale for line in lines if line.split()[:1] == [name]), None)
+
+
+def _number(file: Path) -> int | None:
+    """A file with a number; ``max`` is none."""
+    try:
+        return int(file.read_text("ascii"))
+    except (OSError, ValueError):
+        return None
