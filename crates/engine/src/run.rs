@@ -7,7 +7,7 @@ use units::Time;
 
 /// How a run ended or why it came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum RunStatus {
     /// The end was reached, or nothing is left to happen before it.
     Done,
     /// The budget of events is used up; call again.
@@ -26,6 +26,7 @@ pub struct Runner<W: World> {
     /// This node's events as (key, slot).
     order: Vec<(u64, u32)>,
     events: u64,
+    rounds: u64,
     /// The limit that the run has come to.
     reached: Time,
 }
@@ -39,6 +40,7 @@ impl<W: World> Runner<W> {
             touched: Vec::new(),
             order: Vec::new(),
             events: 0,
+            rounds: 0,
             reached: Time::ZERO,
         }
     }
@@ -50,6 +52,10 @@ impl<W: World> Runner<W> {
     /// Events that happened.
     pub fn events(&self) -> u64 {
         self.events
+    }
+    /// Rounds that were run.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
     }
     /// How far the run has come: the start of the window that ran last, or the limit when done.
     pub fn now(&self) -> Time {
@@ -65,19 +71,19 @@ impl<W: World> Runner<W> {
     }
 
     /// Lets happen what lies before `limit`, and comes back after about `budget` events.
-    pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> Pace {
+    pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> RunStatus {
         let stop_at = self.events.saturating_add(budget);
         self.windows.settle();
         while self.events < stop_at {
             let first = self.windows.first();
             if self.run_round(world, first, limit) {
-                return Pace::Done;
+                return RunStatus::Done;
             }
             if world.stopped() {
-                return Pace::Stopped;
+                return RunStatus::Stopped;
             }
         }
-        Pace::More
+        RunStatus::More
     }
 
     /// Runs the windows from `first` on that one look-ahead spans, and says whether that came to `limit`. A round,
@@ -88,6 +94,7 @@ impl<W: World> Runner<W> {
             return true;
         };
         let end = first.saturating_add(self.windows.round());
+        self.rounds += 1;
         if first <= last {
             self.windows.begin(first);
             loop {
@@ -112,7 +119,7 @@ impl<W: World> Runner<W> {
     #[inline(always)]
     fn run_window(&mut self, world: &mut W, slot: u32) {
         if self.windows.slots.next(slot) == NONE {
-            self.happen(world, slot);
+            self.dispatch(world, slot);
             if !self.windows.local.is_empty() {
                 self.run_node(world, NONE, Time::NEVER);
             }
@@ -137,7 +144,7 @@ impl<W: World> Runner<W> {
             let head = std::mem::replace(&mut self.head[self.touched[place] as usize], NONE);
             // A node with a single event needs no sorting.
             if self.windows.slots.next(head) == NONE && self.windows.slots.event(head).time() < limit {
-                self.happen_apart(world, head);
+                self.dispatch_apart(world, head);
                 if !self.windows.local.is_empty() {
                     self.run_node(world, NONE, limit);
                 }
@@ -176,7 +183,7 @@ impl<W: World> Runner<W> {
                 (None, None) => break,
             };
             if self.windows.slots.event(slot).time() < limit {
-                self.happen_apart(world, slot);
+                self.dispatch_apart(world, slot);
             } else {
                 self.windows.put_back(slot);
             }
@@ -185,12 +192,12 @@ impl<W: World> Runner<W> {
     }
 
     #[inline(never)]
-    fn happen_apart(&mut self, world: &mut W, slot: u32) {
-        self.happen(world, slot);
+    fn dispatch_apart(&mut self, world: &mut W, slot: u32) {
+        self.dispatch(world, slot);
     }
 
     #[inline(always)]
-    fn happen(&mut self, world: &mut W, slot: u32) {
+    fn dispatch(&mut self, world: &mut W, slot: u32) {
         let event = self.windows.slots.take(slot);
         debug_assert!(event.order() < 1 << ORDER_BITS);
         self.events += 1;
@@ -220,7 +227,7 @@ fn earliest_first(order: &mut [(u64, u32)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Crew, Shard};
+    use crate::{Shard, Way, Workers};
     use proptest::prelude::*;
 
     /// A token that hops from node to node; each node hashes what it sees.
@@ -316,27 +323,34 @@ mod tests {
             for &token in &tokens {
                 runner.windows().push(token);
             }
-            while runner.run(&mut world, Time::from_ps(limit), budget) == Pace::More {}
+            while runner.run(&mut world, Time::from_ps(limit), budget) == RunStatus::More {}
             prop_assert_eq!(&world.seen, &plain(nodes_at_rest(), &tokens, limit));
-            // On two and three threads.
-            for threads in 2..4u8 {
-                let owner_of: Vec<u8> = (0..nodes).map(|node| node as u8 % threads).collect();
-                let mut shards: Vec<Shard<Nodes>> = (0..threads).map(|home| {
-                    let world = nodes_at_rest();
-                    let mut runner = Runner::new(&world, Time::from_ps(look_ahead));
-                    for &token in tokens.iter().filter(|token| owner_of[token.node as usize] == home) {
-                        runner.windows().push(token);
+            // In two and three parts, on one thread, on several, and on one and several in turn.
+            for parts in 2..4u8 {
+                let owner_of: Vec<u8> = (0..nodes).map(|node| node as u8 % parts).collect();
+                for ways in [&[Way::Alone][..], &[Way::Together], &[Way::Together, Way::Alone]] {
+                    let mut shards: Vec<Shard<Nodes>> = (0..parts).map(|home| {
+                        let world = nodes_at_rest();
+                        let mut runner = Runner::new(&world, Time::from_ps(look_ahead));
+                        for &token in tokens.iter().filter(|token| owner_of[token.node as usize] == home) {
+                            runner.windows().push(token);
+                        }
+                        Shard { world, runner }
+                    }).collect();
+                    let mut ways = ways.iter().cycle();
+                    loop {
+                        let mut workers = Workers::new(&mut shards, owner_of.clone().into(), ways.next().copied());
+                        if workers.run(&mut shards, Time::from_ps(limit), budget) != Ok(RunStatus::More) {
+                            break;
+                        }
                     }
-                    Shard { world, runner }
-                }).collect();
-                let mut crew = Crew::new(&mut shards, owner_of.clone().into());
-                while crew.run(&mut shards, Time::from_ps(limit), budget) == Pace::More {}
-                for (node, seen) in world.seen.iter().enumerate() {
-                    prop_assert_eq!(seen, &shards[usize::from(owner_of[node])].world.seen[node]);
+                    for (node, seen) in world.seen.iter().enumerate() {
+                        prop_assert_eq!(seen, &shards[usize::from(owner_of[node])].world.seen[node]);
+                    }
                 }
             }
             // What lies beyond the limit is still there: a second run goes on as if there had been none.
-            while runner.run(&mut world, Time::from_ps(2 * limit), budget) == Pace::More {}
+            while runner.run(&mut world, Time::from_ps(2 * limit), budget) == RunStatus::More {}
             prop_assert_eq!(&world.seen, &plain(nodes_at_rest(), &tokens, 2 * limit));
         }
     }
