@@ -21,8 +21,8 @@ pub struct Runner<W: World> {
     pub(crate) windows: Windows<W::Event>,
     /// Head of the list of this window's events, a node.
     head: Vec<u32>,
-    /// Nodes with events in this window, in order of first appearance.
-    touched: Vec<u32>,
+    /// Nodes with events in this window, a bit each.
+    touched: Vec<u64>,
     /// This node's events as (key, slot).
     order: Vec<(u64, u32)>,
     events: u64,
@@ -37,7 +37,7 @@ impl<W: World> Runner<W> {
         Runner {
             windows: Windows::new(look_ahead, world.places()),
             head: vec![NONE; world.nodes()],
-            touched: Vec::new(),
+            touched: vec![0; world.nodes().div_ceil(64)],
             order: Vec::new(),
             events: 0,
             rounds: 0,
@@ -64,9 +64,9 @@ impl<W: World> Runner<W> {
 
     /// Bytes of pending events and scratch memory.
     pub fn memory_bytes(&self) -> usize {
-        let places = self.head.capacity() + self.touched.capacity();
         self.windows.memory_bytes()
-            + places * size_of::<u32>()
+            + self.head.capacity() * size_of::<u32>()
+            + self.touched.capacity() * size_of::<u64>()
             + self.order.capacity() * size_of::<(u64, u32)>()
     }
 
@@ -132,27 +132,33 @@ impl<W: World> Runner<W> {
     #[inline(never)]
     fn run_nodes(&mut self, world: &mut W, mut slot: u32, limit: Time) {
         // The last event made is the first of its bucket; turned round, each node's come in the order of making.
+        let (mut lowest, mut highest) = (usize::MAX, 0);
         while slot != NONE {
-            let node = world.node_of(self.windows.slots.event(slot));
-            let head = std::mem::replace(&mut self.head[node as usize], slot);
-            if head == NONE {
-                self.touched.push(node);
-            }
+            let node = world.node_of(self.windows.slots.event(slot)) as usize;
+            let head = std::mem::replace(&mut self.head[node], slot);
+            let word = node / 64;
+            self.touched[word] |= 1 << (node % 64);
+            (lowest, highest) = (lowest.min(word), highest.max(word));
             slot = self.windows.slots.relink(slot, head);
         }
-        for place in 0..self.touched.len() {
-            let head = std::mem::replace(&mut self.head[self.touched[place] as usize], NONE);
-            // A node with a single event needs no sorting.
-            if self.windows.slots.next(head) == NONE && self.windows.slots.event(head).time() < limit {
-                self.dispatch_apart(world, head);
-                if !self.windows.local.is_empty() {
-                    self.run_node(world, NONE, limit);
+        // In the order of their numbers, so that large fabrics are gone through as they lie in memory.
+        for word in lowest..=highest {
+            let mut nodes = std::mem::take(&mut self.touched[word]);
+            while nodes != 0 {
+                let node = word * 64 + nodes.trailing_zeros() as usize;
+                nodes &= nodes - 1;
+                let head = std::mem::replace(&mut self.head[node], NONE);
+                // A node with a single event needs no sorting.
+                if self.windows.slots.next(head) == NONE && self.windows.slots.event(head).time() < limit {
+                    self.dispatch_apart(world, head);
+                    if !self.windows.local.is_empty() {
+                        self.run_node(world, NONE, limit);
+                    }
+                } else {
+                    self.run_node(world, head, limit);
                 }
-            } else {
-                self.run_node(world, head, limit);
             }
         }
-        self.touched.clear();
     }
 
     /// One node's events of this window, those included that it makes for itself on the way.
