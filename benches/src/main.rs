@@ -1,20 +1,26 @@
-//! Runs a workload once and prints one JSON line: `benches WORKLOAD DURATION [pfc] [probes] [two]`.
+//! Runs a workload once and prints one JSON line: `benches WORKLOAD DURATION [pfc] [probes] [two|auto]`. `two`: on two
+//! threads from beginning to end; `auto`: on up to two, as it pays.
 
 use benches::{Options, workload};
-use fabric::Simulation;
+use fabric::{Simulation, Threads};
 use std::io::Write;
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let usage = "benches star|fat-tree-K|hashed-K|incast-N|flows-N DURATION [pfc] [probes] [two]";
+    let usage = "benches star|fat-tree-K|hashed-K|incast-N|flows-N DURATION [pfc] [probes] [two|auto]";
     let (name, rest) = words.split_first().ok_or(usage)?;
     let (duration, flags) = rest.split_first().ok_or(usage)?;
     let has = |flag: &str| flags.iter().any(|word| word == flag);
     let options = Options { pfc: has("pfc"), probes: has("probes"), duration: duration.parse()? };
     let spec = workload(name, options).ok_or(usage)?;
     let begun = Instant::now();
-    let mut simulation = Simulation::on_threads(&spec, if has("two") { 2 } else { 1 })?;
+    let threads = match (has("two"), has("auto")) {
+        (true, _) => Threads::Always(2),
+        (_, true) => Threads::UpTo(2),
+        _ => Threads::Always(1),
+    };
+    let mut simulation = Simulation::on_threads(&spec, threads)?;
     let built_s = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
     simulation.run()?;

@@ -9,17 +9,20 @@
 //! The order within a node is the key (time, kind, index): it depends on the scenario alone, never on the
 //! order in which events were inserted.
 
-mod crew;
+mod barrier;
 mod random;
 mod run;
 mod timer;
+mod trial;
 mod windows;
+mod workers;
 
-pub use crew::{Crew, Shard};
 pub use random::{Stream, stream};
-pub use run::{Pace, Runner};
+pub use run::{RunStatus, Runner};
 pub use timer::Timer;
+pub use trial::Way;
 pub use windows::Windows;
+pub use workers::{Panicked, Shard, Workers};
 
 use units::Time;
 

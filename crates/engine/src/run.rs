@@ -7,7 +7,7 @@ use units::Time;
 
 /// How a run ended or why it came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum RunStatus {
     /// The end was reached, or nothing is left to happen before it.
     Done,
     /// The budget of events is used up; call again.
@@ -21,11 +21,12 @@ pub struct Runner<W: World> {
     pub(crate) windows: Windows<W::Event>,
     /// Head of the list of this window's events, a node.
     head: Vec<u32>,
-    /// Nodes with events in this window, in order of first appearance.
-    touched: Vec<u32>,
+    /// Nodes with events in this window, a bit each.
+    touched: Vec<u64>,
     /// This node's events as (key, slot).
     order: Vec<(u64, u32)>,
     events: u64,
+    rounds: u64,
     /// The limit that the run has come to.
     reached: Time,
 }
@@ -36,9 +37,10 @@ impl<W: World> Runner<W> {
         Runner {
             windows: Windows::new(look_ahead, world.places()),
             head: vec![NONE; world.nodes()],
-            touched: Vec::new(),
+            touched: vec![0; world.nodes().div_ceil(64)],
             order: Vec::new(),
             events: 0,
+            rounds: 0,
             reached: Time::ZERO,
         }
     }
@@ -51,6 +53,10 @@ impl<W: World> Runner<W> {
     pub fn events(&self) -> u64 {
         self.events
     }
+    /// Rounds that were run.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
     /// How far the run has come: the start of the window that ran last, or the limit when done.
     pub fn now(&self) -> Time {
         self.windows.start().max(self.reached)
@@ -58,26 +64,26 @@ impl<W: World> Runner<W> {
 
     /// Bytes of pending events and scratch memory.
     pub fn memory_bytes(&self) -> usize {
-        let places = self.head.capacity() + self.touched.capacity();
         self.windows.memory_bytes()
-            + places * size_of::<u32>()
+            + self.head.capacity() * size_of::<u32>()
+            + self.touched.capacity() * size_of::<u64>()
             + self.order.capacity() * size_of::<(u64, u32)>()
     }
 
     /// Lets happen what lies before `limit`, and comes back after about `budget` events.
-    pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> Pace {
+    pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> RunStatus {
         let stop_at = self.events.saturating_add(budget);
         self.windows.settle();
         while self.events < stop_at {
             let first = self.windows.first();
             if self.run_round(world, first, limit) {
-                return Pace::Done;
+                return RunStatus::Done;
             }
             if world.stopped() {
-                return Pace::Stopped;
+                return RunStatus::Stopped;
             }
         }
-        Pace::More
+        RunStatus::More
     }
 
     /// Runs the windows from `first` on that one look-ahead spans, and says whether that came to `limit`. A round,
@@ -88,6 +94,7 @@ impl<W: World> Runner<W> {
             return true;
         };
         let end = first.saturating_add(self.windows.round());
+        self.rounds += 1;
         if first <= last {
             self.windows.begin(first);
             loop {
@@ -112,7 +119,7 @@ impl<W: World> Runner<W> {
     #[inline(always)]
     fn run_window(&mut self, world: &mut W, slot: u32) {
         if self.windows.slots.next(slot) == NONE {
-            self.happen(world, slot);
+            self.dispatch(world, slot);
             if !self.windows.local.is_empty() {
                 self.run_node(world, NONE, Time::NEVER);
             }
@@ -125,27 +132,33 @@ impl<W: World> Runner<W> {
     #[inline(never)]
     fn run_nodes(&mut self, world: &mut W, mut slot: u32, limit: Time) {
         // The last event made is the first of its bucket; turned round, each node's come in the order of making.
+        let (mut lowest, mut highest) = (usize::MAX, 0);
         while slot != NONE {
-            let node = world.node_of(self.windows.slots.event(slot));
-            let head = std::mem::replace(&mut self.head[node as usize], slot);
-            if head == NONE {
-                self.touched.push(node);
-            }
+            let node = world.node_of(self.windows.slots.event(slot)) as usize;
+            let head = std::mem::replace(&mut self.head[node], slot);
+            let word = node / 64;
+            self.touched[word] |= 1 << (node % 64);
+            (lowest, highest) = (lowest.min(word), highest.max(word));
             slot = self.windows.slots.relink(slot, head);
         }
-        for place in 0..self.touched.len() {
-            let head = std::mem::replace(&mut self.head[self.touched[place] as usize], NONE);
-            // A node with a single event needs no sorting.
-            if self.windows.slots.next(head) == NONE && self.windows.slots.event(head).time() < limit {
-                self.happen_apart(world, head);
-                if !self.windows.local.is_empty() {
-                    self.run_node(world, NONE, limit);
+        // In the order of their numbers, so that large fabrics are gone through as they lie in memory.
+        for word in lowest..=highest {
+            let mut nodes = std::mem::take(&mut self.touched[word]);
+            while nodes != 0 {
+                let node = word * 64 + nodes.trailing_zeros() as usize;
+                nodes &= nodes - 1;
+                let head = std::mem::replace(&mut self.head[node], NONE);
+                // A node with a single event needs no sorting.
+                if self.windows.slots.next(head) == NONE && self.windows.slots.event(head).time() < limit {
+                    self.dispatch_apart(world, head);
+                    if !self.windows.local.is_empty() {
+                        self.run_node(world, NONE, limit);
+                    }
+                } else {
+                    self.run_node(world, head, limit);
                 }
-            } else {
-                self.run_node(world, head, limit);
             }
         }
-        self.touched.clear();
     }
 
     /// One node's events of this window, those included that it makes for itself on the way.
@@ -176,7 +189,7 @@ impl<W: World> Runner<W> {
                 (None, None) => break,
             };
             if self.windows.slots.event(slot).time() < limit {
-                self.happen_apart(world, slot);
+                self.dispatch_apart(world, slot);
             } else {
                 self.windows.put_back(slot);
             }
@@ -185,12 +198,12 @@ impl<W: World> Runner<W> {
     }
 
     #[inline(never)]
-    fn happen_apart(&mut self, world: &mut W, slot: u32) {
-        self.happen(world, slot);
+    fn dispatch_apart(&mut self, world: &mut W, slot: u32) {
+        self.dispatch(world, slot);
     }
 
     #[inline(always)]
-    fn happen(&mut self, world: &mut W, slot: u32) {
+    fn dispatch(&mut self, world: &mut W, slot: u32) {
         let event = self.windows.slots.take(slot);
         debug_assert!(event.order() < 1 << ORDER_BITS);
         self.events += 1;
@@ -220,7 +233,7 @@ fn earliest_first(order: &mut [(u64, u32)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Crew, Shard};
+    use crate::{Shard, Way, Workers};
     use proptest::prelude::*;
 
     /// A token that hops from node to node; each node hashes what it sees.
@@ -316,27 +329,34 @@ mod tests {
             for &token in &tokens {
                 runner.windows().push(token);
             }
-            while runner.run(&mut world, Time::from_ps(limit), budget) == Pace::More {}
+            while runner.run(&mut world, Time::from_ps(limit), budget) == RunStatus::More {}
             prop_assert_eq!(&world.seen, &plain(nodes_at_rest(), &tokens, limit));
-            // On two and three threads.
-            for threads in 2..4u8 {
-                let owner_of: Vec<u8> = (0..nodes).map(|node| node as u8 % threads).collect();
-                let mut shards: Vec<Shard<Nodes>> = (0..threads).map(|home| {
-                    let world = nodes_at_rest();
-                    let mut runner = Runner::new(&world, Time::from_ps(look_ahead));
-                    for &token in tokens.iter().filter(|token| owner_of[token.node as usize] == home) {
-                        runner.windows().push(token);
+            // In two and three parts, on one thread, on several, and on one and several in turn.
+            for parts in 2..4u8 {
+                let owner_of: Vec<u8> = (0..nodes).map(|node| node as u8 % parts).collect();
+                for ways in [&[Way::Alone][..], &[Way::Together], &[Way::Together, Way::Alone]] {
+                    let mut shards: Vec<Shard<Nodes>> = (0..parts).map(|home| {
+                        let world = nodes_at_rest();
+                        let mut runner = Runner::new(&world, Time::from_ps(look_ahead));
+                        for &token in tokens.iter().filter(|token| owner_of[token.node as usize] == home) {
+                            runner.windows().push(token);
+                        }
+                        Shard { world, runner }
+                    }).collect();
+                    let mut ways = ways.iter().cycle();
+                    loop {
+                        let mut workers = Workers::new(&mut shards, owner_of.clone().into(), ways.next().copied());
+                        if workers.run(&mut shards, Time::from_ps(limit), budget) != Ok(RunStatus::More) {
+                            break;
+                        }
                     }
-                    Shard { world, runner }
-                }).collect();
-                let mut crew = Crew::new(&mut shards, owner_of.clone().into());
-                while crew.run(&mut shards, Time::from_ps(limit), budget) == Pace::More {}
-                for (node, seen) in world.seen.iter().enumerate() {
-                    prop_assert_eq!(seen, &shards[usize::from(owner_of[node])].world.seen[node]);
+                    for (node, seen) in world.seen.iter().enumerate() {
+                        prop_assert_eq!(seen, &shards[usize::from(owner_of[node])].world.seen[node]);
+                    }
                 }
             }
             // What lies beyond the limit is still there: a second run goes on as if there had been none.
-            while runner.run(&mut world, Time::from_ps(2 * limit), budget) == Pace::More {}
+            while runner.run(&mut world, Time::from_ps(2 * limit), budget) == RunStatus::More {}
             prop_assert_eq!(&world.seen, &plain(nodes_at_rest(), &tokens, 2 * limit));
         }
     }

@@ -121,7 +121,7 @@ pub(crate) struct Outbox<E> {
     /// The thread that owns these windows, and the thread of each node.
     pub(crate) home: u8,
     pub(crate) owner_of: std::sync::Arc<[u8]>,
-    /// One letter box a thread.
+    /// Mail by receiver.
     pub(crate) boxes: Vec<Vec<E>>,
 }
 
@@ -319,9 +319,9 @@ impl<E: Event> Windows<E> {
 
     /// All pending events, those on their way to another thread included, in no particular order.
     pub fn pending(&self) -> impl Iterator<Item = &E> {
-        let letters = self.outbox.iter().flat_map(|outbox| outbox.boxes.iter().flatten());
+        let mail = self.outbox.iter().flat_map(|outbox| outbox.boxes.iter().flatten());
         let near = self.ring.iter().flat_map(|&first| self.slots.list(first));
         let late = self.late.iter().map(|&Reverse((_, slot))| self.slots.event(slot));
-        near.chain(late).chain(letters)
+        near.chain(late).chain(mail)
     }
 }

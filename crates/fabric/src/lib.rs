@@ -41,4 +41,4 @@ pub use build::{BuildError, MAX_BINS, MAX_SERIES};
 pub use dependencies::dependency_cycle;
 pub use guarantees::{Guarantee, guarantees};
 pub use outcome::SimulationError;
-pub use simulation::{Simulation, State};
+pub use simulation::{Simulation, State, Threads};

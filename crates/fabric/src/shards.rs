@@ -1,14 +1,30 @@
 //! A fabric in parts, one a thread.
 //!
 //! Every part has the whole fabric in memory and runs the nodes it owns; what belongs to the others stays
-//! untouched. Between two calls all state is with the first part: [`exchange`] swaps each node's state between
-//! the first part and its owner, once before a run and once after it.
+//! untouched. At the beginning, and whenever somebody looks at the whole, all state is with the first part: [`exchange`]
+//! swaps each node's state between the first part and its owner.
 
+use crate::BuildError;
+use crate::build::{Built, build};
 use crate::event::Event;
 use crate::routing::Wiring;
+use crate::spec::Spec;
 use crate::world::Fabric;
 use engine::Shard;
 use frame::NodeId;
+
+/// Builds a fabric so many times, at the same time.
+pub(crate) fn build_parts(spec: &Spec, parts: usize) -> Result<(Built, Vec<Fabric>), BuildError> {
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..parts).map(|_| scope.spawn(|| Ok(build(spec)?.fabric))).collect();
+        let first = build(spec)?;
+        let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
+            other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+        };
+        let others: Result<Vec<Fabric>, BuildError> = others.into_iter().map(join).collect();
+        Ok((first, others?))
+    })
+}
 
 /// Which part runs each node: contiguous ranges of nodes (topologies number neighbours close together), cut
 /// so that each part has about the same number of frame-hops to expect.
@@ -31,7 +47,7 @@ pub(crate) fn split(wiring: &Wiring, path_flow: &[u32], fabric: &Fabric, parts: 
     load.iter().map(part_of).collect()
 }
 
-/// Swaps the state of nodes between the first part and their owners.
+/// Swaps the state of nodes between the first part and their owners, there or back.
 pub(crate) fn exchange(shards: &mut [Shard<Fabric>], owner_of: &[u8], wiring: &Wiring, path_flow: &[u32]) {
     let Some((first, others)) = shards.split_first_mut() else { return };
     let here = &mut first.world;

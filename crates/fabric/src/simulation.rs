@@ -1,6 +1,6 @@
 //! A simulation from start to end: the one value that owns everything.
 
-use crate::build::{Built, Plan, build, start};
+use crate::build::{Built, Plan, start};
 use crate::deadlock::Watch;
 use crate::event::{Event, Kind};
 use crate::fault_plan::Note;
@@ -11,9 +11,12 @@ use crate::routing::Wiring;
 use crate::spec::{OnDeadlock, Spec};
 use crate::world::{DELIVER, Fabric};
 use crate::{BuildError, dependencies, shards, tables};
-use engine::{Crew, Pace, Runner, Shard};
+use engine::{Panicked, RunStatus, Runner, Shard, Way, Workers};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
 use measure::{Sojourns, Table};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 use units::Time;
 
 /// A fabric, its traffic and its time.
@@ -23,12 +26,17 @@ pub struct Simulation {
     pub(crate) path_flow: Vec<u32>,
     pub(crate) notes: Vec<Note>,
     left_out: Vec<String>,
-    /// One a thread, each with the whole fabric, of which it runs its own nodes. Between two calls all
-    /// state is with the first.
+    /// One a thread, each with the whole fabric, of which it runs its own nodes.
     shards: Vec<Shard<Fabric>>,
     owner_of: Vec<u8>,
-    /// What binds the threads; `None` if there is one.
-    crew: Option<Crew<Event>>,
+    /// Whether each part has the state of its nodes. If not, all state is with the first.
+    scattered: bool,
+    /// What binds the parts; `None` if there is one.
+    workers: Option<Workers<Event>>,
+    /// Whether more threads would pay is not decided yet.
+    pilot: Option<Pilot>,
+    /// The panic that ended the run.
+    panicked: Option<Panicked>,
     /// Frames sent over links before the warm-up ended.
     hops_before: u64,
     /// Frames on links when it did.
@@ -39,8 +47,66 @@ pub struct Simulation {
     dependency_cycle: Option<Vec<u32>>,
 }
 
-/// What a look-ahead holds at least if it is worth more than one thread, roughly.
-const EVENTS_A_ROUND: u64 = 100;
+/// How many threads a run uses. The result does not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// This many from the beginning to the end, 1 to 255 and at most one a node: for tests and measurements. It may be
+    /// many times slower than one.
+    Always(usize),
+    /// One at first, up to this many once the beginning of the run says that they pay, and one again while they do not.
+    UpTo(usize),
+}
+
+impl From<usize> for Threads {
+    fn from(threads: usize) -> Threads {
+        Threads::Always(threads)
+    }
+}
+
+/// The beginning of a run on one thread, from which it is judged.
+struct Pilot {
+    /// Threads that may be used.
+    most: usize,
+    /// What building the fabric took, and what the run has taken so far.
+    built: Duration,
+    ran: Duration,
+}
+
+impl Pilot {
+    /// How long it is at least.
+    const LONG_ENOUGH: Duration = Duration::from_millis(25);
+    /// Events between two looks at the clock.
+    const BUDGET: u64 = 1 << 16;
+    /// Events of a look-ahead that are worth a thread.
+    const EVENTS_A_THREAD: u64 = 100;
+    /// Building the parts and running the beginning again may take so much of what is left: one part in so many.
+    const WORTH: u32 = 25;
+
+    /// How many threads pay, if the rest is like the beginning, which took it from time zero to `now`.
+    fn threads(&self, runner: &Runner<Fabric>, duration: Time) -> usize {
+        let (now, left) = (runner.now(), duration.saturating_sub(runner.now()));
+        let left = self.ran.as_secs_f64() * left.as_secs_f64() / now.as_secs_f64().max(f64::MIN_POSITIVE);
+        if left < ((self.built + self.ran) * Pilot::WORTH).as_secs_f64() {
+            return 1;
+        }
+        let a_round = runner.events() / runner.rounds().max(1);
+        self.most.min((a_round / Pilot::EVENTS_A_THREAD) as usize)
+    }
+}
+
+impl SimulationError {
+    /// What a panic said, as [`std::panic::catch_unwind`] returns it: a defect of the program.
+    pub fn of_panic(payload: Box<dyn Any + Send>) -> SimulationError {
+        SimulationError::defect(&Panicked::from(payload))
+    }
+
+    fn defect(panicked: &Panicked) -> SimulationError {
+        let message = format!(
+            "the simulator has failed: {panicked}; this is a fault of the simulator, please report it with the scenario"
+        );
+        SimulationError { message }
+    }
+}
 
 /// Where a simulation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,27 +126,38 @@ impl Simulation {
         Simulation::on_threads(spec, 1)
     }
 
-    /// A simulation at time zero, to run on this many threads (1 to 255, at most one a node). The result is
-    /// the same on any number.
+    /// A simulation at time zero, to run on this many threads: a number is [`Threads::Always`]. The result is the same
+    /// on any number.
     ///
     /// # Errors
     /// As [`Simulation::new`].
-    pub fn on_threads(spec: &Spec, threads: usize) -> Result<Simulation, BuildError> {
-        let threads = threads.clamp(1, spec.nodes.len().clamp(1, 255));
-        let built = build(spec)?;
+    pub fn on_threads(spec: &Spec, threads: impl Into<Threads>) -> Result<Simulation, BuildError> {
+        let begun = Instant::now();
+        match threads.into() {
+            Threads::Always(threads) => Simulation::in_parts(spec, threads, Some(Way::Together)),
+            Threads::UpTo(most) => {
+                let mut simulation = Simulation::in_parts(spec, 1, None)?;
+                let built = begun.elapsed();
+                simulation.pilot = (most > 1).then_some(Pilot { most, built, ran: Duration::ZERO });
+                Ok(simulation)
+            }
+        }
+    }
+
+    /// A simulation in so many parts, which are run in this way; `None`: as it pays.
+    fn in_parts(spec: &Spec, parts: usize, way: Option<Way>) -> Result<Simulation, BuildError> {
+        let parts = parts.clamp(1, spec.nodes.len().clamp(1, 255));
+        let (built, others) = shards::build_parts(spec, parts)?;
         let dependency_cycle = dependencies::cycle(&built, |flow| spec.flows[flow as usize].priority);
         let Built { fabric, wiring, look_ahead, path_flow, notes, left_out } = built;
         let ports = fabric.ports.len();
-        let owner_of = shards::split(&wiring, &path_flow, &fabric, threads);
-        let mut shards = vec![Shard { runner: Runner::new(&fabric, look_ahead), world: fabric }];
-        for _ in 1..threads {
-            let fabric = build(spec)?.fabric;
-            shards.push(Shard { runner: Runner::new(&fabric, look_ahead), world: fabric });
-        }
+        let owner_of = shards::split(&wiring, &path_flow, &fabric, parts);
+        let shard = |fabric| Shard { runner: Runner::new(&fabric, look_ahead), world: fabric };
+        let mut shards: Vec<_> = std::iter::once(fabric).chain(others).map(shard).collect();
         for (home, shard) in (0..).zip(&mut shards) {
             start(&mut shard.world, shard.runner.windows(), |node| owner_of[node as usize] == home);
         }
-        let crew = (threads > 1).then(|| Crew::new(&mut shards, owner_of.clone().into()));
+        let workers = (parts > 1).then(|| Workers::new(&mut shards, owner_of.clone().into(), way));
         Ok(Simulation {
             spec: spec.clone(),
             wiring,
@@ -89,7 +166,10 @@ impl Simulation {
             left_out,
             shards,
             owner_of,
-            crew,
+            scattered: false,
+            workers,
+            pilot: None,
+            panicked: None,
             hops_before: 0,
             in_flight_at_warmup: vec![(0, 0); ports],
             warmed_up: spec.warmup == Time::ZERO,
@@ -102,10 +182,11 @@ impl Simulation {
         })
     }
 
-    /// Goes on for about `budget` events; on several threads for more, as each call costs them something.
+    /// Goes on for about `budget` events; on several threads for some milliseconds at most.
     ///
     /// # Errors
-    /// If an invariant broke: a frame of a lossless class was lost, or frames were not conserved.
+    /// If an invariant broke: a frame of a lossless class was lost, or frames were not conserved. Or if the program has a
+    /// defect and panics; then every further call gives the same error.
     pub fn advance(&mut self, budget: u64) -> Result<State, SimulationError> {
         if self.ended_by_deadlock() {
             return Ok(State::Finished);
@@ -113,25 +194,16 @@ impl Simulation {
         let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
         // The state is looked at for deadlocks at the same simulated times however the run is cut.
         let limit = end.min(self.watch.next);
-        let pace = match &mut self.crew {
-            None => {
-                let Shard { world, runner } = &mut self.shards[0];
-                runner.run(world, limit, budget)
-            }
-            Some(crew) => {
-                let budget = (budget / EVENTS_A_ROUND).max(1);
-                shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
-                let pace = crew.run(&mut self.shards, limit, budget);
-                shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
-                shards::gather_counts(&mut self.shards);
-                pace
-            }
-        };
+        let status = self.run_until(limit, budget)?;
+        if status == RunStatus::More {
+            return self.decide_threads();
+        }
+        self.gather();
         if let Some(failure) = &self.fabric().failure {
             return Err(self.describe(failure));
         }
-        let at_end = pace == Pace::Done && limit == end;
-        if pace == Pace::Done && self.watch.next != Time::NEVER {
+        let at_end = status == RunStatus::Done && limit == end;
+        if status == RunStatus::Done && self.watch.next != Time::NEVER {
             self.look_for_deadlock();
             if limit == self.watch.next {
                 self.watch.next += self.watch.interval.max(Time::from_ps(1));
@@ -141,17 +213,63 @@ impl Simulation {
                 return Ok(State::Finished);
             }
         }
-        match pace {
-            Pace::Done if !at_end => Ok(State::Running),
-            Pace::Done if self.warmed_up => {
-                self.check_conservation()?;
-                Ok(State::Finished)
+        if at_end && self.warmed_up {
+            self.check_conservation()?;
+            return Ok(State::Finished);
+        }
+        if at_end {
+            self.end_warmup();
+        }
+        self.decide_threads()
+    }
+
+    /// Runs what lies before `limit`, or about `budget` events of it.
+    fn run_until(&mut self, limit: Time, budget: u64) -> Result<RunStatus, SimulationError> {
+        if let Some(panicked) = &self.panicked {
+            return Err(SimulationError::defect(panicked));
+        }
+        let status = if let Some(workers) = &mut self.workers {
+            if !std::mem::replace(&mut self.scattered, true) {
+                shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
             }
-            Pace::Done => {
-                self.end_warmup();
-                Ok(State::Running)
+            workers.run(&mut self.shards, limit, budget)
+        } else {
+            let budget = if self.pilot.is_some() { budget.min(Pilot::BUDGET) } else { budget };
+            let begun = Instant::now();
+            let Shard { world, runner } = &mut self.shards[0];
+            let run = catch_unwind(AssertUnwindSafe(|| runner.run(world, limit, budget)));
+            if let Some(pilot) = &mut self.pilot {
+                pilot.ran += begun.elapsed();
             }
-            Pace::More | Pace::Stopped => Ok(State::Running),
+            run.map_err(Panicked::from)
+        };
+        status.map_err(|panicked| SimulationError::defect(self.panicked.insert(panicked)))
+    }
+
+    /// Once the beginning has been long enough: begins again on several threads if they pay.
+    fn decide_threads(&mut self) -> Result<State, SimulationError> {
+        let pilot = self.pilot.take_if(|pilot| pilot.ran >= Pilot::LONG_ENOUGH);
+        let threads = pilot.map_or(1, |pilot| pilot.threads(&self.shards[0].runner, self.spec.duration));
+        if threads < 2 {
+            return Ok(State::Running);
+        }
+        let reached = self.now();
+        // Not two fabrics more than needed at once.
+        self.shards.clear();
+        let again = Simulation::in_parts(&self.spec, threads, None);
+        *self = again.map_err(|error| SimulationError { message: error.to_string() })?;
+        let mut state = State::Running;
+        while self.now() < reached && state == State::Running {
+            state = self.advance(Pilot::BUDGET)?;
+        }
+        Ok(state)
+    }
+
+    /// Brings all state to the first part.
+    fn gather(&mut self) {
+        if std::mem::replace(&mut self.scattered, false) {
+            shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
+            shards::gather_counts(&mut self.shards);
         }
     }
 
@@ -183,14 +301,21 @@ impl Simulation {
     pub fn now(&self) -> Time {
         self.shards[0].runner.now()
     }
+    /// Parts of the fabric that can have a thread each.
+    pub fn threads(&self) -> usize {
+        self.shards.len()
+    }
     /// Events so far.
     pub fn events(&self) -> u64 {
         self.shards.iter().map(|shard| shard.runner.events()).sum()
     }
     /// Frames that have crossed a link completely, so far.
     pub fn frame_hops(&mut self) -> u64 {
-        let sent: u64 = self.fabric().sent.iter().map(|sent| sent.frames.iter().sum::<u64>()).sum();
-        let broken: u64 = self.fabric().lines.iter().map(|line| line.counts.broken.0).sum();
+        // Each node counts with one part, whichever that is now.
+        let worlds = || self.shards.iter().map(|shard| &shard.world);
+        let sent = worlds().flat_map(|world| &world.sent);
+        let sent: u64 = sent.map(|sent| sent.frames.iter().sum::<u64>()).sum();
+        let broken: u64 = worlds().flat_map(|world| &world.lines).map(|line| line.counts.broken.0).sum();
         self.hops_before + sent - broken - self.arrivals_pending()
     }
     /// The look-ahead of the run: the least time after which one node can affect another.
@@ -204,20 +329,25 @@ impl Simulation {
     /// Hash over all that every node saw, in its order. The same for the same scenario and seed, whatever is
     /// measured and however it is run.
     pub fn fingerprint(&self) -> u64 {
-        self.fabric().nodes.iter().fold(0, |hash, node| {
-            (hash ^ node.fingerprint).rotate_left(23).wrapping_mul(0x9fb2_1c65_1e98_df25)
+        let part = |node: usize| if self.scattered { usize::from(self.owner_of[node]) } else { 0 };
+        (0..self.wiring.nodes()).fold(0, |hash: u64, node| {
+            (hash ^ self.shards[part(node)].world.nodes[node].fingerprint)
+                .rotate_left(23)
+                .wrapping_mul(0x9fb2_1c65_1e98_df25)
         })
     }
-    /// All state, while no thread runs.
+    /// All state, if it is gathered: when a call of [`Simulation::advance`] has come to the end of a run or of a part
+    /// of it, and in tables.
     pub(crate) fn fabric(&self) -> &Fabric {
         &self.shards[0].world
     }
     /// The result up to now, as tables.
     pub fn tables(&mut self) -> Vec<Table> {
+        self.gather();
         tables::tables(self)
     }
 
-    /// Bytes that the simulation holds now, on all threads.
+    /// Bytes that the simulation holds now, in all parts.
     pub fn memory_bytes(&mut self) -> usize {
         let of = |shard: &mut Shard<Fabric>| shard.world.memory_bytes() + shard.runner.memory_bytes();
         self.shards.iter_mut().map(of).sum()
@@ -343,5 +473,102 @@ impl Simulation {
                               is enough, and such losses are to be counted";
         }
         error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{FlowSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Role, WhenFull};
+    use frame::{ClassMap, NodeId, Priority};
+    use scheduling::SchedulerSpec;
+    use std::sync::Arc;
+    use units::BitRate;
+    use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
+
+    /// Pairs of hosts that send to each other at line rate.
+    fn pairs(pairs: u32, duration: Time) -> Spec {
+        let host = Arc::new(HostSpec {
+            classes: ClassMap::SEPARATE,
+            scheduler: SchedulerSpec::StrictPriority,
+            queue_limit: None,
+            when_full: WhenFull::Block,
+            flow_control: None,
+            receive: None,
+        });
+        let node = |id: u32| NodeSpec { name: format!("h{id}"), role: Role::Host(host.clone()) };
+        let link = |pair: u32| LinkSpec {
+            a: NodeId(2 * pair),
+            b: NodeId(2 * pair + 1),
+            rate: BitRate::from_gbps(10),
+            delay: Time::from_us(1),
+            overhead: 20,
+        };
+        let flow = |from: u32| FlowSpec {
+            name: from.to_string(),
+            from: NodeId(from),
+            priority: Priority(0),
+            source: SourceSpec {
+                arrivals: Arrivals::Greedy,
+                rate_basis: RateBasis::Frame,
+                sizes: FrameSizes::Fixed(1500),
+                destinations: Destinations::Fixed(NodeId(from ^ 1)),
+                start: Time::ZERO,
+                stop: None,
+                script: Vec::new(),
+                limit: None,
+            },
+            route: None,
+        };
+        Spec {
+            seed: 1,
+            duration,
+            warmup: Time::ZERO,
+            nodes: (0..2 * pairs).map(node).collect(),
+            links: (0..pairs).map(link).collect(),
+            flows: (0..2 * pairs).map(flow).collect(),
+            probes: ProbeSpec { bin: None, pauses: false },
+            on_lossless_drop: OnLosslessDrop::Stop,
+            faults: Vec::new(),
+            guards: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_panic_on_any_thread_ends_the_run_as_an_error() {
+        for (threads, part) in [(1, 0), (2, 0), (2, 1), (3, 2)] {
+            let mut simulation = Simulation::on_threads(&pairs(3, Time::from_ms(1)), threads).unwrap();
+            // The first frame that a node of this part sends has no source.
+            simulation.shards[part].world.path_source.clear();
+            let (tell, told) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                tell.send([simulation.run(), simulation.run()].map(|end| end.unwrap_err().to_string()))
+            });
+            let ends = told.recv_timeout(Duration::from_secs(60)).expect("no thread waits for ever");
+            assert!(ends[0].contains("the simulator has failed: index out of bounds"), "{}", ends[0]);
+            assert_eq!(ends[0], ends[1]);
+        }
+    }
+
+    #[test]
+    fn threads_come_by_themselves_and_change_nothing() {
+        let end = |spec: &Spec, threads: Threads| {
+            let mut simulation = Simulation::on_threads(spec, threads).unwrap();
+            if let Some(pilot) = &mut simulation.pilot {
+                // Decide at once, however fast this machine is.
+                pilot.built = Duration::ZERO;
+                pilot.ran = Pilot::LONG_ENOUGH;
+            }
+            simulation.run().unwrap();
+            (simulation.threads(), simulation.fingerprint(), simulation.frame_hops(), simulation.tables())
+        };
+        // Some 400 events a round, or some 4.
+        for (spec, parts) in [(pairs(100, Time::from_ms(14)), 2), (pairs(1, Time::from_ms(60)), 1)] {
+            let alone = end(&spec, Threads::UpTo(1));
+            let several = end(&spec, Threads::UpTo(2));
+            assert_eq!((alone.0, several.0), (1, parts));
+            assert_eq!((alone.1, alone.2), (several.1, several.2));
+            assert_eq!(format!("{:?}", alone.3), format!("{:?}", several.3));
+        }
     }
 }

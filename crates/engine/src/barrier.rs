@@ -1,0 +1,215 @@
+//! A barrier for threads that meet often: it spins for a bounded time, then parks, and a panic breaks it.
+//!
+//! Spinning takes a microsecond where parking takes tens, but only while every thread has a core of its own. A thread
+//! therefore remembers how often its spinning was in vain, and parks at once while that is the rule.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a thread spins at most: about what parking and waking take together, so that a wrong guess costs no more
+/// than twice the best.
+const SPIN_FOR: Duration = Duration::from_micros(50);
+/// Turns between two looks at the clock.
+const TURNS: u32 = 64;
+
+/// Where a fixed number of threads wait for each other.
+pub(crate) struct Barrier {
+    threads: usize,
+    arrived: AtomicUsize,
+    /// How often all have met.
+    meetings: AtomicUsize,
+    /// Threads that are parked or about to be.
+    parked: AtomicUsize,
+    broken: AtomicBool,
+    /// Guards nothing but the step from the last look to the parking.
+    lock: Mutex<()>,
+    wake: Condvar,
+}
+
+/// A thread has panicked: the others need not wait for it any longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Broken;
+
+impl Barrier {
+    pub(crate) fn new(threads: usize) -> Barrier {
+        Barrier {
+            threads,
+            arrived: AtomicUsize::new(0),
+            meetings: AtomicUsize::new(0),
+            parked: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            lock: Mutex::new(()),
+            wake: Condvar::new(),
+        }
+    }
+
+    /// Waits until all threads have come here, or until one of them has panicked.
+    pub(crate) fn wait(&self, patience: &mut Patience) -> Result<(), Broken> {
+        let meeting = self.meetings.load(Ordering::SeqCst);
+        if self.arrived.fetch_add(1, Ordering::SeqCst) + 1 == self.threads {
+            // Before the others are let go: they may come again at once.
+            self.arrived.store(0, Ordering::SeqCst);
+            self.meetings.store(meeting + 1, Ordering::SeqCst);
+            self.wake_all();
+        } else if !patience.may_spin() || !patience.learn(self.spin(meeting)) {
+            self.park(meeting);
+        }
+        if self.broken.load(Ordering::SeqCst) { Err(Broken) } else { Ok(()) }
+    }
+
+    /// Lets all threads go that wait or will ever wait: one of them does not come again.
+    pub(crate) fn break_up(&self) {
+        self.broken.store(true, Ordering::SeqCst);
+        self.wake_all();
+    }
+
+    fn is_over(&self, meeting: usize) -> bool {
+        self.meetings.load(Ordering::SeqCst) != meeting || self.broken.load(Ordering::SeqCst)
+    }
+
+    /// Whether the meeting ended within the bounded time.
+    fn spin(&self, meeting: usize) -> bool {
+        let begun = Instant::now();
+        loop {
+            for _ in 0..TURNS {
+                if self.is_over(meeting) {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if begun.elapsed() > SPIN_FOR {
+                return false;
+            }
+        }
+    }
+
+    fn park(&self, meeting: usize) {
+        // The last thread counts the meeting and then looks who is parked; this one counts itself and then looks at
+        // the meeting. One of the two sees the other.
+        self.parked.fetch_add(1, Ordering::SeqCst);
+        let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while !self.is_over(meeting) {
+            guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(guard);
+        self.parked.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn wake_all(&self) {
+        if self.parked.load(Ordering::SeqCst) > 0 {
+            // Whoever has looked in vain is parked once the lock is free.
+            drop(self.lock.lock());
+            self.wake.notify_all();
+        }
+    }
+}
+
+/// What a thread has learnt about spinning.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    /// Two more for each spin in vain, one less for each success.
+    failures: u32,
+    /// Meetings since the last spin.
+    skipped: u32,
+}
+
+impl Patience {
+    /// At most so many failures are remembered.
+    const MOST: u32 = 8;
+    /// From so many on, spinning is the exception.
+    const TOO_MANY: u32 = 6;
+    /// The exception: one meeting in so many.
+    const TRY_AGAIN: u32 = 32;
+
+    fn may_spin(&mut self) -> bool {
+        if self.failures < Patience::TOO_MANY {
+            return true;
+        }
+        self.skipped = (self.skipped + 1) % Patience::TRY_AGAIN;
+        self.skipped == 0
+    }
+
+    /// Remembers how a spin ended, and returns it.
+    fn learn(&mut self, success: bool) -> bool {
+        self.failures = match success {
+            true => self.failures.saturating_sub(1),
+            false => (self.failures + 2).min(Patience::MOST),
+        };
+        success
+    }
+}
+
+/// Breaks a barrier when the thread that holds this panics.
+pub(crate) struct BreakOnPanic<'a>(pub(crate) &'a Barrier);
+
+impl Drop for BreakOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.break_up();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_see_what_was_done_before_a_meeting() {
+        for threads in [1usize, 2, 5] {
+            let (barrier, sum) = (Barrier::new(threads), AtomicUsize::new(0));
+            std::thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| {
+                        let mut patience = Patience::default();
+                        for round in 1..=300 {
+                            sum.fetch_add(1, Ordering::Relaxed);
+                            assert_eq!(barrier.wait(&mut patience), Ok(()));
+                            assert_eq!(sum.load(Ordering::Relaxed), round * threads);
+                            assert_eq!(barrier.wait(&mut patience), Ok(()));
+                        }
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn whoever_waits_is_let_go_when_a_thread_panics() {
+        for parked in [false, true] {
+            let barrier = Barrier::new(2);
+            let met = std::thread::scope(|scope| {
+                let waits = scope.spawn(|| {
+                    let failures = if parked { Patience::MOST } else { 0 };
+                    barrier.wait(&mut Patience { failures, skipped: 0 })
+                });
+                let panics = scope.spawn(|| {
+                    let _guard = BreakOnPanic(&barrier);
+                    while barrier.parked.load(Ordering::SeqCst) == 0 {
+                        std::thread::yield_now();
+                    }
+                    std::panic::resume_unwind(Box::new("as the test wants"));
+                });
+                assert!(panics.join().is_err());
+                waits.join().expect("does not panic itself")
+            });
+            assert_eq!(met, Err(Broken));
+        }
+    }
+
+    #[test]
+    fn spinning_stops_where_it_fails_and_comes_back_where_it_works() {
+        let mut patience = Patience::default();
+        for _ in 0..3 {
+            assert!(patience.may_spin());
+            patience.learn(false);
+        }
+        let spins = (0..320).filter(|_| patience.may_spin()).count();
+        assert_eq!(spins, 10, "one meeting in 32");
+        for _ in 0..3 {
+            patience.learn(true);
+        }
+        assert!(patience.may_spin() && patience.may_spin());
+    }
+}

@@ -1,0 +1,142 @@
+//! Whether several threads pay, found by trying.
+//!
+//! What a round costs on several threads depends on how much happens in it, on how evenly that is spread and on who else
+//! uses the machine, and all three change while a run goes on. So both ways are timed on pieces of the run itself, and
+//! the slower one is tried again now and then, for a small part of the time. Times decide who runs a node, never what
+//! happens at it.
+
+use std::time::Duration;
+
+/// How the parts of a world are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// One thread runs them in turn.
+    Alone,
+    /// Each has a thread.
+    Together,
+}
+
+/// With fewer events than this a round and thread, threads are not even tried: the barrier takes longer.
+const FEW_EVENTS: f64 = 40.0;
+/// A way is judged by pieces that take as long as this together.
+const LONG_ENOUGH: Duration = Duration::from_millis(3);
+/// The slower way is tried again when so many times the time of its last trial has passed.
+const TRY_AGAIN_AFTER: u32 = 50;
+
+/// What is known of both ways.
+#[derive(Debug)]
+pub(crate) struct Trial {
+    now: Way,
+    alone: Known,
+    together: Known,
+    /// Since the way was chosen.
+    spent: Spent,
+    /// Since the other way was last used.
+    since_other: Duration,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// Nanoseconds an event; `None` if it is not known.
+    cost: Option<f64>,
+    /// What it took to find out.
+    took: Duration,
+}
+
+/// A piece of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    pub(crate) wall: Duration,
+    pub(crate) events: u64,
+    pub(crate) rounds: u64,
+}
+
+impl Trial {
+    pub(crate) fn new() -> Trial {
+        Trial {
+            now: Way::Alone,
+            alone: Known::default(),
+            together: Known::default(),
+            spent: Spent::default(),
+            since_other: Duration::ZERO,
+        }
+    }
+
+    /// How to run the next piece.
+    pub(crate) fn way(&self) -> Way {
+        self.now
+    }
+
+    /// Learns what a piece took on `threads` threads' parts, run as [`Trial::way`] said.
+    pub(crate) fn learn(&mut self, piece: Spent, threads: usize) {
+        self.spent.wall += piece.wall;
+        self.spent.events += piece.events;
+        self.spent.rounds += piece.rounds;
+        self.since_other += piece.wall;
+        if self.spent.wall < LONG_ENOUGH || self.spent.events == 0 {
+            return;
+        }
+        let spent = std::mem::take(&mut self.spent);
+        let cost = spent.wall.as_nanos() as f64 / spent.events as f64;
+        let (known, other) = match self.now {
+            Way::Alone => (&mut self.alone, &self.together),
+            Way::Together => (&mut self.together, &self.alone),
+        };
+        // The average over the last few pieces, but what a trial finds is taken as it is.
+        let last = known.cost.filter(|_| self.since_other > spent.wall).unwrap_or(cost);
+        *known = Known { cost: Some((last + cost) / 2.0), took: spent.wall };
+        let few = (spent.events as f64) < FEW_EVENTS * (spent.rounds * threads as u64) as f64;
+        let change = match (self.now, few, other.cost) {
+            (Way::Alone, true, _) => false,
+            (Way::Together, true, _) | (_, false, None) => true,
+            (_, false, Some(other_cost)) => {
+                known.cost > Some(other_cost) || self.since_other > other.took * TRY_AGAIN_AFTER
+            }
+        };
+        if change {
+            self.now = if self.now == Way::Alone { Way::Together } else { Way::Alone };
+            self.since_other = Duration::ZERO;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs 10,000 pieces of 5 ms if alone, of 5 ms times `factor` together; the part of the time more than the better
+    /// way would have taken, and the part of the pieces that were run together.
+    fn overhead(factor: impl Fn(u64) -> f64, events_a_round: u64) -> (f64, f64) {
+        let (mut trial, mut took, mut best, mut together) = (Trial::new(), 0.0, 0.0, 0);
+        for piece in 0..10_000 {
+            let slower = if trial.way() == Way::Together { factor(piece) } else { 1.0 };
+            together += u64::from(trial.way() == Way::Together);
+            let wall = Duration::from_micros((5_000.0 * slower) as u64);
+            trial.learn(Spent { wall, events: 50_000, rounds: 50_000 / events_a_round }, 2);
+            took += slower;
+            best += factor(piece).min(1.0);
+        }
+        (took / best - 1.0, together as f64 / 10_000.0)
+    }
+
+    #[test]
+    fn the_faster_way_is_found_and_the_other_costs_little() {
+        for factor in [0.5, 0.8, 1.2, 2.0, 10.0, 100.0] {
+            let (more, together) = overhead(|_| factor, 1_000);
+            assert!(more < 0.05, "{factor}: {more}");
+            assert_eq!(together > 0.5, factor < 1.0, "{factor}");
+        }
+    }
+
+    #[test]
+    fn a_machine_that_becomes_busy_or_quiet_is_noticed() {
+        let (more, together) = overhead(|piece| if piece / 2_500 % 2 == 0 { 0.5 } else { 20.0 }, 1_000);
+        assert!(more < 0.10, "{more}");
+        assert!((0.4..0.6).contains(&together), "{together}");
+    }
+
+    #[test]
+    fn small_rounds_are_not_even_tried() {
+        assert_eq!(overhead(|_| 0.5, 50), (1.0, 0.0), "twice as long as the better way, had it been tried");
+    }
+}

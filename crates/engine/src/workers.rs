@@ -1,0 +1,376 @@
+//! One run in several parts, each with a thread where that pays.
+//!
+//! Each part has a world of its own in which only its nodes live; events for the nodes of others go into
+//! mailboxes. All parts run the same round at the same time: as many windows as one look-ahead spans. Then,
+//! at one barrier, mail changes hands and the first window of the next round is agreed on: the earliest that
+//! anyone has an event in, mail on its way included. Mailboxes and announcements are kept twice, for even and
+//! odd rounds, so that a thread that is already in the next round does not disturb one that still reads.
+//!
+//! Where rounds are too small for a barrier, or the machine too busy, one thread runs the parts in turn (`trial.rs`).
+//! A node sorts its events itself, so neither the order of mail nor the number of parts or threads can be seen in
+//! what it does.
+
+use crate::barrier::{Barrier, BreakOnPanic, Broken, Patience};
+use crate::trial::{Spent, Trial, Way};
+use crate::windows::{NEVER, Outbox};
+use crate::{Event, RunStatus, Runner, World};
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use units::Time;
+
+/// A part of the world.
+pub struct Shard<W: World> {
+    /// All nodes; only those that this part owns are run.
+    pub world: W,
+    /// Their events.
+    pub runner: Runner<W>,
+}
+
+/// A part of the run has panicked: a defect of the program. The world is in no state to go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panicked {
+    /// What the panic said.
+    pub message: String,
+}
+
+impl fmt::Display for Panicked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Panicked {}
+
+impl From<Box<dyn Any + Send>> for Panicked {
+    /// From what [`catch_unwind`] or joining a thread returns.
+    fn from(payload: Box<dyn Any + Send>) -> Panicked {
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        Panicked { message: message.unwrap_or_else(|| "a panic without a message".into()) }
+    }
+}
+
+/// A call of [`Workers::run`] comes back after this time, so that it can be judged and interrupted.
+const PIECE: Duration = Duration::from_millis(20);
+
+/// What the parts share.
+pub struct Workers<E> {
+    /// Round parity, sender, receiver.
+    mailboxes: [Vec<Mutex<Vec<E>>>; 2],
+    /// The next window of each part: round parity, part.
+    announced: [Vec<AtomicU64>; 2],
+    stopped: [AtomicBool; 2],
+    /// The first part has used up the budget or the time of the piece.
+    over: [AtomicBool; 2],
+    parts: usize,
+    trial: Trial,
+    /// The way to run, whatever the trial says.
+    fixed: Option<Way>,
+}
+
+/// Until when a piece of a run goes.
+#[derive(Clone, Copy)]
+struct Until {
+    limit: Time,
+    /// Events of the first part.
+    events: u64,
+    begun: Instant,
+}
+
+impl<E: Event + Send> Workers<E> {
+    /// Workers for these parts; `owner_of` tells the part that runs each node. `fixed` is the way to run them; `None`:
+    /// as it pays.
+    pub fn new<W: World<Event = E>>(
+        shards: &mut [Shard<W>],
+        owner_of: Arc<[u8]>,
+        fixed: Option<Way>,
+    ) -> Workers<E> {
+        let parts = shards.len();
+        for (home, shard) in (0..).zip(shards) {
+            let boxes = (0..parts).map(|_| Vec::new()).collect();
+            shard.runner.windows.outbox = Some(Outbox { home, owner_of: owner_of.clone(), boxes });
+        }
+        let mailboxes = || (0..parts * parts).map(|_| Mutex::new(Vec::new())).collect();
+        let announced = || (0..parts).map(|_| AtomicU64::new(0)).collect();
+        Workers {
+            mailboxes: [mailboxes(), mailboxes()],
+            announced: [announced(), announced()],
+            stopped: [AtomicBool::new(false), AtomicBool::new(false)],
+            over: [AtomicBool::new(false), AtomicBool::new(false)],
+            parts,
+            trial: Trial::new(),
+            fixed,
+        }
+    }
+
+    /// As [`Runner::run`], for all parts; comes back after some milliseconds even if the budget lasts longer.
+    ///
+    /// # Errors
+    /// If a part panics. The others stop at their next meeting.
+    pub fn run<W: World<Event = E> + Send>(
+        &mut self,
+        shards: &mut [Shard<W>],
+        limit: Time,
+        budget: u64,
+    ) -> Result<RunStatus, Panicked> {
+        let spent = |shards: &[Shard<W>]| -> u64 { shards.iter().map(|shard| shard.runner.events()).sum() };
+        let (events, rounds) = (spent(shards), shards[0].runner.rounds());
+        let share = (budget / self.parts as u64).max(1);
+        let until =
+            Until { limit, events: shards[0].runner.events().saturating_add(share), begun: Instant::now() };
+        let way = self.fixed.unwrap_or(self.trial.way());
+        let status = match way {
+            Way::Alone => catch_unwind(AssertUnwindSafe(|| run_alone(shards, until)))?,
+            Way::Together => self.run_together(shards, until)?,
+        };
+        let piece = Spent {
+            wall: until.begun.elapsed(),
+            events: spent(shards) - events,
+            rounds: shards[0].runner.rounds() - rounds,
+        };
+        self.trial.learn(piece, self.parts);
+        Ok(status)
+    }
+
+    /// A thread for each part; the first is the caller's.
+    fn run_together<W: World<Event = E> + Send>(
+        &mut self,
+        shards: &mut [Shard<W>],
+        until: Until,
+    ) -> Result<RunStatus, Panicked> {
+        for flag in self.stopped.iter_mut().chain(&mut self.over) {
+            *flag.get_mut() = false;
+        }
+        let barrier = Barrier::new(self.parts);
+        let (workers, barrier) = (&*self, &barrier);
+        let ends: Vec<_> = std::thread::scope(|scope| {
+            let mut parts = (0..).zip(shards);
+            let first = parts.next();
+            let others: Vec<_> = parts
+                .map(|(me, shard)| scope.spawn(move || workers.work(me, shard, barrier, until)))
+                .collect();
+            let first = first.map(|(me, shard)| {
+                catch_unwind(AssertUnwindSafe(|| workers.work(me, shard, barrier, until)))
+            });
+            first.into_iter().chain(others.into_iter().map(|other| other.join())).collect()
+        });
+        let mut status = RunStatus::Stopped;
+        for end in ends {
+            // Whoever was let go by a broken barrier tells nothing; one of the others panicked.
+            if let Ok(of_all) = end? {
+                status = of_all;
+            }
+        }
+        Ok(status)
+    }
+
+    fn work<W: World<Event = E>>(
+        &self,
+        me: usize,
+        shard: &mut Shard<W>,
+        barrier: &Barrier,
+        until: Until,
+    ) -> Result<RunStatus, Broken> {
+        let _guard = BreakOnPanic(barrier);
+        let mut patience = Patience::default();
+        shard.runner.windows.settle();
+        for round in 0u64.. {
+            let parity = round as usize % 2;
+            self.post(me, shard, parity);
+            if me == 0 && round > 0 && until.is_over(shard) {
+                self.over[parity].store(true, Ordering::Release);
+            }
+            barrier.wait(&mut patience)?;
+            self.collect(me, shard, parity);
+            let first = self.announced[parity].iter().map(|next| next.load(Ordering::Acquire)).min();
+            if self.stopped[parity].load(Ordering::Acquire) {
+                return Ok(RunStatus::Stopped);
+            }
+            if self.over[parity].load(Ordering::Acquire) {
+                return Ok(RunStatus::More);
+            }
+            // The same round for all: each comes to the same end. Mail stays for the next run.
+            if shard.runner.run_round(&mut shard.world, first.unwrap_or(NEVER), until.limit) {
+                break;
+            }
+        }
+        Ok(RunStatus::Done)
+    }
+
+    /// Hands mail over and announces the next window that holds anything.
+    fn post<W: World<Event = E>>(&self, me: usize, shard: &mut Shard<W>, parity: usize) {
+        let windows = &mut shard.runner.windows;
+        let mut next = windows.first();
+        let mut boxes =
+            windows.outbox.as_mut().map(|outbox| std::mem::take(&mut outbox.boxes)).unwrap_or_default();
+        for (other, mail) in boxes.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
+            let earliest = mail.iter().map(Event::time).min();
+            next = next.min(earliest.map_or(NEVER, |time| windows.window_of(time)));
+            if let Ok(mut mailbox) = self.mailboxes[parity][me * self.parts + other].lock() {
+                std::mem::swap(&mut *mailbox, mail);
+            }
+        }
+        if let Some(outbox) = &mut windows.outbox {
+            outbox.boxes = boxes;
+        }
+        self.announced[parity][me].store(next, Ordering::Release);
+        if shard.world.stopped() {
+            self.stopped[parity].store(true, Ordering::Release);
+        }
+    }
+
+    /// Takes the mail of the others. The emptied vectors go back to their senders at the next swap.
+    fn collect<W: World<Event = E>>(&self, me: usize, shard: &mut Shard<W>, parity: usize) {
+        for other in (0..self.parts).filter(|&other| other != me) {
+            if let Ok(mut mailbox) = self.mailboxes[parity][other * self.parts + me].lock() {
+                for event in mailbox.drain(..) {
+                    shard.runner.windows.push(event);
+                }
+            }
+        }
+    }
+}
+
+impl Until {
+    fn is_over<W: World>(&self, first: &Shard<W>) -> bool {
+        first.runner.events() >= self.events || self.begun.elapsed() > PIECE
+    }
+}
+
+/// The same rounds, all parts on one thread.
+fn run_alone<W: World>(shards: &mut [Shard<W>], until: Until) -> RunStatus {
+    for shard in shards.iter_mut() {
+        shard.runner.windows.settle();
+    }
+    for round in 0u64.. {
+        deliver(shards);
+        if shards.iter().any(|shard| shard.world.stopped()) {
+            return RunStatus::Stopped;
+        }
+        if round > 0 && until.is_over(&shards[0]) {
+            return RunStatus::More;
+        }
+        let first = shards.iter_mut().map(|shard| shard.runner.windows.first()).min().unwrap_or(NEVER);
+        let mut done = false;
+        for shard in shards.iter_mut() {
+            done = shard.runner.run_round(&mut shard.world, first, until.limit);
+        }
+        if done {
+            break;
+        }
+    }
+    RunStatus::Done
+}
+
+/// Hands over what each part has for the others.
+fn deliver<W: World>(shards: &mut [Shard<W>]) {
+    for from in 0..shards.len() {
+        for to in 0..shards.len() {
+            let Some(outbox) = &mut shards[from].runner.windows.outbox else { continue };
+            if outbox.boxes[to].is_empty() {
+                continue;
+            }
+            let mut mail = std::mem::take(&mut outbox.boxes[to]);
+            for event in mail.drain(..) {
+                shards[to].runner.windows.push(event);
+            }
+            // Its memory is used again.
+            if let Some(outbox) = &mut shards[from].runner.windows.outbox {
+                outbox.boxes[to] = mail;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Windows;
+
+    /// Something that comes to a node every 10 ps, alternately at each of two nodes.
+    #[derive(Clone, Copy, Default)]
+    struct Tick(u64);
+    impl Event for Tick {
+        fn time(&self) -> Time {
+            Time::from_ps(self.0)
+        }
+        fn order(&self) -> u32 {
+            0
+        }
+    }
+    struct Ticking {
+        ticks: u64,
+        panics_at: u64,
+    }
+    impl World for Ticking {
+        type Event = Tick;
+        fn nodes(&self) -> usize {
+            2
+        }
+        fn places(&self) -> usize {
+            2
+        }
+        fn node_of(&self, tick: &Tick) -> u32 {
+            (tick.0 / 10 % 2) as u32
+        }
+        fn handle(&mut self, tick: Tick, windows: &mut Windows<Tick>) {
+            self.ticks += 1;
+            assert!(tick.0 != self.panics_at, "a tick at {} ps", tick.0);
+            let next = Tick(tick.0 + 10);
+            windows.send(next, || (next.0 / 10 % 2) as u32);
+        }
+        fn stopped(&self) -> bool {
+            false
+        }
+    }
+
+    fn two(panics_at: u64) -> Vec<Shard<Ticking>> {
+        let shard = |_| {
+            let world = Ticking { ticks: 0, panics_at };
+            let runner = Runner::new(&world, Time::from_ps(10));
+            Shard { world, runner }
+        };
+        let mut shards: Vec<_> = (0..2).map(shard).collect();
+        shards[0].runner.windows().push(Tick(0));
+        shards
+    }
+
+    #[test]
+    fn a_panic_in_any_part_ends_the_run_with_its_message() {
+        // Even ticks are those of the first part, odd ones of the second.
+        for panics_at in [0, 10, 200, 310, 5_000, 5_010] {
+            for way in [Way::Alone, Way::Together] {
+                let (tell, told) = std::sync::mpsc::channel();
+                std::thread::spawn(move || {
+                    let mut shards = two(panics_at);
+                    let mut workers = Workers::new(&mut shards, [0, 1].into(), Some(way));
+                    let end = loop {
+                        match workers.run(&mut shards, Time::from_us(1), u64::MAX) {
+                            Ok(RunStatus::More) => {}
+                            end => break end,
+                        }
+                    };
+                    tell.send(end)
+                });
+                let end = told.recv_timeout(Duration::from_secs(60)).expect("nobody waits for ever");
+                assert_eq!(end, Err(Panicked { message: format!("a tick at {panics_at} ps") }), "{way:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_piece_ends_by_its_budget_and_by_the_clock() {
+        for way in [Way::Alone, Way::Together] {
+            let mut shards = two(u64::MAX);
+            let mut workers = Workers::new(&mut shards, [0, 1].into(), Some(way));
+            assert_eq!(workers.run(&mut shards, Time::NEVER, 20), Ok(RunStatus::More));
+            let ticks: u64 = shards.iter().map(|shard| shard.world.ticks).sum();
+            assert!((19..=21).contains(&ticks), "{ticks}");
+            assert_eq!(workers.run(&mut shards, Time::NEVER, u64::MAX), Ok(RunStatus::More));
+        }
+    }
+}
