@@ -215,7 +215,7 @@ def test_explain_says_the_same_once(penstock: Command) -> None:
 
 def test_all_that_headroom_prints_is_explained(penstock: Command) -> None:
     answer = json_of(penstock("headroom", "--rate", "10 Gb/s", "--json"))
-    given = {"schema", "terms", "rate", "cable_delay", "mtu"}
+    given = {"schema", "terms", "rate", "cable_delay", "mtu", "phy"}
     assert all(glossary.find(name) for name in answer.keys() - given)
 
 
@@ -227,11 +227,29 @@ def test_explain_names_what_is_near(penstock: Command) -> None:
 
 
 def test_headroom_of_the_standard(penstock: Command) -> None:
-    """10 Gb/s over 300 m of fibre with 1522-byte frames: 102,448 bit times."""
-    answer = json_of(penstock("headroom", "--rate", "10 Gb/s", "--length", "300 m", "--json"))
+    """10 Gb/s over 300 m of fibre with 1522-byte frames: 102,448 bit times with interfaces of 8,192."""
+    link = ("headroom", "--rate", "10 Gb/s", "--length", "300 m")
+    answer = json_of(penstock(*link, "--interface-delay", "819.2 ns", "--json"))
     assert answer["total_bytes"] == 12_806
-    shown = penstock("headroom", "--rate", "10 Gb/s", "--length", "300 m")
+    shown = penstock(*link, "--interface-delay", "819.2 ns")
     assert "12,806" in shown.stdout
+
+
+def test_headroom_of_a_phy(penstock: Command) -> None:
+    """The sum over the sublayers; by default the PHY of the rate that may take longest."""
+    link = ("headroom", "--rate", "10 Gb/s", "--length", "300 m")
+    answer = json_of(penstock(*link, "--phy", "10gbase-r", "--json"))
+    assert [row["bit_times"] for row in answer["sublayers"]] == [8_192, 3_584, 512]
+    assert answer["total_bit_times"] == 102_448 + 2 * (12_288 - 8_192)
+    slowest = json_of(penstock(*link, "--json"))
+    assert (slowest["phy"], slowest["response_quanta"]) == ("10GBASE-T", 74)
+    shown = penstock(*link)
+    assert "25,600" in shown.stdout
+    assert "One interface, 10GBASE-T" in shown.stdout
+    for phy, part in (("10GBASE-SR", "10GBASE-R"), ("25GBASE-R", "not of 10 Gb/s")):
+        process = penstock(*link, "--phy", phy)
+        assert process.returncode == 2
+        assert part in process.stderr
 
 
 def test_compare(penstock: Command, small: Path) -> None:
@@ -278,6 +296,7 @@ def test_compare(penstock: Command, small: Path) -> None:
         ["headroom", "--rate", "-10 Gb/s"],
         ["headroom", "--rate", "10 Gb/s", "--length", "300 furlongs"],
         ["headroom", "--rate", "10 Gb/s", "--length", "3 m", "--delay", "1 us"],
+        ["headroom", "--rate", "10 Gb/s", "--phy", "10GBASE-R", "--interface-delay", "1 us"],
         ["reproduce", "nobody-1999"],
         ["compare", "here", "there"],
         ["compare", "."],

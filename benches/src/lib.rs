@@ -152,6 +152,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         rate: link.rate,
         delay: link.delay,
         overhead: link.overhead,
+        response_time: None,
     });
     Spec {
         seed: 1,

@@ -70,7 +70,9 @@ def headroom(
     length: str | None = None,
     delay: str | None = None,
     mtu: str | None = None,
+    phy: str | None = None,
     interface_delay: str | None = None,
     response_time: str | None = None,
+    latency: str | None = None,
     overhead: str | None = None,
 ) -> str: ...

@@ -39,6 +39,10 @@ _HEADROOM = {
     "total_frames": "total_bit_times as a number of longest frames with their line overhead.",
     "total_time": "total_bit_times as a time.",
     "response_quanta": "Time from the end of a pause frame to its effect, in quanta of 512 bit times.",
+    "pause_quanta_at_least": "The shortest pause that can be renewed before it ends: response, a longest "
+    "frame and pause frames in the way. `penstock explain renewal` has the condition.",
+    "sublayers": "What an interface consists of, with what IEEE 802.3 allows each sublayer, transmit and "
+    "receive together. A `number` is published elsewhere too, or recalled and not verified.",
     "xon_at_least_bytes": "The least XON at which a queue does not run dry while its senders resume: "
     "rate times total_time (Hagen 2012, section 7.2).",
     "cisco_rule_bytes": "For comparison: headroom as Cisco's white paper on PFC adds it up, from the longest "

@@ -4,32 +4,32 @@ use crate::endpoints::{EndpointState, RAW};
 use crate::event::{Event, Kind, Queued};
 use crate::fault_plan::{FaultPlan, Note};
 use crate::faults::Faults;
+use crate::headroom::{frame_bounds, receive_buffer};
 use crate::losses::Drops;
 use crate::paths::add_paths;
 use crate::pool::{List, Pool};
 use crate::port::{Hooks, Line, LineCounts, Port, Queue, Sent};
-use crate::receive::{self, Receiving};
+use crate::receive::Receiving;
 use crate::reroute;
 use crate::routing::Wiring;
 use crate::selection::asks_scheduler;
 use crate::sources::SourceState;
-use crate::spec::{FaultSpec, FlowSpec, NodeSpec, Queueing, Role, Spec, WhenFull};
+use crate::spec::{FaultSpec, NodeSpec, Queueing, Role, Spec, WhenFull};
 use crate::station::{PauseTiming, Station};
 use crate::storms::PortWatch;
 use crate::world::{DELIVER, Fabric, HEAD_BYTES, Ledger, Node, Recorded};
 use engine::{Timer, stream};
-use flow_control::headroom::{Headroom, TotalDelay, response_time, resume_level};
-use flow_control::pause::{PauseSignal, PauseTimers, pause_time};
-use flow_control::pfc::{IngressMeter, Levels};
+use flow_control::pause::{PauseSignal, PauseTimers};
+use flow_control::pfc::IngressMeter;
 use flow_control::tpfc::EgressMeter;
-use flow_control::{Accounting, PauseKind, PauseSpec, Watermarks};
+use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, PRIORITIES};
 use measure::{BinnedMax, BinnedSum};
 use queueing::BufferSpec;
 use scheduling::{Configuration, PortFacts};
 use std::collections::BTreeMap;
 use std::fmt;
-use units::{Amount, BitRate, Time, WireClock};
+use units::{BitRate, Time, WireClock};
 use workload::Source;
 
 /// Series are recorded for at most this many flows, ports or queues; beyond, totals only. The key `bin` of a
@@ -81,9 +81,6 @@ pub(crate) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     pub fn new(spec: &'a Spec, wiring: &'a Wiring) -> Plan<'a> {
-        let bounds = spec.flows.iter().map(FlowSpec::frame_bounds);
-        let frames = bounds.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
-        let frames = frames.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES));
         let mut rates = BTreeMap::new();
         for fault in &spec.faults {
             if let FaultSpec::LinkRate { link, rate, .. } = fault {
@@ -92,41 +89,18 @@ impl<'a> Plan<'a> {
                 (*slowest, *fastest) = ((*slowest).min(*rate), (*fastest).max(*rate));
             }
         }
-        Plan { spec, wiring, frames, rates }
+        Plan { spec, wiring, frames: frame_bounds(spec), rates }
     }
     pub fn node(&self, port: u32) -> &'a NodeSpec {
         &self.spec.nodes[self.wiring.node_of[port as usize].at()]
     }
-    fn link(&self, port: u32) -> &'a crate::spec::LinkSpec {
+    pub fn link(&self, port: u32) -> &'a crate::spec::LinkSpec {
         &self.spec.links[self.wiring.link_of[port as usize] as usize]
     }
     /// The slowest and the fastest rate that the link of a port ever has.
-    fn rates(&self, port: u32) -> (BitRate, BitRate) {
+    pub fn rates(&self, port: u32) -> (BitRate, BitRate) {
         let rate = self.link(port).rate;
         self.rates.get(&self.wiring.link_of[port as usize]).copied().unwrap_or((rate, rate))
-    }
-    /// From the end of a pause frame to its effect at `port`.
-    fn response(&self, port: u32) -> Time {
-        let control = self.node(port).flow_control();
-        let configured = control.and_then(|control| control.response_time);
-        configured.unwrap_or_else(|| response_time(self.link(port).rate))
-    }
-    /// What is on its way to `port`, at most, when a switch decides to pause it.
-    fn total_delay(&self, port: u32) -> TotalDelay {
-        let link = self.link(port);
-        let rate = self.rates(port).1;
-        let peer = self.wiring.peer[port as usize].0;
-        let headroom = Headroom {
-            rate,
-            cable: link.delay,
-            max_frame: self.frames.1,
-            overhead: link.overhead,
-            pause_frame: CONTROL_FRAME_BYTES,
-            interface_bits: 0,
-            response_bits: rate.bits_in_ceil(self.response(peer)),
-            pipeline: self.node(port).latency(),
-        };
-        headroom.delay()
     }
     /// What the scheduler of a port has to know of it.
     pub fn port_facts(&self, port: u32) -> PortFacts {
@@ -139,22 +113,6 @@ impl<'a> Plan<'a> {
             largest_frame: u32::from(self.frames.1),
         }
     }
-    /// The room above XOFF that a port needs for each priority.
-    pub fn room(&self, port: u32) -> u64 {
-        self.total_delay(port).room(self.frames.1).get()
-    }
-    /// Watermarks of a port: as configured, or such that nothing is lost and no queue runs dry.
-    fn levels(&self, control: &PauseSpec, port: u32) -> Levels {
-        let delay = self.total_delay(port);
-        let computed = || {
-            let xon = resume_level(delay.rate, delay.time()).get();
-            let xoff = xon + 2 * u64::from(self.frames.1);
-            Watermarks { xoff: Amount::Bytes(xoff), xon: Amount::Bytes(xon), headroom: None }
-        };
-        let marks = control.watermarks.unwrap_or_else(computed);
-        Levels::new(&marks, delay.room(self.frames.1).get(), self.frames.1)
-    }
-
     /// The least time after which one node can affect another: a shortest frame, or the head of one, or a
     /// pause frame, and what comes after it.
     fn look_ahead(&self, ports: &[Port], lines: &[Line]) -> Time {
@@ -300,7 +258,7 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         Role::Switch(switch) => switch.buffer.clone(),
     };
     // A network card counts what came in through its ports, by its buffer.
-    let receive_buffer = node.host().and_then(|host| host.receive.as_ref()?.buffer);
+    let receive_buffer = receive_buffer(node);
     let own_control = match receive_buffer {
         Some(_) => control.map(|control| PauseSpec {
             accounting: Accounting::Ingress,
@@ -316,14 +274,11 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         Box::new(Station {
             spec: control.clone(),
             first_port: plan.wiring.first_port[id.at()],
-            levels: ports
+            levels: ports.iter().map(|&port| plan.levels(control, receive_buffer, port)).collect(),
+            timing: ports
                 .iter()
-                .map(|&port| match receive_buffer {
-                    Some(buffer) => receive::levels(buffer, plan.room(port)),
-                    None => plan.levels(control, port),
-                })
+                .map(|&port| PauseTiming { renew_after: plan.renew_after(control, port) })
                 .collect(),
-            timing: ports.iter().map(|&port| pause_timing(plan, control, port)).collect(),
             ingress: vec![IngressMeter::default(); if by_ingress { ports.len() * PRIORITIES } else { 0 }],
             egress: if by_ingress {
                 Vec::new()
@@ -349,24 +304,6 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         pause_quanta: control.map_or(0, |control| control.quanta),
         station,
     }
-}
-
-/// A pause is renewed early enough that the renewal acts before it ends: two round trips, a frame in the
-/// way, the response and a microsecond; but not before half of it has passed.
-fn pause_timing(plan: &Plan, control: &PauseSpec, port: u32) -> PauseTiming {
-    let link = plan.link(port);
-    let (slowest, fastest) = plan.rates(port);
-    let lasts = pause_time(control.quanta, fastest);
-    let frame = WireClock::new(slowest).span_floor(u64::from(plan.frames.1) + u64::from(link.overhead));
-    let response = plan.response(plan.wiring.peer[port as usize].0);
-    let margin = link.delay * 4 + frame + response + Time::from_us(1);
-    let half = Time::from_ps(lasts.ps() / 2);
-    // Two pauses on the link in a row would leave nothing for data, and two neighbours that do that to each
-    // other would never empty their queues.
-    let own = WireClock::new(link.rate).span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(link.overhead));
-    let renew_after =
-        if control.refresh { lasts.saturating_sub(margin).max(half).max(own * 2) } else { lasts };
-    PauseTiming { renew_after: renew_after.max(Time::from_ps(1)) }
 }
 
 fn add_receivers(plan: &Plan, fabric: &mut Fabric) {

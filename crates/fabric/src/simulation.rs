@@ -503,6 +503,7 @@ mod tests {
             rate: BitRate::from_gbps(10),
             delay: Time::from_us(1),
             overhead: 20,
+            response_time: None,
         };
         let flow = |from: u32| FlowSpec {
             name: from.to_string(),
@@ -519,6 +520,7 @@ mod tests {
                 limit: None,
             },
             route: None,
+            transport: None,
         };
         Spec {
             seed: 1,

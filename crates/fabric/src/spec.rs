@@ -202,6 +202,9 @@ pub struct LinkSpec {
     pub delay: Time,
     /// Bytes around each frame on the wire (preamble and inter-frame gap).
     pub overhead: u16,
+    /// The limit of the response to a pause that the PHY of this link has; `None`: that of the rate. A station that
+    /// is configured with a response time takes that.
+    pub response_time: Option<Time>,
 }
 
 /// The traffic of one sending host.

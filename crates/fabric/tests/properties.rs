@@ -195,6 +195,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
             rate: gbps(rolls.pick(&rates)),
             delay: ps(rolls.pick(&[0, 10_000, 500_000, 2_000_001])),
             overhead: rolls.pick(&[0, 20, 20]),
+            response_time: None,
         })
         .collect();
     let lossless = dice.control < 2;

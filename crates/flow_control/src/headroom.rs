@@ -16,17 +16,19 @@
 //! A switch that counts a frame as a whole when it enters its queue, as the one here, needs M less one byte more:
 //! the frame that crosses XOFF is not in the formula.
 //!
+//! I is the sum over the sublayers of a PHY ([`crate::phy`]); the links of a scenario hold it in their delay. H is
+//! what the paused station is configured with, or the limit of clause 31B.3.7. That limit holds at the connector,
+//! so that it contains the I of the paused station, which the formula then counts twice: a little more than enough.
+//!
 //! Scope: the worst case of one link and one priority, also as two vendors compute it.
 //!
 //! Not modelled: cells of a shared memory that a frame fills only in part (only [`SonicModel`] has them),
 //! and rate mismatch of clocks.
 
+use crate::pause::QUANTUM_BITS;
+use crate::phy::Phy;
 use units::{BitRate, Bytes, Length, Time};
 
-/// Bit times of one pause quantum (IEEE 802.3 clause 31B.2).
-pub const QUANTUM_BITS: u64 = 512;
-/// Interface delay of 10GBASE-T in bit times (the PHY's budget of IEEE 802.3 clause 55).
-pub const INTERFACE_BITS_10GBASE_T: u64 = 25_600;
 /// Response limit of 10GBASE-T in pause quanta (IEEE 802.3 clause 31B.3.7).
 pub const RESPONSE_QUANTA_10GBASE_T: u64 = 74;
 /// What SONiC's buffer manager takes for the response of a 10 Gb/s port, in pause quanta.
@@ -35,10 +37,6 @@ pub const RESPONSE_QUANTA_SONIC_10G: u64 = 67;
 const fn gbps(rate: u64) -> BitRate {
     BitRate::from_gbps(rate)
 }
-
-/// Interface delay of one station in bit times, by rate in ascending order (802.3 delay budgets).
-const INTERFACE_BITS: [(BitRate, u64); 4] =
-    [(gbps(10), 8_192), (gbps(25), 6_144), (gbps(40), 24_576), (gbps(100), 122_880)];
 
 /// Response limit in pause quanta, by rate in ascending order (802.3 clause 31B.3.7; 50 Gb/s as SONiC has it).
 const RESPONSE_QUANTA: [(BitRate, u64); 9] = [
@@ -53,13 +51,12 @@ const RESPONSE_QUANTA: [(BitRate, u64); 9] = [
     (gbps(400), 905),
 ];
 
-/// The interface delay (MAC and PHY, one station) in bit times.
-///
-/// The published budgets name 10, 25, 40 and 100 Gb/s. Any other rate takes the entry of the next higher
-/// rate; above 100 Gb/s the 1.2288 us of 100 Gb/s are kept, as bit times of the rate. Both are choices of
-/// this simulator.
+/// The interface delay (MAC and PHY, one station) in bit times, where the PHY is not known: the longest of the PHYs
+/// of the rate, see [`crate::phy`]. A rate that none is known of takes the limit of its response, which no sum of
+/// sublayers exceeds; this is a choice of this simulator.
 pub fn interface_bits(rate: BitRate) -> u64 {
-    next_higher(&INTERFACE_BITS, rate)
+    let limit = response_quanta(rate) * QUANTUM_BITS;
+    Phy::slowest_at(rate).map_or(limit, Phy::interface_bits)
 }
 
 /// The longest time that a station may take to obey a pause, in quanta of 512 bit times.
@@ -67,7 +64,10 @@ pub fn interface_bits(rate: BitRate) -> u64 {
 /// A rate between two entries of the standard takes that of the next higher rate; above 400 Gb/s the time
 /// of 400 Gb/s is kept, rounded up to whole quanta of the rate. Both are choices of this simulator.
 pub fn response_quanta(rate: BitRate) -> u64 {
-    next_higher(&RESPONSE_QUANTA, rate)
+    let entry = RESPONSE_QUANTA.iter().find(|(named, _)| *named >= rate);
+    let (highest, last) = RESPONSE_QUANTA[RESPONSE_QUANTA.len() - 1];
+    let scaled = (u128::from(last) * u128::from(rate.bps())).div_ceil(u128::from(highest.bps()));
+    entry.map_or(scaled as u64, |&(_, value)| value)
 }
 
 /// The longest time that a station may take to obey a pause.
@@ -75,12 +75,9 @@ pub fn response_time(rate: BitRate) -> Time {
     rate.time_for_bits_ceil(response_quanta(rate) * QUANTUM_BITS)
 }
 
-/// The entry of the lowest rate that is not below `rate`; past the last entry the same time, rounded up.
-fn next_higher(table: &[(BitRate, u64)], rate: BitRate) -> u64 {
-    let entry = table.iter().find(|(named, _)| *named >= rate);
-    let (highest, last) = table[table.len() - 1];
-    let scaled = (u128::from(last) * u128::from(rate.bps())).div_ceil(u128::from(highest.bps()));
-    entry.map_or(scaled as u64, |&(_, value)| value)
+/// The longest time that a station with this PHY may take to obey a pause, if the PHY has a limit of its own.
+pub fn response_time_of(phy: &Phy) -> Option<Time> {
+    phy.response_quanta.map(|quanta| phy.rate.time_for_bits_ceil(quanta * QUANTUM_BITS))
 }
 
 /// What the headroom of one link and priority depends on.
@@ -99,7 +96,8 @@ pub struct Headroom {
     /// Interface delay I of one station in bit times. Default: [`interface_bits`]; 0 if the delay of the
     /// link holds it already.
     pub interface_bits: u64,
-    /// Response H of the paused station in bit times. Default: [`response_quanta`] times 512.
+    /// Response H of the station that is paused, not of the one that pauses, in bit times. Default:
+    /// [`response_quanta`] times 512.
     pub response_bits: u64,
     /// From the arrival of a frame's last bit to its place in the accounted queue, for a switch that looks
     /// at the watermark only then; frames in this pipeline come on top. Default: 0.
@@ -124,6 +122,13 @@ impl Headroom {
     /// The defaults for a fibre.
     pub fn of_fibre(rate: BitRate, length: Length) -> Headroom {
         Headroom::of_link(rate, length.fibre_delay())
+    }
+
+    /// With interfaces and response of this PHY, whose rate is that of the link.
+    #[must_use]
+    pub fn with_phy(self, phy: &Phy) -> Headroom {
+        let quanta = phy.response_quanta.unwrap_or_else(|| response_quanta(self.rate));
+        Headroom { interface_bits: phy.interface_bits(), response_bits: quanta * QUANTUM_BITS, ..self }
     }
 
     /// All terms of the formula. Times become bits rounded up.
@@ -322,8 +327,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// The interface delay of one sublayer of 10GBASE-R, which many a published example takes.
     fn at_10g_300m() -> Headroom {
-        Headroom::of_fibre(gbps(10), Length::from_m(300))
+        Headroom { interface_bits: 8_192, ..Headroom::of_fibre(gbps(10), Length::from_m(300)) }
     }
 
     /// One decimal, as tables print it.
@@ -346,7 +352,7 @@ mod tests {
             (1522, 8_192, 6_144, 77_872, 9_734, 7.8, 6.3),
             (1522, 8_192, 30_720, 102_448, 12_806, 10.2, 8.3),
             (2000, 16_384, 30_720, 126_480, 15_810, 12.6, 10.3),
-            (1522, INTERFACE_BITS_10GBASE_T, 30_720, 137_264, 17_158, 13.7, 11.1),
+            (1522, 25_600, 30_720, 137_264, 17_158, 13.7, 11.1),
         ] {
             let delay = Headroom { max_frame, interface_bits, response_bits, ..at_10g_300m() }.delay();
             assert_eq!((delay.bits(), delay.bytes().get()), (bits, bytes));
@@ -359,17 +365,18 @@ mod tests {
 
     #[test]
     fn results_by_speed_and_length() {
-        // The published tables print whole bytes, rounded down; 9118.5 and 24506.5 show it.
-        for (rate, bytes) in [
-            (10, [[9_118, 10_306, 12_806], [24_506, 25_694, 28_194]]),
-            (25, [[9_980, 12_949, 19_199], [25_368, 28_337, 34_587]]),
-            (40, [[17_114, 21_864, 31_864], [32_502, 37_252, 47_252]]),
-            (100, [[59_729, 71_604, 96_604], [75_117, 86_992, 111_992]]),
+        // The published tables print whole bytes, rounded down; 9118.5 and 24506.5 show it. Their interfaces are single
+        // sublayers.
+        for (rate, interface_bits, bytes) in [
+            (10, 8_192, [[9_118, 10_306, 12_806], [24_506, 25_694, 28_194]]),
+            (25, 6_144, [[9_980, 12_949, 19_199], [25_368, 28_337, 34_587]]),
+            (40, 24_576, [[17_114, 21_864, 31_864], [32_502, 37_252, 47_252]]),
+            (100, 122_880, [[59_729, 71_604, 96_604], [75_117, 86_992, 111_992]]),
         ] {
             for (max_frame, row) in [1522, 9216].into_iter().zip(bytes) {
                 for (metres, expected) in [5, 100, 300].into_iter().zip(row) {
                     let link = Headroom::of_fibre(gbps(rate), Length::from_m(metres));
-                    let delay = Headroom { max_frame, ..link }.delay();
+                    let delay = Headroom { max_frame, interface_bits, ..link }.delay();
                     assert_eq!(delay.whole_bytes().get(), expected, "{rate} Gb/s, {metres} m, {max_frame} B");
                     assert_eq!(delay.bytes().get(), delay.bits().div_ceil(8));
                 }
@@ -385,7 +392,7 @@ mod tests {
         let interface = |rate| interface_bits(gbps(rate));
         assert_eq!(
             [1, 10, 25, 40, 50, 100, 400].map(interface),
-            [8_192, 8_192, 6_144, 24_576, 122_880, 122_880, 491_520]
+            [1_024, 33_792, 40_960, 57_344, 75_264, 194_048, 463_360]
         );
         assert_eq!(response_time(gbps(10)), Time::from_ns(3_072));
         // 905 quanta at 400 Gb/s are 1158.4 ns, and the same at 800 Gb/s.
@@ -396,12 +403,16 @@ mod tests {
     #[test]
     fn ten_gigabit_over_twisted_pair() {
         let link = Headroom {
-            interface_bits: INTERFACE_BITS_10GBASE_T,
+            interface_bits: 25_600,
             response_bits: RESPONSE_QUANTA_10GBASE_T * QUANTUM_BITS,
             ..Headroom::of_fibre(gbps(10), Length::from_m(100))
         };
         // 24672 + 672 + 10000 + 51200 + 37888
         assert_eq!((link.delay().bits(), link.delay().bytes().get()), (124_432, 15_554));
+        // The PHY names its response, and has a MAC: 2 * 8192 more.
+        let named =
+            Headroom::of_fibre(gbps(10), Length::from_m(100)).with_phy(Phy::named("10GBASE-T").unwrap());
+        assert_eq!(named.delay().bits(), 124_432 + 2 * 8_192);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 pub mod max_min;
 pub mod pause;
 pub mod pfc;
+pub mod phy;
+pub mod renewal;
 pub mod tpfc;
 pub mod watchdog;
 
@@ -19,6 +21,8 @@ pub const PAGES: &[(&str, &str, &str)] = &[
     ("fair_bandwidth", include_str!("tpfc.rs"), "Target"),
     ("max_min", include_str!("max_min.rs"), "Target"),
     ("headroom", include_str!("headroom.rs"), ""),
+    ("phy", include_str!("phy.rs"), ""),
+    ("renewal", include_str!("renewal.rs"), "PauseSettings"),
     ("watchdog", include_str!("watchdog.rs"), "Watchdog"),
 ];
 

@@ -5,6 +5,10 @@
 //! the special case of all priorities at once. A new time replaces the running one, it never adds to it;
 //! time zero ends the pause. The frame being transmitted always completes.
 //!
+//! A pause frame takes effect a response time after the end of its reception. The announced time runs from that
+//! end, not from the effect: a pause acts for its length less the response time, and not at all if it is no longer.
+//! Time zero acts a response time after its reception too.
+//!
 //! Source: IEEE 802.3 Annexes 31B and 31D; Hagen 2012 §2.1.1, §3.2.1, §7.3.
 //!
 //! Not modelled: different times for different priorities of one frame (a station here has one

@@ -59,9 +59,11 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// From configured watermarks. `headroom`: bytes needed above XOFF if the watermarks do not say;
-    /// `max_frame`: to turn them into frames where watermarks count frames, rounded up.
-    pub fn new(marks: &Watermarks, headroom: u64, max_frame: u16) -> Levels {
+    /// From configured watermarks. `headroom`: bytes needed above XOFF if the watermarks do not say. The shortest and
+    /// the longest frame turn bytes into frames and frames into bytes, rounded up.
+    pub fn new(marks: &Watermarks, headroom: u64, (min_frame, max_frame): (u16, u16)) -> Levels {
+        // Frames may all be small. No standard frame is shorter than this.
+        let smallest = u64::from(min_frame.clamp(1, frame::MIN_FRAME_BYTES));
         let capacity = match (marks.xoff, marks.headroom) {
             (Amount::Bytes(xoff), Some(Amount::Bytes(room))) => Amount::Bytes(xoff + room),
             (Amount::Bytes(xoff), Some(Amount::Frames(room))) => {
@@ -69,13 +71,10 @@ impl Levels {
             }
             (Amount::Bytes(xoff), None) => Amount::Bytes(xoff + headroom),
             (Amount::Frames(xoff), Some(Amount::Frames(room))) => Amount::Frames(xoff + room),
-            // Frames may all be small: one of them may fill a slot of its own with each 64 B on the wire.
             (Amount::Frames(xoff), Some(Amount::Bytes(room))) => {
-                Amount::Frames(xoff + room.div_ceil(u64::from(frame::MIN_FRAME_BYTES)))
+                Amount::Frames(xoff + room.div_ceil(smallest))
             }
-            (Amount::Frames(xoff), None) => {
-                Amount::Frames(xoff + headroom.div_ceil(u64::from(frame::MIN_FRAME_BYTES)))
-            }
+            (Amount::Frames(xoff), None) => Amount::Frames(xoff + headroom.div_ceil(smallest)),
         };
         Levels { xoff: marks.xoff, xon: marks.xon, capacity }
     }
@@ -150,11 +149,14 @@ mod tests {
     #[test]
     fn headroom_comes_on_top() {
         let marks = |xoff, headroom| Watermarks { xoff, xon: Amount::Bytes(0), headroom };
-        let capacity = |m: &Watermarks| Levels::new(m, 9_734, 1522).capacity;
+        let capacity = |m: &Watermarks| Levels::new(m, 9_734, (64, 1522)).capacity;
         assert_eq!(capacity(&marks(Amount::Bytes(1000), None)), Amount::Bytes(10_734));
         assert_eq!(capacity(&marks(Amount::Bytes(1000), Some(Amount::Bytes(5)))), Amount::Bytes(1005));
         assert_eq!(capacity(&marks(Amount::Bytes(1000), Some(Amount::Frames(2)))), Amount::Bytes(4044));
         assert_eq!(capacity(&marks(Amount::Frames(9), Some(Amount::Frames(2)))), Amount::Frames(11));
         assert_eq!(capacity(&marks(Amount::Frames(9), None)), Amount::Frames(9 + 153));
+        // A model without minimum: frames of 10 B.
+        let tiny = Levels::new(&marks(Amount::Frames(9), None), 9_734, (10, 1522)).capacity;
+        assert_eq!(tiny, Amount::Frames(9 + 974));
     }
 }

@@ -2,6 +2,8 @@
 
 use flow_control::headroom::{CiscoModel, Headroom, SonicModel};
 use flow_control::pause::QUANTUM_BITS;
+use flow_control::phy::{PHYS, Phy};
+use flow_control::renewal::Renewal;
 use serde_json::json;
 use std::str::FromStr;
 use units::{BitRate, Bytes, Length, Time};
@@ -12,8 +14,10 @@ pub struct Link<'a> {
     pub length: Option<&'a str>,
     pub delay: Option<&'a str>,
     pub mtu: Option<&'a str>,
+    pub phy: Option<&'a str>,
     pub interface_delay: Option<&'a str>,
     pub response_time: Option<&'a str>,
+    pub latency: Option<&'a str>,
     pub overhead: Option<&'a str>,
 }
 
@@ -30,6 +34,23 @@ fn frame_size(name: &str, text: Option<&str>, default: u16) -> Result<u16, Strin
         .ok()
         .filter(|&bytes| bytes <= 16_384)
         .ok_or_else(|| format!("{name}: \"{bytes}\" is longer than any frame; at most 16384 B are accepted"))
+}
+
+/// The PHY of this name at this rate; without a name the slowest of the rate, if any is known.
+fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String> {
+    let Some(name) = name else { return Ok(Phy::slowest_at(rate)) };
+    match Phy::named(name) {
+        Some(phy) if phy.rate == rate => Ok(Some(phy)),
+        Some(phy) => Err(format!("phy: \"{name}\" is a PHY of {}, not of {rate}", phy.rate)),
+        None => {
+            let names = |phys: &mut dyn Iterator<Item = &Phy>| {
+                phys.map(|phy| format!("\"{}\"", phy.name)).collect::<Vec<_>>().join(", ")
+            };
+            let known = names(&mut Phy::at(rate));
+            let known = if known.is_empty() { names(&mut PHYS.iter()) } else { known };
+            Err(format!("phy: unknown PHY \"{name}\"; expected {known}"))
+        }
+    }
 }
 
 /// The answer as JSON, or what is wrong with the question.
@@ -60,12 +81,32 @@ pub fn answer(link: &Link) -> Result<String, String> {
         ));
     }
     headroom.overhead = frame_size("overhead", link.overhead, headroom.overhead)?;
+    if link.phy.is_some() && link.interface_delay.is_some() {
+        return Err("phy and interface_delay both say what the interfaces take: give one of them".into());
+    }
+    let mut phy = phy(link.phy, rate)?;
+    if let Some(phy) = phy {
+        headroom = headroom.with_phy(phy);
+    }
     if let Some(time) = read::<Time>("interface_delay", link.interface_delay)? {
         headroom.interface_bits = rate.bits_in_ceil(time);
+        headroom.response_bits = Headroom::of_link(rate, headroom.cable).response_bits;
+        phy = None;
     }
     if let Some(time) = read::<Time>("response_time", link.response_time)? {
         headroom.response_bits = rate.bits_in_ceil(time);
     }
+    headroom.pipeline = read("latency", link.latency)?.unwrap_or_default();
+    let sublayers: Vec<_> = phy.map_or(&[][..], |phy| phy.sublayers).iter().map(|sublayer| {
+        let source = if sublayer.published { "published" } else { "recalled" };
+        json!({"sublayer": sublayer.name, "bit_times": sublayer.bits, "clause": sublayer.clause, "number": source})
+    }).collect();
+    let renewal = Renewal {
+        max_frame: headroom.max_frame,
+        overhead: headroom.overhead,
+        response: rate.time_for_bits_ceil(headroom.response_bits),
+        ..Renewal::of_link(rate, headroom.cable)
+    };
     let delay = headroom.delay();
     let term = |name: &str, times: u64, bits: u64| json!({"term": name, "times": times, "bit_times": times * bits, "bytes": (times * bits).div_ceil(8)});
     let answer = json!({
@@ -79,13 +120,17 @@ pub fn answer(link: &Link) -> Result<String, String> {
             term("cable, one way (C)", 2, delay.cable_bits),
             term("interface (I)", 2, delay.interface_bits),
             term("response (H)", 1, delay.response_bits),
+            term("latency of the switch", 1, delay.pipeline_bits),
         ],
+        "phy": phy.map_or("not known", |phy| phy.name),
+        "sublayers": sublayers,
         "total_bit_times": delay.bits(),
         "total_bytes": delay.bytes().get(),
         "headroom_bytes": delay.room(headroom.max_frame).get(),
         "total_frames": delay.frames(),
         "total_time": delay.time().to_string(),
         "response_quanta": headroom.response_bits.div_ceil(QUANTUM_BITS),
+        "pause_quanta_at_least": renewal.least_quanta(true),
         "xon_at_least_bytes": flow_control::headroom::resume_level(rate, delay.time()).get(),
         "cisco_rule_bytes": CiscoModel::of_fibre(rate, length).bytes().get(),
         "sonic_model_bytes": SonicModel::of_cable(rate, length, 256).bytes().get(),

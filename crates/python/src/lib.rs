@@ -155,18 +155,30 @@ mod _core {
 
     /// The headroom above XOFF that a link needs: JSON.
     #[pyfunction]
-    #[pyo3(signature = (rate, *, length = None, delay = None, mtu = None, interface_delay = None, response_time = None, overhead = None))]
+    #[pyo3(signature = (rate, *, length = None, delay = None, mtu = None, phy = None, interface_delay = None, response_time = None, latency = None, overhead = None))]
+    #[allow(clippy::too_many_arguments)] // what the user may say of a link
     fn headroom(
         rate: &str,
         length: Option<&str>,
         delay: Option<&str>,
         mtu: Option<&str>,
+        phy: Option<&str>,
         interface_delay: Option<&str>,
         response_time: Option<&str>,
+        latency: Option<&str>,
         overhead: Option<&str>,
     ) -> PyResult<String> {
-        let link =
-            super::headroom::Link { rate, length, delay, mtu, interface_delay, response_time, overhead };
+        let link = super::headroom::Link {
+            rate,
+            length,
+            delay,
+            mtu,
+            phy,
+            interface_delay,
+            response_time,
+            latency,
+            overhead,
+        };
         super::headroom::answer(&link).map_err(|why: String| -> PyErr { PyValueError::new_err(why) })
     }
 }

@@ -7,9 +7,11 @@ mod faults;
 mod flow_control;
 mod flows;
 mod guards;
+mod headroom;
+mod pauses;
+mod phy;
 mod receive;
 mod receivers;
-mod rooms;
 mod scheduler;
 mod sizes;
 mod stations;
@@ -72,6 +74,10 @@ impl<'a> Context<'a> {
     fn warn(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
         self.report(Severity::Warning, place, message.into(), help.into());
     }
+    /// The first of these places that the text has.
+    fn first_written(&self, places: &[Place]) -> Option<Place> {
+        places.iter().find(|place| place.is_written(self.document)).cloned()
+    }
     fn report(&mut self, severity: Severity, place: &Place, message: String, help: String) {
         if self.findings.iter().filter(|one| one.severity == severity).count() < MAX_ERRORS {
             let span = place.span(self.document);
@@ -110,9 +116,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let flows = flows::lower(model, &fabric, context);
     let faults = faults::lower(model, &fabric, context);
     let (nodes, flows) = (stations?, flows?);
-    rooms::check(model, &fabric, &nodes, &flows, context);
     let links = fabric.links();
-    receive::rooms(model, &links, &nodes, &flows, context);
     scheduler::check(model, &nodes, &links, &flows, context);
     let guards = guards::lower(model, context);
     let spec = Spec {
@@ -130,6 +134,9 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         faults,
         guards,
     };
+    let needs = fabric::pause_needs(&spec);
+    headroom::check(model, &spec, &needs, context);
+    pauses::check(model, &spec, &needs, context);
     if context.errors == 0 {
         guards::routes(model, &spec, context);
     }

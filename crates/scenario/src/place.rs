@@ -36,15 +36,26 @@ impl Place {
         Place(steps)
     }
 
+    /// Whether the text has this value.
+    pub fn is_written(&self, document: &DeTable<'_>) -> bool {
+        self.find(document).1
+    }
     /// The bytes of the value in the text, or of the nearest table around it.
     pub fn span(&self, document: &DeTable<'_>) -> Range<usize> {
+        self.find(document).0
+    }
+
+    /// The bytes of the value or of the nearest table around it, and whether it is the value.
+    fn find(&self, document: &DeTable<'_>) -> (Range<usize>, bool) {
         let mut found = 0..0;
         let mut table = Some(document);
         let mut array = None;
         for step in &self.0 {
             let (span, value) = match step {
                 Step::Key(key) => {
-                    let Some((name, value)) = table.and_then(|table| entry(table, key)) else { break };
+                    let Some((name, value)) = table.and_then(|table| entry(table, key)) else {
+                        return (found, false);
+                    };
                     // A table is underlined at its name, everything else at its value.
                     let is_table = matches!(value.get_ref(), DeValue::Table(_));
                     (if is_table { name } else { value.span() }, value.get_ref())
@@ -52,7 +63,7 @@ impl Place {
                 Step::Index(index) => {
                     let Some(value) = array.and_then(|array: &toml::de::DeArray<'_>| array.get(*index))
                     else {
-                        break;
+                        return (found, false);
                     };
                     (value.span(), value.get_ref())
                 }
@@ -60,7 +71,7 @@ impl Place {
             found = span;
             (table, array) = (value.as_table(), value.as_array());
         }
-        found
+        (found, true)
     }
 }
 
@@ -85,5 +96,8 @@ mod tests {
         assert_eq!(at(flow.key("source").key("constant").key("rate")), "1");
         assert_eq!(at(flow.key("name")), "[[flows]]");
         assert_eq!(at(Place::of("absent")), "");
+        let written = |place: Place| place.is_written(document.get_ref());
+        assert!(written(Place::of("simulation").key("duration")) && written(flow.key("to").index(1)));
+        assert!(!written(Place::of("simulation").key("seed")) && !written(flow.key("to").index(2)));
     }
 }

@@ -20,8 +20,10 @@ def headroom(
     length: str | None = None,
     delay: str | None = None,
     mtu: str | None = None,
+    phy: str | None = None,
     interface_delay: str | None = None,
     response_time: str | None = None,
+    latency: str | None = None,
     overhead: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -37,11 +39,17 @@ def headroom(
         One-way delay of the cable, such as "1 us", instead of its length.
     mtu
         Longest frame, DA to FCS. Default: "1522 B".
+    phy
+        PHY of both stations, such as "25GBASE-R RS-FEC": sets interface delay and response. Default: that of
+        the rate which may take longest (`penstock explain phy`).
     interface_delay
-        Delay of MAC and PHY of one station. Default: what IEEE 802.3 allows at the rate. (Links of a
-        scenario have none unless it is given there.)
+        Delay of MAC and PHY of one station, instead of a PHY. (Links of a scenario have none unless it or a
+        PHY is given there.)
     response_time
-        From the end of a pause frame to its effect. Default: what IEEE 802.3 allows at the rate.
+        From the end of a pause frame to its effect at the station that is paused. Default: what IEEE 802.3
+        allows at the rate.
+    latency
+        From the arrival of a frame to its place in the queue that is counted. Default: "0 s".
     overhead
         Bytes around each frame on the wire. Default: "20 B".
     json
@@ -54,8 +62,10 @@ def headroom(
                 length=length,
                 delay=delay,
                 mtu=mtu,
+                phy=phy,
                 interface_delay=interface_delay,
                 response_time=response_time,
+                latency=latency,
                 overhead=overhead,
             )
         )
@@ -65,12 +75,16 @@ def headroom(
         print_json(answer)
         return EXIT_DONE
     out = console()
-    terms = answer.get("terms", [])
-    if terms:
-        shown = table("What still arrives after XOFF", *terms[0], numeric=1)
-        for term in terms:
-            shown.add_row(*(_cell(value) for value in term.values()))
-        out.print(shown)
+    for title, name in (
+        (f"One interface, {answer['phy']}", "sublayers"),
+        ("What still arrives after XOFF", "terms"),
+    ):
+        rows = answer.get(name, [])
+        if rows:
+            shown = table(title, *rows[0], numeric=1)
+            for row in rows:
+                shown.add_row(*(_cell(value) for value in row.values()))
+            out.print(shown)
     totals = table("", "", "", numeric=1, show_header=False)
     for name, value in answer.items():
         if not isinstance(value, list | dict) and name != "schema":

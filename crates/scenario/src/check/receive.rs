@@ -2,10 +2,9 @@
 
 use super::Context;
 use crate::effective::fill_receive;
-use crate::model::{Model, OnLosslessDrop, Receive};
+use crate::model::{Model, Receive};
 use crate::place::Place;
-use fabric::spec::{FlowSpec, NodeSpec, ReceiveChange, ReceiveSpec, Role};
-use flow_control::headroom::{Headroom, QUANTUM_BITS, response_quanta};
+use fabric::spec::{ReceiveChange, ReceiveSpec};
 use units::{BitRate, Bytes, Time, WireClock};
 
 /// The longest time that a frame may cost.
@@ -125,59 +124,4 @@ fn script(receive: &Receive, end: Time, at: &Place, context: &mut Context<'_>) -
         }
     }
     changes
-}
-
-/// Whether receive buffers leave room for what is in flight after an XOFF, or for a frame at all.
-pub fn rooms(
-    model: &Model,
-    links: &[fabric::spec::LinkSpec],
-    nodes: &[NodeSpec],
-    flows: &[FlowSpec],
-    context: &mut Context<'_>,
-) {
-    let longest = flows.iter().map(|flow| flow.frame_bounds().1).max().unwrap_or(0);
-    let strict = model.simulation.on_lossless_drop == OnLosslessDrop::Stop;
-    let mut told = std::collections::BTreeSet::new();
-    for link in links {
-        for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
-            let Role::Host(host) = &nodes[node.at()].role else { continue };
-            let Some(buffer) = host.receive.as_ref().and_then(|receive| receive.buffer) else { continue };
-            let name = &nodes[node.at()].name;
-            let own = model.hosts.get(name).is_some_and(|own| own.receive.is_some());
-            let at = if own { Place::of("hosts").key(name) } else { Place::of("host") };
-            let at = at.key("receive").key("buffer");
-            let response = match &nodes[peer.at()].role {
-                Role::Switch(switch) => switch.flow_control.as_ref(),
-                Role::Host(host) => host.flow_control.as_ref(),
-            };
-            let response = response.and_then(|control| control.response_time);
-            let room = Headroom {
-                max_frame: longest,
-                overhead: link.overhead,
-                interface_bits: 0,
-                response_bits: response
-                    .map_or(response_quanta(link.rate) * QUANTUM_BITS, |time| link.rate.bits_in_ceil(time)),
-                ..Headroom::of_link(link.rate, link.delay)
-            };
-            let room = room.delay().room(longest).get();
-            let needed =
-                if host.flow_control.is_some() { room + u64::from(longest) } else { u64::from(longest) };
-            if buffer >= needed || !told.insert(own.then_some(name)) {
-                continue;
-            }
-            let message = format!("a receive buffer of {} in \"{name}\" is too small", Bytes::new(buffer));
-            let help = match host.flow_control {
-                Some(_) => format!(
-                    "expected at least \"{}\": a frame, and what is on the way after XOFF",
-                    Bytes::new(needed)
-                ),
-                None => format!("expected at least \"{}\", the longest frame", Bytes::new(needed)),
-            };
-            if strict && host.flow_control.is_some() {
-                context.error(&at, message, help);
-            } else {
-                context.warn(&at, message, help);
-            }
-        }
-    }
 }

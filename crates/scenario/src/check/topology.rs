@@ -1,6 +1,6 @@
 //! Nodes and links: the topology's graph, names, rates, what is connected with what.
 
-use super::Context;
+use super::{Context, phy};
 use crate::diagnostics::nearest;
 use crate::model::{Explicit, LinkText, Topology};
 use crate::place::Place;
@@ -8,6 +8,8 @@ use fabric::spec::LinkSpec;
 use fabric::topology::{
     self, Cable, Graph, GraphLink, GraphNode, MAX_LINKS, MAX_NODES, NodeRole, TopologyError,
 };
+use flow_control::headroom::response_time_of;
+use flow_control::phy::Phy;
 use frame::NodeId;
 use std::collections::BTreeMap;
 use units::{BitRate, Time, WireClock};
@@ -27,6 +29,8 @@ pub struct Fabric {
     neighbours: Vec<Vec<NodeId>>,
     /// The fastest link of each node.
     pub rate: Vec<Option<BitRate>>,
+    /// The PHY of each link, if it has one.
+    phys: Vec<Option<&'static Phy>>,
 }
 
 impl Fabric {
@@ -63,10 +67,6 @@ impl Fabric {
     pub fn linked(&self, a: NodeId, b: NodeId) -> bool {
         self.neighbours[a.at()].contains(&b)
     }
-    /// The number of ports of a node.
-    pub fn ports(&self, node: NodeId) -> usize {
-        self.neighbours[node.at()].len()
-    }
     /// Whether every node reaches every host.
     pub fn is_one_piece(&self) -> bool {
         let nodes = (0..self.graph.nodes.len() as u32).map(NodeId);
@@ -82,14 +82,15 @@ impl Fabric {
         own.filter(|&node| !self.is_host(node)).map(|node| self.group[node.at()])
     }
     pub fn links(&self) -> Vec<LinkSpec> {
-        let link = |link: &GraphLink| LinkSpec {
+        let link = |(link, phy): (&GraphLink, &Option<&Phy>)| LinkSpec {
             a: link.a,
             b: link.b,
             rate: link.rate,
             delay: link.delay,
             overhead: link.overhead,
+            response_time: phy.and_then(response_time_of),
         };
-        self.graph.links.iter().map(link).collect()
+        self.graph.links.iter().zip(&self.phys).map(link).collect()
     }
     pub fn levels(&self) -> Vec<u8> {
         self.graph.nodes.iter().map(|node| node.level).collect()
@@ -100,11 +101,14 @@ impl Fabric {
 pub fn lower(topology: &Topology, context: &mut Context<'_>) -> Option<Fabric> {
     let at = Place::of("topology");
     let at = at.key(kind(topology));
-    let (graph, place) = context.clean(|context| match topology {
-        Topology::Explicit(explicit) => explicit_graph(explicit, &at, context).map(|graph| (graph, at)),
+    let (mut graph, place) = context.clean(|context| match topology {
+        Topology::Explicit(explicit) => {
+            explicit_graph(explicit, &at, context).map(|graph| (graph, at.clone()))
+        }
         named => named_graph(named, &at, context).map(|(graph, widest)| (graph, at.key(widest))),
     })??;
-    context.clean(|context| index(graph, topology, &place, context))
+    let phys = context.clean(|context| phy::lower(&mut graph, topology, &at, context))?;
+    context.clean(|context| index(graph, phys, topology, &place, context))
 }
 
 fn kind(topology: &Topology) -> &'static str {
@@ -223,6 +227,13 @@ fn cable(link: LinkText, at: &Place, context: &mut Context<'_>) -> Option<Cable>
                 &at.key("length"),
                 "both delay and length are given",
                 "keep one of them: a length is 5 ns/m of delay",
+            );
+        }
+        if link.phy.is_some() && link.interface_delay.0 != Time::ZERO {
+            context.error(
+                &at.key("interface_delay"),
+                "both phy and interface_delay are given",
+                "keep one of them: a PHY is a delay of the interfaces",
             );
         }
         let cable_delay =
@@ -367,7 +378,13 @@ pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 200 && name != "all" && name.chars().all(fits)
 }
 
-fn index(graph: Graph, topology: &Topology, at: &Place, context: &mut Context<'_>) -> Fabric {
+fn index(
+    graph: Graph,
+    phys: Vec<Option<&'static Phy>>,
+    topology: &Topology,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Fabric {
     let mut neighbours = vec![Vec::new(); graph.nodes.len()];
     let mut rate: Vec<Option<BitRate>> = vec![None; graph.nodes.len()];
     for link in &graph.links {
@@ -401,7 +418,7 @@ fn index(graph: Graph, topology: &Topology, at: &Place, context: &mut Context<'_
     }
     let names = (0..).zip(&graph.nodes).map(|(id, node)| (node.name.clone(), NodeId(id))).collect();
     let group = groups(&graph, &neighbours);
-    Fabric { graph, names, group, neighbours, rate }
+    Fabric { graph, names, group, neighbours, rate, phys }
 }
 
 /// Numbers the groups of switches that are connected through switches.

@@ -202,19 +202,19 @@ pub struct PauseSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "computed"))]
     pub headroom: Option<Or<Amount, Computed>>,
-    /// Length of a pause in quanta of 512 bit times. A count, 1 to 65535. Default: 65535 (most devices send the longest and rely on XON).
+    /// Length of a pause in quanta of 512 bit times of the link, counted from the end of the pause frame's reception. The pause takes effect a response time after that end, so it stops the link for its length less the response time, and one that is no longer than the response time never acts. A renewed pause has to be longer by a longest frame and three pause frames. A count, 1 to 65535. Default: 65535 (most devices send the longest and rely on XON).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = 65535), range(min = 1, max = 65535))]
     pub pause_quanta: Option<u64>,
-    /// Whether XON is sent at the low watermark; without it a pause ends by its timer alone. Default: true.
+    /// Whether XON is sent at the low watermark; it ends the pause a response time after its reception. Without it a pause ends by its timer alone, `pause_quanta` after the reception of the last XOFF. Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = true))]
     pub resume: Option<bool>,
-    /// Whether a pause is renewed before it ends while the queue stays above the low watermark. Default: true.
+    /// Whether a pause is renewed, early enough to go on without a gap, while the queue stays above the low watermark. Without it frames come again when the pause ends, and can be lost where the queue is still full. Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = true))]
     pub refresh: Option<bool>,
-    /// From the end of a pause frame to its effect. A time with unit, or "standard". Default: "standard" (the limit that IEEE 802.3 sets for the rate of the link).
+    /// From the end of a pause frame's reception to its effect at this station, XOFF and XON alike. The end of a pause does not move with it: that is `pause_quanta` after the end of the reception, or a response time after that of an XON. Headroom computed for the station at the other end of a link counts on it. A time with unit, or "standard". Default: "standard" (the limit that IEEE 802.3 sets for the rate or the PHY of the link).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "standard"))]
     pub response_time: Option<Or<Time, Standard>>,

@@ -1,9 +1,10 @@
 //! `[topology.KIND]`: the shape of the fabric and its links.
 
 use crate::quantity::{LengthText, RateText, SizeText, TimeText};
+use flow_control::phy::Phy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Length, Time};
+use units::{BitRate, Bytes, Length, Time};
 
 /// The line overhead of Ethernet: preamble and start delimiter (8 B), shortest gap (12 B).
 fn ethernet_overhead() -> SizeText {
@@ -40,6 +41,92 @@ pub enum Topology {
     Explicit(Explicit),
 }
 
+impl Topology {
+    /// The PHY of all links alike.
+    pub(crate) fn phy(&self) -> Option<PhyName> {
+        match self {
+            Topology::Star(it) => it.phy,
+            Topology::Dumbbell(it) => it.phy,
+            Topology::Chain(it) => it.phy,
+            Topology::Ring(it) => it.phy,
+            Topology::LeafSpine(it) => it.phy,
+            Topology::FatTree(it) => it.phy,
+            Topology::NTree(it) => it.phy,
+            Topology::Explicit(_) => None,
+        }
+    }
+}
+
+/// The PHY at both ends of a link, as far as its delay goes.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub enum PhyName {
+    /// That of the rate of the link which may take longest.
+    #[serde(rename = "slowest")]
+    Slowest,
+    /// 10GBASE-R.
+    #[serde(rename = "10GBASE-R")]
+    TenR,
+    /// 10GBASE-T.
+    #[serde(rename = "10GBASE-T")]
+    TenT,
+    /// 25GBASE-R.
+    #[serde(rename = "25GBASE-R")]
+    TwentyFiveR,
+    /// 25GBASE-R FEC.
+    #[serde(rename = "25GBASE-R FEC")]
+    TwentyFiveRFec,
+    /// 25GBASE-R RS-FEC.
+    #[serde(rename = "25GBASE-R RS-FEC")]
+    TwentyFiveRRsFec,
+    /// 40GBASE-R.
+    #[serde(rename = "40GBASE-R")]
+    FortyR,
+    /// 40GBASE-R FEC.
+    #[serde(rename = "40GBASE-R FEC")]
+    FortyRFec,
+    /// 50GBASE-R.
+    #[serde(rename = "50GBASE-R")]
+    FiftyR,
+    /// 100GBASE-R.
+    #[serde(rename = "100GBASE-R")]
+    HundredR,
+    /// 100GBASE-R RS-FEC.
+    #[serde(rename = "100GBASE-R RS-FEC")]
+    HundredRRsFec,
+    /// 100GBASE-R FEC.
+    #[serde(rename = "100GBASE-R FEC")]
+    HundredRFec,
+    /// 200GBASE-R.
+    #[serde(rename = "200GBASE-R")]
+    TwoHundredR,
+    /// 400GBASE-R.
+    #[serde(rename = "400GBASE-R")]
+    FourHundredR,
+}
+
+impl PhyName {
+    /// The PHY, at a link of this rate; `None`: none of this name and rate is known.
+    pub fn at(self, rate: BitRate) -> Option<&'static Phy> {
+        let name = match self {
+            PhyName::Slowest => return Phy::slowest_at(rate),
+            PhyName::TenR => "10GBASE-R",
+            PhyName::TenT => "10GBASE-T",
+            PhyName::TwentyFiveR => "25GBASE-R",
+            PhyName::TwentyFiveRFec => "25GBASE-R FEC",
+            PhyName::TwentyFiveRRsFec => "25GBASE-R RS-FEC",
+            PhyName::FortyR => "40GBASE-R",
+            PhyName::FortyRFec => "40GBASE-R FEC",
+            PhyName::FiftyR => "50GBASE-R",
+            PhyName::HundredR => "100GBASE-R",
+            PhyName::HundredRRsFec => "100GBASE-R RS-FEC",
+            PhyName::HundredRFec => "100GBASE-R FEC",
+            PhyName::TwoHundredR => "200GBASE-R",
+            PhyName::FourHundredR => "400GBASE-R",
+        };
+        Phy::named(name).filter(|phy| phy.rate == rate)
+    }
+}
+
 /// Rate, delay and overhead of links, as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkText {
@@ -51,6 +138,8 @@ pub struct LinkText {
     pub length: Option<LengthText>,
     /// Delay of the two interfaces together.
     pub interface_delay: TimeText,
+    /// What gives that delay otherwise.
+    pub phy: Option<PhyName>,
     /// Bytes around each frame.
     pub overhead: SizeText,
 }
@@ -70,9 +159,12 @@ macro_rules! topology {
             /// Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). A length with unit. Default: "2 m" (a cable in a rack).
             #[serde(skip_serializing_if = "Option::is_none")]
             pub length: Option<LengthText>,
-            /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: "0 s".
+            /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: "0 s", or what `phy` gives. Not together with `phy`.
             #[serde(default = "no_time")]
             pub interface_delay: TimeText,
+            /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no delay.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub phy: Option<PhyName>,
             /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
             #[serde(default = "ethernet_overhead")]
             pub overhead: SizeText,
@@ -84,6 +176,7 @@ macro_rules! topology {
                     delay: self.delay,
                     length: self.length,
                     interface_delay: self.interface_delay,
+                    phy: self.phy,
                     overhead: self.overhead,
                 }
             }
@@ -194,9 +287,12 @@ pub struct ExplicitLink {
     /// Length of the cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). A length with unit. Default: "2 m" (a cable in a rack).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<LengthText>,
-    /// Delay of the two interfaces together, added to that of the cable. A time with unit. Default: "0 s".
+    /// Delay of the two interfaces together, added to that of the cable. A time with unit. Default: "0 s", or what `phy` gives. Not together with `phy`.
     #[serde(default = "no_time")]
     pub interface_delay: TimeText,
+    /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", or "slowest" for that of the rate which may take longest. Default: none, no delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phy: Option<PhyName>,
     /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
     #[serde(default = "ethernet_overhead")]
     pub overhead: SizeText,
@@ -212,12 +308,27 @@ impl ExplicitLink {
             delay: self.delay,
             length: self.length,
             interface_delay: self.interface_delay,
+            phy: self.phy,
             overhead: self.overhead,
         }
     }
     pub(crate) fn fill(&mut self) {
         if self.delay.is_none() && self.length.is_none() {
             self.length = Some(LengthText::from(DEFAULT_LENGTH));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_phy_has_its_name_here() {
+        for phy in flow_control::phy::PHYS {
+            let name: PhyName = serde_json::from_value(phy.name.into()).unwrap();
+            assert_eq!(name.at(phy.rate), Some(phy));
+            assert_eq!(name.at(BitRate::from_gbps(1)), None);
         }
     }
 }

@@ -1,0 +1,219 @@
+//! PHYs: how long the interface of a station may delay a frame.
+//!
+//! IEEE 802.3 limits the delay of each sublayer, transmit and receive side of one station together. The
+//! interface delay of a station is the sum over the sublayers of its PHY, and of MAC, MAC Control and
+//! reconciliation above them. A frame passes the transmit side of one station and the receive side of the
+//! other: where both ends have the same PHY, that is the same sum once.
+//!
+//! | PHY | sublayers, in bit times at the rate | sum |
+//! |---|---|---|
+//! | 10GBASE-R | MAC 8,192, PCS 3,584, PMA and PMD 512 | 12,288 |
+//! | 10GBASE-T | MAC 8,192, PHY 25,600 | 33,792 |
+//! | 25GBASE-R | MAC 8,192, PCS 3,584, PMA 4,096, PMD 512 | 16,384 |
+//! | 25GBASE-R FEC | and BASE-R FEC 6,144 | 22,528 |
+//! | 25GBASE-R RS-FEC | and RS-FEC 24,576 | 40,960 |
+//! | 40GBASE-R | MAC 16,384, PCS 11,264, PMA 4,096, PMD 1,024 | 32,768 |
+//! | 40GBASE-R FEC | and BASE-R FEC 24,576 | 57,344 |
+//! | 50GBASE-R | all sublayers together 75,264 | 75,264 |
+//! | 100GBASE-R | MAC 24,576, PCS 35,328, PMA 9,216, PMD 2,048 | 71,168 |
+//! | 100GBASE-R RS-FEC | and RS-FEC 40,960 | 112,128 |
+//! | 100GBASE-R FEC | and BASE-R FEC 122,880 | 194,048 |
+//! | 200GBASE-R | MAC 49,152, PCS with FEC 160,256, PMA 18,432, PMD 4,096 | 231,936 |
+//! | 400GBASE-R | MAC 98,304, PCS with FEC 320,000, PMA 36,864, PMD 8,192 | 463,360 |
+//!
+//! Source: IEEE 802.3, the delay constraints of each sublayer's clause, which the tables of clauses 44, 80,
+//! 105 and 116 collect.
+//!
+//! *What is not verified.* The text of the standard was not at hand. 8,192 and 25,600 at 10 Gb/s are what the
+//! Linux driver of Intel's network cards takes; 6,144, 24,576 and 122,880 of BASE-R FEC at 25, 40 and 100 Gb/s
+//! are published (as bounds of whole interfaces, which they are not). All others are recalled. Their sums speak
+//! for them: in quanta of 512 bit times they are 80 for 25GBASE-R with RS-FEC, 453 for 200GBASE-R and 905 for
+//! 400GBASE-R, exactly the published limits of the response to a pause at these rates; 10GBASE-T and the 8 quanta
+//! of a XAUI are 74, its published limit. At 40 and 100 Gb/s the sums stay below the limits (112 of 118 and 379
+//! of 394), as they must. 50GBASE-R has its limit (147) as its sum, since its parts are not known here.
+//!
+//! Not modelled: XAUI, XGXS and other extenders, WAN PHYs, PHYs that differ at both ends, and the PMDs of
+//! backplanes and copper cables, which may take longer than those of the table.
+
+use units::{BitRate, Time};
+
+/// What one sublayer may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sublayer {
+    /// Its name in the standard.
+    pub name: &'static str,
+    /// Transmit and receive side of one station together, in bit times at the rate of the PHY.
+    pub bits: u64,
+    /// The clause of IEEE 802.3 that limits it.
+    pub clause: &'static str,
+    /// Whether the number is published elsewhere too; otherwise it is recalled, see the page of this module.
+    pub published: bool,
+}
+
+/// A PHY, as far as delays go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phy {
+    /// Its name, like "25GBASE-R RS-FEC".
+    pub name: &'static str,
+    /// Its rate.
+    pub rate: BitRate,
+    /// What it consists of, MAC, MAC Control and reconciliation included.
+    pub sublayers: &'static [Sublayer],
+    /// The limit of the response to a pause in quanta of 512 bit times, where it is not that of the rate.
+    pub response_quanta: Option<u64>,
+}
+
+const fn gbps(rate: u64) -> BitRate {
+    BitRate::from_gbps(rate)
+}
+const fn published(name: &'static str, bits: u64, clause: &'static str) -> Sublayer {
+    Sublayer { name, bits, clause, published: true }
+}
+const fn recalled(name: &'static str, bits: u64, clause: &'static str) -> Sublayer {
+    Sublayer { name, bits, clause, published: false }
+}
+const fn phy(name: &'static str, rate: u64, sublayers: &'static [Sublayer]) -> Phy {
+    Phy { name, rate: gbps(rate), sublayers, response_quanta: None }
+}
+
+const MAC: &str = "MAC, MAC Control and reconciliation";
+const MAC_10G: Sublayer = published(MAC, 8_192, "46");
+const MAC_25G: Sublayer = recalled(MAC, 8_192, "106");
+const PCS_25G: Sublayer = recalled("PCS", 3_584, "107");
+const PMA_25G: Sublayer = recalled("PMA", 4_096, "109");
+const PMD_25G: Sublayer = recalled("PMD", 512, "110 to 112");
+const MAC_40G: Sublayer = recalled(MAC, 16_384, "81");
+const PCS_40G: Sublayer = recalled("PCS", 11_264, "82");
+const PMA_40G: Sublayer = recalled("PMA", 4_096, "83");
+const PMD_40G: Sublayer = recalled("PMD", 1_024, "86, 87");
+const MAC_100G: Sublayer = recalled(MAC, 24_576, "81");
+const PCS_100G: Sublayer = recalled("PCS", 35_328, "82");
+const PMA_100G: Sublayer = recalled("PMA", 9_216, "83");
+const PMD_100G: Sublayer = recalled("PMD", 2_048, "86, 88, 95");
+
+/// All that are known here, by rate.
+pub const PHYS: &[Phy] = &[
+    phy(
+        "10GBASE-R",
+        10,
+        &[MAC_10G, recalled("PCS", 3_584, "49"), recalled("PMA and PMD, serial", 512, "51, 52")],
+    ),
+    Phy {
+        response_quanta: Some(crate::headroom::RESPONSE_QUANTA_10GBASE_T),
+        ..phy("10GBASE-T", 10, &[MAC_10G, published("PCS and PMA", 25_600, "55")])
+    },
+    phy("25GBASE-R", 25, &[MAC_25G, PCS_25G, PMA_25G, PMD_25G]),
+    phy("25GBASE-R FEC", 25, &[MAC_25G, PCS_25G, published("BASE-R FEC", 6_144, "74"), PMA_25G, PMD_25G]),
+    phy("25GBASE-R RS-FEC", 25, &[MAC_25G, PCS_25G, recalled("RS-FEC", 24_576, "108"), PMA_25G, PMD_25G]),
+    phy("40GBASE-R", 40, &[MAC_40G, PCS_40G, PMA_40G, PMD_40G]),
+    phy("40GBASE-R FEC", 40, &[MAC_40G, PCS_40G, published("BASE-R FEC", 24_576, "74"), PMA_40G, PMD_40G]),
+    phy("50GBASE-R", 50, &[recalled("all sublayers, MAC to PMD", 75_264, "132 to 140")]),
+    phy("100GBASE-R", 100, &[MAC_100G, PCS_100G, PMA_100G, PMD_100G]),
+    phy(
+        "100GBASE-R RS-FEC",
+        100,
+        &[MAC_100G, PCS_100G, recalled("RS-FEC", 40_960, "91"), PMA_100G, PMD_100G],
+    ),
+    phy(
+        "100GBASE-R FEC",
+        100,
+        &[MAC_100G, PCS_100G, published("BASE-R FEC", 122_880, "74"), PMA_100G, PMD_100G],
+    ),
+    phy(
+        "200GBASE-R",
+        200,
+        &[
+            recalled(MAC, 49_152, "117"),
+            recalled("PCS with FEC", 160_256, "119"),
+            recalled("PMA", 18_432, "120"),
+            recalled("PMD", 4_096, "121, 122, 138"),
+        ],
+    ),
+    phy(
+        "400GBASE-R",
+        400,
+        &[
+            recalled(MAC, 98_304, "117"),
+            recalled("PCS with FEC", 320_000, "119"),
+            recalled("PMA", 36_864, "120"),
+            recalled("PMD", 8_192, "122 to 124, 138"),
+        ],
+    ),
+];
+
+impl Phy {
+    /// The PHY of this name; capital and small letters are the same.
+    pub fn named(name: &str) -> Option<&'static Phy> {
+        PHYS.iter().find(|phy| phy.name.eq_ignore_ascii_case(name.trim()))
+    }
+    /// The PHYs of a rate.
+    pub fn at(rate: BitRate) -> impl Iterator<Item = &'static Phy> {
+        PHYS.iter().filter(move |phy| phy.rate == rate)
+    }
+    /// The PHY of a rate that may take longest, if any is known.
+    pub fn slowest_at(rate: BitRate) -> Option<&'static Phy> {
+        Phy::at(rate).max_by_key(|phy| phy.interface_bits())
+    }
+    /// The interface delay of one station in bit times: the sum over the sublayers.
+    pub fn interface_bits(&self) -> u64 {
+        self.sublayers.iter().map(|sublayer| sublayer.bits).sum()
+    }
+    /// The interface delay of one station, and of one way over a link: rounded up.
+    pub fn interface_delay(&self) -> Time {
+        self.rate.time_for_bits_ceil(self.interface_bits())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::headroom::response_quanta;
+    use crate::pause::QUANTUM_BITS;
+
+    fn bits(name: &str) -> u64 {
+        Phy::named(name).unwrap_or_else(|| panic!("{name}")).interface_bits()
+    }
+
+    #[test]
+    fn the_table_of_the_page_is_that_of_the_code() {
+        let page = include_str!("phy.rs");
+        let number = |text: &str| text.trim().replace(',', "").parse::<u64>();
+        let rows: Vec<(String, u64)> = page
+            .lines()
+            .filter_map(|line| {
+                let cells: Vec<&str> = line.strip_prefix("//! |")?.split('|').collect();
+                Some((cells[0].trim().to_string(), number(cells[2]).ok()?))
+            })
+            .collect();
+        let code: Vec<(String, u64)> =
+            PHYS.iter().map(|phy| (phy.name.to_string(), phy.interface_bits())).collect();
+        assert_eq!(rows, code);
+    }
+
+    #[test]
+    fn sums_are_the_limits_of_the_response() {
+        // What speaks for the recalled numbers: the limits of clause 31B.3.7 are published.
+        let quanta = |name| bits(name) as f64 / QUANTUM_BITS as f64;
+        for (name, limit) in [("25GBASE-R RS-FEC", 80.0), ("200GBASE-R", 453.0), ("400GBASE-R", 905.0)] {
+            assert_eq!(quanta(name), limit, "{name}");
+            assert_eq!(limit, response_quanta(Phy::named(name).unwrap().rate) as f64);
+        }
+        assert_eq!(quanta("10GBASE-T") + 8.0, 74.0);
+        // No PHY takes longer than a station with it may take to obey.
+        for phy in PHYS {
+            let limit = phy.response_quanta.unwrap_or(response_quanta(phy.rate));
+            assert!(phy.interface_bits() <= limit * QUANTUM_BITS, "{}", phy.name);
+        }
+    }
+
+    #[test]
+    fn names_and_the_slowest() {
+        assert_eq!(Phy::named(" 25gbase-r rs-fec").map(|phy| phy.name), Some("25GBASE-R RS-FEC"));
+        assert_eq!(Phy::named("10GBASE-SR"), None);
+        let slowest = |rate| Phy::slowest_at(gbps(rate)).map(|phy| phy.name);
+        assert_eq!([10, 25, 100].map(slowest), ["10GBASE-T", "25GBASE-R RS-FEC", "100GBASE-R FEC"].map(Some));
+        assert_eq!(slowest(56), None);
+        // 71,168 bit times at 100 Gb/s.
+        assert_eq!(Phy::named("100GBASE-R").unwrap().interface_delay(), Time::from_ps(711_680));
+    }
+}

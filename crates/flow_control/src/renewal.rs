@@ -1,0 +1,149 @@
+//! Renewal of pauses: when a pause is said again, and the shortest pause that works.
+//!
+//! A pause takes effect a response time after the end of its frame, and its time counts from that end too. So
+//! it acts for its length less the response time, and one that is no longer than the response time never acts.
+//! A pause that has to go on is renewed. The renewal comes in time if it takes effect before the pause ends:
+//!
+//! > renewed after ≤ length - response - longest frame - pause frame
+//!
+//! since the renewal may have to wait for a longest frame that has just begun, and for a pause frame of other
+//! priorities. Longer pauses are renewed earlier than that: two round trips and a microsecond before, but not
+//! before half of the pause has passed. And a renewal follows the one before after two pause frames at the
+//! earliest, so that the link keeps room for data; that gives the shortest pause that works.
+//!
+//! Source: IEEE 802.3 clauses 31B.2 (pause time), 31B.3.7 (response), and 802.1Q clause 36, which leave
+//! renewals to the implementer; the condition is ours.
+//!
+//! Not modelled: clocks that run at different rates at both ends.
+
+use crate::headroom::response_time;
+use crate::pause::{QUANTUM_BITS, pause_time};
+use frame::CONTROL_FRAME_BYTES;
+use units::{BitRate, Time, WireClock};
+
+/// What decides when a pause over a link has to be renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Renewal {
+    /// Rate of the link in b/s; above 0, no default.
+    pub rate: BitRate,
+    /// The lowest and the highest rate that the link ever has. Default: `rate`.
+    pub rates: (BitRate, BitRate),
+    /// One-way delay of the link; no default.
+    pub delay: Time,
+    /// Longest frame on the link in bytes, DA to FCS. Default: 1522 B.
+    pub max_frame: u16,
+    /// Bytes around each frame on the wire. Default: 20 B.
+    pub overhead: u16,
+    /// From the end of a pause frame to its effect at the paused station. Default: [`response_time`].
+    pub response: Time,
+}
+
+impl Renewal {
+    /// The defaults for a link.
+    pub fn of_link(rate: BitRate, delay: Time) -> Renewal {
+        Renewal {
+            rate,
+            rates: (rate, rate),
+            delay,
+            max_frame: frame::MAX_TAGGED_FRAME_BYTES,
+            overhead: frame::LINE_OVERHEAD_BYTES as u16,
+            response: response_time(rate),
+        }
+    }
+
+    /// From the decision to send a pause of `quanta` to that to renew it.
+    pub fn renew_after(&self, quanta: u16) -> Time {
+        let lasts = pause_time(quanta, self.rates.1);
+        let early = self.delay * 4 + self.frame_floor(self.rates.0) + self.response + Time::from_us(1);
+        let half = Time::from_ps(lasts.ps() / 2);
+        let shortest = self.shortest_interval();
+        let usual = lasts.saturating_sub(early).max(half).max(shortest);
+        let latest = lasts.saturating_sub(self.lead());
+        // No renewal of a pause that is too short comes in time; it is not to fill the link.
+        if latest < shortest { usual } else { usual.min(latest) }
+    }
+
+    /// The shortest pause that works, in quanta; more than 65535 if none does. `renewed`: it has to go on without
+    /// a gap where that is needed; otherwise it only has to take effect.
+    pub fn least_quanta(&self, renewed: bool) -> u64 {
+        let least = if renewed { self.lead() + self.shortest_interval() } else { self.response };
+        // Quanta last a whole number of picoseconds, rounded down.
+        self.rates.1.bits_in_ceil(least + Time::from_ps(1)).div_ceil(QUANTUM_BITS).max(1)
+    }
+
+    /// By how much the decision to renew has to come before the end of the pause, both as if their frames began at
+    /// once: the response, and what the frame may have to wait for. Two picoseconds are for rounding, and
+    /// because a port that is free in the instant in which both meet sends a frame.
+    fn lead(&self) -> Time {
+        let wire = |bytes: u16| {
+            let bits = (u64::from(bytes) + u64::from(self.overhead)) * 8;
+            self.rates.0.time_for_bits_ceil(bits)
+        };
+        self.response + wire(self.max_frame) + wire(CONTROL_FRAME_BYTES) + Time::from_ps(2)
+    }
+
+    /// Pause frames in a row would leave nothing for data, and two neighbours that do that to each other would
+    /// never empty their queues.
+    fn shortest_interval(&self) -> Time {
+        let bytes = u64::from(CONTROL_FRAME_BYTES) + u64::from(self.overhead);
+        (WireClock::new(self.rate).span_floor(bytes) * 2).max(Time::from_ps(1))
+    }
+
+    fn frame_floor(&self, rate: BitRate) -> Time {
+        WireClock::new(rate).span_floor(u64::from(self.max_frame) + u64::from(self.overhead))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at_100g() -> Renewal {
+        Renewal::of_link(BitRate::from_gbps(100), Time::from_ns(500))
+    }
+
+    #[test]
+    fn the_shortest_pause_at_100g() {
+        // 394 quanta of response, and 1542 B, 84 B and twice 84 B: 14352 bits or 28.03 quanta.
+        assert_eq!(at_100g().least_quanta(true), 394 + 29);
+        assert_eq!(at_100g().least_quanta(false), 395);
+    }
+
+    #[test]
+    fn short_pauses_are_renewed_before_they_end() {
+        // 700 quanta are 3584 ns. Half of them is too late: 2017.28 ns of response, 123.36 ns and 6.72 ns.
+        let after = at_100g().renew_after(700);
+        assert_eq!(after, Time::from_ps(3_584_000 - 2_017_280 - 123_360 - 6_720 - 2));
+        assert!(after < Time::from_ns(1_792));
+        // 65535 quanta: two round trips, a frame, the response and a microsecond before.
+        let early = 4 * 500_000 + 123_360 + 2_017_280 + 1_000_000;
+        assert_eq!(at_100g().renew_after(u16::MAX), Time::from_ps(335_539_200 - early));
+    }
+
+    proptest! {
+        #[test]
+        fn the_renewal_acts_before_the_pause_ends(
+            rate in prop::sample::select(vec![10_000_000u64, 1_000_000_000, 10_000_000_000, 25_000_000_000, 56_000_000_000,
+                400_000_000_000, 1_600_000_000_000]),
+            delay in 0u64..10_000_000, max_frame in 64u16..9217, overhead in 0u16..40, response in 0u64..5_000_000,
+            more in 0u64..3_000,
+        ) {
+            let rate = BitRate::from_bps(rate);
+            let renewal = Renewal {
+                max_frame, overhead, response: Time::from_ps(response), ..Renewal::of_link(rate, Time::from_ps(delay))
+            };
+            let least = renewal.least_quanta(true);
+            prop_assert!(least > renewal.least_quanta(false) || rate.bps() < 1_000_000_000);
+            let Ok(quanta) = u16::try_from(least + more) else { return Ok(()) };
+            let wire = |bytes: u16| rate.time_for_bits_ceil((u64::from(bytes) + u64::from(overhead)) * 8);
+            let after = renewal.renew_after(quanta);
+            let acts = after + wire(max_frame) + wire(64) + renewal.response;
+            prop_assert!(acts < pause_time(quanta, rate), "{} and {}", acts, pause_time(quanta, rate));
+            prop_assert!(after >= renewal.shortest_interval());
+            // A quantum less is too little.
+            let short = pause_time(u16::try_from(least - 1).unwrap(), rate).saturating_sub(renewal.lead());
+            prop_assert!(short < renewal.shortest_interval() + Time::from_ps(1));
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Whether watermarks, limits and buffers leave room for what the links have in flight after an XOFF.
+//!
+//! What that is for each port says [`fabric::pause_needs`], which the run works with too.
+
+use super::Context;
+use super::flow_control::comparable;
+use super::pauses::{place_of, settings_of};
+use super::stations::exceeds;
+use crate::model::{self, Model};
+use crate::place::Place;
+use fabric::PauseNeeds;
+use fabric::spec::{NodeSpec, Role, Spec, SwitchSpec};
+use flow_control::{Accounting, PauseKind, PauseSpec};
+use std::collections::BTreeMap;
+use units::{Amount, Bytes};
+
+/// What the links of a switch have in flight, and where its settings stand.
+struct Room<'a> {
+    node: &'a NodeSpec,
+    switch: &'a SwitchSpec,
+    pause: &'a PauseSpec,
+    /// Over all ports: the largest headroom of one port and priority, in bytes.
+    most_bytes: u64,
+    /// The same in the longest and in the shortest frames that flows send.
+    most_frames: u64,
+    most_short_frames: u64,
+    /// Over all ports, once for each lossless priority: the sum of headrooms, in bytes.
+    sum_bytes: u64,
+    /// The same with all that lies below XOFF.
+    sum_capacity: u64,
+    /// Ports times lossless priorities.
+    accounts: u64,
+    /// XOFF of the port where it lies highest.
+    xoff: Amount,
+}
+
+/// Checks that watermarks, limits and buffers leave room for what is in flight. Settings shared by several
+/// nodes are reported once, for the node that needs most.
+pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Context<'_>) {
+    let bounds = fabric::frame_bounds(spec);
+    let mut worst: BTreeMap<Option<&str>, Room<'_>> = BTreeMap::new();
+    // The ports of a node follow each other.
+    for ports in needs.chunk_by(|a, b| a.node == b.node) {
+        let node = &spec.nodes[ports[0].node.at()];
+        let Some(room) = room(node, ports, bounds) else { continue };
+        let settings = settings_of(model, node);
+        let known = worst.get(&settings);
+        if known.is_none_or(|known| (room.sum_bytes, room.most_bytes) > (known.sum_bytes, known.most_bytes)) {
+            worst.insert(settings, room);
+        }
+    }
+    for (settings, room) in &worst {
+        check_room(*settings, room, model, context);
+    }
+    receive_buffers(model, spec, needs, context);
+}
+
+fn room<'a>(node: &'a NodeSpec, ports: &[PauseNeeds], (shortest, longest): (u16, u16)) -> Option<Room<'a>> {
+    let Role::Switch(switch) = &node.role else { return None };
+    let pause = switch.flow_control.as_ref()?;
+    let priorities = match pause.kind {
+        PauseKind::Link => 1,
+        PauseKind::Priorities(set) => u64::from(set.count_ones()),
+    };
+    let most = |of: &dyn Fn(&PauseNeeds) -> u64| ports.iter().map(of).max().unwrap_or(0);
+    let sum = |of: &dyn Fn(&PauseNeeds) -> u64| {
+        ports.iter().map(of).fold(0, u64::saturating_add).saturating_mul(priorities)
+    };
+    // Limits of memory are in bytes here; levels in frames do not count against them.
+    let capacity = |port: &PauseNeeds| match port.levels.capacity {
+        Amount::Bytes(bytes) => bytes,
+        Amount::Frames(_) => 0,
+    };
+    let count = |amount: Amount| match amount {
+        Amount::Bytes(count) | Amount::Frames(count) => count,
+    };
+    let frames = |port: &PauseNeeds, bytes: u16| port.delay.frames_of(bytes, port.overhead);
+    Some(Room {
+        node,
+        switch,
+        pause,
+        most_bytes: most(&|port| port.room.get()),
+        most_frames: most(&|port| frames(port, longest)),
+        most_short_frames: most(&|port| frames(port, shortest)),
+        sum_bytes: sum(&|port| port.room.get()),
+        sum_capacity: sum(&capacity),
+        accounts: priorities * ports.len() as u64,
+        xoff: ports.iter().map(|port| port.levels.xoff).max_by_key(|&xoff| count(xoff))?,
+    })
+}
+
+fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &mut Context<'_>) {
+    let station = settings.map_or(Place::of("switch"), |name| Place::of("switches").key(name));
+    let at = |context: &Context<'_>, key: &str| place_of(room.node, settings, room.pause, key, context);
+    let buffer = &room.switch.buffer;
+    let at_buffer = station.key("buffer");
+    // A run that counts losses may be meant to have them.
+    let strict = model.simulation.on_lossless_drop == model::OnLosslessDrop::Stop;
+    let report = |context: &mut Context<'_>, place: &Place, message: String, help: String| {
+        if strict { context.error(place, message, help) } else { context.warn(place, message, help) }
+    };
+    let needed = |like: Amount| match like {
+        Amount::Bytes(_) => Amount::Bytes(room.most_bytes),
+        Amount::Frames(_) => Amount::Frames(room.most_frames),
+    };
+    let name = &room.node.name;
+    let ingress = room.pause.accounting == Accounting::Ingress;
+    let headroom = room.pause.watermarks.and_then(|marks| marks.headroom);
+    if let Some(headroom) = headroom {
+        let place = at(context, "headroom");
+        if exceeds(needed(headroom), headroom) {
+            report(
+                context,
+                &place,
+                format!("headroom {headroom} is less than what a link of \"{name}\" has in flight"),
+                format!("expected at least \"{}\", or no headroom to have it computed", needed(headroom)),
+            );
+        } else if exceeds(Amount::Frames(room.most_short_frames), headroom) {
+            let short = room.most_short_frames;
+            context.warn(
+                &place,
+                format!("headroom {headroom}, but of the shortest frames a link of \"{name}\" has {short} in flight"),
+                "frames can be lost: expected watermarks in bytes or more headroom",
+            );
+        }
+    }
+    let limit = buffer.queue.or(buffer.port).filter(|_| !ingress);
+    if let Some(limit) = limit.filter(|&limit| comparable(limit, room.xoff)) {
+        let configured = room.pause.watermarks.is_some();
+        let (place, what) = match configured {
+            true => (at(context, "xoff"), "xoff"),
+            false => {
+                (at_buffer.key(if buffer.queue.is_some() { "queue" } else { "port" }), "the computed xoff")
+            }
+        };
+        let xoff = room.xoff;
+        if !exceeds(limit, xoff) {
+            context.error(
+                &place,
+                format!("{what} {xoff} is not below the queue limit {limit}"),
+                "expected xon < xoff < limit",
+            );
+        } else {
+            let (Amount::Bytes(l) | Amount::Frames(l)) = limit;
+            let (Amount::Bytes(x) | Amount::Frames(x)) = xoff;
+            let left = match limit {
+                Amount::Bytes(_) => Amount::Bytes(l - x),
+                Amount::Frames(_) => Amount::Frames(l - x),
+            };
+            if exceeds(needed(limit), left) {
+                report(
+                    context,
+                    &place,
+                    format!(
+                        "{what} {xoff} leaves {left} below the limit {limit}, less than what a link of \"{name}\" has in flight",
+                    ),
+                    format!("expected room for \"{}\": a lower xoff or a higher limit", needed(limit)),
+                );
+            } else if exceeds(Amount::Frames(room.most_short_frames), left) {
+                let short = room.most_short_frames;
+                context.warn(
+                    &place,
+                    format!("{what} {xoff} leaves {left} below the limit {limit}; of the shortest frames a link of \"{name}\" has {short} in flight"),
+                    "frames can be lost: expected limits in bytes, a lower xoff or a higher limit",
+                );
+            }
+        }
+    }
+    let Some(Amount::Bytes(total)) = buffer.total.filter(|_| ingress) else { return };
+    let reserved = match headroom {
+        Some(Amount::Bytes(headroom)) => headroom.saturating_mul(room.accounts),
+        _ => room.sum_bytes,
+    };
+    if reserved > total {
+        report(
+            context,
+            &at_buffer.key("total"),
+            format!(
+                "the buffer of \"{name}\" has {}, but its headroom alone needs {}",
+                Amount::Bytes(total),
+                Amount::Bytes(reserved)
+            ),
+            format!("expected a larger total: {} ports and priorities reserve headroom", room.accounts),
+        );
+    } else if room.sum_capacity > total {
+        context.warn(
+            &at_buffer.key("total"),
+            format!(
+                "the buffer of \"{name}\" has {}; with all ports at xoff and their headroom {} would be used",
+                Amount::Bytes(total),
+                Amount::Bytes(room.sum_capacity)
+            ),
+            "frames can be lost before a port is paused: expected a larger total or a lower xoff",
+        );
+    }
+}
+
+/// Whether receive buffers leave room for what is in flight after an XOFF, or for a frame at all.
+fn receive_buffers(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Context<'_>) {
+    let longest = spec.flows.iter().map(|flow| flow.source.sizes.bounds().1).max().unwrap_or(0);
+    let mut rooms: Vec<Option<u64>> = vec![None; spec.nodes.len()];
+    for need in needs {
+        let room = &mut rooms[need.node.at()];
+        *room = (*room).max(Some(need.room.get()));
+    }
+    // The host that needs most of those that share their settings.
+    let mut worst: BTreeMap<Option<&str>, (u64, &str, u64, bool)> = BTreeMap::new();
+    for (node, room) in spec.nodes.iter().zip(rooms) {
+        let Role::Host(host) = &node.role else { continue };
+        let Some(buffer) = host.receive.as_ref().and_then(|receive| receive.buffer) else { continue };
+        let needed = room.unwrap_or(0) + u64::from(longest);
+        let own = model.hosts.get(&node.name).is_some_and(|own| own.receive.is_some());
+        let of_these = worst.entry(own.then_some(node.name.as_str())).or_default();
+        if buffer < needed && needed > of_these.0 {
+            *of_these = (needed, &node.name, buffer, room.is_some());
+        }
+    }
+    for (own, (needed, name, buffer, sends_pauses)) in
+        worst.into_iter().filter(|(_, (needed, ..))| *needed > 0)
+    {
+        let at = own.map_or(Place::of("host"), |own| Place::of("hosts").key(own));
+        let at = at.key("receive").key("buffer");
+        let message = format!("a receive buffer of {} in \"{name}\" is too small", Bytes::new(buffer));
+        let why =
+            if sends_pauses { ": a frame, and what is on the way after XOFF" } else { ", the longest frame" };
+        let help = format!("expected at least \"{}\"{why}", Bytes::new(needed));
+        if sends_pauses && model.simulation.on_lossless_drop == model::OnLosslessDrop::Stop {
+            context.error(&at, message, help);
+        } else {
+            context.warn(&at, message, help);
+        }
+    }
+}
