@@ -5,6 +5,7 @@
 
 mod blame;
 mod build;
+pub mod choice;
 mod deadlock;
 mod dependencies;
 mod egress;
@@ -12,6 +13,7 @@ mod event;
 mod fault_plan;
 mod faults;
 mod forensics;
+pub mod forwarding;
 mod guarantees;
 mod losses;
 mod memory;
