@@ -16,7 +16,9 @@
 //! Not modelled: limits on the number of entries or of equal-cost groups that switches have; tables of
 //! different switches that disagree while routing converges.
 
+use crate::choice::PathChoice;
 use crate::routing::{Distances, Routes, Uplink};
+use crate::spec::Spec;
 use frame::{NodeId, PortId};
 use std::collections::BTreeMap;
 
@@ -117,13 +119,17 @@ impl ForwardingTable {
         let nodes = || (0..routes.nodes() as u32).map(NodeId);
         let groups = EdgeGroups::new(routes, destinations);
         let mut rows: Vec<Row> = nodes().map(|_| Row::default()).collect();
+        // Hosts with one uplink, by far the most, follow from the switch there.
+        let edge_of: Vec<Option<NodeId>> = nodes().map(|node| only_switch(routes, node)).collect();
+        let others: Vec<NodeId> = nodes().filter(|node| edge_of[node.at()].is_none()).collect();
         let mut distances = Distances::default();
         let mut is_neighbour = vec![false; routes.nodes()];
         for group in 0..groups.count() as u32 {
             let neighbours = groups.neighbours(group);
             routes.distances_beyond(neighbours, &mut distances);
             neighbours.iter().for_each(|node| is_neighbour[node.at()] = true);
-            for (node, row) in nodes().zip(&mut rows) {
+            for &node in &others {
+                let row = &mut rows[node.at()];
                 if is_neighbour[node.at()] {
                     row.push(group, LAST_HOP);
                 } else {
@@ -131,6 +137,15 @@ impl ForwardingTable {
                 }
             }
             neighbours.iter().for_each(|node| is_neighbour[node.at()] = false);
+        }
+        for (node, edge) in nodes().zip(edge_of) {
+            let Some(edge) = edge else { continue };
+            let mut row = Row::default();
+            for run in &rows[edge.at()].runs {
+                let uplink = routes.uplinks(node).iter().map(|uplink| uplink.port);
+                row.go_on(run.group, uplink.take(if run.list == NOWHERE { 0 } else { 1 }));
+            }
+            rows[node.at()] = row;
         }
         let last_hops = last_hops(routes, &groups, &mut rows);
         ForwardingTable::of_rows(rows, groups.group_of, &last_hops)
@@ -234,6 +249,47 @@ impl ForwardingTable {
     #[inline]
     fn ports(&self, list: u32) -> &[PortId] {
         &self.ports[self.first_port[list as usize] as usize..self.first_port[list as usize + 1] as usize]
+    }
+}
+
+/// Looking for equal paths ends after this many edge groups: in a fabric that has some, mostly the first shows it.
+const MOST_GROUPS: usize = 256;
+
+/// Whether a switch whose path choice is not a hash has a choice between several ports on the way to a
+/// destination of the flows without a route of their own. `None` if the fabric is too large to tell.
+pub fn has_equal_paths(spec: &Spec) -> Option<bool> {
+    let wiring = spec.wiring();
+    let routes = Routes::new(&wiring, |node| spec.nodes[node.at()].host().is_some());
+    let chooses = |node: &NodeId| {
+        spec.nodes[node.at()].switch().is_some_and(|switch| switch.path_choice != PathChoice::Hash)
+    };
+    let choosers: Vec<NodeId> = (0..wiring.nodes() as u32).map(NodeId).filter(chooses).collect();
+    let flows = spec.flows.iter().filter(|flow| flow.route.is_none());
+    let destinations: Vec<NodeId> = flows.flat_map(|flow| flow.source.destinations.nodes()).collect();
+    let groups = EdgeGroups::new(&routes, destinations.iter().copied());
+    let parallel = |&destination: &NodeId| {
+        let neighbours = groups.of(destination).map_or(&[][..], |group| groups.neighbours(group));
+        let mut edges = neighbours.iter().filter(|node| chooses(node));
+        edges.any(|&edge| routes.last_hops(destination, edge).nth(1).is_some())
+    };
+    let mut distances = Distances::default();
+    let mut divides = |group: u32| {
+        let neighbours = groups.neighbours(group);
+        routes.distances_beyond(neighbours, &mut distances);
+        let mut far = choosers.iter().filter(|node| neighbours.binary_search(node).is_err());
+        far.any(|&node| nearest(&routes, &distances, node).nth(1).is_some())
+    };
+    if (0..groups.count() as u32).take(MOST_GROUPS).any(&mut divides) || destinations.iter().any(parallel) {
+        return Some(true);
+    }
+    (groups.count() <= MOST_GROUPS).then_some(false)
+}
+
+/// The switch at the other end of the only live link of a host; `None` for other nodes.
+fn only_switch(routes: &Routes, node: NodeId) -> Option<NodeId> {
+    match routes.uplinks(node) {
+        [only] if routes.is_host(node) && routes.neighbours(node).len() == 1 => Some(only.switch),
+        _ => None,
     }
 }
 

@@ -338,6 +338,11 @@ impl<'a> Routes<'a> {
         self.wiring.nodes()
     }
 
+    /// Whether a node is a host.
+    pub fn is_host(&self, node: NodeId) -> bool {
+        self.is_host[node.at()]
+    }
+
     fn is_dead(&self, port: PortId) -> bool {
         !self.dead.is_empty() && self.dead[self.wiring.link_of[port.at()] as usize]
     }

@@ -7,6 +7,7 @@ mod faults;
 mod flow_control;
 mod flows;
 mod guards;
+mod path_choice;
 mod receive;
 mod receivers;
 mod rooms;
@@ -130,6 +131,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     };
     if context.errors == 0 {
         guards::routes(model, &spec, context);
+        path_choice::check(model, &spec, context);
     }
     Some((spec, fabric.levels()))
 }
