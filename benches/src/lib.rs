@@ -136,6 +136,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         forwarding: Forwarding::StoreAndForward,
         latency: Time::ZERO,
         queueing: Queueing::Output,
+        path_choice: Default::default(),
         classes: ClassMap::SEPARATE,
         scheduler: SchedulerSpec::StrictPriority,
         buffer: BufferSpec::default(),

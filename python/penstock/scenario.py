@@ -193,6 +193,7 @@ class Scenario:
         forwarding: str | None = None,
         latency: str | None = None,
         queueing: str | None = None,
+        path_choice: str | Mapping[str, Any] | None = None,
         queues: str | Sequence[int] | None = None,
         scheduler: str | Mapping[str, Any] | None = None,
         buffer: Mapping[str, str] | None = None,
@@ -202,6 +203,9 @@ class Scenario:
 
         Parameters
         ----------
+        path_choice : str or mapping, optional
+            Which of several equal paths a frame takes: ``"hash"``, ``"spray"``, ``"round_robin"``,
+            ``"least_queued"`` or ``{"flowlet": {"gap": "50 us"}}``.
         scheduler : str or mapping, optional
             A name, such as ``"drr"``, or a name with keys: ``{"drr": {"weights": [1, 1, 2, 4]}}``.
         buffer : mapping, optional
@@ -213,6 +217,7 @@ class Scenario:
             "forwarding": forwarding,
             "latency": latency,
             "queueing": queueing,
+            "path_choice": path_choice,
             "queues": queues,
             "scheduler": scheduler,
             "buffer": buffer,

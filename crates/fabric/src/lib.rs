@@ -5,6 +5,7 @@
 
 mod blame;
 mod build;
+pub mod choice;
 mod deadlock;
 mod dependencies;
 mod egress;
@@ -13,6 +14,7 @@ mod event;
 mod fault_plan;
 mod faults;
 mod forensics;
+pub mod forwarding;
 mod guarantees;
 mod headroom;
 mod losses;

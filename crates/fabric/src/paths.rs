@@ -2,6 +2,7 @@
 
 use crate::BuildError;
 use crate::build::Plan;
+use crate::forwarding::EdgeGroups;
 use crate::routing::{Distances, Routes};
 use crate::spec::{FlowSpec, Role, Spec};
 use crate::world::{DELIVER, Fabric, Receiver};
@@ -12,48 +13,90 @@ use rand_xoshiro::rand_core::Rng;
 /// Finds all paths; the flow of each.
 pub(crate) fn add_paths(plan: &Plan, fabric: &mut Fabric) -> Result<Vec<u32>, BuildError> {
     let spec = plan.spec;
-    let routes = Routes::new(plan.wiring, |node| matches!(spec.nodes[node.at()].role, Role::Host(_)));
-    // Paths are searched destination by destination, so that distances are computed once for each.
-    let mut wanted: Vec<(NodeId, u32, u32)> = Vec::new();
+    let mut wanted: Vec<Wanted> = Vec::new();
     let mut path_flow = Vec::new();
-    for (flow_id, flow) in (0..).zip(&spec.flows) {
-        for destination in flow.source.destinations.nodes() {
-            wanted.push((destination, flow_id, path_flow.len() as u32));
-            path_flow.push(flow_id);
+    for (flow, from) in (0..).zip(&spec.flows) {
+        for destination in from.source.destinations.nodes() {
+            wanted.push(Wanted { destination, flow, path: path_flow.len() as u32 });
+            path_flow.push(flow);
         }
     }
+    // The order of the table of hops. It is part of every fingerprint: frames carry their place in it.
     wanted.sort_unstable();
+    let found = find(plan, &wanted)?;
     fabric.path_start = vec![0; wanted.len()];
     fabric.path_source = path_flow.clone();
-    let (mut distances, mut path) = (Distances::default(), Vec::<PortId>::new());
-    for (destination, flow_id, path_id) in wanted {
-        let flow = &spec.flows[flow_id as usize];
-        let hash = route_hash(spec, flow, destination);
-        path.clear();
-        let found = match &flow.route {
-            Some(nodes) => {
-                path = routes
-                    .along(flow.from, nodes, hash)
-                    .map_err(|error| BuildError(format!("flow \"{}\": {error}", flow.name)))?;
-                true
-            }
-            None => {
-                if distances.destination() != destination {
-                    routes.distances_into(destination, &mut distances);
-                }
-                routes.path_onto(&distances, flow.from, hash, &mut path)
-            }
-        };
-        if !found {
-            let (from, to) = (&spec.nodes[flow.from.at()].name, &spec.nodes[destination.at()].name);
-            return Err(BuildError(format!("flow \"{}\": no way from {from} to {to}", flow.name)));
-        }
-        fabric.path_start[path_id as usize] = fabric.hops.len() as u32;
-        fabric.hops.extend(path.iter().map(|port| port.0));
+    fabric.hops = Vec::with_capacity(found.ports.len() + wanted.len());
+    for (index, wanted) in wanted.iter().enumerate() {
+        fabric.path_start[wanted.path as usize] = fabric.hops.len() as u32;
+        fabric.hops.extend(found.path(index).iter().map(|port| port.0));
         fabric.hops.push(DELIVER);
     }
     fabric.receivers = vec![Receiver::default(); path_flow.len()];
     Ok(path_flow)
+}
+
+/// A path to be found.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Wanted {
+    destination: NodeId,
+    flow: u32,
+    path: u32,
+}
+
+/// Paths one after the other, in the order in which they were found.
+struct Found {
+    ports: Vec<PortId>,
+    /// By path wanted, where its ports begin and end.
+    spans: Vec<(usize, usize)>,
+}
+
+impl Found {
+    fn path(&self, wanted: usize) -> &[PortId] {
+        let (begin, end) = self.spans[wanted];
+        &self.ports[begin..end]
+    }
+}
+
+/// Searches edge group by edge group, so that distances are computed once for all hosts of a switch.
+fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
+    let spec = plan.spec;
+    let routes = Routes::new(plan.wiring, |node| matches!(spec.nodes[node.at()].role, Role::Host(_)));
+    let groups = EdgeGroups::new(&routes, wanted.iter().map(|wanted| wanted.destination));
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by_key(|&index| groups.of(wanted[index].destination));
+    let mut found = Found { ports: Vec::new(), spans: vec![(0, 0); wanted.len()] };
+    let (mut distances, mut group_at_hand) = (Distances::default(), None);
+    for index in order {
+        let Wanted { destination, flow, .. } = wanted[index];
+        let flow = &spec.flows[flow as usize];
+        let hash = route_hash(spec, flow, destination);
+        let begin = found.ports.len();
+        let is_found = match &flow.route {
+            Some(nodes) => {
+                let path = routes
+                    .along(flow.from, nodes, hash)
+                    .map_err(|error| BuildError(format!("flow \"{}\": {error}", flow.name)))?;
+                found.ports.extend(path);
+                true
+            }
+            None => {
+                let group = groups.of(destination);
+                if let Some(group) = group.filter(|_| group != group_at_hand) {
+                    routes.distances_beyond(groups.neighbours(group), &mut distances);
+                }
+                group_at_hand = group;
+                distances.redirect(destination);
+                routes.path_onto(&distances, flow.from, hash, &mut found.ports)
+            }
+        };
+        if !is_found {
+            let (from, to) = (&spec.nodes[flow.from.at()].name, &spec.nodes[destination.at()].name);
+            return Err(BuildError(format!("flow \"{}\": no way from {from} to {to}", flow.name)));
+        }
+        found.spans[index] = (begin, found.ports.len());
+    }
+    Ok(found)
 }
 
 /// What picks one of several shortest paths for a flow and destination.

@@ -1,14 +1,14 @@
 //! Which way frames go: ports, shortest paths with equal-cost multipath, explicit routes.
 //!
-//! A path is decided when a flow is made, not at each hop: it is the list of egress ports from the source
-//! to the last switch. Shortest means fewest links. Where several ports lie on a shortest path, a hash of
+//! By default a path is decided when a flow is made, not at each hop: it is the list of egress ports from the
+//! source to the last switch. `forwarding` has the table for choices at each hop. Shortest means fewest links. Where several ports lie on a shortest path, a hash of
 //! flow and node picks one (ECMP, RFC 2992 §2); mixing in the node makes the choices of different tiers
 //! independent, so that a second tier does not see only flows that hash alike (polarisation).
 //!
 //! Scope: the fabric is a multigraph; parallel links are ports of their own everywhere. Hosts never
 //! forward, also not if they have several links.
 //!
-//! Not modelled: link weights, routing protocols, per-packet spraying.
+//! Not modelled: link weights, routing protocols.
 
 use frame::{NodeId, PortId};
 use std::fmt;
@@ -135,9 +135,23 @@ impl Default for Distances {
 }
 
 impl Distances {
+    fn clear(&mut self, nodes: usize, destination: NodeId) {
+        self.destination = destination;
+        self.hops.clear();
+        self.hops.resize(nodes, UNREACHED);
+        self.queue.clear();
+    }
     /// The node that the distances lead to.
     pub fn destination(&self) -> NodeId {
         self.destination
+    }
+    /// The same distances for another destination with the same neighbours as the one they were computed for.
+    pub fn redirect(&mut self, destination: NodeId) {
+        self.destination = destination;
+    }
+    /// Links from a switch to the destination; `None` if it does not reach it.
+    pub fn of_switch(&self, switch: NodeId) -> Option<u32> {
+        Some(self.hops[switch.at()]).filter(|&hops| hops != UNREACHED)
     }
 }
 
@@ -154,10 +168,11 @@ pub struct Routes<'a> {
     dead: Vec<bool>,
 }
 
+/// A port that leads to a switch.
 #[derive(Clone, Copy, Debug)]
-struct Uplink {
-    port: PortId,
-    switch: NodeId,
+pub(crate) struct Uplink {
+    pub port: PortId,
+    pub switch: NodeId,
 }
 
 impl<'a> Routes<'a> {
@@ -204,12 +219,25 @@ impl<'a> Routes<'a> {
 
     /// As [`Routes::distances`], in the memory of a value that is no longer needed.
     pub fn distances_into(&self, destination: NodeId, into: &mut Distances) {
-        into.destination = destination;
-        into.hops.clear();
-        into.hops.resize(self.wiring.nodes(), UNREACHED);
-        into.queue.clear();
+        into.clear(self.wiring.nodes(), destination);
         into.hops[destination.at()] = 0;
         into.queue.push(destination);
+        self.search(into);
+    }
+
+    /// The distances to a destination whose links lead to these neighbours. They hold for every destination
+    /// with the same neighbours: [`Distances::redirect`] says which one is meant.
+    pub fn distances_beyond(&self, neighbours: &[NodeId], into: &mut Distances) {
+        into.clear(self.wiring.nodes(), NodeId(u32::MAX));
+        for &neighbour in neighbours.iter().filter(|neighbour| !self.is_host[neighbour.at()]) {
+            into.hops[neighbour.at()] = 1;
+            into.queue.push(neighbour);
+        }
+        self.search(into);
+    }
+
+    /// Goes on from the nodes in the queue, all of which have the same distance.
+    fn search(&self, into: &mut Distances) {
         let mut done = 0;
         while let Some(&node) = into.queue.get(done) {
             done += 1;
@@ -230,7 +258,7 @@ impl<'a> Routes<'a> {
             return None;
         }
         if !self.is_host[source.at()] {
-            return Some(to.hops[source.at()]).filter(|&hops| hops != UNREACHED);
+            return to.of_switch(source);
         }
         // The search does not enter hosts: a host is one link behind the nearest of its neighbours.
         if self.last_hops(to.destination, source).next().is_some() {
@@ -296,32 +324,65 @@ impl<'a> Routes<'a> {
             .collect()
     }
 
-    fn uplinks(&self, node: NodeId) -> &[Uplink] {
+    /// The nodes that live links of `node` lead to, in order and each once.
+    pub fn neighbours(&self, node: NodeId) -> Vec<NodeId> {
+        let live = self.wiring.ports(node).filter(|port| !self.is_dead(*port));
+        let mut neighbours: Vec<NodeId> = live.map(|port| self.wiring.neighbour(port)).collect();
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        neighbours
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.wiring.nodes()
+    }
+
+    /// Whether a node is a host.
+    pub fn is_host(&self, node: NodeId) -> bool {
+        self.is_host[node.at()]
+    }
+
+    fn is_dead(&self, port: PortId) -> bool {
+        !self.dead.is_empty() && self.dead[self.wiring.link_of[port.at()] as usize]
+    }
+
+    /// The ports of a node whose live links lead to switches, and those switches, in the order of ports.
+    pub(crate) fn uplinks(&self, node: NodeId) -> &[Uplink] {
         &self.uplinks[self.first_uplink[node.at()] as usize..self.first_uplink[node.at() + 1] as usize]
     }
 
     /// The ports of `node` whose links end at `destination`. Looks at the ports of whichever has fewer.
-    fn last_hops(
+    pub(crate) fn last_hops(
         &self,
         destination: NodeId,
         node: NodeId,
     ) -> impl Iterator<Item = PortId> + Clone + use<'_, 'a> {
-        let (wiring, dead) = (self.wiring, &self.dead);
+        let wiring = self.wiring;
         let from_destination = wiring.ports(destination).len() <= wiring.ports(node).len();
         let (scanned, sought) = if from_destination { (destination, node) } else { (node, destination) };
         (wiring.first_port[scanned.at()]..wiring.first_port[scanned.at() + 1])
             .map(PortId)
             .filter(move |&port| wiring.neighbour(port) == sought)
-            .filter(move |port| dead.is_empty() || !dead[wiring.link_of[port.at()] as usize])
+            .filter(move |&port| !self.is_dead(port))
             .map(move |port| if from_destination { wiring.peer[port.at()] } else { port })
     }
 }
 
 /// One of `candidates`, all equally likely over flows and independent between nodes. Scales the hash
 /// instead of taking a remainder: no division, and the well-mixed high bits decide.
-fn choose(candidates: usize, hash: u64, node: NodeId) -> usize {
-    let mixed = mix(hash ^ mix(u64::from(node.0).wrapping_add(0x9E37_79B9_7F4A_7C15)));
-    ((u128::from(mixed) * candidates as u128) >> 64) as usize
+pub(crate) fn choose(candidates: usize, hash: u64, node: NodeId) -> usize {
+    scale(mix_in(hash, node), candidates)
+}
+
+/// A flow's hash at one node, independent of what it is at others.
+pub(crate) fn mix_in(hash: u64, node: NodeId) -> u64 {
+    mix(hash ^ mix(u64::from(node.0).wrapping_add(0x9E37_79B9_7F4A_7C15)))
+}
+
+/// A number below `below`, from 64 well-mixed bits.
+pub(crate) fn scale(bits: u64, below: usize) -> usize {
+    ((u128::from(bits) * below as u128) >> 64) as usize
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014, fig. 13): every bit of the input

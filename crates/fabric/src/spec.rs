@@ -1,6 +1,7 @@
 //! A checked description of a simulation: what a scenario becomes, and all that a [`crate::Simulation`]
 //! is built from. Plain data; a value of type [`Spec`] that passed [`Spec::check`] cannot be wrong.
 
+use crate::choice::PathChoice;
 use crate::routing::Wiring;
 use frame::{ClassMap, NodeId, Priority};
 use std::sync::Arc;
@@ -161,6 +162,8 @@ pub struct SwitchSpec {
     pub latency: Time,
     /// How frames wait.
     pub queueing: Queueing,
+    /// Which of several equal paths a frame takes.
+    pub path_choice: PathChoice,
     /// Queues a port.
     pub classes: ClassMap,
     /// Which queue sends.

@@ -240,6 +240,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     },
                     latency: ns(rolls.pick(&[0, 0, 300])),
                     queueing: if rolls.coin() { Queueing::VirtualOutput } else { Queueing::Output },
+                    path_choice: Default::default(),
                     classes,
                     scheduler: scheduler.clone(),
                     buffer: limits(&mut rolls),

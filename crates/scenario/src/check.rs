@@ -8,6 +8,7 @@ mod flow_control;
 mod flows;
 mod guards;
 mod headroom;
+mod path_choice;
 mod pauses;
 mod phy;
 mod receive;
@@ -139,6 +140,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     pauses::check(model, &spec, &needs, context);
     if context.errors == 0 {
         guards::routes(model, &spec, context);
+        path_choice::check(model, &spec, context);
     }
     Some((spec, fabric.levels()))
 }

@@ -135,6 +135,7 @@ fn fill_switch(all: &mut SwitchSettings) {
     all.forwarding.get_or_insert(Forwarding::StoreAndForward);
     all.latency.get_or_insert(TimeText::from(Time::ZERO));
     all.queueing.get_or_insert(Queueing::Output);
+    all.path_choice.get_or_insert(PathChoice::Hash);
     let queues = all.queues.get_or_insert(Queues::Named(QueuesWord::PerPriority));
     all.scheduler.get_or_insert(scheduler(queues));
     fill_scheduler(&mut all.scheduler);

@@ -160,6 +160,12 @@ fn keys_and_forms() {
         (star("hosts = ‸4.5"), "invalid type: floating point", "a whole number"),
         (more("[topology.‸ring]\nswitches = 3"), "more than one choice", "exactly one"),
         (fabric("[topology.‸stra]\nhosts = 2", "h1", "h0"), "unknown value `stra`", "did you mean \"star\"?"),
+        (more("[switch]\npath_choice = ‸\"sprays\""), "unknown value `sprays`", "did you mean \"spray\""),
+        (
+            more("[switch]\npath_choice = { flowlet = { ‸gaps = \"1 us\" } }"),
+            "unknown key `gaps`",
+            "did you mean gap?",
+        ),
         (
             more("[switch]\nforwarding = ‸\"cutthrough\""),
             "unknown value `cutthrough`",
@@ -300,6 +306,17 @@ fn stations_and_flow_control() {
         (more("[switch]\nscheduler = ‸\"fifo\""), "\"fifo\" serves one queue", "queues = \"shared\""),
         (more("[host]\nqueue_limit = ‸\"0 frames\""), "a limit of 0", "\"unlimited\""),
         (more("[switch]\nlatency = ‸\"2 s\""), "too long", "at most"),
+        (more("[switch]\npath_choice = { flowlet = { gap = ‸\"0 s\" } }"), "gap is 0", "\"spray\" draws a port"),
+        (
+            more("[switch]\npath_choice = { flowlet = { gap = \"50 us\", entries = ‸1000 } }"),
+            "a flowlet table of 1000 entries",
+            "a power of two, 1 to 1048576, like 1024",
+        ),
+        (
+            more("[switches.sw]\npath_choice = { flowlet = { gap = \"50 us\", entries = ‸2_097_152 } }"),
+            "a flowlet table of 2097152 entries",
+            "like 1048576",
+        ),
         (more("[flow_control.pfc]\n[flow_control.‸pause]"), "more than one choice", "exactly one"),
         (more("[flow_control.pause]\npriorities = ‸[3]"), "not single priorities", "[flow_control.pfc]"),
         (pfc("priorities = [0, ‸8]"), "priority 8", "0 to 7"),
@@ -686,6 +703,31 @@ fn schedulers() {
 fn warnings() {
     for (case, message, help) in [
         (
+            more("[switch]\npath_choice = ‸\"spray\""),
+            "no switch that has it has two equal paths",
+            "no effect",
+        ),
+        (
+            more("[switches.sw]\n‸path_choice = { flowlet = { gap = \"1 us\" } }"),
+            "no switch that has it has two equal paths",
+            "no effect",
+        ),
+        (
+            // The only flow with two equal paths has a route of its own.
+            {
+                let mut text = fabric(
+                    "[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nrate = \"10 Gb/s\"\ndelay = \"1 us\"",
+                    "h0",
+                    "h1",
+                );
+                set(&mut text.flow, "route = [\"leaf0\", \"spine1\", \"leaf1\", \"h1\"]");
+                text.more = "[switch]\npath_choice = ‸\"least_queued\"".to_string();
+                text
+            },
+            "no switch that has it has two equal paths",
+            "no effect",
+        ),
+        (
             scheduler("drr", "quantum = ‸\"500 B\""),
             "below the largest frame as billed (1542 B)",
             "the same holds for 7 more",
@@ -742,6 +784,23 @@ fn several_errors_come_together() {
     let json: serde_json::Value = serde_json::from_str(&why.to_json()).unwrap();
     let keys: Vec<&String> = json[0].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["file", "line", "column", "message", "help"]);
+}
+
+#[test]
+fn a_choice_between_paths_is_no_warning() {
+    for choice in ["\"spray\"", "\"round_robin\"", "\"least_queued\"", "{ flowlet = { gap = \"1 us\" } }"] {
+        let mut text = fabric(
+            "[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 1\nrate = \"10 Gb/s\"\ndelay = \"1 us\"",
+            "h0",
+            "h1",
+        );
+        text.more = format!("[switch]\npath_choice = {choice}");
+        let scenario = load(&text.text(), "good.toml", None).unwrap();
+        assert_eq!(scenario.warnings, [], "{choice}");
+        // A choice at switches without one, of a fabric that has some.
+        text.more = format!("[switches.spine0]\npath_choice = {choice}");
+        assert_eq!(load(&text.text(), "good.toml", None).unwrap().warnings.len(), 1, "{choice}");
+    }
 }
 
 #[test]

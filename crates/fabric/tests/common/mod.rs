@@ -47,6 +47,7 @@ pub fn switch() -> SwitchSpec {
         forwarding: Forwarding::StoreAndForward,
         latency: Time::ZERO,
         queueing: Queueing::Output,
+        path_choice: Default::default(),
         classes: ClassMap::SEPARATE,
         scheduler: SchedulerSpec::StrictPriority,
         buffer: BufferSpec::default(),

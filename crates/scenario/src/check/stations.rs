@@ -1,7 +1,7 @@
 //! Hosts and switches: settings of all, overridden by name.
 
 use super::topology::Fabric;
-use super::{Context, flow_control, receive, scheduler};
+use super::{Context, flow_control, path_choice, receive, scheduler};
 use crate::model::{self, Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
 use crate::quantity::{Or, Unlimited};
@@ -164,6 +164,11 @@ fn switch(
             Some(model::Queueing::VirtualOutput) => Queueing::VirtualOutput,
             _ => Queueing::Output,
         },
+        path_choice: path_choice::lower(
+            pick(own.map(|o| &o.path_choice), &all.path_choice),
+            &at.key("path_choice"),
+            context,
+        ),
         classes,
         scheduler: scheduler::lower(
             pick(own.map(|o| &o.scheduler), &all.scheduler),

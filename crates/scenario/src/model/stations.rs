@@ -56,6 +56,38 @@ pub enum Queueing {
     VirtualOutput,
 }
 
+/// Which of several equal paths a frame takes.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PathChoice {
+    /// One path a flow, by a hash of flow and switch (ECMP).
+    Hash,
+    /// A random port for each frame.
+    Spray,
+    /// The ports in turn.
+    RoundRobin,
+    /// The port with the fewest bytes waiting; a random one of several.
+    LeastQueued,
+    /// A random port for each burst of a flow.
+    Flowlet(Flowlet),
+}
+
+/// How the bursts of a flow are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flowlet {
+    /// A flow that has sent nothing for this long begins a new burst. A time with unit, above 0; frames stay in order if it exceeds the spread of delays between the paths. Required.
+    pub gap: TimeText,
+    /// Entries of the table of a switch; flows that share one share their bursts. A power of two, 1 to 1048576. Default: 65536 (CONGA, SIGCOMM 2014, section 3.4).
+    #[serde(default = "flowlet_entries")]
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub entries: u64,
+}
+
+fn flowlet_entries() -> u64 {
+    65_536
+}
+
 /// Settings of hosts.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -99,6 +131,10 @@ pub struct SwitchSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "output"))]
     pub queueing: Option<Queueing>,
+    /// Which of several equal paths a frame takes: "hash", "spray", "round_robin", "least_queued" or `flowlet` with its gap, like `{ flowlet = { gap = "50 us" } }`. Flows with a route of their own keep it. Default: "hash" (ECMP, RFC 2992).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "hash"))]
+    pub path_choice: Option<PathChoice>,
     /// Queues of a port: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities. Default: "per_priority" (IEEE 802.1Q with eight classes).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "per_priority"))]
