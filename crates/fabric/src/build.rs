@@ -15,6 +15,7 @@ use crate::routing::Wiring;
 use crate::selection::asks_scheduler;
 use crate::sources::SourceState;
 use crate::spec::{FaultSpec, NodeSpec, Queueing, Role, Spec, WhenFull};
+use crate::spreading::Spreading;
 use crate::station::{PauseTiming, Station};
 use crate::storms::PortWatch;
 use crate::world::{DELIVER, Fabric, HEAD_BYTES, Ledger, Node, Recorded};
@@ -152,6 +153,7 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
         queues: Vec::new(),
         lanes: Vec::new(),
         pool: Pool::new(),
+        spreading: None,
         hops: Vec::new(),
         path_start: Vec::new(),
         path_source: Vec::new(),
@@ -182,6 +184,7 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
         fabric.nodes.push(node);
     }
     let path_flow = add_paths(&plan, &mut fabric)?;
+    fabric.spreading = Spreading::new(&plan);
     add_sources(&plan, &mut fabric);
     add_endpoints(&plan, &mut fabric);
     add_receivers(&plan, &mut fabric);

@@ -16,9 +16,11 @@ use crate::endpoints::RAW;
 use crate::faults::Action;
 use crate::simulation::Simulation;
 use crate::spec::{ProbeSpec, Spec};
+use crate::spreading::Spreading;
 use crate::world::{DELIVER, Fabric};
 use flow_control::Accounting;
-use frame::{Priority, TrafficClass};
+use frame::{NodeId, Priority, TrafficClass};
+use std::collections::BTreeSet;
 
 /// Sorting out what is there twice begins at this many edges.
 const FIRST_SORT: usize = 1 << 20;
@@ -68,6 +70,9 @@ pub(crate) fn cycle(built: &Built, priority: impl Fn(u32) -> Priority) -> Option
             let ports = ports_from(fabric, start);
             along_path(fabric, &ports, priority(built.path_flow[path as usize]), &mut used, &mut edges);
         }
+    }
+    if let Some(spreading) = &fabric.spreading {
+        by_choice(fabric, spreading, built, &priority, &mut used, &mut edges);
     }
     by_egress(fabric, &used, &mut edges);
     edges.settle();
@@ -138,6 +143,32 @@ fn along_path(fabric: &Fabric, ports: &[u32], priority: Priority, used: &mut [bo
             }
         }
         before = transit.then_some(port);
+    }
+}
+
+/// Where switches choose: every port that a frame may take, with every port that it may take next.
+fn by_choice(
+    fabric: &Fabric,
+    spreading: &Spreading,
+    built: &Built,
+    priority: &impl Fn(u32) -> Priority,
+    used: &mut [bool],
+    edges: &mut Edges,
+) {
+    let ends = spreading.ends.iter().zip(&built.path_flow);
+    let wanted: BTreeSet<(NodeId, Priority)> = ends
+        .filter_map(|(ends, &flow)| Some((ends.as_ref()?, priority(flow))))
+        .flat_map(|(ends, priority)| [(ends.from, priority), (ends.to, priority)])
+        .collect();
+    for (destination, priority) in wanted {
+        for node in (0..fabric.nodes.len() as u32).map(NodeId) {
+            for &first in spreading.table.candidates(node, destination) {
+                let next = built.wiring.neighbour(first);
+                for &second in spreading.table.candidates(next, destination) {
+                    along_path(fabric, &[first.0, second.0], priority, used, edges);
+                }
+            }
+        }
     }
 }
 

@@ -110,11 +110,17 @@ impl Fabric {
         if near == RAW {
             return;
         }
-        let to_far = matches!(frame.route.heading(), Heading::Forward(_));
+        let source = self.ports.len() + self.path_source[frame.path.at()] as usize;
+        let to_far = match frame.route.heading() {
+            Heading::Forward(_) => true,
+            Heading::Backward(_) => false,
+            Heading::Destination(node) => node.0 != self.node_of[source],
+        };
         let nth = near + u32::from(to_far);
         let state = &mut self.endpoints[nth as usize];
         if to_far {
-            state.behind = frame.route.next_hop().map(|hop| hop - 1);
+            // Of a frame whose path was chosen on the way nothing is known; the planned path leads back as well.
+            state.behind = frame.route.next_hop().map(|hop| hop - 1).or(state.behind);
             if frame.flags.kind() == FrameKind::Data {
                 self.receivers[frame.path.at()].count(frame, now);
             }
@@ -255,9 +261,11 @@ impl Fabric {
             source.frames += 1;
             source.bytes += u64::from(segment.bytes);
         }
-        let start = self.path_start[state.path as usize];
+        let path = state.path;
+        let start = self.path_start[path as usize];
         let egress = self.hops[start as usize];
-        self.originate(egress, Frame { route: Route::forward(start + 1), ..frame }, now, windows);
+        let route = self.route_of(path, Route::forward(start + 1));
+        self.originate(egress, Frame { route, ..frame }, now, windows);
     }
 }
 
@@ -268,7 +276,8 @@ impl Receiver {
         self.frames += 1;
         self.bytes += u64::from(frame.bytes);
         self.latency.record(now - frame.created);
+        // RFC 4737 section 3.3: a frame is reordered if one that was sent later has arrived before it.
         self.reordered += u64::from(frame.created < self.last_created);
-        self.last_created = frame.created;
+        self.last_created = self.last_created.max(frame.created);
     }
 }

@@ -33,6 +33,7 @@ mod shards;
 mod simulation;
 mod sources;
 pub mod spec;
+mod spreading;
 mod station;
 mod stops;
 mod storms;

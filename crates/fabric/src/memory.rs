@@ -51,6 +51,7 @@ impl Fabric {
             + of(self.receiving.iter().flatten().count(), size_of::<Receiving>())
             + of(self.receiving.capacity(), size_of::<Option<Box<Receiving>>>())
             + self.faults.memory_bytes()
+            + self.spreading.as_ref().map_or(0, |spreading| spreading.memory_bytes())
     }
 }
 

@@ -12,16 +12,18 @@ use units::Time;
 
 impl Fabric {
     /// The next egress port of a frame that does not follow a path forward; `None` if it has come to its end.
-    #[cold]
     #[inline(never)]
-    pub fn routed_otherwise(&mut self, frame: &mut Frame) -> Option<u32> {
+    pub fn routed_otherwise(&mut self, ingress: u32, frame: &mut Frame, now: Time) -> Option<u32> {
         match frame.route.heading() {
             Heading::Backward(hops) => {
                 let (egress, route) = self.step_back(hops)?;
                 frame.route = route;
                 Some(egress)
             }
-            Heading::Forward(_) | Heading::Destination(_) => None,
+            Heading::Destination(to) => {
+                self.choose_egress(self.node_of[ingress as usize], frame.path.0, to, now)
+            }
+            Heading::Forward(_) => None,
         }
     }
 
@@ -36,7 +38,8 @@ impl Fabric {
     /// A node answers the sender of a frame that follows its path forward and of which `hops` entries of the table of
     /// hops are behind it: `reply` goes back along the path. False if the frame began its way here.
     pub fn reply(&mut self, hops: u32, reply: Frame, now: Time, windows: &mut Queued) -> bool {
-        let Some((egress, route)) = self.step_back(hops) else { return false };
+        let Some((egress, back)) = self.step_back(hops) else { return false };
+        let route = self.route_back(reply.path.0, back);
         self.originate(egress, Frame { route, created: now, ..reply }, now, windows);
         true
     }

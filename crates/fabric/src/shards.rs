@@ -58,6 +58,9 @@ pub(crate) fn exchange(shards: &mut [Shard<Fabric>], owner_of: &[u8], wiring: &W
         // is swapped of a queue are its counts only; its lanes remain with the owner.
         for node in (0..wiring.nodes() as u32).filter(|&node| mine(node)) {
             std::mem::swap(&mut here.nodes[node as usize], &mut there.nodes[node as usize]);
+            if let (Some(here), Some(there)) = (&mut here.spreading, &mut there.spreading) {
+                std::mem::swap(&mut here.choosers[node as usize], &mut there.choosers[node as usize]);
+            }
             for port in wiring.ports(NodeId(node)).map(frame::PortId::at) {
                 std::mem::swap(&mut here.ports[port], &mut there.ports[port]);
                 std::mem::swap(&mut here.sent[port], &mut there.sent[port]);

@@ -87,14 +87,14 @@ impl Fabric {
         state.frames += 1;
         state.bytes += u64::from(made.bytes);
         self.ledger.made += 1;
-        let path = state.first_path + made.destination;
+        let (path, priority) = (state.first_path + made.destination, state.priority);
         let start = self.path_start[path as usize];
         let frame = Frame {
             created: now,
             path: PathId(path),
-            route: Route::forward(start + 1),
+            route: self.route_of(path, Route::forward(start + 1)),
             bytes: made.bytes,
-            priority: state.priority,
+            priority,
             ..Frame::default()
         };
         self.forward(self.hops[start as usize], frame, NIL, now, windows);

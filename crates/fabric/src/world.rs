@@ -22,6 +22,7 @@ use crate::port::{Hooks, Line, Port, Queue, Sent};
 use crate::receive::Receiving;
 use crate::sources::SourceState;
 use crate::spec::OnLosslessDrop;
+use crate::spreading::Spreading;
 use crate::station::Station;
 use engine::World;
 use frame::{ClassMap, Frame, FrameKind, Occupancy, PRIORITIES, Route};
@@ -64,6 +65,7 @@ pub(crate) struct Receiver {
     pub frames: u64,
     pub bytes: u64,
     pub latency: Latency,
+    /// Of the frame that was made last among those that have arrived.
     pub last_created: Time,
     pub reordered: u64,
 }
@@ -121,6 +123,8 @@ pub(crate) struct Fabric {
     pub queues: Vec<Queue>,
     pub lanes: Vec<List>,
     pub pool: Pool,
+    /// Where switches choose the path of each frame; `None`: they all hash, and paths are those of `hops`.
+    pub spreading: Option<Box<Spreading>>,
     /// Egress ports of all paths, one path after the other, each closed by [`DELIVER`].
     pub hops: Vec<u32>,
     /// Where each path begins in `hops`.
@@ -221,7 +225,7 @@ impl Fabric {
         if let Some(series) = self.recorded.received.get_mut(ingress as usize) {
             series.add(now, u64::from(frame.bytes));
         }
-        let Some(egress) = self.next_egress(&mut frame) else {
+        let Some(egress) = self.next_egress(ingress, &mut frame, now) else {
             self.arrived(ingress, frame, now, windows);
             return;
         };
@@ -233,7 +237,7 @@ impl Fabric {
     #[inline(never)]
     fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
         let route = frame.route;
-        let Some(egress) = self.next_egress(&mut frame) else { return };
+        let Some(egress) = self.next_egress(ingress, &mut frame, now) else { return };
         if self.lines[egress as usize].rate > self.lines[ingress as usize].rate {
             frame.route = route;
             let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
@@ -249,8 +253,8 @@ impl Fabric {
 
     /// The port that a frame leaves through; `None` if it has come to its end.
     #[inline(always)]
-    fn next_egress(&mut self, frame: &mut Frame) -> Option<u32> {
-        let Some(hop) = frame.route.next_hop() else { return self.routed_otherwise(frame) };
+    fn next_egress(&mut self, ingress: u32, frame: &mut Frame, now: Time) -> Option<u32> {
+        let Some(hop) = frame.route.next_hop() else { return self.routed_otherwise(ingress, frame, now) };
         let egress = self.hops[hop as usize];
         frame.route = Route::forward(hop + 1);
         (egress != DELIVER).then_some(egress)

@@ -1,0 +1,156 @@
+//! Paths chosen by switches for each frame.
+
+mod common;
+
+use common::{Net, Outcome, cases, gbps, greedy, host, ns, paced, switch, us};
+use fabric::choice::{FlowletSpec, PathChoice};
+use fabric::spec::SwitchSpec;
+use frame::NodeId;
+use proptest::prelude::*;
+use units::Time;
+use workload::{Arrivals, SourceSpec};
+
+/// Two leaves with `hosts` hosts each, and spines between them whose links have these delays.
+fn leaf_spine(choice: PathChoice, hosts: usize, spines: &[u64], duration: Time) -> (Net, Vec<NodeId>, Vec<NodeId>) {
+    let mut net = Net::new(duration);
+    let spec = SwitchSpec { path_choice: choice, ..switch() };
+    let (left_leaf, right_leaf) = (net.switch("left", spec.clone()), net.switch("right", spec.clone()));
+    let mut side = |leaf: NodeId, name: &str, net: &mut Net| -> Vec<NodeId> {
+        (0..hosts)
+            .map(|n| {
+                let node = net.host(&format!("{name}{n}"), host());
+                net.link(node, leaf, gbps(10), ns(100));
+                node
+            })
+            .collect()
+    };
+    let (left, right) = (side(left_leaf, "l", &mut net), side(right_leaf, "r", &mut net));
+    for (n, &delay) in spines.iter().enumerate() {
+        let spine = net.switch(&format!("spine{n}"), spec.clone());
+        net.link(left_leaf, spine, gbps(10), ns(delay));
+        net.link(spine, right_leaf, gbps(10), ns(delay));
+    }
+    (net, left, right)
+}
+
+/// Frames that the left leaf sent to each spine.
+fn loads(outcome: &Outcome, spines: usize) -> Vec<u64> {
+    let ports = outcome.texts("ports", "port");
+    let sent = outcome.integers("ports", "frames_sent");
+    let to = |spine: usize| ports.iter().position(|port| port.starts_with("left.") && port.ends_with(&format!("->spine{spine}")));
+    (0..spines).map(|spine| sent[to(spine).expect("a port")]).collect()
+}
+
+#[test]
+fn spraying_loads_eight_paths_alike() {
+    for choice in [PathChoice::Spray, PathChoice::RoundRobin, PathChoice::LeastQueued] {
+        let (mut net, left, right) = leaf_spine(choice, 4, &[100; 8], us(5000));
+        for (n, (&from, &to)) in left.iter().zip(&right).enumerate() {
+            net.flow(&format!("f{n}"), from, 0, greedy(to, 1000, Time::ZERO));
+        }
+        let outcome = net.run();
+        let loads = loads(&outcome, 8);
+        let total: u64 = loads.iter().sum();
+        let mean = total as f64 / 8.0;
+        let chi_square: f64 = loads.iter().map(|&load| (load as f64 - mean).powi(2) / mean).sum();
+        assert!(total > 20_000, "{total}");
+        if choice == PathChoice::RoundRobin {
+            assert!(loads.iter().all(|&load| (load as f64 - mean).abs() <= 1.0), "{loads:?}");
+        }
+        // Seven degrees of freedom: below 24.3 in 99.9 % of all cases; what is not drawn is more even still.
+        assert!(chi_square < 24.3, "{choice:?}: {loads:?}");
+        // Hosts' links are the bottleneck on either side, so that all of it arrives.
+        assert_eq!(outcome.total("flows", "frames_dropped"), 0);
+    }
+}
+
+#[test]
+fn least_queued_keeps_queues_shorter_than_drawing() {
+    let waits = |choice| {
+        let (mut net, left, right) = leaf_spine(choice, 4, &[100; 4], us(3000));
+        for (n, (&from, &to)) in left.iter().zip(&right).enumerate() {
+            let rate = units::BitRate::from_bps(8_000_000_000 + 10_000_000 * n as u64);
+            net.flow(&format!("f{n}"), from, 0, SourceSpec { arrivals: Arrivals::Poisson { rate }, ..greedy(to, 1000, Time::ZERO) });
+        }
+        let outcome = net.run();
+        let ports = outcome.texts("ports", "port").iter();
+        let uplinks = ports.zip(outcome.reals("ports", "queue_bytes_mean"));
+        uplinks.filter(|(port, _)| port.contains("->spine")).map(|(_, mean)| mean).sum::<f64>()
+    };
+    let (drawn, least) = (waits(PathChoice::Spray), waits(PathChoice::LeastQueued));
+    assert!(least < drawn / 4.0, "{least} B against {drawn} B");
+}
+
+#[test]
+fn flowlets_keep_order_if_the_gap_exceeds_the_spread_of_delays() {
+    // Four paths, up to 3 x 2 x 1 us apart. Bursts of 8 frames, 20 us from one to the next.
+    let run = |gap: u64| {
+        let choice = PathChoice::Flowlet(FlowletSpec { gap: ns(gap), entries: 1 << 10 });
+        let (mut net, left, right) = leaf_spine(choice, 2, &[100, 1100, 2100, 3100], us(4000));
+        for (n, (&from, &to)) in left.iter().zip(&right).enumerate() {
+            let script = (0..190)
+                .map(|k| (us(20 * k + 7), workload::Change::Stop))
+                .chain((1..190).map(|k| (us(20 * k), workload::Change::Start(None))));
+            let mut script: Vec<_> = script.collect();
+            script.sort_by_key(|&(at, _)| at);
+            let source = SourceSpec { script, limit: None, ..paced(to, 1000, 1, Time::ZERO, ns(816)) };
+            net.flow(&format!("f{n}"), from, 0, source);
+        }
+        let outcome = net.run();
+        (outcome.summary("frames_reordered"), loads(&outcome, 4))
+    };
+    // 6 us of spread: a gap of 10 us is enough, and there are 13 us between bursts.
+    let (reordered, loads) = run(10_000);
+    assert_eq!(reordered, 0.0);
+    assert!(loads.iter().all(|&load| load > 300), "{loads:?}");
+    // A gap shorter than the distance of two frames sprays them.
+    assert!(run(100).0 > 500.0);
+}
+
+#[test]
+fn a_switch_passes_over_its_own_dead_links() {
+    use fabric::spec::{FaultSpec, Reaction};
+    let (mut net, left, right) = leaf_spine(PathChoice::Spray, 1, &[100; 4], us(1000));
+    net.flow("f", left[0], 0, greedy(right[0], 1000, Time::ZERO));
+    // The links of the left leaf to its spines are the first of each pair after those of the two hosts.
+    for link in [2, 4] {
+        net.0.faults.push(FaultSpec::LinkDown { link, at: us(200), reaction: Reaction { keep: false, reroute: None } });
+    }
+    let outcome = net.run();
+    let loads = loads(&outcome, 4);
+    assert!(loads[0] < 100 && loads[1] < 100 && loads[2] > 300 && loads[3] > 300, "{loads:?}");
+    // What was on the links is lost, nothing else.
+    assert!(outcome.total("flows", "frames_dropped") <= 4);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(16)))]
+
+    /// The same on any number of threads and in any number of steps, with mechanisms that remember and that draw.
+    #[test]
+    fn chosen_paths_on_threads(
+        which in 0usize..4,
+        spines in proptest::collection::vec(50u64..2000, 1..5),
+        pairs in proptest::collection::vec((0usize..4, 0usize..4), 1..8),
+        seed in 0u64..1000,
+    ) {
+        let choices = [
+            PathChoice::Spray,
+            PathChoice::RoundRobin,
+            PathChoice::LeastQueued,
+            PathChoice::Flowlet(FlowletSpec { gap: us(2), entries: 64 }),
+        ];
+        let (mut net, left, right) = leaf_spine(choices[which], 4, &spines, us(150));
+        net.0.seed = seed;
+        for (n, &(from, to)) in pairs.iter().enumerate() {
+            net.flow(&format!("f{n}"), left[from], 0, greedy(right[to], 500 + 100 * n as u16, ns(n as u64 * 100)));
+            net.flow(&format!("b{n}"), right[to], 1, greedy(left[from], 700, ns(n as u64 * 77)));
+        }
+        let one = net.run();
+        prop_assert_eq!(one.total("flows", "frames_dropped"), 0);
+        for other in [net.run_in_steps(777), net.run_on(2, 5_000), net.run_on(3, 900)] {
+            prop_assert_eq!(one.fingerprint, other.fingerprint);
+            prop_assert_eq!(one.integers("ports", "frames_sent"), other.integers("ports", "frames_sent"));
+        }
+    }
+}
