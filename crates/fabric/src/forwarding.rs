@@ -119,8 +119,12 @@ impl ForwardingTable {
         let nodes = || (0..routes.nodes() as u32).map(NodeId);
         let groups = EdgeGroups::new(routes, destinations);
         let mut rows: Vec<Row> = nodes().map(|_| Row::default()).collect();
-        // Hosts with one uplink, by far the most, follow from the switch there.
-        let edge_of: Vec<Option<NodeId>> = nodes().map(|node| only_switch(routes, node)).collect();
+        // Hosts with one uplink, by far the most, follow from the switch there, unless a destination is next to
+        // them: another host, or that switch.
+        let mut is_edge = vec![false; routes.nodes()];
+        groups.neighbours.iter().flatten().for_each(|node| is_edge[node.at()] = true);
+        let edge_of: Vec<Option<NodeId>> =
+            nodes().map(|node| only_switch(routes, node).filter(|_| !is_edge[node.at()])).collect();
         let others: Vec<NodeId> = nodes().filter(|node| edge_of[node.at()].is_none()).collect();
         let mut distances = Distances::default();
         let mut is_neighbour = vec![false; routes.nodes()];
