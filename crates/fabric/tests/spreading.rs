@@ -11,11 +11,16 @@ use units::Time;
 use workload::{Arrivals, SourceSpec};
 
 /// Two leaves with `hosts` hosts each, and spines between them whose links have these delays.
-fn leaf_spine(choice: PathChoice, hosts: usize, spines: &[u64], duration: Time) -> (Net, Vec<NodeId>, Vec<NodeId>) {
+fn leaf_spine(
+    choice: PathChoice,
+    hosts: usize,
+    spines: &[u64],
+    duration: Time,
+) -> (Net, Vec<NodeId>, Vec<NodeId>) {
     let mut net = Net::new(duration);
     let spec = SwitchSpec { path_choice: choice, ..switch() };
     let (left_leaf, right_leaf) = (net.switch("left", spec.clone()), net.switch("right", spec.clone()));
-    let mut side = |leaf: NodeId, name: &str, net: &mut Net| -> Vec<NodeId> {
+    let side = |leaf: NodeId, name: &str, net: &mut Net| -> Vec<NodeId> {
         (0..hosts)
             .map(|n| {
                 let node = net.host(&format!("{name}{n}"), host());
@@ -37,7 +42,9 @@ fn leaf_spine(choice: PathChoice, hosts: usize, spines: &[u64], duration: Time) 
 fn loads(outcome: &Outcome, spines: usize) -> Vec<u64> {
     let ports = outcome.texts("ports", "port");
     let sent = outcome.integers("ports", "frames_sent");
-    let to = |spine: usize| ports.iter().position(|port| port.starts_with("left.") && port.ends_with(&format!("->spine{spine}")));
+    let to = |spine: usize| {
+        ports.iter().position(|port| port.starts_with("left.") && port.ends_with(&format!("->spine{spine}")))
+    };
     (0..spines).map(|spine| sent[to(spine).expect("a port")]).collect()
 }
 
@@ -70,7 +77,12 @@ fn least_queued_keeps_queues_shorter_than_drawing() {
         let (mut net, left, right) = leaf_spine(choice, 4, &[100; 4], us(3000));
         for (n, (&from, &to)) in left.iter().zip(&right).enumerate() {
             let rate = units::BitRate::from_bps(8_000_000_000 + 10_000_000 * n as u64);
-            net.flow(&format!("f{n}"), from, 0, SourceSpec { arrivals: Arrivals::Poisson { rate }, ..greedy(to, 1000, Time::ZERO) });
+            net.flow(
+                &format!("f{n}"),
+                from,
+                0,
+                SourceSpec { arrivals: Arrivals::Poisson { rate }, ..greedy(to, 1000, Time::ZERO) },
+            );
         }
         let outcome = net.run();
         let ports = outcome.texts("ports", "port").iter();
@@ -114,7 +126,11 @@ fn a_switch_passes_over_its_own_dead_links() {
     net.flow("f", left[0], 0, greedy(right[0], 1000, Time::ZERO));
     // The links of the left leaf to its spines are the first of each pair after those of the two hosts.
     for link in [2, 4] {
-        net.0.faults.push(FaultSpec::LinkDown { link, at: us(200), reaction: Reaction { keep: false, reroute: None } });
+        net.0.faults.push(FaultSpec::LinkDown {
+            link,
+            at: us(200),
+            reaction: Reaction { keep: false, reroute: None },
+        });
     }
     let outcome = net.run();
     let loads = loads(&outcome, 4);
