@@ -618,6 +618,16 @@ fn schedulers() {
 fn warnings() {
     for (case, message, help) in [
         (
+            more("[flow_control.pfc]\n[host]\nflow_control = ‸\"off\""),
+            "\"sw\" sends pauses for priority 0 to \"h0\", which does not obey them",
+            "no headroom is enough",
+        ),
+        (
+            more("[flow_control.pfc]\npause_quanta = 1000\nrefresh = ‸false"),
+            "pauses from \"sw\" end after 51.2 us and are not renewed",
+            "expected refresh = true",
+        ),
+        (
             scheduler("drr", "quantum = ‸\"500 B\""),
             "below the largest frame as billed (1542 B)",
             "the same holds for 7 more",
