@@ -14,7 +14,8 @@ class Topology:
 
     All named topologies take ``rate`` (such as ``"10 Gb/s"``), ``delay`` (one way, such as ``"1 us"``) or
     ``length`` of fibre (such as ``"300 m"``, 5 ns/m; default ``"2 m"``), ``interface_delay`` or ``phy``
-    (such as ``"25GBASE-R RS-FEC"``), and ``overhead`` (bytes around each frame on the wire; default ``"20 B"``).
+    (such as ``"25GBASE-R RS-FEC"``), and ``overhead`` (bytes around each frame on the wire; default
+    ``"20 B"``).
     """
 
     def __init__(self, scenario: Scenario) -> None:

@@ -87,10 +87,11 @@ impl Plan<'_> {
     /// What is on its way to `port`, at most, when its node decides to send XOFF.
     pub fn total_delay(&self, port: u32) -> TotalDelay {
         let link = self.link(port);
-        let rate = self.rates(port).1;
+        let (slowest, rate) = self.rates(port);
         let peer = self.wiring.peer[port as usize].0;
         let headroom = Headroom {
             rate,
+            slowest,
             cable: link.delay,
             // A pause frame may be in the way too, where frames are shorter than it.
             max_frame: self.frames.1.max(CONTROL_FRAME_BYTES),

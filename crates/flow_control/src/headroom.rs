@@ -83,8 +83,10 @@ pub fn response_time_of(phy: &Phy) -> Option<Time> {
 /// What the headroom of one link and priority depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// Rate of the link in b/s; above 0, no default.
+    /// Rate of the link in b/s, the highest if it changes; above 0, no default.
     pub rate: BitRate,
+    /// The lowest rate of the link: the frame in front of the pause frame may have begun at it. Default: `rate`.
+    pub slowest: BitRate,
     /// One-way delay of the cable; 0 or more, no default. [`Length::fibre_delay`] turns metres into time.
     pub cable: Time,
     /// Longest frame M in bytes, DA to FCS. Default: 1522 B (IEEE 802.3 clause 3.2.7 with one VLAN tag).
@@ -109,6 +111,7 @@ impl Headroom {
     pub fn of_link(rate: BitRate, cable: Time) -> Headroom {
         Headroom {
             rate,
+            slowest: rate,
             cable,
             max_frame: frame::MAX_TAGGED_FRAME_BYTES,
             overhead: frame::LINE_OVERHEAD_BYTES as u16,
@@ -137,12 +140,23 @@ impl Headroom {
         TotalDelay {
             rate: self.rate,
             frame_bits: wire_bits(self.max_frame),
+            slow_bits: self.slow_bits(wire_bits(self.max_frame)),
             pause_bits: wire_bits(self.pause_frame),
             cable_bits: self.rate.bits_in_ceil(self.cable),
             interface_bits: self.interface_bits,
             response_bits: self.response_bits,
             pipeline_bits: self.rate.bits_in_ceil(self.pipeline),
         }
+    }
+}
+
+impl Headroom {
+    /// By how many bits more come at `rate` than at `slowest` while a frame at `slowest` is in the way.
+    fn slow_bits(&self, frame_bits: u64) -> u64 {
+        if self.slowest == self.rate {
+            return 0;
+        }
+        self.rate.bits_in_ceil(self.slowest.time_for_bits_ceil(frame_bits)).saturating_sub(frame_bits)
     }
 }
 
@@ -153,6 +167,8 @@ pub struct TotalDelay {
     pub rate: BitRate,
     /// M: a longest frame with line overhead; counts twice.
     pub frame_bits: u64,
+    /// What the first M is longer, if it began at a lower rate; 0 on a link that keeps its rate.
+    pub slow_bits: u64,
     /// P: the pause frame with line overhead.
     pub pause_bits: u64,
     /// C: the cable one way; counts twice.
@@ -168,7 +184,7 @@ pub struct TotalDelay {
 impl TotalDelay {
     /// 2·M + P + 2·C + 2·I + H, and the pipeline.
     pub fn bits(&self) -> u64 {
-        let once = self.pause_bits + self.response_bits + self.pipeline_bits;
+        let once = self.slow_bits + self.pause_bits + self.response_bits + self.pipeline_bits;
         2 * (self.frame_bits + self.cable_bits + self.interface_bits) + once
     }
     /// The room to set aside: rounded up, as a bound has to be.
@@ -413,6 +429,15 @@ mod tests {
         let named =
             Headroom::of_fibre(gbps(10), Length::from_m(100)).with_phy(Phy::named("10GBASE-T").unwrap());
         assert_eq!(named.delay().bits(), 124_432 + 2 * 8_192);
+    }
+
+    #[test]
+    fn a_link_that_changes_its_rate() {
+        let link = Headroom { slowest: gbps(1), ..at_10g_300m() };
+        // A frame of 12,336 bits at 1 Gb/s lets in ten times as much at 10 Gb/s.
+        assert_eq!(link.delay().bits(), at_10g_300m().delay().bits() + 9 * 12_336);
+        let odd = Headroom::of_link(BitRate::from_bps(1_187_500_000), Time::ZERO);
+        assert_eq!(odd.delay().slow_bits, 0);
     }
 
     #[test]

@@ -726,6 +726,14 @@ fn warnings() {
             },
             "no switch that has it has two equal paths",
             "no effect",
+            more("[flow_control.pfc]\n[host]\nflow_control = ‸\"off\""),
+            "\"sw\" sends pauses for priority 0 to \"h0\", which does not obey them",
+            "no headroom is enough",
+        ),
+        (
+            more("[flow_control.pfc]\npause_quanta = 1000\nrefresh = ‸false"),
+            "pauses from \"sw\" end after 51.2 us and are not renewed",
+            "expected refresh = true",
         ),
         (
             scheduler("drr", "quantum = ‸\"500 B\""),

@@ -324,3 +324,44 @@ fn a_phy_is_a_delay_and_a_response() {
     let need = pause_needs(&scenario.spec)[0];
     assert_eq!(need.response.ps(), 3_788_800);
 }
+
+#[test]
+fn a_link_that_gets_faster_has_room_for_what_its_slow_frames_let_in() {
+    // A longest frame is on its way back at 10 Gb/s when the link goes to 100 Gb/s: the pause frame waits for it ten
+    // times as long as at the rate at which frames now come.
+    let text = |at: u64| {
+        format!(
+            r#"
+[simulation]
+duration = "100 us"
+[probes]
+bin = "off"
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+[flow_control.pfc]
+response_time = "0 s"
+[[faults]]
+link = ["h1", "sw"]
+rate = "100 Gb/s"
+at = "{at} ns"
+[[flows]]
+name = "f"
+from = ["h1", "h2"]
+to = "h0"
+frame = "1522 B"
+source = "greedy"
+[[flows]]
+name = "back"
+from = "h0"
+to = "h1"
+frame = "9216 B"
+source = "greedy"
+"#
+        )
+    };
+    for at in (8_000..90_000).step_by(500) {
+        let (_, lost) = run(&accepted(&text(at))).unwrap_or_else(|why| panic!("{at}: {why}"));
+        assert_eq!(lost, 0.0, "{at}");
+    }
+}
