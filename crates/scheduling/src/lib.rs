@@ -33,6 +33,8 @@ mod wrr;
 #[cfg(test)]
 mod bed;
 #[cfg(test)]
+mod delays;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod testbed;

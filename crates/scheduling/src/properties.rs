@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 
 /// Every scheduler with the same weights, as far as it has any.
-fn all(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec> {
+pub(crate) fn all(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec> {
     let weights_of = weights.to_vec();
     let drr = DrrParams::weighted(weights_of.clone(), charge);
     let small = DrrParams { base_quantum: Some(300), ..drr.clone() };

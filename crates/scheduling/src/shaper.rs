@@ -266,33 +266,42 @@ impl Shaped {
         }
         allowed
     }
+    /// Lets go the queues whose tokens have come, each at the time at which they came: a scheduler whose virtual time
+    /// goes on during a transmission would stamp them too late at its end.
+    #[inline]
+    fn release(&mut self, now: Time) {
+        while let Some((at, queue)) = self.held.peek()
+            && at <= now
+        {
+            self.held.remove(queue);
+            self.scheduler.activate(queue, self.heads[queue as usize], at);
+        }
+    }
 }
 
 impl Discipline for Shaped {
     #[inline]
     fn arrive(&mut self, queue: u32, bytes: u32, now: Time) {
+        self.release(now);
         Discipline::arrive(&mut *self.scheduler, queue, bytes, now);
     }
     #[inline]
     fn activate(&mut self, queue: u32, head: u32, now: Time) {
+        self.release(now);
         if self.admit(queue, head, now) {
             self.scheduler.activate(queue, head, now);
         }
     }
     #[inline]
     fn deactivate(&mut self, queue: u32, now: Time) {
+        self.release(now);
         if !self.held.remove(queue) {
             self.scheduler.deactivate(queue, now);
         }
     }
     #[inline]
     fn pick(&mut self, now: Time) -> Option<u32> {
-        while let Some((at, queue)) = self.held.peek()
-            && at <= now
-        {
-            self.held.remove(queue);
-            self.scheduler.activate(queue, self.heads[queue as usize], now);
-        }
+        self.release(now);
         let queue = Discipline::pick(&mut *self.scheduler, now)?;
         let head = self.charge.of(self.heads[queue as usize]);
         self.port.is_none_or(|port| port.allows(head, now)).then_some(queue)
@@ -409,6 +418,23 @@ mod tests {
         assert_eq!(shaped.pick(Time::from_us(7)), None);
         assert_eq!(shaped.wake(Time::from_us(7)), Some(Time::from_us(8)));
         assert_eq!(shaped.pick(Time::from_us(8)), Some(0));
+    }
+
+    #[test]
+    fn a_queue_whose_tokens_come_during_a_frame_is_stamped_then() {
+        // A byte a nanosecond, three equal queues. Queue 1 may send its second frame from 200 ns on: (100, 200). Queue 2
+        // comes at 600 ns, V = 200: (200, 300). Stamped at the end of the frame of queue 0, queue 1 would be second.
+        let facts = PortFacts { rate: BitRate::from_gbps(8), overhead: 0, ..port(3) };
+        let wf2q = crate::Wf2qPlusParams { weights: vec![], charge: Charge::FRAME };
+        let leaky = ShaperSpec::LeakyBucket { rate: gbps(4) };
+        let params = ShapedParams {
+            scheduler: Box::new(SchedulerSpec::Wf2qPlus(wf2q)),
+            ..params(None, vec![None, Some(leaky), None])
+        };
+        let arrivals = [(0, 1, 100), (10, 1, 100), (20, 0, 1000), (600, 2, 100)];
+        let arrivals = arrivals.map(|(ns, queue, bytes)| (Time::from_ns(ns), queue, bytes));
+        let finished = finish_times(&mut params.start(&facts), &facts, &arrivals);
+        assert_eq!(finished, [100, 1200, 1100, 1300].map(Time::from_ns));
     }
 
     #[test]

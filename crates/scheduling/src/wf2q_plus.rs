@@ -2,23 +2,28 @@
 //!
 //! A head has a start tag S and a finish tag F = S + charge / weight. Among heads that the fluid server would have
 //! begun (S at most the virtual time) the one that it would finish first is sent. So no queue is ahead of the
-//! fluid by more than one frame, where WFQ lets heavy queues run ahead by many. The virtual time needs no
-//! fluid: it advances by charge / Σ of all configured weights a frame, and never stays behind the
-//! smallest start.
+//! fluid by more than one frame, where WFQ lets heavy queues run ahead by many.
 //!
-//! A queue that becomes active starts at the virtual time or at its last finish, whichever is later. A
-//! stopped head loses its tags and gets new ones on its return: no service is saved up.
+//! The virtual time V needs no fluid. It advances with the service: by the part of the charge that the link has
+//! carried so far, over the sum of all configured weights. It never stays behind the smallest start of all
+//! backlogged heads, and the frame in service is the head of its queue until its last bit has left. That frame had
+//! begun when it was picked, so the smallest start can move V only between two frames.
+//!
+//! A frame that finds its queue empty starts at V or at the queue's last finish, whichever is later; behind a frame that
+//! waits or is in service it starts at that frame's finish. A stopped head loses its tags and gets new ones on its
+//! return, as if it came then: no service is saved up.
 //!
 //! Source: Bennett and Zhang, "Hierarchical packet fair queueing algorithms", IEEE/ACM Transactions on Networking 5(5),
-//! 1997; the rule for stopped queues is that of Martinez 2006 §3 (OC).
+//! 1997, equations 27 to 29; the rule for stopped queues is that of Martinez 2006 §3 (OC).
 //!
-//! Not modelled: the hierarchy of servers of that paper.
+//! Not modelled: the hierarchy of servers of that paper; pause frames and other control frames, during which V stands
+//! still.
 
 use crate::tags::{self, TagHeap, Weight};
 use crate::weights;
 use crate::wfq::one_frame_bound;
 use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
-use units::Time;
+use units::{BitRate, Time};
 
 /// Parameters of WF2Q+.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +51,10 @@ impl Configuration for Wf2qPlusParams {
         let all = weights.iter().map(|&weight| u64::from(weight)).sum::<u64>().max(1);
         Wf2qPlus {
             charge: self.charge,
+            rate: port.rate,
+            overhead: port.overhead,
             work: 0,
+            in_service: None,
             all,
             limit: u128::from(tags::LIMIT) * u128::from(all),
             queues: weights.iter().map(queue).collect(),
@@ -64,8 +72,12 @@ impl Configuration for Wf2qPlusParams {
 #[derive(Clone, Debug)]
 pub struct Wf2qPlus {
     charge: Charge,
-    /// The virtual time as a tag, times `all`: so it advances by the charge without a division.
+    rate: BitRate,
+    overhead: u32,
+    /// The virtual time at the end of the frame in service as a tag, times `all`: so it advances by the charge without
+    /// a division.
     work: u128,
+    in_service: Option<InService>,
     /// Sum of all weights.
     all: u64,
     /// The work past which all tags are moved down.
@@ -88,10 +100,47 @@ struct Queue {
     finish: u64,
 }
 
-impl Wf2qPlus {
+/// The last frame whose transmission has begun.
+#[derive(Clone, Copy, Debug)]
+struct InService {
+    queue: u32,
+    since: Time,
+    /// Its length on the wire in picoseconds times bits per second.
+    length: u64,
+    /// What it adds to the work.
+    work: u64,
+}
+
+impl InService {
+    /// What the link has still to carry of its work at `now`; zero when its last bit has left.
     #[inline]
-    fn virtual_time(&self) -> u64 {
-        (self.work / u128::from(self.all)) as u64
+    fn left(&self, rate: BitRate, now: Time) -> u64 {
+        let sent = (now - self.since).ps().saturating_mul(rate.bps());
+        match self.length.saturating_sub(sent) {
+            0 => 0,
+            left => (u128::from(self.work) * u128::from(left)).div_ceil(u128::from(self.length)) as u64,
+        }
+    }
+}
+
+/// A bit lasts this many picoseconds times bits per second.
+const PS_A_SECOND: u64 = 1_000_000_000_000;
+
+impl Wf2qPlus {
+    /// The tag at which a frame starts that comes to the head of an empty or stopped queue.
+    #[inline]
+    fn start(&self, queue: u32, now: Time) -> u64 {
+        let last = self.queues[queue as usize].last;
+        match self.in_service.map(|frame| (frame.queue, frame.left(self.rate, now))) {
+            Some((served, left)) if left > 0 && served == queue => last,
+            Some((_, left)) => last.max(self.tag_at(self.work - u128::from(left))),
+            None => last.max(self.tag_at(self.work)),
+        }
+    }
+    /// The virtual time after this work.
+    #[inline]
+    fn tag_at(&self, work: u128) -> u64 {
+        (work / u128::from(self.all)) as u64
     }
     /// The work at which the virtual time is `tag`.
     #[inline]
@@ -131,7 +180,7 @@ impl Wf2qPlus {
     /// Moves all tags down before they overflow.
     #[cold]
     fn rebase(&mut self) {
-        let down = tags::excess(self.virtual_time());
+        let down = tags::excess(self.tag_at(self.work));
         let lower = |tag: u64| tag.saturating_sub(down);
         self.work -= self.work_at(down);
         for queue in &mut self.queues {
@@ -144,8 +193,8 @@ impl Wf2qPlus {
 
 impl Discipline for Wf2qPlus {
     #[inline]
-    fn activate(&mut self, queue: u32, head: u32, _now: Time) {
-        let start = self.queues[queue as usize].last.max(self.virtual_time());
+    fn activate(&mut self, queue: u32, head: u32, now: Time) {
+        let start = self.start(queue, now);
         let finish = self.stamp(queue, head, start);
         if self.has_begun(start) {
             self.begun.set(queue, finish);
@@ -159,6 +208,7 @@ impl Discipline for Wf2qPlus {
     }
     #[inline]
     fn pick(&mut self, _now: Time) -> Option<u32> {
+        // No frame is in service. V = max(V, smallest S); a head that has begun has S at most V.
         if self.begun.is_empty() {
             self.work = self.work.max(self.work_at(self.ahead.peek()?.0));
         }
@@ -175,19 +225,16 @@ impl Discipline for Wf2qPlus {
         let state = &mut self.queues[queue as usize];
         (state.last, state.weight) = (state.finish, state.head_weight);
         let start = state.last;
-        // V = max(V + L / Σ weights, smallest S). A head that has begun has S below V.
-        self.work += u128::from(self.charge.of(bytes)) << tags::FRACTION_BITS;
+        let work = u64::from(self.charge.of(bytes)) << tags::FRACTION_BITS;
+        let length = u64::from(bytes + self.overhead) * 8 * PS_A_SECOND;
+        self.work += u128::from(work);
+        self.in_service = Some(InService { queue, since: now, length, work });
         match next {
             Some(head) => {
                 let finish = self.stamp(queue, head, start);
                 self.restart(queue, start, finish);
             }
             None => self.deactivate(queue, now),
-        }
-        if self.begun.is_empty()
-            && let Some((start, _)) = self.ahead.peek()
-        {
-            self.work = self.work.max(self.work_at(start));
         }
         if self.work > self.limit {
             self.rebase();
@@ -196,7 +243,7 @@ impl Discipline for Wf2qPlus {
     #[inline]
     fn idle(&mut self, _now: Time) {
         if self.work > 0 {
-            self.work = 0;
+            (self.work, self.in_service) = (0, None);
             self.queues.iter_mut().for_each(|queue| queue.last = 0);
         }
     }
@@ -205,7 +252,7 @@ impl Discipline for Wf2qPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::{order_of, port};
+    use crate::testbed::{finish_times, order_of, port};
 
     fn machine(weights: &[u32]) -> Wf2qPlus {
         let params = Wf2qPlusParams { weights: weights.to_vec(), charge: Charge::FRAME };
@@ -235,18 +282,80 @@ mod tests {
         wf2q.activate(0, 100, Time::ZERO);
         wf2q.activate(1, 100, Time::ZERO);
         wf2q.deactivate(1, Time::ZERO);
-        for _ in 0..4 {
-            assert_eq!(wf2q.pick(Time::ZERO), Some(0));
-            wf2q.sent(0, 100, Some(100), Time::ZERO);
+        for n in 0..4 {
+            assert_eq!(wf2q.pick(Time::from_ns(96 * n)), Some(0));
+            wf2q.sent(0, 100, Some(100), Time::from_ns(96 * n));
         }
-        wf2q.activate(1, 100, Time::ZERO);
+        // S = 350, the next of queue 0 starts at 400: nothing of the four missed turns is made up for.
+        wf2q.activate(1, 100, Time::from_ns(400));
         let mut order = Vec::new();
-        for _ in 0..6 {
-            let queue = wf2q.pick(Time::ZERO).unwrap();
+        for n in 0..6 {
+            let queue = wf2q.pick(Time::from_ns(400 + 96 * n)).unwrap();
             order.push(queue);
-            wf2q.sent(queue, 100, Some(100), Time::ZERO);
+            wf2q.sent(queue, 100, Some(100), Time::from_ns(400 + 96 * n));
         }
-        assert_eq!(order, [0, 1, 0, 1, 0, 1]);
+        assert_eq!(order, [1, 0, 1, 0, 1, 0]);
+    }
+
+    /// The queues in order of service and the end of each frame in nanoseconds, in order of arrival. A link of a byte a
+    /// nanosecond without overhead; arrivals are (ns, queue, bytes).
+    fn served(weights: &[u32], arrivals: &[(u64, u32, u32)]) -> (Vec<u32>, Vec<u64>) {
+        let queues = weights.len() as u32;
+        let facts = PortFacts { rate: BitRate::from_gbps(8), overhead: 0, ..port(queues) };
+        let mut wf2q = Wf2qPlusParams { weights: weights.to_vec(), charge: Charge::FRAME }.start(&facts);
+        let timed: Vec<_> =
+            arrivals.iter().map(|&(ns, queue, bytes)| (Time::from_ns(ns), queue, bytes)).collect();
+        let ends: Vec<u64> =
+            finish_times(&mut wf2q, &facts, &timed).iter().map(|end| end.ps() / 1_000).collect();
+        let mut order: Vec<usize> = (0..arrivals.len()).collect();
+        order.sort_by_key(|&frame| ends[frame]);
+        (order.iter().map(|&frame| arrivals[frame].1).collect(), ends)
+    }
+
+    #[test]
+    fn a_frame_that_comes_during_another_starts_at_the_service_given_so_far() {
+        // V = t / 4 while the frame of queue 0 is sent. S, F: (50, 150), (150, 350), (150, 250) in order of arrival.
+        // At 1000 ns V = 250 and all have begun. With V = 250 from the beginning on, queue 2 would have F = 450 and
+        // start before the second frame of queue 1 (350, 450).
+        let arrivals = [(0, 0, 1000), (200, 1, 100), (600, 2, 400), (800, 1, 100)];
+        assert_eq!(served(&[1, 1, 2], &arrivals), (vec![0, 1, 1, 2], vec![1000, 1100, 1600, 1200]));
+    }
+
+    #[test]
+    fn the_frame_in_service_is_a_backlogged_head() {
+        // The next frame of queue 0 starts at 1000; V does not jump there before 1000 ns. Queue 1: (50, 150) and
+        // (150, 250), both begun at V = 500.
+        let arrivals = [(0, 0, 1000), (0, 0, 1000), (100, 1, 100), (200, 1, 100)];
+        assert_eq!(served(&[1, 1], &arrivals).0, [0, 1, 1, 0]);
+    }
+
+    #[test]
+    fn behind_the_frame_in_service_a_frame_starts_at_its_finish() {
+        // Queue 0 lags: its first frame (1, 11) is sent from 1000 ns on, when V = 100. Its second comes at 1050 ns and is
+        // stamped (11, 21), not (105, 115), and goes before queue 2 (104, 114).
+        let arrivals = [(0, 1, 1000), (10, 0, 80), (1040, 2, 10), (1050, 0, 80)];
+        assert_eq!(served(&[8, 1, 1], &arrivals).0, [1, 0, 0, 2]);
+    }
+
+    #[test]
+    fn the_virtual_time_follows_the_smallest_start_between_frames() {
+        // Alone, queue 0 starts at 0, 100, 200, 300, and V jumps there at the end of each frame. Queue 1 comes at V = 325:
+        // (325, 425) and (425, 525). Without the jumps it would come at 175 and send twice in a row.
+        let mut arrivals = vec![(0, 0, 100); 6];
+        arrivals.extend([(350, 1, 100), (350, 1, 100)]);
+        assert_eq!(served(&[1, 1], &arrivals).0, [0, 0, 0, 0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_flow_within_its_token_bucket_keeps_its_bound() {
+        // 10 Gb/s, weights 20 : 5 : 20. Queue 0 sends 180 B every 324 ns, its rate: bound L / ρ + Lmax / C = 3924 ns.
+        let facts = PortFacts { overhead: 0, ..port(3) };
+        let mut wf2q = Wf2qPlusParams { weights: vec![20, 5, 20], charge: Charge::FRAME }.start(&facts);
+        let arrivals = [(10_000, 1, 4410), (10_600, 0, 180), (10_924, 0, 180), (12_600, 2, 4500)];
+        let arrivals = arrivals.map(|(ns, queue, bytes)| (Time::from_ns(ns), queue, bytes));
+        let ends = finish_times(&mut wf2q, &facts, &arrivals);
+        let delay = |frame: usize| (ends[frame] - arrivals[frame].0).ps() / 1_000;
+        assert_eq!([delay(1), delay(2)], [3072, 2892]);
     }
 
     #[test]
@@ -256,6 +365,6 @@ mod tests {
         let mut late = machine(&[3, 1, 7]);
         late.work = late.work_at(tags::LIMIT - (1_000 << tags::FRACTION_BITS));
         assert_eq!(order_of(&mut late, &queues), expected);
-        assert!(late.virtual_time() < tags::LIMIT / 2);
+        assert!(late.tag_at(late.work) < tags::LIMIT / 2);
     }
 }
