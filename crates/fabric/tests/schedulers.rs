@@ -136,6 +136,19 @@ fn drr_bills_line_overhead_to_small_frames() {
 }
 
 #[test]
+fn the_wire_that_is_billed_is_that_of_the_ports_link() {
+    for overhead in [0, 8] {
+        let mut net = overload(SchedulerSpec::Drr(DrrParams::equal(Charge::WIRE)), None, Queueing::Output);
+        large_and_small(&mut net);
+        net.0.links.iter_mut().for_each(|link| link.overhead = overhead);
+        let outcome = net.run();
+        let time = |flow: &str, bytes: u16| outcome.delivered(flow) as f64 * f64::from(bytes + overhead);
+        let ratio = time("f2", 68) / time("f0", 1522);
+        assert!((ratio - 1.0).abs() < 0.003, "{overhead} B: {ratio}");
+    }
+}
+
+#[test]
 fn adaptive_weights_even_out_payload() {
     let mut net = overload(SchedulerSpec::DrrAwc(DrrAwcParams::default()), None, Queueing::Output);
     large_and_small(&mut net);

@@ -42,8 +42,11 @@ pub fn from_histograms(
     largest: u32,
 ) -> Vec<Option<f64>> {
     let histograms = frames.iter().zip(bytes).map(|(&frames, &bytes)| Histogram { frames, bytes });
-    histograms.map(|histogram| histogram.weight(rule, mix, largest)).collect()
+    histograms.map(|histogram| histogram.weight(rule, mix, largest, ETHERNET)).collect()
 }
+
+/// Bytes around each frame on the links of a switch outside the simulator.
+const ETHERNET: u32 = frame::LINE_OVERHEAD_BYTES as u32;
 
 /// Frames and bytes sent, the quantum in force, whether there was always something to send.
 pub type Counted = (u64, u64, f64, bool);

@@ -4,11 +4,13 @@
 //! preamble and inter-frame gap gives queues equal time on the wire; a flow of small frames then moves less
 //! payload in its time. Hagen 2012 §6.1 measured that on a real switch. So the charge is a parameter of
 //! every scheduler that meters bytes: payload, frame or wire, with an optional amount a frame more (an
-//! internal header) and an optional rounding up to memory cells.
+//! internal header) and an optional rounding up to memory cells. What is around a frame on the wire is a property of
+//! the link, so that a charge becomes bytes at a port ([`Bill`]).
 //!
 //! Source: Hagen 2012 §6.1 (line overhead in the deficit); cells of a switch's memory: OC.
 
-use frame::{HEADER_BYTES, LINE_OVERHEAD_BYTES};
+use crate::PortFacts;
+use frame::HEADER_BYTES;
 
 /// Which bytes of a frame of length L (DA to FCS) are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,11 +19,11 @@ pub enum Basis {
     Payload,
     /// L.
     Frame,
-    /// L + 20: with preamble, start delimiter and inter-frame gap.
+    /// L + the overhead of the link, which is 20 on Ethernet: preamble, start delimiter and inter-frame gap.
     Wire,
 }
 
-/// The bytes billed for a frame.
+/// What is billed for a frame, at any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Charge {
     /// What is counted of the frame itself.
@@ -37,21 +39,18 @@ impl Charge {
     pub const PAYLOAD: Charge = Charge { basis: Basis::Payload, per_frame: 0, cell: 0 };
     /// L.
     pub const FRAME: Charge = Charge { basis: Basis::Frame, per_frame: 0, cell: 0 };
-    /// L + 20: shares are shares of time on the wire.
+    /// L + the overhead of the link: shares are shares of time on the wire.
     pub const WIRE: Charge = Charge { basis: Basis::Wire, per_frame: 0, cell: 0 };
     const LARGEST_PART: u32 = 65_536;
 
-    /// What a frame of `bytes` is billed; never zero, so that no service is free.
-    #[inline]
-    pub fn of(self, bytes: u32) -> u32 {
-        let metered = match self.basis {
-            Basis::Payload => bytes.saturating_sub(HEADER_BYTES as u32),
-            Basis::Frame => bytes,
-            Basis::Wire => bytes + LINE_OVERHEAD_BYTES as u32,
+    /// The bill of a port.
+    pub fn at(self, port: &PortFacts) -> Bill {
+        let (less, around) = match self.basis {
+            Basis::Payload => (u32::from(HEADER_BYTES), 0),
+            Basis::Frame => (0, 0),
+            Basis::Wire => (0, port.overhead),
         };
-        let whole = metered + self.per_frame;
-        let whole = if self.cell > 1 { whole.div_ceil(self.cell) * self.cell } else { whole };
-        whole.max(1)
+        Bill { less, more: around.saturating_add(self.per_frame), cell: self.cell }
     }
 
     pub(crate) fn check(&self) -> Result<(), String> {
@@ -64,23 +63,56 @@ impl Charge {
     }
 }
 
+/// What is billed for a frame at one port: a [`Charge`] that knows the overhead of its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bill {
+    /// Bytes of the frame that are not counted.
+    less: u32,
+    /// Bytes counted beside it.
+    more: u32,
+    cell: u32,
+}
+
+impl Bill {
+    /// What a frame of `bytes` is billed; never zero, so that no service is free.
+    #[inline]
+    pub fn of(self, bytes: u32) -> u32 {
+        let whole = bytes.saturating_sub(self.less) + self.more;
+        let whole = if self.cell > 1 { whole.div_ceil(self.cell) * self.cell } else { whole };
+        whole.max(1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testbed::port;
 
     #[test]
     fn bases() {
-        assert_eq!([Charge::PAYLOAD, Charge::FRAME, Charge::WIRE].map(|charge| charge.of(68)), [50, 68, 88]);
-        assert_eq!(Charge::PAYLOAD.of(10), 1);
+        let all = [Charge::PAYLOAD, Charge::FRAME, Charge::WIRE];
+        assert_eq!(all.map(|charge| charge.at(&port(1)).of(68)), [50, 68, 88]);
+        assert_eq!(Charge::PAYLOAD.at(&port(1)).of(10), 1);
+    }
+
+    #[test]
+    fn the_wire_is_that_of_the_link() {
+        let wire = |overhead| Charge::WIRE.at(&PortFacts { overhead, ..port(1) }).of(64);
+        assert_eq!([0, 8, 20, 65_535].map(wire), [64, 72, 84, 65_599]);
+        let frame = |overhead| Charge::FRAME.at(&PortFacts { overhead, ..port(1) }).of(64);
+        assert_eq!([0, 20].map(frame), [64, 64]);
     }
 
     #[test]
     fn cells_round_the_sum_up() {
         let charge = Charge { per_frame: 8, cell: 64, ..Charge::FRAME };
-        assert_eq!([56, 57, 64, 120, 121].map(|bytes| charge.of(bytes)), [64, 128, 128, 128, 192]);
+        assert_eq!(
+            [56, 57, 64, 120, 121].map(|bytes| charge.at(&port(1)).of(bytes)),
+            [64, 128, 128, 128, 192]
+        );
         // Golden vector 13: credits of 64 B.
         let credits = Charge { cell: 64, ..Charge::FRAME };
-        assert_eq!([64, 65, 128, 2176].map(|bytes| credits.of(bytes) / 64), [1, 2, 2, 34]);
+        assert_eq!([64, 65, 128, 2176].map(|bytes| credits.at(&port(1)).of(bytes) / 64), [1, 2, 2, 34]);
     }
 
     #[test]

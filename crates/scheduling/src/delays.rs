@@ -100,7 +100,7 @@ proptest! {
                     _ => Charge::WIRE,
                 };
                 let fluid = &mut fluid[queue as usize];
-                *fluid = at.max(*fluid) + bound.rate.time_for_bits_ceil(u64::from(billed.of(bytes)) * 8);
+                *fluid = at.max(*fluid) + bound.rate.time_for_bits_ceil(u64::from(billed.at(&facts).of(bytes)) * 8);
                 prop_assert!(end <= *fluid + bound.latency, "{} queue {queue}: {end}", spec.name());
             }
         }

@@ -20,7 +20,7 @@
 
 use crate::ring::Ring;
 use crate::weights;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
 use units::Time;
 
 /// Parameters of deficit round robin.
@@ -85,7 +85,7 @@ impl Configuration for DrrParams {
     }
     fn start(&self, port: &PortFacts) -> Drr {
         let (quanta, scale) = self.scaled_quanta(port);
-        Drr { rounds: Rounds::new(quanta, scale), charge: self.charge }
+        Drr { rounds: Rounds::new(quanta, scale), bill: self.charge.at(port) }
     }
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         Some(bound(&self.quanta_in_bytes(port), queue, self.charge, port))
@@ -225,13 +225,13 @@ impl Rounds {
 #[derive(Clone, Debug)]
 pub struct Drr {
     rounds: Rounds,
-    charge: Charge,
+    bill: Bill,
 }
 
 impl Discipline for Drr {
     #[inline]
     fn activate(&mut self, queue: u32, head: u32, _now: Time) {
-        self.rounds.activate(queue, self.charge.of(head));
+        self.rounds.activate(queue, self.bill.of(head));
     }
     #[inline]
     fn deactivate(&mut self, queue: u32, _now: Time) {
@@ -243,7 +243,7 @@ impl Discipline for Drr {
     }
     #[inline]
     fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, _now: Time) {
-        self.rounds.sent(queue, self.charge.of(bytes), next.map(|head| self.charge.of(head)));
+        self.rounds.sent(queue, self.bill.of(bytes), next.map(|head| self.bill.of(head)));
     }
     #[inline]
     fn pass(&mut self, _queue: u32, _bytes: u32, _now: Time) -> bool {

@@ -25,8 +25,8 @@
 
 use crate::drr::{self, Rounds};
 use crate::weights;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
-use frame::{HEADER_BYTES, LINE_OVERHEAD_BYTES};
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use frame::HEADER_BYTES;
 use units::Time;
 
 /// Number of bins of frame sizes.
@@ -36,7 +36,6 @@ const EDGES: [u32; BINS - 1] = [68, 128, 256, 512, 1024];
 /// Where formula 6.1 ends.
 const PIVOT: u32 = 146;
 const HEADER: f64 = HEADER_BYTES as f64;
-const LINE: f64 = LINE_OVERHEAD_BYTES as f64;
 
 /// Parameters of DRR-AWC.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +74,7 @@ pub enum WeightRule {
         /// Which size stands for a bin.
         representative: Representative,
     },
-    /// (billed / counted) of a frame over that of the largest, both from L: billed L + 20.
+    /// (billed / counted) of a frame over that of the largest, both from L: billed L + the overhead of the link.
     Analytic {
         /// What is to be equal.
         metric: Metric,
@@ -93,14 +92,14 @@ impl WeightRule {
         WeightRule::Published { top_bin: TopBin::Formula, representative: Representative::UpperEdge };
 
     /// The weight that frames of one size should have.
-    fn weight(self, bytes: u32, largest: u32, top: bool) -> f64 {
+    fn weight(self, bytes: u32, largest: u32, overhead: u32, top: bool) -> f64 {
         match self {
             WeightRule::Published { top_bin: TopBin::One, .. } if top => 1.0,
             WeightRule::Published { .. } => published(bytes),
             WeightRule::Analytic { metric } | WeightRule::Learned { metric } => {
                 let cost = |bytes: u32| {
                     let bytes = f64::from(bytes);
-                    (bytes + LINE) / metric.of(1.0, bytes).max(1.0)
+                    (bytes + f64::from(overhead)) / metric.of(1.0, bytes).max(1.0)
                 };
                 cost(bytes) / cost(largest)
             }
@@ -176,15 +175,16 @@ impl Histogram {
         self.frames[bin] += 1;
         self.bytes[bin] += u64::from(bytes);
     }
-    /// W of Algorithm 1; `None` if nothing was counted. `largest`: the largest frame in bytes.
-    pub fn weight(&self, rule: WeightRule, mix: Mix, largest: u32) -> Option<f64> {
+    /// W of Algorithm 1; `None` if nothing was counted. `largest`: the largest frame in bytes; `overhead`: bytes around
+    /// each on the link.
+    pub fn weight(&self, rule: WeightRule, mix: Mix, largest: u32, overhead: u32) -> Option<f64> {
         let counts = match mix {
             Mix::Frames => &self.frames,
             Mix::Bytes => &self.bytes,
         };
         let total: u64 = counts.iter().sum();
         let sum = counts.iter().enumerate().map(|(bin, &count)| {
-            rule.weight(representative(rule, bin, largest), largest, bin == BINS - 1) * count as f64
+            rule.weight(representative(rule, bin, largest), largest, overhead, bin == BINS - 1) * count as f64
         });
         (total > 0).then(|| sum.sum::<f64>() / total as f64)
     }
@@ -311,7 +311,9 @@ impl Configuration for DrrAwcParams {
         DrrAwc {
             rounds: Rounds::new(quanta, DrrAwc::SCALE),
             params: self.clone(),
+            bill: self.charge.at(port),
             largest: port.largest_frame,
+            overhead: port.overhead,
             bases: shares,
             statistics: vec![Statistics::default(); port.queues as usize],
             learner: Learner::default(),
@@ -327,6 +329,7 @@ impl Configuration for DrrAwcParams {
             self.rule.weight(
                 representative(self.rule, bin, port.largest_frame),
                 port.largest_frame,
+                port.overhead,
                 bin == BINS - 1,
             )
         };
@@ -355,7 +358,9 @@ struct Statistics {
 pub struct DrrAwc {
     rounds: Rounds,
     params: DrrAwcParams,
+    bill: Bill,
     largest: u32,
+    overhead: u32,
     /// Quantum in bytes for a weight of one, by queue.
     bases: Vec<f64>,
     statistics: Vec<Statistics>,
@@ -396,7 +401,8 @@ impl DrrAwc {
                 self.learner.weights(metric, &counters)
             }
             rule => {
-                let weight = |it: &Statistics| it.received.weight(rule, self.params.mix, self.largest);
+                let weight =
+                    |it: &Statistics| it.received.weight(rule, self.params.mix, self.largest, self.overhead);
                 self.statistics.iter().map(weight).collect()
             }
         };
@@ -423,7 +429,7 @@ impl Discipline for DrrAwc {
     fn activate(&mut self, queue: u32, head: u32, now: Time) {
         self.tick(now);
         self.statistics[queue as usize].paused |= now + self.params.interval > self.due;
-        self.rounds.activate(queue, self.params.charge.of(head));
+        self.rounds.activate(queue, self.bill.of(head));
     }
     #[inline]
     fn deactivate(&mut self, queue: u32, now: Time) {
@@ -442,8 +448,7 @@ impl Discipline for DrrAwc {
         statistics.frames_sent += 1;
         statistics.bytes_sent += u64::from(bytes);
         statistics.paused |= next.is_none();
-        let charge = self.params.charge;
-        self.rounds.sent(queue, charge.of(bytes), next.map(|head| charge.of(head)));
+        self.rounds.sent(queue, self.bill.of(bytes), next.map(|head| self.bill.of(head)));
     }
     #[inline]
     fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
@@ -465,7 +470,7 @@ mod tests {
         Histogram { frames, bytes: [0; BINS] }
     }
     fn published_weight(frames: [u64; BINS]) -> Option<f64> {
-        histogram(frames).weight(WeightRule::PUBLISHED, Mix::Frames, 1522)
+        histogram(frames).weight(WeightRule::PUBLISHED, Mix::Frames, 1522, 20)
     }
 
     #[test]
@@ -500,7 +505,7 @@ mod tests {
         assert_eq!(published_weight([0; BINS]), None);
         let top = |top_bin| {
             let rule = WeightRule::Published { top_bin, representative: Representative::Middle };
-            histogram([0, 0, 0, 0, 0, 9]).weight(rule, Mix::Frames, 1522)
+            histogram([0, 0, 0, 0, 0, 9]).weight(rule, Mix::Frames, 1522, 20)
         };
         assert_eq!(top(TopBin::One), Some(1.0));
         assert!((top(TopBin::Formula).unwrap() - published(1273)).abs() < 1e-12);
@@ -512,7 +517,7 @@ mod tests {
         for (bytes, payload, frame) in
             [(64, 1.781, 1.296), (68, 1.717, 1.277), (256, 1.131, 1.064), (1024, 1.012, 1.006)]
         {
-            let weight = |metric| WeightRule::Analytic { metric }.weight(bytes, 1522, false);
+            let weight = |metric| WeightRule::Analytic { metric }.weight(bytes, 1522, 20, false);
             assert!((weight(Metric::Payload) - payload).abs() < 1e-3, "{bytes}");
             assert!((weight(Metric::Frame) - frame).abs() < 1e-3, "{bytes}");
         }

@@ -13,7 +13,7 @@
 //! Not modelled: the six-bit deficit counters of the paper's memory estimate (counters are wide here).
 
 use crate::table::{self, Table};
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
 use units::Time;
 
 /// An entry of the table.
@@ -46,8 +46,8 @@ impl DTableParams {
         let entries = queues.into_iter().map(|queue| Entry { queue, weight }).collect();
         DTableParams { entries, credit: Self::CREDIT, charge: Charge::FRAME }
     }
-    fn credits(&self, bytes: u32) -> u32 {
-        self.charge.of(bytes).div_ceil(self.credit)
+    fn credits(&self, bytes: u32, port: &PortFacts) -> u32 {
+        self.charge.at(port).of(bytes).div_ceil(self.credit)
     }
 }
 
@@ -69,7 +69,7 @@ impl Configuration for DTableParams {
                 ));
             }
         }
-        let largest = self.credits(port.largest_frame);
+        let largest = self.credits(port.largest_frame, port);
         let small = self.entries.iter().filter(|entry| entry.weight < largest).count();
         let warning = format!(
             "{small} entries of the table have weights below the largest frame ({largest} credits): their queues can be \
@@ -84,7 +84,7 @@ impl Configuration for DTableParams {
             slots[entry.queue as usize].cycle += u64::from(entry.weight);
         }
         DTable {
-            charge: self.charge,
+            bill: self.charge.at(port),
             credit: self.credit,
             table: Table::new(queues, port.queues),
             weights: self.entries.iter().map(|entry| entry.weight).collect(),
@@ -97,12 +97,12 @@ impl Configuration for DTableParams {
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         // Everything in bytes of whole credits.
         let credit = f64::from(self.credit);
-        let rate = port.slowest_per_s(|bytes| self.credits(bytes)) * credit;
+        let rate = port.slowest_per_s(|bytes| self.credits(bytes, port)) * credit;
         let weight = |at: usize| f64::from(self.entries[at].weight) * credit;
         let queues: Vec<u32> = self.entries.iter().map(|entry| entry.queue).collect();
         let all: f64 = (0..queues.len()).map(weight).sum();
         let own: f64 = (0..queues.len()).filter(|&at| queues[at] == queue).map(weight).sum();
-        let deficit = f64::from(self.credits(port.largest_frame) - 1) * credit;
+        let deficit = f64::from(self.credits(port.largest_frame, port) - 1) * credit;
         let certain = rate * own / all;
         let extra = (f64::from(port.queues) - 1.0) * deficit;
         // The entry under way may be another queue's, and counts whole.
@@ -116,7 +116,7 @@ impl Configuration for DTableParams {
 /// The table, where it stands, and the deficits.
 #[derive(Clone, Debug)]
 pub struct DTable {
-    charge: Charge,
+    bill: Bill,
     credit: u32,
     table: Table,
     /// Of each entry.
@@ -140,8 +140,8 @@ struct Slot {
 impl DTable {
     #[inline]
     fn credits(&self, bytes: u32) -> u64 {
-        let charge = self.charge.of(bytes);
-        u64::from(if self.credit == 64 { charge.div_ceil(64) } else { charge.div_ceil(self.credit) })
+        let billed = self.bill.of(bytes);
+        u64::from(if self.credit == 64 { billed.div_ceil(64) } else { billed.div_ceil(self.credit) })
     }
     /// Whole cycles have sent nothing: does at once what the cycles would do that send nothing either.
     #[cold]

@@ -20,7 +20,7 @@
 
 use crate::drr::{self, Rounds};
 use crate::ready::ReadySet;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts, Share};
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Share};
 use units::{BitRate, Time};
 
 /// Parameters of ETS.
@@ -185,7 +185,7 @@ impl Configuration for EtsParams {
             }
         }
         Ets {
-            charge: self.charge,
+            bill: self.charge.at(port),
             port: *port,
             place,
             classes: self.classes.iter().map(class).collect(),
@@ -308,7 +308,7 @@ enum Members {
 /// Three levels of selection.
 #[derive(Clone, Debug)]
 pub struct Ets {
-    charge: Charge,
+    bill: Bill,
     port: PortFacts,
     /// Class of each queue, and its place in the class's list.
     place: Vec<(u32, u32)>,
@@ -374,7 +374,7 @@ impl Discipline for Ets {
     #[inline]
     fn activate(&mut self, queue: u32, head: u32, now: Time) {
         let (class, member) = self.place[queue as usize];
-        let billed = self.charge.of(head);
+        let billed = self.bill.of(head);
         match &mut self.classes[class as usize].members {
             Members::One { head } => *head = Some(billed),
             Members::Highest(ready) => ready.insert(queue),
@@ -416,7 +416,7 @@ impl Discipline for Ets {
     #[inline]
     fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
         let (class, member) = self.place[queue as usize];
-        let (billed, next) = (self.charge.of(bytes), next.map(|head| self.charge.of(head)));
+        let (billed, next) = (self.bill.of(bytes), next.map(|head| self.bill.of(head)));
         let state = &mut self.classes[class as usize];
         match &mut state.members {
             Members::One { head } => *head = next,

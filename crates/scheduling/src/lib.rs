@@ -40,7 +40,7 @@ mod properties;
 mod testbed;
 
 pub use bound::LatencyRate;
-pub use charge::{Basis, Charge};
+pub use charge::{Basis, Bill, Charge};
 pub use discipline::{Configuration, Discipline};
 pub use drr::{Drr, DrrParams};
 pub use drr_awc::{

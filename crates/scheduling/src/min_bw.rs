@@ -14,7 +14,7 @@
 
 use crate::shaper::{ShaperSpec, TokenBucket};
 use crate::weights;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts, ScfqCa, Share, scfq};
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, ScfqCa, Share, scfq};
 use units::Time;
 
 /// Parameters of MinBW.
@@ -85,8 +85,8 @@ impl Configuration for MinBwParams {
             bucket: TokenBucket::new(self.rate.of(port.rate), self.depth),
             waiting: None,
             use_idle_link: self.use_idle_link,
-            charge: self.charge,
-            others: ScfqCa::new(&self.weights, self.charge),
+            bill: self.charge.at(port),
+            others: ScfqCa::new(&self.weights, self.charge.at(port)),
         }
     }
     /// The management channel: its rate after one frame. The others: SCFQ on what that channel leaves.
@@ -115,7 +115,7 @@ pub struct MinBw {
     /// The head of the management channel in billed bytes, if it may go.
     waiting: Option<u32>,
     use_idle_link: bool,
-    charge: Charge,
+    bill: Bill,
     others: ScfqCa,
 }
 
@@ -123,7 +123,7 @@ impl Discipline for MinBw {
     #[inline]
     fn activate(&mut self, queue: u32, head: u32, now: Time) {
         if queue == self.management {
-            self.waiting = Some(self.charge.of(head));
+            self.waiting = Some(self.bill.of(head));
         } else {
             self.others.activate(queue, head, now);
         }
@@ -150,16 +150,15 @@ impl Discipline for MinBw {
         if queue != self.management {
             return self.others.sent(queue, bytes, next, now);
         }
-        let billed = self.charge.of(bytes);
+        let billed = self.bill.of(bytes);
         if self.bucket.allows(billed, now) {
             self.bucket.take(billed, now);
         }
-        self.waiting = next.map(|head| self.charge.of(head));
+        self.waiting = next.map(|head| self.bill.of(head));
     }
     #[inline]
     fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
-        if queue == self.management && !self.use_idle_link && !self.bucket.allows(self.charge.of(bytes), now)
-        {
+        if queue == self.management && !self.use_idle_link && !self.bucket.allows(self.bill.of(bytes), now) {
             return false;
         }
         self.activate(queue, bytes, now);

@@ -31,11 +31,12 @@ impl PortFacts {
     }
     /// What the longest frame is billed.
     pub(crate) fn largest(&self, charge: Charge) -> u32 {
-        charge.of(self.largest_frame)
+        charge.at(self).of(self.largest_frame)
     }
     /// Billed bytes a second when the link carries what is billed least for its time.
     pub(crate) fn slowest_bytes_per_s(&self, charge: Charge) -> f64 {
-        self.slowest_per_s(|bytes| charge.of(bytes))
+        let bill = charge.at(self);
+        self.slowest_per_s(|bytes| bill.of(bytes))
     }
     /// What `billed` says of frames, a second, when the link carries what is billed least for its time.
     pub(crate) fn slowest_per_s(&self, billed: impl Fn(u32) -> u32) -> f64 {

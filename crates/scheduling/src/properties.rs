@@ -10,6 +10,7 @@ use crate::testbed::port;
 use crate::*;
 use proptest::prelude::*;
 use std::collections::VecDeque;
+use units::Time;
 
 /// Every scheduler with the same weights, as far as it has any.
 pub(crate) fn all(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec> {
@@ -207,7 +208,7 @@ proptest! {
                 prop_assert!(served * 8 + 8 >= due, "{} queue {queue}: {} of {due} bits at {}", spec.name(), served * 8, bed.now);
                 let (sender, bytes) = bed.send().unwrap();
                 if sender == queue {
-                    served += u64::from(billed_as.of(bytes));
+                    served += u64::from(billed_as.at(&bed.facts).of(bytes));
                 }
             }
         }
@@ -252,7 +253,7 @@ proptest! {
             let mut bed = Bed::new(&spec);
             let Some((bound, phi)) = fairness(&spec, &bed.facts, &weights, charge) else { continue };
             let mut size = sizes.iter().copied().cycle();
-            let billed = match spec { SchedulerSpec::DTable(_) => Charge { cell: 64, ..charge }, _ => charge };
+            let billed = match spec { SchedulerSpec::DTable(_) => Charge { cell: 64, ..charge }, _ => charge }.at(&bed.facts);
             let counted = |bytes| if matches!(spec, SchedulerSpec::Wrr(_)) { 1.0 } else { f64::from(billed.of(bytes)) };
             // Difference of normalised service since the beginning; over all intervals it is the range that counts.
             let (mut gap, mut low, mut high) = (0.0f64, 0.0f64, 0.0f64);
@@ -294,14 +295,14 @@ fn fairness(
     charge: Charge,
 ) -> Option<(f64, [f64; 2])> {
     let phi = [f64::from(weights[0]), f64::from(weights[1])];
-    let largest = f64::from(charge.of(port.largest_frame));
+    let largest = f64::from(port.largest(charge));
     // In rounds: one visit more, and a deficit of up to a frame on either side (Shreedhar and Varghese 1996, Lemma 2).
     let rounds = |quanta: [f64; 2], largest: f64| {
         (1.0 + (largest - 1.0) * (1.0 / quanta[0] + 1.0 / quanta[1]), quanta)
     };
     match spec {
         SchedulerSpec::Drr(params) => {
-            let base = f64::from(params.base_quantum.unwrap_or(charge.of(port.largest_frame)));
+            let base = f64::from(params.base_quantum.unwrap_or(port.largest(charge)));
             let least = f64::from(*weights.iter().min()?);
             Some(rounds(phi.map(|phi| base * phi / least), largest))
         }
@@ -319,7 +320,7 @@ fn fairness(
                 let own = params.entries.iter().filter(|entry| entry.queue == queue);
                 own.map(|entry| f64::from(entry.weight * 64)).sum::<f64>()
             };
-            let largest = f64::from(Charge { cell: 64, ..charge }.of(port.largest_frame));
+            let largest = f64::from(port.largest(Charge { cell: 64, ..charge }));
             let (bound, quanta) = rounds([cycle(0), cycle(1)], largest);
             Some((bound + 1.0, quanta))
         }
@@ -397,6 +398,32 @@ proptest! {
                 let count = |list: &[u32]| list.iter().filter(|&&entry| entry == queue).count();
                 prop_assert_eq!(count(window), count(&entries));
             }
+        }
+    }
+}
+
+/// What a queue is billed by "wire" is time on its own link, whatever is around a frame there.
+#[test]
+fn equal_weights_billed_by_wire_are_equal_times_on_any_link() {
+    let sizes = [64, 1522];
+    for overhead in [0, 8, 20, 42] {
+        let facts = PortFacts { overhead, ..port(2) };
+        let (weights, charge) = (Vec::new(), Charge::WIRE);
+        let percent = |queue| EtsClass { queues: vec![queue], selection: Selection::Percent(50) };
+        let specs = [
+            SchedulerSpec::Drr(DrrParams::equal(charge)),
+            SchedulerSpec::Wfq(WfqParams { weights: weights.clone(), charge }),
+            SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.clone(), charge }),
+            SchedulerSpec::Scfq(ScfqParams { weights: weights.clone(), charge }),
+            SchedulerSpec::ScfqCa(ScfqCaParams { weights, charge }),
+            SchedulerSpec::Ets(EtsParams { classes: vec![percent(0), percent(1)], charge }),
+            SchedulerSpec::DTable(DTableParams { charge, credit: 1, ..DTableParams::uniform([0, 1], 1600) }),
+        ];
+        for spec in specs {
+            let sent = crate::testbed::saturate(&mut spec.start(&facts), &facts, &sizes, Time::from_ms(20));
+            let bytes = |queue: usize| (sent[queue] * u64::from(sizes[queue] + overhead)) as f64;
+            let ratio = bytes(0) / bytes(1);
+            assert!((ratio - 1.0).abs() < 1e-3, "{} with {overhead} B: {ratio}", spec.name());
         }
     }
 }

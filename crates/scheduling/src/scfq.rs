@@ -15,7 +15,7 @@
 
 use crate::tags::{self, TagHeap, Weight};
 use crate::weights;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
 use std::collections::VecDeque;
 use units::Time;
 
@@ -40,7 +40,7 @@ impl Configuration for ScfqParams {
         let weights = weights::expand(&self.weights, port.queues);
         let queue = |weight| Queue { weight: Weight::new(weight), last: 0, tags: VecDeque::new() };
         Scfq {
-            charge: self.charge,
+            bill: self.charge.at(port),
             in_service: 0,
             queues: weights.into_iter().map(queue).collect(),
             active: TagHeap::new(port.queues),
@@ -64,7 +64,7 @@ pub(crate) fn bound(weights: &[u32], queue: u32, charge: Charge, rate: f64, port
 /// Tags of all frames that wait.
 #[derive(Clone, Debug)]
 pub struct Scfq {
-    charge: Charge,
+    bill: Bill,
     /// The tag of the frame in service: the virtual time.
     in_service: u64,
     queues: Vec<Queue>,
@@ -103,7 +103,7 @@ impl Discipline for Scfq {
         }
         let in_service = self.in_service;
         let queue = &mut self.queues[queue as usize];
-        let (span, weight) = queue.weight.span(self.charge.of(bytes));
+        let (span, weight) = queue.weight.span(self.bill.of(bytes));
         queue.weight = weight;
         queue.last = queue.last.max(in_service) + span;
         queue.tags.push_back(queue.last);

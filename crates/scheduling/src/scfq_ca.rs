@@ -15,7 +15,7 @@
 use crate::scfq;
 use crate::tags::{self, TagHeap, Weight};
 use crate::weights;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
 use units::Time;
 
 /// Parameters of SCFQ-CA.
@@ -37,7 +37,7 @@ impl Configuration for ScfqCaParams {
         Ok(Vec::new())
     }
     fn start(&self, port: &PortFacts) -> ScfqCa {
-        ScfqCa::new(&weights::expand(&self.weights, port.queues), self.charge)
+        ScfqCa::new(&weights::expand(&self.weights, port.queues), self.charge.at(port))
     }
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let rate = port.slowest_bytes_per_s(self.charge);
@@ -48,7 +48,7 @@ impl Configuration for ScfqCaParams {
 /// One tag a queue.
 #[derive(Clone, Debug)]
 pub struct ScfqCa {
-    charge: Charge,
+    bill: Bill,
     /// The tag of the frame in service.
     in_service: u64,
     queues: Vec<Queue>,
@@ -66,13 +66,13 @@ struct Queue {
 }
 
 impl ScfqCa {
-    pub(crate) fn new(weights: &[u32], charge: Charge) -> ScfqCa {
+    pub(crate) fn new(weights: &[u32], bill: Bill) -> ScfqCa {
         let queue = |&weight: &u32| {
             let weight = Weight::new(weight);
             Queue { weight, head_weight: weight, last: 0 }
         };
         ScfqCa {
-            charge,
+            bill,
             in_service: 0,
             queues: weights.iter().map(queue).collect(),
             stamped: TagHeap::new(weights.len() as u32),
@@ -84,7 +84,7 @@ impl ScfqCa {
             self.rebase();
         }
         let state = &mut self.queues[queue as usize];
-        let (span, weight) = state.weight.span(self.charge.of(head));
+        let (span, weight) = state.weight.span(self.bill.of(head));
         state.head_weight = weight;
         self.stamped.set(queue, state.last.max(self.in_service) + span);
     }

@@ -14,7 +14,9 @@
 //! Not modelled: policing (frames wait, they are not dropped or marked); buckets that may go negative.
 
 use crate::tags::TagHeap;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts, Scheduler, SchedulerSpec, Share};
+use crate::{
+    Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Scheduler, SchedulerSpec, Share,
+};
 use units::{BitRate, Time};
 
 /// One shaper.
@@ -224,7 +226,7 @@ impl Configuration for ShapedParams {
     fn start(&self, port: &PortFacts) -> Shaped {
         Shaped {
             scheduler: Box::new(self.scheduler.start(port)),
-            charge: self.charge,
+            bill: self.charge.at(port),
             port: self.port.map(|shaper| shaper.start(port.rate)),
             shapers: (0..port.queues)
                 .map(|queue| self.shaper(queue).map(|shaper| shaper.start(port.rate)))
@@ -244,7 +246,7 @@ impl Configuration for ShapedParams {
 #[derive(Clone, Debug)]
 pub struct Shaped {
     scheduler: Box<Scheduler>,
-    charge: Charge,
+    bill: Bill,
     port: Option<Shaper>,
     shapers: Vec<Option<Shaper>>,
     /// Lengths of heads in bytes.
@@ -259,7 +261,7 @@ impl Shaped {
     fn admit(&mut self, queue: u32, head: u32, now: Time) -> bool {
         self.heads[queue as usize] = head;
         let Some(shaper) = &self.shapers[queue as usize] else { return true };
-        let billed = self.charge.of(head);
+        let billed = self.bill.of(head);
         let allowed = shaper.allows(billed, now);
         if !allowed {
             self.held.set(queue, shaper.ready_at(billed));
@@ -303,12 +305,12 @@ impl Discipline for Shaped {
     fn pick(&mut self, now: Time) -> Option<u32> {
         self.release(now);
         let queue = Discipline::pick(&mut *self.scheduler, now)?;
-        let head = self.charge.of(self.heads[queue as usize]);
+        let head = self.bill.of(self.heads[queue as usize]);
         self.port.is_none_or(|port| port.allows(head, now)).then_some(queue)
     }
     #[inline]
     fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
-        let billed = self.charge.of(bytes);
+        let billed = self.bill.of(bytes);
         if let Some(shaper) = &mut self.shapers[queue as usize] {
             shaper.take(billed, now);
         }
@@ -320,7 +322,7 @@ impl Discipline for Shaped {
     }
     #[inline]
     fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
-        let billed = self.charge.of(bytes);
+        let billed = self.bill.of(bytes);
         let allowed = |shaper: &Option<Shaper>| shaper.is_none_or(|shaper| shaper.allows(billed, now));
         if !allowed(&self.port)
             || !allowed(&self.shapers[queue as usize])
@@ -336,7 +338,7 @@ impl Discipline for Shaped {
     fn wake(&mut self, now: Time) -> Option<Time> {
         let held = self.held.peek().map(|(at, _)| at);
         let behind = match Discipline::pick(&mut *self.scheduler, now) {
-            Some(queue) => self.port.map(|port| port.ready_at(self.charge.of(self.heads[queue as usize]))),
+            Some(queue) => self.port.map(|port| port.ready_at(self.bill.of(self.heads[queue as usize]))),
             None => self.scheduler.wake(now),
         };
         held.into_iter().chain(behind).min().map(|at| at.max(now))

@@ -34,7 +34,7 @@ impl Configuration for VcTableParams {
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         let rate = port.slowest_bytes_per_s(Charge::WIRE);
         let (smallest, largest) =
-            (f64::from(Charge::WIRE.of(port.smallest_frame)), f64::from(port.largest(Charge::WIRE)));
+            (f64::from(Charge::WIRE.at(port).of(port.smallest_frame)), f64::from(port.largest(Charge::WIRE)));
         let own = self.entries.iter().filter(|&&entry| entry == queue).count() as f64;
         let others = self.entries.len() as f64 - own;
         let certain = rate * own * smallest / (own * smallest + others * largest);

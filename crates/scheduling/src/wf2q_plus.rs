@@ -22,7 +22,7 @@
 use crate::tags::{self, TagHeap, Weight};
 use crate::weights;
 use crate::wfq::one_frame_bound;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
 use units::{BitRate, Time};
 
 /// Parameters of WF2Q+.
@@ -50,7 +50,7 @@ impl Configuration for Wf2qPlusParams {
         };
         let all = weights.iter().map(|&weight| u64::from(weight)).sum::<u64>().max(1);
         Wf2qPlus {
-            charge: self.charge,
+            bill: self.charge.at(port),
             rate: port.rate,
             overhead: port.overhead,
             work: 0,
@@ -71,7 +71,7 @@ impl Configuration for Wf2qPlusParams {
 /// Heads by their tags.
 #[derive(Clone, Debug)]
 pub struct Wf2qPlus {
-    charge: Charge,
+    bill: Bill,
     rate: BitRate,
     overhead: u32,
     /// The virtual time at the end of the frame in service as a tag, times `all`: so it advances by the charge without
@@ -155,7 +155,7 @@ impl Wf2qPlus {
     #[inline]
     fn stamp(&mut self, queue: u32, head: u32, start: u64) -> u64 {
         let state = &mut self.queues[queue as usize];
-        let (span, weight) = state.weight.span(self.charge.of(head));
+        let (span, weight) = state.weight.span(self.bill.of(head));
         (state.finish, state.head_weight) = (start + span, weight);
         state.finish
     }
@@ -225,7 +225,7 @@ impl Discipline for Wf2qPlus {
         let state = &mut self.queues[queue as usize];
         (state.last, state.weight) = (state.finish, state.head_weight);
         let start = state.last;
-        let work = u64::from(self.charge.of(bytes)) << tags::FRACTION_BITS;
+        let work = u64::from(self.bill.of(bytes)) << tags::FRACTION_BITS;
         let length = u64::from(bytes + self.overhead) * 8 * PS_A_SECOND;
         self.work += u128::from(work);
         self.in_service = Some(InService { queue, since: now, length, work });

@@ -20,7 +20,7 @@
 
 use crate::tags::{FRACTION_BITS, TagHeap, Weight};
 use crate::weights;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
 use std::collections::VecDeque;
 use units::{BitRate, Time};
 
@@ -33,17 +33,23 @@ pub struct WfqParams {
     pub charge: Charge,
 }
 
+impl WfqParams {
+    /// Whether every frame is billed what it takes on the wire.
+    fn is_exact(&self, port: &PortFacts) -> bool {
+        let bill = self.charge.at(port);
+        (port.smallest_frame..=port.largest_frame).all(|bytes| bill.of(bytes) == bytes + port.overhead)
+    }
+}
+
 impl Configuration for WfqParams {
     type Machine = Wfq;
 
     fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
         self.charge.check()?;
         weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
-        let exact = (port.smallest_frame..=port.largest_frame)
-            .all(|bytes| self.charge.of(bytes) == bytes + port.overhead);
         let warning = "wfq bills other bytes than the wire carries: its fluid reference runs at another speed than the \
                        link, and the bounds of WFQ do not hold";
-        Ok(if exact { Vec::new() } else { vec![warning.into()] })
+        Ok(if self.is_exact(port) { Vec::new() } else { vec![warning.into()] })
     }
     fn start(&self, port: &PortFacts) -> Wfq {
         let weights = weights::expand(&self.weights, port.queues);
@@ -55,7 +61,7 @@ impl Configuration for WfqParams {
             active: false,
         };
         Wfq {
-            charge: self.charge,
+            bill: self.charge.at(port),
             queues: weights.iter().copied().map(queue).collect(),
             fluid: Fluid::new(port, weights),
             active: TagHeap::new(port.queues),
@@ -63,7 +69,7 @@ impl Configuration for WfqParams {
     }
     /// L_i / ρ_i + L / C (Stiliadis and Varma 1998); the fluid has to be exact.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        (self.charge == Charge::WIRE)
+        self.is_exact(port)
             .then(|| one_frame_bound(&weights::expand(&self.weights, port.queues), queue, self.charge, port))
     }
 }
@@ -174,7 +180,7 @@ impl Fluid {
 /// The fluid, and the tags of all frames that wait.
 #[derive(Clone, Debug)]
 pub struct Wfq {
-    charge: Charge,
+    bill: Bill,
     fluid: Fluid,
     queues: Vec<Queue>,
     /// Active queues by the tags of their heads.
@@ -208,7 +214,7 @@ impl Queue {
 impl Discipline for Wfq {
     #[inline]
     fn arrive(&mut self, queue: u32, bytes: u32, now: Time) {
-        let charge = self.charge.of(bytes);
+        let charge = self.bill.of(bytes);
         let state = &mut self.queues[queue as usize];
         if state.active {
             self.fluid.advance(now);
@@ -225,7 +231,7 @@ impl Discipline for Wfq {
         let state = &mut self.queues[queue as usize];
         state.active = true;
         let Some(&head_tag) = state.tags.front() else { return };
-        let (span, _) = state.weight.fine_span(self.charge.of(head));
+        let (span, _) = state.weight.fine_span(self.bill.of(head));
         let begins = (head_tag + state.moved).saturating_sub(Virtual::from(span));
         state.moved += self.fluid.virtual_time.saturating_sub(begins);
         self.active.set(queue, head_tag + state.moved);

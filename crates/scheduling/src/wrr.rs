@@ -62,7 +62,7 @@ impl Configuration for WrrParams {
         let counts = self.counts(port.queues);
         let own = f64::from(counts[queue as usize]);
         let others = counts.iter().map(|&count| f64::from(count)).sum::<f64>() - own;
-        let smallest = f64::from(Charge::WIRE.of(port.smallest_frame));
+        let smallest = f64::from(Charge::WIRE.at(port).of(port.smallest_frame));
         let largest = f64::from(port.largest(Charge::WIRE));
         let rate = port.slowest_bytes_per_s(Charge::WIRE);
         // Interleaved: the own turn is spread over the passes, so that all of it may come last; and a

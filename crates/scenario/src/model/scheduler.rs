@@ -167,7 +167,7 @@ pub enum Bills {
     Payload,
     /// L: DA to FCS.
     Frame,
-    /// L + 20: with preamble, start delimiter and inter-frame gap.
+    /// L + the overhead of the link: on Ethernet 20 B of preamble, start delimiter and inter-frame gap.
     Wire,
 }
 
@@ -179,7 +179,7 @@ macro_rules! billed {
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($(#[$about])* pub $key: $type,)*
-            /// What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (L + 20, time on the link). Default: "wire" for `drr` (as the switch of Hagen 2012, section 6.1, does), `drr_awc`, `wfq`, `ets` and `shaper`; "frame" for the others.
+            /// What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (time on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire" for `drr` (as the switch of Hagen 2012, section 6.1, does), `drr_awc`, `wfq`, `ets` and `shaper`; "frame" for the others.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub bills: Option<Bills>,
             /// Bytes billed more for every frame, such as an internal header. A size, "0 B" to "64 KiB". Default: "0 B".
