@@ -41,7 +41,7 @@ macro_rules! queue_managers {
         /// Each mechanism's name, the file that is its page, and the definition of its keys in the JSON Schema.
         pub const PAGES: &[(&str, &str, &str)] = &[
             ("tail_drop", include_str!("tail_drop.rs"), "Buffer"),
-            ("dynamic_threshold", include_str!("dynamic_threshold.rs"), ""),
+            ("dynamic_threshold", include_str!("dynamic_threshold.rs"), "DynamicThreshold"),
             $(($text, include_str!(concat!($text, ".rs")), $keys),)*
         ];
 
@@ -93,9 +93,9 @@ macro_rules! queue_managers {
 
 queue_managers! {
     /// Random early detection.
-    Red(RedParams) = "red" with keys "",
+    Red(RedParams) = "red" with keys "RedKeys",
     /// Step marking.
-    Step(StepParams) = "step" with keys "",
+    Step(StepParams) = "step" with keys "StepKeys",
     /// The sampling notifier.
-    Sampling(SamplingParams) = "sampling" with keys "",
+    Sampling(SamplingParams) = "sampling" with keys "SamplingKeys",
 }

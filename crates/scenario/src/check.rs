@@ -7,6 +7,7 @@ mod faults;
 mod flow_control;
 mod flows;
 mod guards;
+mod queueing;
 mod receive;
 mod receivers;
 mod rooms;
@@ -112,6 +113,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let links = fabric.links();
     receive::rooms(model, &links, &nodes, &flows, context);
     scheduler::check(model, &nodes, &links, &flows, context);
+    queueing::rooms(model, &nodes, &links, context);
     let guards = guards::lower(model, context);
     let spec = Spec {
         seed: model.simulation.seed,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 31] = [
+const NUMBERS: [&str; 35] = [
     "index",
     "bit_error_rate",
     "pause_loss",
@@ -35,6 +35,10 @@ const NUMBERS: [&str; 31] = [
     "class",
     "percent",
     "management",
+    "classes",
+    "max_probability",
+    "every",
+    "alpha",
 ];
 
 struct Walk<'s> {
