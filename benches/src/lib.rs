@@ -140,6 +140,8 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         classes: ClassMap::SEPARATE,
         scheduler: SchedulerSpec::StrictPriority,
         buffer: BufferSpec::default(),
+        shared_memory: None,
+        managers: Vec::new(),
         flow_control,
     });
     let role = |role| match role {

@@ -196,7 +196,8 @@ class Scenario:
         path_choice: str | Mapping[str, Any] | None = None,
         queues: str | Sequence[int] | None = None,
         scheduler: str | Mapping[str, Any] | None = None,
-        buffer: Mapping[str, str] | None = None,
+        buffer: Mapping[str, Any] | None = None,
+        queue_managers: Sequence[Mapping[str, Any]] | None = None,
         flow_control: str | Mapping[str, Any] | None = None,
     ) -> Scenario:
         """Settings of all switches, or of the one with this `name`; see ``penstock explain switch``.
@@ -209,7 +210,11 @@ class Scenario:
         scheduler : str or mapping, optional
             A name, such as ``"drr"``, or a name with keys: ``{"drr": {"weights": [1, 1, 2, 4]}}``.
         buffer : mapping, optional
-            Limits ``total``, ``port``, ``class`` and ``queue``, such as ``{"queue": "100 frames"}``.
+            Limits ``total``, ``port``, ``class`` and ``queue``, such as ``{"queue": "100 frames"}``, and a
+            ``dynamic_threshold``, such as ``{"total": "12 MB", "dynamic_threshold": {"alpha": 0.5}}``.
+        queue_managers : sequence of mappings, optional
+            Entries of ``red``, ``step`` or ``sampling``, each for some ``classes`` or for all others:
+            ``[{"classes": [3], "step": {"threshold": "50 kB"}}, {"red": {}}]``.
         flow_control : str or mapping, optional
             Other than for all stations: ``"off"`` or ``{"pfc": {...}}``.
         """
@@ -221,6 +226,7 @@ class Scenario:
             "queues": queues,
             "scheduler": scheduler,
             "buffer": buffer,
+            "queue_managers": queue_managers,
             "flow_control": flow_control,
         }
         return self._merged(("switch",) if name is None else ("switches", name), keys)

@@ -170,6 +170,10 @@ pub struct SwitchSpec {
     pub scheduler: scheduling::SchedulerSpec,
     /// Who may still enter.
     pub buffer: queueing::BufferSpec,
+    /// How queues share the memory; `None`: by the limits of `buffer` alone.
+    pub shared_memory: Option<queueing::SharedMemorySpec>,
+    /// The queue manager of each traffic class, made once for each queue; empty: no class has one.
+    pub managers: Vec<Option<queueing::ManagerSpec>>,
     /// Link-level flow control this switch sends and obeys.
     pub flow_control: Option<flow_control::PauseSpec>,
 }

@@ -244,6 +244,8 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     classes,
                     scheduler: scheduler.clone(),
                     buffer: limits(&mut rolls),
+                    shared_memory: None,
+                    managers: Vec::new(),
                     flow_control: control.clone(),
                 })),
             };

@@ -11,6 +11,7 @@ mod headroom;
 mod path_choice;
 mod pauses;
 mod phy;
+mod queueing;
 mod receive;
 mod receivers;
 mod scheduler;
@@ -119,6 +120,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let (nodes, flows) = (stations?, flows?);
     let links = fabric.links();
     scheduler::check(model, &nodes, &links, &flows, context);
+    queueing::rooms(model, &nodes, &links, context);
     let guards = guards::lower(model, context);
     let spec = Spec {
         seed: model.simulation.seed,

@@ -144,6 +144,16 @@ fn fill_switch(all: &mut SwitchSettings) {
     buffer.port.get_or_insert(Or::word());
     buffer.class.get_or_insert(Or::word());
     buffer.queue.get_or_insert(Or::word());
+    fill_queueing(all);
+}
+
+/// Writes the keys of queue managers and dynamic thresholds out, where there are any.
+fn fill_queueing(settings: &mut SwitchSettings) {
+    settings.queue_managers.iter_mut().flatten().for_each(QueueManagerEntry::fill);
+    let buffer = settings.buffer.as_mut();
+    if let Some(threshold) = buffer.and_then(|buffer| buffer.dynamic_threshold.as_mut()) {
+        threshold.fill();
+    }
 }
 
 fn fill_stations(model: &mut Model, priorities: &[u64]) {
@@ -171,6 +181,7 @@ fn fill_stations(model: &mut Model, priorities: &[u64]) {
     fill_scheduler(&mut model.host.scheduler);
     model.hosts.values_mut().for_each(|own| fill_scheduler(&mut own.scheduler));
     model.switches.values_mut().for_each(|own| fill_scheduler(&mut own.scheduler));
+    model.switches.values_mut().for_each(fill_queueing);
     let outer = &model.flow_control;
     let fill_own = |outer: &FlowControl, own: &mut Option<FlowControl>| {
         if let Some(own) = own.as_mut().filter(|own| !same_kind(outer, own)) {

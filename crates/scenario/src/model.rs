@@ -6,6 +6,7 @@
 
 mod faults;
 mod flows;
+mod queueing;
 mod scheduler;
 mod scheduler_defaults;
 mod stations;
@@ -13,6 +14,7 @@ mod topology;
 
 pub use faults::*;
 pub use flows::*;
+pub use queueing::*;
 pub use scheduler::*;
 pub use stations::*;
 pub use topology::*;

@@ -418,6 +418,74 @@ fn connections() {
     check(&window("rate = ‸\"11 Gb/s\""), Severity::Warning, "the link of \"h1\" has 10 Gb/s", "wait");
 }
 
+#[test]
+fn queue_managers_and_shared_memory() {
+    let managers = |entries: &str| more(&format!("[switch]\nqueue_managers = {entries}"));
+    let red = |keys: &str| managers(&format!("[{{ red = {{ {keys} }} }}]"));
+    let shared = |total: &str, keys: &str| {
+        more(&format!("[switch.buffer]\n{total}\ndynamic_threshold = {{ {keys} }}"))
+    };
+    let alone = "[switch.buffer]\n‸dynamic_threshold = { alpha = 1.0 }";
+    errors(vec![
+        (
+            red("min = \"30 KiB\", max = ‸\"10 KiB\""),
+            "max 10 KiB is not above min 30 KiB",
+            "the probability rises from min to max",
+        ),
+        (red("min = \"5 frames\", max = ‸\"5 frames\""), "is not above min 5 frames", ""),
+        (
+            red("min = \"5 frames\", max = ‸\"15 KiB\""),
+            "max 15 KiB beside min 5 frames",
+            "both have to be bytes",
+        ),
+        (red("weight = ‸0.0"), "a weight of 0", "above 0 to 1"),
+        (red("max_probability = ‸1.5"), "a probability of 1.5", "above 0 to 1"),
+        (red("mean_frame = ‸\"0 B\""), "a mean frame of 0 B", "1 to 65535 B"),
+        (red("‸maximum = \"5 frames\""), "unknown key `maximum`", ""),
+        (red("spacing = ‸\"unifrom\""), "unknown value `unifrom`", "did you mean \"uniform\"?"),
+        (red("min = ‸5"), "bare number where a size", ""),
+        (managers("[{ step = ‸{ } }]"), "missing key `threshold`", "required"),
+        (
+            managers("[{ sampling = { threshold = \"9 frames\", every = ‸0 } }]"),
+            "one of 0 frames",
+            "1 to 1000000",
+        ),
+        (managers("[‸{ classes = [3] }]"), "without a queue manager", "exactly one of red, step, sampling"),
+        (
+            managers("[{ red = {}, ‸step = { threshold = \"9 frames\" } }]"),
+            "both red and step",
+            "exactly one of red, step, sampling",
+        ),
+        (managers("[{ red = {} }, ‸{ red = {} }]"), "a second queue manager without classes", "all others"),
+        (managers("[{ classes = [0, ‸8], red = {} }]"), "class 8", "0 to 7"),
+        (managers("[{ classes = ‸[], red = {} }]"), "of no class", "like [3]"),
+        (
+            managers("[{ classes = [3], red = {} }, { classes = [‸3], red = {} }]"),
+            "class 3 has two queue managers",
+            "each class once",
+        ),
+        (more(alone), "a dynamic threshold without a shared memory: total is unlimited", "total = \"12 MB\""),
+        (
+            shared("total = \"100 frames\"", "alpha = 1.0").table_at("dynamic_threshold"),
+            "total is 100 frames",
+            "in bytes",
+        ),
+        (shared("total = \"1 MB\"", "alpha = ‸0.0"), "alpha is 0", "1/1024"),
+        (shared("total = \"1 MB\"", "alpha = ‸0.3"), "alpha is 0.3", "such as 0.2998046875"),
+        (
+            shared("total = \"1 MB\"", "minimum = ‸\"40 kB\""),
+            "sw: 32 queues with 40000 B each and 0 B of headroom take 1280000 B of 1000000 B",
+            "something is shared",
+        ),
+    ]);
+    check(
+        &shared("total = \"1 MB\"", "headroom = ‸\"10 kB\""),
+        Severity::Warning,
+        "headroom for lossless classes",
+        "no flow control",
+    );
+}
+
 impl Text {
     /// Moves the sign in front of this key: tables are pointed at by their name.
     fn table_at(mut self, key: &str) -> Text {
@@ -726,6 +794,8 @@ fn warnings() {
             },
             "no switch that has it has two equal paths",
             "no effect",
+        ),
+        (
             more("[flow_control.pfc]\n[host]\nflow_control = ‸\"off\""),
             "\"sw\" sends pauses for priority 0 to \"h0\", which does not obey them",
             "no headroom is enough",

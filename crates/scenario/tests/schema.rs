@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 33] = [
+const NUMBERS: [&str; 37] = [
     "ack_every",
     "outstanding",
     "index",
@@ -37,6 +37,10 @@ const NUMBERS: [&str; 33] = [
     "class",
     "percent",
     "management",
+    "classes",
+    "max_probability",
+    "every",
+    "alpha",
 ];
 
 struct Walk<'s> {

@@ -445,3 +445,89 @@ fn connections_become_plain_data() {
     );
     assert!(all.iter().all(|connection| connection.check().is_ok()));
 }
+
+#[test]
+fn queue_managers_and_shared_memory_become_a_spec() {
+    use queueing::{Action, Alpha, Counts, IdleExponent, ManagerSpec, Mode, Moment, RedParams, Spacing};
+    use queueing::{SamplingParams, SharedMemorySpec, StepParams};
+    let settings = r#"
+[switch]
+queues = [0, 0, 0, 1, 2, 2, 3, 3]
+[switch.buffer]
+total = "12 MB"
+[switch.buffer.dynamic_threshold]
+alpha = 0.125
+minimum = "4 KiB"
+headroom = "1 MB"
+resume_offset = "3 kB"
+[[switch.queue_managers]]
+classes = [1]
+[switch.queue_managers.step]
+threshold = "50 kB"
+at = "dequeue"
+counts = "with_frame"
+[[switch.queue_managers]]
+classes = [2]
+sampling = { threshold = "20 frames", every = 10 }
+[[switch.queue_managers]]
+[switch.queue_managers.red]
+weight = 0.02
+min = "12 KiB"
+max = "36 KiB"
+max_probability = 0.1
+gentle = false
+mode = "byte"
+spacing = "wait"
+action = "mark"
+mark_above_max = true
+mean_frame = "1000 B"
+counts = "with_frame"
+idle_exponent = "elapsed_and_arrival"
+"#;
+    let scenario = fixpoint(&STAR.replacen("[[flows]]", &format!("{settings}[[flows]]"), 1));
+    let switch = |scenario: &Scenario| {
+        let role = scenario.spec.nodes.iter().find_map(|node| match &node.role {
+            fabric::spec::Role::Switch(switch) => Some(switch.clone()),
+            fabric::spec::Role::Host(_) => None,
+        });
+        role.unwrap()
+    };
+    let red = RedParams {
+        weight: 0.02,
+        min: Amount::Bytes(12 << 10),
+        max: Amount::Bytes(36 << 10),
+        max_probability: 0.1,
+        gentle: false,
+        mode: Mode::Byte,
+        spacing: Spacing::Wait,
+        action: Action::Mark,
+        mark_above_max: true,
+        mean_frame: 1000,
+        counts: Counts::WithFrame,
+        idle_exponent: IdleExponent::ElapsedAndArrival,
+    };
+    let step =
+        StepParams { threshold: Amount::Bytes(50_000), at: Moment::Dequeue, counts: Counts::WithFrame };
+    let sampling = SamplingParams { threshold: Amount::Frames(20), every: 10 };
+    let (red, step) = (Some(ManagerSpec::Red(red)), Some(ManagerSpec::Step(step)));
+    assert_eq!(switch(&scenario).managers, [red, step, Some(ManagerSpec::Sampling(sampling)), red]);
+    let memory = SharedMemorySpec {
+        total: 12_000_000,
+        alpha: Alpha::new(0.125).unwrap(),
+        minimum: 4 << 10,
+        headroom: 1_000_000,
+        resume_offset: 3_000,
+    };
+    assert_eq!(switch(&scenario).shared_memory, Some(memory));
+    // Defaults are those of the mechanisms, and are written out.
+    let plain = "[switch]\nqueue_managers = [{ classes = [3], red = {} }]\nbuffer = { total = \"1 MB\", dynamic_threshold = {} }\n";
+    let scenario = fixpoint(&STAR.replacen("[[flows]]", &format!("{plain}[[flows]]"), 1));
+    let mut expected = vec![None; 8];
+    expected[3] = Some(ManagerSpec::Red(RedParams::default()));
+    assert_eq!(switch(&scenario).managers, expected);
+    assert_eq!(switch(&scenario).shared_memory.map(|memory| memory.alpha), Some(Alpha::ONE));
+    assert!(scenario.effective_toml().contains("idle_exponent = \"elapsed\""));
+    // Without any, there is none.
+    let none = switch(&fixpoint(STAR));
+    assert_eq!((none.managers.len(), none.shared_memory), (0, None));
+}

@@ -51,6 +51,8 @@ pub fn switch() -> SwitchSpec {
         classes: ClassMap::SEPARATE,
         scheduler: SchedulerSpec::StrictPriority,
         buffer: BufferSpec::default(),
+        shared_memory: None,
+        managers: Vec::new(),
         flow_control: None,
     }
 }

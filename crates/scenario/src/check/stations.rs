@@ -1,14 +1,14 @@
 //! Hosts and switches: settings of all, overridden by name.
 
 use super::topology::Fabric;
-use super::{Context, flow_control, path_choice, receive, scheduler};
+use super::{Context, flow_control, path_choice, queueing, receive, scheduler};
 use crate::model::{self, Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
 use crate::quantity::{Or, Unlimited};
+use ::queueing::BufferSpec;
 use fabric::spec::{Forwarding, HostSpec, NodeSpec, Queueing, Role, SwitchSpec, WhenFull};
 use fabric::topology::NodeRole;
 use frame::ClassMap;
-use queueing::BufferSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{Amount, Time};
@@ -154,6 +154,23 @@ fn switch(
             "expected at most \"1 s\"",
         );
     }
+    let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
+    let (own_buffer, all_buffer) = (own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref());
+    let buffer = buffer(own_buffer, all_buffer, at, context);
+    let of = |buffer: Option<&'_ Buffer>| buffer.and_then(|buffer| buffer.dynamic_threshold.clone());
+    let shared_memory = queueing::shared_memory(
+        of(own_buffer).or_else(|| of(all_buffer)).as_ref(),
+        buffer.total,
+        control.is_some(),
+        &at.key("buffer"),
+        context,
+    );
+    let managers = queueing::managers(
+        &pick(own.map(|o| &o.queue_managers), &all.queue_managers).unwrap_or_default(),
+        classes,
+        &at.key("queue_managers"),
+        context,
+    );
     SwitchSpec {
         forwarding: match pick(own.map(|o| &o.forwarding), &all.forwarding) {
             Some(model::Forwarding::CutThrough) => Forwarding::CutThrough,
@@ -176,14 +193,10 @@ fn switch(
             &at.key("scheduler"),
             context,
         ),
-        buffer: buffer(own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref(), at, context),
-        flow_control: flow_control::lower(
-            model,
-            &all.flow_control,
-            own.map(|o| &o.flow_control),
-            at,
-            context,
-        ),
+        buffer,
+        shared_memory,
+        managers,
+        flow_control: control,
     }
 }
 

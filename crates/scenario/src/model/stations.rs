@@ -1,6 +1,6 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
-use super::{Receive, Scheduler};
+use super::{DynamicThreshold, QueueManagerEntry, Receive, Scheduler};
 use crate::quantity::{AmountText, Computed, Or, Standard, TimeText, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -145,6 +145,9 @@ pub struct SwitchSettings {
     /// Limits of the memory of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
+    /// Queue managers, which mark, drop early or tell sources: entries of `red`, `step` or `sampling`, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_managers: Option<Vec<QueueManagerEntry>>,
     /// Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
@@ -200,6 +203,9 @@ pub struct Buffer {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
     pub queue: Option<Or<Amount, Unlimited>>,
+    /// Dynamic thresholds of queues that share the memory of the switch, which is `total`. Default: none (the limits alone).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dynamic_threshold: Option<DynamicThreshold>,
 }
 
 /// Link-level flow control: one of these.

@@ -1,0 +1,120 @@
+//! What a queue asks its manager, and what it is told.
+
+use frame::Occupancy;
+use units::{Amount, BitRate, Time};
+
+/// What a queue manager says of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing is done.
+    Pass,
+    /// It carries the mark "congestion experienced" from here on.
+    Mark,
+    /// It is lost.
+    Drop,
+    /// It passes, and its source gets a message with this feedback.
+    Notify(u32),
+}
+
+/// A queue as its manager sees it, without the frame that is asked about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fill {
+    /// The other frames that wait in the queue. The frame that is being transmitted waits no more.
+    pub queue: Occupancy,
+}
+
+/// What a manager has to know of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameFacts {
+    /// Length in bytes from DA to FCS.
+    pub bytes: u16,
+    /// Whether its endpoints understand marks (ECT of RFC 3168).
+    pub ecn_capable: bool,
+}
+
+/// What a manager has to know of its port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkFacts {
+    /// Rate of the link.
+    pub rate: BitRate,
+    /// Bytes around each frame on the wire.
+    pub overhead: u32,
+}
+
+impl LinkFacts {
+    /// How long a frame of `bytes` occupies the link, rounded up.
+    pub(crate) fn time_of(&self, bytes: u32) -> Time {
+        self.rate.time_for_bits_ceil((u64::from(bytes) + u64::from(self.overhead)) * 8)
+    }
+}
+
+/// A queue manager at work: one for each queue, which is one traffic class of one egress port.
+///
+/// Every frame passes both calls in order, also one that finds its port free and waits for no time at all. A frame that
+/// is lost on entry does not leave. `random` gives 64 random bits a call, from a stream of the queue's own.
+pub trait QueueManager {
+    /// A frame arrives. Limits of the buffer are asked afterwards, so that a manager sees also what they refuse.
+    fn on_enqueue(
+        &mut self,
+        now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        random: &mut impl FnMut() -> u64,
+    ) -> Verdict;
+
+    /// A frame has left and is about to be transmitted.
+    fn on_dequeue(
+        &mut self,
+        _now: Time,
+        _fill: &Fill,
+        _frame: FrameFacts,
+        _random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        Verdict::Pass
+    }
+}
+
+/// The parameters of a queue manager.
+pub trait Configuration {
+    /// The manager that they make.
+    type Machine: QueueManager;
+
+    /// What is wrong with them, as the key and a sentence.
+    fn check(&self) -> Result<(), (&'static str, String)>;
+
+    /// A manager of an empty queue. The parameters have passed [`check`](Configuration::check).
+    fn start(&self, link: &LinkFacts) -> Self::Machine;
+}
+
+/// Whether a queue is counted with the frame that is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Counts {
+    /// The other frames alone: what an arriving frame finds, or a leaving one leaves behind.
+    #[default]
+    WithoutFrame,
+    /// With the frame: what is there when it has entered, or before it leaves.
+    WithFrame,
+}
+
+impl Counts {
+    /// The length of the queue in the unit of `unit`.
+    pub(crate) fn of(self, fill: &Fill, frame: FrameFacts, unit: Amount) -> u64 {
+        let mut queue = fill.queue;
+        if self == Counts::WithFrame {
+            queue.add(frame.bytes);
+        }
+        queue.count(unit)
+    }
+}
+
+/// The number of an amount, whatever its unit.
+pub(crate) fn number(amount: Amount) -> u64 {
+    match amount {
+        Amount::Bytes(number) | Amount::Frames(number) => number,
+    }
+}
+
+/// Whether both are bytes, or both frames.
+pub(crate) fn same_unit(a: Amount, b: Amount) -> bool {
+    matches!((a, b), (Amount::Bytes(_), Amount::Bytes(_)) | (Amount::Frames(_), Amount::Frames(_)))
+}

@@ -1,0 +1,469 @@
+//! RED: random early detection.
+//!
+//! A moving average of the queue's length is updated by each arriving frame. Below the minimum threshold nothing
+//! happens. Between the thresholds a frame is picked with a probability that rises from 0 to the largest probability;
+//! if RED is gentle it rises on from there to 1 at twice the maximum threshold. Above that, or above the maximum threshold
+//! if RED is not gentle, every frame is picked. A frame that is picked is dropped, or marked if that is what RED does and
+//! its endpoints understand marks.
+//!
+//! The average: avg = (1 - w) · avg + w · q for a frame that finds others waiting. A frame that finds the queue
+//! empty first lets the average decay, as if m frames of the mean length had come to an empty queue while the link had
+//! nothing of this queue to send: avg = (1 - w)^m · avg.
+//!
+//! Choices that the sources leave open or answer differently:
+//!
+//! - What the queue includes (`counts`): the frames that wait, without the arriving frame as in the paper, or with it.
+//!   The frame in transmission does not wait. Thresholds in bytes make RED count bytes, those in frames make it count
+//!   frames.
+//! - The exponent of the idle decay (`idle_exponent`): "elapsed" is m as in the paper, where the first frame after an
+//!   idle time is no sample; "elapsed_and_arrival" is m + 1 and that frame's sample, as in ns-2 and ns-3. m is rounded
+//!   down. The idle time begins when the last bit of the last frame has left.
+//! - Spacing: "geometric" picks each frame with p by itself; "uniform" with p / (1 - count · p), where count is one for the
+//!   first frame after a pick, as the pseudo-code of the paper has it (its derivation begins with zero), so that a
+//!   gap is any of 1 .. 1/p - 1 frames, equally likely; "wait" keeps off for 1/p frames first: a gap of 1/p .. 2/p - 1.
+//! - In byte mode p is multiplied with L / mean frame, and count is in bytes over the mean frame (ns-2); the paper
+//!   divides by the longest frame.
+//!
+//! Source: Floyd and Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM Transactions on
+//! Networking 1(4), 1993, sections 4, 7 and figure 2; gentle RED: Floyd, "Recommendation on using the gentle variant
+//! of RED", 2000; `wait`, byte mode, mean frame and defaults: ns-2 (red.cc); marks: RFC 3168, section 7.
+//!
+//! Not modelled: adaptive RED (the largest probability is fixed), weighted RED with more than one pair of thresholds in
+//! one queue (give each class its own), the hard limit (that of the buffer).
+
+use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::manager::{number, same_unit};
+use units::{Amount, Time};
+
+/// Parameters of RED.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedParams {
+    /// Weight of a sample in the average, above 0 to 1. Default 0.002.
+    pub weight: f64,
+    /// Below this average nothing happens. Default 5 frames.
+    pub min: Amount,
+    /// Average at which the largest probability is reached; above `min`, in its unit. Default 15 frames.
+    pub max: Amount,
+    /// Probability at `max`, above 0 to 1. Default 0.02.
+    pub max_probability: f64,
+    /// Whether the probability rises to 1 between `max` and twice `max`. Default true.
+    pub gentle: bool,
+    /// Whether long frames are picked more often. Default [`Mode::Frame`].
+    pub mode: Mode,
+    /// How picks are spread. Default [`Spacing::Uniform`].
+    pub spacing: Spacing,
+    /// What happens to a frame that is picked. Default [`Action::Drop`].
+    pub action: Action,
+    /// Whether frames are marked also where every frame is picked. RFC 3168 says that they should be dropped there. Default false.
+    pub mark_above_max: bool,
+    /// Mean frame in bytes: unit of idle time, and of byte mode. 1 to 65535, default 500.
+    pub mean_frame: u32,
+    /// What the queue includes. Default [`Counts::WithoutFrame`].
+    pub counts: Counts,
+    /// How far an idle time lets the average decay. Default [`IdleExponent::Elapsed`].
+    pub idle_exponent: IdleExponent,
+}
+
+impl Default for RedParams {
+    fn default() -> RedParams {
+        RedParams {
+            weight: 0.002,
+            min: Amount::Frames(5),
+            max: Amount::Frames(15),
+            max_probability: 0.02,
+            gentle: true,
+            mode: Mode::Frame,
+            spacing: Spacing::Uniform,
+            action: Action::Drop,
+            mark_above_max: false,
+            mean_frame: 500,
+            counts: Counts::WithoutFrame,
+            idle_exponent: IdleExponent::Elapsed,
+        }
+    }
+}
+
+/// What the probability belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Each frame, whatever its length ("packet mode").
+    Frame,
+    /// Each byte: a frame of twice the mean length is picked twice as often.
+    Byte,
+}
+
+/// How picks are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// Each frame by itself; gaps are geometric.
+    Geometric,
+    /// Gaps are uniform from 1 to 1/p - 1.
+    Uniform,
+    /// Gaps are uniform from 1/p to 2/p - 1.
+    Wait,
+}
+
+/// What happens to a frame that is picked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It is dropped.
+    Drop,
+    /// It is marked, or dropped if its endpoints do not understand marks.
+    Mark,
+}
+
+/// How far an idle time lets the average decay, where m mean frames could have been sent in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleExponent {
+    /// (1 - w)^m.
+    Elapsed,
+    /// (1 - w)^(m + 1), and the arriving frame's sample.
+    ElapsedAndArrival,
+}
+
+impl Configuration for RedParams {
+    type Machine = Red;
+
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let part = |value: f64| value > 0.0 && value <= 1.0;
+        if !part(self.weight) {
+            return Err(("weight", format!("a weight of {}; accepted is above 0 to 1", self.weight)));
+        }
+        if !part(self.max_probability) {
+            let given = self.max_probability;
+            return Err(("max_probability", format!("a probability of {given}; accepted is above 0 to 1")));
+        }
+        if !same_unit(self.min, self.max) {
+            let (min, max) = (self.min, self.max);
+            return Err((
+                "max",
+                format!("max {max} beside min {min}; both have to be bytes, or both frames"),
+            ));
+        }
+        if number(self.max) <= number(self.min) {
+            let (min, max) = (self.min, self.max);
+            return Err((
+                "max",
+                format!("max {max} is not above min {min}; the probability rises from min to max"),
+            ));
+        }
+        if !(1..=u32::from(u16::MAX)).contains(&self.mean_frame) {
+            let given = self.mean_frame;
+            return Err(("mean_frame", format!("a mean frame of {given} B; accepted are 1 to 65535 B")));
+        }
+        Ok(())
+    }
+    fn start(&self, link: &LinkFacts) -> Red {
+        Red {
+            params: *self,
+            link: *link,
+            mean_time: link.time_of(self.mean_frame),
+            average: 0.0,
+            since_pick: None,
+            idle_since: Time::ZERO,
+        }
+    }
+}
+
+impl RedParams {
+    /// p of a frame of the mean length at this average; `None` where every frame is picked.
+    pub fn probability(&self, average: f64) -> Option<f64> {
+        let (min, max) = (number(self.min) as f64, number(self.max) as f64);
+        if average < min {
+            Some(0.0)
+        } else if average < max {
+            Some(self.max_probability * (average - min) / (max - min))
+        } else if self.gentle && average < 2.0 * max {
+            Some(self.max_probability + (1.0 - self.max_probability) * (average - max) / max)
+        } else {
+            None
+        }
+    }
+}
+
+/// The average of one queue, and how long ago a frame was picked.
+#[derive(Clone, Debug)]
+pub struct Red {
+    params: RedParams,
+    link: LinkFacts,
+    /// What a frame of the mean length takes on the link.
+    mean_time: Time,
+    average: f64,
+    /// Frames (in byte mode: mean frames) since the last pick, this one included; `None` if there was none since the
+    /// average rose above the minimum.
+    since_pick: Option<f64>,
+    /// When the link had sent the last frame of the queue.
+    idle_since: Time,
+}
+
+impl Red {
+    /// The average in the unit of the thresholds.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+
+    fn sample(&mut self, now: Time, fill: &Fill, frame: FrameFacts) {
+        let keep = 1.0 - self.params.weight;
+        let queue = self.params.counts.of(fill, frame, self.params.min) as f64;
+        if fill.queue.frames > 0 {
+            self.average = keep * self.average + self.params.weight * queue;
+            return;
+        }
+        let idle = now.saturating_sub(self.idle_since).ps() / self.mean_time.ps().max(1);
+        self.average *= power(keep, idle);
+        if self.params.idle_exponent == IdleExponent::ElapsedAndArrival {
+            self.average = keep * self.average + self.params.weight * queue;
+        }
+    }
+
+    /// Whether a frame is picked between the thresholds, at the probability `p` of a frame of the mean length.
+    fn picks(&mut self, p: f64, frame: FrameFacts, random: &mut impl FnMut() -> u64) -> bool {
+        let length = match self.params.mode {
+            Mode::Frame => 1.0,
+            Mode::Byte => f64::from(frame.bytes) / f64::from(self.params.mean_frame),
+        };
+        let count = self.since_pick.map_or(0.0, |count| count + length);
+        let spread = match self.params.spacing {
+            Spacing::Geometric => p,
+            Spacing::Uniform if count * p < 1.0 => p / (1.0 - count * p),
+            Spacing::Wait if count * p < 1.0 => 0.0,
+            Spacing::Wait if count * p < 2.0 => p / (2.0 - count * p),
+            Spacing::Uniform | Spacing::Wait => 1.0,
+        };
+        let picked = happens(spread * if spread < 1.0 { length } else { 1.0 }, random);
+        self.since_pick = Some(if picked { 0.0 } else { count });
+        picked
+    }
+}
+
+impl QueueManager for Red {
+    fn on_enqueue(
+        &mut self,
+        now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        self.sample(now, fill, frame);
+        let (picked, may_mark) = match self.params.probability(self.average) {
+            Some(p) if p > 0.0 => (self.picks(p, frame, random), true),
+            Some(_) => {
+                self.since_pick = None;
+                (false, true)
+            }
+            None => {
+                self.since_pick = Some(0.0);
+                (true, self.params.mark_above_max)
+            }
+        };
+        match (picked, self.params.action) {
+            (false, _) => Verdict::Pass,
+            (true, Action::Mark) if may_mark && frame.ecn_capable => Verdict::Mark,
+            (true, _) => Verdict::Drop,
+        }
+    }
+    fn on_dequeue(
+        &mut self,
+        now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        _random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        if fill.queue.frames == 0 {
+            self.idle_since = now + self.link.time_of(u32::from(frame.bytes));
+        }
+        Verdict::Pass
+    }
+}
+
+/// Something of this probability; draws only where the outcome is open.
+fn happens(probability: f64, random: &mut impl FnMut() -> u64) -> bool {
+    if probability <= 0.0 {
+        return false;
+    }
+    // 53 bits are a number from 0 to below 1.
+    probability >= 1.0 || ((random() >> 11) as f64) < probability * (1u64 << 53) as f64
+}
+
+/// base^exponent by squares: multiplications alone, so that every machine gets the same bits.
+fn power(base: f64, exponent: u64) -> f64 {
+    let (mut result, mut square, mut left) = (1.0, base, exponent);
+    while left > 0 && result > 0.0 {
+        if left & 1 == 1 {
+            result *= square;
+        }
+        square *= square;
+        left >>= 1;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{LINK, bits, capable, holding};
+
+    /// The average is what the queue holds.
+    fn at_once() -> RedParams {
+        RedParams { weight: 1.0, max_probability: 0.0625, ..RedParams::default() }
+    }
+    /// Gaps between picks at a fixed average, in frames.
+    fn gaps(params: RedParams, frames: u64, count: usize) -> Vec<usize> {
+        let (mut red, mut random) = (params.start(&LINK), bits(1));
+        let (mut gaps, mut gap) = (Vec::new(), 0);
+        while gaps.len() < count {
+            gap += 1;
+            if red.on_enqueue(Time::ZERO, &holding(frames), capable(1000), &mut random) == Verdict::Drop {
+                gaps.push(std::mem::take(&mut gap));
+            }
+        }
+        gaps
+    }
+    fn mean(gaps: &[usize]) -> f64 {
+        gaps.iter().sum::<usize>() as f64 / gaps.len() as f64
+    }
+
+    #[test]
+    fn golden_vector_14() {
+        let red = RedParams::default();
+        let p = |average| red.probability(average);
+        assert_eq!([p(0.0), p(4.99), p(5.0), p(30.0)], [Some(0.0), Some(0.0), Some(0.0), None]);
+        for (average, expected) in [(10.0, 0.01), (15.0, 0.02), (20.0, 0.02 + 0.98 / 3.0), (29.999_999, 1.0)]
+        {
+            assert!((p(average).unwrap() - expected).abs() < 1e-6, "{average}: {:?}", p(average));
+        }
+        let hard = RedParams { gentle: false, ..red };
+        assert_eq!([hard.probability(15.0), hard.probability(20.0)], [None, None]);
+    }
+
+    #[test]
+    fn the_average_answers_a_step_as_one_minus_the_power() {
+        let params = RedParams { weight: 0.002, ..RedParams::default() };
+        let (mut red, mut random) = (params.start(&LINK), bits(1));
+        for n in 1..=3_000 {
+            red.on_enqueue(Time::ZERO, &holding(4), capable(1000), &mut random);
+            let expected = 4.0 * (1.0 - (1.0f64 - 0.002).powi(n));
+            assert!((red.average() - expected).abs() < 1e-9, "{n}: {} for {expected}", red.average());
+        }
+        // Thresholds in bytes: the same of bytes, with the frame itself if asked for.
+        let params = RedParams {
+            min: Amount::Bytes(90_000),
+            max: Amount::Bytes(100_000),
+            counts: Counts::WithFrame,
+            weight: 0.5,
+            ..params
+        };
+        let mut red = params.start(&LINK);
+        for expected in [2_250.0, 3_375.0, 3_937.5] {
+            red.on_enqueue(Time::ZERO, &holding(4), capable(500), &mut random);
+            assert_eq!(red.average(), expected);
+        }
+    }
+
+    #[test]
+    fn an_idle_time_decays_the_average_by_the_frames_that_it_would_have_carried() {
+        // 500 B are 500 ns. The queue empties at 0 with a frame of 1000 B, which is on the link until 1000 ns.
+        let after = |ns, idle_exponent| {
+            let params = RedParams { weight: 0.25, idle_exponent, ..RedParams::default() };
+            let (mut red, mut random) = (params.start(&LINK), bits(1));
+            red.average = 4.0;
+            red.on_dequeue(Time::ZERO, &holding(0), capable(1000), &mut random);
+            red.on_enqueue(Time::from_ns(ns), &holding(0), capable(1000), &mut random);
+            red.average()
+        };
+        for (ns, frames) in [(900, 0), (1_499, 0), (1_500, 1), (2_600, 3), (11_000, 20)] {
+            let expected = 4.0 * 0.75f64.powi(frames);
+            assert!((after(ns, IdleExponent::Elapsed) - expected).abs() < 1e-12, "{ns} ns");
+            let with_arrival = 0.75 * expected;
+            assert!((after(ns, IdleExponent::ElapsedAndArrival) - with_arrival).abs() < 1e-12, "{ns} ns");
+        }
+        // A day.
+        assert_eq!(after(86_400_000_000_000, IdleExponent::Elapsed), 0.0);
+    }
+
+    #[test]
+    fn geometric_gaps_have_the_mean_and_the_variance_of_their_law() {
+        // Average 10 of 5 .. 15: p = 1/32.
+        let params = RedParams { spacing: Spacing::Geometric, ..at_once() };
+        let (gaps, p) = (gaps(params, 10, 100_000), 1.0 / 32.0);
+        // Within four standard errors; that of the variance of a geometric law is about 2.8 / sqrt(n) of it.
+        let deviation = (1.0f64 - p).sqrt() / p;
+        assert!((mean(&gaps) - 1.0 / p).abs() < 4.0 * deviation / 100_000f64.sqrt(), "{}", mean(&gaps));
+        let variance = gaps.iter().map(|&gap| (gap as f64 - 1.0 / p).powi(2)).sum::<f64>() / 100_000.0;
+        assert!((variance / deviation.powi(2) - 1.0).abs() < 4.0 * 2.9 / 100_000f64.sqrt(), "{variance}");
+    }
+
+    #[test]
+    fn uniform_gaps_are_equally_likely_and_so_are_those_that_wait() {
+        // p = 1/32: 1 .. 31, mean 16; with `wait` 32 .. 63, mean 47.5.
+        for (spacing, first, last) in [(Spacing::Uniform, 1, 31), (Spacing::Wait, 32, 63)] {
+            let mut gaps = gaps(RedParams { spacing, ..at_once() }, 10, 100_001);
+            // Before the first pick there is no count.
+            gaps.remove(0);
+            let values = last - first + 1;
+            let expected = 100_000.0 / values as f64;
+            let spread = (expected * (1.0 - 1.0 / values as f64)).sqrt();
+            for value in first..=last {
+                let count = gaps.iter().filter(|&&gap| gap == value).count() as f64;
+                assert!((count - expected).abs() < 5.0 * spread, "{spacing:?}: {count} gaps of {value}");
+            }
+            assert!(gaps.iter().all(|gap| (first..=last).contains(gap)));
+            let middle = (first + last) as f64 / 2.0;
+            assert!((mean(&gaps) - middle).abs() < 0.15, "{spacing:?}: {}", mean(&gaps));
+        }
+    }
+
+    #[test]
+    fn in_byte_mode_long_frames_are_picked_more_often() {
+        let rate = |spacing, bytes: u16| {
+            let params = RedParams { spacing, mode: Mode::Byte, mean_frame: 500, ..at_once() };
+            let (mut red, mut random) = (params.start(&LINK), bits(7));
+            let picked = |_: &u32| {
+                red.on_enqueue(Time::ZERO, &holding(10), capable(bytes), &mut random) == Verdict::Drop
+            };
+            (0..400_000).filter(picked).count() as f64 / 400_000.0
+        };
+        // p = 1/32 a mean frame. Uniform: one pick in 16 mean frames, as far as whole frames allow.
+        for (bytes, p) in [(250, 1.0 / 64.0), (500, 1.0 / 32.0), (1_000, 1.0 / 16.0)] {
+            let found = rate(Spacing::Geometric, bytes);
+            assert!((found / p - 1.0).abs() < 0.05, "{bytes} B: {found} for {p}");
+        }
+        let ratio = rate(Spacing::Uniform, 1_000) / rate(Spacing::Uniform, 250);
+        assert!((ratio / 4.0 - 1.0).abs() < 0.06, "{ratio}");
+    }
+
+    #[test]
+    fn marks_are_for_those_who_understand_them() {
+        let deaf = FrameFacts { ecn_capable: false, ..capable(1000) };
+        let verdict = |params: RedParams, frames, frame| {
+            let mut red = params.start(&LINK);
+            red.on_enqueue(Time::ZERO, &holding(frames), frame, &mut || 0)
+        };
+        let marks = RedParams { action: Action::Mark, ..at_once() };
+        let above = RedParams { mark_above_max: true, ..marks };
+        assert_eq!(verdict(marks, 4, capable(1000)), Verdict::Pass);
+        assert_eq!(verdict(marks, 10, capable(1000)), Verdict::Mark);
+        assert_eq!(verdict(marks, 10, deaf), Verdict::Drop);
+        assert_eq!(verdict(at_once(), 10, capable(1000)), Verdict::Drop);
+        assert_eq!(verdict(marks, 30, capable(1000)), Verdict::Drop);
+        assert_eq!(verdict(above, 30, capable(1000)), Verdict::Mark);
+        assert_eq!(verdict(above, 30, deaf), Verdict::Drop);
+    }
+
+    #[test]
+    fn parameters_that_no_red_can_have() {
+        let default = RedParams::default();
+        let wrong = [
+            ("max", RedParams { max: Amount::Frames(5), ..default }),
+            ("max", RedParams { max: Amount::Bytes(50_000), ..default }),
+            ("weight", RedParams { weight: 0.0, ..default }),
+            ("weight", RedParams { weight: f64::NAN, ..default }),
+            ("max_probability", RedParams { max_probability: 1.01, ..default }),
+            ("mean_frame", RedParams { mean_frame: 0, ..default }),
+        ];
+        assert_eq!(default.check(), Ok(()));
+        for (key, params) in wrong {
+            assert_eq!(params.check().unwrap_err().0, key);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A sampling notifier: tells the sources of a queue that it is long.
+//!
+//! While the queue is at or above a threshold, every n-th frame that enters makes a message to its source. The feedback
+//! is the length of the queue in bytes with that frame. It is the congestion point of a control loop at its
+//! smallest: what a source does with the message is its own matter.
+//!
+//! Source: none; the deterministic sampling is that of IEEE 802.1Qau, clause 30.2.1, without its weights.
+//!
+//! Not modelled: quantised feedback and its slope (QCN), random sampling.
+
+use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use units::{Amount, Time};
+
+/// Parameters of the sampling notifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SamplingParams {
+    /// Frames that enter a queue of at least this length, themselves included, are counted.
+    pub threshold: Amount,
+    /// One of this many frames makes a message, the first one too. 1 to 1000000, default 100.
+    pub every: u32,
+}
+
+impl SamplingParams {
+    const MOST: u32 = 1_000_000;
+}
+
+impl Configuration for SamplingParams {
+    type Machine = Sampling;
+
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        if (1..=Self::MOST).contains(&self.every) {
+            return Ok(());
+        }
+        Err(("every", format!("one of {} frames; accepted are 1 to {}", self.every, Self::MOST)))
+    }
+    fn start(&self, _link: &LinkFacts) -> Sampling {
+        Sampling { params: *self, passed: 0 }
+    }
+}
+
+/// Frames since the last message.
+#[derive(Clone, Debug)]
+pub struct Sampling {
+    params: SamplingParams,
+    /// Counted frames without a message; 0 when the next one makes a message.
+    passed: u32,
+}
+
+impl QueueManager for Sampling {
+    fn on_enqueue(
+        &mut self,
+        _now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        _random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        let mut queue = fill.queue;
+        queue.add(frame.bytes);
+        if !queue.reaches(self.params.threshold) {
+            return Verdict::Pass;
+        }
+        let due = self.passed == 0;
+        self.passed = (self.passed + 1) % self.params.every;
+        if !due {
+            return Verdict::Pass;
+        }
+        Verdict::Notify(u32::try_from(queue.bytes).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{LINK, capable, holding};
+
+    #[test]
+    fn one_frame_in_n_makes_a_message() {
+        let mut sampling = SamplingParams { threshold: Amount::Frames(3), every: 3 }.start(&LINK);
+        let mut verdict = |frames| sampling.on_enqueue(Time::ZERO, &holding(frames), capable(500), &mut || 0);
+        assert_eq!(verdict(1), Verdict::Pass);
+        assert_eq!(verdict(2), Verdict::Notify(2_500));
+        assert_eq!([verdict(3), verdict(4)], [Verdict::Pass; 2]);
+        // Frames below the threshold do not count.
+        assert_eq!([verdict(0), verdict(5)], [Verdict::Pass, Verdict::Notify(5_500)]);
+        let no_frame = SamplingParams { threshold: Amount::Frames(3), every: 0 };
+        assert_eq!(no_frame.check().unwrap_err().0, "every");
+    }
+}

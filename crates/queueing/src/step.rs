@@ -1,0 +1,131 @@
+//! Step marking: a frame is marked while the queue is longer than a threshold.
+//!
+//! The instantaneous length counts, no average. It is looked at when a frame enters, without the frame (as DCTCP has
+//! it: "greater than K upon its arrival") or with it; or when a frame leaves, so that a mark is as young as it can be.
+//! A frame whose endpoints do not understand marks passes unmarked.
+//!
+//! Source: Alizadeh and others, "Data center TCP (DCTCP)", SIGCOMM 2010, section 3.1; marking on dequeue: Wu and others,
+//! "Tuning ECN for data center networks", CoNEXT 2012.
+//!
+//! Not modelled: the drop of frames without ECN above the threshold, which switches do that make step marking out of
+//! weighted RED.
+
+use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict, number};
+use units::{Amount, Time};
+
+/// Parameters of step marking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepParams {
+    /// Frames are marked above this length. In bytes or frames.
+    pub threshold: Amount,
+    /// When the length is looked at. Default [`Moment::Enqueue`].
+    pub at: Moment,
+    /// What the length includes. Default [`Counts::WithoutFrame`].
+    pub counts: Counts,
+}
+
+/// When a queue is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Moment {
+    /// When a frame enters.
+    #[default]
+    Enqueue,
+    /// When a frame leaves.
+    Dequeue,
+}
+
+impl Configuration for StepParams {
+    type Machine = Step;
+
+    /// Any threshold is one: with 0 every frame that finds another is marked.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        Ok(())
+    }
+    fn start(&self, _link: &LinkFacts) -> Step {
+        Step { params: *self }
+    }
+}
+
+/// A threshold; nothing has to be remembered.
+#[derive(Clone, Debug)]
+pub struct Step {
+    params: StepParams,
+}
+
+impl Step {
+    fn look(&self, at: Moment, fill: &Fill, frame: FrameFacts) -> Verdict {
+        let StepParams { threshold, at: when, counts } = self.params;
+        let above = counts.of(fill, frame, threshold) > number(threshold);
+        if at == when && above && frame.ecn_capable { Verdict::Mark } else { Verdict::Pass }
+    }
+}
+
+impl QueueManager for Step {
+    fn on_enqueue(
+        &mut self,
+        _now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        _random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        self.look(Moment::Enqueue, fill, frame)
+    }
+    fn on_dequeue(
+        &mut self,
+        _now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        _random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        self.look(Moment::Dequeue, fill, frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{LINK, capable, holding};
+
+    /// Three frames enter an empty queue, then three leave: who is marked, on entry and on exit.
+    fn marks(params: StepParams) -> ([bool; 3], [bool; 3]) {
+        let mut step = params.start(&LINK);
+        let enters = [0, 1, 2].map(|others| {
+            step.on_enqueue(Time::ZERO, &holding(others), capable(1000), &mut || 0) == Verdict::Mark
+        });
+        let leaves = [2, 1, 0].map(|others| {
+            step.on_dequeue(Time::ZERO, &holding(others), capable(1000), &mut || 0) == Verdict::Mark
+        });
+        (enters, leaves)
+    }
+
+    #[test]
+    fn frame_by_frame() {
+        let none = [false; 3];
+        for (threshold, with_frame, without) in [
+            (Amount::Frames(0), [true, true, true], [false, true, true]),
+            (Amount::Frames(1), [false, true, true], [false, false, true]),
+            (Amount::Frames(2), [false, false, true], none),
+            (Amount::Frames(3), none, none),
+            (Amount::Bytes(999), [true, true, true], [false, true, true]),
+            (Amount::Bytes(1_000), [false, true, true], [false, false, true]),
+            (Amount::Bytes(1_999), [false, true, true], [false, false, true]),
+        ] {
+            for (counts, expected) in [(Counts::WithFrame, with_frame), (Counts::WithoutFrame, without)] {
+                let mut reversed = expected;
+                reversed.reverse();
+                let enqueue = StepParams { threshold, at: Moment::Enqueue, counts };
+                assert_eq!(marks(enqueue), (expected, none), "{enqueue:?}");
+                let dequeue = StepParams { at: Moment::Dequeue, ..enqueue };
+                assert_eq!(marks(dequeue), (none, reversed), "{dequeue:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_that_understands_no_marks_passes() {
+        let params =
+            StepParams { threshold: Amount::Frames(0), at: Moment::Enqueue, counts: Counts::WithFrame };
+        let deaf = FrameFacts { ecn_capable: false, ..capable(1000) };
+        assert_eq!(params.start(&LINK).on_enqueue(Time::ZERO, &holding(9), deaf, &mut || 0), Verdict::Pass);
+    }
+}
