@@ -20,6 +20,7 @@ impl Fabric {
         if (node.limited || port.watched || port.dead != 0)
             && let Some(cause) = self.refusal(egress, class, &frame)
         {
+            self.note_tied_loss(egress, class, &frame, cause, now);
             self.lose(egress, class, &frame, ingress, cause, now);
             return;
         }
@@ -31,6 +32,7 @@ impl Fabric {
         }
         let node = &mut self.nodes[node_id as usize];
         if node.limited {
+            node.last_entry = now;
             node.total.add(frame.bytes);
             node.by_class[class.at()].add(frame.bytes);
             self.lines[egress as usize].occupancy.add(frame.bytes);

@@ -32,6 +32,7 @@ pub mod spec;
 mod station;
 mod storms;
 mod tables;
+mod ties;
 pub mod topology;
 mod world;
 

@@ -103,6 +103,13 @@ fn one(
                 "expected a size above 0, or \"unlimited\"",
             );
         }
+        if flow.jitter.0 > Time::ZERO && flow.source == SourceText::Greedy {
+            context.error(
+                &at.key("jitter"),
+                "jitter of a greedy source",
+                "a greedy source sends whenever the link is free; expected no jitter, or clock_tolerance for its host",
+            );
+        }
         (sizes, arrivals, script)
     });
     let Some(pairs) = pairs else { return };
@@ -134,6 +141,7 @@ fn one(
                 stop: flow.stop.map(|stop| stop.0).filter(|&stop| stop < end),
                 script: script.clone(),
                 limit: flow.limit.value(),
+                jitter: flow.jitter.0,
             },
             route: route.clone(),
         });

@@ -82,13 +82,14 @@ pub fn check(
     let links = fabric.links();
     let (shortest, longest) = frame_range(flows);
     let mut in_flight = vec![InFlight::default(); nodes.len()];
-    let need = |node: NodeId, link: &fabric::spec::LinkSpec| {
+    let need = |node: NodeId, peer: NodeId, link: &fabric::spec::LinkSpec| {
         let Role::Switch(switch) = &nodes[node.at()].role else { return None };
         let pause = switch.flow_control.as_ref()?;
         let response_bits = pause
             .response_time
             .map_or(response_quanta(link.rate) * QUANTUM_BITS, |time| link.rate.bits_in_ceil(time));
         let total = Headroom {
+            rate: nodes[peer.at()].clock_tolerance.fastest(link.rate),
             max_frame: longest,
             overhead: link.overhead,
             interface_bits: 0,
@@ -106,8 +107,8 @@ pub fn check(
         })
     };
     for link in &links {
-        for node in [link.a, link.b] {
-            if let Some(need) = need(node, link) {
+        for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
+            if let Some(need) = need(node, peer, link) {
                 in_flight[node.at()].add(need);
             }
         }
