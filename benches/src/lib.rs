@@ -18,7 +18,7 @@ use frame::{ClassMap, NodeId, Priority};
 use queueing::BufferSpec;
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
-use units::{BitRate, Time};
+use units::{BitRate, ClockTolerance, Time};
 use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
 
 /// What a workload is run with beside its traffic.
@@ -107,6 +107,7 @@ fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {
             stop: None,
             script: Vec::new(),
             limit: None,
+            jitter: Time::ZERO,
         },
         route: None,
         transport: None,
@@ -148,7 +149,11 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         NodeRole::Host => Role::Host(host.clone()),
         NodeRole::Switch => Role::Switch(switch.clone()),
     };
-    let nodes = graph.nodes.iter().map(|node| NodeSpec { name: node.name.clone(), role: role(node.role) });
+    let nodes = graph.nodes.iter().map(|node| NodeSpec {
+        name: node.name.clone(),
+        role: role(node.role),
+        clock_tolerance: ClockTolerance::EXACT,
+    });
     let links = graph.links.iter().map(|link| LinkSpec {
         a: link.a,
         b: link.b,

@@ -163,6 +163,7 @@ class Scenario:
         when_full: str | None = None,
         flow_control: str | Mapping[str, Any] | None = None,
         receive: Mapping[str, Any] | None = None,
+        clock_tolerance: str | None = None,
     ) -> Scenario:
         """Settings of all hosts, or of the one with this `name`; see ``penstock explain host``.
 
@@ -175,6 +176,8 @@ class Scenario:
             A name, such as ``"drr"``, or a name with keys: ``{"drr": {"weights": [1, 1, 2, 4]}}``.
         flow_control : str or mapping, optional
             Other than for all stations: ``"off"`` or ``{"pfc": {...}}``.
+        clock_tolerance : str, optional
+            How far clocks may be off, such as the ``"100 ppm"`` of IEEE 802.3. Default: all are equal.
         """
         keys = {
             "queues": queues,
@@ -183,6 +186,7 @@ class Scenario:
             "when_full": when_full,
             "flow_control": flow_control,
             "receive": receive,
+            "clock_tolerance": clock_tolerance,
         }
         return self._merged(("host",) if name is None else ("hosts", name), keys)
 
@@ -199,6 +203,7 @@ class Scenario:
         buffer: Mapping[str, Any] | None = None,
         queue_managers: Sequence[Mapping[str, Any]] | None = None,
         flow_control: str | Mapping[str, Any] | None = None,
+        clock_tolerance: str | None = None,
     ) -> Scenario:
         """Settings of all switches, or of the one with this `name`; see ``penstock explain switch``.
 
@@ -217,6 +222,8 @@ class Scenario:
             ``[{"classes": [3], "step": {"threshold": "50 kB"}}, {"red": {}}]``.
         flow_control : str or mapping, optional
             Other than for all stations: ``"off"`` or ``{"pfc": {...}}``.
+        clock_tolerance : str, optional
+            How far clocks may be off, such as the ``"100 ppm"`` of IEEE 802.3. Default: all are equal.
         """
         keys = {
             "forwarding": forwarding,
@@ -228,6 +235,7 @@ class Scenario:
             "buffer": buffer,
             "queue_managers": queue_managers,
             "flow_control": flow_control,
+            "clock_tolerance": clock_tolerance,
         }
         return self._merged(("switch",) if name is None else ("switches", name), keys)
 
@@ -244,6 +252,7 @@ class Scenario:
         stop: str | None = None,
         rate_counts: str | None = None,
         limit: str | None = None,
+        jitter: str | None = None,
         script: Sequence[Mapping[str, Any]] | None = None,
         route: Sequence[str] | None = None,
     ) -> Scenario:
@@ -268,6 +277,8 @@ class Scenario:
             ``"frame"`` (default) or ``"wire"``: what the bits of the rate count.
         limit : str, optional
             How much it sends at most, such as ``"1 MB"``.
+        jitter : str, optional
+            Each frame is sent later than it is due, by a random time up to this, such as ``"100 ns"``.
         script : sequence of mappings, optional
             Changes in between: ``[{"at": "3 ms", "stop": True}]``.
         route : sequence of str, optional
@@ -284,6 +295,7 @@ class Scenario:
             "source": source,
             "rate_counts": rate_counts,
             "limit": limit,
+            "jitter": jitter,
             "script": script,
             "route": route,
         }

@@ -49,7 +49,9 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert not broken
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs/faults.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "docs/faults.md", ROOT / "docs/clocks.md"], ids=lambda page: page.stem
+)
 def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
     """Console blocks are typed in order in one directory; every line they show must be printed."""
     shell = _shell(tmp_path)

@@ -30,7 +30,7 @@ use queueing::BufferSpec;
 use scheduling::{Configuration, PortFacts};
 use std::collections::BTreeMap;
 use std::fmt;
-use units::{BitRate, Time, WireClock};
+use units::{BitRate, ClockOffset, Time, WireClock};
 use workload::Source;
 
 /// Series are recorded for at most this many flows, ports or queues; beyond, totals only. The key `bin` of a
@@ -78,6 +78,8 @@ pub(crate) struct Plan<'a> {
     pub frames: (u16, u16),
     /// The slowest and the fastest rate of links that change theirs.
     rates: BTreeMap<u32, (BitRate, BitRate)>,
+    /// By node, how far its clock is off; empty if all are exact.
+    clocks: Vec<ClockOffset>,
 }
 
 impl<'a> Plan<'a> {
@@ -90,7 +92,16 @@ impl<'a> Plan<'a> {
                 (*slowest, *fastest) = ((*slowest).min(*rate), (*fastest).max(*rate));
             }
         }
-        Plan { spec, wiring, frames: frame_bounds(spec), rates }
+        let clocks = spec.clocks();
+        Plan { spec, wiring, frames: frame_bounds(spec), rates, clocks }
+    }
+    /// How far the clock of a node is off.
+    fn clock(&self, node: NodeId) -> ClockOffset {
+        self.clocks.get(node.at()).copied().unwrap_or_default()
+    }
+    /// What the clock of a port's node makes of a rate.
+    fn wire_clock(&self, port: u32, rate: BitRate) -> WireClock {
+        WireClock::with_offset(rate, self.clock(self.wiring.node_of[port as usize]))
     }
     pub fn node(&self, port: u32) -> &'a NodeSpec {
         &self.spec.nodes[self.wiring.node_of[port as usize].at()]
@@ -119,7 +130,7 @@ impl<'a> Plan<'a> {
     fn look_ahead(&self, ports: &[Port], lines: &[Line]) -> Time {
         let pausing = self.spec.nodes.iter().any(|node| node.flow_control().is_some());
         let of_port = |(id, (port, line)): (u32, (&Port, &Line))| {
-            let clock = WireClock::new(self.rates(id).1);
+            let clock = self.wire_clock(id, self.rates(id).1);
             let bytes =
                 if port.hooks.has(Hooks::HEADS) { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
             let wire = |bytes: u16| clock.span_floor(u64::from(bytes) + u64::from(port.overhead));
@@ -220,7 +231,7 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
     fabric.ports.push(Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,
-        clock: WireClock::new(link.rate),
+        clock: plan.wire_clock(port, link.rate),
         arrives_after: link.delay + peer_node.latency(),
         peer,
         first_queue,
@@ -233,6 +244,7 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         rate: link.rate,
         dead: 0,
         keeps: false,
+        clock: plan.clock(plan.wiring.node_of[port as usize]),
         scheduler: node.scheduler().start(&plan.port_facts(port)),
         occupancy: Occupancy::default(),
         delay: link.delay,
@@ -302,6 +314,7 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         lossless: control.map_or(0, controlled),
         limited: !buffer.is_unlimited(),
         buffer,
+        last_entry: Time::NEVER,
         total: Occupancy::default(),
         by_class: [Occupancy::default(); PRIORITIES],
         pause_quanta: control.map_or(0, |control| control.quanta),
@@ -344,7 +357,12 @@ fn add_sources(plan: &Plan, fabric: &mut Fabric) {
         let egress = fabric.hops[fabric.path_start[first_path as usize] as usize];
         let link = plan.link(egress);
         let rng = stream(spec.seed, &format!("flow/{}", flow.name));
-        let source = Source::new(&flow.source, link.rate, link.overhead, rng);
+        let clock = plan.clock(flow.from);
+        let mut source = Source::new(&flow.source, link.rate, link.overhead, clock, rng);
+        if flow.source.jitter > Time::ZERO {
+            let rng = stream(spec.seed, &format!("flow/{}/jitter", flow.name));
+            source = source.with_jitter(flow.source.jitter, rng);
+        }
         let host = spec.nodes[flow.from.at()].host();
         let limit = host.and_then(|host| host.queue_limit.filter(|_| host.when_full == WhenFull::Block));
         if host.is_some() && (source.is_greedy() || limit.is_some()) {

@@ -25,6 +25,7 @@ impl Fabric {
         if (limited || port.hooks.has(Hooks::WATCHED.or(Hooks::DEAD)))
             && let Some(cause) = self.refusal(egress, class, &frame)
         {
+            self.note_tied_loss(egress, class, &frame, cause, now);
             self.lose(egress, class, &frame, ingress, cause, now);
             return;
         }
@@ -36,6 +37,7 @@ impl Fabric {
         }
         let node = &mut self.nodes[node_id as usize];
         if node.limited {
+            node.last_entry = now;
             node.total.add(frame.bytes);
             node.by_class[class.at()].add(frame.bytes);
             self.lines[egress as usize].occupancy.add(frame.bytes);

@@ -318,7 +318,7 @@ impl Fabric {
         line.counts.settled.0 += bits.saturating_sub(line.counts.settled.1) as f64 / line.rate.bps() as f64;
         line.counts.settled.1 = bits;
         line.rate = rate;
-        self.ports[port as usize].clock = WireClock::new(rate);
+        self.ports[port as usize].clock = WireClock::with_offset(rate, line.clock);
     }
 
     /// Bits that a port has put on its link since measuring began, line overhead and pause frames included.

@@ -38,6 +38,7 @@ mod station;
 mod stops;
 mod storms;
 mod tables;
+mod ties;
 pub mod topology;
 mod world;
 

@@ -140,6 +140,9 @@ impl Fabric {
             self.nodes[node as usize].station = Some(station);
             return;
         }
+        if aim == Aim::Targets {
+            self.note_tied_pause(egress, class, ingress, now);
+        }
         let cause = PauseCause {
             targeted: aim == Aim::Targets,
             inherited: self.has_been_paused(queue_id, rising_since),

@@ -78,6 +78,11 @@ impl Pool {
         waiting
     }
 
+    /// The last of a list.
+    pub fn last(&self, list: &List) -> Option<&Waiting> {
+        self.slots.get(list.tail as usize).filter(|_| !list.is_empty())
+    }
+
     /// Length of the first frame of a list that is not empty.
     #[inline]
     pub fn head_bytes(&self, list: &List) -> u16 {

@@ -11,7 +11,7 @@ use frame::{Frame, Occupancy, PRIORITIES};
 use measure::{Latency, Sojourns};
 use scheduling::Scheduler;
 use std::collections::VecDeque;
-use units::{BitRate, Time, WireClock};
+use units::{BitRate, ClockOffset, Time, WireClock};
 
 /// What every frame that passes a port touches: one cache line.
 #[derive(Clone, Debug)]
@@ -102,11 +102,13 @@ pub(crate) struct Sent {
 /// What a port needs now and then.
 #[derive(Debug)]
 pub(crate) struct Line {
+    /// Nominal: what the clock of the node makes of it is [`Port::clock`].
     pub rate: BitRate,
     /// Why nothing may leave: [`DOWN`], [`OFF`]; 0: all is well.
     pub dead: u8,
     /// Whether dead links keep what waits for them.
     pub keeps: bool,
+    pub clock: ClockOffset,
     pub scheduler: Scheduler,
     /// All frames that wait here.
     pub occupancy: Occupancy,
@@ -183,6 +185,8 @@ pub(crate) struct LineCounts {
     pub begun_before: Time,
     pub drops: u64,
     pub violations: u64,
+    /// Decisions against one of several frames that came in the same picosecond: see `ties`.
+    pub ties: u64,
     /// Frames and bytes that came to this port's side of the link no more, or damaged.
     pub broken: (u64, u64),
     /// Those among them that arrived with a wrong checksum.

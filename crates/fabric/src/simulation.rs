@@ -483,7 +483,7 @@ mod tests {
     use frame::{ClassMap, NodeId, Priority};
     use scheduling::SchedulerSpec;
     use std::sync::Arc;
-    use units::BitRate;
+    use units::{BitRate, ClockTolerance};
     use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
 
     /// Pairs of hosts that send to each other at line rate.
@@ -496,7 +496,11 @@ mod tests {
             flow_control: None,
             receive: None,
         });
-        let node = |id: u32| NodeSpec { name: format!("h{id}"), role: Role::Host(host.clone()) };
+        let node = |id: u32| NodeSpec {
+            name: format!("h{id}"),
+            role: Role::Host(host.clone()),
+            clock_tolerance: ClockTolerance::EXACT,
+        };
         let link = |pair: u32| LinkSpec {
             a: NodeId(2 * pair),
             b: NodeId(2 * pair + 1),
@@ -518,6 +522,7 @@ mod tests {
                 stop: None,
                 script: Vec::new(),
                 limit: None,
+                jitter: Time::ZERO,
             },
             route: None,
             transport: None,

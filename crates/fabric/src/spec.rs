@@ -6,8 +6,8 @@ use crate::routing::Wiring;
 use frame::{ClassMap, NodeId, Priority};
 use std::sync::Arc;
 use transport::ConnectionSpec;
-use units::{Amount, BitRate, Time};
-use workload::SourceSpec;
+use units::{Amount, BitRate, ClockOffset, ClockTolerance, Time};
+use workload::{SourceSpec, below};
 
 /// A whole simulation.
 #[derive(Clone, Debug)]
@@ -40,6 +40,17 @@ impl Spec {
     pub(crate) fn wiring(&self) -> Wiring {
         let ends: Vec<(NodeId, NodeId)> = self.links.iter().map(|link| (link.a, link.b)).collect();
         Wiring::new(self.nodes.len(), &ends)
+    }
+    /// By node, how far its clock is off; empty if all are exact.
+    pub(crate) fn clocks(&self) -> Vec<ClockOffset> {
+        if self.nodes.iter().all(|node| node.clock_tolerance == ClockTolerance::EXACT) {
+            return Vec::new();
+        }
+        let clock = |node: &NodeSpec| {
+            let mut random = engine::stream(self.seed, &format!("node/{}/clock", node.name));
+            node.clock_tolerance.offset(below(&mut random, 2 * u64::from(node.clock_tolerance.ppb()) + 1))
+        };
+        self.nodes.iter().map(clock).collect()
     }
 }
 
@@ -89,6 +100,9 @@ pub struct NodeSpec {
     pub name: String,
     /// What it is.
     pub role: Role,
+    /// How far its clock may be off: by how much is drawn from the seed and the name. It scales the rates at
+    /// which the node sends and its sources make frames.
+    pub clock_tolerance: ClockTolerance,
 }
 
 /// What a node is. Settings are shared between nodes that have the same.

@@ -289,6 +289,7 @@ impl View<'_> {
             .integers("resumes_sent", "", "Pause frames with an XON sent through this port.", each().map(|p| counts(p).resumes_sent))
             .reals("paused_s", "s", "Time in which some priority of this port had to stop.", each().map(paused))
             .integers("headroom_violations", "", "Frames of lossless classes that a limit lost at this port.", each().map(|p| counts(p).violations))
+            .integers("ties", "", "Losses and targeted pauses at this port that were decided between frames of different sources that came in the same picosecond: by an order that real clocks, which are never equal, would not keep.", each().map(|p| counts(p).ties))
             .integers("bit_errors", "", "Frames that arrived here with a wrong checksum and were discarded.", each().map(|p| counts(p).bit_errors))
             .integers("pauses_lost", "", "Pause frames sent through this port that were lost or damaged.", each().map(|p| counts(p).pauses_lost))
     }
@@ -396,6 +397,7 @@ impl View<'_> {
             ("pauses_sent", count(|counts| counts.pauses_sent), ""),
             ("paused", paused, "s"),
             ("headroom_violations", count(|counts| counts.violations), ""),
+            ("ties", count(|counts| counts.ties), ""),
             ("lost_in_receivers", lost(&[Cause::ReceiveBuffer]), ""),
             ("lost_link_down", lost(&[Cause::LinkDown]), ""),
             ("lost_restart", lost(&[Cause::Restart]), ""),

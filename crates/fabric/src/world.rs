@@ -50,7 +50,8 @@ pub(crate) struct Node {
     pub buffer: BufferSpec,
     /// Whether `buffer` sets any limit.
     pub limited: bool,
-    /// Kept only where there are limits, as is the occupancy of classes and ports.
+    /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues.
+    pub last_entry: Time,
     pub total: Occupancy,
     pub by_class: [Occupancy; PRIORITIES],
     /// Length of the pauses it sends.

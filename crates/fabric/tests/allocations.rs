@@ -14,7 +14,7 @@ use fabric::spec::{HostSpec, NodeSpec, Role, SwitchSpec};
 use fabric::topology::{Cable, FatTree, NodeRole};
 use fabric::{Simulation, State};
 use std::sync::Arc;
-use units::{BitRate, Time};
+use units::{BitRate, ClockTolerance, Time};
 use workload::{Arrivals, SourceSpec};
 
 /// A fat-tree of 16 hosts at 10 Gb/s under PFC. All send to the host half way round at 40 % of the link, and
@@ -32,7 +32,7 @@ fn fat_tree() -> Net {
                 Role::Switch(Arc::new(SwitchSpec { flow_control: control.clone(), ..switch() }))
             }
         };
-        net.0.nodes.push(NodeSpec { name: node.name.clone(), role });
+        net.0.nodes.push(NodeSpec { name: node.name.clone(), role, clock_tolerance: ClockTolerance::EXACT });
     }
     for link in &graph.links {
         net.link(link.a, link.b, link.rate, link.delay);

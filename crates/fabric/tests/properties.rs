@@ -16,7 +16,7 @@ use queueing::BufferSpec;
 use scheduling::SchedulerSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use units::{Amount, BitRate, Bytes, Time};
+use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
 use workload::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};
 
 /// Numbers from which everything about one random simulation is drawn; plain so that it shrinks.
@@ -176,6 +176,7 @@ fn source(to: Destinations, line: BitRate, rolls: &mut Rolls) -> SourceSpec {
         stop: Some(stop),
         script,
         limit: if rolls.below(4) == 0 { Some(Bytes::new(20_000)) } else { None },
+        jitter: ns(rolls.pick(&[0, 0, 30, 5_000])),
     }
 }
 
@@ -249,7 +250,11 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     flow_control: control.clone(),
                 })),
             };
-            NodeSpec { name: node.name.clone(), role }
+            NodeSpec {
+                name: node.name.clone(),
+                role,
+                clock_tolerance: ClockTolerance::from_ppm(rolls.pick(&[0, 0, 100, 1000])),
+            }
         })
         .collect();
     let hosts: Vec<NodeId> = graph.hosts().collect();
@@ -357,13 +362,14 @@ fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError> {
         prop_assert!(close(sum("flows"), sum("classes")) && close(sum("flows"), outcome.summary(name)));
     }
     prop_assert!(outcome.reals("ports", "utilisation").iter().all(|&u| (0.0..=1.0).contains(&u)));
-    // The table cuts utilisation off at 1, so bits are held against the rate too. A frame may have begun before
-    // measuring did and another end after it.
+    // The table cuts utilisation off at 1, so bits are held against the rate too, at the fastest clock of any
+    // node. A frame may have begun before measuring did and another end after it.
+    let fastest = spec.nodes.iter().map(|node| f64::from(node.clock_tolerance.ppb())).fold(0.0, f64::max);
     for (row, rate) in outcome.reals("ports", "rate_bps").iter().enumerate() {
         for column in ["bytes_sent", "bytes_received"] {
             let bytes = outcome.integers("ports", column)[row] as f64;
             prop_assert!(
-                bytes <= rate * measured / 8.0 + 2.0 * 1522.0,
+                bytes <= rate * (1.0 + fastest / 1e9) * measured / 8.0 + 2.0 * 1522.0,
                 "{} of port {}: {}",
                 column,
                 row,
@@ -453,8 +459,10 @@ fn least_latency(spec: &Spec, flow: &fabric::spec::FlowSpec) -> Time {
         let own = spec.links.iter().filter(move |link| link.a == node || link.b == node);
         own.map(|link| {
             let bits = u64::from(least.min(64)) * 8;
-            Time::from_ps((u128::from(bits) * 1_000_000_000_000 / u128::from(link.rate.bps())) as u64)
-                + link.delay
+            // A node may be a little faster than its link is called.
+            let tolerances = [link.a, link.b].map(|end| spec.nodes[end.0 as usize].clock_tolerance);
+            let rate = tolerances.map(|tolerance| tolerance.fastest(link.rate)).into_iter().max().unwrap();
+            Time::from_ps((u128::from(bits) * 1_000_000_000_000 / u128::from(rate.bps())) as u64) + link.delay
         })
         .min()
         .unwrap()

@@ -98,6 +98,7 @@ pub fn run(
             .iter()
             .map(|warning| warning.render(false))
             .chain(simulation.left_out().iter().cloned())
+            .chain(simulation.ties())
             .collect::<Vec<_>>(),
     });
     let tables = simulation.tables();

@@ -5,9 +5,9 @@
 
 use crate::check::used_priorities;
 use crate::model::*;
-use crate::quantity::{Or, TimeText};
+use crate::quantity::{Or, TimeText, ToleranceText};
 use std::path::Path;
-use units::{Bytes, Time};
+use units::{Bytes, ClockTolerance, Time};
 
 /// A comment in the effective scenario, above the table `[table]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,6 +144,7 @@ fn fill_switch(all: &mut SwitchSettings) {
     buffer.port.get_or_insert(Or::word());
     buffer.class.get_or_insert(Or::word());
     buffer.queue.get_or_insert(Or::word());
+    all.clock_tolerance.get_or_insert(ToleranceText::from(ClockTolerance::EXACT));
     fill_queueing(all);
 }
 
@@ -172,6 +173,7 @@ fn fill_stations(model: &mut Model, priorities: &[u64]) {
     host.scheduler.get_or_insert(scheduler(queues));
     host.queue_limit.get_or_insert(Or::word());
     host.when_full.get_or_insert(WhenFull::Block);
+    host.clock_tolerance.get_or_insert(ToleranceText::from(ClockTolerance::EXACT));
     if let Some(receive) = &mut host.receive {
         fill_receive(receive);
     } else {

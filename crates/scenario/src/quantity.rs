@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
-use units::{Amount, BitRate, Bytes, Length, ParseUnitError, Time};
+use units::{Amount, BitRate, Bytes, ClockTolerance, Length, ParseUnitError, Time};
 
 /// A dimension that a scenario can write.
 pub trait Dimension: Copy + fmt::Display + FromStr<Err = ParseUnitError> {
@@ -39,6 +39,7 @@ dimension! {
     BitRate, "Rate", "a rate", "10 Gb/s", "b/s|kb/s|Mb/s|Gb/s|Tb/s";
     Bytes, "Size", "a size", "1522 B", "B|kB|KiB|MB|MiB|GB|GiB";
     Length, "Length", "a length", "300 m", "mm|cm|m|km";
+    ClockTolerance, "Tolerance", "a tolerance", "100 ppm", "ppm|ppb";
     Amount, "Amount", "a size in bytes or frames", "100 frames", "B|kB|KiB|MB|MiB|GB|GiB|frames?";
 }
 
@@ -54,6 +55,8 @@ pub type RateText = Quantity<BitRate>;
 pub type SizeText = Quantity<Bytes>;
 /// A cable length as text.
 pub type LengthText = Quantity<Length>;
+/// The tolerance of a clock as text.
+pub type ToleranceText = Quantity<ClockTolerance>;
 /// Bytes or frames as text.
 pub type AmountText = Quantity<Amount>;
 
@@ -79,6 +82,7 @@ impl<T: Dimension> Serialize for Quantity<T> {
         match self.to_string().as_str() {
             "0 ps" => serializer.serialize_str("0 s"),
             "0 mm" => serializer.serialize_str("0 m"),
+            "0 ppb" => serializer.serialize_str("0 ppm"),
             text => serializer.serialize_str(text),
         }
     }

@@ -6,9 +6,11 @@
 //! number of bits takes at a rate, is [`WireClock`]: it carries the remainder from frame to frame.
 
 mod parse;
+mod station_clock;
 mod wire_clock;
 
 pub use parse::{Amount, ParseUnitError};
+pub use station_clock::{ClockOffset, ClockTolerance};
 pub use wire_clock::WireClock;
 
 use std::fmt;
@@ -216,6 +218,12 @@ impl fmt::Display for Length {
     }
 }
 
+impl fmt::Display for ClockTolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_scaled(f, self.ppb().into(), &[(1_000, "ppm"), (1, "ppb")])
+    }
+}
+
 macro_rules! debug_as_display {
     ($($unit:ty),*) => {$(
         impl fmt::Debug for $unit {
@@ -225,7 +233,7 @@ macro_rules! debug_as_display {
         }
     )*};
 }
-debug_as_display!(Time, BitRate, Bytes, Length);
+debug_as_display!(Time, BitRate, Bytes, Length, ClockTolerance);
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 //!
 //! A quantity is a decimal number and a unit; the unit is never optional and reading is exact.
 
-use crate::{BitRate, Bytes, Length, Time};
+use crate::{BitRate, Bytes, ClockTolerance, Length, Time};
 use std::fmt;
 use std::str::FromStr;
 
@@ -36,6 +36,9 @@ impl fmt::Display for ParseUnitError {
     }
 }
 impl std::error::Error for ParseUnitError {}
+
+/// Clocks are off by a thousandth at most.
+const MOST_PPB: u32 = 1_000_000;
 
 /// The units of one dimension: name and size in base units. The first is what a bare number most
 /// probably meant.
@@ -86,6 +89,8 @@ const LENGTH: Dimension = Dimension {
     example: "300 m",
     units: &[("m", 1_000), ("mm", 1), ("cm", 10), ("km", 1_000_000)],
 };
+const TOLERANCE: Dimension =
+    Dimension { what: "tolerance", example: "100 ppm", units: &[("ppm", 1_000), ("ppb", 1)] };
 const FRAMES: Dimension =
     Dimension { what: "size", example: "100 frames", units: &[("frames", 1), ("frame", 1)] };
 
@@ -111,6 +116,21 @@ impl FromStr for Length {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Length, ParseUnitError> {
         read(text, &LENGTH).map(Length::from_mm)
+    }
+}
+impl FromStr for ClockTolerance {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<ClockTolerance, ParseUnitError> {
+        let ppb = read(text, &TOLERANCE)?;
+        match u32::try_from(ppb) {
+            Ok(ppb) if ppb <= MOST_PPB => Ok(ClockTolerance::from_ppb(ppb)),
+            _ => Err(ParseUnitError {
+                message: format!(
+                    "\"{text}\": no clock is that wrong; expected at most \"{}\", like the \"100 ppm\" of IEEE 802.3",
+                    ClockTolerance::from_ppb(MOST_PPB)
+                ),
+            }),
+        }
     }
 }
 impl FromStr for Amount {
@@ -185,7 +205,7 @@ fn exact_product(number: &str, scale: u64) -> Result<u64, String> {
     let mantissa: u128 = format!("{whole}{fraction}").parse().map_err(|_| too_large())?;
     let product = mantissa.checked_mul(u128::from(scale)).ok_or_else(too_large)?;
     if product % denominator != 0 {
-        return Err("is not a whole number of the smallest unit (1 ps, 1 b/s, 1 B, 1 mm)".into());
+        return Err("is not a whole number of the smallest unit (1 ps, 1 b/s, 1 B, 1 mm, 1 ppb)".into());
     }
     // Half of the range is kept free, so that a sum of two quantities cannot overflow.
     u64::try_from(product / denominator).ok().filter(|&v| v < u64::MAX / 2).ok_or_else(too_large)
@@ -242,7 +262,9 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn printing_and_reading_agree(ps in 0u64..u64::MAX / 2, bytes in 0u64..u64::MAX / 2) {
+        fn printing_and_reading_agree(ps in 0u64..u64::MAX / 2, bytes in 0u64..u64::MAX / 2, ppb in 0u32..=MOST_PPB) {
+            let tolerance = ClockTolerance::from_ppb(ppb);
+            proptest::prop_assert_eq!(tolerance.to_string().parse(), Ok(tolerance));
             proptest::prop_assert_eq!(Time::from_ps(ps).to_string().parse(), Ok(Time::from_ps(ps)));
             proptest::prop_assert_eq!(BitRate::from_bps(ps).to_string().parse(), Ok(BitRate::from_bps(ps)));
             proptest::prop_assert_eq!(Length::from_mm(ps).to_string().parse(), Ok(Length::from_mm(ps)));

@@ -4,7 +4,10 @@
 //! The clock reports the instant rounded down and carries what it cut off into the next back-to-back
 //! frame: a billion frames end where arithmetic says, to the picosecond.
 
-use crate::{BitRate, Time};
+use crate::{BitRate, ClockOffset, Time};
+
+/// No frame with what surrounds it on the wire is longer, so that products fit 64 bits.
+const MOST_BYTES: u64 = 1 << 17;
 
 /// Turns bytes into time at one rate, carrying remainders between back-to-back frames.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +28,19 @@ impl WireClock {
     pub fn new(rate: BitRate) -> WireClock {
         let (num, den) = reduced(rate);
         WireClock { ps_num: num, ps_den: u32::try_from(den).expect("rate not supported"), remainder: 0 }
+    }
+
+    /// A clock for `rate`, which must not be zero, at a station whose own clock is off by `offset`. Exact for an
+    /// offset of zero, as [`WireClock::new`]; see [`ClockOffset::ps_per_byte`] for others.
+    ///
+    /// # Panics
+    /// As [`WireClock::new`], if the offset is zero.
+    pub fn with_offset(rate: BitRate, offset: ClockOffset) -> WireClock {
+        if offset == ClockOffset::NOMINAL {
+            return WireClock::new(rate);
+        }
+        let (ps_num, ps_den) = offset.ps_per_byte(rate, u64::MAX / MOST_BYTES);
+        WireClock { ps_num, ps_den, remainder: 0 }
     }
 
     /// Whether [`WireClock::new`] accepts this rate.
@@ -100,6 +116,19 @@ mod tests {
         let mut clock = WireClock::new(BitRate::from_bps(1_187_500_000));
         let total: u64 = (0..19_000).map(|_| clock.advance(1520).ps()).sum();
         assert_eq!(total, 19_000 * 1520 * 128_000 / 19);
+    }
+
+    #[test]
+    fn a_station_that_is_50_ppm_fast_sends_50_ppm_faster() {
+        let rate = BitRate::from_gbps(10);
+        let sent = |ppb| {
+            let mut clock = WireClock::with_offset(rate, ClockOffset::from_ppb(ppb));
+            (0..1_000_050).map(|_| clock.advance(1250).ps()).sum::<u64>()
+        };
+        // 1,000,050 frames in the time of a million: one second.
+        assert_eq!(sent(50_000), 1_000_000_000_000);
+        assert_eq!(sent(0), 1_000_050_000_000);
+        assert!(sent(-50_000) > 1_000_100_000_000);
     }
 
     proptest::proptest! {

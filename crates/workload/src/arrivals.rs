@@ -6,79 +6,15 @@
 //! length is such that the mean after truncation is the one that was asked for.
 
 use crate::draw::{Coin, exponential, unit};
+use crate::pace::{Pace, rescaled};
 use crate::spec::{Arrivals, Period, RateBasis};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use units::{BitRate, Time};
+use units::{BitRate, ClockOffset, Time};
 
 type Random = Xoshiro256PlusPlus;
 
 /// Pareto periods last at most this many times their mean: the key `mean` of a scenario says so.
 const TRUNCATION: f64 = 100.0;
-
-/// Turns bytes into time at one rate, exactly in the long run. Takes every rate but zero, and gaps far
-/// longer than a frame, which `units::WireClock` does not.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    rate: BitRate,
-    /// Picoseconds a byte as a reduced fraction.
-    num: u64,
-    den: u64,
-    /// What the last time cut off, in units of 1/`den` ps.
-    rest: u64,
-    /// Bytes of the last time, and how many picoseconds and units they take: most flows have frames of one size.
-    last: (u64, u64, u64),
-}
-
-impl Pace {
-    fn new(rate: BitRate) -> Option<Pace> {
-        const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
-        let (mut divisor, mut rest) = (PS_PER_S_TIMES_8, rate.bps());
-        while rest != 0 {
-            (divisor, rest) = (rest, divisor % rest);
-        }
-        let (num, den) = (PS_PER_S_TIMES_8 / divisor, rate.bps() / divisor);
-        (den > 0).then_some(Pace { rate, num, den, rest: 0, last: (0, 0, 0) })
-    }
-
-    /// The time that `bytes` more take.
-    #[inline]
-    fn span(&mut self, bytes: u64) -> Time {
-        if bytes != self.last.0 {
-            // So much that it does not fit: nothing to remember.
-            let Some(exact) = bytes.checked_mul(self.num) else { return self.span_wide(bytes.into()) };
-            self.last = (bytes, exact / self.den, exact % self.den);
-        }
-        let (_, whole, part) = self.last;
-        let to_go = self.den - part;
-        let carry = self.rest >= to_go;
-        self.rest = if carry { self.rest - to_go } else { self.rest + part };
-        Time::from_ps(whole + u64::from(carry))
-    }
-
-    /// As [`Pace::span`] for any number of bytes; [`Time::NEVER`] past the end of time.
-    fn span_wide(&mut self, bytes: u128) -> Time {
-        let Some(exact) = bytes.checked_mul(self.num.into()).and_then(|e| e.checked_add(self.rest.into()))
-        else {
-            return Time::NEVER;
-        };
-        self.rest = (exact % u128::from(self.den)) as u64;
-        u64::try_from(exact / u128::from(self.den)).map_or(Time::NEVER, Time::from_ps)
-    }
-
-    /// Forgets the remainder: the next interval begins on a whole picosecond.
-    fn restart(&mut self) {
-        self.rest = 0;
-    }
-}
-
-/// `left` of an interval at the rate `from`, at the rate `to`.
-fn rescaled(left: Time, from: BitRate, to: BitRate) -> Time {
-    if from == to {
-        return left;
-    }
-    let scaled = u128::from(left.ps()) * u128::from(from.bps()) / u128::from(to.bps());
-    u64::try_from(scaled).map_or(Time::NEVER, Time::from_ps)
-}
 
 /// `gap` picoseconds and the fraction that earlier ones left, rounded down; the rest is left to later ones.
 #[inline]
@@ -176,11 +112,11 @@ pub(crate) struct OnOff {
 }
 
 impl OnOff {
-    fn new(peak: BitRate, on: Period, off: Period) -> OnOff {
+    fn new(peak: BitRate, clock: ClockOffset, on: Period, off: Period) -> OnOff {
         let (on_secs, off_secs) = (on.mean_secs(), off.mean_secs());
         let is_ever_on = on_secs > 0.0;
         OnOff {
-            pace: if is_ever_on { Pace::new(peak) } else { None },
+            pace: if is_ever_on { Pace::at_station(peak, clock) } else { None },
             on: Lengths::new(&on),
             off: Lengths::new(&off),
             starts_on: Coin::new(on_secs / (on_secs + off_secs)),
@@ -245,6 +181,8 @@ pub(crate) struct Link {
     pub overhead: u16,
     /// What the bits of the source's rate count.
     pub basis: RateBasis,
+    /// How far the clock of the source's station is off.
+    pub clock: ClockOffset,
 }
 
 impl Link {
@@ -304,18 +242,20 @@ impl Process {
     pub(crate) fn new(arrivals: &Arrivals, link: Link, mean_bytes: f64) -> Process {
         let kind = match *arrivals {
             Arrivals::Constant { rate, random_phase } => {
-                Kind::Constant { pace: Pace::new(rate), random_phase }
+                Kind::Constant { pace: Pace::at_station(rate, link.clock), random_phase }
             }
             Arrivals::Greedy => Kind::Greedy,
             Arrivals::Bernoulli { rate } => {
-                let slots = Pace::new(link.line);
+                let slots = Pace::at_station(link.line, link.clock);
                 Kind::Bernoulli { rate, slots, busy_until: Time::ZERO, empty: EmptySlots::default() }
             }
             Arrivals::Poisson { rate } => {
                 let overhead = if link.basis == RateBasis::Wire { link.overhead } else { 0 };
-                Kind::Poisson { rate, mean_bytes: mean_bytes + f64::from(overhead), rest: 0.0 }
+                // A fast clock makes gaps shorter, as shorter frames would.
+                let mean_bytes = (mean_bytes + f64::from(overhead)) / link.clock.factor();
+                Kind::Poisson { rate, mean_bytes, rest: 0.0 }
             }
-            Arrivals::OnOff { peak, on, off } => Kind::OnOff(Box::new(OnOff::new(peak, on, off))),
+            Arrivals::OnOff { peak, on, off } => Kind::OnOff(Box::new(OnOff::new(peak, link.clock, on, off))),
         };
         Process { link, kind }
     }
@@ -363,6 +303,14 @@ impl Process {
         }
         on_off.roll(now, rng);
         false
+    }
+
+    /// Whether a frame is due when it is woken next, not only the end of a period.
+    pub(crate) fn frame_is_next(&self) -> bool {
+        match &self.kind {
+            Kind::OnOff(on_off) => on_off.is_on && on_off.due() < on_off.period_end,
+            _ => true,
+        }
     }
 
     /// When to wake after [`Process::arrives`] said no.
@@ -416,11 +364,12 @@ impl Process {
 
     /// Sets the rate of a process that is silent.
     pub(crate) fn set_rate(&mut self, new: BitRate) {
+        let clock = self.link.clock;
         match &mut self.kind {
-            Kind::Constant { pace, .. } => *pace = Pace::new(new),
+            Kind::Constant { pace, .. } => *pace = Pace::at_station(new, clock),
             Kind::Bernoulli { rate, empty, .. } => (*rate, *empty) = (new, EmptySlots::default()),
             Kind::Poisson { rate, .. } => *rate = new,
-            Kind::OnOff(on_off) if on_off.is_ever_on => on_off.pace = Pace::new(new),
+            Kind::OnOff(on_off) if on_off.is_ever_on => on_off.pace = Pace::at_station(new, clock),
             Kind::OnOff(_) | Kind::Greedy => {}
         }
     }

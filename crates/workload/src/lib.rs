@@ -11,6 +11,7 @@ mod arrivals;
 mod destinations;
 mod draw;
 mod offered;
+mod pace;
 mod sizes;
 mod source;
 mod spec;

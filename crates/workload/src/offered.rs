@@ -1,15 +1,15 @@
-//! What a source offers on average, from its description alone.
+//! What a source offers on average, from its description alone: with an exact clock.
 
 use crate::arrivals::Link;
 use crate::spec::{Arrivals, Change, SourceSpec};
-use units::{BitRate, Time};
+use units::{BitRate, ClockOffset, Time};
 
 impl SourceSpec {
     /// The mean rate that is offered between two times, in bits of frames (DA to FCS) a second, at a link
     /// with `line` rate and `overhead` bytes a frame. Starts, stops, script and limit count; back-pressure
     /// does not. `None` for greedy sources, which offer whatever the link takes.
     pub fn offered_bps(&self, line: BitRate, overhead: u16, from: Time, until: Time) -> Option<f64> {
-        let link = Link { line, overhead, basis: self.rate_basis };
+        let link = Link { line, overhead, basis: self.rate_basis, clock: ClockOffset::NOMINAL };
         let rate = self.configured_rate()?;
         if until <= from {
             return Some(0.0);
@@ -38,7 +38,7 @@ impl SourceSpec {
     /// What the source asks for: from each time on the mean rate in bits of frames (DA to FCS) a second, infinite
     /// for a greedy source. Starts, stops and the script count; the limit does not.
     pub fn demand(&self, line: BitRate, overhead: u16) -> Vec<(Time, f64)> {
-        let link = Link { line, overhead, basis: self.rate_basis };
+        let link = Link { line, overhead, basis: self.rate_basis, clock: ClockOffset::NOMINAL };
         let (first_rate, changes) = self.changes();
         let mut rate = first_rate.or(self.configured_rate());
         let mut asked = Vec::with_capacity(changes.len());
@@ -105,6 +105,7 @@ mod tests {
             stop: Some(Time::from_us(9)),
             script: vec![],
             limit: None,
+            jitter: Time::ZERO,
         }
     }
 

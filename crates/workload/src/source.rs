@@ -4,12 +4,16 @@
 //! Frames and changes of the script share that timer. A source is held back by not waking it: woken late,
 //! it sends the frame that was due at once, and the next interval counts from there. Changes that came
 //! about in the meantime take effect first: a source that was stopped while held back sends nothing.
+//!
+//! With jitter a frame is sent later than it is due. The arrival process does not know: it goes on from the time at
+//! which the frame was due, so that jitter neither adds up nor changes a rate.
 
 use crate::arrivals::{Link, Process};
+use crate::draw::below;
 use crate::spec::{Change, SourceSpec};
 use crate::{destinations, sizes};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use units::{BitRate, Time};
+use units::{BitRate, ClockOffset, Time};
 
 /// A frame, made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +38,11 @@ pub enum Wake {
 /// A source of traffic.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// When to wake the arrival process; [`Time::NEVER`] while it is silent.
+    /// When the arrival process is due; [`Time::NEVER`] while it is silent.
     due: Time,
+    /// When to wake it: then, or later by the jitter of the frame that is due.
+    wake_at: Time,
+    jitter: Option<Box<Jitter>>,
     /// When the next change is due; [`Time::NEVER`] after the last.
     next_change: Time,
     active: bool,
@@ -53,11 +60,24 @@ pub struct Source {
     changes: Vec<(Time, Change)>,
 }
 
+/// Random times between the time at which a frame is due and that at which it is sent.
+#[derive(Clone, Debug)]
+struct Jitter {
+    most: Time,
+    rng: Xoshiro256PlusPlus,
+}
+
 impl Source {
-    /// A source at a link with `line` rate and `overhead` bytes around each frame, with random draws from
-    /// `rng`, which should be this source's alone.
-    pub fn new(spec: &SourceSpec, line: BitRate, overhead: u16, mut rng: Xoshiro256PlusPlus) -> Source {
-        let link = Link { line, overhead, basis: spec.rate_basis };
+    /// A source at a link with `line` rate and `overhead` bytes around each frame, at a station whose clock is
+    /// off by `clock`, with random draws from `rng`, which should be this source's alone.
+    pub fn new(
+        spec: &SourceSpec,
+        line: BitRate,
+        overhead: u16,
+        clock: ClockOffset,
+        mut rng: Xoshiro256PlusPlus,
+    ) -> Source {
+        let link = Link { line, overhead, basis: spec.rate_basis, clock };
         let sizes = sizes::Sampler::new(&spec.sizes);
         let mut process = Process::new(&spec.arrivals, link, spec.sizes.mean_bytes());
         let (rate, mut changes) = spec.changes();
@@ -67,6 +87,8 @@ impl Source {
         changes.reverse();
         let mut source = Source {
             due: Time::NEVER,
+            wake_at: Time::NEVER,
+            jitter: None,
             next_change: changes.last().map_or(Time::NEVER, |&(at, _)| at),
             active: false,
             next_bytes: sizes.draw(&mut rng),
@@ -82,10 +104,16 @@ impl Source {
         source
     }
 
+    /// The source with jitter up to `most`, drawn from a stream of its own: frames are due when they were before.
+    pub fn with_jitter(mut self, most: Time, rng: Xoshiro256PlusPlus) -> Source {
+        self.jitter = (most > Time::ZERO).then(|| Box::new(Jitter { most, rng }));
+        self
+    }
+
     /// When to wake the source next, not before the last time it was woken; `None` if it has finished.
     #[inline]
     pub fn next_wake(&self) -> Option<Time> {
-        let at = self.due.min(self.next_change);
+        let at = self.wake_at.min(self.next_change);
         (at != Time::NEVER).then_some(at)
     }
 
@@ -98,19 +126,36 @@ impl Source {
         if self.process.is_greedy() {
             return if self.active { Wake::Fill } else { Wake::Nothing };
         }
-        if self.due > now {
+        if self.wake_at > now {
             return Wake::Nothing;
         }
-        if !self.process.arrives(now, &mut self.rng) {
-            self.due = self.process.next_wake();
+        let late = self.wake_at < now;
+        // Jitter is no delay that the process should know of; being held back is.
+        let as_of = if late { now } else { self.due };
+        if !self.process.arrives(as_of, &mut self.rng) {
+            self.expect(self.process.next_wake(), now);
             return Wake::Nothing;
         }
-        let late = self.due < now;
         let made = self.make();
         if self.active {
-            self.due = self.process.after(now, late, made.bytes, self.next_bytes, &mut self.rng);
+            let due = self.process.after(as_of, late, made.bytes, self.next_bytes, &mut self.rng);
+            self.expect(due, now);
         }
         Wake::Emit(made)
+    }
+
+    /// The process is due at `due` next; `now` is the last time that a frame was sent, or could have been.
+    #[inline]
+    fn expect(&mut self, due: Time, now: Time) {
+        (self.due, self.wake_at) = (due, due);
+        if let Some(jitter) = &mut self.jitter {
+            let late = if due != Time::NEVER && self.process.frame_is_next() {
+                Time::from_ps(below(&mut jitter.rng, jitter.most.ps().saturating_add(1)))
+            } else {
+                Time::ZERO
+            };
+            self.wake_at = due.saturating_add(late).max(now);
+        }
     }
 
     /// The next frame of a greedy source; `None` while it is silent, and for all other sources.
@@ -159,7 +204,7 @@ impl Source {
     fn finish_at_limit(&mut self) {
         if u64::from(self.next_bytes) > self.remaining {
             self.active = false;
-            self.due = Time::NEVER;
+            (self.due, self.wake_at) = (Time::NEVER, Time::NEVER);
             self.next_change = Time::NEVER;
             self.changes.clear();
         }
@@ -172,7 +217,10 @@ impl Source {
             let (process, rng) = (&mut self.process, &mut self.rng);
             match change {
                 Change::Start(Some(rate)) if self.active => {
-                    self.due = process.change_rate(at, self.due, rate, self.next_bytes, rng);
+                    let due = process.change_rate(at, self.due, rate, self.next_bytes, rng);
+                    if due != self.due {
+                        self.expect(due, at);
+                    }
                 }
                 Change::Start(_) if self.active => {}
                 Change::Start(rate) => {
@@ -180,11 +228,12 @@ impl Source {
                         process.set_rate(rate);
                     }
                     self.active = true;
-                    self.due = process.start(at, self.next_bytes, rng);
+                    let due = process.start(at, self.next_bytes, rng);
+                    self.expect(due, at);
                 }
                 Change::Stop => {
                     self.active = false;
-                    self.due = Time::NEVER;
+                    (self.due, self.wake_at) = (Time::NEVER, Time::NEVER);
                 }
             }
         }
@@ -214,13 +263,15 @@ mod tests {
             stop: None,
             script: vec![],
             limit: None,
+            jitter: Time::ZERO,
         }
     }
     fn constant(rate: BitRate, bytes: u16) -> SourceSpec {
         spec(Arrivals::Constant { rate, random_phase: false }, FrameSizes::Fixed(bytes))
     }
     fn source(spec: &SourceSpec, seed: u64) -> Source {
-        Source::new(spec, LINE, OVERHEAD, Xoshiro256PlusPlus::seed_from_u64(seed))
+        Source::new(spec, LINE, OVERHEAD, ClockOffset::NOMINAL, Xoshiro256PlusPlus::seed_from_u64(seed))
+            .with_jitter(spec.jitter, Xoshiro256PlusPlus::seed_from_u64(!seed))
     }
     /// All frames before `until`.
     fn run(source: &mut Source, until: Time) -> Vec<(Time, u16)> {
@@ -388,7 +439,8 @@ mod tests {
     fn bernoulli_frames_come_in_slots() {
         // Golden case of Jiang 2007: half of a 10 Gb/s line in slots of one 1500 B frame, no overhead.
         let spec = spec(Arrivals::Bernoulli { rate: BitRate::from_gbps(5) }, FrameSizes::Fixed(1500));
-        let mut source = Source::new(&spec, LINE, 0, Xoshiro256PlusPlus::seed_from_u64(1));
+        let mut source =
+            Source::new(&spec, LINE, 0, ClockOffset::NOMINAL, Xoshiro256PlusPlus::seed_from_u64(1));
         let frames = run(&mut source, Time::from_ms(120));
         assert!(frames.iter().all(|(at, _)| at.ps() % 1_200_000 == 0));
         // 100 000 slots, p = 1/2: standard deviation 158.
@@ -432,6 +484,81 @@ mod tests {
             (run_spec(&never, Time::NEVER).len(), never.offered_bps(LINE, 20, Time::ZERO, mean)),
             (0, Some(0.0))
         );
+    }
+
+    #[test]
+    fn a_fast_clock_makes_every_kind_of_source_fast() {
+        let mean = Time::from_us(50);
+        let period = Period::Exponential { mean };
+        let gbps = BitRate::from_gbps;
+        for arrivals in [
+            Arrivals::Constant { rate: gbps(1), random_phase: false },
+            Arrivals::Constant { rate: gbps(1), random_phase: true },
+            Arrivals::Bernoulli { rate: gbps(1) },
+            Arrivals::Poisson { rate: gbps(1) },
+            Arrivals::OnOff { peak: gbps(1), on: period, off: Period::Exponential { mean: Time::ZERO } },
+        ] {
+            let spec = spec(arrivals, FrameSizes::Fixed(1000));
+            let last_of_1000 = |ppb| {
+                let clock = ClockOffset::from_ppb(ppb);
+                let mut source =
+                    Source::new(&spec, LINE, OVERHEAD, clock, Xoshiro256PlusPlus::seed_from_u64(3));
+                let (mut sent, mut at) = (0, Time::ZERO);
+                while sent < 1000 {
+                    at = source.next_wake().unwrap();
+                    sent += u32::from(matches!(source.wake(at), Wake::Emit(_)));
+                }
+                at.ps() as f64
+            };
+            // A thousandth fast, so that the same draws end a thousandth earlier.
+            let ratio = last_of_1000(0) / last_of_1000(1_000_000);
+            assert!((ratio - 1.001).abs() < 1e-6, "{:?}: {ratio}", spec.arrivals);
+        }
+    }
+
+    #[test]
+    fn jitter_is_uniform_and_does_not_add_up() {
+        // 8 us a frame; jitter of 3 us leaves gaps, of 20 us lets frames wait for each other.
+        for most in [3, 20] {
+            let most = Time::from_us(most);
+            let spec = SourceSpec { jitter: most, ..constant(BitRate::from_gbps(1), 1000) };
+            let frames = run(&mut source(&spec, 5), Time::from_ms(160));
+            assert!((frames.len() as i64 - 20_000).abs() <= 3, "{}", frames.len());
+            assert!(frames.is_sorted());
+            let late: Vec<f64> =
+                (0..).zip(&frames).map(|(n, frame)| (frame.0.ps() - n * 8_000_000) as f64 / 1e6).collect();
+            let longest = late.iter().copied().fold(0.0, f64::max);
+            assert!(longest <= most.ps() as f64 / 1e6 && longest > 0.99 * most.ps() as f64 / 1e6);
+            if most < Time::from_us(8) {
+                let mean = late.iter().sum::<f64>() / late.len() as f64;
+                assert!((mean - 1.5).abs() < 5.0 * 3.0 / (12.0 * 20_000.0f64).sqrt(), "{mean}");
+            }
+        }
+    }
+
+    #[test]
+    fn jitter_draws_from_a_stream_of_its_own() {
+        // The same lengths in the same order: only the times differ.
+        let mut spec = spec(Arrivals::Poisson { rate: BitRate::from_gbps(1) }, FrameSizes::Imix);
+        let lengths = |spec: &SourceSpec| {
+            run(&mut source(spec, 9), Time::from_us(500))
+                .into_iter()
+                .take(100)
+                .map(|f| f.1)
+                .collect::<Vec<_>>()
+        };
+        let without = lengths(&spec);
+        spec.jitter = Time::from_us(1);
+        assert_eq!(lengths(&spec), without);
+    }
+
+    #[test]
+    fn a_source_with_jitter_that_was_held_back_goes_on_from_there() {
+        let spec = SourceSpec { jitter: Time::from_us(2), ..constant(BitRate::from_gbps(1), 1000) };
+        let mut source = source(&spec, 1);
+        assert!(matches!(source.wake(Time::from_us(100)), Wake::Emit(_)));
+        let next = source.next_wake().unwrap();
+        assert!(next >= Time::from_us(108) && next <= Time::from_us(110), "{next}");
     }
 
     #[test]
@@ -542,6 +669,7 @@ mod tests {
             start in any::<u64>(), stop in proptest::option::of(any::<u64>()),
             mut script in proptest::collection::vec((any::<u64>(), proptest::option::of(any::<u64>())), 0..6),
             limit in proptest::option::of(any::<u64>()), shift in 0u32..64, seed in any::<u64>(),
+            jitter in any::<u64>(), ppb in -1_000_000i32..1_000_000,
         ) {
             script.sort_unstable();
             // Shifted, so that small numbers are as likely as large ones.
@@ -565,9 +693,12 @@ mod tests {
                     None => Change::Stop,
                 })).collect(),
                 limit: limit.map(|l| Bytes::new(small(l))),
+                jitter: Time::from_ps(small(jitter)),
                 ..spec(arrivals, FrameSizes::Uniform { min: sizes.0, max: sizes.1 })
             };
-            let mut source = Source::new(&spec, BitRate::from_bps(small(line)), overhead, Xoshiro256PlusPlus::seed_from_u64(seed));
+            let (clock, rng) = (ClockOffset::from_ppb(ppb), Xoshiro256PlusPlus::seed_from_u64(seed));
+            let mut source = Source::new(&spec, BitRate::from_bps(small(line)), overhead, clock, rng.clone())
+                .with_jitter(spec.jitter, rng);
             let (mut last, mut sent) = (Time::ZERO, 0u64);
             for _ in 0..300 {
                 let Some(now) = source.next_wake() else { break };

@@ -141,6 +141,9 @@ pub struct SourceSpec {
     /// How many bytes (DA to FCS) it sends at most; the first frame that no longer fits ends it. `None`: no
     /// limit.
     pub limit: Option<Bytes>,
+    /// Each frame is sent later than it is due by a random time, uniform from 0 to this. Later frames are due as
+    /// if it were not so, and none overtakes another. Greedy sources have none.
+    pub jitter: Time,
 }
 
 impl SourceSpec {

@@ -13,7 +13,7 @@ use measure::{Table, Values};
 use queueing::BufferSpec;
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
-use units::{Amount, BitRate, Bytes, Time};
+use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
 use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
 
 pub const fn ns(ns: u64) -> Time {
@@ -90,6 +90,7 @@ pub fn paced(to: NodeId, bytes: u16, count: u64, start: Time, every: Time) -> So
         stop: None,
         script: vec![],
         limit: Some(Bytes::new(count * u64::from(bytes))),
+        jitter: Time::ZERO,
     }
 }
 
@@ -132,7 +133,7 @@ impl Net {
         })
     }
     fn node(&mut self, name: &str, role: Role) -> NodeId {
-        self.0.nodes.push(NodeSpec { name: name.to_string(), role });
+        self.0.nodes.push(NodeSpec { name: name.to_string(), role, clock_tolerance: ClockTolerance::EXACT });
         NodeId(self.0.nodes.len() as u32 - 1)
     }
     pub fn host(&mut self, name: &str, spec: HostSpec) -> NodeId {

@@ -105,6 +105,13 @@ fn one(
                 "expected a size above 0, or \"unlimited\"",
             );
         }
+        if flow.jitter.0 > Time::ZERO && flow.source == SourceText::Greedy {
+            context.error(
+                &at.key("jitter"),
+                "jitter of a greedy source",
+                "a greedy source sends whenever the link is free; expected no jitter, or clock_tolerance for its host",
+            );
+        }
         (sizes, arrivals, transport.map(Arc::new), script)
     });
     let Some(pairs) = pairs else { return };
@@ -137,6 +144,7 @@ fn one(
                 stop: flow.stop.map(|stop| stop.0).filter(|&stop| stop < end),
                 script: script.clone(),
                 limit: flow.limit.value(),
+                jitter: flow.jitter.0,
             },
             route: route.clone(),
             transport: transport.clone(),

@@ -11,7 +11,7 @@ use fabric::topology::NodeRole;
 use frame::ClassMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use units::{Amount, Time};
+use units::{Amount, ClockTolerance, Time};
 
 /// The nodes of the fabric with their settings.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<NodeSpec> {
@@ -51,8 +51,19 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
             (name.as_str(), Arc::new(self::switch(model, &model.switch, Some(own), &at, context)))
         })
         .collect();
+    let tolerance = |node: &fabric::topology::GraphNode| match node.role {
+        NodeRole::Host => {
+            let own = model.hosts.get(&node.name).map(|own| &own.clock_tolerance);
+            pick(own, &model.host.clock_tolerance)
+        }
+        NodeRole::Switch => {
+            let own = model.switches.get(&node.name).map(|own| &own.clock_tolerance);
+            pick(own, &model.switch.clock_tolerance)
+        }
+    };
     let station = |node: &fabric::topology::GraphNode| NodeSpec {
         name: node.name.clone(),
+        clock_tolerance: tolerance(node).map_or(ClockTolerance::EXACT, |tolerance| tolerance.0),
         role: match node.role {
             NodeRole::Host => Role::Host(hosts.get(node.name.as_str()).unwrap_or(&host).clone()),
             NodeRole::Switch => Role::Switch(switches.get(node.name.as_str()).unwrap_or(&switch).clone()),

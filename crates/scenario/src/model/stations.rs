@@ -1,7 +1,7 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
 use super::{DynamicThreshold, QueueManagerEntry, Receive, Scheduler};
-use crate::quantity::{AmountText, Computed, Or, Standard, TimeText, Unlimited};
+use crate::quantity::{AmountText, Computed, Or, Standard, TimeText, ToleranceText, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
@@ -113,6 +113,10 @@ pub struct HostSettings {
     /// How these hosts take in what arrives. Default: at any speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<Receive>,
+    /// How far the clock of each of these hosts may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock makes frames and sends them that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "0 ppm"))]
+    pub clock_tolerance: Option<ToleranceText>,
 }
 
 /// Settings of switches.
@@ -151,6 +155,10 @@ pub struct SwitchSettings {
     /// Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
+    /// How far the clock of each of these switches may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock sends frames that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "0 ppm"))]
+    pub clock_tolerance: Option<ToleranceText>,
 }
 
 /// A watchdog for pause storms: a queue that is kept paused for too long is reported, emptied or let go.

@@ -1,0 +1,118 @@
+//! The clocks of stations, which are never quite equal.
+//!
+//! Every station sends at the pace of an oscillator of its own. IEEE 802.3 allows each of them 100 parts per
+//! million, so that two links of one rate drift against each other by up to 200. A [`ClockTolerance`] is how far
+//! clocks may be off, a [`ClockOffset`] how far one of them is.
+
+use crate::BitRate;
+
+/// Parts per billion of the whole.
+const WHOLE: i64 = 1_000_000_000;
+/// Picoseconds a second times bits a byte.
+const PS_PER_S_TIMES_8: u128 = 8_000_000_000_000;
+
+/// How far clocks may be from their nominal frequency, in either direction, in parts per billion.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ClockTolerance(u32);
+
+impl ClockTolerance {
+    /// All clocks are exact.
+    pub const EXACT: ClockTolerance = ClockTolerance(0);
+
+    /// A tolerance of `ppb` parts per billion, at most a thousandth of the whole.
+    pub const fn from_ppb(ppb: u32) -> ClockTolerance {
+        ClockTolerance(ppb)
+    }
+    /// A tolerance of `ppm` parts per million.
+    pub const fn from_ppm(ppm: u32) -> ClockTolerance {
+        ClockTolerance(ppm * 1000)
+    }
+    /// The tolerance in parts per billion.
+    pub const fn ppb(self) -> u32 {
+        self.0
+    }
+    /// The highest rate that a station sends at whose rate is nominally `rate`, rounded up.
+    pub const fn fastest(self, rate: BitRate) -> BitRate {
+        let more = (rate.bps() as u128 * self.0 as u128).div_ceil(WHOLE as u128);
+        BitRate::from_bps(rate.bps() + more as u64)
+    }
+    /// The offset that a number from 0 to `2 * ppb` stands for: the middle is the nominal frequency.
+    pub const fn offset(self, drawn: u64) -> ClockOffset {
+        ClockOffset(drawn as i32 - self.0 as i32)
+    }
+}
+
+/// How far a clock is from its nominal frequency, in parts per billion: above zero it is fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ClockOffset(i32);
+
+impl ClockOffset {
+    /// An exact clock.
+    pub const NOMINAL: ClockOffset = ClockOffset(0);
+
+    /// An offset of `ppb` parts per billion.
+    pub const fn from_ppb(ppb: i32) -> ClockOffset {
+        ClockOffset(ppb)
+    }
+    /// The offset in parts per billion.
+    pub const fn ppb(self) -> i32 {
+        self.0
+    }
+    /// The frequency in units of the nominal one.
+    pub fn factor(self) -> f64 {
+        (WHOLE + i64::from(self.0)) as f64 / WHOLE as f64
+    }
+
+    /// Picoseconds a byte at what this clock makes of `rate` (above 0), as numerator and denominator. Exact
+    /// where the reduced fraction has a denominator of 32 bits and a numerator up to `most`, as for an exact
+    /// clock at all rates of Ethernet; otherwise both are halved until they fit, which for rates above 10 Mb/s
+    /// leaves an error far below a part per billion.
+    pub fn ps_per_byte(self, rate: BitRate, most: u64) -> (u64, u32) {
+        let (mut num, mut den) =
+            (PS_PER_S_TIMES_8 * WHOLE as u128, u128::from(rate.bps()) * (WHOLE + i64::from(self.0)) as u128);
+        let (mut divisor, mut rest) = (num, den);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        (num, den) = (num / divisor, den / divisor);
+        while den > u128::from(u32::MAX) || num > u128::from(most) {
+            (num, den) = (num / 2, (den / 2).max(1));
+        }
+        (num as u64, den as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_are_exact_where_they_can_be() {
+        let at = |gbps, ppb| ClockOffset::from_ppb(ppb).ps_per_byte(BitRate::from_gbps(gbps), u64::MAX);
+        assert_eq!(at(10, 0), (800, 1));
+        assert_eq!(at(10, 50_000), (16_000_000, 20_001));
+        assert_eq!(at(100, -100_000), (800_000, 9_999));
+        // The odd denominators of odd rates and offsets do not fit: nearly.
+        for bps in [10_000_000, 3_333_333_333, 103_125_000_000, 1_600_000_000_000u64] {
+            for ppb in [-99_999, 1, 31_337, 1_000_000] {
+                let (num, den) = ClockOffset::from_ppb(ppb).ps_per_byte(BitRate::from_bps(bps), 1 << 50);
+                let exact = 8e12 / (bps as f64 * (1.0 + f64::from(ppb) * 1e-9));
+                let off = num as f64 / f64::from(den) / exact - 1.0;
+                assert!(off.abs() < 1e-8 && num <= 1 << 50, "{bps} b/s, {ppb} ppb: {off}");
+            }
+        }
+    }
+
+    #[test]
+    fn tolerances() {
+        let tolerance = ClockTolerance::from_ppm(100);
+        assert_eq!(tolerance.fastest(BitRate::from_gbps(10)).bps(), 10_001_000_000);
+        assert_eq!(ClockTolerance::EXACT.fastest(BitRate::from_gbps(10)), BitRate::from_gbps(10));
+        assert_eq!([0, 100_000, 200_000].map(|drawn| tolerance.offset(drawn).ppb()), [-100_000, 0, 100_000]);
+        assert_eq!("100 ppm".parse(), Ok(tolerance));
+        assert_eq!(tolerance.to_string(), "100 ppm");
+        assert_eq!("0.5 ppm".parse(), Ok(ClockTolerance::from_ppb(500)));
+        let why = "100".parse::<ClockTolerance>().unwrap_err().to_string();
+        assert!(why.contains("did you mean \"100 ppm\""), "{why}");
+    }
+}

@@ -1,0 +1,77 @@
+//! How long bytes take at the rate of a source.
+
+use units::{BitRate, ClockOffset, Time};
+
+/// Turns bytes into time at one rate, exactly in the long run. Takes every rate but zero, and gaps far
+/// longer than a frame, which `units::WireClock` does not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    pub rate: BitRate,
+    /// Picoseconds a byte as a reduced fraction.
+    num: u64,
+    den: u64,
+    /// What the last time cut off, in units of 1/`den` ps.
+    rest: u64,
+    /// Bytes of the last time, and how many picoseconds and units they take: most flows have frames of one size.
+    last: (u64, u64, u64),
+}
+
+impl Pace {
+    /// The pace of a station whose clock is off by `clock`.
+    pub fn at_station(rate: BitRate, clock: ClockOffset) -> Option<Pace> {
+        if clock == ClockOffset::NOMINAL || rate.bps() == 0 {
+            return Pace::new(rate);
+        }
+        let (num, den) = clock.ps_per_byte(rate, u64::MAX);
+        Some(Pace { rate, num, den: den.into(), rest: 0, last: (0, 0, 0) })
+    }
+
+    fn new(rate: BitRate) -> Option<Pace> {
+        const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
+        let (mut divisor, mut rest) = (PS_PER_S_TIMES_8, rate.bps());
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        let (num, den) = (PS_PER_S_TIMES_8 / divisor, rate.bps() / divisor);
+        (den > 0).then_some(Pace { rate, num, den, rest: 0, last: (0, 0, 0) })
+    }
+
+    /// The time that `bytes` more take.
+    #[inline]
+    pub fn span(&mut self, bytes: u64) -> Time {
+        if bytes != self.last.0 {
+            // So much that it does not fit: nothing to remember.
+            let Some(exact) = bytes.checked_mul(self.num) else { return self.span_wide(bytes.into()) };
+            self.last = (bytes, exact / self.den, exact % self.den);
+        }
+        let (_, whole, part) = self.last;
+        let to_go = self.den - part;
+        let carry = self.rest >= to_go;
+        self.rest = if carry { self.rest - to_go } else { self.rest + part };
+        Time::from_ps(whole + u64::from(carry))
+    }
+
+    /// As [`Pace::span`] for any number of bytes; [`Time::NEVER`] past the end of time.
+    pub fn span_wide(&mut self, bytes: u128) -> Time {
+        let Some(exact) = bytes.checked_mul(self.num.into()).and_then(|e| e.checked_add(self.rest.into()))
+        else {
+            return Time::NEVER;
+        };
+        self.rest = (exact % u128::from(self.den)) as u64;
+        u64::try_from(exact / u128::from(self.den)).map_or(Time::NEVER, Time::from_ps)
+    }
+
+    /// Forgets the remainder: the next interval begins on a whole picosecond.
+    pub fn restart(&mut self) {
+        self.rest = 0;
+    }
+}
+
+/// `left` of an interval at the rate `from`, at the rate `to`.
+pub(crate) fn rescaled(left: Time, from: BitRate, to: BitRate) -> Time {
+    if from == to {
+        return left;
+    }
+    let scaled = u128::from(left.ps()) * u128::from(from.bps()) / u128::from(to.bps());
+    u64::try_from(scaled).map_or(Time::NEVER, Time::from_ps)
+}
