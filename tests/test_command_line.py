@@ -14,7 +14,8 @@ import jsonschema
 import pytest
 
 from conftest import LONG, Command, command_line, json_of
-from penstock import glossary, library
+from penstock import _core, glossary, library
+from penstock.cli import main
 from penstock.result import Result
 
 SCHEMAS = Path(__import__("penstock").__file__).parent / "schemas"
@@ -311,6 +312,30 @@ def test_bad_words_end_in_a_message(penstock: Command, small: Path, tmp_path: Pa
     assert process.stderr.startswith(("penstock: ", "error: "))
     assert "Traceback" not in process.stderr
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "auto"])
+def test_threads_change_no_result(penstock: Command, small: Path, threads: str) -> None:
+    once, again = (
+        json_of(penstock("run", small, "--json", *words)) for words in ([], ["--threads", threads])
+    )
+    assert again["fingerprint"] == once["fingerprint"]
+
+
+def test_a_panic_of_the_engine_ends_in_a_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class PanicException(BaseException):
+        pass
+
+    def panic(*_: object) -> None:
+        raise PanicException("index out of bounds")
+
+    monkeypatch.setattr(_core, "check", panic)
+    assert main(["check", "first-light"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("penstock: the engine has failed: index out of bounds")
+    assert "Traceback" not in said
 
 
 def test_help_is_an_answer(penstock: Command) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from . import _core
 from .library import Source
+from .running import Threads, at_most
 
 SCHEMA = "penstock-estimate/1"
 LOOKS_S = (0.1, 0.7)
@@ -35,7 +36,7 @@ class Estimate:
     memory_bytes : int
         Of the engine and the tables of its result, beside the program itself.
     threads : int
-        For which the wall time holds.
+        That pay for this scenario, and for which the wall time holds.
     exact : bool
         Whether the run was so short that it was run to its end.
     flows, nodes, links : int
@@ -56,7 +57,7 @@ class Estimate:
         return {"schema": SCHEMA, **asdict(self)}
 
 
-def estimate(source: Source, *, threads: int = 1) -> Estimate:
+def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
     """Runs the beginning of a scenario, three times for a fraction of a second, and judges the rest by it.
 
     Time and frame-hops go on as in the second half of the first look: a scenario in which everything happens
@@ -66,8 +67,8 @@ def estimate(source: Source, *, threads: int = 1) -> Estimate:
     ----------
     source : Source
         The text of the scenario.
-    threads : int
-        Threads for the run, at least 1.
+    threads : int or "auto"
+        The most threads for the run, as in `penstock.run`.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def estimate(source: Source, *, threads: int = 1) -> Estimate:
 
     before = _peak_bytes()
     first = _look(source, threads, LOOKS_S[0])
-    told = json.loads(_core.estimate(source.text, source.file, threads=threads))
+    told = json.loads(_core.estimate(source.text, source.file, threads=at_most(threads)))
     last = _look(source, threads, LOOKS_S[1])
     memory = int(told["memory_bytes"])
     if before is not None and first.peak_bytes is not None and last.peak_bytes is not None:
@@ -95,7 +96,7 @@ def estimate(source: Source, *, threads: int = 1) -> Estimate:
         wall_s=told["wall_s"],
         frame_hops=told["frame_hops"],
         memory_bytes=memory + round(still),
-        threads=threads,
+        threads=told["threads"],
         exact=bool(told["exact"]),
         flows=told["flows"],
         nodes=told["nodes"],
@@ -111,9 +112,9 @@ class _Look:
     duration_s: float
 
 
-def _look(source: Source, threads: int, wall_s: float) -> _Look:
+def _look(source: Source, threads: Threads, wall_s: float) -> _Look:
     """Runs the beginning for about this long."""
-    core = _core.run(source.text, source.file, threads=threads, progress=_until(wall_s))
+    core = _core.run(source.text, source.file, threads=at_most(threads), progress=_until(wall_s))
     peak = _peak_bytes()
     run = json.loads(core.run)
     tables = sum(_rows(core, table) * size for table, size in ROW_BYTES.items())

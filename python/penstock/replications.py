@@ -208,7 +208,8 @@ def replicate_source(
         if together.stopped:
             return None
         report = together.reporter(index)
-        result = run_source(source, seed=seed + index, beside=at_a_time, progress=report)
+        # The processors have other replications to run.
+        result = run_source(source, seed=seed + index, threads=1, beside=at_a_time, progress=report)
         report(Progress.of(result.run))  # a short run has not reported anything, and one that was kept
         return result
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, kept, library, memory
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 MAX_THREADS = 64
 """For one run; the engine takes no more."""
+
+Threads = int | Literal["auto"]
+"""How many threads one run may use."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ def run(
     scenario: Scenario | str | PathLike[str],
     *,
     seed: int | None = None,
-    threads: int = 1,
+    threads: Threads = "auto",
     progress: ProgressCallback | None = None,
 ) -> Result:
     """Runs a scenario and returns what it measured.
@@ -166,8 +169,10 @@ def run(
         A scenario, a file, or the name of one that comes with Penstock.
     seed : int, optional
         Seed of all random streams, 0 to 2**64 - 1. Default: that of the scenario.
-    threads : int
-        Threads for this one run, 1 to `MAX_THREADS`. The result does not depend on it. Default 1.
+    threads : int or "auto"
+        The most threads for this one run, 1 to `MAX_THREADS`; "auto" stands for the number of processors. A
+        run begins on one thread and uses more where they pay: in large fabrics. The result does not depend on
+        it. Default "auto".
     progress : callable, optional
         Gets a `Progress` about every 0.1 s; returning ``False`` ends the run early, and the result says so
         (``result.complete`` is false).
@@ -188,7 +193,7 @@ def run_source(
     source: library.Source,
     *,
     seed: int | None = None,
-    threads: int = 1,
+    threads: Threads = "auto",
     beside: int = 1,
     progress: ProgressCallback | None = None,
 ) -> Result:
@@ -199,7 +204,7 @@ def run_source(
             source.text,
             source.file,
             seed=seed,
-            threads=threads,
+            threads=at_most(threads),
             memory_limit=memory.limit_bytes(beside),
             progress=_adapter(progress or _go_on),
         )
@@ -209,6 +214,11 @@ def run_source(
 
     runs = kept.in_use()
     return simulate() if runs is None else runs.result(source, seed, simulate)
+
+
+def at_most(threads: Threads) -> int | None:
+    """As the engine takes it."""
+    return None if threads == "auto" else threads
 
 
 def source_of(scenario: Scenario | str | PathLike[str]) -> library.Source:

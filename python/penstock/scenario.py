@@ -19,7 +19,7 @@ from .scenario_parts import FlowControl, Topology
 
 if TYPE_CHECKING:
     from .result import Result
-    from .running import ProgressCallback
+    from .running import ProgressCallback, Threads
 
 _ORDER = (
     "simulation",
@@ -439,7 +439,7 @@ class Scenario:
         return check(self)
 
     def run(
-        self, *, seed: int | None = None, threads: int = 1, progress: ProgressCallback | None = None
+        self, *, seed: int | None = None, threads: Threads = "auto", progress: ProgressCallback | None = None
     ) -> Result:
         """Runs the scenario; see `penstock.run`."""
         from .running import run

@@ -97,18 +97,15 @@ impl<W: World> Runner<W> {
         self.rounds += 1;
         if first <= last {
             self.windows.begin(first);
-            loop {
-                let slot = self.windows.open_next(end.min(last));
-                if slot == NONE {
-                    break;
-                }
+            while let Some(slot) = self.windows.open_next(end.min(last)) {
                 self.run_window(world, slot);
             }
         }
         let done = end > last;
         if done {
-            if first <= last {
-                let slot = self.windows.open_next(last + 1);
+            if first <= last
+                && let Some(slot) = self.windows.open_next(last + 1)
+            {
                 self.run_nodes(world, slot, limit);
             }
             self.reached = limit;

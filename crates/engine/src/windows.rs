@@ -66,7 +66,7 @@ impl<E: Copy + Default> Slots<E> {
     /// Puts an event into a slot that is in no list yet.
     #[inline(always)]
     fn insert(&mut self, event: E) -> u32 {
-        if self.free == NONE {
+        if self.free as usize >= self.slots.len() {
             self.grow();
         }
         let at = self.free;
@@ -248,26 +248,26 @@ impl<E: Event> Windows<E> {
     }
 
     /// Moves on to the next window of the round, up to `end`, that holds anything, and takes its list: the first
-    /// slot, or [`NONE`] if there is no such window.
+    /// slot, or nothing if there is no such window.
     #[inline(always)]
-    pub(crate) fn open_next(&mut self, end: u64) -> u32 {
+    pub(crate) fn open_next(&mut self, end: u64) -> Option<u32> {
         let mut bits = self.occupied[self.word()] & self.not_before();
         while bits == 0 {
             let next = self.current / 64 * 64 + 64;
             if next >= end {
-                return NONE;
+                return None;
             }
             self.current = next;
             bits = self.occupied[self.word()];
         }
         let window = self.in_word(bits);
         if window >= end {
-            return NONE;
+            return None;
         }
         // The lowest bit.
         self.occupied[self.word()] ^= bits & bits.wrapping_neg();
         self.current = window;
-        std::mem::replace(&mut self.ring[window as usize % RING], NONE)
+        Some(std::mem::replace(&mut self.ring[window as usize % RING], NONE))
     }
 
     /// The word of the running window's bit.

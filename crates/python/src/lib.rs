@@ -37,6 +37,8 @@ mod _core {
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
 
+    use super::run::guarded;
+
     #[pymodule_export]
     use super::arrow::ArrowTable;
     #[pymodule_export]
@@ -77,27 +79,28 @@ mod _core {
 
     /// Runs a scenario. `memory_limit`, in bytes, holds where the scenario names none.
     #[pyfunction]
-    #[pyo3(signature = (text, file, *, seed = None, threads = 1, memory_limit = None, progress = None))]
+    #[pyo3(signature = (text, file, *, seed = None, threads = None, memory_limit = None, progress = None))]
     fn run(
         py: Python<'_>,
         text: &str,
         file: &str,
         seed: Option<u64>,
-        threads: usize,
+        threads: Option<usize>,
         memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<super::run::RunResult> {
-        if !(1..=64).contains(&threads) {
+        if let Some(threads) = threads.filter(|threads| !(1..=64).contains(threads)) {
             return Err(PyValueError::new_err(format!("threads = {threads}: 1 to 64 are accepted")));
         }
-        super::run::run(py, &load(py, text, file, seed)?, threads, memory_limit, progress.as_ref())
+        let scenario = load(py, text, file, seed)?;
+        guarded(|| super::run::run(py, &scenario, threads, memory_limit, progress.as_ref()))
     }
 
     /// Memory and time that a run will take, from a short piece of it: JSON.
     #[pyfunction]
-    #[pyo3(signature = (text, file, *, threads = 1))]
-    fn estimate(py: Python<'_>, text: &str, file: &str, threads: usize) -> PyResult<String> {
-        super::run::estimate(py, &load(py, text, file, None)?, threads)
+    #[pyo3(signature = (text, file, *, threads = None))]
+    fn estimate(py: Python<'_>, text: &str, file: &str, threads: Option<usize>) -> PyResult<String> {
+        guarded(|| super::run::estimate(py, &load(py, text, file, None)?, threads))
     }
 
     /// The memory limit that a scenario names, in bytes.

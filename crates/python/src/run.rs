@@ -4,13 +4,15 @@ use crate::SimulationError;
 use crate::arrow::{ArrowTable, failed};
 use crate::memory::{Found, MemoryWatch};
 use fabric::spec::Role;
-use fabric::{Simulation, State};
+use fabric::{Simulation, State, Threads};
 use measure::Table;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use scenario::Scenario;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 /// Version of the result's layout.
@@ -47,6 +49,17 @@ impl RunResult {
     }
 }
 
+/// Threads that pay, up to this many; up to the processors if nothing is said.
+fn up_to(threads: Option<usize>) -> Threads {
+    Threads::UpTo(threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)))
+}
+
+/// Does what may run into a defect of ours: a panic becomes an error with its message.
+pub fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let error = |payload| SimulationError::new_err(fabric::SimulationError::of_panic(payload).to_string());
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(error(payload)))
+}
+
 /// How a run came to its end.
 enum Ending {
     /// At the end of its duration, or in a deadlock.
@@ -62,12 +75,12 @@ enum Ending {
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
-    threads: usize,
+    threads: Option<usize>,
     memory_limit: Option<u64>,
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<RunResult> {
     let begun = Instant::now();
-    let mut simulation = Simulation::on_threads(&scenario.spec, threads)
+    let mut simulation = Simulation::on_threads(&scenario.spec, up_to(threads))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let mut memory = MemoryWatch::new(scenario.memory_limit, memory_limit);
     let ending = py.detach(|| go(&mut simulation, scenario, &mut memory, progress, begun))?;
@@ -83,7 +96,7 @@ pub fn run(
         "duration_s": scenario.spec.duration.as_secs_f64(),
         "warmup_s": scenario.spec.warmup.as_secs_f64(),
         "wall_s": wall.as_secs_f64(),
-        "threads": threads,
+        "threads": simulation.threads(),
         "events": simulation.events(),
         "frame_hops": simulation.frame_hops(),
         "look_ahead_ns": simulation.look_ahead().as_ns_f64(),
@@ -135,7 +148,7 @@ fn go(
         return Ok(Ending::Memory(why));
     }
     loop {
-        match simulation.advance(BUDGET) {
+        match simulation.advance(BUDGET * simulation.threads() as u64) {
             Err(error) => return Err(SimulationError::new_err(error.to_string())),
             Ok(State::Finished) => return Ok(Ending::Finished),
             Ok(State::Running) => {}
@@ -171,9 +184,9 @@ fn go(
 const ESTIMATE_FOR: Duration = Duration::from_millis(300);
 
 /// Runs the beginning of a scenario and tells what all of it will take.
-pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: usize) -> PyResult<String> {
+pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: Option<usize>) -> PyResult<String> {
     let begun = Instant::now();
-    let built = Simulation::on_threads(&scenario.spec, threads);
+    let built = Simulation::on_threads(&scenario.spec, up_to(threads));
     let mut simulation = built.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let build_s = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
@@ -203,6 +216,7 @@ pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: usize) -> PyResult
         "wall_s": build_s + wall.as_secs_f64() + if finished { 0.0 } else { left * speed },
         "frame_hops": hops as f64 + if finished { 0.0 } else { left * hops_per_s },
         "memory_bytes": simulation.memory_bytes(),
+        "threads": simulation.threads(),
         "flows": scenario.spec.flows.len(),
         "nodes": scenario.spec.nodes.len(),
         "links": scenario.spec.links.len(),

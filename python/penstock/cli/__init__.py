@@ -91,6 +91,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         complain("stopped")
         return EXIT_INTERRUPTED
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # the engine's; it has no name that could be imported
+            raise
+        complain(f"the engine has failed: {error}; this is a fault of Penstock, please report it")
+        return EXIT_FAILED
 
 
 def _command(words: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ def run(
     replications: int | None = None,
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
-    threads: int = 1,
+    threads: running.Threads = "auto",
     report: bool = True,
 ) -> int:
     """Runs a scenario: a file, or one of those that "penstock list" shows.
@@ -54,13 +54,15 @@ def run(
     json
         Prints one JSON object instead of tables.
     threads
-        Threads for one run. The result does not depend on it. More than one pay for large fabrics only.
+        The most threads for one run: a number, or "auto" for the number of processors. A run begins on one
+        and uses more where they pay, in large fabrics. The result does not depend on it. Replications use one
+        each.
     report
         Whether report.html and the pictures are written.
     """
     _within("--seed", seed, 0, MAX_SEED)
     _within("--replications", replications, 1, 100_000)
-    _within("--threads", threads, 1, running.MAX_THREADS)
+    _within("--threads", None if threads == "auto" else threads, 1, running.MAX_THREADS)
     if seed is not None and replications is not None:
         _within("the last seed", seed + replications - 1, 0, MAX_SEED)
     source = library.read(scenario)
@@ -73,7 +75,12 @@ def run(
 
 
 def _single(
-    source: library.Source, seed: int | None, threads: int, directory: Path | None, json: bool, report: bool
+    source: library.Source,
+    seed: int | None,
+    threads: running.Threads,
+    directory: Path | None,
+    json: bool,
+    report: bool,
 ) -> int:
     with stop_on_interrupt() as wish:
         with watching(wish) as watch:

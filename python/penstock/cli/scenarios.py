@@ -23,7 +23,7 @@ def check(
     *,
     effective: Annotated[bool, Parameter(negative=())] = False,
     estimate: Annotated[bool, Parameter(negative=())] = False,
-    threads: int = 1,
+    threads: running.Threads = "auto",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Says whether a scenario can be run, without running it.
@@ -38,7 +38,7 @@ def check(
         Runs the beginning for about a second and tells what all of it will take: time and memory. The
         report and its pictures are not counted; they take some seconds more, or "run --no-report" none.
     threads
-        Threads of the run that is estimated.
+        The most threads of the run that is estimated: a number, or "auto" for the number of processors.
     json
         With --estimate: prints one JSON object instead of a sentence.
     """
@@ -46,8 +46,10 @@ def check(
         raise InputError("--json belongs to --estimate; --effective prints TOML")
     if effective and estimate:
         raise InputError("--effective and --estimate are two questions; ask one at a time")
-    if not 1 <= threads <= running.MAX_THREADS:
-        raise InputError(f"--threads is {threads}; expected a whole number from 1 to {running.MAX_THREADS}")
+    if threads != "auto" and not 1 <= threads <= running.MAX_THREADS:
+        raise InputError(
+            f'--threads is {threads}; expected a whole number from 1 to {running.MAX_THREADS}, or "auto"'
+        )
     source = library.read(scenario)
     text = _core.check(source.text, source.file)
     for warning in _core.warnings(source.text, source.file):
@@ -59,7 +61,7 @@ def check(
     return EXIT_DONE
 
 
-def _tell(source: library.Source, threads: int, json: bool) -> None:
+def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
     from penstock import estimate, memory
 
     told = estimate.estimate(source, threads=threads)
@@ -75,7 +77,7 @@ def _tell(source: library.Source, threads: int, json: bool) -> None:
         print_json(told.to_dict())
         return
     about = "" if told.exact else "about "
-    on = "one thread" if threads == 1 else f"{threads} threads"
+    on = "one thread" if told.threads == 1 else f"{told.threads} threads"
     rows = (
         ("fabric", f"{count(told.nodes)} nodes, {count(told.links)} links, {count(told.flows)} flows"),
         ("work", f"{about}{count(_rounded(told.frame_hops, told.exact))} frame-hops"),

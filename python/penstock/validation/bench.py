@@ -95,7 +95,7 @@ class Bench:
 
     def _run(self, text: str, seed: int) -> Result:
         file = str(self._directory / f"{self._name}.toml")
-        return run_source(Source(text, file), seed=seed)
+        return run_source(Source(text, file), seed=seed, threads=1)
 
 
 def fill(scenario: str, **keys: object) -> str:
