@@ -6,6 +6,7 @@ use crate::fault_plan::{FaultPlan, Note};
 use crate::faults::Faults;
 use crate::headroom::{frame_bounds, receive_buffer};
 use crate::losses::Drops;
+use crate::managed::Managed;
 use crate::paths::add_paths;
 use crate::pool::{List, Pool};
 use crate::port::{Hooks, Line, LineCounts, Port, Queue, Sent};
@@ -13,6 +14,7 @@ use crate::receive::Receiving;
 use crate::reroute;
 use crate::routing::Wiring;
 use crate::selection::asks_scheduler;
+use crate::sharing::Sharing;
 use crate::sources::SourceState;
 use crate::spec::{FaultSpec, NodeSpec, Queueing, Role, Spec, WhenFull};
 use crate::spreading::Spreading;
@@ -24,9 +26,9 @@ use flow_control::pause::{PauseSignal, PauseTimers};
 use flow_control::pfc::IngressMeter;
 use flow_control::tpfc::EgressMeter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
-use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, PRIORITIES};
+use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, PRIORITIES, PortId};
 use measure::{BinnedMax, BinnedSum};
-use queueing::BufferSpec;
+use queueing::{BufferSpec, LinkFacts, ManagerSpec, SharedMemory};
 use scheduling::{Configuration, PortFacts};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -189,7 +191,7 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
     for (id, node) in (0..).zip(&spec.nodes) {
         let node = make_node(&plan, NodeId(id), node);
         for port in plan.wiring.ports(NodeId(id)) {
-            let metered = node.limited || node.station.is_some();
+            let metered = node.limited || node.station.is_some() || node.sharing.is_some();
             fabric.ports[port.at()].hooks.set(Hooks::METERED, metered);
         }
         fabric.nodes.push(node);
@@ -228,6 +230,8 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
     hooks.set(Hooks::SCHEDULER, asks_scheduler(node.scheduler()));
     hooks.set(Hooks::HEADS, peer_node.cuts_through());
     hooks.set(Hooks::WATCHED, watchdog.is_some());
+    let managers = managers(plan, port);
+    hooks.set(Hooks::MANAGED, !managers.is_empty());
     fabric.ports.push(Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,
@@ -258,9 +262,39 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         counts: LineCounts::default(),
         paused: [None; PRIORITIES],
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
+        managers,
         paused_since: Time::ZERO,
         paused_until: Time::ZERO,
     });
+}
+
+/// The queue managers of a port, each with a random stream of its own.
+fn managers(plan: &Plan, port: u32) -> Vec<Option<Box<Managed>>> {
+    let (node, link) = (plan.node(port), plan.link(port));
+    let specs = node.switch().map_or(&[][..], |switch| &switch.managers);
+    let local = plan.wiring.local(PortId(port));
+    let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead) };
+    let of_class = |(class, spec): (usize, &Option<ManagerSpec>)| {
+        let random = stream(plan.spec.seed, &format!("node/{}/port/{local}/class/{class}", node.name));
+        spec.as_ref().map(|spec| Box::new(Managed::new(queueing::Configuration::start(spec, &facts), random)))
+    };
+    if specs.iter().all(Option::is_none) {
+        Vec::new()
+    } else {
+        specs.iter().enumerate().map(of_class).collect()
+    }
+}
+
+/// The memory that the queues of a switch share; nothing if they do not.
+fn sharing(plan: &Plan, id: NodeId, node: &NodeSpec) -> Option<Box<Sharing>> {
+    let switch = node.switch()?;
+    let ports = plan.wiring.ports(id).len();
+    let queues = (ports * switch.classes.classes()) as u64;
+    let memory = SharedMemory::new(switch.shared_memory?, queues)?;
+    let control = switch.flow_control.as_ref().filter(|control| control.accounting == Accounting::Ingress);
+    let together = control.is_some_and(|control| control.kind == PauseKind::Link);
+    let first = plan.wiring.first_port[id.at()];
+    Some(Box::new(Sharing::new(memory, first, ports, control.map_or(0, controlled), together)))
 }
 
 fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
@@ -317,6 +351,7 @@ fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         last_entry: Time::NEVER,
         total: Occupancy::default(),
         by_class: [Occupancy::default(); PRIORITIES],
+        sharing: sharing(plan, id, node),
         pause_quanta: control.map_or(0, |control| control.quanta),
         station,
     }

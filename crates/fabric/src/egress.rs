@@ -11,12 +11,18 @@ use units::Time;
 
 impl Fabric {
     /// Lets a frame wait, if there is room.
-    pub fn enqueue(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
+    pub fn enqueue(&mut self, egress: u32, mut frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
         let node_id = self.node_of[egress as usize];
         let node = &self.nodes[node_id as usize];
         let class = node.classes.class(frame.priority);
-        let (limited, has_station) = (node.limited, node.station.is_some());
+        let (limited, has_station, shares) = (node.limited, node.station.is_some(), node.sharing.is_some());
+        if self.ports[egress as usize].hooks.has(Hooks::MANAGED)
+            && !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows)
+        {
+            return;
+        }
         if self.ports[egress as usize].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
+            self.tell_manager(egress, class, &mut frame, now, windows);
             self.transmit(egress, frame, now, windows);
             return;
         }
@@ -27,6 +33,10 @@ impl Fabric {
         {
             self.note_tied_loss(egress, class, &frame, cause, now);
             self.lose(egress, class, &frame, ingress, cause, now);
+            return;
+        }
+        if shares && !self.share_in(node_id, egress, class, &frame, ingress) {
+            self.lose(egress, class, &frame, ingress, Cause::SharedMemory, now);
             return;
         }
         // Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or
@@ -130,7 +140,11 @@ impl Fabric {
             port.waiting &= !(1 << class.0);
         }
         if port.hooks.has(Hooks::METERED) {
-            let node = &mut self.nodes[self.node_of[egress as usize] as usize];
+            let node_id = self.node_of[egress as usize];
+            if self.nodes[node_id as usize].sharing.is_some() {
+                self.share_out(node_id, egress, class, &waiting.frame, waiting.ingress);
+            }
+            let node = &mut self.nodes[node_id as usize];
             if node.limited {
                 node.total.remove(bytes);
                 node.by_class[class.at()].remove(bytes);

@@ -41,7 +41,9 @@ pub(crate) struct Measured {
     pub round_trips: Latency,
     /// Time from a request to its complete response.
     pub exchanges: Latency,
-    /// Bytes of the application in those.
+    /// Time from a congestion message to its arrival.
+    pub messages: Latency,
+    /// Bytes of the application in exchanges and transfers.
     pub bytes: u64,
     /// When a transfer was complete.
     pub completed: Option<Time>,
@@ -52,6 +54,7 @@ impl Measured {
     pub fn clear(&mut self) {
         self.round_trips.clear();
         self.exchanges.clear();
+        self.messages.clear();
         self.bytes = 0;
     }
 }
@@ -124,6 +127,9 @@ impl Fabric {
             if frame.flags.kind() == FrameKind::Data {
                 self.receivers[frame.path.at()].count(frame, now);
             }
+        }
+        if frame.flags.kind() == FrameKind::Cnm {
+            state.measured.messages.record(now - frame.created);
         }
         let received = Received {
             kind: frame.flags.kind(),

@@ -51,7 +51,8 @@ impl Failure {
             Cause::Queue | Cause::NicFull => (waiting.queue, node.buffer.queue),
             Cause::Port => (waiting.port, node.buffer.port),
             Cause::Class => (waiting.class, node.buffer.class),
-            Cause::Total => (waiting.total, node.buffer.total),
+            Cause::Total | Cause::SharedMemory => (waiting.total, node.buffer.total),
+            Cause::QueueManager => (waiting.queue, None),
             Cause::ReceiveBuffer => fabric.received_so_far(ingress, frame.priority),
             Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
                 (waiting.queue, None)

@@ -4,7 +4,7 @@ use crate::event::{Event, Kind, Queued};
 use crate::pool::{NIL, Waiting};
 use crate::port::Hooks;
 use crate::station::{PauseCause, Station};
-use crate::world::{Fabric, record};
+use crate::world::{Fabric, Node, record};
 use flow_control::Accounting;
 use flow_control::pause::PauseSignal;
 use flow_control::tpfc::Aim;
@@ -53,9 +53,11 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        let Some(station) = self.nodes[node as usize].station.as_deref_mut() else { return true };
+        let Node { station, sharing, .. } = &mut self.nodes[node as usize];
+        let Some(station) = station.as_deref_mut() else { return true };
         let Some((local, group)) = station.counter(frame.priority.0, ingress) else { return true };
-        let levels = &station.levels[local];
+        let shared = sharing.as_ref().map(|sharing| sharing.levels(local, group));
+        let levels = shared.as_ref().unwrap_or(&station.levels[local]);
         let meter = &mut station.ingress[local * PRIORITIES + group];
         if !meter.occupancy.has_room(levels.capacity, frame.bytes) {
             return false;
@@ -190,10 +192,13 @@ impl Fabric {
     /// A frame that came in through a port has left its queue.
     #[inline(always)]
     pub fn count_out(&mut self, node: u32, waiting: &Waiting, now: Time, windows: &mut Queued) {
-        let Some(station) = self.nodes[node as usize].station.as_deref_mut() else { return };
+        let Node { station, sharing, .. } = &mut self.nodes[node as usize];
+        let Some(station) = station.as_deref_mut() else { return };
         let Some((local, group)) = station.counter(waiting.frame.priority.0, waiting.ingress) else { return };
+        let shared = sharing.as_ref().map(|sharing| sharing.levels(local, group));
+        let levels = shared.as_ref().unwrap_or(&station.levels[local]);
         let meter = &mut station.ingress[local * PRIORITIES + group];
-        let xon_due = meter.remove(waiting.frame.bytes, &station.levels[local]);
+        let xon_due = meter.remove(waiting.frame.bytes, levels);
         let counter = waiting.ingress as usize * PRIORITIES + group;
         record(&mut self.recorded.meters, counter, now, meter.occupancy);
         if xon_due && station.spec.resume {
@@ -268,8 +273,11 @@ impl Fabric {
         let renew_at = now + station.timing[local].renew_after;
         let (mut bits, mut note, mut next) = (0, 0, Time::NEVER);
         if !station.ingress.is_empty() {
-            let levels = station.levels[local];
-            for group in 0..PRIORITIES {
+            let sharing = &self.nodes[self.node_of[port as usize] as usize].sharing;
+            let levels_of = |group| sharing.as_ref().map(|sharing| sharing.levels(local, group));
+            let shared: [_; PRIORITIES] = std::array::from_fn(levels_of);
+            for (group, shared) in shared.iter().enumerate() {
+                let levels = shared.unwrap_or(station.levels[local]);
                 let group_bits = station.bits(group);
                 let meter = &mut station.ingress[local * PRIORITIES + group];
                 let (renew, counted) = (meter.renew(&levels, now), meter.occupancy);

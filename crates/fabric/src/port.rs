@@ -2,6 +2,7 @@
 
 use crate::event::Kind;
 use crate::losses::Cause;
+use crate::managed::Managed;
 use crate::pool::List;
 use crate::storms::PortWatch;
 use crate::world::HEAD_BYTES;
@@ -132,6 +133,8 @@ pub(crate) struct Line {
     pub paused: [Option<(Time, u64)>; PRIORITIES],
     /// Watches for pause storms; at switches that do.
     pub watch: Option<Box<PortWatch>>,
+    /// Queue managers by class; empty without any.
+    pub managers: Vec<Option<Box<Managed>>>,
     /// From when and until when the port has been paused in any priority, as known so far.
     pub paused_since: Time,
     pub paused_until: Time,

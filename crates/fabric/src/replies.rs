@@ -44,6 +44,44 @@ impl Fabric {
         true
     }
 
+    /// A switch that is about to pass a frame on answers its sender, whichever end of the path that is. False if the
+    /// frame began its way here.
+    pub fn answer(
+        &mut self,
+        node: u32,
+        passing: &Frame,
+        answer: Frame,
+        now: Time,
+        windows: &mut Queued,
+    ) -> bool {
+        match passing.route.heading() {
+            // The next hop is the one that it takes now.
+            Heading::Forward(next) => self.reply(next - 1, answer, now, windows),
+            // It has come back along this hop, which leads on to its sender.
+            Heading::Backward(hop) => {
+                let egress = self.hops[hop as usize + 1];
+                let planned = Route::forward(hop + 2);
+                let frame = Frame { route: planned, created: now, ..answer };
+                self.originate(egress, frame, now, windows);
+                true
+            }
+            Heading::Destination(to) => {
+                let path = passing.path.0;
+                let ends = self.spreading.as_ref().and_then(|spreading| spreading.ends[path as usize]);
+                let Some(ends) = ends else { return false };
+                let back = if to == ends.to { ends.from } else { ends.to };
+                let Some(egress) = self.choose_egress(node, path, back, now) else { return false };
+                self.originate(
+                    egress,
+                    Frame { route: Route::to(back), created: now, ..answer },
+                    now,
+                    windows,
+                );
+                true
+            }
+        }
+    }
+
     /// A node sends a frame of its own through one of its ports.
     pub fn originate(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         self.ledger.made += 1;

@@ -90,7 +90,8 @@ impl Fabric {
     /// Takes the next frame of a class and transmits it.
     #[inline(always)]
     fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
-        let (waiting, before) = self.take(egress, class, now);
+        let (mut waiting, before) = self.take(egress, class, now);
+        self.tell_manager(egress, class, &mut waiting.frame, now, windows);
         let port = &self.ports[egress as usize];
         let metered = port.hooks.has(Hooks::METERED);
         self.queues[port.first_queue as usize + class.at()].waits.record(now - waiting.since);

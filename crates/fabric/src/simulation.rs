@@ -406,6 +406,7 @@ impl Simulation {
         }
         self.hops_before -= fabric.lines.iter().map(|line| line.counts.broken.0).sum::<u64>();
         for (line, port) in fabric.lines.iter_mut().zip(&fabric.ports) {
+            line.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
             line.settle_paused(now);
             line.paused_since = line.paused_since.max(now);
             let begun_before = port.busy_until.saturating_sub(now);

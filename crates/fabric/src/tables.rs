@@ -320,6 +320,13 @@ impl View<'_> {
             let queue = queue(row);
             queue.waits.summary_with_zeros(row.2.saturating_sub(queue.waits.count()))
         };
+        let managed = |row: &(u32, u8, u64)| {
+            let managers = &self.s.fabric().lines[row.0 as usize].managers;
+            managers
+                .get(usize::from(row.1))
+                .and_then(Option::as_ref)
+                .map_or_else(Default::default, |own| own.counts)
+        };
         let frames_mean = |row: &(u32, u8, u64)| {
             let [_, frames] = self.queue_mean(row.0, row.1.into());
             frames
@@ -362,8 +369,20 @@ impl View<'_> {
             .integers(
                 "drops",
                 "",
-                "Frames refused by the queue or by a limit around it.",
+                "Frames refused by the queue, by its manager or by a limit around it.",
                 used.iter().map(|row| queue(row).drops),
+            )
+            .integers(
+                "marks",
+                "",
+                "Frames that the queue's manager marked.",
+                used.iter().map(|row| managed(row).marks),
+            )
+            .integers(
+                "messages",
+                "",
+                "Congestion messages that the queue's manager sent to sources.",
+                used.iter().map(|row| managed(row).messages),
             )
     }
 

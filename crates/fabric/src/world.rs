@@ -20,6 +20,7 @@ use crate::outcome::Failure;
 use crate::pool::{List, Pool};
 use crate::port::{Hooks, Line, Port, Queue, Sent};
 use crate::receive::Receiving;
+use crate::sharing::Sharing;
 use crate::sources::SourceState;
 use crate::spec::OnLosslessDrop;
 use crate::spreading::Spreading;
@@ -56,6 +57,8 @@ pub(crate) struct Node {
     pub by_class: [Occupancy; PRIORITIES],
     /// Length of the pauses it sends.
     pub pause_quanta: u16,
+    /// The memory that its queues share by dynamic thresholds.
+    pub sharing: Option<Box<Sharing>>,
     /// The part that sends pauses.
     pub station: Option<Box<Station>>,
 }

@@ -22,6 +22,7 @@ impl View<'_> {
                     exchanges: near.measured.exchanges.summary(),
                     bytes: near.measured.bytes,
                     completed: near.measured.completed.map_or(f64::NAN, Time::as_ns_f64),
+                    messages: near.measured.messages.summary(),
                     sent_again: near.endpoint.retransmitted() + far.endpoint.retransmitted(),
                     discarded: near.endpoint.discarded() + far.endpoint.discarded(),
                 }
@@ -78,6 +79,19 @@ impl View<'_> {
                 each(|row| row.completed),
             )
             .integers(
+                "messages",
+                "",
+                "Congestion messages of switches that the opening end has received.",
+                rows.iter().map(|row| row.messages.count),
+            )
+            .reals(
+                "message_delay_min_ns",
+                "ns",
+                "Shortest time from a congestion message to its arrival.",
+                each(|row| row.messages.min),
+            )
+            .reals("message_delay_max_ns", "ns", "Longest of it.", each(|row| row.messages.max))
+            .integers(
                 "segments_sent_again",
                 "",
                 "Segments that were sent more than once.",
@@ -99,6 +113,7 @@ struct Row {
     exchanges: LatencySummary,
     bytes: u64,
     completed: f64,
+    messages: LatencySummary,
     sent_again: u64,
     discarded: u64,
 }

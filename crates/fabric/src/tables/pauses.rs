@@ -77,6 +77,10 @@ impl View<'_> {
             let Some(station) = node.station.as_ref().filter(|station| !station.ingress.is_empty()) else {
                 continue;
             };
+            // Those of a shared memory move.
+            if node.sharing.is_some() {
+                continue;
+            }
             for (port, levels) in (node.first_port..).zip(&station.levels) {
                 // PAUSE has one counter a port, PFC one a controlled priority.
                 for group in (0..PRIORITIES).filter(|&g| station.group(g as u8) == Some(g)) {
