@@ -20,6 +20,8 @@ pub enum Way {
 const FEW_EVENTS: f64 = 40.0;
 /// A way is judged by pieces that take as long as this together.
 const LONG_ENOUGH: Duration = Duration::from_millis(3);
+/// Threads have to be faster by this to be used: they take processors from others, and times scatter.
+const WORTH: f64 = 0.9;
 /// The slower way is tried again when so many times the time of its last trial has passed.
 const TRY_AGAIN_AFTER: u32 = 50;
 
@@ -89,8 +91,13 @@ impl Trial {
         let change = match (self.now, few, other.cost) {
             (Way::Alone, true, _) => false,
             (Way::Together, true, _) | (_, false, None) => true,
-            (_, false, Some(other_cost)) => {
-                known.cost > Some(other_cost) || self.since_other > other.took * TRY_AGAIN_AFTER
+            (now, false, Some(other_cost)) => {
+                let cost = (last + cost) / 2.0;
+                let pays = match now {
+                    Way::Alone => other_cost < cost * WORTH,
+                    Way::Together => cost < other_cost * WORTH,
+                };
+                pays == (now == Way::Alone) || self.since_other > other.took * TRY_AGAIN_AFTER
             }
         };
         if change {
@@ -126,6 +133,8 @@ mod tests {
             assert!(more < 0.05, "{factor}: {more}");
             assert_eq!(together > 0.5, factor < 1.0, "{factor}");
         }
+        let (_, together) = overhead(|_| 0.95, 1_000);
+        assert!(together < 0.05, "a gain that small is not worth a processor");
     }
 
     #[test]

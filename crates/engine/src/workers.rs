@@ -107,6 +107,11 @@ impl<E: Event + Send> Workers<E> {
         }
     }
 
+    /// From now on the parts are run as it pays.
+    pub fn choose(&mut self) {
+        self.fixed = None;
+    }
+
     /// As [`Runner::run`], for all parts; comes back after some milliseconds even if the budget lasts longer.
     ///
     /// # Errors

@@ -79,10 +79,13 @@ impl Pilot {
     const BUDGET: u64 = 1 << 16;
     /// Events of a look-ahead that are worth a thread.
     const EVENTS_A_THREAD: u64 = 100;
-    /// Building the parts and running the beginning again may take so much of what is left: one part in so many.
-    const WORTH: u32 = 25;
+    /// Building the parts and running the beginning again may take one part in so many of what is left.
+    const WORTH: u32 = 40;
 
-    /// How many threads pay, if the rest is like the beginning, which took it from time zero to `now`.
+    /// Threads have to take at most this part of the time for the beginning.
+    const FASTER: f64 = 0.9;
+
+    /// How many threads may pay, if the rest is like the beginning, which took it from time zero to `now`.
     fn threads(&self, runner: &Runner<Fabric>, duration: Time) -> usize {
         let (now, left) = (runner.now(), duration.saturating_sub(runner.now()));
         let left = self.ran.as_secs_f64() * left.as_secs_f64() / now.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -246,22 +249,28 @@ impl Simulation {
         status.map_err(|panicked| SimulationError::defect(self.panicked.insert(panicked)))
     }
 
-    /// Once the beginning has been long enough: begins again on several threads if they pay.
+    /// Once the beginning has been long enough and threads may pay: runs it again on several. If they are faster, they
+    /// go on from there; if not, the one goes on.
     fn decide_threads(&mut self) -> Result<State, SimulationError> {
-        let pilot = self.pilot.take_if(|pilot| pilot.ran >= Pilot::LONG_ENOUGH);
-        let threads = pilot.map_or(1, |pilot| pilot.threads(&self.shards[0].runner, self.spec.duration));
+        let Some(pilot) = self.pilot.take_if(|pilot| pilot.ran >= Pilot::LONG_ENOUGH) else {
+            return Ok(State::Running);
+        };
+        let threads = pilot.threads(&self.shards[0].runner, self.spec.duration);
         if threads < 2 {
             return Ok(State::Running);
         }
-        let reached = self.now();
-        // Not two fabrics more than needed at once.
-        self.shards.clear();
-        let again = Simulation::in_parts(&self.spec, threads, None);
-        *self = again.map_err(|error| SimulationError { message: error.to_string() })?;
+        let again = Simulation::in_parts(&self.spec, threads, Some(Way::Together));
+        let mut again = again.map_err(|error| SimulationError { message: error.to_string() })?;
+        let begun = Instant::now();
         let mut state = State::Running;
-        while self.now() < reached && state == State::Running {
-            state = self.advance(Pilot::BUDGET)?;
+        while again.now() < self.now() && state == State::Running {
+            state = again.advance(Pilot::BUDGET)?;
+            if begun.elapsed() > pilot.ran.mul_f64(Pilot::FASTER) {
+                return Ok(State::Running);
+            }
         }
+        again.workers.iter_mut().for_each(Workers::choose);
+        *self = again;
         Ok(state)
     }
 
@@ -560,23 +569,25 @@ mod tests {
 
     #[test]
     fn threads_come_by_themselves_and_change_nothing() {
-        let end = |spec: &Spec, threads: Threads| {
+        let end = |spec: &Spec, threads: Threads, judged: bool| {
             let mut simulation = Simulation::on_threads(spec, threads).unwrap();
             if let Some(pilot) = &mut simulation.pilot {
-                // Decide at once, however fast this machine is.
+                // Decide at once, however fast this machine is; for threads if not by what they take.
                 pilot.built = Duration::ZERO;
-                pilot.ran = Pilot::LONG_ENOUGH;
+                pilot.ran = if judged { Pilot::LONG_ENOUGH } else { Duration::from_secs(100) };
             }
             simulation.run().unwrap();
             (simulation.threads(), simulation.fingerprint(), simulation.frame_hops(), simulation.tables())
         };
         // Some 400 events a round, or some 4.
         for (spec, parts) in [(pairs(100, Time::from_ms(14)), 2), (pairs(1, Time::from_ms(60)), 1)] {
-            let alone = end(&spec, Threads::UpTo(1));
-            let several = end(&spec, Threads::UpTo(2));
-            assert_eq!((alone.0, several.0), (1, parts));
-            assert_eq!((alone.1, alone.2), (several.1, several.2));
-            assert_eq!(format!("{:?}", alone.3), format!("{:?}", several.3));
+            let alone = end(&spec, Threads::UpTo(1), true);
+            for judged in [false, true] {
+                let several = end(&spec, Threads::UpTo(2), judged);
+                assert!(judged || several.0 == parts);
+                assert_eq!((alone.0, alone.1, alone.2), (1, several.1, several.2));
+                assert_eq!(format!("{:?}", alone.3), format!("{:?}", several.3));
+            }
         }
     }
 }
