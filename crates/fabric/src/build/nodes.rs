@@ -1,0 +1,119 @@
+//! Hosts and switches at time zero.
+
+use super::{Plan, controlled};
+use crate::headroom::receive_buffer;
+use crate::managed::Managed;
+use crate::receive::Receiving;
+use crate::sharing::Sharing;
+use crate::spec::{NodeSpec, Role, WhenFull};
+use crate::station::{PauseTiming, Station};
+use crate::world::{Fabric, Node};
+use engine::{Timer, stream};
+use flow_control::pfc::IngressMeter;
+use flow_control::tpfc::EgressMeter;
+use flow_control::{Accounting, PauseKind, PauseSpec};
+use frame::{NodeId, Occupancy, PRIORITIES, PortId};
+use queueing::{BufferSpec, LinkFacts, ManagerSpec, SharedMemory};
+use units::Time;
+
+pub fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
+    let control = node.flow_control();
+    let buffer = match &node.role {
+        Role::Host(host) if host.when_full == WhenFull::Drop => {
+            BufferSpec { queue: host.queue_limit, ..BufferSpec::default() }
+        }
+        Role::Host(_) => BufferSpec::default(),
+        Role::Switch(switch) => switch.buffer.clone(),
+    };
+    // A network card counts what came in through its ports, by its buffer.
+    let receive_buffer = receive_buffer(node);
+    let own_control = match receive_buffer {
+        Some(_) => control.map(|control| PauseSpec {
+            accounting: Accounting::Ingress,
+            watermarks: None,
+            target: None,
+            ..control.clone()
+        }),
+        None => control.filter(|_| node.switch().is_some()).cloned(),
+    };
+    let station = own_control.as_ref().map(|control| {
+        let ports: Vec<u32> = plan.wiring.ports(id).map(|port| port.0).collect();
+        let by_ingress = control.accounting == Accounting::Ingress;
+        Box::new(Station {
+            spec: control.clone(),
+            first_port: plan.wiring.first_port[id.at()],
+            levels: ports.iter().map(|&port| plan.levels(control, receive_buffer, port)).collect(),
+            timing: ports
+                .iter()
+                .map(|&port| PauseTiming { renew_after: plan.renew_after(control, port) })
+                .collect(),
+            ingress: vec![IngressMeter::default(); if by_ingress { ports.len() * PRIORITIES } else { 0 }],
+            egress: if by_ingress {
+                Vec::new()
+            } else {
+                vec![EgressMeter::new(ports.len() as u32); ports.len() * PRIORITIES]
+            },
+            holders: vec![0; ports.len() * PRIORITIES],
+            renewals: vec![Timer::IDLE; ports.len()],
+            random: stream(plan.spec.seed, &format!("node/{}/sampling", node.name)),
+            ports: Vec::with_capacity(ports.len()),
+        })
+    });
+    Node {
+        fingerprint: u64::from(id.0) + 1,
+        first_port: plan.wiring.first_port[id.at()],
+        classes: node.classes(),
+        is_host: node.host().is_some(),
+        lossless: control.map_or(0, controlled),
+        limited: !buffer.is_unlimited(),
+        buffer,
+        last_entry: Time::NEVER,
+        total: Occupancy::default(),
+        by_class: [Occupancy::default(); PRIORITIES],
+        sharing: sharing(plan, id, node),
+        pause_quanta: control.map_or(0, |control| control.quanta),
+        station,
+    }
+}
+
+pub fn add_receivers(plan: &Plan, fabric: &mut Fabric) {
+    let receive = |port: u32| plan.node(port).host().and_then(|host| host.receive.as_ref());
+    let all: Vec<_> = (0..fabric.ports.len() as u32)
+        .map(|port| {
+            let paused_as_one = plan.node(port).flow_control().is_some_and(|own| own.kind == PauseKind::Link);
+            receive(port).map(|spec| Box::new(Receiving::new(spec, paused_as_one)))
+        })
+        .collect();
+    if all.iter().any(Option::is_some) {
+        fabric.receiving = all;
+    }
+}
+
+/// The queue managers of a port, each with a random stream of its own.
+pub fn managers(plan: &Plan, port: u32) -> Vec<Option<Box<Managed>>> {
+    let (node, link) = (plan.node(port), plan.link(port));
+    let specs = node.switch().map_or(&[][..], |switch| &switch.managers);
+    let local = plan.wiring.local(PortId(port));
+    let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead) };
+    let of_class = |(class, spec): (usize, &Option<ManagerSpec>)| {
+        let random = stream(plan.spec.seed, &format!("node/{}/port/{local}/class/{class}", node.name));
+        spec.as_ref().map(|spec| Box::new(Managed::new(queueing::Configuration::start(spec, &facts), random)))
+    };
+    if specs.iter().all(Option::is_none) {
+        Vec::new()
+    } else {
+        specs.iter().enumerate().map(of_class).collect()
+    }
+}
+
+/// The memory that the queues of a switch share; nothing if they do not.
+fn sharing(plan: &Plan, id: NodeId, node: &NodeSpec) -> Option<Box<Sharing>> {
+    let switch = node.switch()?;
+    let ports = plan.wiring.ports(id).len();
+    let queues = (ports * switch.classes.classes()) as u64;
+    let memory = SharedMemory::new(switch.shared_memory?, queues)?;
+    let control = switch.flow_control.as_ref().filter(|control| control.accounting == Accounting::Ingress);
+    let together = control.is_some_and(|control| control.kind == PauseKind::Link);
+    let first = plan.wiring.first_port[id.at()];
+    Some(Box::new(Sharing::new(memory, first, ports, control.map_or(0, controlled), together)))
+}
