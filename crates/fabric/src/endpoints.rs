@@ -1,9 +1,12 @@
 //! Endpoints at work: where the machines of `transport` meet NICs and frames.
 //!
 //! A connection has an endpoint at each end of its path. One that has something to send stands in line at the class
-//! of its NIC, which pulls from those in line by turns as long as the class holds less than a frame or two: so a
+//! of its NIC, which pulls from those in line by turns as long as less than a frame or two of theirs wait: so a
 //! hundred connections do not stand in one queue, a paused priority stops its own endpoints only, and an endpoint
 //! decides what to send when the wire wants it. One that is idle stands nowhere and costs nothing.
+//!
+//! Sources that push frames share the queue of the class with them: a frame of an endpoint waits behind theirs, one at
+//! a time. Beside a greedy source all endpoints of the class together have the turns of one.
 //!
 //! Frames towards the far end follow the path; its replies take the same links back, of the way that the last frame
 //! from the near end took.
@@ -211,11 +214,13 @@ impl Fabric {
             let port = &self.ports[egress as usize];
             // A scheduler that is told of every frame must not see a queue run empty between two.
             let keeps = if port.hooks.has(Hooks::SCHEDULER) { 2 } else { 1 };
-            let waiting = self.queues[port.first_queue as usize + class.at()].occupancy;
-            if port.hooks.has(Hooks::DEAD) || waiting.frames >= keeps {
+            if port.hooks.has(Hooks::DEAD) || !self.has_room(egress, class) {
                 return;
             }
             let Some(nic) = &mut self.lines[egress as usize].nic else { return };
+            if nic.pulled[class.at()] >= keeps {
+                return;
+            }
             let Some(nth) = nic.ready[class.at()].pop_front() else { return };
             let state = &mut self.endpoints[nth as usize];
             state.in_line = false;
@@ -225,8 +230,26 @@ impl Fabric {
             self.wake_in_time(nth, now, windows);
             self.stand_in_line(nth);
             if let Some(segment) = segment {
+                if let Some(nic) = &mut self.lines[egress as usize].nic {
+                    nic.pulled[class.at()] += 1;
+                }
                 self.send_segment(nth, segment, now, windows);
             }
+        }
+    }
+
+    /// Whether a NIC that drops what it cannot hold has room for one more frame. If not, one that leaves makes some.
+    fn has_room(&self, egress: u32, class: TrafficClass) -> bool {
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        let waiting = self.waiting(egress, class);
+        let longest = frame::MAX_TAGGED_FRAME_BYTES;
+        !node.limited || waiting.queue.frames == 0 || node.buffer.admit(&waiting, longest).is_ok()
+    }
+
+    /// A frame of an endpoint waits no longer: it is on the link, or lost.
+    pub fn endpoint_frame_left(&mut self, egress: u32, class: TrafficClass) {
+        if let Some(nic) = &mut self.lines[egress as usize].nic {
+            nic.pulled[class.at()] = nic.pulled[class.at()].saturating_sub(1);
         }
     }
 

@@ -173,6 +173,8 @@ pub(crate) struct Nic {
     pub blocked: [VecDeque<u32>; PRIORITIES],
     /// Endpoints that have something to send, by turns.
     pub ready: [VecDeque<u32>; PRIORITIES],
+    /// How many frames of endpoints wait.
+    pub pulled: [u32; PRIORITIES],
 }
 
 /// Counts of a port beside those of frames sent.

@@ -115,6 +115,7 @@ impl Fabric {
     /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
     pub fn nic_refused(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
         if frame.flags.kind() != FrameKind::Raw {
+            self.endpoint_frame_left(egress, class);
             return;
         }
         let source = self.path_source[frame.path.at()];
@@ -127,10 +128,20 @@ impl Fabric {
         }
     }
 
-    /// A frame has left a NIC: whoever waited for that acts.
+    /// A frame has left a NIC: whoever waited for that acts. Endpoints come before sources, which would take the room
+    /// that has become free again and again.
     #[inline(always)]
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
-        if frame.flags.kind() == FrameKind::Raw {
+        let class = self.nodes[self.node_of[egress as usize] as usize].classes.class(frame.priority);
+        let raw = frame.flags.kind() == FrameKind::Raw;
+        if !raw {
+            self.endpoint_frame_left(egress, class);
+        }
+        let Some(nic) = &self.lines[egress as usize].nic else { return };
+        if !nic.ready[class.at()].is_empty() {
+            self.pull(egress, class, now, windows);
+        }
+        if raw {
             let source = self.path_source[frame.path.at()];
             let state = &mut self.sources[source as usize];
             if state.source.is_greedy() {
@@ -138,14 +149,9 @@ impl Fabric {
                 self.refill(source, now, windows);
             }
         }
-        let class = self.nodes[self.node_of[egress as usize] as usize].classes.class(frame.priority);
         let Some(nic) = &self.lines[egress as usize].nic else { return };
-        let in_line = !nic.ready[class.at()].is_empty();
         if !nic.blocked[class.at()].is_empty() {
             self.unblock(egress, class, true, now, windows);
-        }
-        if in_line {
-            self.pull(egress, class, now, windows);
         }
     }
 

@@ -121,13 +121,13 @@ impl View<'_> {
             .reals(
                 "offered_bps",
                 "b/s",
-                "Bits of frames (DA to FCS) that the source handed to its network card, a second of measured time.",
+                "Bits of frames (DA to FCS) that the source handed to its network card, a second of measured time. Of a connection its segments or requests: what comes back is not in this table.",
                 rows.iter().map(|row| self.bps(row.bytes_sent)),
             )
             .reals(
                 "throughput_bps",
                 "b/s",
-                "Bits of frames (DA to FCS) delivered, a second of measured time.",
+                "Bits of frames (DA to FCS) delivered, a second of measured time. Of requests and responses the requests alone; the table `connections` has the bytes of whole exchanges.",
                 rows.iter().map(|row| self.bps(row.received.bytes)),
             )
             .reals(

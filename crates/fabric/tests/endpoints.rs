@@ -3,9 +3,10 @@
 mod common;
 
 use common::{Net, Outcome, burst, cases, exact, gbps, greedy, host, ns, pfc, switch, us};
-use fabric::spec::{FlowSpec, Forwarding, SwitchSpec};
+use fabric::spec::{FlowSpec, Forwarding, HostSpec, SwitchSpec, WhenFull};
 use frame::NodeId;
 use proptest::prelude::*;
+use scheduling::{Charge, SchedulerSpec, WfqParams};
 use std::sync::Arc;
 use transport::{
     Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams, RequestResponseSpec,
@@ -15,6 +16,11 @@ use units::{Amount, Time};
 
 const SEGMENT: u16 = 1000;
 const ACK: u16 = 64;
+
+/// Equal but for the rounding of a floating-point number.
+fn near(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found} instead of {expected}");
+}
 
 /// Time of a frame on a 10 Gb/s link with 20 B around it.
 fn wire(bytes: u64) -> Time {
@@ -98,6 +104,9 @@ fn round_trips_are_those_of_arithmetic() {
             // The next request follows the think time after the response.
             let count = (us(499).ps() - expected.ps()) / (expected + ns(300)).ps() + 1;
             assert_eq!(outcome.count("connections", "rpc", "exchanges"), count);
+            let asked = (request.max(64) * 8) as f64 / (expected + ns(300)).as_secs_f64();
+            near(outcome.real("demands", "rpc", "rate_bps"), asked);
+            near(outcome.real("demands", "rpc", "back_share"), response as f64 / request as f64);
         }
     }
 }
@@ -111,6 +120,7 @@ fn cut_through_and_latency_count_on_both_ways() {
     // At each switch the head of 64 B and 20 B, then its latency; the last link carries the whole frame.
     let way = Time::from_ps(2 * (84 * 800 + 100_000 + 250_000) + wire(1000).ps() + 100_000);
     assert_eq!(exchange(&outcome, "rpc"), (way + way, way + way));
+    near(outcome.real("demands", "rpc", "rate_bps"), 8000.0 / (way + way).as_secs_f64());
 }
 
 #[test]
@@ -121,6 +131,7 @@ fn a_long_response_is_one_exchange() {
     // Ten segments back to back: the last one leaves nine transmissions after the first.
     let expected = Time::from_ps(2 * (wire(64).ps() + 100_000) + 11 * wire(1000).ps() + 200_000);
     assert_eq!(exchange(&outcome, "read"), (expected, expected));
+    near(outcome.real("demands", "read", "rate_bps"), 512.0 / (expected + us(10)).as_secs_f64());
 }
 
 #[test]
@@ -166,6 +177,8 @@ fn a_window_gives_window_over_round_trip_to_the_frame_until_the_link_is_full() {
         assert_eq!(outcome.delivered("bulk"), expected, "window of {size}");
         let shortest = exact(outcome.real("connections", "bulk", "round_trip_min_ns"));
         assert_eq!(shortest, round_trip(), "the first finds nothing in its way");
+        let asked = (size * u64::from(SEGMENT) * 8) as f64 / round_trip().as_secs_f64();
+        near(outcome.real("demands", "bulk", "rate_bps"), asked);
     }
 }
 
@@ -238,6 +251,45 @@ fn a_nic_pulls_from_its_endpoints_by_turns_and_a_paused_class_stops_its_own_only
     // 1 ms of 10 Gb/s is 1,225 frames; a's link is full although its lossless class is paused half of the time.
     let sent: u64 = lossless.iter().chain(&other).sum();
     assert!(sent >= 1215 && other[0] > 250, "{lossless:?} {other:?}");
+}
+
+#[test]
+fn endpoints_and_sources_of_a_class_take_turns() {
+    let unlimited = || ControllerSpec::Unlimited(UnlimitedParams {});
+    let share = |limit, raw: usize, connections: usize, scheduler: SchedulerSpec| {
+        let mut net = Net::new(us(1000));
+        let spec = HostSpec { queue_limit: limit, when_full: WhenFull::Drop, scheduler, ..host() };
+        let (a, b, sw) = (net.host("a", spec), net.host("b", host()), net.switch("sw", switch()));
+        net.link(a, sw, gbps(10), ns(100));
+        net.link(sw, b, gbps(100), ns(100));
+        for n in 0..raw {
+            net.flow(&format!("raw{n}"), a, 0, greedy(b, SEGMENT, Time::ZERO));
+        }
+        for n in 0..connections {
+            connect(&mut net, &format!("c{n}"), a, b, 0, us(10), window(unlimited(), None));
+        }
+        let outcome = net.run();
+        assert_eq!(outcome.total("connections", "frames_discarded"), 0);
+        let of = |name: &str, count: usize| -> Vec<u64> {
+            (0..count).map(|n| outcome.delivered(&format!("{name}{n}"))).collect()
+        };
+        (of("raw", raw), of("c", connections))
+    };
+    // 1 ms of 10 Gb/s is 1,225 frames; the first 12 are the source's own.
+    let weights = vec![1; 8];
+    let wfq = SchedulerSpec::Wfq(WfqParams { weights, charge: Charge::FRAME });
+    for scheduler in [SchedulerSpec::StrictPriority, wfq] {
+        let (raw, endpoints) = share(None, 1, 1, scheduler);
+        assert!(raw[0].abs_diff(endpoints[0]) <= 14, "{raw:?} {endpoints:?}");
+    }
+    let (raw, endpoints) = share(None, 2, 2, SchedulerSpec::StrictPriority);
+    let together: u64 = endpoints.iter().sum();
+    assert!(raw[0].abs_diff(together) <= 14 && raw[1].abs_diff(together) <= 14, "{raw:?} {endpoints:?}");
+    // The first was alone when it began: one frame on the link and one behind it.
+    assert!(endpoints[0].abs_diff(endpoints[1]) <= 2, "{endpoints:?}");
+    // A NIC with room for two frames that drops what it cannot hold loses none of the endpoints'.
+    let (raw, endpoints) = share(Some(Amount::Frames(2)), 2, 1, SchedulerSpec::StrictPriority);
+    assert!(endpoints[0] > 400, "{raw:?} {endpoints:?}");
 }
 
 fn host_with(control: flow_control::PauseSpec) -> fabric::spec::HostSpec {

@@ -13,6 +13,12 @@ pub enum Delay {
 }
 
 impl Delay {
+    /// The mean, in seconds.
+    pub fn mean_secs(self) -> f64 {
+        match self {
+            Delay::Fixed(time) | Delay::Exponential(time) => time.as_secs_f64(),
+        }
+    }
     /// The next one.
     pub fn draw(self, rng: &mut Xoshiro256PlusPlus) -> Time {
         match self {

@@ -1,5 +1,6 @@
 //! What requester and responder agree upon: how messages are cut, and what stands in the word of a frame.
 
+use crate::load::Train;
 use frame::MIN_FRAME_BYTES;
 
 /// Requests of one connection that may be outstanding at most: slots fit 8 bits.
@@ -31,6 +32,13 @@ impl Message {
     pub fn frame_bytes(&self, n: u32) -> u16 {
         let rest = self.bytes - u64::from(n) * u64::from(self.segment);
         rest.min(u64::from(self.segment)).max(u64::from(MIN_FRAME_BYTES.min(self.segment))) as u16
+    }
+    /// Its frames.
+    pub fn train(&self) -> Train {
+        let frames = self.segments();
+        let (full, last) = (self.frame_bytes(0), self.frame_bytes(frames - 1));
+        let bytes = u64::from(frames - 1) * u64::from(full) + u64::from(last);
+        Train { frames, bytes, full, last }
     }
 }
 

@@ -2,9 +2,11 @@
 
 use super::View;
 use crate::spec::Role;
+use crate::world::HEAD_BYTES;
 use frame::{NodeId, PortId};
 use measure::Table;
-use units::{Amount, BitRate};
+use transport::{ConnectionSpec, Train, Turn};
+use units::{Amount, BitRate, Time};
 
 /// Beyond this many paths the table would be larger than all the rest of a result.
 const MOST_PATHS: usize = 100_000;
@@ -18,19 +20,76 @@ impl View<'_> {
         (link.rate, link.overhead)
     }
 
+    /// The least time that a frame takes over these ports of a fabric without traffic.
+    fn passage_secs(&self, ports: &[u32], bytes: u16) -> f64 {
+        let over = |&port: &u32| {
+            let cuts_through = self.s.spec.nodes[self.peer_node(port)].cuts_through();
+            let counted = if cuts_through { bytes.min(HEAD_BYTES) } else { bytes };
+            self.wire_secs(port, counted) + self.s.fabric().ports[port as usize].arrives_after.as_secs_f64()
+        };
+        ports.iter().map(over).sum()
+    }
+
+    fn wire_secs(&self, port: u32, bytes: u16) -> f64 {
+        let link = &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
+        (u64::from(bytes) + u64::from(link.overhead)) as f64 * 8.0 / link.rate.bps() as f64
+    }
+
+    fn peer_node(&self, port: u32) -> usize {
+        let fabric = self.s.fabric();
+        fabric.node_of[fabric.ports[port as usize].peer as usize] as usize
+    }
+
+    /// The least time that a train of frames takes: the last follows the others over the slowest link.
+    fn train_secs(&self, ports: &[u32], train: Train) -> f64 {
+        let slowest = ports.iter().map(|&port| self.wire_secs(port, train.full)).fold(0.0, f64::max);
+        self.passage_secs(ports, train.last) + f64::from(train.frames - 1) * slowest
+    }
+
+    /// The ports of a path, and those of what comes back.
+    fn there_and_back(&self, path: usize) -> (Vec<u32>, Vec<u32>) {
+        let there: Vec<u32> = self.s.way_of(path).copied().collect();
+        let back = there.iter().rev().map(|&port| self.s.fabric().ports[port as usize].peer).collect();
+        (there, back)
+    }
+
+    /// The most that a connection sends on a fabric without other traffic.
+    fn most_bps(&self, flow: usize, connection: &ConnectionSpec) -> f64 {
+        let (there, back) = self.there_and_back(self.s.fabric().sources[flow].first_path as usize);
+        let Turn { out, back: answer, .. } = connection.turn();
+        connection.most_bps(self.train_secs(&there, out) + self.train_secs(&back, answer))
+    }
+
     pub fn demands(&self) -> Table {
         let flows = &self.s.spec.flows;
-        let rows: Vec<(usize, units::Time, f64)> = (0..flows.len())
+        let connection = |flow: usize| flows[flow].transport.as_deref();
+        let turn = |flow: usize| connection(flow).map(ConnectionSpec::turn);
+        let rows: Vec<(usize, Time, f64)> = (0..flows.len())
             .flat_map(|flow| {
                 let (line, overhead) = self.first_link(flow);
                 let asked = flows[flow].source.demand(line, overhead);
-                asked.into_iter().map(move |(at, bps)| (flow, at, bps))
+                let most = connection(flow).map(|connection| self.most_bps(flow, connection));
+                asked.into_iter().map(move |(at, bps)| {
+                    let bps = most.filter(|_| bps > 0.0).unwrap_or(bps);
+                    (flow, at, bps)
+                })
             })
             .filter(|&(_, at, _)| at <= self.end)
             .collect();
         let limit = |flow: usize| flows[flow].source.limit.map_or(f64::INFINITY, |limit| limit.get() as f64);
-        let mean = |flow: usize| flows[flow].source.sizes.mean_bytes();
+        let mean = |flow: usize| match turn(flow) {
+            Some(turn) => turn.out.mean_bytes(),
+            None => flows[flow].source.sizes.mean_bytes(),
+        };
+        let back = |flow: usize| {
+            let answered = |turn: Turn| turn.out.bytes as f64 * turn.answers;
+            turn(flow).map_or(0.0, |turn| turn.back.bytes as f64 / answered(turn))
+        };
+        let back_mean = |flow: usize| turn(flow).map_or(0.0, |turn| turn.back.mean_bytes());
         let room = |flow: usize| {
+            if connection(flow).is_some() {
+                return 0.0;
+            }
             let limit = match &self.s.spec.nodes[flows[flow].from.at()].role {
                 Role::Host(host) => host.queue_limit,
                 Role::Switch(_) => None,
@@ -44,10 +103,12 @@ impl View<'_> {
         Table::new("demands", "One row a change of what a flow asks for, whatever it gets.")
             .texts("flow", "Name of the flow.", rows.iter().map(|row| flows[row.0].name.clone()))
             .reals("time_ns", "ns", "When the change comes.", rows.iter().map(|row| row.1.as_ns_f64()))
-            .reals("rate_bps", "b/s", "Bits of frames (DA to FCS) that it asks for a second from then on, on average; infinite if it takes all that the link gives.", rows.iter().map(|row| row.2))
+            .reals("rate_bps", "b/s", "Bits of frames (DA to FCS) that it asks for a second from then on, on average; infinite if it takes all that the link gives. Of a connection the most that its window or its outstanding requests allow with the round trip of an empty fabric, or its rate of pacing.", rows.iter().map(|row| row.2))
             .reals("limit_bytes", "B", "Most that the flow sends in all; infinite without limit.", rows.iter().map(|row| limit(row.0)))
-            .reals("room_bytes", "B", "What may wait in the network card of its host: what the flow asks for and is not given is kept up to this. Infinite without limit.", rows.iter().map(|row| room(row.0)))
+            .reals("room_bytes", "B", "What may wait in the network card of its host: what the flow asks for and is not given is kept up to this. Infinite without limit; 0 for a connection, which asks for nothing more until it has an answer.", rows.iter().map(|row| room(row.0)))
             .reals("frame_bytes_mean", "B", "Mean length of its frames, DA to FCS.", rows.iter().map(|row| mean(row.0)))
+            .reals("back_share", "", "Bytes of frames that come back for each byte delivered: acknowledgements or responses. 0 for a source that pushes frames.", rows.iter().map(|row| back(row.0)))
+            .reals("back_frame_bytes_mean", "B", "Mean length of frames that come back, DA to FCS; 0 if none do.", rows.iter().map(|row| back_mean(row.0)))
     }
 
     pub fn paths(&self) -> Table {
@@ -64,15 +125,20 @@ impl View<'_> {
             }
         }
         let received = |path: usize| &self.s.fabric().receivers[path];
-        let way = |path: usize| {
-            let ports: Vec<String> = self.s.way_of(path).map(|&port| self.s.port_name(port)).collect();
-            ports.join(" ")
+        let named = |ports: Vec<u32>| {
+            let names: Vec<String> = ports.into_iter().map(|port| self.s.port_name(port)).collect();
+            names.join(" ")
+        };
+        let back = |path: usize, flow: usize| match flows[flow].transport {
+            Some(_) => named(self.there_and_back(path).1),
+            None => String::new(),
         };
         Table::new("paths", "One row a flow and destination; empty if there are more than 100,000.")
             .texts("flow", "Name of the flow.", rows.iter().map(|row| flows[row.1].name.clone()))
             .texts("destination", "Receiving host.", rows.iter().map(|row| self.node_name(row.2)))
             .reals("share", "", "Share of the frames of the flow that are meant for this destination.", rows.iter().map(|row| row.3))
-            .texts("ports", "The egress ports on the way, in order, with a space between; if routes change, those at the end.", rows.iter().map(|row| way(row.0)))
+            .texts("ports", "The egress ports of the planned path, in order, with a space between; if routes change, those at the end. Where switches choose a path for each frame (`path_choice` other than hash), frames take other paths as well: the table `ports` has what each port carried.", rows.iter().map(|row| named(self.there_and_back(row.0).0)))
+            .texts("ports_back", "The egress ports of what comes back to the sender of a connection, in order; empty for a source that pushes frames. Where switches choose paths, the planned ones.", rows.iter().map(|row| back(row.0, row.1)))
             .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| received(row.0).frames))
             .integers("bytes_delivered", "B", "Bytes delivered.", rows.iter().map(|row| received(row.0).bytes))
     }
