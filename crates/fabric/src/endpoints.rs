@@ -255,7 +255,8 @@ impl Fabric {
 
     /// Pulls for all classes of a port that can send again.
     pub fn pull_all(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        for class in 0..frame::PRIORITIES as u8 {
+        let classes = self.nodes[self.node_of[egress as usize] as usize].classes.classes();
+        for class in 0..classes as u8 {
             self.pull(egress, TrafficClass(class), now, windows);
         }
     }

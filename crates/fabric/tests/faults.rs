@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use fabric::spec::{FaultSpec, Forwarding, HostSpec, OnLosslessDrop, Reaction, SwitchSpec};
 use fabric::{Simulation, State};
-use frame::NodeId;
+use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use scheduling::{Charge, DrrParams, SchedulerSpec, WfqParams};
 use units::{BitRate, Time};
@@ -380,4 +380,17 @@ proptest! {
         // And it goes on: a pause never outlives the loss of an XON for long, a queue never sleeps.
         prop_assert_eq!(net.run_in_steps(97).fingerprint, outcome.fingerprint);
     }
+}
+
+#[test]
+fn a_port_with_fewer_queues_than_priorities_comes_back() {
+    // The last port of all has no queue behind its own.
+    let mut net = Net::new(us(100));
+    let shared = SwitchSpec { classes: ClassMap::SHARED, scheduler: SchedulerSpec::Fifo, ..switch() };
+    let (a, b, sw) = (net.host("a", host()), net.host("b", host()), net.switch("sw", shared));
+    net.link(a, sw, gbps(10), ns(100));
+    net.link(b, sw, gbps(10), ns(100));
+    net.flow("f", a, 0, burst(b, 1000, 3, us(50)));
+    net.0.faults = vec![down(1, us(10), LOSE), up(1, us(20))];
+    assert_eq!(net.run().delivered("f"), 3);
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod consistent;
+
 use fabric::spec::{
     FlowSpec, Forwarding, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role,
     Spec, SwitchSpec, WhenFull,

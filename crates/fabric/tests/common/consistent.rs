@@ -1,0 +1,188 @@
+//! What must hold of the tables of every result, whatever the fabric.
+
+use super::{Outcome, exact};
+use fabric::choice::PathChoice;
+use fabric::spec::{FaultSpec, LinkSpec, NodeSpec, Role, Spec};
+use frame::NodeId;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use units::Time;
+
+/// Sum of a column over the rows of each key.
+pub fn by(outcome: &Outcome, table: &str, key: &str, column: &str) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for (key, value) in outcome.texts(table, key).iter().zip(outcome.integers(table, column)) {
+        *sums.entry(key.clone()).or_default() += value;
+    }
+    sums
+}
+
+/// What must hold of every result.
+pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError> {
+    let measured = outcome.summary("measured");
+    prop_assert!((measured - (outcome.now - spec.warmup.min(outcome.now)).as_secs_f64()).abs() < 1e-15);
+    for table in &outcome.tables {
+        prop_assert!(
+            table.columns.iter().all(|column| column.values.len() == table.rows()),
+            "{}",
+            table.name
+        );
+        for column in &table.columns {
+            if let measure::Values::Real(values) = &column.values {
+                // No series, no deviation; what lasts has no end; a greedy flow asks for all.
+                let infinite_allowed = table.name == "demands";
+                let nan_allowed = ["throughput_stddev_bps", "ended_ns", "over_ns", "completed_ns"]
+                    .contains(&column.name)
+                    || table.name == "faults" && column.name == "value";
+                prop_assert!(
+                    values
+                        .iter()
+                        .all(|v| v.is_finite() || nan_allowed || infinite_allowed && v.is_infinite()),
+                    "{}.{}",
+                    table.name,
+                    column.name
+                );
+                prop_assert!(
+                    values.iter().all(|v| v.is_nan() || *v >= 0.0),
+                    "{}.{}: {values:?}",
+                    table.name,
+                    column.name
+                );
+            }
+        }
+    }
+    // Sums of flows, classes, ports and the summary.
+    for column in ["frames_sent", "frames_delivered", "frames_dropped"] {
+        let total = outcome.total("flows", column);
+        prop_assert_eq!(total, outcome.total("classes", column));
+        prop_assert_eq!(total as f64, outcome.summary(column));
+    }
+    let dropped = outcome.total("drops", "frames");
+    prop_assert_eq!(dropped, outcome.total("flows", "frames_dropped"));
+    prop_assert_eq!(dropped, outcome.total("ports", "drops"));
+    // What faults and receive buffers lose is lost at a port, not in a queue.
+    if spec.faults.is_empty() {
+        let elsewhere = by(outcome, "drops", "cause", "frames").remove("receive_buffer").unwrap_or(0);
+        prop_assert_eq!(dropped - elsewhere, outcome.total("queues", "drops"));
+    }
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0);
+    for (column, name) in [("offered_bps", "offered"), ("throughput_bps", "throughput")] {
+        let sum = |table| outcome.reals(table, column).iter().sum::<f64>();
+        prop_assert!(close(sum("flows"), sum("classes")) && close(sum("flows"), outcome.summary(name)));
+    }
+    prop_assert!(outcome.reals("ports", "utilisation").iter().all(|&u| (0.0..=1.0).contains(&u)));
+    // The table cuts utilisation off at 1, so bits are held against the rate too, at the fastest clock of any
+    // node. A frame may have begun before measuring did and another end after it.
+    let rates_stay = !spec.faults.iter().any(|fault| matches!(fault, FaultSpec::LinkRate { .. }));
+    let fastest = spec.nodes.iter().map(|node| f64::from(node.clock_tolerance.ppb())).fold(0.0, f64::max);
+    for (row, rate) in outcome.reals("ports", "rate_bps").iter().enumerate() {
+        for column in ["bytes_sent", "bytes_received"] {
+            let bytes = outcome.integers("ports", column)[row] as f64;
+            prop_assert!(
+                !rates_stay || bytes <= rate * (1.0 + fastest / 1e9) * measured / 8.0 + 2.0 * 1522.0,
+                "{} of port {}: {}",
+                column,
+                row,
+                bytes
+            );
+        }
+    }
+    prop_assert_eq!(outcome.total("ports", "pauses_sent") as f64, outcome.summary("pauses_sent"));
+    let (received, sent) = (outcome.total("ports", "pauses_received"), outcome.total("ports", "pauses_sent"));
+    prop_assert!(received <= sent + pending(spec), "{} pauses received of {}", received, sent);
+    prop_assert!(close(outcome.reals("ports", "paused_s").iter().sum(), outcome.summary("paused")));
+    // What a port receives its peer has sent.
+    let sent = by(outcome, "ports", "port", "frames_sent");
+    prop_assert_eq!(
+        by(outcome, "queues", "port", "frames").values().sum::<u64>(),
+        sent.values().sum::<u64>()
+    );
+    // The time paused is the union of the pauses.
+    let mut unions: BTreeMap<String, (Time, Time)> = BTreeMap::new();
+    for pause in outcome.pauses() {
+        prop_assert!(pause.start <= pause.end && pause.end <= outcome.now, "{:?}", pause);
+        let start = pause.start.max(spec.warmup);
+        let (covered_to, total) = unions.entry(pause.port).or_default();
+        *total += pause.end.saturating_sub(start.max(*covered_to));
+        *covered_to = (*covered_to).max(pause.end);
+    }
+    for (port, &paused) in outcome.texts("ports", "port").iter().zip(outcome.reals("ports", "paused_s")) {
+        let union = unions.get(port).map_or(0.0, |(_, total)| total.as_secs_f64());
+        prop_assert!(
+            (union - paused).abs() < 1e-14,
+            "{}: {} s paused, {} s in intervals",
+            port,
+            paused,
+            union
+        );
+    }
+    // Nothing is faster than its links.
+    for (flow, &latency) in spec.flows.iter().zip(outcome.reals("flows", "latency_min_ns")) {
+        let frames = outcome.delivered(&flow.name);
+        prop_assert!(
+            frames == 0 || exact(latency) >= least_latency(spec, flow),
+            "{}: {} ns",
+            flow.name,
+            latency
+        );
+    }
+    // Counted within one flow and destination, which have one path unless switches choose or routes change.
+    let chooses = |node: &NodeSpec| match &node.role {
+        Role::Switch(switch) => switch.path_choice != PathChoice::Hash,
+        Role::Host(_) => false,
+    };
+    if spec.faults.is_empty() && !spec.nodes.iter().any(chooses) {
+        prop_assert_eq!(outcome.summary("frames_reordered"), 0.0);
+    }
+    Ok(())
+}
+
+/// The same to the last digit.
+pub fn same(a: &Outcome, b: &Outcome) -> Result<(), TestCaseError> {
+    prop_assert_eq!(a.fingerprint, b.fingerprint);
+    prop_assert_eq!((a.now, &a.error), (b.now, &b.error));
+    for (a, b) in a.tables.iter().zip(&b.tables) {
+        // As text, because not-a-number stands for "not recorded" and is not equal to itself.
+        prop_assert!(format!("{a:?}") == format!("{b:?}"), "{}: {:?} and {:?}", a.name, a, b);
+    }
+    Ok(())
+}
+
+/// Pause frames that may have been on their way when measuring began: as many as follow each other on all links
+/// in the time from their end to their effect.
+fn pending(spec: &Spec) -> u64 {
+    if spec.warmup == Time::ZERO {
+        return 0;
+    }
+    let control = spec.nodes.iter().find_map(|node| match &node.role {
+        Role::Host(host) => host.flow_control.clone(),
+        Role::Switch(switch) => switch.flow_control.clone(),
+    });
+    let Some(control) = control else { return 0 };
+    let both_ways = |link: &LinkSpec| {
+        let standard = flow_control::headroom::response_time(link.rate);
+        let effect = link.delay + control.response_time.unwrap_or(standard);
+        let frame = link.rate.time_for_bits_ceil(64 * 8);
+        2 * (effect.ps() / frame.ps() + 2)
+    };
+    spec.links.iter().map(both_ways).sum()
+}
+
+/// A shortest frame over the nearest of all links of the source and into the destination.
+pub fn least_latency(spec: &Spec, flow: &fabric::spec::FlowSpec) -> Time {
+    let (least, _) = flow.frame_bounds();
+    let at = |node: NodeId| {
+        let own = spec.links.iter().filter(move |link| link.a == node || link.b == node);
+        own.map(|link| {
+            let bits = u64::from(least.min(64)) * 8;
+            // A node may be a little faster than its link is called.
+            let tolerances = [link.a, link.b].map(|end| spec.nodes[end.0 as usize].clock_tolerance);
+            let rate = tolerances.map(|tolerance| tolerance.fastest(link.rate)).into_iter().max().unwrap();
+            Time::from_ps((u128::from(bits) * 1_000_000_000_000 / u128::from(rate.bps())) as u64) + link.delay
+        })
+        .min()
+        .unwrap()
+    };
+    let to = flow.source.destinations.nodes().into_iter().map(at).min().unwrap();
+    at(flow.from) + to
+}

@@ -1,0 +1,532 @@
+//! Mechanisms in pairs: random fabrics in which at least two of them meet, and what must hold of all.
+//!
+//! `properties.rs` draws flow control, schedulers and traffic. Here connections, path choice, queue managers, shared
+//! memories, slow receivers, faults, watchdogs, hosts with several links, unequal clocks and cut-through come together.
+
+mod common;
+
+use common::consistent::{check_tables, same};
+use common::*;
+use fabric::choice::{FlowletSpec, PathChoice};
+use fabric::pause_needs;
+use fabric::spec::{
+    FaultSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Reaction,
+    ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, WhenFull,
+};
+use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Star};
+use flow_control::watchdog::{StormAction, WatchdogSpec};
+use flow_control::{Accounting, PauseKind, PauseSpec, TargetMethod, TargetSpec, Watermarks};
+use frame::{ClassMap, NodeId};
+use proptest::prelude::*;
+use queueing::{
+    Action, Alpha, BufferSpec, Counts, IdleExponent, ManagerSpec, Mode, Moment, RedParams, SamplingParams,
+    SharedMemorySpec, Spacing, StepParams,
+};
+use scheduling::{Charge, DrrParams, SchedulerSpec, WfqParams};
+use std::sync::Arc;
+use transport::{
+    Application, ConnectionSpec, ControllerSpec, Delay, FixedRateParams, FixedWindowParams,
+    RequestResponseSpec, UnlimitedParams, WindowSpec,
+};
+use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
+use workload::{Arrivals, Destinations, FrameSizes, SourceSpec};
+
+/// What can meet, one bit each.
+const NAMES: [&str; 19] = [
+    "window", "requests", "path choice", "managers", "shared memory", "receivers", "link down", "restart",
+    "random outages", "errors", "rate", "warm-up", "several links", "watchdog", "cut-through", "clocks",
+    "limits", "schedulers", "reroute",
+];
+const WINDOW: u32 = 1;
+const REQUESTS: u32 = 1 << 1;
+const CHOICE: u32 = 1 << 2;
+const MANAGERS: u32 = 1 << 3;
+const SHARED: u32 = 1 << 4;
+const RECEIVERS: u32 = 1 << 5;
+const DOWN: u32 = 1 << 6;
+const RESTART: u32 = 1 << 7;
+const OUTAGES: u32 = 1 << 8;
+const ERRORS: u32 = 1 << 9;
+const RATE: u32 = 1 << 10;
+const WARMUP: u32 = 1 << 11;
+const SEVERAL_LINKS: u32 = 1 << 12;
+const WATCHDOG: u32 = 1 << 13;
+const CUT_THROUGH: u32 = 1 << 14;
+const CLOCKS: u32 = 1 << 15;
+const LIMITS: u32 = 1 << 16;
+const SCHEDULERS: u32 = 1 << 17;
+const REROUTE: u32 = 1 << 18;
+const FAULTS: u32 = DOWN | RESTART | OUTAGES | ERRORS | RATE;
+
+/// From what one simulation is drawn.
+#[derive(Clone)]
+struct Draw {
+    /// What meets in it.
+    with: u32,
+    /// 0: no flow control.
+    control: u8,
+    shape: u8,
+    seed: u64,
+}
+
+impl std::fmt::Debug for Draw {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = (0..NAMES.len()).filter(|&bit| self.has(1 << bit)).map(|bit| NAMES[bit]).collect();
+        let Draw { with, control, shape, seed } = self;
+        write!(f, "Draw {{ with: {with:#x}, control: {control}, shape: {shape}, seed: {seed} }} /* {names:?} */")
+    }
+}
+
+impl Draw {
+    fn has(&self, what: u32) -> bool {
+        self.with & what != 0
+    }
+    /// Computed headroom and nothing that takes frames away: what is lossless has to arrive.
+    fn lossless(&self, spec: &Spec) -> bool {
+        let forwards = |action| matches!(action, StormAction::Drop | StormAction::Forward);
+        let drops = |node: &NodeSpec| match &node.role {
+            Role::Switch(switch) => switch.managers.iter().flatten().any(|manager| matches!(manager, ManagerSpec::Red(_))),
+            Role::Host(_) => false,
+        };
+        matches!(self.control, 1 | 2)
+            && !self.has(FAULTS | LIMITS)
+            && !spec.guards.watchdog.is_some_and(|watchdog| forwards(watchdog.action))
+            && !spec.nodes.iter().any(drops)
+    }
+    /// Whether what was asked for has to be done in the end.
+    fn gets_done(&self) -> bool {
+        // Pauses by egress queues can close a circle, and so can paths around a dead link; a lost pause frame, and a
+        // pause of a switch that has restarted, end by their timers after the run.
+        let paused = self.control != 0;
+        !self.has(OUTAGES | ERRORS)
+            && self.control < 4
+            && !(paused && self.has(RESTART | REROUTE))
+    }
+}
+
+fn draws() -> impl Strategy<Value = Draw> {
+    let bits = NAMES.len() as u32;
+    let with = (0..bits, 0..bits, any::<u32>(), any::<u32>())
+        .prop_map(move |(a, b, c, d)| (1 << a | 1 << b | c & d & (c >> 5)) & ((1 << bits) - 1));
+    (with, 0u8..8, 0u8..4, any::<u64>()).prop_map(|(with, control, shape, seed)| Draw { with, control, shape, seed })
+}
+
+/// Numbers of one draw (xorshift64*).
+struct Rolls(u64);
+
+impl Rolls {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
+    }
+    fn coin(&mut self) -> bool {
+        self.below(2) == 1
+    }
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize].clone()
+    }
+}
+
+fn graph(draw: &Draw, rolls: &mut Rolls) -> Graph {
+    let cable = Cable { rate: gbps(10), delay: ns(10), overhead: 20 };
+    let leaf_spine = LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 2, uplink_rate: None, cable };
+    let named = match draw.shape {
+        0 => Star { hosts: 4, cable }.graph(),
+        1 => FatTree { k: 4, cable }.graph(),
+        _ => leaf_spine.graph(),
+    };
+    let mut graph = named.expect("parameters are in range");
+    if draw.has(SEVERAL_LINKS) {
+        let edges: Vec<NodeId> = graph
+            .links
+            .iter()
+            .filter_map(|link| match (graph.nodes[link.a.at()].role, graph.nodes[link.b.at()].role) {
+                (NodeRole::Host, NodeRole::Switch) => Some(link.b),
+                (NodeRole::Switch, NodeRole::Host) => Some(link.a),
+                _ => None,
+            })
+            .collect();
+        for host in graph.hosts().collect::<Vec<_>>() {
+            if rolls.coin() {
+                let Cable { rate, delay, overhead } = cable;
+                let b = rolls.pick(&edges);
+                graph.links.push(GraphLink { a: host, b, rate, delay, overhead });
+            }
+        }
+    }
+    graph
+}
+
+fn control(draw: &Draw, rolls: &mut Rolls) -> Option<PauseSpec> {
+    let marks = |xoff, xon| {
+        Some(Watermarks { xoff: Amount::Frames(xoff), xon: Amount::Frames(xon), headroom: None })
+    };
+    let response_time = if rolls.coin() { None } else { Some(ns(rolls.below(4_000))) };
+    let base = PauseSpec { response_time, ..pfc(rolls.pick(&[0xFF, 0x08, 0x09])) };
+    let egress = PauseSpec { accounting: Accounting::Egress, watermarks: marks(20, 4), ..base.clone() };
+    let target = |method| Some(TargetSpec { method, watermark: Amount::Frames(10), one_shot: true });
+    match draw.control {
+        0 => None,
+        1 => Some(base),
+        2 => Some(PauseSpec { kind: PauseKind::Link, ..base }),
+        3 => Some(PauseSpec { watermarks: marks(5, 2), ..base }),
+        4 => Some(egress),
+        5 => Some(PauseSpec { target: target(TargetMethod::FairBandwidth), ..egress }),
+        6 => Some(PauseSpec { target: target(TargetMethod::RandomSampling), ..egress }),
+        _ => Some(PauseSpec { target: target(TargetMethod::MaxMin), ..egress }),
+    }
+}
+
+fn manager(rolls: &mut Rolls) -> ManagerSpec {
+    let counts = rolls.pick(&[Counts::WithFrame, Counts::WithoutFrame]);
+    match rolls.below(3) {
+        0 => ManagerSpec::Red(RedParams {
+            weight: rolls.pick(&[0.002, 0.5, 1.0]),
+            min: Amount::Frames(2),
+            max: Amount::Frames(6),
+            max_probability: rolls.pick(&[0.02, 0.5, 1.0]),
+            gentle: rolls.coin(),
+            mode: rolls.pick(&[Mode::Byte, Mode::Frame]),
+            spacing: rolls.pick(&[Spacing::Geometric, Spacing::Uniform, Spacing::Wait]),
+            action: rolls.pick(&[Action::Drop, Action::Mark]),
+            mark_above_max: rolls.coin(),
+            mean_frame: 500,
+            counts,
+            idle_exponent: rolls.pick(&[IdleExponent::Elapsed, IdleExponent::ElapsedAndArrival]),
+        }),
+        1 => ManagerSpec::Step(StepParams {
+            threshold: Amount::Frames(rolls.below(10)),
+            at: rolls.pick(&[Moment::Enqueue, Moment::Dequeue]),
+            counts,
+        }),
+        _ => ManagerSpec::Sampling(SamplingParams {
+            threshold: Amount::Frames(rolls.below(6)),
+            every: 1 + rolls.below(20) as u32,
+        }),
+    }
+}
+
+fn scheduler(classes: ClassMap, draw: &Draw, rolls: &mut Rolls) -> SchedulerSpec {
+    if classes == ClassMap::SHARED {
+        return SchedulerSpec::Fifo;
+    }
+    let weights: Vec<u32> = (0..classes.classes()).map(|_| 1 + rolls.below(4) as u32).collect();
+    match rolls.below(3) {
+        0 if draw.has(SCHEDULERS) => {
+            SchedulerSpec::Drr(DrrParams { weights, base_quantum: None, quanta: vec![], charge: Charge::WIRE })
+        }
+        1 if draw.has(SCHEDULERS) => SchedulerSpec::Wfq(WfqParams { weights, charge: Charge::WIRE }),
+        _ => SchedulerSpec::StrictPriority,
+    }
+}
+
+fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &mut Rolls) -> SwitchSpec {
+    let buffer = BufferSpec {
+        queue: Some(Amount::Frames(1 + rolls.below(40))),
+        total: rolls.coin().then_some(Amount::Bytes(60_000)),
+        ..BufferSpec::default()
+    };
+    let choices = [
+        PathChoice::Hash,
+        PathChoice::Spray,
+        PathChoice::RoundRobin,
+        PathChoice::LeastQueued,
+        PathChoice::Flowlet(FlowletSpec { gap: us(1), entries: 4 }),
+    ];
+    SwitchSpec {
+        forwarding: if draw.has(CUT_THROUGH) { Forwarding::CutThrough } else { Forwarding::StoreAndForward },
+        latency: ns(rolls.pick(&[0, 0, 300])),
+        queueing: rolls.pick(&[Queueing::Output, Queueing::VirtualOutput]),
+        path_choice: if draw.has(CHOICE) { rolls.pick(&choices) } else { PathChoice::Hash },
+        classes,
+        scheduler: scheduler(classes, draw, rolls),
+        buffer: if draw.has(LIMITS) { buffer } else { BufferSpec::default() },
+        shared_memory: None,
+        managers: if draw.has(MANAGERS) {
+            (0..classes.classes()).map(|_| rolls.coin().then(|| manager(rolls))).collect()
+        } else {
+            Vec::new()
+        },
+        flow_control: control.clone(),
+    }
+}
+
+fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &mut Rolls) -> HostSpec {
+    let drops = draw.has(LIMITS) && rolls.coin();
+    let script = match rolls.below(3) {
+        0 => vec![
+            (us(10), ReceiveChange::Stop),
+            (us(20), ReceiveChange::Start { time_per_frame: None, rate: Some(gbps(8)) }),
+        ],
+        _ => vec![],
+    };
+    let receive = ReceiveSpec {
+        time_per_frame: ns(rolls.pick(&[0, 200, 1_000])),
+        rate: rolls.coin().then(|| gbps(5)),
+        // With flow control it is set to what that needs.
+        buffer: (control.is_some() || rolls.coin()).then_some(20_000),
+        script,
+    };
+    HostSpec {
+        classes,
+        scheduler: scheduler(classes, draw, rolls),
+        queue_limit: rolls.coin().then(|| Amount::Frames(1 + rolls.below(30))),
+        when_full: if drops { WhenFull::Drop } else { WhenFull::Block },
+        flow_control: control.clone(),
+        receive: (draw.has(RECEIVERS) && rolls.coin()).then_some(receive),
+    }
+}
+
+fn source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
+    let rate = gbps(1 + rolls.below(10));
+    let arrivals = match rolls.below(3) {
+        0 => Arrivals::Greedy,
+        1 => Arrivals::Poisson { rate },
+        _ => Arrivals::Constant { rate, random_phase: rolls.coin() },
+    };
+    let sizes = match rolls.below(3) {
+        0 => FrameSizes::Fixed(1522),
+        1 => FrameSizes::Imix,
+        _ => FrameSizes::Uniform { min: 64, max: 1522 },
+    };
+    SourceSpec {
+        arrivals,
+        sizes,
+        destinations: to,
+        start: us(rolls.below(10)),
+        stop: Some(us(40)),
+        limit: (rolls.below(4) == 0).then_some(Bytes::new(20_000)),
+        jitter: ns(rolls.pick(&[0, 0, 30])),
+        ..one(NodeId(0), 64, Time::ZERO)
+    }
+}
+
+/// Segments of a transfer, and requests of a client: all are done in the end.
+const SEGMENTS: u64 = 30;
+const ASKED: u64 = 6;
+
+fn connection(window: bool, rolls: &mut Rolls) -> ConnectionSpec {
+    let timeout = Some(us(100 + rolls.below(200)));
+    let application = if window {
+        let controllers = [
+            ControllerSpec::Unlimited(UnlimitedParams),
+            ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(1 + rolls.below(20)) }),
+            ControllerSpec::FixedRate(FixedRateParams { rate: BitRate::from_bps(1_000_000_000 + rolls.below(1 << 30)) }),
+        ];
+        Application::Window(WindowSpec {
+            bytes: Some(SEGMENTS * 1000),
+            segment: 1000,
+            controller: rolls.pick(&controllers),
+            ack_bytes: rolls.pick(&[40, 64, 200]),
+            ack_every: 1 + rolls.below(3) as u32,
+            ack_delay: us(rolls.below(5)),
+            timeout,
+            ecn_capable: rolls.coin(),
+        })
+    } else {
+        let delay = |rolls: &mut Rolls| {
+            let time = ns(rolls.below(3_000));
+            if rolls.coin() { Delay::Fixed(time) } else { Delay::Exponential(time) }
+        };
+        Application::RequestResponse(RequestResponseSpec {
+            request: rolls.pick(&[1, 64, 3_000]),
+            response: rolls.pick(&[64, 1_000, 10_000]),
+            segment: 1000,
+            outstanding: 1 + rolls.below(3) as u16,
+            requests: Some(ASKED),
+            think: delay(rolls),
+            service: delay(rolls),
+            timeout,
+            ecn_capable: rolls.coin(),
+        })
+    };
+    ConnectionSpec { start: us(rolls.below(10)), stop: None, application }
+}
+
+fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
+    let links = graph.links.len() as u64;
+    let (from, until) = (Time::ZERO, us(50));
+    let mut faults = vec![];
+    let reroute = |rolls: &mut Rolls| draw.has(REROUTE).then(|| us(rolls.below(6)));
+    let reaction = |rolls: &mut Rolls| Reaction { keep: rolls.coin(), reroute: reroute(rolls) };
+    if draw.has(DOWN) {
+        for link in 0..1 + rolls.below(3) {
+            let link = (link * 7 + rolls.below(links)) as u32 % links as u32;
+            let at = us(5 + rolls.below(20));
+            if !faults.iter().any(|fault| matches!(fault, FaultSpec::LinkDown { link: other, .. } if *other == link)) {
+                faults.push(FaultSpec::LinkDown { link, at, reaction: reaction(rolls) });
+                faults.push(FaultSpec::LinkUp { link, at: at + us(1 + rolls.below(20)) });
+            }
+        }
+    }
+    if draw.has(RESTART) {
+        let switches: Vec<NodeId> =
+            (0..graph.nodes.len()).filter(|&n| graph.nodes[n].role == NodeRole::Switch).map(|n| NodeId(n as u32)).collect();
+        let (node, lasts) = (rolls.pick(&switches), us(1 + rolls.below(10)));
+        faults.push(FaultSpec::Restart { node, at: us(rolls.below(30)), lasts, reroute: reroute(rolls) });
+    }
+    if draw.has(OUTAGES) {
+        let (mean_time_between, lasts) = (us(2 + rolls.below(10)), us(1 + rolls.below(3)));
+        let links = (0..links as u32).collect();
+        faults.push(FaultSpec::Random { links, mean_time_between, lasts, reaction: reaction(rolls) });
+    }
+    if draw.has(ERRORS) {
+        faults.push(FaultSpec::BitErrors { link: rolls.below(links) as u32, from, until, rate: 1e-5 });
+        faults.push(FaultSpec::PauseLoss { link: rolls.below(links) as u32, from, until, probability: 0.2 });
+    }
+    if draw.has(RATE) {
+        let (link, rate) = (rolls.below(links) as u32, gbps(rolls.pick(&[1, 5, 40])));
+        faults.push(FaultSpec::LinkRate { link, at: us(5 + rolls.below(20)), rate });
+    }
+    faults
+}
+
+/// The longest run that anything here needs.
+const LONG: Time = us(30_000);
+
+fn spec(draw: &Draw, duration: Time) -> Spec {
+    let mut rolls = Rolls(draw.seed | 1);
+    let rolls = &mut rolls;
+    let graph = graph(draw, rolls);
+    let equal = rolls.coin();
+    let link = |link: &GraphLink, rolls: &mut Rolls| LinkSpec {
+        a: link.a,
+        b: link.b,
+        rate: gbps(if equal { 10 } else { rolls.pick(&[1, 10, 25, 100]) }),
+        delay: ps(rolls.pick(&[0, 10_000, 500_000])),
+        overhead: rolls.pick(&[0, 20, 20]),
+        response_time: None,
+    };
+    let links: Vec<LinkSpec> = graph.links.iter().map(|one| link(one, rolls)).collect();
+    let control = control(draw, rolls);
+    let classes =
+        rolls.pick(&[ClassMap::SEPARATE, ClassMap::SHARED, ClassMap::new([0, 0, 1, 1, 2, 2, 3, 3]).unwrap()]);
+    let role = |role, rolls: &mut Rolls| match role {
+        NodeRole::Host => Role::Host(Arc::new(host_of(draw, classes, &control, rolls))),
+        NodeRole::Switch => Role::Switch(Arc::new(switch_of(draw, classes, &control, rolls))),
+    };
+    let node = |node: &fabric::topology::GraphNode, rolls: &mut Rolls| NodeSpec {
+        name: node.name.clone(),
+        role: role(node.role, rolls),
+        clock_tolerance: ClockTolerance::from_ppm(if draw.has(CLOCKS) { rolls.pick(&[0, 100, 1000]) } else { 0 }),
+    };
+    let nodes: Vec<NodeSpec> = graph.nodes.iter().map(|one| node(one, rolls)).collect();
+    let mut net = Net::new(duration);
+    let hosts: Vec<NodeId> = graph.hosts().collect();
+    for i in 0..8 {
+        let from = rolls.pick(&hosts);
+        let others: Vec<NodeId> = hosts.iter().copied().filter(|&h| h != from).collect();
+        let to = if rolls.coin() { others[0] } else { rolls.pick(&others) };
+        let priority = rolls.pick(&[0u8, 3, 3, 7]);
+        let connects = (i % 2 == 0 && draw.has(WINDOW)) || (i % 4 == 1 && draw.has(REQUESTS));
+        let to = if connects || rolls.coin() { Destinations::Fixed(to) } else { Destinations::Uniform(others) };
+        let source = source(to, rolls);
+        let flow = net.flow(&format!("f{i}"), from, priority, source);
+        if connects {
+            flow.transport = Some(Arc::new(connection(i % 2 == 0, rolls)));
+        }
+    }
+    let actions = [StormAction::Report, StormAction::Drop, StormAction::Forward];
+    let watchdog = WatchdogSpec { detection: us(10), restoration: us(10), action: rolls.pick(&actions) };
+    let mut spec = Spec {
+        seed: draw.seed,
+        nodes,
+        links,
+        warmup: if draw.has(WARMUP) { us(12) } else { Time::ZERO },
+        probes: ProbeSpec { bin: rolls.coin().then_some(us(30)), pauses: true },
+        faults: faults(draw, &graph, rolls),
+        ..net.0
+    };
+    spec.guards.watchdog = draw.has(WATCHDOG).then_some(watchdog);
+    give_rooms(draw, &mut spec, rolls);
+    spec.on_lossless_drop = if draw.lossless(&spec) { OnLosslessDrop::Stop } else { OnLosslessDrop::Count };
+    spec
+}
+
+/// Receive buffers and shared memories as large as the pauses need, and no larger.
+fn give_rooms(draw: &Draw, spec: &mut Spec, rolls: &mut Rolls) {
+    let needs = pause_needs(spec);
+    let longest = u64::from(fabric::frame_bounds(spec).1);
+    let mut ports = vec![0u64; spec.nodes.len()];
+    for end in spec.links.iter().flat_map(|link| [link.a, link.b]) {
+        ports[end.at()] += 1;
+    }
+    for (id, node) in spec.nodes.iter_mut().enumerate() {
+        let own = || needs.iter().filter(|need| need.node.at() == id).map(|need| need.room.get());
+        match &mut node.role {
+            Role::Host(host) => {
+                let host = Arc::make_mut(host);
+                if let (Some(receive), Some(most)) = (&mut host.receive, own().max()) {
+                    receive.buffer = Some(most + longest);
+                }
+            }
+            Role::Switch(switch) => {
+                let switch = Arc::make_mut(switch);
+                let groups = match switch.flow_control.as_ref().map(|control| control.kind) {
+                    Some(PauseKind::Priorities(set)) => u64::from(set.count_ones()),
+                    _ => 1,
+                };
+                let headroom = own().sum::<u64>() * groups;
+                let minimum = rolls.pick(&[0, 0, 3_000]);
+                let queues = ports[id] * switch.classes.classes() as u64;
+                let shared = 1_000 + rolls.below(60_000);
+                switch.shared_memory = draw.has(SHARED).then_some(SharedMemorySpec {
+                    total: shared + headroom + minimum * queues,
+                    alpha: Alpha::new(rolls.pick(&[0.125, 1.0, 8.0])).unwrap(),
+                    minimum,
+                    headroom,
+                    resume_offset: rolls.pick(&[0, 0, 2_000]),
+                });
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
+
+    #[test]
+    fn pairs_keep_their_books(draw in draws()) {
+        let spec = spec(&draw, us(60));
+        let outcome = Net(spec.clone()).try_run();
+        prop_assert_eq!(&outcome.error, &None);
+        check_tables(&spec, &outcome)?;
+    }
+
+    #[test]
+    fn pairs_run_alike_on_threads_and_in_steps(draw in draws(), budget in 1u64..2_000) {
+        let net = Net(spec(&draw, us(45)));
+        let once = net.try_run();
+        same(&once, &net.run_in_steps(budget))?;
+        for threads in [2, 3] {
+            same(&once, &net.run_on(threads, u64::MAX))?;
+            same(&once, &net.run_on(threads, budget * 100))?;
+        }
+    }
+
+    #[test]
+    fn connections_get_done_whatever_they_meet(draw in draws()) {
+        let with = if draw.has(WINDOW | REQUESTS) { draw.with } else { draw.with | WINDOW | REQUESTS };
+        let draw = Draw { with: with & !(WARMUP | OUTAGES | ERRORS), control: draw.control % 4, ..draw };
+        if !draw.gets_done() {
+            return Ok(());
+        }
+        let spec = spec(&draw, LONG);
+        let outcome = Net(spec.clone()).try_run();
+        prop_assert_eq!(&outcome.error, &None);
+        check_tables(&spec, &outcome)?;
+        for flow in spec.flows.iter().filter(|flow| flow.transport.is_some()) {
+            if outcome.texts("connections", "endpoint").iter().zip(outcome.texts("connections", "flow"))
+                .any(|(kind, name)| name == &flow.name && kind == "requester")
+            {
+                prop_assert_eq!(outcome.count("connections", &flow.name, "exchanges"), ASKED, "{}", &flow.name);
+            } else {
+                prop_assert!(outcome.real("connections", &flow.name, "completed_ns") > 0.0, "{}", &flow.name);
+            }
+        }
+        // Nobody waits for ever.
+        prop_assert_eq!(outcome.table("deadlocks").rows(), 0);
+    }
+}
