@@ -1,0 +1,535 @@
+"""Closed loops without chance: requests and their responses, windows, messages of switches to sources."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from penstock.result import Result
+
+from . import theory
+from .bench import Bench, fill, only
+from .registry import Row, bounded, case, exact
+
+GBPS = 1_000_000_000
+OVERHEAD, SEGMENT, ACK = 20, 1000, 64
+
+Links = Sequence[tuple[int, int]]
+"""The rate of each link in b/s and its delay in picoseconds, from the sender on."""
+
+
+def wire(length: int, rate: int = 10 * GBPS) -> int:
+    """Picoseconds of a frame on a link."""
+    return int(theory.wire_time(length + OVERHEAD, rate))
+
+
+def path_time(lengths: Sequence[int], links: Links, latency: int = 0) -> int:
+    """From the first bit of frames that are sent back to back until all have come through an idle path."""
+    ready = [0] * len(lengths)
+    for place, (rate, delay) in enumerate(links):
+        free = 0
+        for n, length in enumerate(lengths):
+            free = max(free, ready[n]) + wire(length, rate)
+            ready[n] = free + delay + (latency if place < len(links) - 1 else 0)
+    return ready[-1]
+
+
+def round_trip(links: Links) -> int:
+    """A full segment, and its acknowledgement back."""
+    return path_time([SEGMENT], links) + path_time([ACK], links[::-1])
+
+
+def segments(size: int) -> list[int]:
+    """Lengths of the frames that so many bytes are cut into."""
+    rest = size % SEGMENT
+    return [SEGMENT] * (size // SEGMENT) + ([rest] if rest else [])
+
+
+def in_row(rates: Sequence[float], delay: int) -> str:
+    """Host `a`, switches `s0`, `s1`, ..., host `b`; rates in Gb/s, one delay in picoseconds."""
+    nodes = ["a", *(f"s{n}" for n in range(len(rates) - 1)), "b"]
+    switches = ", ".join(f'"{name}"' for name in nodes[1:-1])
+    links = [
+        f'[[topology.explicit.links]]\nbetween = ["{x}", "{y}"]\nrate = "{rate:g} Gb/s"\ndelay = "{delay} ps"'
+        for x, y, rate in zip(nodes[:-1], nodes[1:], rates, strict=True)
+    ]
+    return "\n".join([f'[topology.explicit]\nhosts = ["a", "b"]\nswitches = [{switches}]', *links])
+
+
+def picoseconds(nanoseconds: float) -> int:
+    """As result tables have times."""
+    return round(nanoseconds * 1_000)
+
+
+# Round trips
+
+_ASKS = """\
+[simulation]
+duration = "$duration"
+
+[probes]
+bin = "off"
+pauses = false
+
+$topology
+rate = "10 Gb/s"
+length = "20 m"
+
+[switch]
+forwarding = "$forwarding"
+latency = "250 ns"
+
+[[flows]]
+name = "asks"
+from = "$client"
+to = "$server"
+frame = "1000 B"
+start = "1 us"
+source = { request_response = { request = "$request B", response = "$response B", think = "300 ns", \
+service = "700 ns" } }
+"""
+_START, _SERVICE, _THINK, _LATENCY, _CABLE = 1_000_000, 700_000, 300_000, 250_000, 100_000
+_STAR, _CHAIN, _FAT_TREE = (
+    "[topology.star]\nhosts = 6",
+    "[topology.chain]\nswitches = 6\nhosts_per_switch = 1",
+    "[topology.fat_tree]\nk = 4",
+)
+_PATHS = (
+    ("star", _STAR, "h0", "h1", 2),
+    ("chain, next switch", _CHAIN, "h2.0", "h3.0", 3),
+    ("chain, five switches on", _CHAIN, "h0.0", "h5.0", 7),
+    ("fat-tree, same edge", _FAT_TREE, "h0", "h1", 2),
+    ("fat-tree, same pod", _FAT_TREE, "h0", "h3", 4),
+    ("fat-tree, other pod", _FAT_TREE, "h0", "h13", 6),
+)
+"""Name, topology, client, server, links between them."""
+
+_BUSY = """\
+[simulation]
+duration = "$duration ps"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.star]
+hosts = 6
+rate = "10 Gb/s"
+length = "20 m"
+
+[[flows]]
+name = "asks"
+from = "h0"
+to = "h1"
+frame = "1000 B"
+start = "1000137 ps"
+source = { request_response = { request = "64 B", response = "1000 B", think = "1234567 ps", \
+service = "700 ns" } }
+"""
+_CROSSING = (
+    ("h2", "h1", 1522, 1_522_000, 0),
+    ("h3", "h1", 400, 2_000_000, 333_000),
+    ("h4", "h0", 1000, 1_000_000, 111_000),
+    ("h5", "h0", 700, 3_500_000, 222_000),
+)
+"""Sender, destination, length, interval and start in picoseconds: 97.9 % and 96.6 % of two ports with overhead."""
+
+
+def _crossing() -> str:
+    return "".join(
+        f'\n[[flows]]\nname = "{sender}"\nfrom = "{sender}"\nto = "{to}"\nframe = "{length} B"\n'
+        f'start = "{start} ps"\nsource = {{ constant = {{ rate = "{length * 8 * 10**12 // interval} b/s", '
+        "random_phase = false } }\n"
+        for sender, to, length, interval, start in _CROSSING
+    )
+
+
+class _BusyPort:
+    """A port that constant flows share: first come, first served."""
+
+    def __init__(self, to: str, duration: int) -> None:
+        self._arrivals = sorted(
+            (start + n * interval + wire(length) + _CABLE, wire(length))
+            for _, end, length, interval, start in _CROSSING
+            if end == to
+            for n in range(duration // interval + 1)
+        )
+        self._next = self._free = 0
+
+    def leaves(self, at: int, length: int) -> int:
+        """When one more frame has left that comes at this time, later than the last one asked for."""
+        while self._next < len(self._arrivals) and self._arrivals[self._next][0] <= at:
+            came, service = self._arrivals[self._next]
+            if came == at:
+                raise ArithmeticError("two frames in the same picosecond: theory does not know their order")
+            self._free = max(self._free, came) + service
+            self._next += 1
+        self._free = max(self._free, at) + wire(length)
+        return self._free
+
+
+def busy_exchanges(duration: int) -> list[int]:
+    """How long the exchanges take that are complete in time."""
+    there, back = _BusyPort("h1", duration), _BusyPort("h0", duration)
+    begins, took = 1_000_137, list[int]()
+    while True:
+        served = there.leaves(begins + wire(64) + _CABLE, 64) + _CABLE + _SERVICE
+        ends = back.leaves(served + wire(1000) + _CABLE, 1000) + _CABLE
+        if ends >= duration:
+            return took
+        took.append(ends - begins)
+        begins = ends + 1_234_567
+
+
+@case(
+    "round-trips",
+    "Requests and responses: round trips",
+    compared="A client asks, a server answers, the client thinks and asks again: over a star, a chain of six "
+    "switches and a fat-tree (k = 4), with requests and responses of one frame and of several, switches of "
+    "250 ns, store-and-forward and cut-through. Then over a star whose two ports on the way are 97 % busy "
+    "with constant flows of four other hosts, where every exchange waits for another time.",
+    formula="Store-and-forward: Lindley's recursion over each link, end(n) = max(end(n−1), arrival(n)) + "
+    "(L + 20)·8/C, plus cable and switch; there and back, plus the service time of the server. Cut-through: "
+    "as in the section on latency, there and back. The next request follows the think time after the "
+    "response, which gives the number of exchanges. Behind busy queues: the same recursion over the "
+    "merged arrivals at both ports, request by request.",
+    sources=("Lindley, The theory of queues with a single server, 1952", "Counting by hand"),
+    scenario=fill(
+        _ASKS,
+        duration="200 us",
+        topology=_FAT_TREE,
+        forwarding="store_and_forward",
+        client="h0",
+        server="h13",
+        request=64,
+        response=10_000,
+    ),
+    ends=(
+        "A server serves any number of requests at a time, and hosts take no time for protocols.",
+        "Where two frames come to a port in the same picosecond their order is the simulator's; the busy "
+        "ports are chosen such that none do.",
+    ),
+)
+def round_trips(bench: Bench) -> Iterator[Row]:
+    """Idle paths, then busy ports."""
+    duration = 200_000_000
+    sizes = ((64, 64), (1000, 64), (200, 1000), (64, 10_000), (4321, 64))
+    for place, (name, topology, client, server, links) in enumerate(_PATHS):
+        for request, response in (sizes[place % 2], sizes[2 + place % 3]):
+            path = [(10 * GBPS, _CABLE)] * links
+            there, back = (path_time(segments(size), path, _LATENCY) for size in (request, response))
+            yield from _asked(
+                bench,
+                f"{name}: {request} B, {response} B: ",
+                there + _SERVICE + back,
+                duration,
+                topology=topology,
+                forwarding="store_and_forward",
+                client=client,
+                server=server,
+                request=request,
+                response=response,
+            )
+        hops = [theory.Hop(10 * GBPS, _CABLE + _LATENCY)] * (links - 1) + [theory.Hop(10 * GBPS, _CABLE)]
+        way = theory.path_latency(1000, OVERHEAD, hops, cut_through=True)
+        yield from _asked(
+            bench,
+            f"cut-through, {name}: 1000 B, 1000 B: ",
+            2 * way + _SERVICE,
+            duration,
+            topology=topology,
+            forwarding="cut_through",
+            client=client,
+            server=server,
+            request=1000,
+            response=1000,
+        )
+    duration = bench.choose(20, 2) * 1_000_000_000
+    took = busy_exchanges(duration)
+    found = only(
+        bench.once(_BUSY + _crossing(), duration=duration).rows("connections"), flow="asks"
+    )
+    yield exact("behind busy queues: exchanges", "exchanges", len(took), found["exchanges"])
+    yield exact("behind busy queues: shortest", "ps", min(took), picoseconds(found["exchange_min_ns"]))
+    yield exact("behind busy queues: longest", "ps", max(took), picoseconds(found["exchange_max_ns"]))
+    summed = round(found["exchange_mean_ns"] * 1_000 * found["exchanges"])
+    yield exact("behind busy queues: sum", "ps", sum(took), summed)
+
+
+def _asked(bench: Bench, name: str, expected: int, duration: int, **keys: object) -> Iterator[Row]:
+    found = only(bench.once(_ASKS, duration=f"{duration} ps", **keys).rows("connections"), flow="asks")
+    yield exact(name + "shortest", "ps", expected, picoseconds(found["exchange_min_ns"]))
+    yield exact(name + "longest", "ps", expected, picoseconds(found["exchange_max_ns"]))
+    count = (duration - _START - expected) // (expected + _THINK) + 1
+    yield exact(name + "number", "exchanges", count, found["exchanges"])
+
+
+# Windows
+
+_WINDOW = """\
+[simulation]
+duration = "$duration ps"
+warmup = "$warmup ps"
+
+[probes]
+bin = "off"
+pauses = false
+
+$topology
+
+[[flows]]
+name = "bulk"
+from = "$sender"
+to = "$receiver"
+frame = "1000 B"
+source = { window = { size = "$window frames" } }
+"""
+_SAME_RATE = 'rate = "10 Gb/s"\ndelay = "100 ns"'
+
+
+def delivered(window: int, links: Links, duration: int) -> int:
+    """Segments that have arrived in time, if no link is slower than the first."""
+    sends = list[int]()
+    back, card = round_trip(links), wire(SEGMENT, links[0][0])
+    one_way = path_time([SEGMENT], links)
+    while not sends or sends[-1] + one_way < duration:
+        opened = sends[-window] + back if len(sends) >= window else 0
+        sends.append(max(opened, sends[-1] + card if sends else 0))
+    return len(sends) - 1
+
+
+@case(
+    "windows",
+    "Windows clocked by acknowledgements",
+    compared="A transfer may have W segments of 1,000 B in flight, each acknowledged with 64 B. Over links of "
+    "one rate, from W = 1 to beyond the full link: segments delivered from the start on, and in whole round "
+    "trips afterwards. Then with a slow link at the end, where what the path does not hold stands before it.",
+    formula="Segment n + W leaves a round trip R after segment n, or as fast as the link can: W segments in "
+    "each R as long as W·S ≤ R, S the time of a segment on the link; one in each S from there on. "
+    "Before a slow link (time S) the path holds R/S segments, its bandwidth-delay product, and the queue the "
+    "rest: W − R/S on average, each segment waits W·S − R and takes a round trip of W·S.",
+    sources=("Bertsekas and Gallager, Data Networks, 1992, section 6.2.1 (window flow control)",),
+    scenario=fill(
+        _WINDOW,
+        duration=1_000_000_000,
+        warmup=0,
+        topology=in_row([10, 1], 100_000),
+        sender="a",
+        receiver="b",
+        window=20,
+    ),
+    ends=(
+        "Nothing is lost, and the window does not change; controllers have sections of their own once they "
+        "exist.",
+    ),
+)
+def windows(bench: Bench) -> Iterator[Row]:
+    """Up to the full link; then beyond it."""
+    duration = bench.choose(5, 1) * 1_000_000_000
+    for name, topology, sender, receiver, count in _PATHS[::2] + _PATHS[5:]:
+        links = [(10 * GBPS, _CABLE)] * count
+        back, segment = round_trip(links), wire(SEGMENT)
+        full = math.ceil(back / segment)
+        for window in (1, full - 1, full, full + 3, 3 * full):
+            keys = {
+                "topology": f"{topology}\n{_SAME_RATE}",
+                "sender": sender,
+                "receiver": receiver,
+                "window": window,
+            }
+            found = bench.once(_WINDOW, duration=duration, warmup=0, **keys)
+            flow = only(found.rows("flows"), flow="bulk")
+            label = f"{name}, R/S = {back / segment:.3f}, W = {window}: "
+            expected = delivered(window, links, duration)
+            yield exact(label + "delivered from the start", "frames", expected, flow["frames_delivered"])
+            period, each = (back, window) if window * segment <= back else (segment, 1)
+            warm, periods = 50 * back + 1, duration // 2 // period
+            found = bench.once(_WINDOW, duration=warm + periods * period, warmup=warm, **keys)
+            flow = only(found.rows("flows"), flow="bulk")
+            what = "R" if each > 1 or window == 1 else "S"
+            label += f"delivered in {periods} {what}"
+            yield exact(label, "frames", periods * each, flow["frames_delivered"])
+    for rates in ((10, 1), (10, 10, 2.5), (40, 10, 4, 10)):
+        yield from _bottleneck(bench, rates)
+
+
+def _bottleneck(bench: Bench, rates: Sequence[float]) -> Iterator[Row]:
+    links = [(round(rate * GBPS), _CABLE) for rate in rates]
+    slow, place = wire(SEGMENT, round(min(rates) * GBPS)), rates.index(min(rates))
+    back = round_trip(links)
+    periods = bench.choose(500, 50)
+    for window in (math.ceil(back / slow), math.ceil(back / slow) + 1, 10, 57):
+        warm = (window + 50) * slow + 7
+        found = bench.once(
+            _WINDOW,
+            duration=warm + periods * slow,
+            warmup=warm,
+            topology=in_row(rates, _CABLE),
+            sender="a",
+            receiver="b",
+            window=window,
+        )
+        ahead = [row for row in found.rows("queues") if row["port"].startswith(f"s{place - 1}.")]
+        queue = only([row for row in ahead if row["port"].endswith(("->b", f"->s{place}"))])
+        connection = only(found.rows("connections"), flow="bulk")
+        label = f"{'-'.join(f'{rate:g}' for rate in rates)} Gb/s, R/S = {back / slow:.3f}, W = {window}: "
+        yield exact(label + "round trip", "ps", window * slow, picoseconds(connection["round_trip_max_ns"]))
+        yield exact(label + "longest wait", "ps", window * slow - back, picoseconds(queue["wait_max_ns"]))
+        mean = round(queue["queue_frames_mean"] * slow * periods)
+        yield exact(
+            label + "queue over time", "frame·ps", periods * (window * slow - back), mean
+        )
+
+
+# Messages
+
+_MESSAGES = """\
+[simulation]
+duration = "$duration ps"
+
+[probes]
+bin = "off"
+
+$topology
+
+[switch]
+latency = "250 ns"
+
+[switches.s2]
+queue_managers = [{ sampling = { threshold = "3 frames", every = $every } }]
+
+$more
+
+[[flows]]
+name = "bulk"
+from = "a"
+to = "b"
+frame = "1000 B"
+source = { window = { $window, ack_every = 1024, ack_delay = "1 s" } }
+"""
+_ROW = (10.0, 10.0, 10.0, 1.0)
+_FAR = 700_000
+_PFC = '[flow_control.pfc]\nresponse_time = "0 ps"\n'
+_STOPPED = """\
+[flow_control.pfc]
+response_time = "0 ps"
+xoff = "1000 frames"
+xon = "500 frames"
+
+[hosts.a.flow_control.pfc]
+response_time = "0 ps"
+xoff = "10 frames"
+xon = "5 frames"
+
+[hosts.a.receive]
+time_per_frame = "1 ns"
+script = [{ at = "$stop ps", stop = true }, { at = "$start ps", start = true }]
+"""
+
+
+def notified(interval: int, duration: int) -> Iterator[int]:
+    """When frames come to the last switch that find two or more waiting, if they are sent so far apart."""
+    slow, begins, free = wire(SEGMENT, GBPS), list[int](), 0
+    first = 3 * (wire(SEGMENT) + _FAR + _LATENCY)
+    for at in range(first, duration, interval):
+        if sum(begin > at for begin in begins[-100:]) >= 2:
+            yield at
+        begins.append(max(free, at))
+        free = begins[-1] + slow
+
+
+@case(
+    "messages",
+    "Messages of a switch to the source",
+    compared="Three switches in a row and a slow last link. The last switch sends the source a message of 64 B "
+    "for every n-th frame that makes its queue three frames or more; messages go back over two switches and "
+    "three links. Without flow control and at a constant rate, nothing is in their way. Under PFC the data is "
+    "paused link by link; messages share links with pause frames only. Then the source's card stops reading "
+    "and pauses the switch before it, so that messages are stopped themselves.",
+    formula="Alone: 3·((64 + 20)·8/C + delay) plus the latency of two switches. Under PFC the shortest is the "
+    "same, and the longest at most one pause frame a link longer. Where the pause of the first switch lasts "
+    "from P to E (measured), a message is sent at max(E, end of the one before) if it comes in between, and "
+    "one that has arrived is read when the card reads again.",
+    sources=("Counting by hand",),
+    scenario=fill(
+        _MESSAGES,
+        duration=1_000_000_000,
+        topology=in_row(_ROW, _FAR),
+        every=1,
+        more=_PFC,
+        window='size = "unlimited"',
+    ),
+    ends=("A message has the priority of the frame that made it; it is never sent for another message.",),
+)
+def messages(bench: Bench) -> Iterator[Row]:
+    """Alone, under pauses of the data, and stopped itself."""
+    alone = 3 * (wire(64) + _FAR) + 2 * _LATENCY
+    paced, interval = 'rate = "1.25 Gb/s"', 6_400_000
+    duration = bench.choose(6, 2) * 1_000_000_000
+    for every in (1, 3):
+        found = bench.once(
+            _MESSAGES, duration=duration, topology=in_row(_ROW, _FAR), every=every, more="", window=paced
+        )
+        born = list(islice(notified(interval, duration), 0, None, every))
+        yield from _told(found, f"without flow control, one in {every}: ", born, duration, alone)
+    found = bench.once(
+        _MESSAGES,
+        duration=duration,
+        topology=in_row(_ROW, _FAR),
+        every=1,
+        more=_PFC,
+        window='size = "unlimited"',
+    )
+    connection = only(found.rows("connections"), flow="bulk")
+    paused = {row["port"].split(".")[0] for row in found.rows("pauses")}
+    yield exact("data paused: links that are paused on its way", "links", 3, len(paused & {"a", "s0", "s1"}))
+    yield exact("data paused: shortest delay", "ps", alone, picoseconds(connection["message_delay_min_ns"]))
+    yield bounded(
+        "data paused: longest delay",
+        "ns",
+        (alone + 3 * wire(64)) / 1e3,
+        connection["message_delay_max_ns"],
+        0.9,
+        "a pause frame and a message seldom meet at every link",
+    )
+    yield from _stopped(bench, alone, paced, interval, duration)
+
+
+def _told(found: Result, label: str, born: Sequence[int], duration: int, alone: int) -> Iterator[Row]:
+    connection = only(found.rows("connections"), flow="bulk")
+    sent = sum(row["messages"] for row in found.rows("queues"))
+    arrived = sum(at + alone < duration for at in born)
+    yield exact(label + "messages sent", "messages", len(born), sent)
+    yield exact(label + "messages arrived", "messages", arrived, connection["messages"])
+    yield exact(label + "shortest delay", "ps", alone, picoseconds(connection["message_delay_min_ns"]))
+    yield exact(label + "longest delay", "ps", alone, picoseconds(connection["message_delay_max_ns"]))
+
+
+def _stopped(bench: Bench, alone: int, paced: str, interval: int, duration: int) -> Iterator[Row]:
+    stop, start = duration // 3, duration // 3 + 400_000_123
+    found = bench.once(
+        _MESSAGES,
+        duration=duration,
+        topology=in_row(_ROW, _FAR),
+        every=1,
+        more=fill(_STOPPED, stop=stop, start=start),
+        window=paced,
+    )
+    pause = only(found.rows("pauses"))
+    paused, resumed = picoseconds(pause["start_ns"]), picoseconds(pause["end_ns"])
+    delays, free, read = list[int](), 0, 0
+    for born in notified(interval, duration):
+        begins = max(free, born + 2 * (wire(64) + _FAR + _LATENCY))
+        begins = resumed if paused <= begins < resumed else begins
+        free = begins + wire(64)
+        read = max(read, free + _FAR)
+        read = (start if stop <= read < start else read) + 1_000
+        if read < duration:
+            delays.append(read - born)
+    connection = only(found.rows("connections"), flow="bulk")
+    yield exact("stopped themselves: messages arrived", "messages", len(delays), connection["messages"])
+    for name, expected in (("min", min(delays)), ("max", max(delays))):
+        word = {"min": "shortest", "max": "longest"}[name]
+        measured = picoseconds(connection[f"message_delay_{name}_ns"])
+        yield exact(f"stopped themselves: {word} delay", "ps", expected, measured)

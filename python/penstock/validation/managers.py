@@ -1,0 +1,517 @@
+"""Queue managers and shared memory: step marking, RED, dynamic thresholds."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from penstock.result import Result
+
+from .bench import Bench, Reader, fill, only
+from .loops import ACK, GBPS, SEGMENT, wire
+from .registry import Row, case, exact, random, within
+
+FAST, SLOW = wire(SEGMENT), wire(SEGMENT, GBPS)
+"""A segment at 10 Gb/s and at 1 Gb/s."""
+CABLE = 100_000
+BACK = wire(ACK, GBPS) + CABLE + wire(ACK) + CABLE
+"""An acknowledgement to the sender."""
+ROUND_TRIP = FAST + CABLE + SLOW + CABLE + BACK
+
+_SLOW_LINK = """\
+[simulation]
+duration = "$duration ps"
+warmup = "$warmup ps"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.explicit]
+hosts = ["a", "b", "c"]
+switches = ["sw"]
+
+[[topology.explicit.links]]
+between = ["a", "sw"]
+rate = "10 Gb/s"
+delay = "100 ns"
+
+[[topology.explicit.links]]
+between = ["c", "sw"]
+rate = "10 Gb/s"
+delay = "100 ns"
+
+[[topology.explicit.links]]
+between = ["sw", "b"]
+rate = "1 Gb/s"
+delay = "100 ns"
+
+[switch]
+queue_managers = [{ $manager }]
+
+[[flows]]
+name = "bulk"
+from = "a"
+to = "b"
+frame = "1000 B"
+source = { $source }
+"""
+
+
+def _window(segments: int) -> str:
+    return f'window = {{ size = "{segments} frames", ecn = true }}'
+
+
+def _queue(result: Result) -> dict[str, float]:
+    """The queue before the slow link."""
+    (queue,) = (row for row in result.rows("queues") if row["port"].endswith("->b"))
+    return {"marks": queue["marks"], "frames": queue["frames"]}
+
+
+# Step marking
+
+_BURSTS = ((60_000_011, 1, 9), (260_000_017, 2, 14), (500_000_023, 10, 25), (900_000_029, 10, 40))
+"""Raw frames of 1,000 B from host c: start in picoseconds, Gb/s, number."""
+
+
+def _bursts() -> str:
+    return "".join(
+        f'\n[[flows]]\nname = "burst{n}"\nfrom = "c"\nto = "b"\nframe = "1000 B"\nstart = "{start} ps"\n'
+        f'limit = "{number * SEGMENT} B"\n'
+        f'source = {{ constant = {{ rate = "{rate * SEGMENT / (SEGMENT + 20):.6f} Gb/s", '
+        "random_phase = false } }\n"
+        for n, (start, rate, number) in enumerate(_BURSTS)
+    )
+
+
+@dataclass
+class Step:
+    """A queue before a slow link with step marking, event by event: a window, and bursts that only wait."""
+
+    window: int
+    threshold: int
+    leaving: bool
+    with_frame: bool
+    marks: int = 0
+
+    def run(self, duration: int) -> int:
+        """How many segments are marked."""
+        events: list[tuple[int, str, bool]] = []
+        card, waiting, sending = 0, deque[bool](), False
+        for _ in range(self.window):
+            card += FAST
+            heapq.heappush(events, (card + CABLE, "comes", True))
+        for start, rate, number in _BURSTS:
+            for n in range(number):
+                gap = self.interval(rate)
+                heapq.heappush(events, (start + n * gap + FAST + CABLE, "comes", False))
+        last = -1
+        while events[0][0] < duration:
+            now, what, own = heapq.heappop(events)
+            if now == last:
+                raise ArithmeticError("two events in the same picosecond: theory does not know their order")
+            last = now
+            if what == "comes":
+                if not self.leaving:
+                    self.look(own, len(waiting))
+                waiting.append(own)
+            else:
+                sending = False
+                if own:
+                    card = max(card, now + CABLE + BACK) + FAST
+                    heapq.heappush(events, (card + CABLE, "comes", True))
+            if waiting and not sending:
+                own, sending = waiting.popleft(), True
+                if self.leaving:
+                    self.look(own, len(waiting))
+                heapq.heappush(events, (now + SLOW, "ends", own))
+        return self.marks
+
+    @staticmethod
+    def interval(rate: int) -> int:
+        """From one frame of a burst to the next."""
+        return int(SEGMENT * 8_000 * 1_000_000 // round(rate * SEGMENT / (SEGMENT + 20) * 1_000_000))
+
+    def look(self, own: bool, waiting: int) -> None:
+        """Marks a segment, but no raw frame."""
+        self.marks += own and waiting + self.with_frame > self.threshold
+
+
+@case(
+    "step-marking",
+    "Step marking, frame by frame",
+    compared="A window of 12 segments waits before a slow link, and four bursts of another host, which "
+    "understand no marks, come into the same queue. The marks of the whole run are counted, for thresholds "
+    "from 0 to above the longest queue, looked at when a frame enters or leaves, without it or with it, in "
+    "frames or in bytes.",
+    formula="A frame is marked if and only if the queue is longer than the threshold at that instant. Theory "
+    "is the queue in some twenty lines of Python: a heap of arrivals and ends of transmission.",
+    sources=(
+        "Alizadeh et al., Data center TCP, 2010, section 3.1",
+        "Wu et al., Tuning ECN for data center networks, 2012 (marks when a frame leaves)",
+    ),
+    scenario=fill(
+        _SLOW_LINK,
+        duration=2_000_000_000,
+        warmup=0,
+        manager='step = { threshold = "5 frames" }',
+        source=_window(12),
+    )
+    + _bursts(),
+    ends=("Only the window's own segments understand marks; a sender that obeys them comes with DCTCP.",),
+)
+def step_marking(bench: Bench) -> Iterator[Row]:
+    """All thresholds that matter."""
+    duration = 2_000_000_000
+    variants = [
+        (threshold, at, counts)
+        for at in ("enqueue", "dequeue")
+        for counts in ("without_frame", "with_frame")
+        for threshold in (0, 5, 9, 10, 11, 20, 45)
+    ]
+    units = [("frames", 1) if n % 2 else ("B", SEGMENT) for n in range(len(variants))]
+    measured = bench.each(
+        _SLOW_LINK + _bursts(),
+        _queue,
+        [
+            {
+                "duration": duration,
+                "warmup": 0,
+                "manager": f'step = {{ threshold = "{threshold * unit} {name}", at = "{at}", '
+                f'counts = "{counts}" }}',
+                "source": _window(12),
+            }
+            for (threshold, at, counts), (name, unit) in zip(variants, units, strict=True)
+        ],
+    )
+    for (threshold, at, counts), (name, unit), found in zip(variants, units, measured, strict=True):
+        expected = Step(12, threshold, at == "dequeue", counts == "with_frame").run(duration)
+        label = f"above {threshold * unit} {name} at {at}, {counts.replace('_', ' ')}: marks"
+        yield exact(label, "frames", expected, found["marks"])
+
+
+# RED
+
+RED_WEIGHT = 0.002
+
+
+def _red(keys: str) -> str:
+    return f'red = {{ action = "mark", mark_above_max = true, {keys} }}'
+
+
+def survival(spacing: str, p: float) -> list[float]:
+    """P(more than n frames from one mark to the next), n = 0, 1, ..., where each gap is bounded."""
+    more, found = 1.0, list[float]()
+    for count in range(1, math.ceil(2 / p) + 1):
+        found.append(more)
+        if spacing == "uniform":
+            chance = p / (1 - count * p) if (count + 1) * p < 1 - 1e-9 else 1.0
+        elif count * p < 1 - 1e-9:
+            chance = 0.0
+        else:
+            chance = p / (2 - count * p) if (count + 1) * p < 2 - 1e-9 else 1.0
+        more *= 1 - chance
+    return found
+
+
+def steady(after: int, frames: int = 0) -> dict[str, int]:
+    """Keys for so many arrivals at a queue at its plateau, after that many; the ends lie between arrivals."""
+    phase = FAST + CABLE + ROUND_TRIP - SLOW // 2
+    return {"warmup": phase + after * SLOW, "duration": phase + (after + frames) * SLOW}
+
+
+def found_waiting(window: int, frames: int) -> list[int]:
+    """How many wait when each segment of a window comes, from the first on."""
+    sends = [n * FAST for n in range(window)]
+    begins, free, found = list[int](), 0, list[int]()
+    for n in range(frames):
+        comes = sends[n] + FAST + CABLE
+        found.append(sum(begin > comes for begin in begins[-window:]))
+        begins.append(max(comes, free))
+        free = begins[-1] + SLOW
+        sends.append(max(free + CABLE + BACK, sends[-1] + FAST))
+    return found
+
+
+def arrival_above(found: Sequence[int], level: float) -> int:
+    """The first arrival, counted from 1, after which the average is at least `level`.
+
+    The queue grows for as many arrivals as `found` has, and stays as it is from there on.
+    """
+    average = 0.0
+    for n, queue in enumerate(found, 1):
+        average += RED_WEIGHT * (queue - average)
+        if average >= level:
+            return n
+    queue = found[-1]
+    return len(found) + math.ceil(
+        math.log((queue - level) / (queue - average)) / math.log(1 - RED_WEIGHT)
+    )
+
+
+_PAIRS = 40
+
+
+def _pairs() -> str:
+    """As many slow links with a queue each."""
+    names = [f'"a{n}", "b{n}"' for n in range(_PAIRS)]
+    head, rest = _SLOW_LINK.split("[topology.explicit]")
+    rest = rest.split("[switch]")[1].split("[[flows]]")[0]
+    links = "".join(
+        f'\n[[topology.explicit.links]]\nbetween = ["{host}{n}", "sw"]\nrate = "{rate} Gb/s"\n'
+        'delay = "100 ns"\n'
+        for n in range(_PAIRS)
+        for host, rate in (("a", 10), ("b", 1))
+    )
+    flows = "".join(
+        f'\n[[flows]]\nname = "bulk{n}"\nfrom = "a{n}"\nto = "b{n}"\nframe = "1000 B"\n'
+        "source = { $source }\n"
+        for n in range(_PAIRS)
+    )
+    topology = f'[topology.explicit]\nhosts = [{", ".join(names)}]\nswitches = ["sw"]\n{links}'
+    return f"{head}{topology}\n[switch]{rest}{flows}"
+
+
+def _silent(most: int) -> Reader:
+    """The share of queues without a mark, and of those with more than `most`."""
+
+    def read(result: Result) -> dict[str, float]:
+        marks = [row["marks"] for row in result.rows("queues") if "->b" in row["port"]]
+        none, many = (sum(test) / len(marks) for test in ([m == 0 for m in marks], [m > most for m in marks]))
+        return {"none": none, "many": many, "queues": len(marks)}
+
+    return read
+
+
+_IDLE = "request_response = { request = \"40000 B\", response = \"64 B\", think = \"$think ns\", ecn = true }"
+
+
+def idle_marks(think: int, weight: float, level: float, *, arrival: bool, duration: int) -> int:
+    """Marks where bursts of 40 segments alternate with idle times."""
+    average, marks, begins, idle_since = 0.0, 0, 0, 0
+    while True:
+        starts, free = list[int](), 0
+        for n in range(40):
+            comes = begins + n * FAST + FAST + CABLE
+            if comes >= duration:
+                return marks
+            waiting = sum(start > comes for start in starts)
+            if waiting == 0:
+                average *= (1 - weight) ** (max(comes - idle_since, 0) // SLOW)
+            if waiting or arrival:
+                average += weight * (waiting - average)
+            marks += average >= level
+            starts.append(max(comes, free))
+            idle_since = free = starts[-1] + SLOW
+        begins = free + CABLE + BACK + think
+
+
+@case(
+    "red",
+    "RED: random early detection",
+    compared="A window holds the queue before a slow link constant, so that the average is constant too. How "
+    "many segments are marked then, for all spacings, for queues on both slopes of the probability, and in "
+    "bytes; how the marks lie: 40 such queues, each looked at for a few frames only. Then the average itself: "
+    "which segment is the first to be marked after the queue has jumped from 0, where every frame above a "
+    "level is marked; and bursts with idle times between them, in which the average decays.",
+    formula="p = max_p·(q − min)/(max − min) between the thresholds, on to 1 at 2·max if gentle; times L / "
+    "mean frame in byte mode. Geometric: each frame with p. Uniform: p / (1 − n·p) for the n-th since the "
+    "last mark, gaps 1 ... 1/p − 1, equally likely, with a mean of 1/(2p). Wait: gaps 1/p ... 2/p − 1. No mark "
+    "in n frames: (1 − p)^n, or Σ_{k≥n} P(gap > k) / E[gap] (renewal theory). Step response: avg = q·(1 − (1 − "
+    "w)^n). Idle: avg·(1 − w)^m, m the frames that the idle time had room for, rounded down.",
+    sources=(
+        "Floyd and Jacobson, Random early detection gateways for congestion avoidance, 1993, sections 4 to 7",
+        "Floyd, Recommendation on using the gentle variant of RED, 2000",
+        "Feller, An Introduction to Probability Theory and Its Applications I, 1968, chapter XIII (renewals)",
+    ),
+    scenario=fill(
+        _SLOW_LINK,
+        **steady(5000, 100_000),
+        manager=_red('max_probability = 0.1, spacing = "uniform"'),
+        source=_window(12),
+    ),
+    ends=(
+        "The count of the first frame after a mark is 1, as the algorithm in the paper has it; its text "
+        "derives gaps of 1 ... 1/p.",
+        "The window does not react to marks.",
+    ),
+)
+def red(bench: Bench) -> Iterator[Row]:
+    """Rates, gaps, the step response, idle times."""
+    yield from _rates(bench)
+    yield from _gaps(bench)
+    for window, level in ((12, 5.0), (12, 9.5), (32, 7.25), (32, 29.0)):
+        ramp = found_waiting(window, 3 * window)
+        first, frames = arrival_above(ramp, level), 5000
+        keys = f'weight = {RED_WEIGHT}, min = "1 B", max = "{round(level * SEGMENT)} B", gentle = false, '
+        found = _queue(
+            bench.once(
+                _SLOW_LINK,
+                warmup=0,
+                duration=steady(frames - window)["warmup"],
+                manager=_red(keys + "max_probability = 1e-15"),
+                source=_window(window),
+            )
+        )
+        label = f"queue jumps to {ramp[-1]}: first segment with an average of {level:g}"
+        yield exact(label, "segments", first, frames - found["marks"] + 1)
+    duration = bench.choose(200, 40) * 1_000_000_000
+    for exponent in ("elapsed", "elapsed_and_arrival"):
+        for think in (1_000, 77_000, 300_000):
+            keys = f'weight = 0.02, min = "1 B", max = "9000 B", gentle = false, mean_frame = "1000 B", '
+            found = _queue(
+                bench.once(
+                    _SLOW_LINK,
+                    warmup=0,
+                    duration=duration,
+                    manager=_red(keys + f'idle_exponent = "{exponent}", max_probability = 1e-15'),
+                    source=fill(_IDLE, think=think),
+                )
+            )
+            expected = idle_marks(
+                think * 1_000, 0.02, 9.0, arrival=exponent != "elapsed", duration=duration
+            )
+            label = f"idle for {think / 1000:g} us between bursts, {exponent.replace('_', ' ')}: marks"
+            yield exact(label, "segments", expected, found["marks"])
+
+
+def _rates(bench: Bench) -> Iterator[Row]:
+    frames = bench.choose(100_000, 10_000)
+    uniform, wait = (1 / math.fsum(survival(spacing, 0.05)) for spacing in ("uniform", "wait"))
+    setups = (
+        ("geometric, q = 10", 12, 'max_probability = 0.1, spacing = "geometric"', 0.05),
+        ("geometric, q = 6", 8, 'max_probability = 0.5, spacing = "geometric"', 0.05),
+        ("geometric, gentle, q = 20", 22, 'max_probability = 0.1, spacing = "geometric"', 0.1 + 0.9 / 3),
+        (
+            "geometric, by bytes, q = 10,000 B",
+            12,
+            'min = "5000 B", max = "15000 B", mode = "byte", mean_frame = "500 B", max_probability = 0.1, '
+            'spacing = "geometric"',
+            0.1,
+        ),
+        ("uniform, q = 10", 12, 'max_probability = 0.1, spacing = "uniform"', uniform),
+        ("wait, q = 10", 12, 'max_probability = 0.1, spacing = "wait"', wait),
+    )
+    for name, window, keys, share in setups:
+        weight = f"weight = {RED_WEIGHT if window == 12 else 1}, "
+        measured = bench.replicate(
+            _SLOW_LINK,
+            lambda result: {"share": _queue(result)["marks"] / frames},
+            manager=_red(weight + keys),
+            source=_window(window),
+            **steady(7_000, frames),
+        )["share"]
+        yield random(
+            f"{name}: share of marked segments", "", share, measured, precision=bench.precision(0.03)
+        )
+
+
+def _gaps(bench: Bench) -> Iterator[Row]:
+    scenario, draws = _pairs(), bench.choose(20, 4)
+    lengths = {"geometric": (10, 20), "uniform": (5, 10, 19), "wait": (10, 20, 39)}
+    for spacing, windows in lengths.items():
+        for frames in windows:
+            measured = bench.repeat(
+                bench.replications * draws,
+                scenario,
+                _silent(1),
+                manager=_red(f'weight = 1, max_probability = 0.1, spacing = "{spacing}"'),
+                source=_window(12),
+                **steady(200, frames),
+            )
+            label = f"{spacing}, p = 0.05: no mark in {frames} frames"
+            if spacing == "geometric":
+                silent = 0.95**frames
+            else:
+                more = survival(spacing, 0.05)
+                silent = math.fsum(more[frames:]) / math.fsum(more)
+            if silent == 0:
+                yield exact(label, "queues", 0, sum(measured["none"]) * _PAIRS)
+                continue
+            means = [
+                math.fsum(measured["none"][i : i + draws]) / draws
+                for i in range(0, len(measured["none"]), draws)
+            ]
+            yield random(label, "", silent, means, precision=bench.precision(0.05))
+            if spacing == "wait" and frames <= 20:
+                label = f"{spacing}, p = 0.05: two marks in {frames} frames"
+                yield exact(label, "queues", 0, sum(measured["many"]) * _PAIRS)
+
+
+# Dynamic thresholds
+
+_SHARED = """\
+[simulation]
+duration = "$duration us"
+warmup = "$warmup us"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.star]
+hosts = 12
+rate = "10 Gb/s"
+length = "20 m"
+
+[switch.buffer]
+total = "$memory B"
+dynamic_threshold = { alpha = $alpha }
+"""
+
+
+def _into(busy: int) -> str:
+    """Two greedy hosts for each of so many others."""
+    return "".join(
+        f'\n[[flows]]\nname = "to{n}.{sender}"\nfrom = "h{4 + 2 * n + sender}"\nto = "h{n}"\n'
+        f'frame = "1000 B"\nstart = "{3 * sender + 5 * n} ns"\nsource = "greedy"\n'
+        for n in range(busy)
+        for sender in range(2)
+    )
+
+
+@case(
+    "dynamic-thresholds",
+    "Dynamic thresholds: memory that queues share",
+    compared="One to four ports of a switch are overloaded, each by two hosts that send as fast as they can. "
+    "All queues share a memory, and each may hold α times what is free. The mean over time of what a queue "
+    "holds (the mean of all busy ones), and the largest difference between two of them.",
+    formula="Each of n busy queues holds α / (1 + n·α) of the memory, and 1 / (1 + n·α) stays free.",
+    sources=(
+        "Choudhury and Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998, "
+        "section III",
+    ),
+    scenario=fill(_SHARED, duration=6_000, warmup=4_000, memory=2_000_000, alpha=1.0) + _into(2),
+    ends=("Minima, headroom, and lossless classes are held against arithmetic by the tests of the engine.",),
+)
+def dynamic_thresholds(bench: Bench) -> Iterator[Row]:
+    """Small and large shares."""
+    memory = bench.choose(2_000_000, 500_000)
+    settle = bench.choose(6_000, 1_500)
+    for alpha in (0.5, 1.0, 2.0, 8.0):
+        for busy in (1, 2, 4):
+            found = bench.once(
+                _SHARED + _into(busy),
+                duration=settle + 500,
+                warmup=settle,
+                memory=memory,
+                alpha=alpha,
+            )
+            held = [
+                only(found.rows("queues"), port=f"sw.{n}->h{n}")["queue_bytes_mean"] for n in range(busy)
+            ]
+            share = memory * alpha / (1 + busy * alpha)
+            # A queue is up to a frame below its threshold, and each frame moves that by α frames.
+            tolerance = (1 + busy) * SEGMENT / share
+            yield within(
+                f"α = {alpha:g}, {busy} busy: what a queue holds",
+                "B",
+                share,
+                [math.fsum(held) / busy],
+                tolerance,
+                "frames are taken whole: a queue ends up to a frame below its threshold, and so do the "
+                "others, which leaves more free",
+            )
