@@ -138,7 +138,7 @@ impl Fabric {
                 self.refill(source, now, windows);
             }
         }
-        let class = self.nodes[self.node_of[egress as usize] as usize].classes.class(frame.priority);
+        let class = self.ports[egress as usize].classes.class(frame.priority);
         let Some(nic) = &self.lines[egress as usize].nic else { return };
         let in_line = !nic.ready[class.at()].is_empty();
         if !nic.blocked[class.at()].is_empty() {
