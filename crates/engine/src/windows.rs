@@ -63,17 +63,16 @@ struct Slot<E> {
 }
 
 impl<E: Copy + Default> Slots<E> {
-    /// Puts an event into a slot that is in no list yet.
+    /// A slot that is in no list yet.
     #[inline(always)]
-    fn insert(&mut self, event: E) -> u32 {
+    fn vacant(&mut self) -> (u32, &mut Slot<E>) {
         if self.free as usize >= self.slots.len() {
             self.grow();
         }
         let at = self.free;
         let slot = &mut self.slots[at as usize];
         self.free = slot.next;
-        slot.event = event;
-        at
+        (at, slot)
     }
 
     /// One free slot more. It does not take the event, so that events are made where they will lie.
@@ -182,12 +181,15 @@ impl<E: Event> Windows<E> {
     pub fn push(&mut self, event: E) {
         let window = self.window_of(event.time());
         debug_assert!(window >= self.current, "an event in the past");
-        let slot = self.slots.insert(event);
+        let (at, slot) = self.slots.vacant();
+        slot.event = event;
         // As one comparison: neither in the running window nor beyond the ring.
         if (window - self.current).wrapping_sub(1) < RING as u64 - 1 {
-            self.put(window, slot);
+            let bucket = window as usize % RING;
+            slot.next = std::mem::replace(&mut self.ring[bucket], at);
+            self.occupied[bucket / 64] |= 1 << (bucket % 64);
         } else {
-            self.push_apart(window, slot);
+            self.push_apart(window, at);
         }
     }
 
@@ -214,7 +216,7 @@ impl<E: Event> Windows<E> {
         self.push(event);
     }
 
-    #[inline(always)]
+    #[inline]
     fn put(&mut self, window: u64, slot: u32) {
         let bucket = window as usize % RING;
         let first = std::mem::replace(&mut self.ring[bucket], slot);

@@ -183,7 +183,9 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
         let node = nodes::make_node(&plan, NodeId(id), node);
         for port in plan.wiring.ports(NodeId(id)) {
             let metered = node.limited || node.station.is_some() || node.sharing.is_some();
-            fabric.ports[port.at()].hooks.set(Hooks::METERED, metered);
+            let hooks = &mut fabric.ports[port.at()].hooks;
+            hooks.set(Hooks::METERED, metered);
+            hooks.set(Hooks::BOUNDED, node.limited || node.sharing.is_some());
         }
         fabric.nodes.push(node);
     }
@@ -261,6 +263,7 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         waiting: 0,
         stopped: 0,
         hooks,
+        classes: node.classes(),
     });
     fabric.lines.push(Line {
         rate: link.rate,

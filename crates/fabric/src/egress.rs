@@ -9,65 +9,109 @@ use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
+/// At a port with one of these, somebody is asked before a frame waits.
+const ASKS: Hooks = Hooks::MANAGED.or(Hooks::WATCHED).or(Hooks::DEAD).or(Hooks::BOUNDED);
+
 impl Fabric {
     /// Lets a frame wait, if there is room.
-    pub fn enqueue(&mut self, egress: u32, mut frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
-        let node_id = self.node_of[egress as usize];
-        let node = &self.nodes[node_id as usize];
-        let class = node.classes.class(frame.priority);
-        let (limited, has_station, shares) = (node.limited, node.station.is_some(), node.sharing.is_some());
+    pub fn enqueue(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
+        let port = &self.ports[egress as usize];
+        let class = port.classes.class(frame.priority);
+        if port.busy_until <= now || port.hooks.has(ASKS) {
+            return self.enqueue_asking(egress, class, frame, ingress, now, windows);
+        }
+        if port.hooks.has(Hooks::METERED)
+            && !self.before_enqueue(egress, class, &frame, ingress, now, windows)
+        {
+            self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
+            return;
+        }
+        self.wait(egress, class, frame, ingress, now);
+        // The transmitter is busy: nothing can be decided before it is free.
+        let port = &self.ports[egress as usize];
+        let (at, stopped) = (port.busy_until, port.stopped);
+        self.arm(egress, at, windows);
+        if stopped >> class.0 & 1 != 0 {
+            self.note_stuck(egress, 1 << class.0, now, windows);
+        }
+    }
+
+    /// The rest of [`Fabric::enqueue`] where a frame may be refused, or may go at once.
+    #[inline(never)]
+    fn enqueue_asking(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        mut frame: Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
         if self.ports[egress as usize].hooks.has(Hooks::MANAGED)
             && !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows)
         {
             return;
         }
         if self.ports[egress as usize].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
-            self.tell_manager(egress, class, &mut frame, now, windows);
+            if self.ports[egress as usize].hooks.has(Hooks::MANAGED) {
+                frame = self.tell_manager(egress, class, frame, now, windows);
+            }
             self.transmit(egress, frame, now, windows);
             return;
         }
-        let port = &self.ports[egress as usize];
-        let queue_id = port.first_queue as usize + class.at();
-        if (limited || port.hooks.has(Hooks::WATCHED.or(Hooks::DEAD)))
+        let hooks = self.ports[egress as usize].hooks;
+        if hooks.has(Hooks::BOUNDED.or(Hooks::WATCHED).or(Hooks::DEAD))
             && let Some(cause) = self.refusal(egress, class, &frame)
         {
             self.note_tied_loss(egress, class, &frame, cause, now);
             self.lose(egress, class, &frame, ingress, cause, now);
             return;
         }
-        if shares && !self.share_in(node_id, egress, class, &frame, ingress) {
+        let node = self.node_of[egress as usize];
+        let shares = hooks.has(Hooks::BOUNDED) && self.nodes[node as usize].sharing.is_some();
+        if shares && !self.share_in(node, egress, class, &frame, ingress) {
             self.lose(egress, class, &frame, ingress, Cause::SharedMemory, now);
             return;
         }
-        // Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or
-        // on what came in through the ingress port with it.
-        if has_station && !self.before_enqueue(node_id, egress, class, &frame, ingress, now, windows) {
+        if hooks.has(Hooks::METERED) && !self.before_enqueue(egress, class, &frame, ingress, now, windows) {
             self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
             return;
         }
-        let node = &mut self.nodes[node_id as usize];
+        let node = &mut self.nodes[node as usize];
         if node.limited {
             node.last_entry = now;
             node.total.add(frame.bytes);
             node.by_class[class.at()].add(frame.bytes);
             self.lines[egress as usize].occupancy.add(frame.bytes);
         }
+        self.wait(egress, class, frame, ingress, now);
+        self.attend(egress, now, windows);
+        if self.ports[egress as usize].stopped >> class.0 & 1 != 0 {
+            self.note_stuck(egress, 1 << class.0, now, windows);
+        }
+    }
+
+    /// A frame begins to wait.
+    #[inline(always)]
+    fn wait(&mut self, egress: u32, class: TrafficClass, frame: Frame, ingress: u32, now: Time) {
+        let queue_id = self.ports[egress as usize].first_queue as usize + class.at();
         let queue = &mut self.queues[queue_id];
         queue.occupancy.add(frame.bytes);
         queue.sojourns.enter(queue.occupancy.both());
-        let local = (ingress != NIL).then(|| ingress - node.first_port);
-        let lane = queue.lane(local);
-        queue.enter(lane);
+        let lane = if queue.lanes == 1 {
+            queue.first_lane as usize
+        } else {
+            let first_port = self.nodes[self.node_of[egress as usize] as usize].first_port;
+            let lane = queue.lane((ingress != NIL).then(|| ingress - first_port));
+            queue.enter(lane);
+            lane
+        };
         self.pool.push(&mut self.lanes[lane], frame, now, ingress);
         record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
         if self.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
             self.tell_arrival(egress, class, frame.bytes, now);
         }
         self.ports[egress as usize].waiting |= 1 << class.0;
-        self.attend(egress, now, windows);
-        if self.ports[egress as usize].stopped >> class.0 & 1 != 0 {
-            self.note_stuck(egress, 1 << class.0, now, windows);
-        }
     }
 
     /// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
@@ -124,33 +168,54 @@ impl Fabric {
     }
 
     /// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
-    #[inline(always)]
     pub fn take(&mut self, egress: u32, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
+        self.take_to(false, egress, class, now)
+    }
+
+    /// The same; `send`: it goes to the link, so that its waiting time counts.
+    #[inline(always)]
+    pub fn take_to(
+        &mut self,
+        send: bool,
+        egress: u32,
+        class: TrafficClass,
+        now: Time,
+    ) -> (Waiting, Occupancy) {
         let port = &mut self.ports[egress as usize];
         let queue_id = port.first_queue as usize + class.at();
         let queue = &mut self.queues[queue_id];
         let waiting = self.pool.pop(&mut self.lanes[queue.head_lane()]);
-        let bytes = waiting.frame.bytes;
+        let (bytes, waited) = (waiting.frame.bytes, now - waiting.since);
         let before = queue.occupancy;
         queue.occupancy.remove(bytes);
         queue.next_turn(&self.lanes);
-        queue.sojourns.leave(bytes, now - waiting.since);
+        queue.sojourns.leave(bytes, waited);
+        if send {
+            queue.waits.record(waited);
+        }
         record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
         if queue.occupancy.frames == 0 {
             port.waiting &= !(1 << class.0);
         }
-        if port.hooks.has(Hooks::METERED) {
-            let node_id = self.node_of[egress as usize];
-            if self.nodes[node_id as usize].sharing.is_some() {
-                self.share_out(node_id, egress, class, &waiting.frame, waiting.ingress);
-            }
-            let node = &mut self.nodes[node_id as usize];
-            if node.limited {
-                node.total.remove(bytes);
-                node.by_class[class.at()].remove(bytes);
-                self.lines[egress as usize].occupancy.remove(bytes);
-            }
+        if port.hooks.has(Hooks::BOUNDED) {
+            self.count_leaving(egress, class, &waiting);
         }
         (waiting, before)
+    }
+
+    /// A frame has left its queue where limits or a shared memory count it.
+    #[inline(never)]
+    fn count_leaving(&mut self, egress: u32, class: TrafficClass, waiting: &Waiting) {
+        let node_id = self.node_of[egress as usize];
+        let bytes = waiting.frame.bytes;
+        if self.nodes[node_id as usize].sharing.is_some() {
+            self.share_out(node_id, egress, class, &waiting.frame, waiting.ingress);
+        }
+        let node = &mut self.nodes[node_id as usize];
+        if node.limited {
+            node.total.remove(bytes);
+            node.by_class[class.at()].remove(bytes);
+            self.lines[egress as usize].occupancy.remove(bytes);
+        }
     }
 }

@@ -38,7 +38,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    #[inline(always)]
+    #[inline]
     fn from_number(number: u32) -> Kind {
         match number {
             0 => Kind::Decide,
@@ -106,7 +106,12 @@ impl Event {
     pub fn place(&self) -> u32 {
         self.order & (Event::MAX_PLACES as u32 - 1)
     }
+    /// As one comparison, where [`Event::kind`] has a table.
     #[inline(always)]
+    pub fn is(&self, kind: Kind) -> bool {
+        self.order >> PLACE_BITS == kind as u32
+    }
+    #[inline]
     pub fn kind(&self) -> Kind {
         Kind::from_number(self.order >> PLACE_BITS)
     }

@@ -5,7 +5,6 @@
 
 use crate::event::Queued;
 use crate::losses::Cause;
-use crate::port::Hooks;
 use crate::world::Fabric;
 use engine::Stream;
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, TrafficClass};
@@ -64,21 +63,20 @@ impl Fabric {
         true
     }
 
-    /// A frame leaves the queue of a class for the link.
-    #[inline(always)]
+    /// A frame leaves the queue of a class for the link, perhaps with a mark.
+    #[inline(never)]
     pub fn tell_manager(
         &mut self,
         egress: u32,
         class: TrafficClass,
-        frame: &mut Frame,
+        mut frame: Frame,
         now: Time,
         windows: &mut Queued,
-    ) {
-        if self.ports[egress as usize].hooks.has(Hooks::MANAGED)
-            && let Verdict::Notify(feedback) = self.ask_manager(egress, class, frame, End::Leaves, now)
-        {
-            self.notify_source(egress, class, frame, feedback, now, windows);
+    ) -> Frame {
+        if let Verdict::Notify(feedback) = self.ask_manager(egress, class, &mut frame, End::Leaves, now) {
+            self.notify_source(egress, class, &frame, feedback, now, windows);
         }
+        frame
     }
 
     /// What the manager of a queue says of a frame; a mark is made at once.

@@ -14,12 +14,12 @@ use units::Time;
 
 impl Fabric {
     /// A frame is about to wait: XOFF may be due. False: it does not fit the headroom of its ingress port.
+    /// Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or on what came in
+    /// through the ingress port with it.
     #[must_use]
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // the frame, its place and the time
     pub fn before_enqueue(
         &mut self,
-        node: u32,
         egress: u32,
         class: TrafficClass,
         frame: &Frame,
@@ -27,6 +27,7 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
+        let node = self.node_of[egress as usize];
         let Some(station) = &self.nodes[node as usize].station else { return true };
         match station.spec.accounting {
             Accounting::Ingress => {

@@ -8,7 +8,7 @@ use crate::storms::PortWatch;
 use crate::world::HEAD_BYTES;
 use engine::Timer;
 use flow_control::pause::{PauseSignal, PauseTimers};
-use frame::{Frame, Occupancy, PRIORITIES};
+use frame::{ClassMap, Frame, Occupancy, PRIORITIES};
 use measure::{Latency, Sojourns};
 use scheduling::Scheduler;
 use std::collections::VecDeque;
@@ -38,6 +38,8 @@ pub(crate) struct Port {
     pub overhead: u16,
     /// What is not plain about the port; none: a frame that finds it free goes straight to the link.
     pub hooks: Hooks,
+    /// Those of its node.
+    pub classes: ClassMap,
 }
 
 /// What has to be done at a port beside sending frames in order: a set of bits.
@@ -63,6 +65,8 @@ impl Hooks {
     pub const DEAD: Hooks = Hooks(1 << 7);
     /// A queue manager looks at the frames.
     pub const MANAGED: Hooks = Hooks(1 << 8);
+    /// Limits, or a memory that queues share, speak of what waits.
+    pub const BOUNDED: Hooks = Hooks(1 << 9);
 
     /// Whether any of these is set.
     #[inline(always)]

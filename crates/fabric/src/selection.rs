@@ -29,8 +29,9 @@ impl Fabric {
         }
     }
 
+    /// The port decides then.
     #[inline(always)]
-    fn arm(&mut self, egress: u32, at: Time, windows: &mut Queued) {
+    pub fn arm(&mut self, egress: u32, at: Time, windows: &mut Queued) {
         if self.ports[egress as usize].decision.arm(at) {
             windows.push(Event::bare(Kind::Decide, at, egress));
         }
@@ -90,17 +91,18 @@ impl Fabric {
     /// Takes the next frame of a class and transmits it.
     #[inline(always)]
     fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
-        let (mut waiting, before) = self.take(egress, class, now);
-        self.tell_manager(egress, class, &mut waiting.frame, now, windows);
-        let port = &self.ports[egress as usize];
-        let metered = port.hooks.has(Hooks::METERED);
-        self.queues[port.first_queue as usize + class.at()].waits.record(now - waiting.since);
-        if port.hooks.has(Hooks::SCHEDULER) {
-            self.tell_sent(egress, class, waiting.frame.bytes, now);
+        let (waiting, before) = self.take_to(true, egress, class, now);
+        let mut frame = waiting.frame;
+        let hooks = self.ports[egress as usize].hooks;
+        if hooks.has(Hooks::MANAGED) {
+            frame = self.tell_manager(egress, class, frame, now, windows);
         }
-        self.transmit(egress, waiting.frame, now, windows);
+        if hooks.has(Hooks::SCHEDULER) {
+            self.tell_sent(egress, class, frame.bytes, now);
+        }
+        self.transmit(egress, frame, now, windows);
         // After the transmission has begun: what follows may want to send a pause through this very port.
-        if metered {
+        if hooks.has(Hooks::METERED) {
             self.after_dequeue(egress, class, &waiting, before, now, windows);
         }
     }

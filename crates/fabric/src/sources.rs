@@ -132,7 +132,7 @@ impl Fabric {
     /// that has become free again and again.
     #[inline(always)]
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
-        let class = self.nodes[self.node_of[egress as usize] as usize].classes.class(frame.priority);
+        let class = self.ports[egress as usize].classes.class(frame.priority);
         let raw = frame.flags.kind() == FrameKind::Raw;
         if !raw {
             self.endpoint_frame_left(egress, class);

@@ -70,7 +70,7 @@ impl Fabric {
         let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
         let line = &mut self.lines[port_id as usize];
         let port = &self.ports[port_id as usize];
-        let mut stopped = classes_where(classes, |priorities| line.timers.until(priorities) > now);
+        let mut stopped = classes.classes_of(line.timers.paused(now));
         if let Some(watch) = &mut line.watch {
             watch.free(!stopped);
             stopped = watch.stopped(stopped, port.waiting);

@@ -170,23 +170,20 @@ impl World for Fabric {
 
     #[inline(always)]
     fn handle(&mut self, event: Event, windows: &mut Queued) {
-        match event.kind() {
+        if event.is(Kind::Frame) {
+            self.note(&event, Kind::Frame);
+            self.arrive(event.place(), event.frame, event.time, windows);
+        } else if event.is(Kind::Decide) {
             // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
             // nothing. Arrivals and timers cover all that can be seen.
-            Kind::Decide => {
-                if self.ports[event.place() as usize].decision.fires(event.time) {
-                    self.decide(event.place(), event.time, windows);
-                }
+            if self.ports[event.place() as usize].decision.fires(event.time) {
+                self.decide(event.place(), event.time, windows);
             }
-            Kind::Frame => {
-                self.note(&event, Kind::Frame);
-                self.arrive(event.place(), event.frame, event.time, windows);
-            }
-            Kind::Source => {
-                self.note(&event, Kind::Source);
-                self.source_due(event.place() - self.ports.len() as u32, event.time, windows);
-            }
-            kind => self.handle_others(event, kind, windows),
+        } else if event.is(Kind::Source) {
+            self.note(&event, Kind::Source);
+            self.source_due(event.place() - self.ports.len() as u32, event.time, windows);
+        } else {
+            self.handle_others(event, windows);
         }
     }
 }
@@ -194,8 +191,8 @@ impl World for Fabric {
 impl Fabric {
     /// The other kinds, compiled apart from those that every frame needs.
     #[inline(never)]
-    fn handle_others(&mut self, event: Event, kind: Kind, windows: &mut Queued) {
-        let (place, now) = (event.place(), event.time);
+    fn handle_others(&mut self, event: Event, windows: &mut Queued) {
+        let (kind, place, now) = (event.kind(), event.place(), event.time);
         if kind == Kind::Watch {
             return self.watch_due(place, now, windows);
         }

@@ -80,6 +80,12 @@ impl PauseTimers {
         }
         latest
     }
+    /// The priorities that are paused now, as a bit set.
+    #[inline]
+    pub fn paused(&self, now: Time) -> u8 {
+        let set = |set, (priority, &until): (usize, &Time)| set | u8::from(until > now) << priority;
+        self.until.iter().enumerate().fold(0, set)
+    }
     /// Ends all pauses at once, as a reset of the link does.
     pub fn clear(&mut self) {
         *self = PauseTimers::default();

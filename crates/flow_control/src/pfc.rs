@@ -93,7 +93,7 @@ pub struct IngressMeter {
 
 impl IngressMeter {
     /// A frame begins to wait. True: XOFF is due.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn add(&mut self, bytes: u16, levels: &Levels, now: Time) -> bool {
         if self.occupancy.within(levels.xon) {
@@ -103,7 +103,7 @@ impl IngressMeter {
         self.occupancy.reaches(levels.xoff) && self.hold.is_due(now)
     }
     /// A frame leaves. True: XON is due (if the station sends XON at all).
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn remove(&mut self, bytes: u16, levels: &Levels) -> bool {
         self.occupancy.remove(bytes);

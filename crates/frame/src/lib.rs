@@ -89,33 +89,47 @@ pub struct Frame {
 /// Which traffic class each priority uses at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassMap {
-    class_of: [u8; PRIORITIES],
-    classes: u8,
+    /// Four bits a priority, the lowest for priority 0: small enough to lie with a port.
+    packed: u32,
 }
+
+const CLASS_BITS: u32 = 4;
 
 impl ClassMap {
     /// One class for all priorities.
-    pub const SHARED: ClassMap = ClassMap { class_of: [0; PRIORITIES], classes: 1 };
+    pub const SHARED: ClassMap = ClassMap { packed: 0 };
     /// One class a priority.
-    pub const SEPARATE: ClassMap = ClassMap { class_of: [0, 1, 2, 3, 4, 5, 6, 7], classes: 8 };
+    pub const SEPARATE: ClassMap = ClassMap { packed: 0x7654_3210 };
 
     /// The map that sends priority `p` to class `class_of[p]`; `None` if a class is above 7.
     pub fn new(class_of: [u8; PRIORITIES]) -> Option<ClassMap> {
         let highest = class_of.into_iter().max()?;
-        (usize::from(highest) < PRIORITIES).then_some(ClassMap { class_of, classes: highest + 1 })
+        let pack = |packed, &class: &u8| packed << CLASS_BITS | u32::from(class);
+        (usize::from(highest) < PRIORITIES).then(|| ClassMap { packed: class_of.iter().rev().fold(0, pack) })
     }
     /// The class of a priority.
     #[inline]
-    pub fn class(&self, priority: Priority) -> TrafficClass {
-        TrafficClass(self.class_of[priority.at()])
+    pub const fn class(&self, priority: Priority) -> TrafficClass {
+        debug_assert!((priority.0 as usize) < PRIORITIES);
+        TrafficClass((self.packed >> (priority.0 as u32 * CLASS_BITS % u32::BITS)) as u8 & 7)
     }
-    /// How many classes there are.
+    /// How many classes there are: one more than the highest.
     pub fn classes(&self) -> usize {
-        usize::from(self.classes)
+        (0..PRIORITIES as u8).map(|p| self.class(Priority(p)).at() + 1).max().unwrap_or(1)
+    }
+    /// The classes of these priorities (bit n for priority n), bit n for class n.
+    #[inline]
+    pub fn classes_of(&self, mut priorities: u8) -> u32 {
+        let mut classes = 0;
+        while priorities != 0 {
+            classes |= 1 << self.class(Priority(priorities.trailing_zeros() as u8)).0;
+            priorities &= priorities - 1;
+        }
+        classes
     }
     /// The priorities of a class as a bit set, bit n for priority n.
     pub fn priorities(&self, class: TrafficClass) -> u8 {
-        (0..PRIORITIES).filter(|&p| self.class_of[p] == class.0).fold(0, |set, p| set | 1 << p)
+        (0..PRIORITIES as u8).filter(|&p| self.class(Priority(p)) == class).fold(0, |set, p| set | 1 << p)
     }
 }
 
@@ -129,6 +143,12 @@ mod tests {
         assert_eq!(ClassMap::SEPARATE.priorities(TrafficClass(3)), 0b1000);
         let two = ClassMap::new([0, 0, 0, 1, 0, 0, 0, 0]).unwrap();
         assert_eq!((two.classes(), two.class(Priority(3))), (2, TrafficClass(1)));
+        assert_eq!((two.classes_of(0b1000), two.classes_of(0b101), two.classes_of(0xFF)), (0b10, 0b1, 0b11));
+        assert_eq!(
+            (0..8).map(|p| ClassMap::SEPARATE.class(Priority(p)).0).collect::<Vec<_>>(),
+            [0, 1, 2, 3, 4, 5, 6, 7]
+        );
+        assert_eq!((ClassMap::SHARED.classes(), ClassMap::SEPARATE.classes()), (1, 8));
         assert!(ClassMap::new([8; 8]).is_none());
     }
 

@@ -73,26 +73,31 @@ impl Latency {
         self.count += 1;
         self.sum += u128::from(ps);
         self.squares += u128::from(ps) * u128::from(ps);
-        self.min = self.min.min(ps);
-        self.max = self.max.max(ps);
-        let (octave, sub) = Latency::bin(ps);
-        let at = (octave.wrapping_sub(self.base) as usize).wrapping_mul(SUBS) + sub;
-        match self.bins.get_mut(at) {
-            Some(bin) if octave >= self.base => {
+        if ps < self.min {
+            self.min = ps;
+        }
+        if ps > self.max {
+            self.max = ps;
+        }
+        let at = Latency::bin(ps);
+        // Below the first octave it wraps, far beyond the last.
+        match self.bins.get_mut(at.wrapping_sub(self.base as usize * SUBS)) {
+            Some(bin) => {
                 *bin = bin.wrapping_add(1);
                 if *bin == 0 {
-                    self.carry(octave, sub);
+                    self.carry((at / SUBS) as u32, at % SUBS);
                 }
             }
-            _ => self.record_outside(octave, sub),
+            None => self.record_outside((at / SUBS) as u32, at % SUBS),
         }
     }
 
-    /// Octave 0 holds 0 to 31 ps one by one; octave k the 32 equal parts of [2^(k+4), 2^(k+5)).
-    #[inline]
-    fn bin(ps: u64) -> (u32, usize) {
-        let octave = (u64::BITS - SUB_BITS).saturating_sub(ps.leading_zeros());
-        if octave == 0 { (0, ps as usize) } else { (octave, (ps >> (octave - 1)) as usize & (SUBS - 1)) }
+    /// Bin of a duration, all octaves in one row. Octave 0 holds 0 to 31 ps one by one; octave k the 32 equal parts of
+    /// [2^(k+4), 2^(k+5)), so that octaves 0 and 1 have the same width and need no case apart.
+    #[inline(always)]
+    fn bin(ps: u64) -> usize {
+        let width_bits = (ps | SUBS as u64).ilog2() - SUB_BITS;
+        ((width_bits as usize) << SUB_BITS) + (ps >> width_bits) as usize
     }
 
     fn lower_edge(octave: u32, sub: usize) -> u64 {
