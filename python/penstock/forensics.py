@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import losses
+from . import connections, losses
 from .errors import InputError
 
 if TYPE_CHECKING:
@@ -278,11 +278,17 @@ def _flow(result: Result, flow: dict[str, Any]) -> Iterable[str]:
     lost = list(losses.of_flow(result, flow["flow"], flow["frames_sent"]))
     paused = any(part.paused_ns for _, part in own)
     yield f"{flow['flow']} ({flow['source']} to {flow['destination']}) got {_got(flow)}."
+    connection = connections.of_flow(result, flow["flow"])
+    if connection is not None:
+        yield from (f"  {line}" for line in connections.told(result, connection))
+    if len(ports) > 2 and connections.chooses_paths(result):
+        yield f"  {connections.PATHS_CHOSEN}"
     yield from (f"  {line}" for line in lost)
     yield from (f"  {line}" for line in _stuck(result, flow["class"], ports))
     if not paused:
         yield "  No pause stood in its way."
-    if not paused and not lost and _part(flow) < _LESS:
+    wanted = flow["offered_bps"] if connection is None else connections.most_bps(result, flow["flow"])
+    if not paused and not lost and _part(flow, wanted) < _LESS:
         yield from (f"  {line}" for line in _waited(result, flow, ports))
     for tree, part in sorted(own, key=lambda one: -one[1].paused_ns):
         if part.paused_ns:
@@ -304,7 +310,9 @@ def _group(name: str, flows: list[dict[str, Any]]) -> Iterable[str]:
     total = {key: sum(flow[key] or 0.0 for flow in flows) for key in ("offered_bps", "throughput_bps")}
     number = "one sender" if len(flows) == 1 else f"{len(flows)} senders"
     yield f"{name} has {number} and got {_got(total)}. Who got the smallest part of it:"
-    ordered = sorted(flows, key=lambda flow: (_part(flow), flow["throughput_bps"] or 0.0))
+    ordered = sorted(
+        flows, key=lambda flow: (_part(flow, flow["offered_bps"]), flow["throughput_bps"] or 0.0)
+    )
     for flow in ordered[:_MEMBERS_NAMED]:
         lost = f", {flow['frames_dropped']:,} frames lost" if flow["frames_dropped"] else ""
         yield f"  {flow['flow']} ({flow['source']} to {flow['destination']}) got {_got(flow)}{lost}."
@@ -448,10 +456,9 @@ def _got(flow: dict[str, Any]) -> str:
     return f"{_rate(flow['throughput_bps'] or 0.0)} of {_rate(flow['offered_bps'] or 0.0)} offered"
 
 
-def _part(flow: dict[str, Any]) -> float:
-    """The part that a flow got of what it offered."""
-    offered: float = flow["offered_bps"] or 0.0
-    return (flow["throughput_bps"] or 0.0) / offered if offered else 1.0
+def _part(flow: dict[str, Any], wanted: float | None) -> float:
+    """The part that a flow got of what it wanted."""
+    return (flow["throughput_bps"] or 0.0) / wanted if wanted else 1.0
 
 
 def _rate(bps: float) -> str:

@@ -93,11 +93,16 @@ def losses(result: Result) -> list[Loss]:
 
 
 def ways_of(result: Result) -> Iterator[tuple[str, list[str]]]:
-    """The egress ports of each flow on all its ways; nothing if there were too many to write down."""
+    """The egress ports of each flow on all its ways, there and, of a connection, back.
+
+    Nothing if there were too many to write down.
+    """
     found: dict[str, dict[str, None]] = defaultdict(dict)
     if "paths" in result.table_names:
         for row in result.rows("paths"):
-            found[row["flow"]].update(dict.fromkeys(row["ports"].split()))
+            found[row["flow"]].update(
+                dict.fromkeys([*row["ports"].split(), *row.get("ports_back", "").split()])
+            )
     for flow, ports in found.items():
         yield flow, list(ports)
 

@@ -10,8 +10,14 @@ with the overhead of that link: that is how small and large frames share a link 
 hosts is one flow: each link carries the share of it that is meant for hosts behind the link, as the source
 draws them.
 
-Not modelled: priorities and what schedulers do beyond their weights, slow receivers, faults (links keep the
-rate of the end of the run), pause frames, randomness of sources (their mean rate counts).
+A connection asks for the most that its window or its outstanding requests allow with the round trip of an
+empty fabric, or for its rate of pacing; what it is not given it does not send later. Its acknowledgements or
+responses load the links back in proportion. Queues that a window fills, and that lengthen round trips, do
+not exist here.
+
+Not modelled: paths that switches choose for each frame (the planned path counts), priorities and what
+schedulers do beyond their weights, slow receivers, faults (links keep the rate of the end of the run), pause
+frames, randomness of sources (their mean rate counts).
 """
 
 from __future__ import annotations
@@ -21,7 +27,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from . import connections
 from .class_weights import class_weights
 from .errors import ConvergenceError, InputError
 from .fairness import Array, Problem, max_min, proportionally_fair
@@ -186,6 +194,7 @@ class Fluid:
     changes: list[tuple[float, int, float]]
     limit: Array
     room: Array
+    closed: NDArray[np.bool_]
     begin: float
     end: float
 
@@ -201,7 +210,7 @@ class Fluid:
                 _, flow, rate = coming.pop()
                 asks[flow] = rate
             asks = np.where(self.limit - offered <= _EMPTY, 0.0, asks)
-            greedy = np.isinf(asks)
+            greedy = np.isinf(asks) | self.closed
             rates = allocate(Problem(self.usage, self.capacity, np.where(waiting > 0, np.inf, asks), weight))
             arriving = np.where(greedy, rates, asks)
             growth = arriving - rates
@@ -259,20 +268,26 @@ def _fluid(result: Result, counts: Counts) -> Fluid:
     capacity = np.array([row["rate_bps"] for row in ports.values()], dtype=float)
     count = len(names)
     mean, limit, room = np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf)
+    back, back_mean = np.zeros(count), np.ones(count)
     changes = []
     for row in result.table("demands").to_pylist():
         flow = number[row["flow"]]
+        if row.get("back_share", 0.0) > 0:
+            back[flow], back_mean[flow] = row["back_share"], row["back_frame_bytes_mean"]
         mean[flow], limit[flow], room[flow] = row["frame_bytes_mean"], row["limit_bytes"], row["room_bytes"]
         changes.append((row["time_ns"] / 1e9, flow, row["rate_bps"]))
     mean = np.where(np.isnan(mean), 1.0, mean)  # a flow that never asks for anything
-    usage = np.zeros((len(ports), count))
+    usage, returning = np.zeros((len(ports), count)), np.zeros((len(ports), count))
     first = np.zeros(count)
     for row in paths:
         way = [link[port] for port in row["ports"].split()]
         usage[way, number[row["flow"]]] += row["share"]
+        way_back = [link[port] for port in row.get("ports_back", "").split()]
+        returning[way_back, number[row["flow"]]] += row["share"]
         first[number[row["flow"]]] = overhead[way[0]]
     counted = {"frame": mean, "payload": np.maximum(mean - HEADER_BYTES, 1e-9), "wire": mean + first}[counts]
     usage *= (mean + overhead[:, None]) / counted
+    usage += returning * back * (back_mean + overhead[:, None]) / back_mean * mean / counted
     used = (usage > 0).any(axis=1) & (capacity > 0)
     factor = counted / mean
     return Fluid(
@@ -282,6 +297,7 @@ def _fluid(result: Result, counts: Counts) -> Fluid:
         changes=sorted((at, flow, rate * factor[flow]) for at, flow, rate in changes),
         limit=limit * 8 * factor,
         room=room * 8 * factor,
+        closed=back > 0,
         begin=min(float(result.run.get("warmup_s", 0.0)), float(result.run["simulated_s"])),
         end=float(result.run["simulated_s"]),
     )
@@ -326,6 +342,15 @@ def _notes(result: Result) -> list[str]:
     notes = []
     if "faults" in result.table_names and result.table("faults").num_rows:
         notes.append("The run had faults; the ideal fabric has none, and its links the rates of the end.")
+    if connections.rows(result):
+        notes.append(
+            "Connections ask for what their window or requests allow at the round trip of an empty fabric; "
+            "acknowledgements and responses load the links back."
+        )
+    if connections.chooses_paths(result):
+        notes.append(
+            "Switches chose a path for each frame; shares are those of flows that keep to the planned path."
+        )
     if not result.complete:
         notes.append("The run was cut short; shares are those of the time until then.")
     return notes

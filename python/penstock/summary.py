@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from . import connections
+
 if TYPE_CHECKING:
     from .result import Result
 
@@ -52,6 +54,15 @@ _PORT_KEYS = (
     "paused_s",
 )
 _QUEUE_KEYS = ("class", "frames", "queue_bytes_mean", "queue_bytes_max", "drops")
+_CONNECTION_KEYS = (
+    "endpoint",
+    "round_trips",
+    "exchanges",
+    "application_bytes",
+    "completed_ns",
+    "segments_sent_again",
+    "frames_discarded",
+)
 _STATISTICS = ("mean", "p50", "p90", "p99", "p999", "max")
 
 
@@ -68,6 +79,15 @@ def summarise(result: Result) -> dict[str, Any]:
         "queues": [
             {"port": row["port"], **_pick(row, _QUEUE_KEYS), "wait_ns": _statistics(row, "wait")}
             for row in result.rows("queues")
+        ],
+        "connections": [
+            {
+                "name": row["flow"],
+                **_pick(row, _CONNECTION_KEYS),
+                "round_trip_ns": {name: row[f"round_trip_{name}_ns"] for name in connections.DURATIONS},
+                "exchange_ns": {name: row[f"exchange_{name}_ns"] for name in connections.DURATIONS},
+            }
+            for row in connections.rows(result)
         ],
         "fairness": {"jain": fairness(result), "max_min": against_max_min(result)},
     }

@@ -129,6 +129,9 @@ impl Fabric {
             state.behind = frame.route.next_hop().map(|hop| hop - 1).or(state.behind);
             if frame.flags.kind() == FrameKind::Data {
                 self.receivers[frame.path.at()].count(frame, now);
+                if let Some(series) = self.recorded.delivered.get_mut(frame.path.at()) {
+                    series.add(now, u64::from(frame.bytes));
+                }
             }
         }
         if frame.flags.kind() == FrameKind::Cnm {

@@ -178,7 +178,7 @@ fn a_window_gives_window_over_round_trip_to_the_frame_until_the_link_is_full() {
         let shortest = exact(outcome.real("connections", "bulk", "round_trip_min_ns"));
         assert_eq!(shortest, round_trip(), "the first finds nothing in its way");
         let asked = (size * u64::from(SEGMENT) * 8) as f64 / round_trip().as_secs_f64();
-        near(outcome.real("demands", "bulk", "rate_bps"), asked);
+        near(outcome.real("demands", "bulk", "rate_bps"), asked.min(1e10 * 1000.0 / 1020.0));
     }
 }
 

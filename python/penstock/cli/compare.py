@@ -25,6 +25,16 @@ FLOWS: dict[str, Writer] = {
     "latency_mean_ns": duration,
     "latency_p99_ns": duration,
 }
+CONNECTIONS: dict[str, Writer] = {
+    "round_trips": count,
+    "round_trip_mean_ns": duration,
+    "round_trip_p99_ns": duration,
+    "exchanges": count,
+    "exchange_mean_ns": duration,
+    "exchange_p99_ns": duration,
+    "completed_ns": duration,
+    "segments_sent_again": count,
+}
 PORTS: dict[str, Writer] = {
     "utilisation": share,
     "queue_bytes_max": size,
@@ -35,7 +45,7 @@ PORTS: dict[str, Writer] = {
 
 
 def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:
-    """Shows how two results differ: their scenarios, and every flow and port whose figures do.
+    """Shows how two results differ: their scenarios, and every flow, connection and port whose figures do.
 
     Parameters
     ----------
@@ -63,6 +73,7 @@ def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(neg
         )
     )
     flows = differences(a, b, "flows", "flow", list(FLOWS))
+    connections = differences(a, b, "connections", "flow", list(CONNECTIONS))
     ports = differences(a, b, "ports", "port", list(PORTS))
     if json:
         print_json(
@@ -73,6 +84,7 @@ def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(neg
                 "same_trajectory": same,
                 "scenario_diff": scenario,
                 "flows": flows,
+                "connections": connections,
                 "ports": ports,
             }
         )
@@ -88,13 +100,14 @@ def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(neg
     out.print("every node saw the same" if same else "the trajectories differ")
     out.print("\n".join(scenario) if scenario else "the scenarios are the same", markup=False, soft_wrap=True)
     _show(out, "Flows that differ", flows, FLOWS)
+    _show(out, "Connections that differ", connections, CONNECTIONS)
     _show(out, "Ports that differ", ports, PORTS)
     return EXIT_DONE
 
 
 def differences(a: Result, b: Result, name: str, key: str, metrics: list[str]) -> list[Row]:
-    """One entry a flow or port and metric whose value differs; ``None`` where one result has no such row."""
-    left, right = ({row[key]: row for row in result.rows(name)} for result in (a, b))
+    """One entry a row and metric whose value differs; ``None`` where one result has no such row."""
+    left, right = ({row[key]: row for row in _rows(result, name)} for result in (a, b))
     found = []
     for entity in dict.fromkeys([*left, *right]):
         for metric in metrics:
@@ -103,6 +116,12 @@ def differences(a: Result, b: Result, name: str, key: str, metrics: list[str]) -
             if first != second:
                 found.append({"name": entity, "metric": metric, "first": first, "second": second})
     return found
+
+
+def _rows(result: Result, name: str) -> list[Row]:
+    from penstock import connections
+
+    return connections.rows(result) if name == "connections" else result.rows(name)
 
 
 def _show(out: Any, title: str, rows: list[Row], writers: dict[str, Writer]) -> None:

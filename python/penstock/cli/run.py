@@ -205,6 +205,7 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
         )
     out.print(flows)
     _say_rest(out, len(summary["flows"]), ROWS_SHOWN, "flows")
+    _show_connections(out, result)
     first = sorted(
         summary["ports"],
         key=lambda port: (-(port["drops"] or 0), -(port["paused_s"] or 0), -(port["utilisation"] or 0)),
@@ -258,6 +259,32 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
             soft_wrap=True,
         )
     out.print(f"seed {result.seed}   fingerprint {result.fingerprint}")
+
+
+def _show_connections(out: Any, result: Result) -> None:
+    from rich.markup import escape
+
+    from penstock import connections
+
+    found = connections.rows(result)
+    if not found:
+        return
+    columns = ("connection", "timed", "number", "shortest", "mean", "p99", "longest")
+    last = ("carried", "complete at", "sent again")
+    shown = table("Connections: round trips of windows, exchanges of requests", *columns, *last, numeric=2)
+    for row in found[:ROWS_SHOWN]:
+        what, number, times = connections.timed(row)
+        shown.add_row(
+            escape(row["flow"]),
+            what,
+            count(number),
+            *(duration(times[name]) for name in connections.DURATIONS),
+            size(row["application_bytes"] or None),
+            duration(row["completed_ns"]),
+            count(row["segments_sent_again"]),
+        )
+    out.print(shown)
+    _say_rest(out, len(found), ROWS_SHOWN, "connections")
 
 
 def _show_intervals(runs: Replications) -> None:

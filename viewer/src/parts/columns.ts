@@ -17,6 +17,12 @@ export const TABLES: readonly Shown[] = [
     empty: "This run had no flows.",
   },
   {
+    name: "connections",
+    title: "Connections",
+    main: ["flow", "round_trips", "round_trip_min_ns", "round_trip_mean_ns", "round_trip_p99_ns", "round_trip_max_ns", "exchanges", "exchange_min_ns", "exchange_mean_ns", "exchange_p99_ns", "exchange_max_ns", "completed_ns"],
+    empty: "This run had no connections: its sources push frames and wait for no answer.",
+  },
+  {
     name: "classes",
     title: "Classes",
     main: ["class", "flows", "offered_bps", "throughput_bps", "frames_delivered", "frames_dropped", "latency_mean_ns", "latency_p99_ns", "jain"],

@@ -56,8 +56,18 @@ impl View<'_> {
     /// The most that a connection sends on a fabric without other traffic.
     fn most_bps(&self, flow: usize, connection: &ConnectionSpec) -> f64 {
         let (there, back) = self.there_and_back(self.s.fabric().sources[flow].first_path as usize);
-        let Turn { out, back: answer, .. } = connection.turn();
-        connection.most_bps(self.train_secs(&there, out) + self.train_secs(&back, answer))
+        let Turn { out, back: answer, answers } = connection.turn();
+        let most = connection.most_bps(self.train_secs(&there, out) + self.train_secs(&back, answer));
+        if most.is_infinite() {
+            return most;
+        }
+        // No link carries more of its frames, nor of what comes back for them.
+        let carried = |ports: &[u32], train: Train| {
+            let slowest = ports.iter().map(|&port| self.wire_secs(port, train.full)).fold(0.0, f64::max);
+            f64::from(train.full) * 8.0 / slowest
+        };
+        let answered = carried(&back, answer) * (out.bytes as f64 * answers) / answer.bytes as f64;
+        most.min(carried(&there, out)).min(answered)
     }
 
     pub fn demands(&self) -> Table {
@@ -103,7 +113,7 @@ impl View<'_> {
         Table::new("demands", "One row a change of what a flow asks for, whatever it gets.")
             .texts("flow", "Name of the flow.", rows.iter().map(|row| flows[row.0].name.clone()))
             .reals("time_ns", "ns", "When the change comes.", rows.iter().map(|row| row.1.as_ns_f64()))
-            .reals("rate_bps", "b/s", "Bits of frames (DA to FCS) that it asks for a second from then on, on average; infinite if it takes all that the link gives. Of a connection the most that its window or its outstanding requests allow with the round trip of an empty fabric, or its rate of pacing.", rows.iter().map(|row| row.2))
+            .reals("rate_bps", "b/s", "Bits of frames (DA to FCS) that it asks for a second from then on, on average; infinite if it takes all that the link gives. Of a connection the most that its window or its outstanding requests allow with the round trip of an empty fabric, or its rate of pacing, and no more than its links carry.", rows.iter().map(|row| row.2))
             .reals("limit_bytes", "B", "Most that the flow sends in all; infinite without limit.", rows.iter().map(|row| limit(row.0)))
             .reals("room_bytes", "B", "What may wait in the network card of its host: what the flow asks for and is not given is kept up to this. Infinite without limit; 0 for a connection, which asks for nothing more until it has an answer.", rows.iter().map(|row| room(row.0)))
             .reals("frame_bytes_mean", "B", "Mean length of its frames, DA to FCS.", rows.iter().map(|row| mean(row.0)))

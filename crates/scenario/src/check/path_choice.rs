@@ -38,7 +38,7 @@ pub fn lower(choice: Option<model::PathChoice>, at: &Place, context: &mut Contex
     }
 }
 
-/// Warns of choices where there is one path only.
+/// Warns of choices where there is one path only, and of connections that they bring to a halt.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let chosen = |choice: &Option<model::PathChoice>| {
         choice.as_ref().is_some_and(|choice| *choice != model::PathChoice::Hash)
@@ -55,5 +55,30 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             "path_choice, but no switch that has it has two equal paths to a destination of these flows",
             "it has no effect",
         );
+        return;
+    }
+    overtaking(model, spec, context);
+}
+
+/// Warns of windows that segments in the wrong order bring to a halt.
+fn overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let chooses = |node: &fabric::spec::NodeSpec| match &node.role {
+        fabric::spec::Role::Switch(switch) => switch.path_choice != PathChoice::Hash,
+        fabric::spec::Role::Host(_) => false,
+    };
+    if !spec.nodes.iter().any(chooses) {
+        return;
+    }
+    for (i, flow) in model.flows.iter().enumerate() {
+        if let model::SourceText::Window { timeout, .. } = &flow.source
+            && timeout.value().is_none()
+            && flow.route.is_none()
+        {
+            context.warn(
+                &Place::of("flows").index(i).key("source").key("window"),
+                format!("window of \"{}\" without a timeout, where switches choose a path for each frame", flow.name),
+                "a segment that is overtaken by another is discarded, and the transfer then stands still for ever; set a timeout above the longest round trip",
+            );
+        }
     }
 }

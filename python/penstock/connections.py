@@ -1,0 +1,91 @@
+"""Connections in words: flows whose two ends answer each other (table ``connections``).
+
+What a connection offers follows the answers that it gets, so that "all that it offered" says little. It is
+held against the most that its window or its outstanding requests allow on an empty fabric (table
+``demands``).
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .result import Result
+
+DURATIONS = ("min", "mean", "p99", "max")
+"""What is known of round trips and exchanges."""
+
+PATHS_CHOSEN = (
+    "Switches choose a path for each frame (path_choice): the ports named are those of the planned path, "
+    "and frames took others as well."
+)
+
+
+def rows(result: Result) -> list[dict[str, Any]]:
+    """The rows of the table ``connections``; none in results of earlier versions.
+
+    Durations are ``None`` where nothing was timed.
+    """
+    if "connections" not in result.table_names:
+        return []
+    found = result.rows("connections")
+    for row in found:
+        for what, number in (("round_trip", "round_trips"), ("exchange", "exchanges")):
+            if not row[number]:
+                row.update({f"{what}_{name}_ns": None for name in DURATIONS})
+    return found
+
+
+def of_flow(result: Result, flow: str) -> dict[str, Any] | None:
+    """The connection of a flow; ``None`` if its source pushes frames."""
+    return next((row for row in rows(result) if row["flow"] == flow), None)
+
+
+def timed(row: dict[str, Any]) -> tuple[str, int, dict[str, float | None]]:
+    """What was timed of a connection: its name, how often, and the durations in nanoseconds."""
+    what = "exchange" if row["endpoint"] == "requester" else "round_trip"
+    return (
+        f"{what}s".replace("_", " "),
+        row[f"{what}s"],
+        {name: row[f"{what}_{name}_ns"] for name in DURATIONS},
+    )
+
+
+def most_bps(result: Result, flow: str) -> float:
+    """The most that a connection asks for at a time, in bits of frames a second; infinite without bound."""
+    if "demands" not in result.table_names:
+        return math.inf
+    asked = [row["rate_bps"] for row in result.table("demands").to_pylist() if row["flow"] == flow]
+    return max(asked, default=math.inf)
+
+
+def chooses_paths(result: Result) -> bool:
+    """Whether a switch chooses a path for each frame instead of keeping a flow on one."""
+    scenario = tomllib.loads(result.scenario_toml)
+    switches = [scenario.get("switch", {}), *scenario.get("switches", {}).values()]
+    return any(switch.get("path_choice", "hash") != "hash" for switch in switches)
+
+
+def told(result: Result, row: dict[str, Any]) -> Iterator[str]:
+    """A connection in sentences."""
+    from .cli.units import duration, rate
+
+    what, number, times = timed(row)
+    requests = row["endpoint"] == "requester"
+    follows = "responses" if requests else "acknowledgements"
+    yield f"It is a connection: what it offers follows its {follows}."
+    if number:
+        least, mean, most = (duration(times[name]) for name in ("min", "mean", "max"))
+        yield f"{number:,} {what} were timed: {least} at least, {mean} on average, {most} at most."
+    else:
+        yield f"None of its {what} was completed."
+    asked = most_bps(result, row["flow"])
+    if math.isfinite(asked):
+        yield f"On an empty fabric it would have sent {rate(asked)}: it cannot ask for more."
+    if row["completed_ns"] is not None and math.isfinite(row["completed_ns"]):
+        yield f"Its transfer was complete at {duration(row['completed_ns'])}."
+    if row["segments_sent_again"]:
+        yield f"{row['segments_sent_again']:,} segments were sent again."
