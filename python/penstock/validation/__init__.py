@@ -31,6 +31,7 @@ MODULES = (
     "storms",
     "schedulers",
     "loops",
+    "messages",
     "managers",
     "paths",
 )
