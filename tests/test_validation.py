@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import jsonschema
@@ -13,7 +14,7 @@ import pytest
 from conftest import Command, json_of
 from penstock import validation
 from penstock.errors import InputError
-from penstock.validation import registry, theory
+from penstock.validation import loops, managers, paths, registry, theory
 from penstock.validation.document import write
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "validation.md"
@@ -199,3 +200,48 @@ def test_least_headroom_is_whole_frames_of_total_delay() -> None:
     # 300 m at 10 Gb/s: TotalDelay 102,448 bit times of 12,336 a frame (802.1Qbb Annex O).
     frames = theory.frames_after_xoff(1_233_600, 1_233_599, 67_200, 1_500_000 + 819_200, 3_072_000)
     assert frames == 102_448 // 12_336 == 8
+
+
+@pytest.mark.parametrize(("spacing", "least", "most"), [("uniform", 1, 19), ("wait", 20, 39)])
+def test_gaps_of_red_are_equally_likely(spacing: str, least: int, most: int) -> None:
+    more = [*managers.survival(spacing, 0.05), 0.0]
+    gaps = {n: before - after for n, (before, after) in enumerate(pairwise(more), 1)}
+    for gap, probability in gaps.items():
+        expected = 1 / (most - least + 1) if least <= gap <= most else 0
+        assert probability == pytest.approx(expected, abs=1e-12)
+    # The mean of a gap is the sum of P(gap > n).
+    assert math.fsum(more) == pytest.approx((least + most) / 2)
+
+
+def test_step_response_of_red_is_its_recursion() -> None:
+    ramp = managers.found_waiting(12, 36)
+    assert ramp[:4] == [0, 0, 1, 2], "nobody waits yet when the first two come"
+    assert ramp[-12:] == [10] * 12, "the plateau"
+    for level in (2.5, 5.0, 9.9):
+        average, arrivals = 0.0, 0
+        while average < level:
+            average += managers.RED_WEIGHT * (ramp[min(arrivals, 35)] - average)
+            arrivals += 1
+        assert managers.arrival_above(ramp, level) == arrivals
+
+
+def test_overtaken_frames_against_drawing_paths() -> None:
+    rng = np.random.default_rng(5)
+    delays = 2_000 * rng.choice([100, 1_100, 2_100, 3_100], size=200_000)
+    for interval in (1_700_000, 5_900_000):
+        arrivals = interval * np.arange(delays.size) + delays
+        later = np.minimum.accumulate(arrivals[::-1])[::-1]
+        share = (arrivals[:-1] > later[1:]).mean()
+        assert paths.overtaken(interval) == pytest.approx(share, rel=0.03)
+    assert paths.overtaken(6_100_000) == 0
+
+
+def test_round_trips_by_hand() -> None:
+    links = [(10_000_000_000, 100_000)] * 2
+    assert loops.segments(2_500) == [1_000, 1_000, 500]
+    # Two segments of 816 ns and one of 416 ns: the last waits for the others on both links.
+    assert loops.path_time([1_000, 1_000, 500], links) == 3 * 816_000 + 416_000 + 2 * 100_000
+    assert loops.round_trip(links) == 2 * (816_000 + 67_200) + 4 * 100_000
+    # A window of two: two segments a round trip of 2,166.4 ns, each 1,832 ns on its way.
+    assert loops.delivered(2, links, 2_000_000) == 1
+    assert loops.delivered(2, links, 1_832_000 + 2_166_400 + 816_000 + 1) == 4

@@ -20,7 +20,21 @@ from penstock.errors import InputError
 from .bench import Bench, workers
 from .registry import CASES, FALSE_ALARM, ROWS, Case, Row
 
-MODULES = ("queues", "buffers", "latency", "bursts", "pauses", "faults", "receivers", "storms", "schedulers", "loops", "managers", "paths")
+MODULES = (
+    "queues",
+    "buffers",
+    "latency",
+    "bursts",
+    "pauses",
+    "faults",
+    "receivers",
+    "storms",
+    "schedulers",
+    "loops",
+    "messages",
+    "managers",
+    "paths",
+)
 """Where cases are registered, in the order of the document: one line for each further mechanism."""
 
 SCHEMA = "penstock-validation/1"

@@ -1,7 +1,8 @@
-"""Queues with little room: who is lost."""
+"""Queues with little room, and memory that they share: who is lost, who holds how much."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from penstock.result import Result
@@ -214,3 +215,73 @@ def buffers(bench: Bench) -> Iterator[Row]:
             for each in ("5 frames", limit)
         ]
         yield exact(f"frames of 980 B, {limit} against 5 frames: frames lost", "frames", lost[0], lost[1])
+
+
+_SHARED = """\
+[simulation]
+duration = "$duration us"
+warmup = "$warmup us"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.star]
+hosts = 12
+rate = "10 Gb/s"
+length = "20 m"
+
+[switch.buffer]
+total = "$memory B"
+dynamic_threshold = { alpha = $alpha }
+"""
+
+
+def _into(busy: int) -> str:
+    """Two greedy hosts for each of so many others."""
+    return "".join(
+        f'\n[[flows]]\nname = "to{n}.{sender}"\nfrom = "h{4 + 2 * n + sender}"\nto = "h{n}"\n'
+        f'frame = "1000 B"\nstart = "{3 * sender + 5 * n} ns"\nsource = "greedy"\n'
+        for n in range(busy)
+        for sender in range(2)
+    )
+
+
+@case(
+    "dynamic-thresholds",
+    "Dynamic thresholds: memory that queues share",
+    compared="One to four ports of a switch are overloaded, each by two hosts that send as fast as they can. "
+    "All queues share a memory, and each may hold α times what is free. What a queue holds, as a mean "
+    "over time and over the busy ones, once they have settled.",
+    formula="Each of n busy queues holds α / (1 + n·α) of the memory, and 1 / (1 + n·α) stays free.",
+    sources=(
+        "Choudhury and Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998, "
+        "section III",
+    ),
+    scenario=fill(_SHARED, duration=6_000, warmup=4_000, memory=2_000_000, alpha=1.0) + _into(2),
+    ends=("Minima, headroom, and lossless classes are held against arithmetic by the tests of the engine.",),
+)
+def dynamic_thresholds(bench: Bench) -> Iterator[Row]:
+    """Small and large shares."""
+    memory = bench.choose(2_000_000, 500_000)
+    settle = bench.choose(6_000, 1_500)
+    for alpha in (0.5, 1.0, 2.0, 8.0):
+        for busy in (1, 2, 4):
+            found = bench.once(
+                _SHARED + _into(busy),
+                duration=settle + 500,
+                warmup=settle,
+                memory=memory,
+                alpha=alpha,
+            )
+            held = [only(found.rows("queues"), port=f"sw.{n}->h{n}")["queue_bytes_mean"] for n in range(busy)]
+            share = memory * alpha / (1 + busy * alpha)
+            tolerance = (1 + busy) * 1_000 / share
+            yield within(
+                f"α = {alpha:g}, {busy} busy: what a queue holds",
+                "B",
+                share,
+                [math.fsum(held) / busy],
+                tolerance,
+                "frames are taken whole, so that each queue is up to a frame off its threshold",
+            )

@@ -1,16 +1,13 @@
-"""Closed loops without chance: requests and their responses, windows, messages of switches to sources."""
+"""Closed loops without chance: requests and their responses, windows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import islice
-
-from penstock.result import Result
 
 from . import theory
 from .bench import Bench, fill, only
-from .registry import Row, bounded, case, exact
+from .registry import Row, case, exact
 
 GBPS = 1_000_000_000
 OVERHEAD, SEGMENT, ACK = 20, 1000, 64
@@ -113,46 +110,47 @@ duration = "$duration ps"
 bin = "off"
 pauses = false
 
-[topology.star]
-hosts = 6
+$topology
 rate = "10 Gb/s"
 length = "20 m"
 
 [[flows]]
 name = "asks"
-from = "h0"
-to = "h1"
+from = "$client"
+to = "$server"
 frame = "1000 B"
 start = "1000137 ps"
 source = { request_response = { request = "64 B", response = "1000 B", think = "1234567 ps", \
 service = "700 ns" } }
 """
 _CROSSING = (
-    ("h2", "h1", 1522, 1_522_000, 0),
-    ("h3", "h1", 400, 2_000_000, 333_000),
-    ("h4", "h0", 1000, 1_000_000, 111_000),
-    ("h5", "h0", 700, 3_500_000, 222_000),
+    (True, 1522, 1_522_000, 0),
+    (True, 400, 2_000_000, 333_000),
+    (False, 1000, 1_000_000, 111_000),
+    (False, 700, 3_500_000, 222_000),
 )
-"""Sender, destination, length, interval and start in picoseconds: 97.9 % and 96.6 % of two ports with overhead."""
+"""Whether to the server, length, interval and start in picoseconds: 97.9 % and 98.1 % of two links."""
 
 
-def _crossing() -> str:
+def _crossing(client: str, server: str, at_client: str, at_server: str) -> str:
+    """Constant flows that appear at the last switch before each end."""
     return "".join(
-        f'\n[[flows]]\nname = "{sender}"\nfrom = "{sender}"\nto = "{to}"\nframe = "{length} B"\n'
-        f'start = "{start} ps"\nsource = {{ constant = {{ rate = "{length * 8 * 10**12 // interval} b/s", '
+        f'\n[[flows]]\nname = "crossing{n}"\nfrom = "{at_server if there else at_client}"\n'
+        f'to = "{server if there else client}"\nframe = "{length} B"\nstart = "{start} ps"\n'
+        f'source = {{ constant = {{ rate = "{length * 8 * 10**12 // interval} b/s", '
         "random_phase = false } }\n"
-        for sender, to, length, interval, start in _CROSSING
+        for n, (there, length, interval, start) in enumerate(_CROSSING)
     )
 
 
 class _BusyPort:
-    """A port that constant flows share: first come, first served."""
+    """A port that constant flows share with what is asked for: first come, first served."""
 
-    def __init__(self, to: str, duration: int) -> None:
+    def __init__(self, to_server: bool, duration: int) -> None:
         self._arrivals = sorted(
-            (start + n * interval + wire(length) + _CABLE, wire(length))
-            for _, end, length, interval, start in _CROSSING
-            if end == to
+            (start + n * interval, wire(length))
+            for there, length, interval, start in _CROSSING
+            if there == to_server
             for n in range(duration // interval + 1)
         )
         self._next = self._free = 0
@@ -169,13 +167,14 @@ class _BusyPort:
         return self._free
 
 
-def busy_exchanges(duration: int) -> list[int]:
-    """How long the exchanges take that are complete in time."""
-    there, back = _BusyPort("h1", duration), _BusyPort("h0", duration)
+def busy_exchanges(links: int, duration: int) -> list[int]:
+    """How long the exchanges take that are complete in time; so many links between client and server."""
+    there, back = _BusyPort(True, duration), _BusyPort(False, duration)
+    idle = [(10 * GBPS, _CABLE)] * (links - 1)
     begins, took = 1_000_137, list[int]()
     while True:
-        served = there.leaves(begins + wire(64) + _CABLE, 64) + _CABLE + _SERVICE
-        ends = back.leaves(served + wire(1000) + _CABLE, 1000) + _CABLE
+        served = there.leaves(begins + path_time([64], idle), 64) + _CABLE + _SERVICE
+        ends = back.leaves(served + path_time([1000], idle), 1000) + _CABLE
         if ends >= duration:
             return took
         took.append(ends - begins)
@@ -185,15 +184,16 @@ def busy_exchanges(duration: int) -> list[int]:
 @case(
     "round-trips",
     "Requests and responses: round trips",
-    compared="A client asks, a server answers, the client thinks and asks again: over a star, a chain of six "
-    "switches and a fat-tree (k = 4), with requests and responses of one frame and of several, switches of "
-    "250 ns, store-and-forward and cut-through. Then over a star whose two ports on the way are 97 % busy "
-    "with constant flows of four other hosts, where every exchange waits for another time.",
+    compared="A client asks, a server answers, the client thinks and asks again: over a star, a chain of "
+    "six switches and a fat-tree (k = 4), with requests and responses of one frame and of "
+    "several, switches of 250 ns, store-and-forward and cut-through. Then with the last link to "
+    "the server and the last one back to the client 98 % busy with constant flows that appear at "
+    "the switches before them, so that every exchange waits for another time.",
     formula="Store-and-forward: Lindley's recursion over each link, end(n) = max(end(n−1), arrival(n)) + "
-    "(L + 20)·8/C, plus cable and switch; there and back, plus the service time of the server. Cut-through: "
-    "as in the section on latency, there and back. The next request follows the think time after the "
-    "response, which gives the number of exchanges. Behind busy queues: the same recursion over the "
-    "merged arrivals at both ports, request by request.",
+    "(L + 20)·8/C, plus cable and switch; there and back, plus the service time of the server. "
+    "Cut-through: as in the section on latency, there and back. The next request follows the "
+    "think time after the response, which gives the number of exchanges. Behind busy queues: the "
+    "same recursion over the merged arrivals at both ports, request by request.",
     sources=("Lindley, The theory of queues with a single server, 1952", "Counting by hand"),
     scenario=fill(
         _ASKS,
@@ -245,16 +245,32 @@ def round_trips(bench: Bench) -> Iterator[Row]:
             request=1000,
             response=1000,
         )
+    ends = (("sw", "sw"), ("sw0", "sw5"), ("edge0.0", "edge3.0"))
+    for between, (at_client, at_server) in zip((_PATHS[0], _PATHS[2], _PATHS[5]), ends, strict=True):
+        yield from _busy(bench, *between, at_client, at_server)
+
+
+def _busy(
+    bench: Bench,
+    name: str,
+    topology: str,
+    client: str,
+    server: str,
+    links: int,
+    at_client: str,
+    at_server: str,
+) -> Iterator[Row]:
     duration = bench.choose(20, 2) * 1_000_000_000
-    took = busy_exchanges(duration)
-    found = only(
-        bench.once(_BUSY + _crossing(), duration=duration).rows("connections"), flow="asks"
-    )
-    yield exact("behind busy queues: exchanges", "exchanges", len(took), found["exchanges"])
-    yield exact("behind busy queues: shortest", "ps", min(took), picoseconds(found["exchange_min_ns"]))
-    yield exact("behind busy queues: longest", "ps", max(took), picoseconds(found["exchange_max_ns"]))
+    took = busy_exchanges(links, duration)
+    scenario = _BUSY + _crossing(client, server, at_client, at_server)
+    run = bench.once(scenario, duration=duration, topology=topology, client=client, server=server)
+    found = only(run.rows("connections"), flow="asks")
+    label = f"{name}, behind busy queues: "
+    yield exact(label + "exchanges", "exchanges", len(took), found["exchanges"])
+    yield exact(label + "shortest", "ps", min(took), picoseconds(found["exchange_min_ns"]))
+    yield exact(label + "longest", "ps", max(took), picoseconds(found["exchange_max_ns"]))
     summed = round(found["exchange_mean_ns"] * 1_000 * found["exchanges"])
-    yield exact("behind busy queues: sum", "ps", sum(took), summed)
+    yield exact(label + "sum", "ps", sum(took), summed)
 
 
 def _asked(bench: Bench, name: str, expected: int, duration: int, **keys: object) -> Iterator[Row]:
@@ -302,13 +318,15 @@ def delivered(window: int, links: Links, duration: int) -> int:
 @case(
     "windows",
     "Windows clocked by acknowledgements",
-    compared="A transfer may have W segments of 1,000 B in flight, each acknowledged with 64 B. Over links of "
-    "one rate, from W = 1 to beyond the full link: segments delivered from the start on, and in whole round "
-    "trips afterwards. Then with a slow link at the end, where what the path does not hold stands before it.",
-    formula="Segment n + W leaves a round trip R after segment n, or as fast as the link can: W segments in "
-    "each R as long as W·S ≤ R, S the time of a segment on the link; one in each S from there on. "
-    "Before a slow link (time S) the path holds R/S segments, its bandwidth-delay product, and the queue the "
-    "rest: W − R/S on average, each segment waits W·S − R and takes a round trip of W·S.",
+    compared="A transfer may have W segments of 1,000 B in flight, each acknowledged with 64 B. Over links "
+    "of one rate, from W = 1 to beyond the full link: segments delivered from the start on, and "
+    "in whole round trips afterwards. Then with a slow link at the end, where what the path does "
+    "not hold stands before it.",
+    formula="Segment n + W leaves a round trip R after segment n, or as fast as the link can: W segments "
+    "in each R as long as W·S ≤ R, S the time of a segment on the link; one in each S from there "
+    "on. Before a slow link (time S) the path holds R/S segments, its bandwidth-delay product, "
+    "and the queue the rest: W − R/S on average, each segment waits W·S − R and takes a round "
+    "trip of W·S.",
     sources=("Bertsekas and Gallager, Data Networks, 1992, section 6.2.1 (window flow control)",),
     scenario=fill(
         _WINDOW,
@@ -342,7 +360,7 @@ def windows(bench: Bench) -> Iterator[Row]:
             flow = only(found.rows("flows"), flow="bulk")
             label = f"{name}, R/S = {back / segment:.3f}, W = {window}: "
             expected = delivered(window, links, duration)
-            yield exact(label + "delivered from the start", "frames", expected, flow["frames_delivered"])
+            yield exact(label + "delivered", "frames", expected, flow["frames_delivered"])
             period, each = (back, window) if window * segment <= back else (segment, 1)
             warm, periods = 50 * back + 1, duration // 2 // period
             found = bench.once(_WINDOW, duration=warm + periods * period, warmup=warm, **keys)
@@ -358,7 +376,7 @@ def _bottleneck(bench: Bench, rates: Sequence[float]) -> Iterator[Row]:
     links = [(round(rate * GBPS), _CABLE) for rate in rates]
     slow, place = wire(SEGMENT, round(min(rates) * GBPS)), rates.index(min(rates))
     back = round_trip(links)
-    periods = bench.choose(500, 50)
+    periods = bench.choose(1000, 200)
     for window in (math.ceil(back / slow), math.ceil(back / slow) + 1, 10, 57):
         warm = (window + 50) * slow + 7
         found = bench.once(
@@ -377,159 +395,4 @@ def _bottleneck(bench: Bench, rates: Sequence[float]) -> Iterator[Row]:
         yield exact(label + "round trip", "ps", window * slow, picoseconds(connection["round_trip_max_ns"]))
         yield exact(label + "longest wait", "ps", window * slow - back, picoseconds(queue["wait_max_ns"]))
         mean = round(queue["queue_frames_mean"] * slow * periods)
-        yield exact(
-            label + "queue over time", "frame·ps", periods * (window * slow - back), mean
-        )
-
-
-# Messages
-
-_MESSAGES = """\
-[simulation]
-duration = "$duration ps"
-
-[probes]
-bin = "off"
-
-$topology
-
-[switch]
-latency = "250 ns"
-
-[switches.s2]
-queue_managers = [{ sampling = { threshold = "3 frames", every = $every } }]
-
-$more
-
-[[flows]]
-name = "bulk"
-from = "a"
-to = "b"
-frame = "1000 B"
-source = { window = { $window, ack_every = 1024, ack_delay = "1 s" } }
-"""
-_ROW = (10.0, 10.0, 10.0, 1.0)
-_FAR = 700_000
-_PFC = '[flow_control.pfc]\nresponse_time = "0 ps"\n'
-_STOPPED = """\
-[flow_control.pfc]
-response_time = "0 ps"
-xoff = "1000 frames"
-xon = "500 frames"
-
-[hosts.a.flow_control.pfc]
-response_time = "0 ps"
-xoff = "10 frames"
-xon = "5 frames"
-
-[hosts.a.receive]
-time_per_frame = "1 ns"
-script = [{ at = "$stop ps", stop = true }, { at = "$start ps", start = true }]
-"""
-
-
-def notified(interval: int, duration: int) -> Iterator[int]:
-    """When frames come to the last switch that find two or more waiting, if they are sent so far apart."""
-    slow, begins, free = wire(SEGMENT, GBPS), list[int](), 0
-    first = 3 * (wire(SEGMENT) + _FAR + _LATENCY)
-    for at in range(first, duration, interval):
-        if sum(begin > at for begin in begins[-100:]) >= 2:
-            yield at
-        begins.append(max(free, at))
-        free = begins[-1] + slow
-
-
-@case(
-    "messages",
-    "Messages of a switch to the source",
-    compared="Three switches in a row and a slow last link. The last switch sends the source a message of 64 B "
-    "for every n-th frame that makes its queue three frames or more; messages go back over two switches and "
-    "three links. Without flow control and at a constant rate, nothing is in their way. Under PFC the data is "
-    "paused link by link; messages share links with pause frames only. Then the source's card stops reading "
-    "and pauses the switch before it, so that messages are stopped themselves.",
-    formula="Alone: 3·((64 + 20)·8/C + delay) plus the latency of two switches. Under PFC the shortest is the "
-    "same, and the longest at most one pause frame a link longer. Where the pause of the first switch lasts "
-    "from P to E (measured), a message is sent at max(E, end of the one before) if it comes in between, and "
-    "one that has arrived is read when the card reads again.",
-    sources=("Counting by hand",),
-    scenario=fill(
-        _MESSAGES,
-        duration=1_000_000_000,
-        topology=in_row(_ROW, _FAR),
-        every=1,
-        more=_PFC,
-        window='size = "unlimited"',
-    ),
-    ends=("A message has the priority of the frame that made it; it is never sent for another message.",),
-)
-def messages(bench: Bench) -> Iterator[Row]:
-    """Alone, under pauses of the data, and stopped itself."""
-    alone = 3 * (wire(64) + _FAR) + 2 * _LATENCY
-    paced, interval = 'rate = "1.25 Gb/s"', 6_400_000
-    duration = bench.choose(6, 2) * 1_000_000_000
-    for every in (1, 3):
-        found = bench.once(
-            _MESSAGES, duration=duration, topology=in_row(_ROW, _FAR), every=every, more="", window=paced
-        )
-        born = list(islice(notified(interval, duration), 0, None, every))
-        yield from _told(found, f"without flow control, one in {every}: ", born, duration, alone)
-    found = bench.once(
-        _MESSAGES,
-        duration=duration,
-        topology=in_row(_ROW, _FAR),
-        every=1,
-        more=_PFC,
-        window='size = "unlimited"',
-    )
-    connection = only(found.rows("connections"), flow="bulk")
-    paused = {row["port"].split(".")[0] for row in found.rows("pauses")}
-    yield exact("data paused: links that are paused on its way", "links", 3, len(paused & {"a", "s0", "s1"}))
-    yield exact("data paused: shortest delay", "ps", alone, picoseconds(connection["message_delay_min_ns"]))
-    yield bounded(
-        "data paused: longest delay",
-        "ns",
-        (alone + 3 * wire(64)) / 1e3,
-        connection["message_delay_max_ns"],
-        0.9,
-        "a pause frame and a message seldom meet at every link",
-    )
-    yield from _stopped(bench, alone, paced, interval, duration)
-
-
-def _told(found: Result, label: str, born: Sequence[int], duration: int, alone: int) -> Iterator[Row]:
-    connection = only(found.rows("connections"), flow="bulk")
-    sent = sum(row["messages"] for row in found.rows("queues"))
-    arrived = sum(at + alone < duration for at in born)
-    yield exact(label + "messages sent", "messages", len(born), sent)
-    yield exact(label + "messages arrived", "messages", arrived, connection["messages"])
-    yield exact(label + "shortest delay", "ps", alone, picoseconds(connection["message_delay_min_ns"]))
-    yield exact(label + "longest delay", "ps", alone, picoseconds(connection["message_delay_max_ns"]))
-
-
-def _stopped(bench: Bench, alone: int, paced: str, interval: int, duration: int) -> Iterator[Row]:
-    stop, start = duration // 3, duration // 3 + 400_000_123
-    found = bench.once(
-        _MESSAGES,
-        duration=duration,
-        topology=in_row(_ROW, _FAR),
-        every=1,
-        more=fill(_STOPPED, stop=stop, start=start),
-        window=paced,
-    )
-    pause = only(found.rows("pauses"))
-    paused, resumed = picoseconds(pause["start_ns"]), picoseconds(pause["end_ns"])
-    delays, free, read = list[int](), 0, 0
-    for born in notified(interval, duration):
-        begins = max(free, born + 2 * (wire(64) + _FAR + _LATENCY))
-        begins = resumed if paused <= begins < resumed else begins
-        free = begins + wire(64)
-        read = max(read, free + _FAR)
-        read = (start if stop <= read < start else read) + 1_000
-        if read < duration:
-            delays.append(read - born)
-    connection = only(found.rows("connections"), flow="bulk")
-    yield exact("stopped themselves: messages arrived", "messages", len(delays), connection["messages"])
-    for name, expected in (("min", min(delays)), ("max", max(delays))):
-        word = {"min": "shortest", "max": "longest"}[name]
-        measured = picoseconds(connection[f"message_delay_{name}_ns"])
-        yield exact(f"stopped themselves: {word} delay", "ps", expected, measured)
+        yield exact(label + "queue over time", "frame·ps", periods * (window * slow - back), mean)

@@ -1,4 +1,4 @@
-"""Queue managers and shared memory: step marking, RED, dynamic thresholds."""
+"""Queue managers: step marking and RED."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from penstock.result import Result
 
-from .bench import Bench, Reader, fill, only
-from .loops import ACK, GBPS, SEGMENT, wire
-from .registry import Row, case, exact, random, within
+from .bench import Bench, fill
+from .loops import ACK, SEGMENT, wire
+from .registry import Row, case, exact, random
 
-FAST, SLOW = wire(SEGMENT), wire(SEGMENT, GBPS)
-"""A segment at 10 Gb/s and at 1 Gb/s."""
+FAST, SLOW = wire(SEGMENT), wire(SEGMENT, 1_600_000_000)
+"""A segment at 10 Gb/s and at 1.6 Gb/s."""
 CABLE = 100_000
-BACK = wire(ACK, GBPS) + CABLE + wire(ACK) + CABLE
+BACK = wire(ACK, 1_600_000_000) + CABLE + wire(ACK) + CABLE
 """An acknowledgement to the sender."""
 ROUND_TRIP = FAST + CABLE + SLOW + CABLE + BACK
 
@@ -46,7 +46,7 @@ delay = "100 ns"
 
 [[topology.explicit.links]]
 between = ["sw", "b"]
-rate = "1 Gb/s"
+rate = "1.6 Gb/s"
 delay = "100 ns"
 
 [switch]
@@ -73,17 +73,22 @@ def _queue(result: Result) -> dict[str, float]:
 
 # Step marking
 
-_BURSTS = ((60_000_011, 1, 9), (260_000_017, 2, 14), (500_000_023, 10, 25), (900_000_029, 10, 40))
-"""Raw frames of 1,000 B from host c: start in picoseconds, Gb/s, number."""
+_BURSTS = (
+    (60_000_011, 8_000, 9),
+    (260_000_017, 4_000, 14),
+    (500_000_023, 1_000, 25),
+    (900_000_029, 1_000, 40),
+)
+"""Raw frames of 1,000 B from host c: start in picoseconds, nanoseconds from one to the next, number."""
 
 
 def _bursts() -> str:
     return "".join(
         f'\n[[flows]]\nname = "burst{n}"\nfrom = "c"\nto = "b"\nframe = "1000 B"\nstart = "{start} ps"\n'
         f'limit = "{number * SEGMENT} B"\n'
-        f'source = {{ constant = {{ rate = "{rate * SEGMENT / (SEGMENT + 20):.6f} Gb/s", '
+        f'source = {{ constant = {{ rate = "{SEGMENT * 8_000 // gap} Mb/s", '
         "random_phase = false } }\n"
-        for n, (start, rate, number) in enumerate(_BURSTS)
+        for n, (start, gap, number) in enumerate(_BURSTS)
     )
 
 
@@ -104,10 +109,9 @@ class Step:
         for _ in range(self.window):
             card += FAST
             heapq.heappush(events, (card + CABLE, "comes", True))
-        for start, rate, number in _BURSTS:
+        for start, gap, number in _BURSTS:
             for n in range(number):
-                gap = self.interval(rate)
-                heapq.heappush(events, (start + n * gap + FAST + CABLE, "comes", False))
+                heapq.heappush(events, (start + n * gap * 1_000 + FAST + CABLE, "comes", False))
         last = -1
         while events[0][0] < duration:
             now, what, own = heapq.heappop(events)
@@ -130,11 +134,6 @@ class Step:
                 heapq.heappush(events, (now + SLOW, "ends", own))
         return self.marks
 
-    @staticmethod
-    def interval(rate: int) -> int:
-        """From one frame of a burst to the next."""
-        return int(SEGMENT * 8_000 * 1_000_000 // round(rate * SEGMENT / (SEGMENT + 20) * 1_000_000))
-
     def look(self, own: bool, waiting: int) -> None:
         """Marks a segment, but no raw frame."""
         self.marks += own and waiting + self.with_frame > self.threshold
@@ -144,11 +143,12 @@ class Step:
     "step-marking",
     "Step marking, frame by frame",
     compared="A window of 12 segments waits before a slow link, and four bursts of another host, which "
-    "understand no marks, come into the same queue. The marks of the whole run are counted, for thresholds "
-    "from 0 to above the longest queue, looked at when a frame enters or leaves, without it or with it, in "
-    "frames or in bytes.",
-    formula="A frame is marked if and only if the queue is longer than the threshold at that instant. Theory "
-    "is the queue in some twenty lines of Python: a heap of arrivals and ends of transmission.",
+    "understand no marks, come into the same queue. The marks of the whole run are counted, for "
+    "thresholds from 0 to above the longest queue, looked at when a frame enters or leaves, "
+    "without it or with it, in frames or in bytes.",
+    formula="A frame is marked if and only if the queue is longer than the threshold at that instant. "
+    "Theory is the queue in some twenty lines of Python: a heap of arrivals and ends of "
+    "transmission.",
     sources=(
         "Alizadeh et al., Data center TCP, 2010, section 3.1",
         "Wu et al., Tuning ECN for data center networks, 2012 (marks when a frame leaves)",
@@ -247,9 +247,7 @@ def arrival_above(found: Sequence[int], level: float) -> int:
         if average >= level:
             return n
     queue = found[-1]
-    return len(found) + math.ceil(
-        math.log((queue - level) / (queue - average)) / math.log(1 - RED_WEIGHT)
-    )
+    return len(found) + math.ceil(math.log((queue - level) / (queue - average)) / math.log(1 - RED_WEIGHT))
 
 
 _PAIRS = 40
@@ -264,7 +262,7 @@ def _pairs() -> str:
         f'\n[[topology.explicit.links]]\nbetween = ["{host}{n}", "sw"]\nrate = "{rate} Gb/s"\n'
         'delay = "100 ns"\n'
         for n in range(_PAIRS)
-        for host, rate in (("a", 10), ("b", 1))
+        for host, rate in (("a", 10), ("b", 1.6))
     )
     flows = "".join(
         f'\n[[flows]]\nname = "bulk{n}"\nfrom = "a{n}"\nto = "b{n}"\nframe = "1000 B"\n'
@@ -275,18 +273,16 @@ def _pairs() -> str:
     return f"{head}{topology}\n[switch]{rest}{flows}"
 
 
-def _silent(most: int) -> Reader:
-    """The share of queues without a mark, and of those with more than `most`."""
-
-    def read(result: Result) -> dict[str, float]:
-        marks = [row["marks"] for row in result.rows("queues") if "->b" in row["port"]]
-        none, many = (sum(test) / len(marks) for test in ([m == 0 for m in marks], [m > most for m in marks]))
-        return {"none": none, "many": many, "queues": len(marks)}
-
-    return read
+def _gap_reader(result: Result) -> dict[str, float]:
+    """The share of queues without a mark, and of those with more than one."""
+    marks = [row["marks"] for row in result.rows("queues") if "->b" in row["port"]]
+    return {
+        "none": sum(count == 0 for count in marks) / len(marks),
+        "several": sum(count > 1 for count in marks) / len(marks),
+    }
 
 
-_IDLE = "request_response = { request = \"40000 B\", response = \"64 B\", think = \"$think ns\", ecn = true }"
+_IDLE = 'request_response = { request = "40000 B", response = "64 B", think = "$think ns", ecn = true }'
 
 
 def idle_marks(think: int, weight: float, level: float, *, arrival: bool, duration: int) -> int:
@@ -312,16 +308,18 @@ def idle_marks(think: int, weight: float, level: float, *, arrival: bool, durati
 @case(
     "red",
     "RED: random early detection",
-    compared="A window holds the queue before a slow link constant, so that the average is constant too. How "
-    "many segments are marked then, for all spacings, for queues on both slopes of the probability, and in "
-    "bytes; how the marks lie: 40 such queues, each looked at for a few frames only. Then the average itself: "
-    "which segment is the first to be marked after the queue has jumped from 0, where every frame above a "
-    "level is marked; and bursts with idle times between them, in which the average decays.",
-    formula="p = max_p·(q − min)/(max − min) between the thresholds, on to 1 at 2·max if gentle; times L / "
-    "mean frame in byte mode. Geometric: each frame with p. Uniform: p / (1 − n·p) for the n-th since the "
-    "last mark, gaps 1 ... 1/p − 1, equally likely, with a mean of 1/(2p). Wait: gaps 1/p ... 2/p − 1. No mark "
-    "in n frames: (1 − p)^n, or Σ_{k≥n} P(gap > k) / E[gap] (renewal theory). Step response: avg = q·(1 − (1 − "
-    "w)^n). Idle: avg·(1 − w)^m, m the frames that the idle time had room for, rounded down.",
+    compared="A window holds the queue before a slow link constant, so that the average is constant too. "
+    "How many segments are marked then, for all spacings, for queues on both slopes of the "
+    "probability, and in bytes; how the marks lie: 40 such queues, each looked at for a few "
+    "frames only. Then the average itself: which segment is the first to be marked after the "
+    "queue has jumped from 0, where every frame above a level is marked; and bursts with idle "
+    "times between them, in which the average decays.",
+    formula="p = max_p·(q − min)/(max − min) between the thresholds, on to 1 at 2·max if gentle; times L "
+    "/ mean frame in byte mode. Geometric: each frame with p. Uniform: p / (1 − n·p) for the n-th "
+    "since the last mark, gaps 1 ... 1/p − 1, equally likely, with a mean of 1/(2p). Wait: gaps "
+    "1/p ... 2/p − 1. No mark in n frames: (1 − p)^n, or Σ_{k≥n} P(gap > k) / E[gap] (renewal "
+    "theory). Step response: avg = q·(1 − (1 − w)^n). Idle: avg·(1 − w)^m, m the frames that the "
+    "idle time had room for, rounded down.",
     sources=(
         "Floyd and Jacobson, Random early detection gateways for congestion avoidance, 1993, sections 4 to 7",
         "Floyd, Recommendation on using the gentle variant of RED, 2000",
@@ -343,7 +341,7 @@ def red(bench: Bench) -> Iterator[Row]:
     """Rates, gaps, the step response, idle times."""
     yield from _rates(bench)
     yield from _gaps(bench)
-    for window, level in ((12, 5.0), (12, 9.5), (32, 7.25), (32, 29.0)):
+    for window, level in ((12, 5.0), (12, 9.5), (24, 7.25), (24, 21.0)):
         ramp = found_waiting(window, 3 * window)
         first, frames = arrival_above(ramp, level), 5000
         keys = f'weight = {RED_WEIGHT}, min = "1 B", max = "{round(level * SEGMENT)} B", gentle = false, '
@@ -358,10 +356,10 @@ def red(bench: Bench) -> Iterator[Row]:
         )
         label = f"queue jumps to {ramp[-1]}: first segment with an average of {level:g}"
         yield exact(label, "segments", first, frames - found["marks"] + 1)
-    duration = bench.choose(200, 40) * 1_000_000_000
+    duration = bench.choose(100, 20) * 1_000_000_000
     for exponent in ("elapsed", "elapsed_and_arrival"):
         for think in (1_000, 77_000, 300_000):
-            keys = f'weight = 0.02, min = "1 B", max = "9000 B", gentle = false, mean_frame = "1000 B", '
+            keys = 'weight = 0.02, min = "1 B", max = "9000 B", gentle = false, mean_frame = "1000 B", '
             found = _queue(
                 bench.once(
                     _SLOW_LINK,
@@ -371,9 +369,7 @@ def red(bench: Bench) -> Iterator[Row]:
                     source=fill(_IDLE, think=think),
                 )
             )
-            expected = idle_marks(
-                think * 1_000, 0.02, 9.0, arrival=exponent != "elapsed", duration=duration
-            )
+            expected = idle_marks(think * 1_000, 0.02, 9.0, arrival=exponent != "elapsed", duration=duration)
             label = f"idle for {think / 1000:g} us between bursts, {exponent.replace('_', ' ')}: marks"
             yield exact(label, "segments", expected, found["marks"])
 
@@ -396,13 +392,14 @@ def _rates(bench: Bench) -> Iterator[Row]:
         ("wait, q = 10", 12, 'max_probability = 0.1, spacing = "wait"', wait),
     )
     for name, window, keys, share in setups:
-        weight = f"weight = {RED_WEIGHT if window == 12 else 1}, "
+        slowly = name == "geometric, q = 10"
+        weight = f"weight = {RED_WEIGHT if slowly else 1}, "
         measured = bench.replicate(
             _SLOW_LINK,
             lambda result: {"share": _queue(result)["marks"] / frames},
             manager=_red(weight + keys),
             source=_window(window),
-            **steady(7_000, frames),
+            **steady(6_000 if slowly else 200, frames),
         )["share"]
         yield random(
             f"{name}: share of marked segments", "", share, measured, precision=bench.precision(0.03)
@@ -410,17 +407,18 @@ def _rates(bench: Bench) -> Iterator[Row]:
 
 
 def _gaps(bench: Bench) -> Iterator[Row]:
-    scenario, draws = _pairs(), bench.choose(20, 4)
-    lengths = {"geometric": (10, 20), "uniform": (5, 10, 19), "wait": (10, 20, 39)}
-    for spacing, windows in lengths.items():
+    scenario, draws = _pairs(), bench.choose(40, 2)
+    # Marks are as if they had always been made once their places are forgotten.
+    setups = {"geometric": (40, (10,)), "uniform": (100, (5, 10, 19)), "wait": (400, (20, 39))}
+    for spacing, (after, windows) in setups.items():
         for frames in windows:
             measured = bench.repeat(
                 bench.replications * draws,
                 scenario,
-                _silent(1),
+                _gap_reader,
                 manager=_red(f'weight = 1, max_probability = 0.1, spacing = "{spacing}"'),
                 source=_window(12),
-                **steady(200, frames),
+                **steady(after, frames),
             )
             label = f"{spacing}, p = 0.05: no mark in {frames} frames"
             if spacing == "geometric":
@@ -428,90 +426,12 @@ def _gaps(bench: Bench) -> Iterator[Row]:
             else:
                 more = survival(spacing, 0.05)
                 silent = math.fsum(more[frames:]) / math.fsum(more)
-            if silent == 0:
-                yield exact(label, "queues", 0, sum(measured["none"]) * _PAIRS)
+            none = measured["none"]
+            if not silent:
+                yield exact(label, "queues", 0, sum(none) * _PAIRS)
                 continue
-            means = [
-                math.fsum(measured["none"][i : i + draws]) / draws
-                for i in range(0, len(measured["none"]), draws)
-            ]
-            yield random(label, "", silent, means, precision=bench.precision(0.05))
-            if spacing == "wait" and frames <= 20:
+            means = [math.fsum(none[i : i + draws]) / draws for i in range(0, len(none), draws)]
+            yield random(label, "", silent, means, precision=bench.precision(0.06))
+            if spacing == "wait":
                 label = f"{spacing}, p = 0.05: two marks in {frames} frames"
-                yield exact(label, "queues", 0, sum(measured["many"]) * _PAIRS)
-
-
-# Dynamic thresholds
-
-_SHARED = """\
-[simulation]
-duration = "$duration us"
-warmup = "$warmup us"
-
-[probes]
-bin = "off"
-pauses = false
-
-[topology.star]
-hosts = 12
-rate = "10 Gb/s"
-length = "20 m"
-
-[switch.buffer]
-total = "$memory B"
-dynamic_threshold = { alpha = $alpha }
-"""
-
-
-def _into(busy: int) -> str:
-    """Two greedy hosts for each of so many others."""
-    return "".join(
-        f'\n[[flows]]\nname = "to{n}.{sender}"\nfrom = "h{4 + 2 * n + sender}"\nto = "h{n}"\n'
-        f'frame = "1000 B"\nstart = "{3 * sender + 5 * n} ns"\nsource = "greedy"\n'
-        for n in range(busy)
-        for sender in range(2)
-    )
-
-
-@case(
-    "dynamic-thresholds",
-    "Dynamic thresholds: memory that queues share",
-    compared="One to four ports of a switch are overloaded, each by two hosts that send as fast as they can. "
-    "All queues share a memory, and each may hold α times what is free. The mean over time of what a queue "
-    "holds (the mean of all busy ones), and the largest difference between two of them.",
-    formula="Each of n busy queues holds α / (1 + n·α) of the memory, and 1 / (1 + n·α) stays free.",
-    sources=(
-        "Choudhury and Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998, "
-        "section III",
-    ),
-    scenario=fill(_SHARED, duration=6_000, warmup=4_000, memory=2_000_000, alpha=1.0) + _into(2),
-    ends=("Minima, headroom, and lossless classes are held against arithmetic by the tests of the engine.",),
-)
-def dynamic_thresholds(bench: Bench) -> Iterator[Row]:
-    """Small and large shares."""
-    memory = bench.choose(2_000_000, 500_000)
-    settle = bench.choose(6_000, 1_500)
-    for alpha in (0.5, 1.0, 2.0, 8.0):
-        for busy in (1, 2, 4):
-            found = bench.once(
-                _SHARED + _into(busy),
-                duration=settle + 500,
-                warmup=settle,
-                memory=memory,
-                alpha=alpha,
-            )
-            held = [
-                only(found.rows("queues"), port=f"sw.{n}->h{n}")["queue_bytes_mean"] for n in range(busy)
-            ]
-            share = memory * alpha / (1 + busy * alpha)
-            # A queue is up to a frame below its threshold, and each frame moves that by α frames.
-            tolerance = (1 + busy) * SEGMENT / share
-            yield within(
-                f"α = {alpha:g}, {busy} busy: what a queue holds",
-                "B",
-                share,
-                [math.fsum(held) / busy],
-                tolerance,
-                "frames are taken whole: a queue ends up to a frame below its threshold, and so do the "
-                "others, which leaves more free",
-            )
+                yield exact(label, "queues", 0, sum(measured["several"]) * _PAIRS)

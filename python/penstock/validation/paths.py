@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, Reader, fill, only
+from .bench import Bench, fill
 from .registry import Row, case, exact, random
 
 _SPRAY = """\
@@ -27,15 +27,18 @@ rate = "10 Gb/s"
 [switch]
 path_choice = "$choice"
 
-[[flows]]
-name = "greedy"
-from = ["h0", "h1", "h2", "h3"]
-to = { permutation = { shift = 4 } }
-frame = "1000 B"
-limit = "$limit B"
-source = "greedy"
+$flows
 """
 _PATHS = 8
+
+
+def _across(frames: int) -> str:
+    """So many frames of each host at one leaf to one at the other."""
+    return "\n".join(
+        f'[[flows]]\nname = "f{n}"\nfrom = "h{n}"\nto = "h{n + 4}"\nframe = "1000 B"\n'
+        f'limit = "{frames * 1_000} B"\nsource = "greedy"\n'
+        for n in range(4)
+    )
 
 
 def _loads(result: Result) -> list[int]:
@@ -58,34 +61,38 @@ def _evenness(result: Result) -> dict[str, float]:
 @case(
     "spraying",
     "Spraying over eight paths",
-    compared="Four hosts at one leaf send as fast as they can to four at the other, over eight spines, until "
-    "each has sent its share. Each frame goes to a spine that is drawn at random, or to one after the other. "
-    "A value of the table is the mean over several runs; the runs of one row are a hundred times as long as "
-    "those of another.",
+    compared="Four hosts at one leaf send as fast as they can to four at the other, over eight spines, "
+    "until each has sent its share. Each frame goes to a spine that is drawn at random, or to one "
+    "after the other. A value of the table is the mean over several runs; the runs of one row are "
+    "a hundred times as long as those of another.",
     formula="Random: the loads of eight paths are multinomial, so that χ² = Σ (load − n/8)² / (n/8) has a "
-    "mean of 7 however many frames n there are: loads differ by √n, shares by 1/√n (the law of large "
-    "numbers). In turn: loads are equal if n is a multiple of eight.",
+    "mean of 7 however many frames n there are: loads differ by √n, shares by 1/√n (the law of "
+    "large numbers). In turn: loads are equal if n is a multiple of eight.",
     sources=(
         "Dixit et al., On the impact of packet spraying in data center networks, 2013",
         "Feller, An Introduction to Probability Theory and Its Applications I, 1968, chapter VI",
     ),
-    scenario=fill(_SPRAY, duration=2_000, choice="spray", limit=1_000_000),
+    scenario=fill(_SPRAY, duration=2_000, choice="spray", flows=_across(1_000)),
     ends=("All links of a leaf have the same rate; nothing weighs paths that differ.",),
 )
 def spraying(bench: Bench) -> Iterator[Row]:
     """Few and many frames, then in turn."""
-    for each, draws in ((40, bench.choose(200, 40)), (4_000, bench.choose(20, 8))):
+    for each, draws in ((40, bench.choose(200, 20)), (4_000, bench.choose(20, 4))):
         measured = bench.repeat(
             bench.replications * draws,
             _SPRAY,
             _evenness,
             choice="spray",
             duration=each + 50,
-            limit=each * 1_000,
+            flows=_across(each),
         )
         name = f"random, {4 * each:,} frames: "
-        yield exact(name + "frames sent in all runs", "frames", 4 * each * len(measured["frames"]),
-                    sum(measured["frames"]))
+        yield exact(
+            name + "frames sent in all runs",
+            "frames",
+            4 * each * len(measured["frames"]),
+            sum(measured["frames"]),
+        )
         for key, what, theory in (
             ("chi_square", "χ² of the loads", 7.0),
             ("first", "share of the first path", 1 / 8),
@@ -95,7 +102,7 @@ def spraying(bench: Bench) -> Iterator[Row]:
             precision = 0.15 if key == "chi_square" else 0.03
             yield random(name + what, "", theory, means, precision=bench.precision(precision))
     for each in (40, 4_000):
-        found = bench.once(_SPRAY, choice="round_robin", duration=each + 50, limit=each * 1_000)
+        found = bench.once(_SPRAY, choice="round_robin", duration=each + 50, flows=_across(each))
         name = f"in turn, {4 * each:,} frames: largest load less the smallest"
         yield exact(name, "frames", 0, _evenness(found)["difference"])
 
@@ -149,7 +156,7 @@ def overtaken(interval: int) -> float:
 
 
 def _reordered(result: Result) -> dict[str, float]:
-    summary = {row["metric"]: row["value"] for row in result.rows("summary")}
+    summary = {row["name"]: row["value"] for row in result.rows("summary")}
     ports = (row for row in result.rows("ports") if row["port"].startswith("left."))
     loads = [row["frames_sent"] for row in ports if "->spine" in row["port"]]
     return {
@@ -165,18 +172,19 @@ def _flowlet(gap: int) -> str:
 
 
 def _constant(interval: int) -> str:
-    return f"constant = {{ rate = \"{round(8_000 * 10**12 / interval)} b/s\", random_phase = false }}"
+    return f'constant = {{ rate = "{round(8_000 * 10**12 / interval)} b/s", random_phase = false }}'
 
 
 @case(
     "flowlets",
     "Flowlets, and the order that they keep",
-    compared="Frames cross four paths whose delays are up to 6 us apart. In even time steps: sprayed, and as "
-    "flowlets with a gap shorter or longer than the step. Then at random (Poisson), with a gap of a little "
-    "more than the 6 us.",
-    formula="A frame with delay d is overtaken unless all later ones, k steps behind, have a delay above d − "
-    "k·s; the share of overtaken frames is 1 − E[Π_k P(D + k·s > d)]. A flow without gaps stays on one path. "
-    "If the gap exceeds the spread of delays no frame is overtaken, and each path gets a quarter.",
+    compared="Frames cross four paths whose delays are up to 6 us apart. In even time steps: sprayed, and "
+    "as flowlets with a gap shorter or longer than the step. Then at random (Poisson), with a gap "
+    "of a little more than the 6 us.",
+    formula="A frame with delay d is overtaken unless all later ones, k steps behind, have a delay above "
+    "d − k·s; the share of overtaken frames is 1 − E[Π_k P(D + k·s > d)]. A flow without gaps "
+    "stays on one path. If the gap exceeds the spread of delays no frame is overtaken, and each "
+    "path gets a quarter.",
     sources=(
         "RFC 4737, section 3.3 (reordered frames)",
         "Sinha, Kandula and Katabi, Harnessing TCP's burstiness with flowlet switching, 2004",
@@ -211,14 +219,10 @@ def flowlets(bench: Bench) -> Iterator[Row]:
         share = overtaken(interval)
         name = f"a frame every {interval / 1e6:g} us, "
         sprayed = run('"spray"', interval)["share"]
-        yield random(
-            name + "sprayed: overtaken", "", share, sprayed, precision=bench.precision(0.05)
-        )
+        yield random(name + "sprayed: overtaken", "", share, sprayed, precision=bench.precision(0.05))
         if interval == 5_900_000:
             cut = run(_flowlet(interval - 100_000), interval)["share"]
-            yield random(
-                name + "gap shorter: overtaken", "", share, cut, precision=bench.precision(0.05)
-            )
+            yield random(name + "gap shorter: overtaken", "", share, cut, precision=bench.precision(0.05))
         kept = run(_flowlet(interval + 100_000), interval)
         yield exact(name + "gap longer: overtaken", "frames", 0, sum(kept["reordered"]))
         yield exact(name + "gap longer: paths used", "paths", 1, max(kept["used"]))
@@ -230,10 +234,9 @@ def flowlets(bench: Bench) -> Iterator[Row]:
 
 
 def _at_random(bench: Bench, frames: int, topology: str) -> Iterator[Row]:
-    read: Reader = _reordered
     measured = bench.replicate(
         _UNEQUAL,
-        read,
+        _reordered,
         duration=frames * 8_000_000,
         topology=topology,
         choice=_flowlet(_SPREAD + 1_000),

@@ -1,0 +1,164 @@
+"""Messages of a switch to the source of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from penstock.result import Result
+
+from .bench import Bench, fill, only
+from .loops import GBPS, SEGMENT, in_row, picoseconds, wire
+from .registry import Row, bounded, case, exact
+
+_LATENCY = 250_000
+
+_MESSAGES = """\
+[simulation]
+duration = "$duration ps"
+
+[probes]
+bin = "off"
+
+$topology
+
+[switch]
+latency = "250 ns"
+
+[switches.s2]
+queue_managers = [{ sampling = { threshold = "3 frames", every = $every } }]
+
+$more
+
+[[flows]]
+name = "bulk"
+from = "a"
+to = "b"
+frame = "1000 B"
+source = { window = { $window, ack_every = 1024, ack_delay = "1 s" } }
+"""
+_ROW = (10.0, 10.0, 10.0, 1.0)
+_FAR = 700_000
+_PFC = '[flow_control.pfc]\nresponse_time = "0 ps"\n'
+_STOPPED = """\
+[flow_control.pfc]
+response_time = "0 ps"
+
+[switch.flow_control.pfc]
+response_time = "0 ps"
+xoff = "1000 frames"
+xon = "500 frames"
+
+[hosts.a.receive]
+time_per_frame = "1 ns"
+buffer = "7 kB"
+script = [{ at = "$stop ps", stop = true }, { at = "$start ps", start = true }]
+"""
+
+
+def notified(interval: int, duration: int) -> Iterator[int]:
+    """When frames come to the last switch that find two or more waiting, if they are sent so far apart."""
+    slow, begins, free = wire(SEGMENT, GBPS), list[int](), 0
+    first = 3 * (wire(SEGMENT) + _FAR + _LATENCY)
+    for at in range(first, duration, interval):
+        if sum(begin > at for begin in begins[-100:]) >= 2:
+            yield at
+        begins.append(max(free, at))
+        free = begins[-1] + slow
+
+
+@case(
+    "messages",
+    "Messages of a switch to the source",
+    compared="Three switches in a row and a slow last link. The last switch sends the source a message of "
+    "64 B for every n-th frame that makes its queue three frames or more; messages go back over "
+    "two switches and three links. Without flow control and at a constant rate, nothing is in "
+    "their way. Under PFC the data is paused link by link; messages share links with pause frames "
+    "only. Then the source's card stops reading and pauses the switch before it, so that messages "
+    "are stopped themselves.",
+    formula="Alone: 3·((64 + 20)·8/C + delay) plus the latency of two switches. Under PFC the shortest is "
+    "the same, and the longest at most one pause frame a link longer. Where the pause of the "
+    "first switch lasts from P to E (measured), a message is sent at max(E, end of the one "
+    "before) if it comes in between, and one that has arrived is read when the card reads again.",
+    sources=("Counting by hand",),
+    scenario=fill(
+        _MESSAGES,
+        duration=1_000_000_000,
+        topology=in_row(_ROW, _FAR),
+        every=1,
+        more=_PFC,
+        window='size = "unlimited"',
+    ),
+    ends=("A message has the priority of the frame that made it; it is never sent for another message.",),
+)
+def messages(bench: Bench) -> Iterator[Row]:
+    """Alone, under pauses of the data, and stopped itself."""
+    alone = 3 * (wire(64) + _FAR) + 2 * _LATENCY
+    paced, interval = 'rate = "1.25 Gb/s"', 6_400_000
+    duration = bench.choose(6, 2) * 1_000_000_000
+    for every in (1, 3):
+        found = bench.once(
+            _MESSAGES, duration=duration, topology=in_row(_ROW, _FAR), every=every, more="", window=paced
+        )
+        born = list(islice(notified(interval, duration), 0, None, every))
+        yield from _told(found, f"without flow control, one in {every}: ", born, duration, alone)
+    found = bench.once(
+        _MESSAGES,
+        duration=duration,
+        topology=in_row(_ROW, _FAR),
+        every=1,
+        more=_PFC,
+        window='size = "unlimited"',
+    )
+    connection = only(found.rows("connections"), flow="bulk")
+    paused = {row["port"].split(".")[0] for row in found.rows("pauses")}
+    yield exact("data paused: links that are paused on its way", "links", 3, len(paused & {"a", "s0", "s1"}))
+    yield exact("data paused: shortest delay", "ps", alone, picoseconds(connection["message_delay_min_ns"]))
+    yield bounded(
+        "data paused: longest delay",
+        "ns",
+        (alone + 3 * wire(64)) / 1e3,
+        connection["message_delay_max_ns"],
+        0.9,
+        "pause frames and messages need not meet",
+    )
+    yield from _stopped(bench, paced, interval, duration)
+
+
+def _told(found: Result, label: str, born: Sequence[int], duration: int, alone: int) -> Iterator[Row]:
+    connection = only(found.rows("connections"), flow="bulk")
+    sent = sum(row["messages"] for row in found.rows("queues"))
+    arrived = sum(at + alone < duration for at in born)
+    yield exact(label + "messages sent", "messages", len(born), sent)
+    yield exact(label + "messages arrived", "messages", arrived, connection["messages"])
+    yield exact(label + "shortest delay", "ps", alone, picoseconds(connection["message_delay_min_ns"]))
+    yield exact(label + "longest delay", "ps", alone, picoseconds(connection["message_delay_max_ns"]))
+
+
+def _stopped(bench: Bench, paced: str, interval: int, duration: int) -> Iterator[Row]:
+    stop, start = duration // 3, duration // 3 + 400_000_123
+    found = bench.once(
+        _MESSAGES,
+        duration=duration,
+        topology=in_row(_ROW, _FAR),
+        every=1,
+        more=fill(_STOPPED, stop=stop, start=start),
+        window=paced,
+    )
+    pause = only(found.rows("pauses"))
+    paused, resumed = picoseconds(pause["start_ns"]), picoseconds(pause["end_ns"])
+    delays, free, read = list[int](), 0, 0
+    for born in notified(interval, duration):
+        begins = max(free, born + 2 * (wire(64) + _FAR + _LATENCY))
+        begins = resumed if paused <= begins < resumed else begins
+        free = begins + wire(64)
+        read = max(read, free + _FAR)
+        read = (start if stop <= read < start else read) + 1_000
+        if read < duration:
+            delays.append(read - born)
+    connection = only(found.rows("connections"), flow="bulk")
+    yield exact("stopped themselves: messages arrived", "messages", len(delays), connection["messages"])
+    for name, expected in (("min", min(delays)), ("max", max(delays))):
+        word = {"min": "shortest", "max": "longest"}[name]
+        measured = picoseconds(connection[f"message_delay_{name}_ns"])
+        yield exact(f"stopped themselves: {word} delay", "ps", expected, measured)
