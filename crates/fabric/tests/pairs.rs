@@ -33,9 +33,25 @@ use workload::{Arrivals, Destinations, FrameSizes, SourceSpec};
 
 /// What can meet, one bit each.
 const NAMES: [&str; 19] = [
-    "window", "requests", "path choice", "managers", "shared memory", "receivers", "link down", "restart",
-    "random outages", "errors", "rate", "warm-up", "several links", "watchdog", "cut-through", "clocks",
-    "limits", "schedulers", "reroute",
+    "window",
+    "requests",
+    "path choice",
+    "managers",
+    "shared memory",
+    "receivers",
+    "link down",
+    "restart",
+    "random outages",
+    "errors",
+    "rate",
+    "warm-up",
+    "several links",
+    "watchdog",
+    "cut-through",
+    "clocks",
+    "limits",
+    "schedulers",
+    "reroute",
 ];
 const WINDOW: u32 = 1;
 const REQUESTS: u32 = 1 << 1;
@@ -71,9 +87,13 @@ struct Draw {
 
 impl std::fmt::Debug for Draw {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = (0..NAMES.len()).filter(|&bit| self.has(1 << bit)).map(|bit| NAMES[bit]).collect();
+        let names: Vec<&str> =
+            (0..NAMES.len()).filter(|&bit| self.has(1 << bit)).map(|bit| NAMES[bit]).collect();
         let Draw { with, control, shape, seed } = self;
-        write!(f, "Draw {{ with: {with:#x}, control: {control}, shape: {shape}, seed: {seed} }} /* {names:?} */")
+        write!(
+            f,
+            "Draw {{ with: {with:#x}, control: {control}, shape: {shape}, seed: {seed} }} /* {names:?} */"
+        )
     }
 }
 
@@ -85,7 +105,9 @@ impl Draw {
     fn lossless(&self, spec: &Spec) -> bool {
         let forwards = |action| matches!(action, StormAction::Drop | StormAction::Forward);
         let drops = |node: &NodeSpec| match &node.role {
-            Role::Switch(switch) => switch.managers.iter().flatten().any(|manager| matches!(manager, ManagerSpec::Red(_))),
+            Role::Switch(switch) => {
+                switch.managers.iter().flatten().any(|manager| matches!(manager, ManagerSpec::Red(_)))
+            }
             Role::Host(_) => false,
         };
         matches!(self.control, 1 | 2)
@@ -98,9 +120,7 @@ impl Draw {
         // Pauses by egress queues can close a circle, and so can paths around a dead link; a lost pause frame, and a
         // pause of a switch that has restarted, end by their timers after the run.
         let paused = self.control != 0;
-        !self.has(OUTAGES | ERRORS)
-            && self.control < 4
-            && !(paused && self.has(RESTART | REROUTE))
+        !self.has(OUTAGES | ERRORS) && self.control < 4 && !(paused && self.has(RESTART | REROUTE))
     }
 }
 
@@ -108,7 +128,12 @@ fn draws() -> impl Strategy<Value = Draw> {
     let bits = NAMES.len() as u32;
     let with = (0..bits, 0..bits, any::<u32>(), any::<u32>())
         .prop_map(move |(a, b, c, d)| (1 << a | 1 << b | c & d & (c >> 5)) & ((1 << bits) - 1));
-    (with, 0u8..8, 0u8..4, any::<u64>()).prop_map(|(with, control, shape, seed)| Draw { with, control, shape, seed })
+    (with, 0u8..8, 0u8..4, any::<u64>()).prop_map(|(with, control, shape, seed)| Draw {
+        with,
+        control,
+        shape,
+        seed,
+    })
 }
 
 /// Numbers of one draw (xorshift64*).
@@ -160,9 +185,8 @@ fn graph(draw: &Draw, rolls: &mut Rolls) -> Graph {
 }
 
 fn control(draw: &Draw, rolls: &mut Rolls) -> Option<PauseSpec> {
-    let marks = |xoff, xon| {
-        Some(Watermarks { xoff: Amount::Frames(xoff), xon: Amount::Frames(xon), headroom: None })
-    };
+    let marks =
+        |xoff, xon| Some(Watermarks { xoff: Amount::Frames(xoff), xon: Amount::Frames(xon), headroom: None });
     let response_time = if rolls.coin() { None } else { Some(ns(rolls.below(4_000))) };
     let base = PauseSpec { response_time, ..pfc(rolls.pick(&[0xFF, 0x08, 0x09])) };
     let egress = PauseSpec { accounting: Accounting::Egress, watermarks: marks(20, 4), ..base.clone() };
@@ -214,9 +238,12 @@ fn scheduler(classes: ClassMap, draw: &Draw, rolls: &mut Rolls) -> SchedulerSpec
     }
     let weights: Vec<u32> = (0..classes.classes()).map(|_| 1 + rolls.below(4) as u32).collect();
     match rolls.below(3) {
-        0 if draw.has(SCHEDULERS) => {
-            SchedulerSpec::Drr(DrrParams { weights, base_quantum: None, quanta: vec![], charge: Charge::WIRE })
-        }
+        0 if draw.has(SCHEDULERS) => SchedulerSpec::Drr(DrrParams {
+            weights,
+            base_quantum: None,
+            quanta: vec![],
+            charge: Charge::WIRE,
+        }),
         1 if draw.has(SCHEDULERS) => SchedulerSpec::Wfq(WfqParams { weights, charge: Charge::WIRE }),
         _ => SchedulerSpec::StrictPriority,
     }
@@ -307,13 +334,17 @@ fn source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
 const SEGMENTS: u64 = 30;
 const ASKED: u64 = 6;
 
-fn connection(window: bool, rolls: &mut Rolls) -> ConnectionSpec {
-    let timeout = Some(us(100 + rolls.below(200)));
+/// A timeout below the round trip behind full queues makes a connection send everything again and again: its own way
+/// to congestion collapse. In runs whose connections have to come to their end it is above all round trips.
+fn connection(window: bool, patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
+    let timeout = Some(us(if patient { 20_000 } else { 20 + rolls.below(200) }));
     let application = if window {
         let controllers = [
             ControllerSpec::Unlimited(UnlimitedParams),
             ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(1 + rolls.below(20)) }),
-            ControllerSpec::FixedRate(FixedRateParams { rate: BitRate::from_bps(1_000_000_000 + rolls.below(1 << 30)) }),
+            ControllerSpec::FixedRate(FixedRateParams {
+                rate: BitRate::from_bps(1_000_000_000 + rolls.below(1 << 30)),
+            }),
         ];
         Application::Window(WindowSpec {
             bytes: Some(SEGMENTS * 1000),
@@ -355,15 +386,20 @@ fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
         for link in 0..1 + rolls.below(3) {
             let link = (link * 7 + rolls.below(links)) as u32 % links as u32;
             let at = us(5 + rolls.below(20));
-            if !faults.iter().any(|fault| matches!(fault, FaultSpec::LinkDown { link: other, .. } if *other == link)) {
+            if !faults
+                .iter()
+                .any(|fault| matches!(fault, FaultSpec::LinkDown { link: other, .. } if *other == link))
+            {
                 faults.push(FaultSpec::LinkDown { link, at, reaction: reaction(rolls) });
                 faults.push(FaultSpec::LinkUp { link, at: at + us(1 + rolls.below(20)) });
             }
         }
     }
     if draw.has(RESTART) {
-        let switches: Vec<NodeId> =
-            (0..graph.nodes.len()).filter(|&n| graph.nodes[n].role == NodeRole::Switch).map(|n| NodeId(n as u32)).collect();
+        let switches: Vec<NodeId> = (0..graph.nodes.len())
+            .filter(|&n| graph.nodes[n].role == NodeRole::Switch)
+            .map(|n| NodeId(n as u32))
+            .collect();
         let (node, lasts) = (rolls.pick(&switches), us(1 + rolls.below(10)));
         faults.push(FaultSpec::Restart { node, at: us(rolls.below(30)), lasts, reroute: reroute(rolls) });
     }
@@ -384,7 +420,7 @@ fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
 }
 
 /// The longest run that anything here needs.
-const LONG: Time = us(30_000);
+const LONG: Time = us(3_000_000);
 
 fn spec(draw: &Draw, duration: Time) -> Spec {
     let mut rolls = Rolls(draw.seed | 1);
@@ -410,7 +446,11 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
     let node = |node: &fabric::topology::GraphNode, rolls: &mut Rolls| NodeSpec {
         name: node.name.clone(),
         role: role(node.role, rolls),
-        clock_tolerance: ClockTolerance::from_ppm(if draw.has(CLOCKS) { rolls.pick(&[0, 100, 1000]) } else { 0 }),
+        clock_tolerance: ClockTolerance::from_ppm(if draw.has(CLOCKS) {
+            rolls.pick(&[0, 100, 1000])
+        } else {
+            0
+        }),
     };
     let nodes: Vec<NodeSpec> = graph.nodes.iter().map(|one| node(one, rolls)).collect();
     let mut net = Net::new(duration);
@@ -421,11 +461,12 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         let to = if rolls.coin() { others[0] } else { rolls.pick(&others) };
         let priority = rolls.pick(&[0u8, 3, 3, 7]);
         let connects = (i % 2 == 0 && draw.has(WINDOW)) || (i % 4 == 1 && draw.has(REQUESTS));
-        let to = if connects || rolls.coin() { Destinations::Fixed(to) } else { Destinations::Uniform(others) };
+        let to =
+            if connects || rolls.coin() { Destinations::Fixed(to) } else { Destinations::Uniform(others) };
         let source = source(to, rolls);
         let flow = net.flow(&format!("f{i}"), from, priority, source);
         if connects {
-            flow.transport = Some(Arc::new(connection(i % 2 == 0, rolls)));
+            flow.transport = Some(Arc::new(connection(i % 2 == 0, duration == LONG, rolls)));
         }
     }
     let actions = [StormAction::Report, StormAction::Drop, StormAction::Forward];
@@ -435,7 +476,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         nodes,
         links,
         warmup: if draw.has(WARMUP) { us(12) } else { Time::ZERO },
-        probes: ProbeSpec { bin: rolls.coin().then_some(us(30)), pauses: true },
+        probes: ProbeSpec { bin: (rolls.coin() && duration < LONG).then_some(us(3)), pauses: true },
         faults: faults(draw, &graph, rolls),
         ..net.0
     };
