@@ -123,10 +123,11 @@ impl Fabric {
             Heading::Destination(node) => node.0 != self.node_of[source],
         };
         let nth = near + u32::from(to_far);
-        let state = &mut self.endpoints[nth as usize];
         if to_far {
             // Of a frame whose path was chosen on the way nothing is known; the planned path leads back as well.
-            state.behind = frame.route.next_hop().map(|hop| hop - 1).or(state.behind);
+            if let Some(next) = frame.route.next_hop() {
+                self.answer_along(nth, next - 1);
+            }
             if frame.flags.kind() == FrameKind::Data {
                 self.receivers[frame.path.at()].count(frame, now);
                 if let Some(series) = self.recorded.delivered.get_mut(frame.path.at()) {
@@ -134,6 +135,7 @@ impl Fabric {
                 }
             }
         }
+        let state = &mut self.endpoints[nth as usize];
         if frame.flags.kind() == FrameKind::Cnm {
             state.measured.messages.record(now - frame.created);
         }
@@ -188,11 +190,12 @@ impl Fabric {
     /// Puts an endpoint that has something to send at the end of its line, if it is in none: port and class.
     fn stand_in_line(&mut self, nth: u32) -> Option<(u32, TrafficClass)> {
         let state = &self.endpoints[nth as usize];
+        let priority = state.priority;
         if state.in_line || !state.endpoint.has_work() {
             return None;
         }
         let egress = self.egress_of(nth)?;
-        let class = self.class_of(egress, state.priority);
+        let class = self.class_of(egress, priority);
         self.lines[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth);
         self.endpoints[nth as usize].in_line = true;
         Some((egress, class))
@@ -203,11 +206,43 @@ impl Fabric {
     }
 
     /// The port that an endpoint sends through.
-    fn egress_of(&self, nth: u32) -> Option<u32> {
+    fn egress_of(&mut self, nth: u32) -> Option<u32> {
         let state = &self.endpoints[nth as usize];
-        match state.behind {
-            None => Some(self.hops[self.path_start[state.path as usize] as usize]),
-            Some(behind) => Some(self.step_back(behind)?.0),
+        let path = state.path;
+        let Some(behind) = state.behind else {
+            return Some(self.hops[self.path_start[path as usize] as usize]);
+        };
+        let (egress, back) = self.step_back(behind)?;
+        match self.route_back(path, back).heading() {
+            // What switches choose a path for leaves through any link of the host that is up.
+            Heading::Destination(to) if self.ports[egress as usize].hooks.has(Hooks::DEAD) => {
+                self.choose_egress(self.node_of[egress as usize], path, to, Time::ZERO)
+            }
+            _ => Some(egress),
+        }
+    }
+
+    /// The far end of a path answers along the way that leads here over `behind` entries of the table of hops. It may
+    /// stand in line at a port of another way, whose link may be down for good.
+    fn answer_along(&mut self, nth: u32, behind: u32) {
+        let old = self.endpoints[nth as usize].behind.replace(behind);
+        if old == Some(behind) || !self.endpoints[nth as usize].in_line {
+            return;
+        }
+        if let Some((egress, _)) = old.and_then(|old| self.step_back(old)) {
+            self.leave_line(egress, nth);
+        }
+    }
+
+    /// Those in line at a port whose link goes down stand where they can send now, if there is such a place.
+    pub fn change_lines(&mut self, port: u32, now: Time, windows: &mut Queued) {
+        let Some(nic) = &mut self.lines[port as usize].nic else { return };
+        let waiting: Vec<u32> = nic.ready.iter_mut().flat_map(|line| line.drain(..)).collect();
+        for &nth in &waiting {
+            self.endpoints[nth as usize].in_line = false;
+        }
+        for nth in waiting {
+            self.attend_endpoint(nth, now, windows);
         }
     }
 
@@ -236,7 +271,7 @@ impl Fabric {
                 if let Some(nic) = &mut self.lines[egress as usize].nic {
                     nic.pulled[class.at()] += 1;
                 }
-                self.send_segment(nth, segment, now, windows);
+                self.send_segment(egress, nth, segment, now, windows);
             }
         }
     }
@@ -266,14 +301,18 @@ impl Fabric {
 
     /// The path of an endpoint begins at another port now.
     pub fn change_line(&mut self, old: u32, nth: u32, now: Time, windows: &mut Queued) {
-        if let Some(nic) = &mut self.lines[old as usize].nic {
-            nic.ready.iter_mut().for_each(|line| line.retain(|&other| other != nth));
-        }
-        self.endpoints[nth as usize].in_line = false;
+        self.leave_line(old, nth);
         self.attend_endpoint(nth, now, windows);
     }
 
-    fn send_segment(&mut self, nth: u32, segment: Segment, now: Time, windows: &mut Queued) {
+    fn leave_line(&mut self, port: u32, nth: u32) {
+        if let Some(nic) = &mut self.lines[port as usize].nic {
+            nic.ready.iter_mut().for_each(|line| line.retain(|&other| other != nth));
+        }
+        self.endpoints[nth as usize].in_line = false;
+    }
+
+    fn send_segment(&mut self, egress: u32, nth: u32, segment: Segment, now: Time, windows: &mut Queued) {
         let state = &self.endpoints[nth as usize];
         let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
         let frame = Frame {
@@ -286,7 +325,11 @@ impl Fabric {
             flags: Flags::new(segment.kind, ecn),
         };
         if let Some(behind) = state.behind {
-            self.reply(behind, frame, now, windows);
+            // Through the port where it stood in line.
+            if let Some((_, back)) = self.step_back(behind) {
+                let route = self.route_back(frame.path.0, back);
+                self.originate(egress, Frame { route, ..frame }, now, windows);
+            }
             return;
         }
         if segment.kind == FrameKind::Data {
@@ -296,7 +339,6 @@ impl Fabric {
         }
         let path = state.path;
         let start = self.path_start[path as usize];
-        let egress = self.hops[start as usize];
         let route = self.route_of(path, Route::forward(start + 1));
         self.originate(egress, Frame { route, ..frame }, now, windows);
     }

@@ -232,6 +232,7 @@ impl Fabric {
             // Sources that waited for room have it now. A greedy one has lost its frame and waits for the link.
             self.unblock_all(port, false, now, windows);
         }
+        self.change_lines(port, now, windows);
     }
 
     fn set_dead(&mut self, port: u32, change: impl FnOnce(u8) -> u8) {

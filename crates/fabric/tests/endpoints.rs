@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Net, Outcome, burst, cases, exact, gbps, greedy, host, ns, pfc, switch, us};
-use fabric::spec::{FlowSpec, Forwarding, HostSpec, SwitchSpec, WhenFull};
+use fabric::choice::PathChoice;
+use fabric::spec::{FaultSpec, FlowSpec, Forwarding, HostSpec, Reaction, SwitchSpec, WhenFull};
 use frame::NodeId;
 use proptest::prelude::*;
 use scheduling::{Charge, SchedulerSpec, WfqParams};
@@ -368,6 +369,37 @@ proptest! {
         prop_assert_eq!(first_difference(&one, &net.run_in_steps(777)), None);
         for threads in [2, 3] {
             prop_assert_eq!(first_difference(&one, &net.run_on(threads, 5_000)), None, "{} threads", threads);
+        }
+    }
+}
+
+/// A host with two links answers while one of them is down for good: its replies do not stand in line there.
+#[test]
+fn replies_leave_through_the_link_that_is_left() {
+    for choice in [PathChoice::Hash, PathChoice::Spray] {
+        for link in [3, 4] {
+            let mut net = Net::new(us(2_000));
+            let spec = SwitchSpec { path_choice: choice, ..switch() };
+            let (a, b) = (net.host("a", host()), net.host("b", host()));
+            let near = net.switch("near", spec.clone());
+            net.link(a, near, gbps(10), ns(100));
+            let far = [net.switch("s1", spec.clone()), net.switch("s2", spec)];
+            for (end, other) in [(near, far[0]), (near, far[1]), (far[0], b), (far[1], b)] {
+                net.link(end, other, gbps(10), ns(100));
+            }
+            let mut what = asks(64, 1000, 1, Time::ZERO, us(10));
+            if let Application::RequestResponse(spec) = &mut what {
+                spec.timeout = Some(us(100));
+            }
+            connect(&mut net, "rpc", a, b, 0, Time::ZERO, what);
+            // While the host works on a request that came this way.
+            let reaction = Reaction { keep: false, reroute: Some(us(3)) };
+            net.0.faults = vec![FaultSpec::LinkDown { link, at: us(500), reaction }];
+            // 41 before; then as fast again, unless the first switch goes on sending every other request the dead way,
+            // where it waits for its timeout.
+            let exchanges = net.run().count("connections", "rpc", "exchanges");
+            let least = if choice == PathChoice::Hash { 140 } else { 50 };
+            assert!(exchanges > least, "{choice:?}, link {link}: {exchanges}");
         }
     }
 }

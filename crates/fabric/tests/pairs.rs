@@ -334,8 +334,10 @@ fn source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
 const SEGMENTS: u64 = 30;
 const ASKED: u64 = 6;
 
-fn connection(window: bool, rolls: &mut Rolls) -> ConnectionSpec {
-    let timeout = Some(us(100 + rolls.below(200)));
+/// A timeout below the round trip behind full queues makes a connection send everything again and again: its own way
+/// to congestion collapse. In runs whose connections have to come to their end it is above all round trips.
+fn connection(window: bool, patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
+    let timeout = Some(us(if patient { 20_000 } else { 20 + rolls.below(200) }));
     let application = if window {
         let controllers = [
             ControllerSpec::Unlimited(UnlimitedParams),
@@ -418,7 +420,7 @@ fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
 }
 
 /// The longest run that anything here needs.
-const LONG: Time = us(30_000);
+const LONG: Time = us(3_000_000);
 
 fn spec(draw: &Draw, duration: Time) -> Spec {
     let mut rolls = Rolls(draw.seed | 1);
@@ -464,7 +466,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         let source = source(to, rolls);
         let flow = net.flow(&format!("f{i}"), from, priority, source);
         if connects {
-            flow.transport = Some(Arc::new(connection(i % 2 == 0, rolls)));
+            flow.transport = Some(Arc::new(connection(i % 2 == 0, duration == LONG, rolls)));
         }
     }
     let actions = [StormAction::Report, StormAction::Drop, StormAction::Forward];
@@ -474,7 +476,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         nodes,
         links,
         warmup: if draw.has(WARMUP) { us(12) } else { Time::ZERO },
-        probes: ProbeSpec { bin: rolls.coin().then_some(us(30)), pauses: true },
+        probes: ProbeSpec { bin: (rolls.coin() && duration < LONG).then_some(us(3)), pauses: true },
         faults: faults(draw, &graph, rolls),
         ..net.0
     };
