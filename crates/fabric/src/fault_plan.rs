@@ -38,6 +38,8 @@ struct OnLink {
     rates: Vec<(Time, BitRate)>,
     bit_errors: Vec<(Span, f64)>,
     pause_losses: Vec<(Span, f64)>,
+    /// With the end that the frames are on their way to, if it is one alone.
+    frame_losses: Vec<(Option<NodeId>, (Span, f64))>,
 }
 
 /// A line of the table of faults.
@@ -74,6 +76,9 @@ impl FaultPlan {
                 }
                 FaultSpec::PauseLoss { link, from, until, probability } => {
                     plan.on(*link).pause_losses.push(((*from, *until), *probability));
+                }
+                FaultSpec::FrameLoss { link, towards, from, until, probability } => {
+                    plan.on(*link).frame_losses.push((*towards, ((*from, *until), *probability)));
                 }
                 FaultSpec::Restart { node, at, lasts, reroute } => {
                     let restart = Restart { span: (*at, at.saturating_add(*lasts)), reroute: *reroute };
@@ -206,9 +211,16 @@ impl FaultPlan {
             rates: on.rates.iter().map(|&(at, _)| at).collect(),
             bit_errors: on.bit_errors.clone(),
             pause_losses: on.pause_losses.clone(),
+            frame_losses: on
+                .frame_losses
+                .iter()
+                .filter(|(towards, _)| towards.is_none_or(|end| end.0 == peer))
+                .map(|&(_, loss)| loss)
+                .collect(),
             fresh: None,
             bits: stream(spec.seed, &name("bit_errors")),
             pauses: stream(spec.seed, &name("pause_loss")),
+            losses: stream(spec.seed, &name("frame_loss")),
         }))
     }
 
@@ -225,7 +237,7 @@ impl FaultPlan {
                 note(outage.span.1, "link_up", name, f64::NAN);
             }
             for &(at, rate) in &on.rates {
-                note(at, "rate", name, rate.bps() as f64);
+                note(at, "rate", name, rate.bps_f64());
             }
             for &((from, until), p) in &on.bit_errors {
                 note(from, "bit_errors_begin", name, p);
@@ -234,6 +246,11 @@ impl FaultPlan {
             for &((from, until), p) in &on.pause_losses {
                 note(from, "pause_loss_begins", name, p);
                 note(until, "pause_loss_ends", name, p);
+            }
+            for &(towards, ((from, until), p)) in &on.frame_losses {
+                let name = &towards.map_or(name.clone(), |end| direction(spec, link, end));
+                note(from, "frame_loss_begins", name, p);
+                note(until, "frame_loss_ends", name, p);
             }
         }
         for (node, restart) in self.restarts() {
@@ -267,11 +284,22 @@ fn receivers(spec: &Spec) -> impl Iterator<Item = (NodeId, Time, ReceiveChange)>
 /// "a<->b", and the number of the link if there are several between the two.
 fn link_name(spec: &Spec, link: u32) -> String {
     let own = &spec.links[link as usize];
+    numbered(spec, link, &format!("{}<->{}", spec.nodes[own.a.at()].name, spec.nodes[own.b.at()].name))
+}
+
+/// "a->b", and the number of the link if there are several between the two.
+fn direction(spec: &Spec, link: u32, towards: NodeId) -> String {
+    let own = &spec.links[link as usize];
+    let from = if own.b == towards { own.a } else { own.b };
+    numbered(spec, link, &format!("{}->{}", spec.nodes[from.at()].name, spec.nodes[towards.at()].name))
+}
+
+fn numbered(spec: &Spec, link: u32, name: &str) -> String {
+    let own = &spec.links[link as usize];
     let parallel =
         |other: &&LinkSpec| (other.a, other.b) == (own.a, own.b) || (other.b, other.a) == (own.a, own.b);
-    let name = format!("{}<->{}", spec.nodes[own.a.at()].name, spec.nodes[own.b.at()].name);
     match spec.links.iter().filter(parallel).count() {
-        1 => name,
+        1 => name.to_string(),
         _ => format!("{name}[{}]", spec.links[..link as usize].iter().filter(parallel).count()),
     }
 }

@@ -1,4 +1,4 @@
-//! Faults at work: links that go down, switches that restart, wrong bits, lost pause frames.
+//! Faults at work: links that go down, switches that restart, wrong bits, lost frames, lost pause frames.
 //!
 //! All faults are known before the run, random ones too: they follow from the description and the seed. The
 //! sender of a frame therefore knows what will happen to it on its way, and says so in the event for the other
@@ -13,7 +13,10 @@
 //! Scope: single links and switches. Losses by faults are counted by their cause and stop no run, also in
 //! lossless classes.
 //!
-//! Not modelled: errors in the line overhead; a damaged or cut frame that a cut-through switch has already
+//! A link that loses frames loses each on its own, with the same probability whatever its length, in each direction
+//! by a stream of its own. It loses frames of flows: pause frames have a probability of their own.
+//!
+//! Not modelled: losses in bursts; errors in the line overhead, or several of one error on the wire by the line code; a damaged or cut frame that a cut-through switch has already
 //! begun to forward (it ends at the switch here); a transmitter that notices the cut before its frame has
 //! ended; negotiation when a link comes back; headroom and response times that follow a change of rate (they
 //! are those of the fastest rate, and of the first); schedulers that follow a change of rate.
@@ -46,10 +49,13 @@ pub(crate) struct Exposure {
     pub bit_errors: Vec<(Span, f64)>,
     /// Probability that a pause frame is lost.
     pub pause_losses: Vec<(Span, f64)>,
+    /// Probability that a frame of a flow is lost.
+    pub frame_losses: Vec<(Span, f64)>,
     /// The scheduler as it was at the beginning, if it has a memory of what waits.
     pub fresh: Option<Scheduler>,
     pub bits: Stream,
     pub pauses: Stream,
+    pub losses: Stream,
 }
 
 /// What happens at a place.
@@ -86,7 +92,9 @@ impl Faults {
     pub fn memory_bytes(&self) -> usize {
         let spans = self.exposures.iter().flatten().map(|exposure| {
             let spans = exposure.outages.capacity() + exposure.here.capacity() + exposure.there.capacity();
-            let chances = exposure.bit_errors.capacity() + exposure.pause_losses.capacity();
+            let chances = exposure.bit_errors.capacity()
+                + exposure.pause_losses.capacity()
+                + exposure.frame_losses.capacity();
             size_of::<Exposure>()
                 + spans * size_of::<Span>()
                 + chances * size_of::<(Span, f64)>()
@@ -147,6 +155,9 @@ impl Faults {
         let acts = port.busy_until + port.arrives_after;
         let bits = u64::from(arrival.frame.bytes) * 8;
         let mut harm = exposure.harm(began, port.busy_until, line.delay, acts);
+        if harm.is_none() && strikes(&exposure.frame_losses, began, 1, &mut exposure.losses) {
+            harm = Some(Harm::Loss);
+        }
         if harm.is_none() && strikes(&exposure.bit_errors, began, bits, &mut exposure.bits) {
             harm = Some(Harm::BitError);
         }
@@ -316,7 +327,7 @@ impl Fabric {
     fn change_rate(&mut self, port: u32, rate: BitRate) {
         let bits = self.bits_on_wire(port);
         let line = &mut self.lines[port as usize];
-        line.counts.settled.0 += bits.saturating_sub(line.counts.settled.1) as f64 / line.rate.bps() as f64;
+        line.counts.settled.0 += bits.saturating_sub(line.counts.settled.1) as f64 / line.rate.bps_f64();
         line.counts.settled.1 = bits;
         line.rate = rate;
         self.ports[port as usize].clock = WireClock::with_offset(rate, line.clock);
@@ -335,7 +346,7 @@ impl Fabric {
     pub fn time_on_wire(&self, port: u32) -> f64 {
         let line = &self.lines[port as usize];
         let (seconds, bits) = line.counts.settled;
-        seconds + self.bits_on_wire(port).saturating_sub(bits) as f64 / line.rate.bps() as f64
+        seconds + self.bits_on_wire(port).saturating_sub(bits) as f64 / line.rate.bps_f64()
     }
 }
 

@@ -217,7 +217,7 @@ pub struct LinkSpec {
     pub a: NodeId,
     /// The other end.
     pub b: NodeId,
-    /// Rate in each direction.
+    /// Rate of data in each direction: what the line code leaves of the signalling rate, where there is one.
     pub rate: BitRate,
     /// One-way delay of cable and interfaces.
     pub delay: Time,
@@ -348,6 +348,19 @@ pub enum FaultSpec {
         /// Its end.
         until: Time,
         /// Probability of each pause frame, 0 to 1.
+        probability: f64,
+    },
+    /// Frames of flows on a link are lost, each on its own with some probability; pause frames are not.
+    FrameLoss {
+        /// Index of the link.
+        link: u32,
+        /// The end that they are on their way to; `None`: both directions, each by itself.
+        towards: Option<NodeId>,
+        /// Frames that begin in this interval.
+        from: Time,
+        /// Its end.
+        until: Time,
+        /// Probability of each frame, 0 to 1.
         probability: f64,
     },
     /// A switch restarts: loses what it holds, and is deaf and mute for a while.

@@ -274,7 +274,7 @@ impl View<'_> {
             .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p as u32)))
             .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p])))
             .texts("peer", "Node at the other end.", each().map(|p| self.node_name(self.s.wiring.neighbour(id(p)))))
-            .reals("rate_bps", "b/s", "Rate of the link; at the end, if it changes.", each().map(|p| fabric.lines[p].rate.bps() as f64))
+            .reals("rate_bps", "b/s", "Rate of the link; at the end, if it changes.", each().map(|p| fabric.lines[p].rate.bps_f64()))
             .integers("overhead_bytes", "B", "Bytes around each frame on the link: preamble and inter-frame gap.", each().map(|p| self.overhead(p)))
             .reals("utilisation", "", "Share of measured time in which the transmitter was busy, line overhead and pause frames included.", each().map(utilisation))
             .integers("frames_sent", "", "Frames sent, pause frames not counted.", each().map(sent))
@@ -421,6 +421,7 @@ impl View<'_> {
             ("lost_link_down", lost(&[Cause::LinkDown]), ""),
             ("lost_restart", lost(&[Cause::Restart]), ""),
             ("lost_bit_error", lost(&[Cause::BitError]), ""),
+            ("lost_link_loss", lost(&[Cause::LinkLoss]), ""),
             ("lost_in_storms", lost(&[Cause::Watchdog]), ""),
             ("pauses_lost", count(|counts| counts.pauses_lost), ""),
         ];

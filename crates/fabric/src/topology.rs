@@ -48,7 +48,7 @@ pub struct GraphLink {
     pub a: NodeId,
     /// The other end.
     pub b: NodeId,
-    /// Rate in each direction.
+    /// Rate of data in each direction.
     pub rate: BitRate,
     /// One-way delay of cable and interfaces.
     pub delay: Time,
@@ -98,7 +98,7 @@ impl Graph {
 /// What all links of a topology have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cable {
-    /// Rate in each direction in b/s; 10 Mb/s to 1.6 Tb/s, no default.
+    /// Rate of data in each direction in b/s; 1 Mb/s to 1.6 Tb/s, no default.
     pub rate: BitRate,
     /// One-way delay of cable and interfaces; 0 or more. Default: 2 m of fibre at 5 ns/m, 10 ns.
     pub delay: Time,

@@ -66,7 +66,7 @@ pub fn interface_bits(rate: BitRate) -> u64 {
 pub fn response_quanta(rate: BitRate) -> u64 {
     let entry = RESPONSE_QUANTA.iter().find(|(named, _)| *named >= rate);
     let (highest, last) = RESPONSE_QUANTA[RESPONSE_QUANTA.len() - 1];
-    let scaled = (u128::from(last) * u128::from(rate.bps())).div_ceil(u128::from(highest.bps()));
+    let scaled = (u128::from(last) * u128::from(rate.bps_ceil())).div_ceil(u128::from(highest.bps()));
     entry.map_or(scaled as u64, |&(_, value)| value)
 }
 

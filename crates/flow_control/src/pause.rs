@@ -22,8 +22,7 @@ pub const QUANTUM_BITS: u64 = 512;
 
 /// How long `quanta` last on a link of this rate, rounded down.
 pub fn pause_time(quanta: u16, rate: BitRate) -> Time {
-    let bits = u128::from(quanta) * u128::from(QUANTUM_BITS);
-    Time::from_ps((bits * 1_000_000_000_000 / u128::from(rate.bps())) as u64)
+    rate.time_for_bits_floor(u64::from(quanta) * QUANTUM_BITS)
 }
 
 /// What one pause frame says.

@@ -56,8 +56,8 @@ fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String
 /// The answer as JSON, or what is wrong with the question.
 pub fn answer(link: &Link) -> Result<String, String> {
     let rate: BitRate = link.rate.parse().map_err(|error| format!("rate: {error}"))?;
-    if !(10_000_000..=1_600_000_000_000).contains(&rate.bps()) {
-        return Err(format!("rate: \"{}\" is outside the range from 10 Mb/s to 1.6 Tb/s", link.rate));
+    if !(1_000_000..=1_600_000_000_000).contains(&rate.bps()) {
+        return Err(format!("rate: \"{}\" is outside the range from 1 Mb/s to 1.6 Tb/s", link.rate));
     }
     let length: Option<Length> = read("length", link.length)?;
     let delay: Option<Time> = read("delay", link.delay)?;

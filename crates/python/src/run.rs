@@ -236,7 +236,10 @@ fn topology(scenario: &Scenario) -> Value {
         json!({
             "a": spec.nodes[link.a.at()].name,
             "b": spec.nodes[link.b.at()].name,
-            "rate_bps": link.rate.bps(),
+            "rate_bps": match link.rate.fraction() {
+                (whole, 1) => json!(whole),
+                _ => json!(link.rate.bps_f64()),
+            },
             "delay_ns": link.delay.as_ns_f64(),
         })
     });

@@ -59,7 +59,7 @@ pub fn fill(model: &mut Model, file: &str) {
 
 /// A station reacts to outages alone, and probabilities alone have a beginning and an end.
 fn fill_fault(fault: &mut Fault, duration: Time) {
-    if fault.bit_error_rate.is_some() || fault.pause_loss.is_some() {
+    if fault.bit_error_rate.or(fault.pause_loss).or(fault.frame_loss).is_some() {
         fault.from.get_or_insert(TimeText::from(Time::ZERO));
         fault.until.get_or_insert(TimeText::from(duration));
     }

@@ -239,10 +239,19 @@ fn simulation_and_topology() {
         (star("hosts = ‸0"), "hosts = 0 is too small", "at least 1"),
         (star("hosts = ‸1000000000"), "too large", "at most 2097152 nodes"),
         (star("hosts = ‸18000000000000000000"), "", ""),
-        (star("rate = ‸\"0 Gb/s\""), "the rate of a link is 0", "\"10 Mb/s\""),
-        (star("rate = ‸\"1 Mb/s\""), "outside the range", "\"1.6 Tb/s\""),
+        (star("rate = ‸\"0 Gb/s\""), "the rate of a link is 0", "\"1 Mb/s\""),
+        (star("rate = ‸\"999999 b/s\""), "outside the range", "\"1.6 Tb/s\""),
         (star("rate = ‸\"2 Tb/s\""), "outside the range", "\"1.6 Tb/s\""),
         (star("rate = ‸\"9999999967 b/s\""), "no exact byte time", "fewer digits"),
+        (star("rate = ‸\"9999999967 b/s\"\nline_code = \"8b/10b\""), "no exact byte time", "fewer digits"),
+        (star("line_code = ‸\"8b10b\""), "unknown value `8b10b`", "did you mean \"8b/10b\"?"),
+        (star("line_code = ‸\"128/130\""), "unknown value `128/130`", "did you mean \"128b/130b\"?"),
+        (star("line_code = ‸0.8"), "wanted string or table", ""),
+        (
+            star("rate = \"10 Gb/s\"\nline_code = \"8b/10b\"\nphy = ‸\"10GBASE-R\""),
+            "no PHY of a link of 8 Gb/s",
+            "none of this rate is known",
+        ),
         (star("length = ‸\"300 m\""), "both delay and length", "keep one"),
         (star("delay = ‸\"1000 s\""), "too long", "at most"),
         (star("overhead = ‸\"1 MB\""), "overhead 1000000 B is too large", "20 B"),
@@ -775,6 +784,11 @@ fn schedulers() {
 #[test]
 fn warnings() {
     for (case, message, help) in [
+        (
+            star("line_code = \"64b/66b\"\nrate = ‸\"25 Gb/s\""),
+            "25 Gb/s on the wire carries about 24.242424242 Gb/s",
+            "expected \"25.78125 Gb/s\", or no line_code",
+        ),
         (
             more("[switch]\npath_choice = ‸\"spray\""),
             "no switch that has it has two equal paths",

@@ -87,6 +87,16 @@ fn every_kind_of_fault() {
         ]
     );
     assert_eq!(faults("[[faults]]\nlink = \"all\"\nbit_error_rate = 1e-9\n").len(), 4);
+    assert_eq!(faults("[[faults]]\nlink = \"all\"\nframe_loss = 1e-3\n").len(), 4);
+    // Nodes 0 to 3 are a, b, s and t.
+    let loss =
+        |link, towards, from, until| FaultSpec::FrameLoss { link, towards, from, until, probability: 0.25 };
+    assert_eq!(
+        faults(
+            "[[faults]]\nlink = [\"s\", \"t\"]\nindex = 1\nframe_loss = 0.25\ntowards = \"s\"\n[[faults]]\nlink = [\"s\", \"t\"]\nframe_loss = 0.25\nfrom = \"1 ms\"\nuntil = \"2 ms\"\n"
+        ),
+        [loss(3, Some(frame::NodeId(2)), Time::ZERO, ms(10)), loss(2, None, ms(1), ms(2))]
+    );
     assert_eq!(
         faults(
             "[[faults]]\nswitch = \"s\"\nat = \"1 ms\"\nrestart = \"2 ms\"\nreroute = true\nafter = \"0 s\"\n"
@@ -127,6 +137,21 @@ fn what_cannot_go_wrong_that_way() {
         ),
         (format!("{link}bit_error_rate = 1.5\n"), "no probability (expected 0 to 1"),
         (format!("{link}pause_loss = nan\n"), "no probability"),
+        (format!("{link}frame_loss = -0.1\n"), "frame_loss -0.1 is no probability (expected 0 to 1"),
+        (format!("{link}frame_loss = \"1 %\"\n"), "invalid type"),
+        (format!("{link}frame_los = 0.1\n"), "did you mean frame_loss?"),
+        (format!("{link}frame_loss = 0.1\nat = \"1 ms\"\n"), "`at` does not belong to `frame_loss`"),
+        (format!("{link}frame_loss = 0.1\npause_loss = 0.1\n"), "`frame_loss` beside `pause_loss`"),
+        (format!("{link}pause_loss = 0.1\ntowards = \"a\"\n"), "`towards` does not belong to `pause_loss`"),
+        (
+            format!("{link}frame_loss = 0.1\ntowards = \"t\"\n"),
+            "\"t\" is no end of the link (expected \"a\" or \"s\"",
+        ),
+        (
+            "[[faults]]\nlink = \"all\"\nframe_loss = 0.1\ntowards = \"s\"\n".into(),
+            "`towards` without the names of a link",
+        ),
+        ("[[faults]]\nlink = \"any\"\nframe_loss = 0.1\n".into(), "stands for no link here"),
         (format!("{link}pause_loss = 0.5\nfrom = \"2 ms\"\nuntil = \"1 ms\"\n"), "expected from < until"),
         (format!("{link}at = \"1 ms\"\ndown = true\nafter = \"1 us\"\n"), "`after` without rerouting"),
         (format!("{link}at = \"1 ms\"\ndown = true\nduration = \"0 s\"\n"), "duration is 0"),

@@ -45,7 +45,7 @@ const WORDS: &[&[&str]] = &[
     &["\"ingress\"", "\"egress\""],
     &["\"greedy\"", "{ constant = { rate = \"1 Gb/s\" } }", "{ poisson = { rate = \"3 Gb/s\" } }"],
     &["[flow_control.pfc]", "[flow_control.pause]", "[host]", "[switch]"],
-    &["\"10 Gb/s\"", "\"400 Gb/s\"", "\"10 Mb/s\"", "\"1.6 Tb/s\"", "\"0 b/s\""],
+    &["\"10 Gb/s\"", "\"400 Gb/s\"", "\"1 Mb/s\"", "\"1.6 Tb/s\"", "\"0 b/s\""],
     &["\"drop\"", "\"forward\"", "\"report\""],
     &["\"lost\"", "\"kept\""],
     &[
@@ -55,6 +55,7 @@ const WORDS: &[&[&str]] = &[
         "restart = \"20 us\"",
         "bit_error_rate = 0.01",
         "pause_loss = 1",
+        "frame_loss = 0.5",
     ],
     &["\"any\"", "\"all\""],
     &["stop = true", "start = true"],

@@ -100,7 +100,15 @@ fn case() -> impl Strategy<Value = Case> {
         0u8..4,
         prop::sample::select(vec![1u64, 10, 25, 40, 100, 400]),
         prop::sample::select(vec![2u64, 100, 1_000]),
-        any::<bool>(),
+        prop::sample::select(vec![
+            "",
+            "",
+            "phy = \"slowest\"\n",
+            "phy = \"slowest\"\n",
+            "line_code = \"8b/10b\"\n",
+            "line_code = \"64b/66b\"\n",
+            "line_code = \"128b/130b\"\n",
+        ]),
     );
     let response = || prop_oneof![Just(None), (0u64..20_000).prop_map(Some)];
     let control = (any::<bool>(), response(), response());
@@ -128,12 +136,12 @@ fn case() -> impl Strategy<Value = Case> {
     );
     (topology, control, stations).prop_map(
         |(
-            (shape, gbps, metres, phy),
+            (shape, gbps, metres, more),
             (pause, own_response, host_response),
             (switch, host, (sizes, longest), receive_share, more_quanta, xoff),
         )| {
-            let phy = if phy && gbps != 1 { "phy = \"slowest\"\n" } else { "" };
-            let link = format!("rate = \"{gbps} Gb/s\"\nlength = \"{metres} m\"\n{phy}");
+            let more = if gbps == 1 && more.starts_with("phy") { "" } else { more };
+            let link = format!("rate = \"{gbps} Gb/s\"\nlength = \"{metres} m\"\n{more}");
             let (topology, last) = match shape {
                 0 => (format!("[topology.star]\nhosts = 4\n{link}"), "\"h0\""),
                 1 => (format!("[topology.chain]\nswitches = 3\nhosts_per_switch = 1\n{link}"), "\"h2.0\""),
@@ -194,7 +202,7 @@ proptest! {
         let least = needs.iter().map(|need| need.least_quanta).max().unwrap_or(1);
         let total = needs.iter().map(|need| need.delay.time().ps()).max().unwrap_or(0);
         // Long enough for all levels on the way to be reached, and for some renewals.
-        let frame_ps = (case.longest + 20) * 8 * 1_000 / case.gbps;
+        let frame_ps = (case.longest + 20) * 10 * 1_000 / case.gbps;
         let duration_ns = (total * 12 + frame_ps * 40) / 1_000 + 1_000;
         let quanta = case.more_quanta.map(|more| least + more).filter(|&quanta| quanta <= 65_535);
         let (buffer, headroom) = (most(true) + case.longest, Some(most(false)));

@@ -3,12 +3,13 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 37] = [
+const NUMBERS: [&str; 38] = [
     "ack_every",
     "outstanding",
     "index",
     "bit_error_rate",
     "pause_loss",
+    "frame_loss",
     "seed",
     "hosts",
     "left",
@@ -109,6 +110,7 @@ impl<'s> Walk<'s> {
                 "route",
                 "empirical",
                 "switch",
+                "towards",
                 "link",
             ];
             let says_what = ["pattern", "enum", "const"].iter().any(|says| !resolved[says].is_null());

@@ -27,7 +27,7 @@ impl Configuration for FifoParams {
         Fifo::default()
     }
     fn latency_rate_bound(&self, _queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        Some(LatencyRate::new(port.rate.bps() as f64 / 8.0, 0.0))
+        Some(LatencyRate::new(port.rate.bps_f64() / 8.0, 0.0))
     }
 }
 

@@ -42,7 +42,7 @@ impl PortFacts {
     pub(crate) fn slowest_per_s(&self, billed: impl Fn(u32) -> u32) -> f64 {
         let density = |bytes: u32| f64::from(billed(bytes)) / f64::from(bytes + self.overhead);
         let least = (self.smallest_frame..=self.largest_frame).map(density).fold(f64::INFINITY, f64::min);
-        self.rate.bps() as f64 / 8.0 * least
+        self.rate.bps_f64() / 8.0 * least
     }
     /// How long a frame occupies the link, rounded up.
     pub(crate) fn wire_time(&self, bytes: u32) -> Time {
@@ -60,7 +60,7 @@ pub enum Share {
 }
 
 impl Share {
-    /// The rate at a link.
+    /// The rate at a link; shares in whole bits per second, rounded down.
     pub fn of(self, link: BitRate) -> BitRate {
         match self {
             Share::Rate(rate) => rate,

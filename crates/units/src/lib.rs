@@ -2,13 +2,18 @@
 //!
 //! Every quantity is an unsigned integer in one fixed unit, so that two runs can only differ if the
 //! scenario differs. Reading a quantity is exact: a text that is not a whole number of base units
-//! ("0.5 ps") is an error, never a rounding. The one operation that has to round, the time that a
-//! number of bits takes at a rate, is [`WireClock`]: it carries the remainder from frame to frame.
+//! ("0.5 ps") is an error, never a rounding. Only the rate that a line code leaves of a signalling rate is
+//! a fraction, as exact. The one operation that has to round, the time that a number of bits takes at a
+//! rate, is [`WireClock`]: it carries the remainder from frame to frame.
 
+mod bit_rate;
+mod line_code;
 mod parse;
 mod station_clock;
 mod wire_clock;
 
+pub use bit_rate::BitRate;
+pub use line_code::LineCode;
 pub use parse::{Amount, ParseUnitError};
 pub use station_clock::{ClockOffset, ClockTolerance};
 pub use wire_clock::WireClock;
@@ -88,37 +93,6 @@ impl Mul<u64> for Time {
     }
 }
 
-/// A rate in bits per second. Range of a link: 10 Mb/s to 1.6 Tb/s.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BitRate(u64);
-
-impl BitRate {
-    /// A rate of `bps` bits per second.
-    pub const fn from_bps(bps: u64) -> BitRate {
-        BitRate(bps)
-    }
-    /// A rate of `gbps` times 10^9 bits per second.
-    pub const fn from_gbps(gbps: u64) -> BitRate {
-        BitRate(gbps * 1_000_000_000)
-    }
-    /// The rate in bits per second.
-    pub const fn bps(self) -> u64 {
-        self.0
-    }
-    /// The time that `bits` take, rounded up to the next picosecond: a bound, as headroom needs it.
-    pub const fn time_for_bits_ceil(self, bits: u64) -> Time {
-        Time((bits as u128 * 1_000_000_000_000).div_ceil(self.0 as u128) as u64)
-    }
-    /// The bits that fit completely into `span`.
-    pub const fn bits_in_floor(self, span: Time) -> u64 {
-        (span.0 as u128 * self.0 as u128 / 1_000_000_000_000) as u64
-    }
-    /// The bits that at least begin within `span`.
-    pub const fn bits_in_ceil(self, span: Time) -> u64 {
-        (span.0 as u128 * self.0 as u128).div_ceil(1_000_000_000_000) as u64
-    }
-}
-
 /// A number of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
@@ -184,21 +158,6 @@ impl fmt::Display for Time {
             f,
             self.0,
             &[(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns"), (1, "ps")],
-        )
-    }
-}
-impl fmt::Display for BitRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_scaled(
-            f,
-            self.0,
-            &[
-                (1_000_000_000_000, "Tb/s"),
-                (1_000_000_000, "Gb/s"),
-                (1_000_000, "Mb/s"),
-                (1_000, "kb/s"),
-                (1, "b/s"),
-            ],
         )
     }
 }

@@ -5,6 +5,7 @@
 //! clocks may be off, a [`ClockOffset`] how far one of them is.
 
 use crate::BitRate;
+use crate::bit_rate::gcd;
 
 /// Parts per billion of the whole.
 const WHOLE: i64 = 1_000_000_000;
@@ -33,8 +34,12 @@ impl ClockTolerance {
     }
     /// The highest rate that a station sends at whose rate is nominally `rate`, rounded up.
     pub const fn fastest(self, rate: BitRate) -> BitRate {
-        let more = (rate.bps() as u128 * self.0 as u128).div_ceil(WHOLE as u128);
-        BitRate::from_bps(rate.bps() + more as u64)
+        if self.0 == 0 {
+            return rate;
+        }
+        let (bits, seconds) = rate.fraction();
+        let faster = bits as u128 * (WHOLE as u128 + self.0 as u128);
+        BitRate::from_bps(faster.div_ceil(WHOLE as u128 * seconds as u128) as u64)
     }
     /// The offset that a number from 0 to `2 * ppb` stands for: the middle is the nominal frequency.
     pub const fn offset(self, drawn: u64) -> ClockOffset {
@@ -65,15 +70,15 @@ impl ClockOffset {
 
     /// Picoseconds a byte at what this clock makes of `rate` (above 0), as numerator and denominator. Exact
     /// where the reduced fraction has a denominator of 32 bits and a numerator up to `most`, as for an exact
-    /// clock at all rates of Ethernet; otherwise both are halved until they fit, which for rates above 10 Mb/s
-    /// leaves an error far below a part per billion.
+    /// clock at all rates of Ethernet; otherwise both are halved until they fit, which leaves an error below 10 parts
+    /// per billion for rates from 10 Mb/s on, and below 100 at 1 Mb/s.
     pub fn ps_per_byte(self, rate: BitRate, most: u64) -> (u64, u32) {
-        let (mut num, mut den) =
-            (PS_PER_S_TIMES_8 * WHOLE as u128, u128::from(rate.bps()) * (WHOLE + i64::from(self.0)) as u128);
-        let (mut divisor, mut rest) = (num, den);
-        while rest != 0 {
-            (divisor, rest) = (rest, divisor % rest);
-        }
+        let (bits, seconds) = rate.fraction();
+        let (mut num, mut den) = (
+            PS_PER_S_TIMES_8 * u128::from(seconds) * WHOLE as u128,
+            u128::from(bits) * (WHOLE + i64::from(self.0)) as u128,
+        );
+        let divisor = gcd(num, den);
         (num, den) = (num / divisor, den / divisor);
         while den > u128::from(u32::MAX) || num > u128::from(most) {
             (num, den) = (num / 2, (den / 2).max(1));
@@ -85,6 +90,7 @@ impl ClockOffset {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LineCode;
 
     #[test]
     fn fractions_are_exact_where_they_can_be() {
@@ -93,12 +99,15 @@ mod tests {
         assert_eq!(at(10, 50_000), (16_000_000, 20_001));
         assert_eq!(at(100, -100_000), (800_000, 9_999));
         // The odd denominators of odd rates and offsets do not fit: nearly.
-        for bps in [10_000_000, 3_333_333_333, 103_125_000_000, 1_600_000_000_000u64] {
+        let fraction = LineCode::OneTwentyEightOneThirty.data_rate(BitRate::from_gbps(8));
+        let whole = [1_000_000, 10_000_000, 3_333_333_333, 103_125_000_000, 1_600_000_000_000u64];
+        for rate in whole.map(BitRate::from_bps).into_iter().chain([fraction]) {
+            let most = if rate.bps() < 10_000_000 { 1e-7 } else { 1e-8 };
             for ppb in [-99_999, 1, 31_337, 1_000_000] {
-                let (num, den) = ClockOffset::from_ppb(ppb).ps_per_byte(BitRate::from_bps(bps), 1 << 50);
-                let exact = 8e12 / (bps as f64 * (1.0 + f64::from(ppb) * 1e-9));
+                let (num, den) = ClockOffset::from_ppb(ppb).ps_per_byte(rate, u64::MAX >> 17);
+                let exact = 8e12 / (rate.bps_f64() * (1.0 + f64::from(ppb) * 1e-9));
                 let off = num as f64 / f64::from(den) / exact - 1.0;
-                assert!(off.abs() < 1e-8 && num <= 1 << 50, "{bps} b/s, {ppb} ppb: {off}");
+                assert!(off.abs() < most && num <= u64::MAX >> 17, "{rate}, {ppb} ppb: {off}");
             }
         }
     }
@@ -107,6 +116,10 @@ mod tests {
     fn tolerances() {
         let tolerance = ClockTolerance::from_ppm(100);
         assert_eq!(tolerance.fastest(BitRate::from_gbps(10)).bps(), 10_001_000_000);
+        let fraction = LineCode::OneTwentyEightOneThirty.data_rate(BitRate::from_gbps(8));
+        assert_eq!(ClockTolerance::EXACT.fastest(fraction), fraction);
+        // 7,876,923,076.92 and 787,692.31 b/s.
+        assert_eq!(tolerance.fastest(fraction).bps(), 7_877_710_770);
         assert_eq!(ClockTolerance::EXACT.fastest(BitRate::from_gbps(10)), BitRate::from_gbps(10));
         assert_eq!([0, 100_000, 200_000].map(|drawn| tolerance.offset(drawn).ppb()), [-100_000, 0, 100_000]);
         assert_eq!("100 ppm".parse(), Ok(tolerance));

@@ -23,10 +23,10 @@ impl WireClock {
     /// A clock for `rate`, which must not be zero.
     ///
     /// # Panics
-    /// If `rate` is zero, or so odd that its reduced fraction of 8·10^12 does not fit 32 bits
-    /// (a prime number of b/s above 4 Gb/s); [`WireClock::supports`] tells beforehand.
+    /// If `rate` is so odd that the denominator of its picoseconds a byte does not fit 32 bits (a prime number of
+    /// b/s above 4 Gb/s); [`WireClock::supports`] tells beforehand.
     pub fn new(rate: BitRate) -> WireClock {
-        let (num, den) = reduced(rate);
+        let (num, den) = rate.ps_per_byte();
         WireClock { ps_num: num, ps_den: u32::try_from(den).expect("rate not supported"), remainder: 0 }
     }
 
@@ -45,7 +45,8 @@ impl WireClock {
 
     /// Whether [`WireClock::new`] accepts this rate.
     pub fn supports(rate: BitRate) -> bool {
-        rate.bps() > 0 && u32::try_from(reduced(rate).1).is_ok()
+        let (num, den) = rate.ps_per_byte();
+        den > 0 && u32::try_from(den).is_ok() && num < u64::MAX / MOST_BYTES
     }
 
     /// The time from the end of the frame before to the end of `bytes` more, back to back.
@@ -70,19 +71,6 @@ impl WireClock {
     pub fn restart(&mut self) {
         self.remainder = 0;
     }
-}
-
-fn reduced(rate: BitRate) -> (u64, u64) {
-    const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
-    let divisor = gcd(PS_PER_S_TIMES_8, rate.bps());
-    (PS_PER_S_TIMES_8 / divisor, rate.bps() / divisor)
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

@@ -201,7 +201,7 @@ impl Link {
     /// The probability of a frame of this length in a slot of its own length on the wire, such that
     /// the mean rate is `rate`.
     pub(crate) fn slot_probability(self, rate: BitRate, bytes: u16) -> f64 {
-        let of_line = rate.bps() as f64 / self.line.bps().max(1) as f64;
+        let of_line = rate.bps_f64() / self.line.bps_f64().max(1.0);
         (of_line * self.on_wire(bytes) as f64 / self.counted(bytes) as f64).min(1.0)
     }
 }

@@ -77,7 +77,7 @@ impl SourceSpec {
             // As long as the line can take them the slots keep the rate; beyond, every slot has a frame.
             Arrivals::Bernoulli { .. } if bps > 0.0 && link.line.bps() > 0 => {
                 let bits_a_slot = |bytes| link.on_wire(bytes) as f64 / link.slot_probability(rate, bytes);
-                link.line.bps() as f64 * mean_bytes / self.sizes.mean_of(bits_a_slot)
+                link.line.bps_f64() * mean_bytes / self.sizes.mean_of(bits_a_slot)
             }
             Arrivals::Bernoulli { .. } => 0.0,
             Arrivals::OnOff { on, off, .. } => {

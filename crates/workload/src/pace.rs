@@ -27,12 +27,7 @@ impl Pace {
     }
 
     fn new(rate: BitRate) -> Option<Pace> {
-        const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
-        let (mut divisor, mut rest) = (PS_PER_S_TIMES_8, rate.bps());
-        while rest != 0 {
-            (divisor, rest) = (rest, divisor % rest);
-        }
-        let (num, den) = (PS_PER_S_TIMES_8 / divisor, rate.bps() / divisor);
+        let (num, den) = rate.ps_per_byte();
         (den > 0).then_some(Pace { rate, num, den, rest: 0, last: (0, 0, 0) })
     }
 

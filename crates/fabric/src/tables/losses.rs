@@ -13,7 +13,7 @@ impl View<'_> {
             .texts("port", "Egress port that the frames were to wait for, or waited for; of frames lost on a link or in a receiving host, the port where they arrive.", drops.iter().map(|((port, ..), _)| self.s.port_name(*port)))
             .integers("class", "", "Traffic class.", drops.iter().map(|((_, class, ..), _)| class.0.into()))
             .texts("flow", "Flow of the frames.", drops.iter().map(|((_, _, path, _), _)| flow(*path)))
-            .texts("cause", "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, shared_memory (its dynamic threshold), queue_manager (RED), nic_full, headroom, receive_buffer (of a receiving host); watchdog, in a pause storm. Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum), link_loss (the link loses frames).", drops.iter().map(|((.., c), _)| cause(*c)))
+            .texts("cause", "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, shared_memory (its dynamic threshold), queue_manager (RED), nic_full, headroom, receive_buffer (of a receiving host); watchdog, in a pause storm. Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum), link_loss (a link that loses frames).", drops.iter().map(|((.., c), _)| cause(*c)))
             .integers("frames", "", "Frames lost.", drops.iter().map(|(_, (frames, _))| *frames))
             .integers("bytes", "B", "Bytes lost.", drops.iter().map(|(_, (_, bytes))| *bytes))
     }
@@ -22,8 +22,8 @@ impl View<'_> {
         let notes: Vec<_> = self.s.notes.iter().filter(|note| note.at < self.end).collect();
         Table::new("faults", "One row a fault of the scenario, and one for its end; random ones as they were drawn.")
             .reals("time_ns", "ns", "When.", notes.iter().map(|note| note.at.as_ns_f64()))
-            .texts("what", "link_down, link_up, rate, bit_errors_begin, bit_errors_end, pause_loss_begins, pause_loss_ends, restart, restarted, reading_stops or reading_starts (of a receiving host).", notes.iter().map(|note| note.what.to_string()))
-            .texts("where", "The link (the nodes at its ends; its number if there are several), switch or host.", notes.iter().map(|note| note.place.clone()))
-            .reals("value", "", "The new rate in b/s, or the probability of a wrong bit or a lost pause frame; else not a number.", notes.iter().map(|note| note.value))
+            .texts("what", "link_down, link_up, rate, bit_errors_begin, bit_errors_end, pause_loss_begins, pause_loss_ends, frame_loss_begins, frame_loss_ends, restart, restarted, reading_stops or reading_starts (of a receiving host).", notes.iter().map(|note| note.what.to_string()))
+            .texts("where", "The link (the nodes at its ends, or from one to the other if frames of that direction alone are lost; its number if there are several), switch or host.", notes.iter().map(|note| note.place.clone()))
+            .reals("value", "", "The new rate in b/s, or the probability of a wrong bit, a lost pause frame or a lost frame; else not a number.", notes.iter().map(|note| note.value))
     }
 }

@@ -7,6 +7,7 @@ use crate::place::Place;
 use crate::quantity::TimeText;
 use fabric::spec::{FaultSpec, Reaction};
 use fabric::topology::NodeRole;
+use frame::NodeId;
 use std::collections::BTreeMap;
 use units::Time;
 
@@ -14,12 +15,13 @@ use units::Time;
 const MAX_OUTAGES: u64 = 1_000_000;
 
 /// What an entry says goes wrong, by the key that says so, and the other keys that belong to it.
-const KINDS: [(&str, &[&str]); 7] = [
+const KINDS: [(&str, &[&str]); 8] = [
     ("down", &["link", "index", "at", "duration", "reroute", "after", "waiting"]),
     ("up", &["link", "index", "at"]),
     ("rate", &["link", "index", "at"]),
     ("bit_error_rate", &["link", "index", "from", "until"]),
     ("pause_loss", &["link", "index", "from", "until"]),
+    ("frame_loss", &["link", "index", "towards", "from", "until"]),
     ("restart", &["switch", "at", "reroute", "after"]),
     ("mean_time_between", &["link", "index", "duration", "reroute", "after", "waiting"]),
 ];
@@ -36,6 +38,8 @@ fn keys(fault: &Fault) -> Vec<&'static str> {
         ("rate", fault.rate.is_some()),
         ("bit_error_rate", fault.bit_error_rate.is_some()),
         ("pause_loss", fault.pause_loss.is_some()),
+        ("frame_loss", fault.frame_loss.is_some()),
+        ("towards", fault.towards.is_some()),
         ("from", fault.from.is_some()),
         ("until", fault.until.is_some()),
         ("restart", fault.restart.is_some()),
@@ -120,9 +124,9 @@ fn one(
             }
             Some(vec![FaultSpec::Random { links, mean_time_between: mean, lasts, reaction }])
         }
-        "bit_error_rate" | "pause_loss" => {
+        "bit_error_rate" | "pause_loss" | "frame_loss" => {
             let links = links(fault, Some(LinkWord::All), at, fabric, context);
-            let p = fault.bit_error_rate.or(fault.pause_loss).unwrap_or(0.0);
+            let p = fault.bit_error_rate.or(fault.pause_loss).or(fault.frame_loss).unwrap_or(0.0);
             if !(0.0..=1.0).contains(&p) {
                 context.error(
                     &at.key(kind),
@@ -130,6 +134,7 @@ fn one(
                     "expected 0 to 1, like 1e-9",
                 );
             }
+            let towards = towards(fault, links.as_deref(), at, fabric, context);
             let from = fault.from.map_or(Time::ZERO, |from| from.0);
             let until = fault.until.map_or(end, |until| until.0);
             if from >= until {
@@ -143,18 +148,18 @@ fn one(
             }
             let make = |link| match kind {
                 "pause_loss" => FaultSpec::PauseLoss { link, from, until, probability: p },
+                "frame_loss" => FaultSpec::FrameLoss { link, towards, from, until, probability: p },
                 _ => FaultSpec::BitErrors { link, from, until, rate: p },
             };
             Some(links?.into_iter().map(make).collect())
         }
         _ => {
             let link = links(fault, None, at, fabric, context).and_then(|links| links.first().copied());
-            if let Some(rate) = fault.rate {
-                check_rate(rate.0, &at.key("rate"), context);
-            }
+            let line_code = link.and_then(|link| fabric.line_code(link));
+            let rate = fault.rate.map(|rate| check_rate(rate.0, line_code, &at.key("rate"), context));
             let (link, when) = (link?, when?);
-            Some(match fault.rate {
-                Some(rate) => vec![FaultSpec::LinkRate { link, at: when, rate: rate.0 }],
+            Some(match rate {
+                Some(rate) => vec![FaultSpec::LinkRate { link, at: when, rate }],
                 None if fault.up => vec![FaultSpec::LinkUp { link, at: when }],
                 None => {
                     let back = match fault.duration {
@@ -225,7 +230,7 @@ fn reroute(fault: &Fault, at: &Place, context: &mut Context<'_>) -> Option<Time>
     fault.after.map(|after| after.0).filter(|_| wanted)
 }
 
-fn switch(fault: &Fault, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Option<frame::NodeId> {
+fn switch(fault: &Fault, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Option<NodeId> {
     let Some(name) = &fault.switch else {
         context.error(at, "missing key `switch`", "`restart` needs the name of the switch that restarts");
         return None;
@@ -311,6 +316,32 @@ fn links(
         );
     }
     found.map(|link| vec![link])
+}
+
+/// The end that lost frames are on their way to. `links`: those of the entry, if they are known.
+fn towards(
+    fault: &Fault,
+    links: Option<&[u32]>,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Option<NodeId> {
+    let (name, place) = (fault.towards.as_ref()?, at.key("towards"));
+    let (&[link], Some(FaultLink::Between(_))) = (links?, &fault.link) else {
+        context.error(
+            &place,
+            "`towards` without the names of a link",
+            "expected link = [\"h0\", \"sw\"] or the like, or no `towards`",
+        );
+        return None;
+    };
+    let link = &fabric.graph.links[link as usize];
+    let end = [link.a, link.b].into_iter().find(|&end| fabric.name(end) == name);
+    if end.is_none() {
+        let ends = format!("expected \"{}\" or \"{}\"", fabric.name(link.a), fabric.name(link.b));
+        context.error(&place, format!("\"{name}\" is no end of the link"), ends);
+    }
+    end
 }
 
 /// Scripted changes of each link: what each entry changes, and when.

@@ -333,7 +333,7 @@ pub fn check(
             Role::Switch(switch) => (switch.classes, &switch.scheduler),
         };
         let (table, own) = place(model, node);
-        if !seen.insert((table, own, link.rate.bps(), link.overhead)) {
+        if !seen.insert((table, own, link.rate, link.overhead)) {
             continue;
         }
         let facts = PortFacts {

@@ -2,8 +2,9 @@
 
 use super::{Context, phy};
 use crate::diagnostics::nearest;
-use crate::model::{Explicit, LinkText, Topology};
+use crate::model::{Explicit, LineCodeName, LinkText, Topology, data_rate};
 use crate::place::Place;
+use crate::quantity::RateText;
 use fabric::spec::LinkSpec;
 use fabric::topology::{
     self, Cable, Graph, GraphLink, GraphNode, MAX_LINKS, MAX_NODES, NodeRole, TopologyError,
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 use units::{BitRate, Time, WireClock};
 
 /// The slowest and the fastest link.
-const SLOWEST: BitRate = BitRate::from_bps(10_000_000);
+const SLOWEST: BitRate = BitRate::from_bps(1_000_000);
 const FASTEST: BitRate = BitRate::from_gbps(1600);
 /// No node has more ports than this.
 pub const MAX_PORTS: usize = 1 << 16;
@@ -31,6 +32,8 @@ pub struct Fabric {
     pub rate: Vec<Option<BitRate>>,
     /// The PHY of each link, if it has one.
     phys: Vec<Option<&'static Phy>>,
+    /// The line code of each link, if it has one.
+    line_codes: Vec<Option<LineCodeName>>,
 }
 
 impl Fabric {
@@ -92,6 +95,10 @@ impl Fabric {
         };
         self.graph.links.iter().zip(&self.phys).map(link).collect()
     }
+    /// The line code of a link: rates of it that are written down are rates on the wire.
+    pub fn line_code(&self, link: u32) -> Option<LineCodeName> {
+        self.line_codes[link as usize]
+    }
     pub fn levels(&self) -> Vec<u8> {
         self.graph.nodes.iter().map(|node| node.level).collect()
     }
@@ -128,11 +135,8 @@ fn kind(topology: &Topology) -> &'static str {
 fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Option<(Graph, &'static str)> {
     // A count past 32 bits is past the limit of nodes as well: the generators refuse both alike.
     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    let extra_rate = |context: &mut Context<'_>, key: &str, rate: Option<crate::quantity::RateText>| {
-        rate.map(|rate| {
-            check_rate(rate.0, &at.key(key), context);
-            rate.0
-        })
+    let extra_rate = |context: &mut Context<'_>, key: &str, rate: Option<RateText>, link: LinkText| {
+        rate.map(|rate| check_rate(rate.0, link.line_code, &at.key(key), context))
     };
     let (graph, counts): (Result<Graph, TopologyError>, Vec<(&'static str, u64)>) = match topology {
         Topology::Star(it) => {
@@ -144,7 +148,7 @@ fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Op
             let graph = topology::Dumbbell {
                 left: count(it.left),
                 right: count(it.right),
-                bottleneck_rate: extra_rate(context, "bottleneck_rate", it.bottleneck_rate),
+                bottleneck_rate: extra_rate(context, "bottleneck_rate", it.bottleneck_rate, it.link()),
                 bottleneck_delay: it.bottleneck_delay.map(|delay| delay.0),
                 cable,
             };
@@ -174,7 +178,7 @@ fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Op
                 leaves: count(it.leaves),
                 spines: count(it.spines),
                 hosts_per_leaf: count(it.hosts_per_leaf),
-                uplink_rate: extra_rate(context, "uplink_rate", it.uplink_rate),
+                uplink_rate: extra_rate(context, "uplink_rate", it.uplink_rate, it.link()),
                 cable,
             };
             let counts =
@@ -221,7 +225,7 @@ fn refuse(why: TopologyError, counts: &[(&str, u64)], at: &Place, context: &mut 
 /// Checks what a link says about itself.
 fn cable(link: LinkText, at: &Place, context: &mut Context<'_>) -> Option<Cable> {
     context.clean(|context| {
-        check_rate(link.rate.0, &at.key("rate"), context);
+        let rate = check_rate(link.rate.0, link.line_code, &at.key("rate"), context);
         if link.delay.is_some() && link.length.is_some() {
             context.error(
                 &at.key("length"),
@@ -255,7 +259,7 @@ fn cable(link: LinkText, at: &Place, context: &mut Context<'_>) -> Option<Cable>
             );
             0
         });
-        Cable { rate: link.rate.0, delay, overhead }
+        Cable { rate, delay, overhead }
     })
 }
 
@@ -272,13 +276,20 @@ impl FibreDelay for units::Length {
     }
 }
 
-pub fn check_rate(rate: BitRate, at: &Place, context: &mut Context<'_>) {
-    let accepted = "expected a rate from \"10 Mb/s\" to \"1.6 Tb/s\"";
+/// Checks the rate of a link, which with a line code is that on the wire; the rate of data.
+pub fn check_rate(
+    rate: BitRate,
+    line_code: Option<LineCodeName>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> BitRate {
+    let data = data_rate(rate, line_code);
+    let accepted = "expected a rate from \"1 Mb/s\" to \"1.6 Tb/s\"";
     if rate.bps() == 0 {
         context.error(at, "the rate of a link is 0", accepted);
     } else if rate < SLOWEST || rate > FASTEST {
         context.error(at, format!("a link of {rate} is outside the range"), accepted);
-    } else if !WireClock::supports(rate) {
+    } else if !WireClock::supports(data) {
         context.error(
             at,
             format!("a link of {rate} has no exact byte time"),
@@ -287,7 +298,15 @@ pub fn check_rate(rate: BitRate, at: &Place, context: &mut Context<'_>) {
                 BitRate::from_bps(rate.bps() / 1000 * 1000)
             ),
         );
+    } else if line_code == Some(LineCodeName::SixtyFourSixtySix) && Phy::at(rate).next().is_some() {
+        let wire = BitRate::from_bps(rate.bps() / 64 * 66);
+        context.warn(
+            at,
+            format!("a link of {rate} on the wire carries {data} with 64b/66b"),
+            format!("the {rate} of Ethernet are the rate of data: expected \"{wire}\", or no line_code"),
+        );
     }
+    data
 }
 
 fn explicit_graph(explicit: &Explicit, at: &Place, context: &mut Context<'_>) -> Option<Graph> {
@@ -418,7 +437,8 @@ fn index(
     }
     let names = (0..).zip(&graph.nodes).map(|(id, node)| (node.name.clone(), NodeId(id))).collect();
     let group = groups(&graph, &neighbours);
-    Fabric { graph, names, group, neighbours, rate, phys }
+    let line_codes = topology.line_codes(graph.links.len());
+    Fabric { graph, names, group, neighbours, rate, phys, line_codes }
 }
 
 /// Numbers the groups of switches that are connected through switches.

@@ -9,11 +9,11 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Something that goes wrong: exactly one of `down`, `up`, `rate`, `bit_error_rate`, `pause_loss`, `restart` and `mean_time_between`.
+/// Something that goes wrong: exactly one of `down`, `up`, `rate`, `bit_error_rate`, `pause_loss`, `frame_loss`, `restart` and `mean_time_between`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// The link: the names of its two ends. With `mean_time_between` also "any" (one of all links is drawn each time), with `bit_error_rate` and `pause_loss` also "all". Required, but with `restart`.
+    /// The link: the names of its two ends. With `mean_time_between` also "any" (one of all links is drawn each time), with `bit_error_rate`, `pause_loss` and `frame_loss` also "all". Required, but with `restart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<FaultLink>,
     /// Which of several parallel links, in the order of the topology. A number, 0 or more. Default: 0.
@@ -31,7 +31,7 @@ pub struct Fault {
     /// Whether the link comes back. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub up: bool,
-    /// The rate of the link from then on, in both directions; the frame on the wire completes at its old rate. A rate with unit, 10 Mb/s to 1.6 Tb/s.
+    /// The rate of the link from then on, in both directions; the frame on the wire completes at its old rate. With a `line_code` of the link a rate on the wire, as that of the topology. A rate with unit, 1 Mb/s to 1.6 Tb/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<RateText>,
     /// The probability of each bit of a frame to be wrong; such a frame is discarded where it arrives. A number, 0 to 1.
@@ -42,10 +42,17 @@ pub struct Fault {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pause_loss: Option<f64>,
-    /// When `bit_error_rate` or `pause_loss` begins. A time with unit. Default: "0 s".
+    /// The probability of each frame of a flow to be lost on the link, in each direction by itself. Pause frames are not: theirs is `pause_loss`. A number, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub frame_loss: Option<f64>,
+    /// The end of the link that the lost frames are on their way to; frames in the other direction are not lost. The name of a host or switch. Only with `frame_loss`. Default: both directions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub towards: Option<String>,
+    /// When `bit_error_rate`, `pause_loss` or `frame_loss` begins. A time with unit. Default: "0 s".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<TimeText>,
-    /// When `bit_error_rate` or `pause_loss` ends. A time with unit, after `from`. Default: the duration of the simulation.
+    /// When `bit_error_rate`, `pause_loss` or `frame_loss` ends. A time with unit, after `from`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<TimeText>,
     /// For how long the switch is deaf and mute; it loses all it holds and forgets all pauses. A time with unit, above 0.

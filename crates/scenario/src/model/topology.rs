@@ -4,7 +4,7 @@ use crate::quantity::{LengthText, RateText, SizeText, TimeText};
 use flow_control::phy::Phy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes, Length, Time};
+use units::{BitRate, Bytes, Length, LineCode, Time};
 
 /// The line overhead of Ethernet: preamble and start delimiter (8 B), shortest gap (12 B).
 fn ethernet_overhead() -> SizeText {
@@ -55,6 +55,54 @@ impl Topology {
             Topology::Explicit(_) => None,
         }
     }
+    /// The line code of each of so many links.
+    pub(crate) fn line_codes(&self, links: usize) -> Vec<Option<LineCodeName>> {
+        let of_all = match self {
+            Topology::Star(it) => it.line_code,
+            Topology::Dumbbell(it) => it.line_code,
+            Topology::Chain(it) => it.line_code,
+            Topology::Ring(it) => it.line_code,
+            Topology::LeafSpine(it) => it.line_code,
+            Topology::FatTree(it) => it.line_code,
+            Topology::NTree(it) => it.line_code,
+            Topology::Explicit(it) => {
+                let row = |link: &ExplicitLink| {
+                    std::iter::repeat_n(link.line_code, usize::try_from(link.count).unwrap_or(0))
+                };
+                return it.links.iter().flat_map(row).collect();
+            }
+        };
+        vec![of_all; links]
+    }
+}
+
+/// A line code, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub enum LineCodeName {
+    /// Ten bits on the wire for eight of data: PCI Express 1 and 2, InfiniBand up to QDR, Advanced Switching.
+    #[serde(rename = "8b/10b")]
+    EightTen,
+    /// 66 bits on the wire for 64 of data: InfiniBand from FDR on; the fibres of Ethernet from 10 Gb/s on.
+    #[serde(rename = "64b/66b")]
+    SixtyFourSixtySix,
+    /// 130 bits on the wire for 128 of data: PCI Express 3 to 5.
+    #[serde(rename = "128b/130b")]
+    OneTwentyEightOneThirty,
+}
+
+impl LineCodeName {
+    pub(crate) fn code(self) -> LineCode {
+        match self {
+            LineCodeName::EightTen => LineCode::EightTen,
+            LineCodeName::SixtyFourSixtySix => LineCode::SixtyFourSixtySix,
+            LineCodeName::OneTwentyEightOneThirty => LineCode::OneTwentyEightOneThirty,
+        }
+    }
+}
+
+/// What a rate that is written down leaves for data.
+pub(crate) fn data_rate(rate: BitRate, line_code: Option<LineCodeName>) -> BitRate {
+    line_code.map_or(rate, |name| name.code().data_rate(rate))
 }
 
 /// The PHY at both ends of a link, as far as its delay goes.
@@ -132,6 +180,8 @@ impl PhyName {
 pub struct LinkText {
     /// Rate in each direction.
     pub rate: RateText,
+    /// What makes it a signalling rate.
+    pub line_code: Option<LineCodeName>,
     /// One-way delay of the cable.
     pub delay: Option<TimeText>,
     /// Length of the cable.
@@ -151,8 +201,11 @@ macro_rules! topology {
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($(#[$key_doc])* pub $key: $type,)*
-            /// Rate of every link in each direction. A rate with unit, 10 Mb/s to 1.6 Tb/s. Required.
+            /// Rate of every link in each direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
             pub rate: RateText,
+            /// The line code of every link; then rates of links are those on the wire, before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching name them, and data get 8/10, 64/66 or 128/130 of that. "8b/10b", "64b/66b" or "128b/130b". Default: none, a rate is that of data, as Ethernet names it.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub line_code: Option<LineCodeName>,
             /// One-way delay of every cable. A time with unit. Default: what `length` gives. Not together with `length`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub delay: Option<TimeText>,
@@ -173,6 +226,7 @@ macro_rules! topology {
             pub(crate) fn link(&self) -> LinkText {
                 LinkText {
                     rate: self.rate,
+                    line_code: self.line_code,
                     delay: self.delay,
                     length: self.length,
                     interface_delay: self.interface_delay,
@@ -203,7 +257,7 @@ topology! {
         left: u64,
         /// Number of hosts at the right switch. A count, 0 to 65535. Required.
         right: u64,
-        /// Rate of the link between the switches. A rate with unit, 10 Mb/s to 1.6 Tb/s. Default: `rate`.
+        /// Rate of the link between the switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         #[serde(skip_serializing_if = "Option::is_none")]
         bottleneck_rate: Option<RateText>,
         /// One-way delay of the link between the switches, interfaces included. A time with unit. Default: that of the other links.
@@ -238,7 +292,7 @@ topology! {
         spines: u64,
         /// Number of hosts at each leaf. A count, at least 1. Required.
         hosts_per_leaf: u64,
-        /// Rate of the links between leaves and spines. A rate with unit, 10 Mb/s to 1.6 Tb/s. Default: `rate`.
+        /// Rate of the links between leaves and spines. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         #[serde(skip_serializing_if = "Option::is_none")]
         uplink_rate: Option<RateText>,
     }
@@ -279,8 +333,11 @@ pub struct Explicit {
 pub struct ExplicitLink {
     /// The names of the two ends. Required.
     pub between: (String, String),
-    /// Rate in each direction. A rate with unit, 10 Mb/s to 1.6 Tb/s. Required.
+    /// Rate in each direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
     pub rate: RateText,
+    /// The line code of the link; then its rate is that on the wire, before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching name them, and data get 8/10, 64/66 or 128/130 of that. "8b/10b", "64b/66b" or "128b/130b". Default: none, the rate is that of data, as Ethernet names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_code: Option<LineCodeName>,
     /// One-way delay of the cable. A time with unit. Default: what `length` gives. Not together with `length`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<TimeText>,
@@ -305,6 +362,7 @@ impl ExplicitLink {
     pub(crate) fn link(&self) -> LinkText {
         LinkText {
             rate: self.rate,
+            line_code: self.line_code,
             delay: self.delay,
             length: self.length,
             interface_delay: self.interface_delay,
