@@ -98,7 +98,9 @@ source = {{ constant = {{ rate = "10 Gb/s" }} }}
             let tables = run(&text);
             assert_eq!(flow(&tables, "innocent", "frames_dropped"), 0.0, "{quanta} {burst} {scheduler}");
             assert!(flow(&tables, "innocent", "frames_delivered") > 200.0);
-            assert!(flow(&tables, "bg[h0]", "frames_dropped") > 100.0, "the memory is full");
+            // Which of the two loses hangs on a tie.
+            let lost = flow(&tables, "bg[h0]", "frames_dropped") + flow(&tables, "bg[h1]", "frames_dropped");
+            assert!(lost > 100.0, "the memory is full");
         }
     }
 }
