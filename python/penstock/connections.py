@@ -89,3 +89,7 @@ def told(result: Result, row: dict[str, Any]) -> Iterator[str]:
         yield f"Its transfer was complete at {duration(row['completed_ns'])}."
     if row["segments_sent_again"]:
         yield f"{row['segments_sent_again']:,} segments were sent again."
+    if row["frames_discarded"]:
+        yield f"{row['frames_discarded']:,} frames came out of order, twice or too late, and were discarded."
+        if not row["segments_sent_again"] and not requests:
+            yield "It has no timeout that would send them again: it stands still."

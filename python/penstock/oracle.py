@@ -12,8 +12,9 @@ draws them.
 
 A connection asks for the most that its window or its outstanding requests allow with the round trip of an
 empty fabric, or for its rate of pacing; what it is not given it does not send later. Its acknowledgements or
-responses load the links back in proportion. Queues that a window fills, and that lengthen round trips, do
-not exist here.
+responses load the links back in proportion. Rates of requests count the responses with them: otherwise a
+short request for a long response would be a small flow that fills a link. Queues that a window fills, and
+that lengthen round trips, do not exist here.
 
 Not modelled: paths that switches choose for each frame (the planned path counts), priorities and what
 schedulers do beyond their weights, slow receivers, faults (links keep the rate of the end of the run), pause
@@ -176,7 +177,7 @@ def assess(
             name,
             float(chosen[i]),
             float(asked[i]),
-            measured[name],
+            measured[name] * float(fluid.counted[i]),
             {key: float(rates[i]) for key, rates in fair.items()},
         )
         for i, name in enumerate(names)
@@ -186,7 +187,10 @@ def assess(
 
 @dataclass(frozen=True)
 class Fluid:
-    """Flows, links and what is asked for over time. Rates in bits of what counts, times in seconds."""
+    """Flows, links and what is asked for over time. Rates in bits of what counts, times in seconds.
+
+    `closed` flows are connections; `counted` is what counts of a flow for what counts of the frames it sends.
+    """
 
     flows: list[str]
     usage: Array
@@ -195,6 +199,7 @@ class Fluid:
     limit: Array
     room: Array
     closed: NDArray[np.bool_]
+    counted: Array
     begin: float
     end: float
 
@@ -285,7 +290,11 @@ def _fluid(result: Result, counts: Counts) -> Fluid:
         way_back = [link[port] for port in row.get("ports_back", "").split()]
         returning[way_back, number[row["flow"]]] += row["share"]
         first[number[row["flow"]]] = overhead[way[0]]
-    counted = {"frame": mean, "payload": np.maximum(mean - HEADER_BYTES, 1e-9), "wire": mean + first}[counts]
+    alone = {"frame": mean, "payload": np.maximum(mean - HEADER_BYTES, 1e-9), "wire": mean + first}[counts]
+    frames_back = mean * back / back_mean
+    around: Array = {"frame": 0.0 * first, "payload": 0.0 * first - HEADER_BYTES, "wire": first}[counts]
+    asks = {row["flow"] for row in connections.rows(result) if row["endpoint"] == "requester"}
+    counted = alone + np.where([name in asks for name in names], frames_back * (back_mean + around), 0.0)
     usage *= (mean + overhead[:, None]) / counted
     usage += returning * back * (back_mean + overhead[:, None]) / back_mean * mean / counted
     used = (usage > 0).any(axis=1) & (capacity > 0)
@@ -298,6 +307,7 @@ def _fluid(result: Result, counts: Counts) -> Fluid:
         limit=limit * 8 * factor,
         room=room * 8 * factor,
         closed=back > 0,
+        counted=counted / alone,
         begin=min(float(result.run.get("warmup_s", 0.0)), float(result.run["simulated_s"])),
         end=float(result.run["simulated_s"]),
     )
@@ -345,7 +355,7 @@ def _notes(result: Result) -> list[str]:
     if connections.rows(result):
         notes.append(
             "Connections ask for what their window or requests allow at the round trip of an empty fabric; "
-            "acknowledgements and responses load the links back."
+            "acknowledgements and responses load the links back. Rates of requests count their responses."
         )
     if connections.chooses_paths(result):
         notes.append(

@@ -50,7 +50,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [ROOT / "README.md", ROOT / "docs/faults.md", ROOT / "docs/clocks.md"], ids=lambda page: page.stem
+    "page",
+    [ROOT / "README.md", *(ROOT / f"docs/{name}.md" for name in ("faults", "clocks", "closed-loops"))],
+    ids=lambda page: page.stem,
 )
 def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
     """Console blocks are typed in order in one directory; every line they show must be printed."""

@@ -34,6 +34,7 @@ CONNECTIONS: dict[str, Writer] = {
     "exchange_p99_ns": duration,
     "completed_ns": duration,
     "segments_sent_again": count,
+    "frames_discarded": count,
 }
 PORTS: dict[str, Writer] = {
     "utilisation": share,

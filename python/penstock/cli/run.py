@@ -270,7 +270,7 @@ def _show_connections(out: Any, result: Result) -> None:
     if not found:
         return
     columns = ("connection", "timed", "number", "shortest", "mean", "p99", "longest")
-    last = ("carried", "complete at", "sent again")
+    last = ("carried", "complete at", "sent again", "discarded")
     shown = table("Connections: round trips of windows, exchanges of requests", *columns, *last, numeric=2)
     for row in found[:ROWS_SHOWN]:
         what, number, times = connections.timed(row)
@@ -282,6 +282,7 @@ def _show_connections(out: Any, result: Result) -> None:
             size(row["application_bytes"] or None),
             duration(row["completed_ns"]),
             count(row["segments_sent_again"]),
+            count(row["frames_discarded"]),
         )
     out.print(shown)
     _say_rest(out, len(found), ROWS_SHOWN, "connections")
