@@ -121,7 +121,8 @@ impl Fabric {
         let source = self.path_source[frame.path.at()];
         let state = &mut self.sources[source as usize];
         if state.source.is_greedy() {
-            state.in_nic -= 1;
+            // What it left at another port when its path changed is not counted any more.
+            state.in_nic = state.in_nic.saturating_sub(1);
             if let Some(nic) = &mut self.lines[egress as usize].nic {
                 nic.blocked[class.at()].push_back(source);
             }

@@ -394,3 +394,19 @@ fn a_port_with_fewer_queues_than_priorities_comes_back() {
     net.0.faults = vec![down(1, us(10), LOSE), up(1, us(20))];
     assert_eq!(net.run().delivered("f"), 3);
 }
+
+/// What a greedy source left at one port when its path changed is not counted at the other: losing both is no underflow.
+#[test]
+fn a_greedy_source_that_changes_its_link_and_loses_what_waits_goes_on() {
+    let mut net = Net::new(us(60));
+    let (a, b) = (net.host("a", host()), net.host("b", host()));
+    let (s, t) = (net.switch("s", switch()), net.switch("t", switch()));
+    for (end, other) in [(a, s), (a, t), (t, s), (s, b)] {
+        net.link(end, other, gbps(10), ns(100));
+    }
+    net.flow("f", a, 0, greedy(b, 1000, Time::ZERO));
+    let keep = Reaction { keep: true, reroute: Some(us(1)) };
+    net.0.faults = vec![down(0, us(10), keep), up(0, us(20)), down(1, us(20) + ns(900), LOSE), up(1, us(30))];
+    // All but what waited, was on its way, or was not sent meanwhile.
+    assert!(net.run().delivered("f") > 60, "{}", net.run().delivered("f"));
+}

@@ -8,6 +8,7 @@ mod flow_control;
 mod flows;
 mod guards;
 mod headroom;
+mod managers;
 mod path_choice;
 mod pauses;
 mod phy;
@@ -143,6 +144,8 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     if context.errors == 0 {
         guards::routes(model, &spec, context);
         path_choice::check(model, &spec, context);
+        managers::check(model, &spec, context);
+        transports::check_losses(model, &spec, context);
     }
     Some((spec, fabric.levels()))
 }

@@ -491,6 +491,20 @@ fn queue_managers_and_shared_memory() {
             "sw: 32 queues with 40000 B each and 0 B of headroom take 1280000 B of 1000000 B",
             "something is shared",
         ),
+        (
+            more(
+                "[flow_control.pfc]\n[switch.buffer]\ntotal = \"1 MB\"\ndynamic_threshold = { headroom = ‸\"1 kB\" }",
+            ),
+            "the headroom of \"sw\" holds 1000 B, less than the ",
+            "expected at least",
+        ),
+        (
+            more(
+                "[flow_control.pfc]\n[switch.buffer]\ntotal = \"1 MB\"\n‸dynamic_threshold = { alpha = 1.0 }",
+            ),
+            "the headroom of \"sw\" holds 0 B",
+            "expected at least",
+        ),
     ]);
     check(
         &shared("total = \"1 MB\"", "headroom = ‸\"10 kB\""),
@@ -861,6 +875,57 @@ fn warnings() {
             more("[switch.buffer]\ntotal = \"1 KiB\"\nqueue = ‸\"2 KiB\""),
             "above total",
             "never gets that long",
+        ),
+        (
+            more("[switch]\nqueue_managers = [{ ‸step = { threshold = \"9 frames\" } }]"),
+            "step marks frames, but no flow in its classes understands marks",
+            "it has no effect: expected ecn = true",
+        ),
+        (
+            more(
+                "[switch]\nqueue_managers = [{ classes = [1], red = {} }, { ‸red = { action = \"mark\" } }]",
+            ),
+            "red marks frames, but no flow",
+            "it drops frames instead",
+        ),
+        (
+            more(
+                "[flow_control.pfc]\npriorities = [0]\n[switches.sw]\nqueue_managers = [{ classes = [0], ‸red = {} }]",
+            ),
+            "red drops frames in class 0, whose priority 0 flow control keeps lossless",
+            "expected step",
+        ),
+        (
+            more(
+                "[flow_control.pfc]\nxoff = ‸\"20 KiB\"\nxon = \"10 KiB\"\n[switch.buffer]\ntotal = \"12 MB\"\ndynamic_threshold = { headroom = \"1 MB\" }",
+            ),
+            "the dynamic threshold of \"sw\" says when it pauses",
+            "they are ignored there",
+        ),
+        (
+            more(
+                "[flow_control.pfc]\naccounting = \"egress\"\nxoff = \"20 KiB\"\nxon = \"10 KiB\"\n[switch.buffer]\ntotal = \"12 MB\"\n‸dynamic_threshold = { alpha = 1.0 }",
+            ),
+            "its dynamic threshold can fall below xoff",
+            "accounting = \"ingress\"",
+        ),
+        (
+            {
+                let mut text = source("{ ‸window = { size = \"8 frames\" } }");
+                text.more = "[hosts.h0.receive]\nrate = \"1 Gb/s\"\nbuffer = \"20 KiB\"".to_string();
+                text
+            },
+            "\"h0\" loses what its receive buffer does not hold",
+            "like timeout = \"1 ms\"",
+        ),
+        (
+            {
+                let mut text = source("{ window = { timeout = ‸\"never\" } }");
+                text.more = "[[faults]]\nlink = [\"h0\", \"sw\"]\nbit_error_rate = 1e-9".to_string();
+                text
+            },
+            "a fault can lose a frame",
+            "like timeout = \"1 ms\"",
         ),
     ] {
         check(&case, Severity::Warning, message, help);

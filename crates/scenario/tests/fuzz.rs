@@ -1,5 +1,5 @@
 //! The fuzz target without a fuzzer: its harness over all scenarios that come with Penstock, over those of
-//! `fuzz/seeds` (faults, slow receivers, watchdogs), and over random changes of them.
+//! `fuzz/seeds` (faults, slow receivers, watchdogs, connections), and over random changes of them.
 
 use proptest::prelude::*;
 use std::fs;
@@ -59,6 +59,29 @@ const WORDS: &[&[&str]] = &[
     ],
     &["\"any\"", "\"all\""],
     &["stop = true", "start = true"],
+    &[
+        "\"hash\"",
+        "\"spray\"",
+        "\"round_robin\"",
+        "\"least_queued\"",
+        "{ flowlet = { gap = \"1 us\", entries = 4 } }",
+    ],
+    &[
+        "red = {}",
+        "step = { threshold = \"2 frames\" }",
+        "sampling = { threshold = \"1 frames\", every = 1 }",
+    ],
+    &["[switch.buffer]", "[switches.spine0.buffer]", "[switches.t.buffer]"],
+    &["timeout = \"100 us\"", "timeout = \"never\"", "timeout = \"1 ps\"", "timeout = \"50 us\""],
+    &[
+        "size = \"12 frames\"",
+        "rate = \"1 Gb/s\"",
+        "size = \"unlimited\"",
+        "size = \"1 frames\"",
+        "rate = \"1 b/s\"",
+    ],
+    &["\"10 ppm\"", "\"100 ppm\"", "\"0 ppm\""],
+    &["waiting = \"kept\"", "waiting = \"lost\"", "reroute = true", "reroute = false"],
     &["\"1 ms\"", "\"0 s\"", "\"10 ms\"", "\"1 ps\"", "\"200 days\""],
 ];
 

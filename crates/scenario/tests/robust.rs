@@ -18,8 +18,13 @@ length = "300 m"
 queues = [0, 0, 0, 1, 0, 0, 0, 0]
 [switch]
 forwarding = "cut_through"
+path_choice = { flowlet = { gap = "5 us", entries = 64 } }
+clock_tolerance = "100 ppm"
+queue_managers = [{ classes = [1], red = { min = "5 frames", max = "15 frames" } }, { step = { threshold = "9 frames" } }]
 [switch.buffer]
 queue = "100 frames"
+total = "12 MB"
+dynamic_threshold = { alpha = 0.5, headroom = "1 MB", minimum = "1 KiB" }
 [switch.scheduler.shaper.scheduler.drr]
 weights = [1, 1, 1, 2, 1, 1, 1, 4]
 [switch.scheduler.shaper.port.token_bucket]
@@ -41,7 +46,7 @@ script = [{ at = "2 ms", stop = true }, { at = "3 ms", start = true, rate = "2 G
 name = "w"
 from = "h0"
 to = "h2"
-source = { window = { size = "8 frames", ack_every = 2, timeout = "1 ms" } }
+source = { window = { size = "8 frames", ack_every = 2, timeout = "1 ms", ecn = true } }
 [[flows]]
 name = "r"
 from = "h1"
@@ -139,12 +144,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn slips_of_the_hand(edits in prop::collection::vec((0usize..2200, 0usize..6, token()), 1..4)) {
+    fn slips_of_the_hand(edits in prop::collection::vec((0usize..2700, 0usize..6, token()), 1..4)) {
         check(&mutated(&edits))?;
     }
 
     #[test]
-    fn other_values(line in 0usize..45, value in token(), quoted in any::<bool>()) {
+    fn other_values(line in 0usize..50, value in token(), quoted in any::<bool>()) {
         let value = if quoted { format!("\"{}\"", value.replace(['"', '\\', '\n'], "")) } else { value };
         let lines: Vec<String> = VALID
             .lines()
@@ -158,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn missing_and_repeated_lines(from in 0usize..45, len in 0usize..3, to in 0usize..45) {
+    fn missing_and_repeated_lines(from in 0usize..50, len in 0usize..3, to in 0usize..50) {
         let mut lines: Vec<&str> = VALID.lines().collect();
         let moved: Vec<&str> = lines.drain(from.min(lines.len())..(from + len).min(lines.len())).collect();
         lines.splice(to.min(lines.len())..to.min(lines.len()), moved);

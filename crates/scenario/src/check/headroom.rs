@@ -11,6 +11,7 @@ use crate::place::Place;
 use fabric::PauseNeeds;
 use fabric::spec::{NodeSpec, Role, Spec, SwitchSpec};
 use flow_control::{Accounting, PauseKind, PauseSpec};
+use queueing::SharedMemorySpec;
 use std::collections::BTreeMap;
 use units::{Amount, Bytes};
 
@@ -105,6 +106,10 @@ fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &
     };
     let name = &room.node.name;
     let ingress = room.pause.accounting == Accounting::Ingress;
+    let shared = room.switch.shared_memory;
+    if let Some(memory) = shared.filter(|_| ingress) {
+        return shared_memory(settings, room, memory, model, context);
+    }
     let headroom = room.pause.watermarks.and_then(|marks| marks.headroom);
     if let Some(headroom) = headroom {
         let place = at(context, "headroom");
@@ -166,6 +171,16 @@ fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &
             }
         }
     }
+    if shared.is_some() {
+        context.warn(
+            &place_of_threshold(settings, model),
+            format!(
+                "\"{name}\" counts pauses at the egress, where its dynamic threshold can fall below xoff"
+            ),
+            "lossless frames can be lost before a pause is sent: expected accounting = \"ingress\"",
+        );
+        return;
+    }
     let Some(Amount::Bytes(total)) = buffer.total.filter(|_| ingress) else { return };
     let reserved = match headroom {
         Some(Amount::Bytes(headroom)) => headroom.saturating_mul(room.accounts),
@@ -195,9 +210,55 @@ fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &
     }
 }
 
+/// Whether the pool of headroom of a shared memory holds what all links together have in flight. The threshold takes
+/// the place of watermarks.
+fn shared_memory(
+    settings: Option<&str>,
+    room: &Room<'_>,
+    memory: SharedMemorySpec,
+    model: &Model,
+    context: &mut Context<'_>,
+) {
+    let name = &room.node.name;
+    if room.pause.watermarks.is_some() {
+        let place = place_of(room.node, settings, room.pause, "xoff", context);
+        context.warn(
+            &place,
+            format!("xoff and xon, but the dynamic threshold of \"{name}\" says when it pauses and lets go"),
+            "they are ignored there: expected neither, or no dynamic_threshold",
+        );
+    }
+    if memory.headroom >= room.sum_bytes {
+        return;
+    }
+    let place = place_of_threshold(settings, model).key("headroom");
+    let message = format!(
+        "the headroom of \"{name}\" holds {}, less than the {} that its links have in flight",
+        Bytes::new(memory.headroom),
+        Bytes::new(room.sum_bytes)
+    );
+    let help =
+        format!("expected at least \"{}\", within a total that has room for it", Bytes::new(room.sum_bytes));
+    if model.simulation.on_lossless_drop == model::OnLosslessDrop::Stop {
+        context.error(&place, message, help);
+    } else {
+        context.warn(&place, message, help);
+    }
+}
+
+/// Where the dynamic threshold of switches with these settings stands.
+fn place_of_threshold(settings: Option<&str>, model: &Model) -> Place {
+    let own = settings.filter(|name| {
+        let buffer = model.switches.get(*name).and_then(|own| own.buffer.as_ref());
+        buffer.is_some_and(|buffer| buffer.dynamic_threshold.is_some())
+    });
+    let station = own.map_or(Place::of("switch"), |name| Place::of("switches").key(name));
+    station.key("buffer").key("dynamic_threshold")
+}
+
 /// Whether receive buffers leave room for what is in flight after an XOFF, or for a frame at all.
 fn receive_buffers(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Context<'_>) {
-    let longest = spec.flows.iter().map(|flow| flow.source.sizes.bounds().1).max().unwrap_or(0);
+    let longest = if spec.flows.is_empty() { 0 } else { fabric::frame_bounds(spec).1 };
     let mut rooms: Vec<Option<u64>> = vec![None; spec.nodes.len()];
     for need in needs {
         let room = &mut rooms[need.node.at()];

@@ -158,7 +158,8 @@ fn flow_control(node: &NodeSpec) -> Option<&PauseSpec> {
     }
 }
 
-fn priorities(control: &PauseSpec) -> u8 {
+/// The priorities that a station pauses and obeys.
+pub fn priorities(control: &PauseSpec) -> u8 {
     match control.kind {
         PauseKind::Link => 0xFF,
         PauseKind::Priorities(set) => set,

@@ -86,7 +86,7 @@ fn manager(entry: &QueueManagerEntry, at: &Place, context: &mut Context<'_>) -> 
 pub fn shared_memory(
     keys: Option<&DynamicThreshold>,
     total: Option<Amount>,
-    is_lossless: bool,
+    has_lossless_queues: bool,
     at: &Place,
     context: &mut Context<'_>,
 ) -> Option<SharedMemorySpec> {
@@ -109,8 +109,8 @@ pub fn shared_memory(
         );
         return None;
     };
-    if spec.headroom > 0 && !is_lossless {
-        let help = "they have no flow control: nothing is lossless, and nobody uses it";
+    if spec.headroom > 0 && !has_lossless_queues {
+        let help = "they have no flow control that counts at the ingress: nobody uses it";
         context.warn(&at.key("headroom"), "headroom for lossless classes of these switches", help);
     }
     Some(spec)

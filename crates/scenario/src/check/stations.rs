@@ -172,7 +172,7 @@ fn switch(
     let shared_memory = queueing::shared_memory(
         of(own_buffer).or_else(|| of(all_buffer)).as_ref(),
         buffer.total,
-        control.is_some(),
+        control.as_ref().is_some_and(|control| control.accounting == ::flow_control::Accounting::Ingress),
         &at.key("buffer"),
         context,
     );

@@ -3,9 +3,10 @@
 use super::receivers::Pair;
 use super::topology::Fabric;
 use super::{Context, flows, sizes};
-use crate::model::{DelayTable, DelayText, Flow, RateCounts, SourceText};
+use crate::model::{DelayTable, DelayText, Flow, Model, RateCounts, SourceText};
 use crate::place::Place;
 use crate::quantity::{Never, Or, SizeText, Unlimited};
+use fabric::spec::{FaultSpec, FlowSpec, NodeSpec, Role, Spec};
 use transport::{
     Application, ConnectionSpec, ControllerConfiguration, ControllerSpec, Delay, FixedRateParams,
     FixedWindowParams, MAX_OUTSTANDING, MAX_SEGMENTS, RequestResponseSpec, UnlimitedParams, WindowSpec,
@@ -59,6 +60,57 @@ pub fn check_pairs(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, con
             "a connection has one peer; expected one host, or a permutation",
         );
     }
+}
+
+/// Warns of connections that wait for ever if a frame is lost, where a receiving host or a fault can lose one.
+pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let loses = |fault: &FaultSpec| {
+        !matches!(fault, FaultSpec::LinkUp { .. } | FaultSpec::LinkRate { .. } | FaultSpec::PauseLoss { .. })
+    };
+    let fault = spec.faults.iter().any(loses);
+    for (index, flow) in model.flows.iter().enumerate() {
+        let (Some(name), true) = (name(&flow.source), never_again(&flow.source)) else { continue };
+        let key = Place::of("flows").index(index).key("source").key(name).key("timeout");
+        // Both ends receive: segments, and what answers them.
+        let ends = spec
+            .flows
+            .iter()
+            .filter(|made| is_of(made, flow))
+            .flat_map(|made| made.source.destinations.nodes().into_iter().chain([made.from]));
+        let full = ends.map(|end| &spec.nodes[end.at()]).find(|node| loses_what_arrives(node, flow.priority));
+        let why = match full {
+            Some(node) => format!("\"{}\" loses what its receive buffer does not hold", node.name),
+            None if fault => "a fault can lose a frame".to_string(),
+            None => continue,
+        };
+        context.warn(
+            &key,
+            format!("{why}, and a connection without a timeout waits for it for ever"),
+            "expected a time above the longest round trip, like timeout = \"1 ms\"",
+        );
+    }
+}
+
+/// Whether a host has a limited receive buffer and no flow control that protects this priority.
+fn loses_what_arrives(node: &NodeSpec, priority: u64) -> bool {
+    let Role::Host(host) = &node.role else { return false };
+    let kept = host.flow_control.as_ref().map_or(0, super::pauses::priorities);
+    host.receive.as_ref().is_some_and(|receive| receive.buffer.is_some()) && kept >> priority & 1 == 0
+}
+
+fn never_again(source: &SourceText) -> bool {
+    match source {
+        SourceText::Window { timeout, .. } | SourceText::RequestResponse { timeout, .. } => {
+            timeout.value().is_none()
+        }
+        _ => false,
+    }
+}
+
+/// Whether a flow of the fabric was made from this one of the text: it has its name, or its name and that of the sender.
+fn is_of(made: &FlowSpec, flow: &Flow) -> bool {
+    let rest = made.name.strip_prefix(flow.name.as_str());
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
 }
 
 fn name(source: &SourceText) -> Option<&'static str> {

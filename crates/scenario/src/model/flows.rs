@@ -74,7 +74,7 @@ pub struct Flow {
     /// Changes while the simulation runs, in order of time. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub script: Vec<Step>,
-    /// Names of the nodes to pass in order, from the first switch to the destination. Default: a shortest path; where there are several, a hash of flow, seed and node picks one (ECMP, RFC 2992).
+    /// Names of the nodes to pass in order, from the first switch to the destination; what the far end of a connection answers takes the same links back. Default: a shortest path; where there are several, a hash of flow, seed and node picks one (ECMP, RFC 2992).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<Vec<String>>,
 }

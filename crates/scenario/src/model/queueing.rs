@@ -180,7 +180,7 @@ pub struct DynamicThreshold {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 B"))]
     pub minimum: Option<SizeText>,
-    /// Memory that lossless classes alone use, above the threshold. A size. Default: "0 B".
+    /// Memory that lossless classes alone use, above the threshold: for what all links of the switch together have in flight after XOFF. A size. Default: "0 B".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 B"))]
     pub headroom: Option<SizeText>,

@@ -211,7 +211,7 @@ pub struct Buffer {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
     pub queue: Option<Or<Amount, Unlimited>>,
-    /// Dynamic thresholds of queues that share the memory of the switch, which is `total`. Default: none (the limits alone).
+    /// Dynamic thresholds of queues that share the memory of the switch, which is `total`. With ingress accounting they take the place of `xoff`, `xon` and `headroom` of flow control. Default: none (the limits alone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dynamic_threshold: Option<DynamicThreshold>,
 }
@@ -240,7 +240,7 @@ pub struct PauseSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "ingress"))]
     pub accounting: Option<Accounting>,
-    /// High watermark: at or above it, XOFF is sent. A size in bytes or frames, or "computed"; together with `xon`. Default: "computed" for each port from the headroom of its link, so that nothing is lost and no queue runs dry.
+    /// High watermark: at or above it, XOFF is sent. A size in bytes or frames, or "computed"; together with `xon`. Default: "computed" for each port from the headroom of its link, so that nothing is lost and no queue runs dry. Switches with a `dynamic_threshold` that count at the ingress ignore it, `xon` and `headroom`: the threshold is their XOFF.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "computed"))]
     pub xoff: Option<Or<Amount, Computed>>,
