@@ -309,8 +309,9 @@ $direction
 @case(
     "frame-loss",
     "Links that lose frames",
-    compared="Poisson frames in both directions over a link that loses each frame with a probability p in one "
-    "direction, then over three links that lose them in both. The other direction of the first loses none.",
+    compared="Poisson frames in both directions over a link that loses each frame with a probability p in "
+    "one direction, then over three links that lose them in both. The other direction of the first loses "
+    "none.",
     formula="Each link loses a share p, whatever the length: over n links 1 − (1 − p)^n.",
     sources=("Independent losses (Bernoulli)",),
     scenario=fill(
@@ -362,7 +363,8 @@ def frame_losses(bench: Bench) -> Iterator[Row]:
 def _losses_by_direction(result: Result) -> dict[str, float]:
     def share(name: str) -> float:
         flow = only(result.rows("flows"), flow=name)
-        return flow["frames_dropped"] / (flow["frames_dropped"] + flow["frames_delivered"])
+        lost, delivered = float(flow["frames_dropped"]), float(flow["frames_delivered"])
+        return lost / (lost + delivered)
 
     whole = all(row["cause"] == "link_loss" for row in result.rows("drops"))
     return (

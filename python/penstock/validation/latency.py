@@ -157,9 +157,9 @@ _CODES = {"8b/10b": Fraction(8, 10), "64b/66b": Fraction(64, 66), "128b/130b": F
 @case(
     "line-codes",
     "Links whose rate is that on the wire",
-    compared="Frames faster than they can leave through three links with a line code, at rates of PCI Express, InfiniBand, "
-    "Advanced Switching, at odd ones and at 1 Mb/s: shortest, longest and summed latency, equal to the picosecond, "
-    "and the share of time in which the first link is busy.",
+    compared="Frames faster than they can leave through three links with a line code, at rates of PCI "
+    "Express, InfiniBand and Advanced Switching, at odd ones and at 1 Mb/s: shortest, longest and summed "
+    "latency, equal to the picosecond, and the share of time in which the first link is busy.",
     formula="A byte takes 8·130/128 bit times on the wire with 128b/130b (8·66/64 with 64b/66b, 8·10/8 with "
     "8b/10b); beyond that as with Ethernet: Lindley's recursion link by link, end(k) = max(end(k−1), "
     "arrival(k)) + (L + 20)·8/C.",
