@@ -158,6 +158,12 @@ def _storm_with(text: str) -> Result:
             "on the link from leaf1 to h5, by wrong bits (bit_error)",
             "leaf1.2->h5",
         ),
+        (
+            '[[faults]]\nlink = ["leaf1", "h5"]\nframe_loss = 0.1\ntowards = "h5"',
+            "bystander",
+            "on the link from leaf1 to h5, which loses frames (link_loss)",
+            "leaf1.2->h5",
+        ),
     ],
 )
 def test_losses_are_told_with_place_and_cause(fault: str, flow: str, place: str, port: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock import library
+from penstock import library, oracle
 from penstock.scenario import Scenario
 from penstock.scenario_parts import FlowControl, Topology
 
@@ -83,6 +83,30 @@ def test_faults_and_receiving_hosts() -> None:
     assert faults["what"] == [*["bit_errors_begin"] * 4, "link_down", "link_up", "reading_stops"]
     assert faults["where"][-3:] == ["h0<->sw", "h0<->sw", "h3"]
     assert faults["time_ns"][-3:] == [50_000, 70_000, 90_000]
+
+
+def test_links_that_are_not_ethernet() -> None:
+    coded = demo().topology.star(hosts=4, rate="8 Gb/s", line_code="128b/130b")
+    assert coded.to_dict()["topology"]["star"]["line_code"] == "128b/130b"
+    lossy = coded.fault(link=("h0", "sw"), frame_loss=0.5, towards="sw")
+    assert lossy.to_dict()["faults"] == [{"link": ["h0", "sw"], "frame_loss": 0.5, "towards": "sw"}]
+    result = lossy.run()
+    assert {link["rate_bps"] for link in result.topology["links"]} == {8e9 * 64 / 65}
+    assert {row["rate_bps"] for row in result.rows("ports")} == {8e9 * 64 / 65}
+    assert {row["cause"] for row in result.rows("drops")} == {"link_loss"}
+    lost = next(row["value"] for row in result.rows("summary") if row["name"] == "lost_link_loss")
+    assert lost == sum(row["frames"] for row in result.rows("drops")) > 0
+
+
+def test_the_oracle_shares_the_rate_of_data() -> None:
+    base = ps.Scenario(duration="200 us").topology
+    for code, rate in (("8b/10b", "12.5 Gb/s"), (None, "10 Gb/s")):
+        link = {} if code is None else {"line_code": code}
+        flows = base.star(hosts=3, rate=rate, **link).flow(
+            "f", from_=("h1", "h2"), to="h0", frame="1522 B", source="greedy"
+        )
+        shares = [share.fair_bps["max_min"] for share in oracle.assess(flows.run()).shares]
+        assert shares == pytest.approx([5e9 * 1522 / 1542] * 2)
 
 
 @pytest.mark.parametrize("entry", library.scenarios(), ids=lambda entry: entry.name)

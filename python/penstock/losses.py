@@ -28,6 +28,7 @@ ON_LINKS = {
     "link_down": "on the link from {peer} to {node}, which was down",
     "restart": "on the link from {peer} to {node}, because a switch at its end restarted",
     "bit_error": "on the link from {peer} to {node}, by wrong bits",
+    "link_loss": "on the link from {peer} to {node}, which loses frames",
 }
 """The same of frames that were on a link. The table names the port where they arrive."""
 

@@ -315,6 +315,8 @@ class Scenario:
         rate: str | None = None,
         bit_error_rate: float | None = None,
         pause_loss: float | None = None,
+        frame_loss: float | None = None,
+        towards: str | None = None,
         from_: str | None = None,
         until: str | None = None,
         restart: str | None = None,
@@ -340,8 +342,10 @@ class Scenario:
             Whether the link goes down, or comes back.
         rate : str, optional
             Its rate from then on.
-        bit_error_rate, pause_loss : float, optional
-            Probability of a wrong bit, or of a lost pause frame.
+        bit_error_rate, pause_loss, frame_loss : float, optional
+            Probability of a wrong bit, of a lost pause frame, or of a lost frame of a flow.
+        towards : str, optional
+            The end that lost frames are on their way to. Default: both directions.
         from_, until : str, optional
             When these probabilities hold. Default: always.
         restart : str, optional
@@ -365,6 +369,8 @@ class Scenario:
             "rate": rate,
             "bit_error_rate": bit_error_rate,
             "pause_loss": pause_loss,
+            "frame_loss": frame_loss,
+            "towards": towards,
             "from": from_,
             "until": until,
             "restart": restart,

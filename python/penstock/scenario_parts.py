@@ -14,7 +14,8 @@ class Topology:
 
     All named topologies take ``rate`` (such as ``"10 Gb/s"``), ``delay`` (one way, such as ``"1 us"``) or
     ``length`` of fibre (such as ``"300 m"``, 5 ns/m; default ``"2 m"``), ``interface_delay`` or ``phy``
-    (such as ``"25GBASE-R RS-FEC"``), and ``overhead`` (bytes around each frame on the wire; default
+    (such as ``"25GBASE-R RS-FEC"``), ``line_code`` (``"8b/10b"``, ``"64b/66b"`` or ``"128b/130b"``: rates
+    are those on the wire then), and ``overhead`` (bytes around each frame on the wire; default
     ``"20 B"``).
     """
 
@@ -94,7 +95,7 @@ class Topology:
             Names.
         links : sequence of mappings
             Each with ``between`` (two names), ``rate``, ``delay`` or ``length``, and optionally
-            ``overhead`` and ``count`` (parallel links).
+            ``line_code``, ``overhead`` and ``count`` (parallel links).
         """
         return self._choose("explicit", {"hosts": hosts, "switches": switches, "links": links})
 

@@ -191,7 +191,7 @@ impl Forms for Scheduler {
         scheduler_word(text).map(Scheduler::Named)
     }
     fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
-        one_table::<SchedulerTable, A>(table).map(Scheduler::Table)
+        one_table::<SchedulerTable, A>(table).map(|table| Scheduler::Table(Box::new(table)))
     }
 }
 

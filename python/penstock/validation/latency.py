@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -125,6 +126,97 @@ def latency(bench: Bench) -> Iterator[Row]:
             path = "-".join(f"{rate:g}" for rate in rates)
             name = f"{forwarding.replace('_', '-')}, {path} Gb/s, {metres} m, {length} B"
             yield exact(name, "ps", expected, _picoseconds(flow["latency_max_ns"]))
+
+
+_CODED = """\
+[simulation]
+duration = "$duration"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.chain]
+switches = 2
+hosts_per_switch = 1
+rate = "$rate"
+line_code = "$code"
+length = "20 m"
+
+[[flows]]
+name = "probe"
+from = "h0.0"
+to = "h1.0"
+frame = "$length B"
+source = { constant = { rate = "$offered b/s", random_phase = false } }
+limit = "$limit B"
+"""
+_CODES = {"8b/10b": Fraction(8, 10), "64b/66b": Fraction(64, 66), "128b/130b": Fraction(128, 130)}
+
+
+@case(
+    "line-codes",
+    "Links whose rate is that on the wire",
+    compared="Frames faster than they can leave through three links with a line code, at rates of PCI "
+    "Express, InfiniBand and Advanced Switching, at odd ones and at 1 Mb/s: shortest, longest and summed "
+    "latency, equal to the picosecond, and the share of time in which the first link is busy.",
+    formula="A byte takes 8·130/128 bit times on the wire with 128b/130b (8·66/64 with 64b/66b, 8·10/8 with "
+    "8b/10b); beyond that as with Ethernet: Lindley's recursion link by link, end(k) = max(end(k−1), "
+    "arrival(k)) + (L + 20)·8/C.",
+    sources=(
+        "Widmer and Franaszek, A DC-balanced, partitioned-block, 8B/10B transmission code, 1983",
+        "IEEE 802.3 clause 49.2.4 (64B/66B); PCI Express 3.0 (128b/130b)",
+    ),
+    scenario=fill(
+        _CODED,
+        duration="100 us",
+        rate="8 Gb/s",
+        code="128b/130b",
+        length=1000,
+        offered=16_000_000_000,
+        limit=20_000,
+    ),
+    ends=(
+        "Control symbols, ordered sets and clock compensation are left out, and so is that frames of PCI "
+        "Express or InfiniBand have other overheads than 20 B: that is the key overhead.",
+    ),
+)
+def line_codes(bench: Bench) -> Iterator[Row]:
+    """Twenty frames, one behind the other."""
+    count = 20
+    for bps, code in (
+        (2_500_000_000, "8b/10b"),
+        (1_062_500_000, "8b/10b"),
+        (1_000_000, "8b/10b"),
+        (14_062_500_000, "64b/66b"),
+        (103_125_000_000, "64b/66b"),
+        (3_333_333_333, "64b/66b"),
+        (8_000_000_000, "128b/130b"),
+        (512_000_000_000, "128b/130b"),
+        (1_000_000, "128b/130b"),
+    ):
+        length, data = 1000, bps * _CODES[code]
+        whole = math.ceil((count + 3) * theory.wire_time(length + 20, data) / 10**6) + 1
+        result = bench.once(
+            _CODED,
+            duration=f"{whole} us",
+            rate=f"{bps} b/s",
+            code=code,
+            length=length,
+            offered=2 * bps,
+            limit=length * count,
+        )
+        born = [math.floor(k * theory.wire_time(length, 2 * bps)) for k in range(count)]
+        expected = theory.tandem_latencies(born, length, 20, [theory.Hop(data, 100_000)] * 3)
+        flow = only(result.rows("flows"), flow="probe")
+        name = f"{code}, {bps / 1e9:g} Gb/s on the wire: "
+        yield exact(name + "shortest", "ps", min(expected), _picoseconds(flow["latency_min_ns"]))
+        yield exact(name + "longest", "ps", max(expected), _picoseconds(flow["latency_max_ns"]))
+        summed = round(flow["latency_mean_ns"] * 1_000 * flow["frames_delivered"])
+        yield exact(name + "sum", "ps", sum(expected), summed)
+        port = only(result.rows("ports"), node="h0.0")
+        bits = round(port["utilisation"] * port["rate_bps"] * whole / 1e6)
+        yield exact(name + "bits sent, from utilisation and rate", "bit", count * (length + 20) * 8, bits)
 
 
 _TANDEM = """\

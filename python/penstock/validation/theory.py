@@ -331,16 +331,16 @@ def on_off_dispersion(peak: float, on: float, off: float, window: float) -> floa
 # Exact times, in picoseconds
 
 
-def wire_time(length: int, rate: int) -> Fraction:
+def wire_time(length: int, rate: int | Fraction) -> Fraction:
     """The time that bytes take on a link of `rate` bits a second, in picoseconds."""
-    return Fraction(length * 8 * 10**12, rate)
+    return length * 8 * 10**12 / Fraction(rate)
 
 
 @dataclass(frozen=True)
 class Hop:
     """A link, with the time from its far end to the next queue (propagation and latency of the switch)."""
 
-    rate: int
+    rate: int | Fraction
     after: int
 
 

@@ -16,7 +16,7 @@ pub enum Scheduler {
     /// A name: all defaults.
     Named(SchedulerWord),
     /// A table with keys.
-    Table(SchedulerTable),
+    Table(Box<SchedulerTable>),
 }
 
 /// Schedulers that need no keys.
@@ -118,7 +118,7 @@ impl From<ShapedScheduler> for Scheduler {
     fn from(shaped: ShapedScheduler) -> Scheduler {
         match shaped {
             ShapedScheduler::Named(word) => Scheduler::Named(word),
-            ShapedScheduler::Table(table) => Scheduler::Table(table.into()),
+            ShapedScheduler::Table(table) => Scheduler::Table(Box::new(table.into())),
         }
     }
 }

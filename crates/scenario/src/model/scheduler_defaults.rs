@@ -13,7 +13,7 @@ impl Scheduler {
     /// The table of this scheduler, every default written out; `None` if it has no keys.
     pub fn table(self) -> Option<SchedulerTable> {
         let mut table = match self {
-            Scheduler::Table(table) => table,
+            Scheduler::Table(table) => *table,
             Scheduler::Named(word) => match word {
                 SchedulerWord::Fifo | SchedulerWord::StrictPriority => return None,
                 SchedulerWord::Wrr => SchedulerTable::Wrr(WrrKeys::default()),
@@ -32,7 +32,7 @@ impl Scheduler {
     /// With every default written out.
     pub fn filled(self) -> Scheduler {
         let plain = self.clone();
-        self.table().map_or(plain, Scheduler::Table)
+        self.table().map_or(plain, |table| Scheduler::Table(Box::new(table)))
     }
 }
 
