@@ -385,7 +385,10 @@ source = { poisson = { rate = "4 Gb/s" } }
         "limit_bytes": 40_000.0,
         "room_bytes": 3_000.0,
         "frame_bytes_mean": 1_000.0,
+        "back_share": 0.0,
+        "back_frame_bytes_mean": 0.0,
     }
+    assert {row["ports_back"] for row in result.rows("paths")} == {""}
 
 
 def test_run_does_not_wait_for_shares_that_change_all_the_time(penstock: Command, tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def assess(
     if proportional:
         definitions["proportional"] = proportionally_fair
     fair = {name: fluid.run(chosen, allocate, most_steps) for name, allocate in definitions.items()}
-    measured = _measured(result, counts)
+    measured = _measured(result, counts) | fluid.exchanged
     asked = fluid.asked()
     names = fluid.flows
     shares = [
@@ -177,7 +177,7 @@ def assess(
             name,
             float(chosen[i]),
             float(asked[i]),
-            measured[name] * float(fluid.counted[i]),
+            measured[name],
             {key: float(rates[i]) for key, rates in fair.items()},
         )
         for i, name in enumerate(names)
@@ -189,7 +189,7 @@ def assess(
 class Fluid:
     """Flows, links and what is asked for over time. Rates in bits of what counts, times in seconds.
 
-    `closed` flows are connections; `counted` is what counts of a flow for what counts of the frames it sends.
+    `closed` flows are connections.
     """
 
     flows: list[str]
@@ -199,7 +199,7 @@ class Fluid:
     limit: Array
     room: Array
     closed: NDArray[np.bool_]
-    counted: Array
+    exchanged: dict[str, float]
     begin: float
     end: float
 
@@ -293,12 +293,21 @@ def _fluid(result: Result, counts: Counts) -> Fluid:
     alone = {"frame": mean, "payload": np.maximum(mean - HEADER_BYTES, 1e-9), "wire": mean + first}[counts]
     frames_back = mean * back / back_mean
     around: Array = {"frame": 0.0 * first, "payload": 0.0 * first - HEADER_BYTES, "wire": first}[counts]
-    asks = {row["flow"] for row in connections.rows(result) if row["endpoint"] == "requester"}
+    asks = {row["flow"]: row for row in connections.rows(result) if row["endpoint"] == "requester"}
     counted = alone + np.where([name in asks for name in names], frames_back * (back_mean + around), 0.0)
     usage *= (mean + overhead[:, None]) / counted
     usage += returning * back * (back_mean + overhead[:, None]) / back_mean * mean / counted
     used = (usage > 0).any(axis=1) & (capacity > 0)
     factor = counted / mean
+    begin = min(float(result.run.get("warmup_s", 0.0)), float(result.run["simulated_s"]))
+    end = float(result.run["simulated_s"])
+    # Requests that have no response yet do not count: their bytes and those of the response belong together.
+    of_frames = counted / (mean + frames_back * back_mean)
+    exchanged = {
+        name: row["application_bytes"] * 8 / (end - begin) * float(of_frames[number[name]])
+        for name, row in asks.items()
+        if end > begin
+    }
     return Fluid(
         flows=names,
         usage=usage[used],
@@ -307,9 +316,9 @@ def _fluid(result: Result, counts: Counts) -> Fluid:
         limit=limit * 8 * factor,
         room=room * 8 * factor,
         closed=back > 0,
-        counted=counted / alone,
-        begin=min(float(result.run.get("warmup_s", 0.0)), float(result.run["simulated_s"])),
-        end=float(result.run["simulated_s"]),
+        exchanged=exchanged,
+        begin=begin,
+        end=end,
     )
 
 

@@ -959,6 +959,15 @@ fn a_choice_between_paths_is_no_warning() {
         text.more = format!("[switch]\npath_choice = {choice}");
         let scenario = load(&text.text(), "good.toml", None).unwrap();
         assert_eq!(scenario.warnings, [], "{choice}");
+        // Segments that overtake each other end a transfer that never times out.
+        let waits = |timeout: &str| {
+            let window = format!("source = {{ window = {{ size = \"9 frames\"{timeout} }} }}");
+            let text = text.text();
+            assert!(text.contains("source = \"greedy\""), "{text}");
+            load(&text.replace("source = \"greedy\"", &window), "good.toml", None).unwrap().warnings
+        };
+        assert_eq!(waits(", timeout = \"1 ms\""), [], "{choice}");
+        assert!(waits("")[0].message.contains("without a timeout"), "{choice}");
         // A choice at switches without one, of a fabric that has some.
         text.more = format!("[switches.spine0]\npath_choice = {choice}");
         assert_eq!(load(&text.text(), "good.toml", None).unwrap().warnings.len(), 1, "{choice}");
