@@ -20,7 +20,18 @@ from penstock.errors import InputError
 from .bench import Bench, workers
 from .registry import CASES, FALSE_ALARM, ROWS, Case, Row
 
-MODULES = ("queues", "buffers", "latency", "bursts", "pauses", "faults", "receivers", "storms", "schedulers")
+MODULES = (
+    "queues",
+    "buffers",
+    "latency",
+    "bursts",
+    "pauses",
+    "faults",
+    "lossy_links",
+    "receivers",
+    "storms",
+    "schedulers",
+)
 """Where cases are registered, in the order of the document: one line for each further mechanism."""
 
 SCHEMA = "penstock-validation/1"
