@@ -349,7 +349,7 @@ class Scenario:
         mean_time_between, duration : str, optional
             Random outages: mean time between them, and length of each.
         reroute, after : optional
-            Whether flows avoid what is dead (default false), and the time until they do (default ``"50 us"``).
+            Whether flows avoid what is dead (default false), and the time until they do (``"50 us"``).
         waiting : str, optional
             Frames that wait for a dead link are ``"lost"`` (default) or ``"kept"``.
         """
