@@ -330,18 +330,14 @@ class Scenario:
 
         Parameters
         ----------
-        link : str or sequence of str, optional
-            The names of its two ends, ``"any"`` or ``"all"``.
-        index : int, optional
-            Which of several parallel links. Default 0.
+        link, index : optional
+            The names of its two ends, ``"any"`` or ``"all"``; which of several parallel links (default 0).
         switch : str, optional
             The switch that restarts.
         at : str, optional
             When the link goes down or up, changes its rate, or the switch restarts.
-        down, up : bool, optional
-            Whether the link goes down, or comes back.
-        rate : str, optional
-            Its rate from then on.
+        down, up, rate : optional
+            Whether the link goes down or comes back; its rate from then on.
         bit_error_rate, pause_loss, frame_loss : float, optional
             Probability of a wrong bit, of a lost pause frame, or of a lost frame of a flow.
         towards : str, optional
@@ -352,10 +348,8 @@ class Scenario:
             For how long the switch is deaf and mute.
         mean_time_between, duration : str, optional
             Random outages: mean time between them, and length of each.
-        reroute : bool, optional
-            Whether flows avoid what is dead. Default false.
-        after : str, optional
-            Time until they do. Default ``"50 us"``.
+        reroute, after : optional
+            Whether flows avoid what is dead (default false), and the time until they do (``"50 us"``).
         waiting : str, optional
             Frames that wait for a dead link are ``"lost"`` (default) or ``"kept"``.
         """

@@ -27,6 +27,7 @@ MODULES = (
     "bursts",
     "pauses",
     "faults",
+    "lossy_links",
     "receivers",
     "storms",
     "schedulers",

@@ -1,0 +1,111 @@
+"""Links that lose frames."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from penstock.result import Result
+
+from .bench import Bench, fill, only
+from .registry import Row, case, exact, random
+
+_LOSSES = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.chain]
+switches = 2
+hosts_per_switch = 1
+rate = "100 Gb/s"
+
+[[flows]]
+name = "probe"
+from = "h0.0"
+to = "h1.0"
+frame = "$length B"
+source = { poisson = { rate = "60 Gb/s" } }
+
+[[flows]]
+name = "back"
+from = "h1.0"
+to = "h0.0"
+frame = "$length B"
+source = { poisson = { rate = "60 Gb/s" } }
+
+[[faults]]
+link = $link
+frame_loss = $probability
+$direction
+"""
+
+
+@case(
+    "frame-loss",
+    "Links that lose frames",
+    compared="Poisson frames in both directions over a link that loses each frame with a probability p in "
+    "one direction, then over three links that lose them in both. The other direction of the first loses "
+    "none.",
+    formula="Each link loses a share p, whatever the length: over n links 1 − (1 − p)^n.",
+    sources=("Independent losses (Bernoulli)",),
+    scenario=fill(
+        _LOSSES,
+        duration="21 ms",
+        warmup="1 ms",
+        length=512,
+        link='["sw0", "sw1"]',
+        probability="0.01",
+        direction='towards = "sw1"',
+    ),
+    ends=(
+        "Losses do not come in bursts.",
+        "Pause frames are not lost: that is another key (pause_loss), so that a lossless class is not "
+        "flooded.",
+    ),
+)
+def frame_losses(bench: Bench) -> Iterator[Row]:
+    """One direction of one link, then both of all three."""
+    for length, probability, ms in ((512, 0.01, 40), (64, 0.05, 4), (1522, 0.3, 10)):
+        shares = bench.replicate(
+            _LOSSES,
+            _losses_by_direction,
+            length=length,
+            link='["sw0", "sw1"]',
+            probability=f"{probability:g}",
+            direction='towards = "sw1"',
+            **bench.milliseconds(ms, warmup=0.1),
+        )
+        name = f"{length} B, p = {probability:g}, one direction: "
+        yield random(name + "share lost", "", probability, shares["there"], precision=bench.precision(0.015))
+        yield exact(name + "lost in the other", "", 0, max(shares["back"]))
+    for length, probability, ms in ((512, 0.02, 10), (1522, 0.2, 10)):
+        shares = bench.replicate(
+            _LOSSES,
+            _losses_by_direction,
+            length=length,
+            link='"all"',
+            probability=f"{probability:g}",
+            direction="",
+            **bench.milliseconds(ms, warmup=0.1),
+        )
+        lost = 1 - (1 - probability) ** 3
+        for way in ("there", "back"):
+            name = f"{length} B, p = {probability:g}, 3 links, {way}: share lost"
+            yield random(name, "", lost, shares[way], precision=bench.precision(0.015))
+
+
+def _losses_by_direction(result: Result) -> dict[str, float]:
+    def share(name: str) -> float:
+        flow = only(result.rows("flows"), flow=name)
+        lost, delivered = float(flow["frames_dropped"]), float(flow["frames_delivered"])
+        return lost / (lost + delivered)
+
+    whole = all(row["cause"] == "link_loss" for row in result.rows("drops"))
+    return (
+        {"there": share("probe"), "back": share("back")} if whole else {"there": math.nan, "back": math.nan}
+    )
