@@ -68,16 +68,18 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         !matches!(fault, FaultSpec::LinkUp { .. } | FaultSpec::LinkRate { .. } | FaultSpec::PauseLoss { .. })
     };
     let fault = spec.faults.iter().any(loses);
+    // Those of the fabric follow each other like those of the text.
+    let mut made = spec.flows.iter().peekable();
     for (index, flow) in model.flows.iter().enumerate() {
+        let mut full = None;
+        while let Some(made) = made.next_if(|made| is_of(made, flow)) {
+            // Both ends receive: segments, and what answers them.
+            let ends = made.source.destinations.nodes().into_iter().chain([made.from]);
+            let mut nodes = ends.map(|end| &spec.nodes[end.at()]);
+            full = full.or_else(|| nodes.find(|node| loses_what_arrives(node, flow.priority)));
+        }
         let (Some(name), true) = (name(&flow.source), never_again(&flow.source)) else { continue };
         let key = Place::of("flows").index(index).key("source").key(name).key("timeout");
-        // Both ends receive: segments, and what answers them.
-        let ends = spec
-            .flows
-            .iter()
-            .filter(|made| is_of(made, flow))
-            .flat_map(|made| made.source.destinations.nodes().into_iter().chain([made.from]));
-        let full = ends.map(|end| &spec.nodes[end.at()]).find(|node| loses_what_arrives(node, flow.priority));
         let why = match full {
             Some(node) => format!("\"{}\" loses what its receive buffer does not hold", node.name),
             None if fault => "a fault can lose a frame".to_string(),
