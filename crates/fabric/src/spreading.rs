@@ -96,7 +96,7 @@ impl Fabric {
         if node == destination.0 {
             return None;
         }
-        let Some(Spreading { table, choosers, ends }) = self.spreading.as_deref_mut() else { return None };
+        let Spreading { table, choosers, ends } = self.spreading.as_deref_mut()?;
         let flow = ends[path as usize].map_or(0, |ends| ends.hash);
         let candidates = table.lookup(NodeId(node), destination);
         let (ports, queues, lines) = (&self.ports, &self.queues, &self.lines);
