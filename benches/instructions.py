@@ -36,6 +36,10 @@ RUNS = {
     "hashed-4 pfc probes": ("500 us", "1 ms"),
     "incast-8 pfc": ("2 ms", "4 ms"),
     "incast-64 pfc": ("2 ms", "4 ms"),
+    "requests-8": ("200 us", "400 us"),
+    "window": ("5 ms", "10 ms"),
+    "red": ("5 ms", "10 ms"),
+    "spray-8": ("200 us", "400 us"),
 }
 QUICK = ("star", "star pfc", "fat-tree-4", "hashed-4 pfc probes", "incast-8 pfc")
 TOLERANCE = 1.03

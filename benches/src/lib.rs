@@ -7,7 +7,12 @@
 //!   and frames wait.
 //! - *incast*: n senders at line rate to one receiver, with PFC.
 //! - *flows*: n flows between the 16 hosts of a star, which together ask for half of every link.
+//! - *spray*: as *hashed*, but each switch draws a port for each frame.
+//! - *requests*: the hosts of *hashed* exchange requests and responses of one 1500-byte frame, four at a time each.
+//! - *window*: the star with transfers of four 1500-byte frames in flight each, clocked by acknowledgements.
+//! - *red*: the same with RED that marks at the switch.
 
+use fabric::choice::PathChoice;
 use fabric::spec::{
     FlowSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role, Spec,
     SwitchSpec, WhenFull,
@@ -15,10 +20,13 @@ use fabric::spec::{
 use fabric::topology::{Cable, FatTree, Graph, NodeRole, Star};
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
-use queueing::BufferSpec;
+use queueing::{Action, BufferSpec, ManagerSpec, RedParams};
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
-use units::{BitRate, ClockTolerance, Time};
+use transport::{
+    Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams, RequestResponseSpec, WindowSpec,
+};
+use units::{Amount, BitRate, ClockTolerance, Time};
 use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
 
 /// What a workload is run with beside its traffic.
@@ -32,7 +40,8 @@ pub struct Options {
     pub duration: Time,
 }
 
-/// The workload of this name: `star`, `fat-tree-K`, `hashed-K`, `incast-N`, `flows-N`.
+/// The workload of this name: `star`, `window`, `red`, `fat-tree-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`,
+/// `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     let cable = Cable { rate: BitRate::from_gbps(10), delay: Time::from_us(1), overhead: 20 };
     if name == "star" {
@@ -41,6 +50,29 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let rate = Arrivals::Constant { rate: BitRate::from_bps(1_187_500_000), random_phase: true };
         let flows = hosts[..8].iter().map(|&from| flow(from, hosts[8], rate.clone())).collect();
         return Some(spec(&graph, flows, options));
+    }
+    if name == "window" || name == "red" {
+        let graph = Star { hosts: 9, cable }.graph().ok()?;
+        let hosts: Vec<NodeId> = graph.hosts().collect();
+        let flows = hosts[1..].iter().map(|&from| connection(from, hosts[0], window())).collect();
+        let mut spec = spec(&graph, flows, options);
+        if name == "red" {
+            let red = RedParams { action: Action::Mark, max: Amount::Frames(30), ..RedParams::default() };
+            change_switches(&mut spec, |switch| switch.managers = vec![Some(ManagerSpec::Red(red)); 8]);
+        }
+        return Some(spec);
+    }
+    if let Some(k) = name.strip_prefix("requests-") {
+        let graph = FatTree { k: k.parse().ok()?, cable }.graph().ok()?;
+        let hosts: Vec<NodeId> = graph.hosts().collect();
+        let n = hosts.len();
+        let flows = (0..n).map(|i| connection(hosts[i], hosts[(i + n / 2) % n], requests()));
+        return Some(spec(&graph, flows.collect(), options));
+    }
+    if let Some(k) = name.strip_prefix("spray-") {
+        let mut spec = workload(&format!("hashed-{k}"), options)?;
+        change_switches(&mut spec, |switch| switch.path_choice = PathChoice::Spray);
+        return Some(spec);
     }
     if let Some(k) = name.strip_prefix("fat-tree-").or(name.strip_prefix("hashed-")) {
         let k = k.parse().ok()?;
@@ -91,6 +123,46 @@ fn apart(graph: &Graph, half: usize, from: usize, to: usize) -> Vec<NodeId> {
     ];
     let id = |name: &String| graph.nodes.iter().position(|node| node.name == *name);
     names.iter().filter_map(id).map(|at| NodeId(at as u32)).collect()
+}
+
+fn window() -> Application {
+    Application::Window(WindowSpec {
+        bytes: None,
+        segment: 1500,
+        controller: ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(4) }),
+        ack_bytes: 64,
+        ack_every: 1,
+        ack_delay: Time::ZERO,
+        timeout: None,
+        ecn_capable: true,
+    })
+}
+
+fn requests() -> Application {
+    Application::RequestResponse(RequestResponseSpec {
+        request: 1500,
+        response: 1500,
+        segment: 1500,
+        outstanding: 4,
+        requests: None,
+        think: Delay::Fixed(Time::ZERO),
+        service: Delay::Fixed(Time::ZERO),
+        timeout: None,
+        ecn_capable: false,
+    })
+}
+
+fn connection(from: NodeId, to: NodeId, application: Application) -> FlowSpec {
+    let transport = ConnectionSpec { start: Time::ZERO, stop: None, application };
+    FlowSpec { transport: Some(Arc::new(transport)), ..flow(from, to, Arrivals::Greedy) }
+}
+
+fn change_switches(spec: &mut Spec, change: impl Fn(&mut SwitchSpec)) {
+    for node in &mut spec.nodes {
+        if let Role::Switch(switch) = &mut node.role {
+            change(Arc::make_mut(switch));
+        }
+    }
 }
 
 fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {

@@ -169,22 +169,25 @@ impl Fabric {
 
     /// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
     pub fn take(&mut self, egress: u32, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
-        self.take_to(false, egress, class, now)
+        let mut waiting = Waiting::default();
+        let before = self.take_to(&mut waiting, false, egress, class, now);
+        (waiting, before)
     }
 
-    /// The same; `send`: it goes to the link, so that its waiting time counts.
+    /// The same, the frame straight to where it is needed; `send`: it goes to the link, so that its waiting time counts.
     #[inline(always)]
     pub fn take_to(
         &mut self,
+        waiting: &mut Waiting,
         send: bool,
         egress: u32,
         class: TrafficClass,
         now: Time,
-    ) -> (Waiting, Occupancy) {
+    ) -> Occupancy {
         let port = &mut self.ports[egress as usize];
         let queue_id = port.first_queue as usize + class.at();
         let queue = &mut self.queues[queue_id];
-        let waiting = self.pool.pop(&mut self.lanes[queue.head_lane()]);
+        *waiting = self.pool.pop(&mut self.lanes[queue.head_lane()]);
         let (bytes, waited) = (waiting.frame.bytes, now - waiting.since);
         let before = queue.occupancy;
         queue.occupancy.remove(bytes);
@@ -198,9 +201,10 @@ impl Fabric {
             port.waiting &= !(1 << class.0);
         }
         if port.hooks.has(Hooks::BOUNDED) {
+            let waiting = *waiting;
             self.count_leaving(egress, class, &waiting);
         }
-        (waiting, before)
+        before
     }
 
     /// A frame has left its queue where limits or a shared memory count it.

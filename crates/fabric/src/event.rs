@@ -111,6 +111,11 @@ impl Event {
     pub fn is(&self, kind: Kind) -> bool {
         self.order >> PLACE_BITS == kind as u32
     }
+    /// The same for [`Kind::Decide`], the lowest.
+    #[inline(always)]
+    pub fn is_decision(&self) -> bool {
+        self.order < 1 << PLACE_BITS
+    }
     #[inline]
     pub fn kind(&self) -> Kind {
         Kind::from_number(self.order >> PLACE_BITS)

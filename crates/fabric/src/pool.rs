@@ -10,7 +10,7 @@ use units::Time;
 pub(crate) const NIL: u32 = u32::MAX;
 
 /// A frame that waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waiting {
     pub frame: Frame,
     /// Since when.

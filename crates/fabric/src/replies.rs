@@ -7,23 +7,29 @@
 use crate::event::Queued;
 use crate::pool::NIL;
 use crate::world::{DELIVER, Fabric};
-use frame::{Frame, Heading, Route};
+use frame::{Frame, Heading, PathId, Route};
 use units::Time;
 
 impl Fabric {
-    /// The next egress port of a frame that does not follow a path forward; `None` if it has come to its end.
+    /// The next egress port of a frame that does not follow a path forward, `None` if it has come to its end, and the
+    /// rest of its way.
     #[inline(never)]
-    pub fn routed_otherwise(&mut self, ingress: u32, frame: &mut Frame, now: Time) -> Option<u32> {
-        match frame.route.heading() {
-            Heading::Backward(hops) => {
-                let (egress, route) = self.step_back(hops)?;
-                frame.route = route;
-                Some(egress)
-            }
+    pub fn routed_otherwise(
+        &mut self,
+        ingress: u32,
+        path: PathId,
+        route: Route,
+        now: Time,
+    ) -> (Option<u32>, Route) {
+        match route.heading() {
+            Heading::Backward(hops) => match self.step_back(hops) {
+                Some((egress, rest)) => (Some(egress), rest),
+                None => (None, route),
+            },
             Heading::Destination(to) => {
-                self.choose_egress(self.node_of[ingress as usize], frame.path.0, to, now)
+                (self.choose_egress(self.node_of[ingress as usize], path.0, to, now), route)
             }
-            Heading::Forward(_) => None,
+            Heading::Forward(_) => (None, route),
         }
     }
 

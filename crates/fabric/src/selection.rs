@@ -6,6 +6,7 @@
 //! is clear; that bit may outlive a pause, until the port looks again (see `stops`).
 
 use crate::event::{Event, Kind, Queued};
+use crate::pool::Waiting;
 use crate::port::Hooks;
 use crate::world::Fabric;
 use frame::TrafficClass;
@@ -91,16 +92,16 @@ impl Fabric {
     /// Takes the next frame of a class and transmits it.
     #[inline(always)]
     fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
-        let (waiting, before) = self.take_to(true, egress, class, now);
-        let mut frame = waiting.frame;
         let hooks = self.ports[egress as usize].hooks;
+        let mut waiting = Waiting::default();
+        let before = self.take_to(&mut waiting, true, egress, class, now);
         if hooks.has(Hooks::MANAGED) {
-            frame = self.tell_manager(egress, class, frame, now, windows);
+            waiting.frame = self.tell_manager(egress, class, waiting.frame, now, windows);
         }
         if hooks.has(Hooks::SCHEDULER) {
-            self.tell_sent(egress, class, frame.bytes, now);
+            self.tell_sent(egress, class, waiting.frame.bytes, now);
         }
-        self.transmit(egress, frame, now, windows);
+        self.transmit(egress, waiting.frame, now, windows);
         // After the transmission has begun: what follows may want to send a pause through this very port.
         if hooks.has(Hooks::METERED) {
             self.after_dequeue(egress, class, &waiting, before, now, windows);

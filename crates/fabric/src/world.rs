@@ -26,7 +26,7 @@ use crate::spec::OnLosslessDrop;
 use crate::spreading::Spreading;
 use crate::station::Station;
 use engine::World;
-use frame::{ClassMap, Frame, FrameKind, Occupancy, PRIORITIES, Route};
+use frame::{ClassMap, Frame, FrameKind, Occupancy, PRIORITIES, PathId, Route};
 use measure::{BinnedMax, BinnedSum, Latency};
 use queueing::BufferSpec;
 use units::Time;
@@ -173,7 +173,7 @@ impl World for Fabric {
         if event.is(Kind::Frame) {
             self.note(&event, Kind::Frame);
             self.arrive(event.place(), event.frame, event.time, windows);
-        } else if event.is(Kind::Decide) {
+        } else if event.is_decision() {
             // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
             // nothing. Arrivals and timers cover all that can be seen.
             if self.ports[event.place() as usize].decision.fires(event.time) {
@@ -226,7 +226,9 @@ impl Fabric {
         if let Some(series) = self.recorded.received.get_mut(ingress as usize) {
             series.add(now, u64::from(frame.bytes));
         }
-        let Some(egress) = self.next_egress(ingress, &mut frame, now) else {
+        let egress;
+        (egress, frame.route) = self.next_egress(ingress, frame.path, frame.route, now);
+        let Some(egress) = egress else {
             self.arrived(ingress, frame, now, windows);
             return;
         };
@@ -237,28 +239,28 @@ impl Fabric {
     /// then the link would run dry in the middle of the frame.
     #[inline(never)]
     fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
-        let route = frame.route;
-        let Some(egress) = self.next_egress(ingress, &mut frame, now) else { return };
+        let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
+        let Some(egress) = egress else { return };
         if self.lines[egress as usize].rate > self.lines[ingress as usize].rate {
-            frame.route = route;
             let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
             let at = now + self.ports[ingress as usize].clock.span_floor(rest);
             windows.push(Event::arrival(Kind::Frame, at, ingress, frame));
             return;
         }
+        frame.route = rest_of_way;
         if let Some(series) = self.recorded.received.get_mut(ingress as usize) {
             series.add(now, u64::from(frame.bytes));
         }
         self.forward(egress, frame, ingress, now, windows);
     }
 
-    /// The port that a frame leaves through; `None` if it has come to its end.
+    /// The port that a frame leaves through, `None` if it has come to its end, and the rest of its way. Not told of the
+    /// frame as a whole, so that it need not lie in memory.
     #[inline(always)]
-    fn next_egress(&mut self, ingress: u32, frame: &mut Frame, now: Time) -> Option<u32> {
-        let Some(hop) = frame.route.next_hop() else { return self.routed_otherwise(ingress, frame, now) };
+    fn next_egress(&mut self, ingress: u32, path: PathId, route: Route, now: Time) -> (Option<u32>, Route) {
+        let Some(hop) = route.next_hop() else { return self.routed_otherwise(ingress, path, route, now) };
         let egress = self.hops[hop as usize];
-        frame.route = Route::forward(hop + 1);
-        (egress != DELIVER).then_some(egress)
+        ((egress != DELIVER).then_some(egress), Route::forward(hop + 1))
     }
 
     /// A frame has come to its end: a host takes it in.
@@ -274,7 +276,9 @@ impl Fabric {
     #[inline(always)]
     pub fn deliver(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         if frame.flags.kind() != FrameKind::Raw {
-            return self.deliver_to_endpoint(frame, now, windows);
+            // A copy: whose address is told has to lie in memory.
+            let frame = *frame;
+            return self.deliver_to_endpoint(&frame, now, windows);
         }
         self.receivers[frame.path.at()].count(frame, now);
         self.ledger.delivered += 1;

@@ -16,7 +16,10 @@ impl Sojourns {
     #[inline]
     pub fn enter(&mut self, levels: [u64; 2]) {
         for (max, level) in self.max.iter_mut().zip(levels) {
-            *max = level.max(*max);
+            // Seldom true: no write.
+            if level > *max {
+                *max = level;
+            }
         }
     }
     /// A frame of `bytes` has left after a sojourn of `stayed`.

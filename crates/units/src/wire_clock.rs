@@ -50,11 +50,13 @@ impl WireClock {
     }
 
     /// The time from the end of the frame before to the end of `bytes` more, back to back.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self, bytes: u64) -> Time {
-        if self.ps_den == 1 {
-            return Time::from_ps(bytes * self.ps_num);
-        }
+        if self.ps_den == 1 { Time::from_ps(bytes * self.ps_num) } else { self.advance_with_remainder(bytes) }
+    }
+
+    #[inline(never)]
+    fn advance_with_remainder(&mut self, bytes: u64) -> Time {
         let exact = bytes * self.ps_num + u64::from(self.remainder);
         self.remainder = (exact % u64::from(self.ps_den)) as u32;
         Time::from_ps(exact / u64::from(self.ps_den))
