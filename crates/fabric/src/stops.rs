@@ -57,7 +57,7 @@ impl Fabric {
             self.attend(port_id, now, windows);
         }
         if watched {
-            self.note_change(port_id, windows);
+            self.note_change(port_id, now, windows);
         }
         if stuck != 0 {
             self.note_stuck(port_id, stuck, now, windows);

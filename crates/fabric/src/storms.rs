@@ -96,12 +96,13 @@ impl Fabric {
 
     /// A pause frame has changed until when classes are paused: a storm may be over earlier than it seemed.
     #[cold]
-    pub fn note_change(&mut self, port: u32, windows: &mut Queued) {
+    pub fn note_change(&mut self, port: u32, now: Time, windows: &mut Queued) {
         let line = &mut self.lines[port as usize];
         let Some(watch) = &mut line.watch else { return };
         let map = self.nodes[self.node_of[port as usize] as usize].classes;
         for class in (0..map.classes() as u8).map(TrafficClass) {
-            let at = line.timers.until(map.priorities(class)) + watch.spec.restoration;
+            // A pause that a dead link has ended may have been over for long.
+            let at = (line.timers.until(map.priorities(class)) + watch.spec.restoration).max(now);
             if watch.queues[class.at()].is_storming() && watch.arm(at) {
                 windows.push(Event::bare(Kind::Watch, at, port));
             }

@@ -520,7 +520,7 @@ idle_exponent = "elapsed_and_arrival"
     };
     assert_eq!(switch(&scenario).shared_memory, Some(memory));
     // Defaults are those of the mechanisms, and are written out.
-    let plain = "[switch]\nqueue_managers = [{ classes = [3], red = {} }]\nbuffer = { total = \"1 MB\", dynamic_threshold = {} }\n";
+    let plain = "[switch]\nqueue_managers = [{ classes = [3], red = {} }]\nbuffer = { total = \"1 MB\", dynamic_threshold = { headroom = \"100 kB\" } }\n";
     let scenario = fixpoint(&STAR.replacen("[[flows]]", &format!("{plain}[[flows]]"), 1));
     let mut expected = vec![None; 8];
     expected[3] = Some(ManagerSpec::Red(RedParams::default()));
