@@ -266,12 +266,16 @@ impl Fabric {
             // Back in line before the frame goes: sending it may pull the next one.
             state.collect();
             self.wake_in_time(nth, now, windows);
-            self.stand_in_line(nth);
+            let place = self.stand_in_line(nth);
             if let Some(segment) = segment {
                 if let Some(nic) = &mut self.lines[egress as usize].nic {
                     nic.pulled[class.at()] += 1;
                 }
                 self.send_segment(egress, nth, segment, now, windows);
+            }
+            // Its link is up again: it stands at another port now, where nothing else may happen.
+            if let Some((other, class)) = place.filter(|&(other, _)| other != egress) {
+                self.pull(other, class, now, windows);
             }
         }
     }
