@@ -309,9 +309,13 @@ impl Fabric {
         self.attend_endpoint(nth, now, windows);
     }
 
+    /// Takes an endpoint out of its line, at whichever port of the host that this is one of: a dead link may have moved
+    /// it.
     fn leave_line(&mut self, port: u32, nth: u32) {
-        if let Some(nic) = &mut self.lines[port as usize].nic {
-            nic.ready.iter_mut().for_each(|line| line.retain(|&other| other != nth));
+        for port in self.ports_beside(port) {
+            if let Some(nic) = &mut self.lines[port as usize].nic {
+                nic.ready.iter_mut().for_each(|line| line.retain(|&other| other != nth));
+            }
         }
         self.endpoints[nth as usize].in_line = false;
     }

@@ -227,7 +227,7 @@ impl Fabric {
     }
 
     /// The ports of the node that this is a port of.
-    fn ports_beside(&self, port: u32) -> std::ops::Range<u32> {
+    pub fn ports_beside(&self, port: u32) -> std::ops::Range<u32> {
         let node = self.node_of[port as usize];
         let first = self.nodes[node as usize].first_port;
         let all = self.node_of[first as usize..self.ports.len()].iter();

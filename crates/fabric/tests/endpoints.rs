@@ -403,3 +403,32 @@ fn replies_leave_through_the_link_that_is_left() {
         }
     }
 }
+
+#[test]
+fn replies_go_on_when_their_link_comes_back_in_the_middle() {
+    // A response of 40 segments takes 33 us. Wherever in it one of the two links of its host goes and comes back, the
+    // rest leaves, and later exchanges are as before.
+    for link in [1, 2] {
+        for down in (5..45).map(us) {
+            let mut net = Net::new(us(2_000));
+            let spec = SwitchSpec { path_choice: PathChoice::LeastQueued, ..switch() };
+            let (a, b, sw) = (net.host("a", host()), net.host("b", host()), net.switch("sw", spec));
+            for end in [a, b, b] {
+                net.link(end, sw, gbps(10), ns(100));
+            }
+            let mut what = asks(64, 40_000, 1, Time::ZERO, us(5));
+            if let Application::RequestResponse(spec) = &mut what {
+                spec.timeout = Some(us(200));
+            }
+            connect(&mut net, "rpc", a, b, 0, Time::ZERO, what);
+            let reaction = Reaction { keep: true, reroute: None };
+            net.0.faults = vec![
+                FaultSpec::LinkDown { link, at: down, reaction },
+                FaultSpec::LinkUp { link, at: down + us(8) },
+            ];
+            // 50 without the fault; one that lost a segment on the link costs a timeout.
+            let exchanges = net.run().count("connections", "rpc", "exchanges");
+            assert!(exchanges > 40, "link {link} down at {down}: {exchanges}");
+        }
+    }
+}
