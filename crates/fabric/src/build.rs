@@ -1,5 +1,6 @@
 //! From a checked description to a fabric at time zero.
 
+mod ahead;
 mod nodes;
 mod series;
 mod traffic;
@@ -204,6 +205,7 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
     }
     fabric.shrink();
     let left_out = series::record(spec, &mut fabric);
+    ahead::mark(&plan, &mut fabric);
     let look_ahead = plan.look_ahead(&fabric.ports, &fabric.lines);
     if look_ahead.ps() < 2 {
         return Err(BuildError("a frame takes less than 2 ps from node to node: that is too fast".into()));

@@ -15,6 +15,8 @@ pub(crate) struct Waiting {
     pub frame: Frame,
     /// Since when.
     pub since: Time,
+    /// When its transmission begins, once that is certain.
+    pub leaves: Time,
     /// The port it came in through; [`NIL`] if it began its way here.
     pub ingress: u32,
     next: u32,
@@ -34,6 +36,11 @@ impl List {
     pub fn is_empty(&self) -> bool {
         self.head == NIL
     }
+    /// The first slot; [`NIL`] if there is none.
+    #[inline]
+    pub fn head(&self) -> u32 {
+        self.head
+    }
 }
 
 /// The slots of all lists.
@@ -50,7 +57,12 @@ impl Pool {
 
     #[inline]
     pub fn push(&mut self, list: &mut List, frame: Frame, since: Time, ingress: u32) {
-        let waiting = Waiting { frame, since, ingress, next: NIL };
+        self.push_leaving(list, frame, since, Time::NEVER, ingress);
+    }
+    /// A frame whose transmission begins at a known time.
+    #[inline(always)]
+    pub fn push_leaving(&mut self, list: &mut List, frame: Frame, since: Time, leaves: Time, ingress: u32) {
+        let waiting = Waiting { frame, since, leaves, ingress, next: NIL };
         let slot = if self.free == NIL {
             self.slots.push(waiting);
             (self.slots.len() - 1) as u32
@@ -81,6 +93,27 @@ impl Pool {
     /// The last of a list.
     pub fn last(&self, list: &List) -> Option<&Waiting> {
         self.slots.get(list.tail as usize).filter(|_| !list.is_empty())
+    }
+
+    /// The transmission of a waiting frame will begin then. The frame, and the slot behind its own.
+    #[inline]
+    pub fn commit(&mut self, slot: u32, leaves: Time) -> (Frame, u32) {
+        let waiting = &mut self.slots[slot as usize];
+        waiting.leaves = leaves;
+        (waiting.frame, waiting.next)
+    }
+    /// The first of a list that is not empty, taken out if its transmission has begun by `now`.
+    #[inline(always)]
+    pub fn pop_left(&mut self, list: &mut List, now: Time) -> Option<&Waiting> {
+        let slot = list.head;
+        let waiting = &mut self.slots[slot as usize];
+        if waiting.leaves > now {
+            return None;
+        }
+        list.head = waiting.next;
+        waiting.next = self.free;
+        self.free = slot;
+        Some(waiting)
     }
 
     /// Length of the first frame of a list that is not empty.

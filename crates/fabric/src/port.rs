@@ -1,9 +1,9 @@
 //! One end of a link: its transmitter and its queues.
 
-use crate::event::Kind;
+use crate::event::{Event, Kind};
 use crate::losses::Cause;
 use crate::managed::Managed;
-use crate::pool::List;
+use crate::pool::{List, Waiting};
 use crate::storms::PortWatch;
 use crate::world::HEAD_BYTES;
 use engine::Timer;
@@ -67,6 +67,8 @@ impl Hooks {
     pub const MANAGED: Hooks = Hooks(1 << 8);
     /// Limits, or a memory that queues share, speak of what waits.
     pub const BOUNDED: Hooks = Hooks(1 << 9);
+    /// Frames may be sent ahead of their time: see `ahead`.
+    pub const AHEAD: Hooks = Hooks(1 << 10);
 
     /// Whether any of these is set.
     #[inline(always)]
@@ -89,6 +91,18 @@ pub(crate) const DOWN: u8 = 1;
 pub(crate) const OFF: u8 = 2;
 
 impl Port {
+    /// Puts a frame on the link behind all that is on it or will be. Returns its arrival.
+    #[inline(always)]
+    pub fn transmit_ahead(&mut self, frame: Frame) -> Event {
+        let begins = self.busy_until;
+        self.busy_until = begins + self.clock.advance(u64::from(frame.bytes) + u64::from(self.overhead));
+        let (kind, left_at) = if self.hooks.has(Hooks::HEADS) {
+            self.head_leaves(&frame, begins)
+        } else {
+            (Kind::Frame, self.busy_until)
+        };
+        Event::arrival(kind, left_at + self.arrives_after, self.peer, frame)
+    }
     /// What a cut-through peer sees of a frame that is sent from now on: its head, and when that has left.
     #[inline]
     pub fn head_leaves(&self, frame: &Frame, now: Time) -> (Kind, Time) {
@@ -102,6 +116,15 @@ impl Port {
 pub(crate) struct Sent {
     pub bytes: u64,
     pub frames: [u64; PRIORITIES],
+}
+
+impl Sent {
+    /// One frame more.
+    #[inline(always)]
+    pub fn count(&mut self, frame: &Frame) {
+        self.bytes += u64::from(frame.bytes);
+        self.frames[frame.priority.at()] += 1;
+    }
 }
 
 /// What a port needs now and then.
@@ -215,6 +238,8 @@ pub(crate) struct Queue {
     pub lanes: u32,
     /// The lane that holds the head, if any frame waits.
     pub turn: u32,
+    /// Frames at its head that have been sent ahead of their time.
+    pub committed: u32,
     /// Bytes and frames over time.
     pub sojourns: Sojourns,
     /// Waiting times above zero.
@@ -229,10 +254,27 @@ impl Queue {
             first_lane,
             lanes,
             turn: 0,
+            committed: 0,
             sojourns: Sojourns::default(),
             waits: Latency::default(),
             drops: 0,
         }
+    }
+
+    /// A frame begins to wait, in the only list.
+    #[inline(always)]
+    pub fn enter_at_end(&mut self, bytes: u16) {
+        self.occupancy.add(bytes);
+        self.sojourns.enter(self.occupancy.both());
+    }
+    /// The transmission of its first frame, sent ahead, has begun.
+    #[inline(always)]
+    pub fn leave(&mut self, waiting: &Waiting) {
+        let (bytes, waited) = (waiting.frame.bytes, waiting.leaves - waiting.since);
+        self.committed -= 1;
+        self.occupancy.remove(bytes);
+        self.sojourns.leave(bytes, waited);
+        self.waits.record(waited);
     }
 
     /// The lane for a frame that came in through the node's `ingress`-th port.

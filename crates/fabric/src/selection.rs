@@ -57,6 +57,10 @@ impl Fabric {
     fn decide_once(&mut self, egress: u32, now: Time, windows: &mut Queued) -> bool {
         let port = &self.ports[egress as usize];
         let (busy_until, watched) = (port.busy_until, port.hooks.has(Hooks::WATCHED));
+        if port.hooks.has(Hooks::AHEAD) {
+            self.decide_ahead(egress, now, windows);
+            return false;
+        }
         if busy_until > now {
             self.arm(egress, busy_until, windows);
             return false;

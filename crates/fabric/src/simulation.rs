@@ -201,6 +201,7 @@ impl Simulation {
         if status == RunStatus::More {
             return self.decide_threads();
         }
+        self.settle(self.now());
         self.gather();
         if let Some(failure) = &self.fabric().failure {
             return Err(self.describe(failure));
@@ -325,7 +326,7 @@ impl Simulation {
         let sent = worlds().flat_map(|world| &world.sent);
         let sent: u64 = sent.map(|sent| sent.frames.iter().sum::<u64>()).sum();
         let broken: u64 = worlds().flat_map(|world| &world.lines).map(|line| line.counts.broken.0).sum();
-        self.hops_before + sent - broken - self.arrivals_pending()
+        (self.hops_before + sent - broken).wrapping_sub(self.arrivals_pending())
     }
     /// The look-ahead of the run: the least time after which one node can affect another.
     pub fn look_ahead(&mut self) -> Time {
@@ -352,6 +353,7 @@ impl Simulation {
     }
     /// The result up to now, as tables.
     pub fn tables(&mut self) -> Vec<Table> {
+        self.settle(self.now());
         self.gather();
         tables::tables(self)
     }
@@ -372,13 +374,56 @@ impl Simulation {
                 *bytes += u64::from(event.frame.bytes);
             }
         }
+        // Those sent ahead that still wait are not on a link.
+        for port in 0..self.fabric().ports.len() as u32 {
+            let (frames, bytes) = &mut in_flight[self.fabric().ports[port as usize].peer as usize];
+            for waiting in self.committed(port) {
+                *frames -= 1;
+                *bytes -= u64::from(waiting.frame.bytes);
+            }
+        }
         in_flight
+    }
+
+    /// The frames that wait at a port and are certain to leave at their times.
+    fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
+        let state = &self.fabric().ports[port as usize];
+        let queues = state.first_queue..state.first_queue + state.classes.classes() as u32;
+        let of = move |queue: u32| {
+            let committed = self.fabric().queues[queue as usize].committed as usize;
+            self.frames_in(port, queue).take(committed)
+        };
+        queues.flat_map(of)
+    }
+    /// Until when the frame takes that is on the link of a port.
+    pub(crate) fn on_link_until(&self, port: u32) -> Time {
+        // Frames sent ahead go back to back.
+        let next = self.committed(port).next().map(|waiting| waiting.leaves);
+        next.unwrap_or(self.fabric().ports[port as usize].busy_until)
+    }
+
+    /// Makes up for the departures before `now` of frames that were sent ahead.
+    fn settle(&mut self, now: Time) {
+        if self.workers.is_some() && !self.scattered {
+            return;
+        }
+        let Some(before) = now.ps().checked_sub(1).map(Time::from_ps) else { return };
+        self.shards.iter_mut().for_each(|shard| shard.world.settle_all(before));
     }
 
     fn arrivals_pending(&mut self) -> u64 {
         let is_frame = |event: &&Event| matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken);
-        self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending()).filter(is_frame).count()
-            as u64
+        let pending = self
+            .shards
+            .iter_mut()
+            .flat_map(|shard| shard.runner.windows().pending())
+            .filter(is_frame)
+            .count() as u64;
+        // Those sent ahead that still wait are not on a link.
+        let worlds = self.shards.iter().map(|shard| &shard.world);
+        let committed: u64 =
+            worlds.flat_map(|world| &world.queues).map(|queue| u64::from(queue.committed)).sum();
+        pending.wrapping_sub(committed)
     }
 
     fn check_conservation(&mut self) -> Result<(), SimulationError> {
@@ -389,7 +434,7 @@ impl Simulation {
         let waiting =
             receiving + self.fabric().queues.iter().map(|queue| queue.occupancy.frames).sum::<u64>();
         let ledger = self.fabric().ledger;
-        if ledger.made == ledger.delivered + ledger.lost + waiting + in_flight {
+        if ledger.made == (ledger.delivered + ledger.lost + waiting).wrapping_add(in_flight) {
             return Ok(());
         }
         let (made, delivered, lost) = (ledger.made, ledger.delivered, ledger.lost);
@@ -408,17 +453,19 @@ impl Simulation {
             sojourns
         };
         let sojourns: Vec<Sojourns> = self.fabric().places_of_queues().map(restarted).collect();
+        let ports = 0..self.fabric().ports.len() as u32;
+        let on_link: Vec<Time> = ports.map(|port| self.on_link_until(port)).collect();
         let fabric = &mut self.shards[0].world;
         for sent in &mut fabric.sent {
             self.hops_before += sent.frames.iter().sum::<u64>();
             *sent = Default::default();
         }
         self.hops_before -= fabric.lines.iter().map(|line| line.counts.broken.0).sum::<u64>();
-        for (line, port) in fabric.lines.iter_mut().zip(&fabric.ports) {
+        for (line, busy_until) in fabric.lines.iter_mut().zip(on_link) {
             line.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
             line.settle_paused(now);
             line.paused_since = line.paused_since.max(now);
-            let begun_before = port.busy_until.saturating_sub(now);
+            let begun_before = busy_until.saturating_sub(now);
             line.counts = LineCounts { begun_before, ..LineCounts::default() };
         }
         for (queue, sojourns) in fabric.queues.iter_mut().zip(sojourns) {

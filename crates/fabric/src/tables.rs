@@ -257,7 +257,7 @@ impl View<'_> {
             (fabric.sent[peer].bytes + self.s.in_flight_at_warmup[port].1).saturating_sub(lost)
         };
         let utilisation = |port: usize| {
-            let beyond = fabric.ports[port].busy_until.saturating_sub(self.end).as_secs_f64();
+            let beyond = self.s.on_link_until(port as u32).saturating_sub(self.end).as_secs_f64();
             let before = counts(port).begun_before.as_secs_f64();
             let busy = before + fabric.time_on_wire(port as u32) - beyond;
             if self.seconds() > 0.0 { (busy / self.seconds()).clamp(0.0, 1.0) } else { 0.0 }

@@ -88,6 +88,13 @@ pub(crate) struct Recorded {
     pub pauses: Option<Vec<PauseRecord>>,
 }
 
+impl Recorded {
+    /// Whether levels or transmissions are recorded, which have to be in the order of time.
+    pub fn any_levels(&self) -> bool {
+        !(self.sent.is_empty() && self.queues.is_empty() && self.meters.is_empty())
+    }
+}
+
 /// A pause, as the paused port saw it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PauseRecord {

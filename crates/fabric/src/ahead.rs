@@ -1,0 +1,112 @@
+//! Frames that are sent ahead of their time.
+//!
+//! At many ports it is certain when a waiting frame will leave: nothing can pause the port, no other class can go first,
+//! nobody is asked. Such a frame goes on its way when it begins to wait, and no decision of its own is needed, which is
+//! one of two events of a frame that waits. Its arrival at the peer is scheduled for the time at which it would have come
+//! anyway. It stays in its queue, *committed*, until its transmission begins; that it leaves then is made up for, as of
+//! that time, before anybody looks: [`Fabric::settle`].
+//!
+//! Which ports these are is known when the fabric is built (`build/ahead.rs`). A port of a node that sends pauses is
+//! none of them: an XON is due at a departure, and cannot be made up for.
+
+use crate::event::Queued;
+use crate::pool::NIL;
+use crate::port::Hooks;
+use crate::world::Fabric;
+use frame::Frame;
+use units::Time;
+
+/// So many frames of a port are committed at a time, at most: each takes a pending event.
+const MOST: u32 = 32;
+
+impl Fabric {
+    /// Makes up for the departures of a port up to `now`.
+    #[inline(always)]
+    fn settle(&mut self, egress: u32, now: Time) {
+        let port = &mut self.ports[egress as usize];
+        if port.waiting == 0 {
+            return;
+        }
+        // One class at most is in use here.
+        let queue = &mut self.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
+        let list = &mut self.lanes[queue.first_lane as usize];
+        let sent = &mut self.sent[egress as usize];
+        while queue.committed > 0
+            && let Some(waiting) = self.pool.pop_left(list, now)
+        {
+            queue.leave(waiting);
+            sent.count(&waiting.frame);
+        }
+        if queue.occupancy.frames == 0 {
+            port.waiting = 0;
+        }
+    }
+
+    /// Makes up for all departures up to `now`, before somebody looks at the whole.
+    pub fn settle_all(&mut self, now: Time) {
+        for port in 0..self.ports.len() as u32 {
+            if self.ports[port as usize].hooks.has(Hooks::AHEAD) {
+                self.settle(port, now);
+            }
+        }
+    }
+
+    /// A frame comes to a port that sends ahead, and something waits there, or seems to.
+    #[inline(never)]
+    pub fn enqueue_ahead(
+        &mut self,
+        egress: u32,
+        frame: Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        self.settle(egress, now);
+        let port = &mut self.ports[egress as usize];
+        if port.waiting == 0 && port.busy_until <= now {
+            self.transmit(egress, frame, now, windows);
+            return;
+        }
+        let class = port.classes.class(frame.priority);
+        let queue = &mut self.queues[port.first_queue as usize + class.at()];
+        let commit = queue.committed < MOST && u64::from(queue.committed) == queue.occupancy.frames;
+        let leaves = if commit { port.busy_until } else { Time::NEVER };
+        queue.enter_at_end(frame.bytes);
+        port.waiting = 1 << class.0;
+        self.pool.push_leaving(&mut self.lanes[queue.first_lane as usize], frame, now, leaves, ingress);
+        if commit {
+            queue.committed += 1;
+            let arrival = port.transmit_ahead(frame);
+            windows.send(arrival, || self.node_of[arrival.place() as usize]);
+        } else {
+            let at = port.busy_until;
+            self.arm(egress, at, windows);
+        }
+    }
+
+    /// All that was committed has left, and more waits: the port commits the next frames.
+    #[inline(never)]
+    pub fn decide_ahead(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        self.settle(egress, now);
+        let port = &mut self.ports[egress as usize];
+        if port.waiting == 0 {
+            return;
+        }
+        debug_assert!(port.busy_until == now, "what waits is committed, or the port decides when it is free");
+        let queue = &mut self.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
+        let mut slot = self.lanes[queue.first_lane as usize].head();
+        while slot != NIL && queue.committed < MOST {
+            let (frame, next) = self.pool.commit(slot, port.busy_until);
+            queue.committed += 1;
+            let arrival = port.transmit_ahead(frame);
+            windows.send(arrival, || self.node_of[arrival.place() as usize]);
+            slot = next;
+        }
+        let at = port.busy_until;
+        if slot != NIL {
+            self.arm(egress, at, windows);
+        }
+        // The first leaves at once.
+        self.settle(egress, now);
+    }
+}
