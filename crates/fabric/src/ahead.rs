@@ -23,16 +23,16 @@ impl Fabric {
     /// Makes up for the departures of a port up to `now`.
     #[inline(always)]
     fn settle(&mut self, egress: u32, now: Time) {
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.links.ports[egress as usize];
         if port.waiting == 0 {
             return;
         }
         // One class at most is in use here.
-        let queue = &mut self.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
-        let list = &mut self.lanes[queue.first_lane as usize];
-        let sent = &mut self.sent[egress as usize];
+        let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
+        let list = &mut self.buffers.voqs[queue.first_voq as usize];
+        let sent = &mut self.links.sent[egress as usize];
         while queue.committed > 0
-            && let Some(waiting) = self.pool.pop_left(list, now)
+            && let Some(waiting) = self.buffers.pool.pop_left(list, now)
         {
             queue.leave(waiting);
             sent.count(&waiting.frame);
@@ -44,8 +44,8 @@ impl Fabric {
 
     /// Makes up for all departures up to `now`, before somebody looks at the whole.
     pub fn settle_all(&mut self, now: Time) {
-        for port in 0..self.ports.len() as u32 {
-            if self.ports[port as usize].hooks.has(Hooks::AHEAD) {
+        for port in 0..self.links.ports.len() as u32 {
+            if self.links.ports[port as usize].hooks.has(Hooks::AHEAD) {
                 self.settle(port, now);
             }
         }
@@ -62,18 +62,24 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         self.settle(egress, now);
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.links.ports[egress as usize];
         if port.waiting == 0 && port.busy_until <= now {
             self.transmit(egress, frame, now, windows);
             return;
         }
         let class = port.classes.class(frame.priority);
-        let queue = &mut self.queues[port.first_queue as usize + class.at()];
+        let queue = &mut self.buffers.queues[port.first_queue as usize + class.at()];
         let commit = queue.committed < MOST && u64::from(queue.committed) == queue.occupancy.frames;
         let leaves = if commit { port.busy_until } else { Time::NEVER };
         queue.enter_at_end(frame.bytes);
         port.waiting = 1 << class.0;
-        self.pool.push_leaving(&mut self.lanes[queue.first_lane as usize], frame, now, leaves, ingress);
+        self.buffers.pool.push_leaving(
+            &mut self.buffers.voqs[queue.first_voq as usize],
+            frame,
+            now,
+            leaves,
+            ingress,
+        );
         if commit {
             queue.committed += 1;
             let arrival = port.transmit_ahead(frame);
@@ -88,15 +94,15 @@ impl Fabric {
     #[inline(never)]
     pub fn decide_ahead(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         self.settle(egress, now);
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.links.ports[egress as usize];
         if port.waiting == 0 {
             return;
         }
         debug_assert!(port.busy_until == now, "what waits is committed, or the port decides when it is free");
-        let queue = &mut self.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
-        let mut slot = self.lanes[queue.first_lane as usize].head();
+        let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
+        let mut slot = self.buffers.voqs[queue.first_voq as usize].head();
         while slot != NIL && queue.committed < MOST {
-            let (frame, next) = self.pool.commit(slot, port.busy_until);
+            let (frame, next) = self.buffers.pool.commit(slot, port.busy_until);
             queue.committed += 1;
             let arrival = port.transmit_ahead(frame);
             windows.send(arrival, || self.node_of[arrival.place() as usize]);

@@ -8,21 +8,26 @@ mod traffic;
 pub use series::{MAX_BINS, MAX_SERIES};
 pub(crate) use traffic::start;
 
+use crate::buffers::Buffers;
 use crate::event::Event;
 use crate::fault_plan::{FaultPlan, Note};
 use crate::faults::Faults;
 use crate::headroom::frame_bounds;
-use crate::losses::Drops;
+use crate::hosts::Hosts;
+use crate::ledger::Ledger;
+use crate::links::Links;
 use crate::paths::add_paths;
-use crate::pool::{List, NIL, Pool};
-use crate::port::{Hooks, Line, LineCounts, Port, Queue, Sent};
+use crate::pool::NIL;
+use crate::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
+use crate::probes::Probes;
 use crate::reroute;
+use crate::route_table::RouteTable;
 use crate::routing::Wiring;
 use crate::selection::asks_scheduler;
 use crate::spec::{FaultSpec, NodeSpec, Queueing, Spec};
 use crate::spreading::Spreading;
 use crate::storms::PortWatch;
-use crate::world::{Fabric, HEAD_BYTES, Ledger, Recorded};
+use crate::world::Fabric;
 use engine::Timer;
 use flow_control::pause::{PauseSignal, PauseTimers};
 use flow_control::{PauseKind, PauseSpec};
@@ -120,18 +125,18 @@ impl<'a> Plan<'a> {
     }
     /// The least time after which one node can affect another: a shortest frame, or the head of one, or a
     /// pause frame, and what comes after it.
-    fn look_ahead(&self, ports: &[Port], lines: &[Line]) -> Time {
+    fn look_ahead(&self, ports: &[Port], cold_ports: &[ColdPort]) -> Time {
         let pausing = self.spec.nodes.iter().any(|node| node.flow_control().is_some());
-        let of_port = |(id, (port, line)): (u32, (&Port, &Line))| {
+        let of_port = |(id, (port, cold)): (u32, (&Port, &ColdPort))| {
             let clock = self.wire_clock(id, self.rates(id).1);
             let bytes =
                 if port.hooks.has(Hooks::HEADS) { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
             let wire = |bytes: u16| clock.span_floor(u64::from(bytes) + u64::from(port.overhead));
             let data = wire(bytes) + port.arrives_after;
-            let pause = wire(CONTROL_FRAME_BYTES) + line.delay + lines[port.peer as usize].response;
+            let pause = wire(CONTROL_FRAME_BYTES) + cold.delay + cold_ports[port.peer as usize].response;
             if pausing { data.min(pause) } else { data }
         };
-        (0..).zip(ports.iter().zip(lines)).map(of_port).min().unwrap_or(Time::from_us(1))
+        (0..).zip(ports.iter().zip(cold_ports)).map(of_port).min().unwrap_or(Time::from_us(1))
     }
 }
 
@@ -152,27 +157,13 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
     let mut fabric = Fabric {
         node_of: wiring.node_of.iter().map(|node| node.0).collect(),
         nodes: Vec::with_capacity(spec.nodes.len()),
-        ports: Vec::with_capacity(port_count),
-        sent: vec![Sent::default(); port_count],
-        lines: Vec::with_capacity(port_count),
-        queues: Vec::new(),
-        lanes: Vec::new(),
-        pool: Pool::new(),
-        spreading: None,
-        hops: Vec::new(),
-        path_start: Vec::new(),
-        path_source: Vec::new(),
-        sources: Vec::new(),
-        endpoints: Vec::new(),
-        endpoint_of_path: Vec::new(),
-        receivers: Vec::new(),
-        drops: Drops::new(),
-        recorded: Recorded::default(),
-        ledger: Ledger::default(),
-        on_lossless_drop: spec.on_lossless_drop,
-        failure: None,
+        links: Links::with_capacity(port_count),
+        buffers: Buffers::new(),
+        routes: RouteTable::default(),
+        hosts: Hosts::default(),
         faults: Faults::default(),
-        receiving: Vec::new(),
+        ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
+        probes: Probes::default(),
     };
     for port in 0..port_count as u32 {
         if let Err(why) = plan.node(port).scheduler().check(&plan.port_facts(port)) {
@@ -183,30 +174,31 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
     for (id, node) in (0..).zip(&spec.nodes) {
         let node = nodes::make_node(&plan, NodeId(id), node);
         for port in plan.wiring.ports(NodeId(id)) {
-            let metered = node.limited || node.station.is_some() || node.sharing.is_some();
-            let hooks = &mut fabric.ports[port.at()].hooks;
+            let metered = node.memory.limited || node.pause_sender.is_some() || node.memory.sharing.is_some();
+            let hooks = &mut fabric.links.ports[port.at()].hooks;
             hooks.set(Hooks::METERED, metered);
-            hooks.set(Hooks::BOUNDED, node.limited || node.sharing.is_some());
+            hooks.set(Hooks::BOUNDED, node.memory.limited || node.memory.sharing.is_some());
         }
         fabric.nodes.push(node);
     }
     let path_flow = add_paths(&plan, &mut fabric)?;
-    fabric.spreading = Spreading::new(&plan);
+    fabric.routes.spreading = Spreading::new(&plan);
     traffic::add_sources(&plan, &mut fabric);
     traffic::add_endpoints(&plan, &mut fabric);
     nodes::add_receivers(&plan, &mut fabric);
     let notes = add_faults(&plan, &mut fabric, &path_flow)?;
-    if fabric.hops.len() > Route::LIMIT as usize {
-        let hops = fabric.hops.len();
+    if fabric.routes.hops.len() > Route::LIMIT as usize {
+        let hops = fabric.routes.hops.len();
         return Err(BuildError(format!(
             "all paths together have {hops} hops, more than the {} that can be told apart",
             Route::LIMIT
         )));
     }
     fabric.shrink();
+    fabric.check();
     let left_out = series::record(spec, &mut fabric);
     ahead::mark(&plan, &mut fabric);
-    let look_ahead = plan.look_ahead(&fabric.ports, &fabric.lines);
+    let look_ahead = plan.look_ahead(&fabric.links.ports, &fabric.links.cold);
     if look_ahead.ps() < 2 {
         return Err(BuildError("a frame takes less than 2 ps from node to node: that is too fast".into()));
     }
@@ -218,7 +210,7 @@ fn numbered(plan: &Plan) -> Result<(), BuildError> {
     let lists = (0..plan.spec.nodes.len() as u32).map(NodeId).map(|id| {
         let node = &plan.spec.nodes[id.at()];
         let ports = plan.wiring.ports(id).len() as u64;
-        ports * node.classes().classes() as u64 * lanes(node, ports)
+        ports * node.classes().classes() as u64 * voqs(node, ports)
     });
     let lists: u64 = lists.sum();
     if lists < u64::from(NIL) {
@@ -230,7 +222,7 @@ fn numbered(plan: &Plan) -> Result<(), BuildError> {
 }
 
 /// Lists of a queue: one, or one for each port that a frame may have come in through, and one for none.
-fn lanes(node: &NodeSpec, ports: u64) -> u64 {
+fn voqs(node: &NodeSpec, ports: u64) -> u64 {
     let virtual_output = node.switch().is_some_and(|switch| switch.queueing == Queueing::VirtualOutput);
     if virtual_output { ports + 1 } else { 1 }
 }
@@ -239,12 +231,11 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
     let (node, link) = (plan.node(port), plan.link(port));
     let peer = plan.wiring.peer[port as usize].0;
     let peer_node = plan.node(peer);
-    let first_queue = fabric.queues.len() as u32;
+    let first_queue = fabric.buffers.queues.len() as u32;
     let ports = plan.wiring.ports(plan.wiring.node_of[port as usize]).len();
-    let lanes = lanes(node, ports as u64) as u32;
+    let voqs = voqs(node, ports as u64) as u32;
     for _ in 0..node.classes().classes() {
-        fabric.queues.push(Queue::new(fabric.lanes.len() as u32, lanes));
-        fabric.lanes.extend(std::iter::repeat_n(List::EMPTY, lanes as usize));
+        fabric.buffers.add_queue(voqs);
     }
     let obeys = node.flow_control().map_or(0, controlled);
     let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());
@@ -254,7 +245,7 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
     hooks.set(Hooks::WATCHED, watchdog.is_some());
     let managers = nodes::managers(plan, port);
     hooks.set(Hooks::MANAGED, !managers.is_empty());
-    fabric.ports.push(Port {
+    let hot = Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,
         clock: plan.wire_clock(port, link.rate),
@@ -266,8 +257,8 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         stopped: 0,
         hooks,
         classes: node.classes(),
-    });
-    fabric.lines.push(Line {
+    };
+    let cold = ColdPort {
         rate: link.rate,
         dead: 0,
         keeps: false,
@@ -282,24 +273,25 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         causes: [0; PRIORITIES],
         other_causes: Vec::new(),
         nic: node.host().map(|_| Box::default()),
-        counts: LineCounts::default(),
+        counts: PortCounts::default(),
         paused: [None; PRIORITIES],
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         managers,
         paused_since: Time::ZERO,
         paused_until: Time::ZERO,
-    });
+    };
+    fabric.links.push(hot, cold);
 }
 
 fn add_faults(plan: &Plan, fabric: &mut Fabric, path_flow: &[u32]) -> Result<Vec<Note>, BuildError> {
     let faults = FaultPlan::new(plan.spec)?;
     let paths = reroute::changes(plan.spec, plan.wiring, &faults, fabric, path_flow);
     fabric.faults = faults.faults(plan.spec, plan.wiring, paths);
-    for ((port, line), exposure) in
-        fabric.ports.iter_mut().zip(&fabric.lines).zip(&mut fabric.faults.exposures)
+    for ((port, cold), exposure) in
+        fabric.links.ports.iter_mut().zip(&fabric.links.cold).zip(&mut fabric.faults.exposures)
     {
         if let Some(exposure) = exposure {
-            exposure.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| line.scheduler.clone());
+            exposure.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| cold.scheduler.clone());
         }
         port.hooks.set(Hooks::EXPOSED, exposure.is_some());
     }

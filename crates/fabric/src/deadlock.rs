@@ -88,8 +88,8 @@ impl Simulation {
             let member = |at: usize| {
                 let (queue, next) = (cycle[at], cycle[(at + 1) % cycle.len()]);
                 let fabric = self.fabric();
-                let first = fabric.ports[queue.0 as usize].first_queue;
-                let waiting = fabric.queues[(first + u32::from(queue.1)) as usize].occupancy;
+                let first = fabric.links.ports[queue.0 as usize].first_queue;
+                let waiting = fabric.buffers.queues[(first + u32::from(queue.1)) as usize].occupancy;
                 Member { queue, waiting, since: dead[&queue].since, counted: dead[&queue].waits_for[&next] }
             };
             let members: Vec<Member> = (0..cycle.len()).map(member).collect();
@@ -132,7 +132,7 @@ impl Simulation {
             let before = stopped.len();
             let fabric = self.fabric();
             stopped.retain(|queue| {
-                nodes.contains(&fabric.node_of[fabric.ports[queue.0 as usize].peer as usize])
+                nodes.contains(&fabric.node_of[fabric.links.ports[queue.0 as usize].peer as usize])
             });
             if stopped.len() == before {
                 break;
@@ -155,14 +155,15 @@ impl Simulation {
         let (fabric, now) = (self.fabric(), self.now());
         let is_host = |port: u32| fabric.nodes[fabric.node_of[port as usize] as usize].is_host;
         let mut stopped = Vec::new();
-        for (id, port) in (0u32..).zip(&fabric.ports) {
+        for (id, port) in (0u32..).zip(&fabric.links.ports) {
             let classes = port.stopped & port.waiting;
             if classes == 0 || is_host(id) || is_host(port.peer) {
                 continue;
             }
             let map = fabric.nodes[fabric.node_of[id as usize] as usize].classes;
-            let paused =
-                |class: u8| fabric.lines[id as usize].timers.until(map.priorities(TrafficClass(class))) > now;
+            let paused = |class: u8| {
+                fabric.links.cold[id as usize].timers.until(map.priorities(TrafficClass(class))) > now
+            };
             stopped.extend(
                 (0..8).filter(|&class| classes >> class & 1 != 0 && paused(class)).map(|class| (id, class)),
             );
@@ -171,7 +172,7 @@ impl Simulation {
     }
 
     fn content(&self, (port, class): QueuePlace) -> Content {
-        let queue = self.fabric().ports[port as usize].first_queue + u32::from(class);
+        let queue = self.fabric().links.ports[port as usize].first_queue + u32::from(class);
         let mut content = Content::new();
         for waiting in self.frames_in(port, queue).filter(|waiting| waiting.ingress != NIL) {
             content.entry((waiting.ingress, waiting.frame.priority.0)).or_default().add(waiting.frame.bytes);
@@ -182,33 +183,33 @@ impl Simulation {
     /// Why a queue cannot be released, given what waits in queues that may be dead; `None` if it can.
     fn death(&self, (port, class): QueuePlace, contents: &BTreeMap<QueuePlace, Content>) -> Option<Dead> {
         let (fabric, now) = (self.fabric(), self.now());
-        let sender = fabric.ports[port as usize].peer;
+        let sender = fabric.links.ports[port as usize].peer;
         let node = &fabric.nodes[fabric.node_of[sender as usize] as usize];
-        let station = node.station.as_ref()?;
+        let pause_sender = node.pause_sender.as_ref()?;
         let priorities =
             fabric.nodes[fabric.node_of[port as usize] as usize].classes.priorities(TrafficClass(class));
-        let line = &fabric.lines[port as usize];
+        let cold = &fabric.links.cold[port as usize];
         let local = (sender - node.first_port) as usize;
         let there =
-            || contents.range((node.first_port, 0)..(node.first_port + station.levels.len() as u32, 0));
+            || contents.range((node.first_port, 0)..(node.first_port + pause_sender.levels.len() as u32, 0));
         let mut dead: Option<Dead> = None;
         for priority in (0..PRIORITIES as u8).filter(|&priority| priorities >> priority & 1 != 0) {
-            let Some((since, _)) = line.paused[usize::from(priority)] else { continue };
-            if line.timers.until(1 << priority) <= now {
+            let Some((since, _)) = cold.paused[usize::from(priority)] else { continue };
+            if cold.timers.until(1 << priority) <= now {
                 continue;
             }
             let mut waits_for = BTreeMap::new();
-            match station.spec.accounting {
+            match pause_sender.spec.accounting {
                 Accounting::Ingress => {
-                    let Some(group) = station.group(priority) else { continue };
-                    if !station.ingress[local * PRIORITIES + group].hold.in_force() {
+                    let Some(group) = pause_sender.group(priority) else { continue };
+                    if !pause_sender.ingress[local * PRIORITIES + group].hold.in_force() {
                         continue;
                     }
                     let mut total = Occupancy::default();
                     for (&queue, content) in there() {
                         let mut counted = Occupancy::default();
                         let own = |&(&(ingress, priority), _): &(&(u32, u8), &Occupancy)| {
-                            ingress == sender && station.group(priority) == Some(group)
+                            ingress == sender && pause_sender.group(priority) == Some(group)
                         };
                         for (_, part) in content.iter().filter(own) {
                             counted.frames += part.frames;
@@ -220,21 +221,21 @@ impl Simulation {
                             waits_for.insert(queue, counted);
                         }
                     }
-                    if total.within(station.levels[local].xon) {
+                    if total.within(pause_sender.levels[local].xon) {
                         continue;
                     }
                 }
                 Accounting::Egress => {
                     for (&(egress, class), _) in there() {
                         let at = (egress - node.first_port) as usize;
-                        let meter = &station.egress[at * PRIORITIES + usize::from(class)];
-                        let occupancy = fabric.queues
-                            [fabric.ports[egress as usize].first_queue as usize + usize::from(class)]
+                        let meter = &pause_sender.egress[at * PRIORITIES + usize::from(class)];
+                        let occupancy = fabric.buffers.queues
+                            [fabric.links.ports[egress as usize].first_queue as usize + usize::from(class)]
                         .occupancy;
                         let stops = node.classes.priorities(TrafficClass(class)) >> priority & 1 != 0;
                         if stops
                             && meter.held(local as u32).in_force()
-                            && !occupancy.within(station.levels[at].xon)
+                            && !occupancy.within(pause_sender.levels[at].xon)
                         {
                             waits_for.insert((egress, class), occupancy);
                         }

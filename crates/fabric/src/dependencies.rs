@@ -14,10 +14,11 @@
 use crate::build::{BuildError, Built};
 use crate::endpoints::RAW;
 use crate::faults::Action;
+use crate::route_table::DELIVER;
 use crate::simulation::Simulation;
 use crate::spec::{ProbeSpec, Spec};
 use crate::spreading::Spreading;
-use crate::world::{DELIVER, Fabric};
+use crate::world::Fabric;
 use flow_control::Accounting;
 use frame::{NodeId, Priority, TrafficClass};
 use std::collections::BTreeSet;
@@ -50,17 +51,18 @@ pub fn dependency_cycle(spec: &Spec) -> Result<Option<Vec<String>>, BuildError> 
 /// The shortest cycle found, as queue numbers, from the lowest on; `None` if there is none.
 pub(crate) fn cycle(built: &Built, priority: impl Fn(u32) -> Priority) -> Option<Vec<u32>> {
     let fabric = &built.fabric;
-    if fabric.nodes.iter().all(|node| node.is_host || node.station.is_none()) {
+    if fabric.nodes.iter().all(|node| node.is_host || node.pause_sender.is_none()) {
         return None;
     }
     let mut edges = Edges { list: Vec::new(), sort_at: FIRST_SORT };
-    let mut used = vec![false; fabric.queues.len()];
+    let mut used = vec![false; fabric.buffers.queues.len()];
     for (path, &flow) in built.path_flow.iter().enumerate() {
-        let ports = ports_from(fabric, fabric.path_start[path]);
+        let ports = ports_from(fabric, fabric.routes.path_start[path]);
         along_path(fabric, &ports, priority(flow), &mut used, &mut edges);
-        if fabric.endpoint_of_path.get(path).is_some_and(|&near| near != RAW) {
+        if fabric.hosts.endpoint_of_path.get(path).is_some_and(|&near| near != RAW) {
             // What the far end sends takes the same links back.
-            let back: Vec<u32> = ports.iter().rev().map(|&port| fabric.ports[port as usize].peer).collect();
+            let back: Vec<u32> =
+                ports.iter().rev().map(|&port| fabric.links.ports[port as usize].peer).collect();
             along_path(fabric, &back, priority(flow), &mut used, &mut edges);
         }
     }
@@ -71,7 +73,7 @@ pub(crate) fn cycle(built: &Built, priority: impl Fn(u32) -> Priority) -> Option
             along_path(fabric, &ports, priority(built.path_flow[path as usize]), &mut used, &mut edges);
         }
     }
-    if let Some(spreading) = &fabric.spreading {
+    if let Some(spreading) = &fabric.routes.spreading {
         by_choice(fabric, spreading, built, &priority, &mut used, &mut edges);
     }
     by_egress(fabric, &used, &mut edges);
@@ -104,19 +106,19 @@ fn is_switch(fabric: &Fabric, port: u32) -> bool {
 
 /// Between two switches.
 fn is_transit(fabric: &Fabric, port: u32) -> bool {
-    is_switch(fabric, port) && is_switch(fabric, fabric.ports[port as usize].peer)
+    is_switch(fabric, port) && is_switch(fabric, fabric.links.ports[port as usize].peer)
 }
 
 fn queue(fabric: &Fabric, port: u32, priority: Priority) -> u32 {
     let classes = fabric.nodes[fabric.node_of[port as usize] as usize].classes;
-    fabric.ports[port as usize].first_queue + u32::from(classes.class(priority).0)
+    fabric.links.ports[port as usize].first_queue + u32::from(classes.class(priority).0)
 }
 
 /// The queues of a port that stop with any of these priorities.
 fn stopped_with(fabric: &Fabric, port: u32, priorities: u8) -> impl Iterator<Item = u32> {
     let classes = fabric.nodes[fabric.node_of[port as usize] as usize].classes;
-    let first = fabric.ports[port as usize].first_queue;
-    let stopped = priorities & fabric.lines[port as usize].obeys;
+    let first = fabric.links.ports[port as usize].first_queue;
+    let stopped = priorities & fabric.links.cold[port as usize].obeys;
     (0..classes.classes() as u8)
         .filter(move |&class| classes.priorities(TrafficClass(class)) & stopped != 0)
         .map(move |class| first + u32::from(class))
@@ -124,7 +126,7 @@ fn stopped_with(fabric: &Fabric, port: u32, priorities: u8) -> impl Iterator<Ite
 
 /// The egress ports of the path that begins there in the table of hops.
 fn ports_from(fabric: &Fabric, start: u32) -> Vec<u32> {
-    fabric.hops[start as usize..].iter().copied().take_while(|&port| port != DELIVER).collect()
+    fabric.routes.hops[start as usize..].iter().copied().take_while(|&port| port != DELIVER).collect()
 }
 
 fn along_path(fabric: &Fabric, ports: &[u32], priority: Priority, used: &mut [bool], edges: &mut Edges) {
@@ -134,10 +136,12 @@ fn along_path(fabric: &Fabric, ports: &[u32], priority: Priority, used: &mut [bo
         used[waits_at as usize] = true;
         let transit = is_transit(fabric, port);
         if let Some(before) = before.filter(|_| transit) {
-            let station = &fabric.nodes[fabric.node_of[port as usize] as usize].station;
-            let by_ingress =
-                station.as_ref().filter(|station| station.spec.accounting == Accounting::Ingress);
-            let group = by_ingress.and_then(|station| Some(station.bits(station.group(priority.0)?)));
+            let pause_sender = &fabric.nodes[fabric.node_of[port as usize] as usize].pause_sender;
+            let by_ingress = pause_sender
+                .as_ref()
+                .filter(|pause_sender| pause_sender.spec.accounting == Accounting::Ingress);
+            let group =
+                by_ingress.and_then(|pause_sender| Some(pause_sender.bits(pause_sender.group(priority.0)?)));
             for from in group.into_iter().flat_map(|bits| stopped_with(fabric, before, bits)) {
                 edges.push(from, waits_at);
             }
@@ -175,18 +179,22 @@ fn by_choice(
 /// Egress accounting: each used queue stops all ports but its own.
 fn by_egress(fabric: &Fabric, used: &[bool], edges: &mut Edges) {
     for node in &fabric.nodes {
-        let station = node.station.as_ref().filter(|station| station.spec.accounting == Accounting::Egress);
-        let Some(station) = station else { continue };
-        let ports = || node.first_port..node.first_port + station.levels.len() as u32;
+        let pause_sender = node
+            .pause_sender
+            .as_ref()
+            .filter(|pause_sender| pause_sender.spec.accounting == Accounting::Egress);
+        let Some(pause_sender) = pause_sender else { continue };
+        let ports = || node.first_port..node.first_port + pause_sender.levels.len() as u32;
         for port in ports().filter(|&port| is_transit(fabric, port)) {
             for class in (0..node.classes.classes() as u8).map(TrafficClass) {
-                let full = fabric.ports[port as usize].first_queue + u32::from(class.0);
-                let bits = node.classes.priorities(class) & station.controlled();
+                let full = fabric.links.ports[port as usize].first_queue + u32::from(class.0);
+                let bits = node.classes.priorities(class) & pause_sender.controlled();
                 if bits == 0 || !used[full as usize] {
                     continue;
                 }
-                let others =
-                    ports().filter(|&other| other != port).map(|other| fabric.ports[other as usize].peer);
+                let others = ports()
+                    .filter(|&other| other != port)
+                    .map(|other| fabric.links.ports[other as usize].peer);
                 for stopped in others.filter(|&other| is_transit(fabric, other)) {
                     stopped_with(fabric, stopped, bits)
                         .filter(|&from| used[from as usize])

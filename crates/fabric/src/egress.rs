@@ -4,7 +4,8 @@ use crate::event::Queued;
 use crate::losses::Cause;
 use crate::pool::{NIL, Waiting};
 use crate::port::Hooks;
-use crate::world::{Fabric, record};
+use crate::probes::record;
+use crate::world::Fabric;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
@@ -15,7 +16,7 @@ const ASKS: Hooks = Hooks::MANAGED.or(Hooks::WATCHED).or(Hooks::DEAD).or(Hooks::
 impl Fabric {
     /// Lets a frame wait, if there is room.
     pub fn enqueue(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
-        let port = &self.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         let class = port.classes.class(frame.priority);
         if port.busy_until <= now || port.hooks.has(ASKS.or(Hooks::AHEAD)) {
             if port.hooks.has(Hooks::AHEAD) {
@@ -31,7 +32,7 @@ impl Fabric {
         }
         self.wait(egress, class, frame, ingress, now);
         // The transmitter is busy: nothing can be decided before it is free.
-        let port = &self.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         let (at, stopped) = (port.busy_until, port.stopped);
         self.arm(egress, at, windows);
         if stopped >> class.0 & 1 != 0 {
@@ -50,19 +51,21 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        if self.ports[egress as usize].hooks.has(Hooks::MANAGED)
+        if self.links.ports[egress as usize].hooks.has(Hooks::MANAGED)
             && !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows)
         {
             return;
         }
-        if self.ports[egress as usize].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
-            if self.ports[egress as usize].hooks.has(Hooks::MANAGED) {
+        if self.links.ports[egress as usize].busy_until <= now
+            && self.goes_at_once(egress, class, &frame, now)
+        {
+            if self.links.ports[egress as usize].hooks.has(Hooks::MANAGED) {
                 frame = self.tell_manager(egress, class, frame, now, windows);
             }
             self.transmit(egress, frame, now, windows);
             return;
         }
-        let hooks = self.ports[egress as usize].hooks;
+        let hooks = self.links.ports[egress as usize].hooks;
         if hooks.has(Hooks::BOUNDED.or(Hooks::WATCHED).or(Hooks::DEAD))
             && let Some(cause) = self.refusal(egress, class, &frame)
         {
@@ -71,7 +74,7 @@ impl Fabric {
             return;
         }
         let node = self.node_of[egress as usize];
-        let shares = hooks.has(Hooks::BOUNDED) && self.nodes[node as usize].sharing.is_some();
+        let shares = hooks.has(Hooks::BOUNDED) && self.nodes[node as usize].memory.sharing.is_some();
         if shares && !self.share_in(node, egress, class, &frame, ingress) {
             self.lose(egress, class, &frame, ingress, Cause::SharedMemory, now);
             return;
@@ -81,15 +84,15 @@ impl Fabric {
             return;
         }
         let node = &mut self.nodes[node as usize];
-        if node.limited {
-            node.last_entry = now;
-            node.total.add(frame.bytes);
-            node.by_class[class.at()].add(frame.bytes);
-            self.lines[egress as usize].occupancy.add(frame.bytes);
+        if node.memory.limited {
+            node.memory.last_entry = now;
+            node.memory.total.add(frame.bytes);
+            node.memory.by_class[class.at()].add(frame.bytes);
+            self.links.cold[egress as usize].occupancy.add(frame.bytes);
         }
         self.wait(egress, class, frame, ingress, now);
         self.attend(egress, now, windows);
-        if self.ports[egress as usize].stopped >> class.0 & 1 != 0 {
+        if self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
             self.note_stuck(egress, 1 << class.0, now, windows);
         }
     }
@@ -97,38 +100,38 @@ impl Fabric {
     /// A frame begins to wait.
     #[inline(always)]
     fn wait(&mut self, egress: u32, class: TrafficClass, frame: Frame, ingress: u32, now: Time) {
-        let queue_id = self.ports[egress as usize].first_queue as usize + class.at();
-        let queue = &mut self.queues[queue_id];
+        let queue_id = self.links.ports[egress as usize].first_queue as usize + class.at();
+        let queue = &mut self.buffers.queues[queue_id];
         queue.occupancy.add(frame.bytes);
         queue.sojourns.enter(queue.occupancy.both());
-        let lane = if queue.lanes == 1 {
-            queue.first_lane as usize
+        let voq = if queue.voqs == 1 {
+            queue.first_voq as usize
         } else {
             let first_port = self.nodes[self.node_of[egress as usize] as usize].first_port;
-            let lane = queue.lane((ingress != NIL).then(|| ingress - first_port));
-            queue.enter(lane);
-            lane
+            let voq = queue.voq((ingress != NIL).then(|| ingress - first_port));
+            queue.enter(voq);
+            voq
         };
-        self.pool.push(&mut self.lanes[lane], frame, now, ingress);
-        record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
-        if self.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
+        self.buffers.pool.push(&mut self.buffers.voqs[voq], frame, now, ingress);
+        record(&mut self.probes.queues, queue_id, now, queue.occupancy);
+        if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
             self.tell_arrival(egress, class, frame.bytes, now);
         }
-        self.ports[egress as usize].waiting |= 1 << class.0;
+        self.links.ports[egress as usize].waiting |= 1 << class.0;
     }
 
     /// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
     /// stopped, and what waits in others is. It then takes no memory, and no limit of what waits speaks of it.
     #[inline(never)]
     fn goes_at_once(&mut self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
-        let port = &self.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         if port.hooks.has(Hooks::PAUSE_WAITING.or(Hooks::DEAD)) {
             return false;
         }
         if port.stopped != 0 {
             self.update_stopped(egress, now);
         }
-        let port = &self.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         let first = port.waiting & !port.stopped == 0 && port.stopped >> class.0 & 1 == 0;
         first && (!port.hooks.has(Hooks::SCHEDULER) || self.may_pass(egress, class, frame.bytes, now))
     }
@@ -136,32 +139,33 @@ impl Fabric {
     /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
     #[inline(never)]
     fn refusal(&mut self, egress: u32, class: TrafficClass, frame: &Frame) -> Option<Cause> {
-        let port = &self.ports[egress as usize];
-        if let Some(cause) = self.lines[egress as usize].refuses() {
+        let port = &self.links.ports[egress as usize];
+        if let Some(cause) = self.links.cold[egress as usize].refuses() {
             return Some(cause);
         }
         if port.hooks.has(Hooks::WATCHED) && self.dropped_in_storm(egress, class, frame.bytes) {
             return Some(Cause::Watchdog);
         }
         let node = &self.nodes[self.node_of[egress as usize] as usize];
-        if node.limited { self.admit(egress, class, frame.bytes).err() } else { None }
+        if node.memory.limited { self.admit(egress, class, frame.bytes).err() } else { None }
     }
 
     /// What waits where a frame of this class and port would.
     pub fn waiting(&self, egress: u32, class: TrafficClass) -> queueing::Waiting {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
         queueing::Waiting {
-            total: node.total,
-            port: self.lines[egress as usize].occupancy,
-            class: node.by_class[class.at()],
-            queue: self.queues[self.ports[egress as usize].first_queue as usize + class.at()].occupancy,
+            total: node.memory.total,
+            port: self.links.cold[egress as usize].occupancy,
+            class: node.memory.by_class[class.at()],
+            queue: self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()]
+                .occupancy,
         }
     }
 
     /// Whether the limits leave room for a frame.
     fn admit(&self, egress: u32, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
-        node.buffer.admit(&self.waiting(egress, class), bytes).map_err(|refusal| match refusal {
+        node.memory.buffer.admit(&self.waiting(egress, class), bytes).map_err(|refusal| match refusal {
             Refusal::Queue if node.is_host => Cause::NicFull,
             Refusal::Queue => Cause::Queue,
             Refusal::Port => Cause::Port,
@@ -187,19 +191,19 @@ impl Fabric {
         class: TrafficClass,
         now: Time,
     ) -> Occupancy {
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.links.ports[egress as usize];
         let queue_id = port.first_queue as usize + class.at();
-        let queue = &mut self.queues[queue_id];
-        *waiting = self.pool.pop(&mut self.lanes[queue.head_lane()]);
+        let queue = &mut self.buffers.queues[queue_id];
+        *waiting = self.buffers.pool.pop(&mut self.buffers.voqs[queue.head_voq()]);
         let (bytes, waited) = (waiting.frame.bytes, now - waiting.since);
         let before = queue.occupancy;
         queue.occupancy.remove(bytes);
-        queue.next_turn(&self.lanes);
+        queue.next_turn(&self.buffers.voqs);
         queue.sojourns.leave(bytes, waited);
         if send {
             queue.waits.record(waited);
         }
-        record(&mut self.recorded.queues, queue_id, now, queue.occupancy);
+        record(&mut self.probes.queues, queue_id, now, queue.occupancy);
         if queue.occupancy.frames == 0 {
             port.waiting &= !(1 << class.0);
         }
@@ -215,14 +219,14 @@ impl Fabric {
     fn count_leaving(&mut self, egress: u32, class: TrafficClass, waiting: &Waiting) {
         let node_id = self.node_of[egress as usize];
         let bytes = waiting.frame.bytes;
-        if self.nodes[node_id as usize].sharing.is_some() {
+        if self.nodes[node_id as usize].memory.sharing.is_some() {
             self.share_out(node_id, egress, class, &waiting.frame, waiting.ingress);
         }
         let node = &mut self.nodes[node_id as usize];
-        if node.limited {
-            node.total.remove(bytes);
-            node.by_class[class.at()].remove(bytes);
-            self.lines[egress as usize].occupancy.remove(bytes);
+        if node.memory.limited {
+            node.memory.total.remove(bytes);
+            node.memory.by_class[class.at()].remove(bytes);
+            self.links.cold[egress as usize].occupancy.remove(bytes);
         }
     }
 }

@@ -13,7 +13,8 @@
 
 use crate::event::{Event, Kind, Queued};
 use crate::port::Hooks;
-use crate::world::{Fabric, Receiver};
+use crate::probes;
+use crate::world::Fabric;
 use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, TrafficClass};
 use measure::Latency;
 use transport::{Endpoint, Protocol, Received, RecordKind, Segment};
@@ -98,7 +99,7 @@ impl Fabric {
     /// The endpoints' first events, of the nodes that are `mine`. All are noted in every part: which of them holds an
     /// endpoint when it begins is not known here.
     pub fn start_endpoints(&mut self, windows: &mut Queued, mine: impl Fn(u32) -> bool) {
-        for (place, state) in (self.ports.len() + self.sources.len()..).zip(&mut self.endpoints) {
+        for (place, state) in (self.links.len() + self.hosts.sources.len()..).zip(&mut self.hosts.endpoints) {
             let Some(at) = state.endpoint.poll_timeout() else { continue };
             state.wakes_at = at;
             if mine(self.node_of[place]) {
@@ -111,12 +112,12 @@ impl Fabric {
     #[inline(never)]
     pub fn deliver_to_endpoint(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         self.ledger.delivered += 1;
-        let near = self.endpoint_of_path.get(frame.path.at()).copied().unwrap_or(RAW);
+        let near = self.hosts.endpoint_of_path.get(frame.path.at()).copied().unwrap_or(RAW);
         // A message for a source that does not listen.
         if near == RAW {
             return;
         }
-        let source = self.ports.len() + self.path_source[frame.path.at()] as usize;
+        let source = self.links.len() + self.routes.path_source[frame.path.at()] as usize;
         let to_far = match frame.route.heading() {
             Heading::Forward(_) => true,
             Heading::Backward(_) => false,
@@ -129,13 +130,11 @@ impl Fabric {
                 self.answer_along(nth, next - 1);
             }
             if frame.flags.kind() == FrameKind::Data {
-                self.receivers[frame.path.at()].count(frame, now);
-                if let Some(series) = self.recorded.delivered.get_mut(frame.path.at()) {
-                    series.add(now, u64::from(frame.bytes));
-                }
+                self.hosts.receivers[frame.path.at()].count(frame, now);
+                probes::add(&mut self.probes.delivered, frame.path.at(), now, frame.bytes);
             }
         }
-        let state = &mut self.endpoints[nth as usize];
+        let state = &mut self.hosts.endpoints[nth as usize];
         if frame.flags.kind() == FrameKind::Cnm {
             state.measured.messages.record(now - frame.created);
         }
@@ -153,7 +152,7 @@ impl Fabric {
     /// An endpoint asked to be called now.
     #[inline(never)]
     pub fn endpoint_due(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let state = &mut self.endpoints[nth as usize];
+        let state = &mut self.hosts.endpoints[nth as usize];
         // An event that a later wish has overtaken.
         if state.wakes_at != now {
             return;
@@ -168,7 +167,7 @@ impl Fabric {
     /// Something has happened to an endpoint: takes its records, sets its timer, and lets it stand in line if it has
     /// something to send.
     fn attend_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        self.endpoints[nth as usize].collect();
+        self.hosts.endpoints[nth as usize].collect();
         self.wake_in_time(nth, now, windows);
         if let Some((egress, class)) = self.stand_in_line(nth) {
             self.pull(egress, class, now, windows);
@@ -177,8 +176,8 @@ impl Fabric {
 
     /// Schedules the next call of an endpoint, unless one is pending that is not later: then it is looked at anew.
     fn wake_in_time(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let place = (self.ports.len() + self.sources.len()) as u32 + nth;
-        let state = &mut self.endpoints[nth as usize];
+        let place = (self.links.len() + self.hosts.sources.len()) as u32 + nth;
+        let state = &mut self.hosts.endpoints[nth as usize];
         if let Some(at) =
             state.endpoint.poll_timeout().map(|at| at.max(now)).filter(|&at| at < state.wakes_at)
         {
@@ -189,15 +188,15 @@ impl Fabric {
 
     /// Puts an endpoint that has something to send at the end of its line, if it is in none: port and class.
     fn stand_in_line(&mut self, nth: u32) -> Option<(u32, TrafficClass)> {
-        let state = &self.endpoints[nth as usize];
+        let state = &self.hosts.endpoints[nth as usize];
         let priority = state.priority;
         if state.in_line || !state.endpoint.has_work() {
             return None;
         }
         let egress = self.egress_of(nth)?;
         let class = self.class_of(egress, priority);
-        self.lines[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth);
-        self.endpoints[nth as usize].in_line = true;
+        self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth);
+        self.hosts.endpoints[nth as usize].in_line = true;
         Some((egress, class))
     }
 
@@ -207,15 +206,15 @@ impl Fabric {
 
     /// The port that an endpoint sends through.
     fn egress_of(&mut self, nth: u32) -> Option<u32> {
-        let state = &self.endpoints[nth as usize];
+        let state = &self.hosts.endpoints[nth as usize];
         let path = state.path;
         let Some(behind) = state.behind else {
-            return Some(self.hops[self.path_start[path as usize] as usize]);
+            return Some(self.routes.first_port(path));
         };
         let (egress, back) = self.step_back(behind)?;
-        match self.route_back(path, back).heading() {
+        match self.routes.route_back(path, back).heading() {
             // What switches choose a path for leaves through any link of the host that is up.
-            Heading::Destination(to) if self.ports[egress as usize].hooks.has(Hooks::DEAD) => {
+            Heading::Destination(to) if self.links.ports[egress as usize].hooks.has(Hooks::DEAD) => {
                 self.choose_egress(self.node_of[egress as usize], path, to, Time::ZERO)
             }
             _ => Some(egress),
@@ -225,8 +224,8 @@ impl Fabric {
     /// The far end of a path answers along the way that leads here over `behind` entries of the table of hops. It may
     /// stand in line at a port of another way, whose link may be down for good.
     fn answer_along(&mut self, nth: u32, behind: u32) {
-        let old = self.endpoints[nth as usize].behind.replace(behind);
-        if old == Some(behind) || !self.endpoints[nth as usize].in_line {
+        let old = self.hosts.endpoints[nth as usize].behind.replace(behind);
+        if old == Some(behind) || !self.hosts.endpoints[nth as usize].in_line {
             return;
         }
         if let Some((egress, _)) = old.and_then(|old| self.step_back(old)) {
@@ -236,10 +235,10 @@ impl Fabric {
 
     /// Those in line at a port whose link goes down stand where they can send now, if there is such a place.
     pub fn change_lines(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let Some(nic) = &mut self.lines[port as usize].nic else { return };
+        let Some(nic) = &mut self.links.cold[port as usize].nic else { return };
         let waiting: Vec<u32> = nic.ready.iter_mut().flat_map(|line| line.drain(..)).collect();
         for &nth in &waiting {
-            self.endpoints[nth as usize].in_line = false;
+            self.hosts.endpoints[nth as usize].in_line = false;
         }
         for nth in waiting {
             self.attend_endpoint(nth, now, windows);
@@ -249,18 +248,18 @@ impl Fabric {
     /// Fills a class of a NIC from those in line, by turns.
     pub fn pull(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
         loop {
-            let port = &self.ports[egress as usize];
+            let port = &self.links.ports[egress as usize];
             // A scheduler that is told of every frame must not see a queue run empty between two.
             let keeps = if port.hooks.has(Hooks::SCHEDULER) { 2 } else { 1 };
             if port.hooks.has(Hooks::DEAD) || !self.has_room(egress, class) {
                 return;
             }
-            let Some(nic) = &mut self.lines[egress as usize].nic else { return };
+            let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
             if nic.pulled[class.at()] >= keeps {
                 return;
             }
             let Some(nth) = nic.ready[class.at()].pop_front() else { return };
-            let state = &mut self.endpoints[nth as usize];
+            let state = &mut self.hosts.endpoints[nth as usize];
             state.in_line = false;
             let segment = state.endpoint.poll_transmit(now);
             // Back in line before the frame goes: sending it may pull the next one.
@@ -268,7 +267,7 @@ impl Fabric {
             self.wake_in_time(nth, now, windows);
             let place = self.stand_in_line(nth);
             if let Some(segment) = segment {
-                if let Some(nic) = &mut self.lines[egress as usize].nic {
+                if let Some(nic) = &mut self.links.cold[egress as usize].nic {
                     nic.pulled[class.at()] += 1;
                 }
                 self.send_segment(egress, nth, segment, now, windows);
@@ -285,12 +284,14 @@ impl Fabric {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
         let waiting = self.waiting(egress, class);
         let longest = frame::MAX_TAGGED_FRAME_BYTES;
-        !node.limited || waiting.queue.frames == 0 || node.buffer.admit(&waiting, longest).is_ok()
+        !node.memory.limited
+            || waiting.queue.frames == 0
+            || node.memory.buffer.admit(&waiting, longest).is_ok()
     }
 
     /// A frame of an endpoint waits no longer: it is on the link, or lost.
     pub fn endpoint_frame_left(&mut self, egress: u32, class: TrafficClass) {
-        if let Some(nic) = &mut self.lines[egress as usize].nic {
+        if let Some(nic) = &mut self.links.cold[egress as usize].nic {
             nic.pulled[class.at()] = nic.pulled[class.at()].saturating_sub(1);
         }
     }
@@ -313,15 +314,15 @@ impl Fabric {
     /// it.
     fn leave_line(&mut self, port: u32, nth: u32) {
         for port in self.ports_beside(port) {
-            if let Some(nic) = &mut self.lines[port as usize].nic {
+            if let Some(nic) = &mut self.links.cold[port as usize].nic {
                 nic.ready.iter_mut().for_each(|line| line.retain(|&other| other != nth));
             }
         }
-        self.endpoints[nth as usize].in_line = false;
+        self.hosts.endpoints[nth as usize].in_line = false;
     }
 
     fn send_segment(&mut self, egress: u32, nth: u32, segment: Segment, now: Time, windows: &mut Queued) {
-        let state = &self.endpoints[nth as usize];
+        let state = &self.hosts.endpoints[nth as usize];
         let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
         let frame = Frame {
             created: now,
@@ -335,32 +336,19 @@ impl Fabric {
         if let Some(behind) = state.behind {
             // Through the port where it stood in line.
             if let Some((_, back)) = self.step_back(behind) {
-                let route = self.route_back(frame.path.0, back);
+                let route = self.routes.route_back(frame.path.0, back);
                 self.originate(egress, Frame { route, ..frame }, now, windows);
             }
             return;
         }
         if segment.kind == FrameKind::Data {
-            let source = &mut self.sources[self.path_source[state.path as usize] as usize];
+            let source = &mut self.hosts.sources[self.routes.path_source[state.path as usize] as usize];
             source.frames += 1;
             source.bytes += u64::from(segment.bytes);
         }
         let path = state.path;
-        let start = self.path_start[path as usize];
-        let route = self.route_of(path, Route::forward(start + 1));
+        let start = self.routes.path_start[path as usize];
+        let route = self.routes.route_of(path, Route::forward(start + 1));
         self.originate(egress, Frame { route, ..frame }, now, windows);
-    }
-}
-
-impl Receiver {
-    /// One more frame has arrived.
-    #[inline(always)]
-    pub fn count(&mut self, frame: &Frame, now: Time) {
-        self.frames += 1;
-        self.bytes += u64::from(frame.bytes);
-        self.latency.record(now - frame.created);
-        // RFC 4737 section 3.3: a frame is reordered if one that was sent later has arrived before it.
-        self.reordered += u64::from(frame.created < self.last_created);
-        self.last_created = self.last_created.max(frame.created);
     }
 }

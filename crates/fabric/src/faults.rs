@@ -23,14 +23,15 @@
 
 use crate::event::{Event, Harm, Kind, Queued};
 use crate::losses::Cause;
-use crate::port::{DOWN, Hooks, Line, OFF, Port};
+use crate::port::{ColdPort, DOWN, Hooks, OFF, Port};
+use crate::probes::PauseRecord;
 use crate::spec::ReceiveChange;
-use crate::world::{Fabric, PauseRecord};
+use crate::world::Fabric;
 use engine::Stream;
 use flow_control::pause::PauseSignal;
 use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
 use scheduling::Scheduler;
-use units::{BitRate, Time, WireClock};
+use units::{BitRate, Time};
 
 /// From, until.
 pub(crate) type Span = (Time, Time);
@@ -150,11 +151,11 @@ impl Exposure {
 
 impl Faults {
     /// A frame has been put on a link that faults can hit: decides what becomes of it.
-    pub fn fate(&mut self, egress: u32, port: &Port, line: &Line, arrival: Event, began: Time) -> Event {
+    pub fn fate(&mut self, egress: u32, port: &Port, cold: &ColdPort, arrival: Event, began: Time) -> Event {
         let Some(exposure) = self.exposures[egress as usize].as_deref_mut() else { return arrival };
         let acts = port.busy_until + port.arrives_after;
         let bits = u64::from(arrival.frame.bytes) * 8;
-        let mut harm = exposure.harm(began, port.busy_until, line.delay, acts);
+        let mut harm = exposure.harm(began, port.busy_until, cold.delay, acts);
         if harm.is_none() && strikes(&exposure.frame_losses, began, 1, &mut exposure.losses) {
             harm = Some(Harm::Loss);
         }
@@ -177,7 +178,8 @@ impl Fabric {
     #[cold]
     pub fn pause_is_lost(&mut self, egress: u32, began: Time, acts: Time) -> bool {
         let Some(exposure) = self.faults.exposures[egress as usize].as_deref_mut() else { return false };
-        let (ended, delay) = (self.ports[egress as usize].busy_until, self.lines[egress as usize].delay);
+        let (ended, delay) =
+            (self.links.ports[egress as usize].busy_until, self.links.cold[egress as usize].delay);
         // A pause that is on its way to its effect when the link goes down is forgotten like one in force.
         exposure.harm(began, ended, delay, acts).is_some()
             || meets(&exposure.outages, began, acts)
@@ -198,7 +200,7 @@ impl Fabric {
         };
         let class = self.nodes[self.node_of[port as usize] as usize].classes.class(frame.priority);
         self.count_loss(port, class, &frame, cause);
-        let counts = &mut self.lines[port as usize].counts;
+        let counts = &mut self.links.cold[port as usize].counts;
         counts.broken.0 += 1;
         counts.broken.1 += u64::from(frame.bytes);
         counts.bit_errors += u64::from(cause == Cause::BitError);
@@ -213,7 +215,7 @@ impl Fabric {
             match self.faults.actions[at] {
                 Action::Down { keep } => self.link_down(place, keep, now, windows),
                 Action::Up => self.revive(place, DOWN, now, windows),
-                Action::Rate(rate) => self.change_rate(place, rate),
+                Action::Rate(rate) => self.links.change_rate(place, rate),
                 Action::Off => self.switch_off(place, now, windows),
                 Action::On => {
                     for port in self.ports_beside(place) {
@@ -230,13 +232,13 @@ impl Fabric {
     pub fn ports_beside(&self, port: u32) -> std::ops::Range<u32> {
         let node = self.node_of[port as usize];
         let first = self.nodes[node as usize].first_port;
-        let all = self.node_of[first as usize..self.ports.len()].iter();
+        let all = self.node_of[first as usize..self.links.len()].iter();
         first..first + all.take_while(|&&of| of == node).count() as u32
     }
 
     fn link_down(&mut self, port: u32, keep: bool, now: Time, windows: &mut Queued) {
-        self.set_dead(port, |dead| dead | DOWN);
-        self.lines[port as usize].keeps = keep;
+        self.links.set_dead(port, |dead| dead | DOWN);
+        self.links.cold[port as usize].keeps = keep;
         self.forget_pauses(port, now);
         if !keep {
             self.flush(port, Cause::LinkDown, now, windows);
@@ -246,15 +248,9 @@ impl Fabric {
         self.change_lines(port, now, windows);
     }
 
-    fn set_dead(&mut self, port: u32, change: impl FnOnce(u8) -> u8) {
-        let dead = &mut self.lines[port as usize].dead;
-        *dead = change(*dead);
-        self.ports[port as usize].hooks.set(Hooks::DEAD, *dead != 0);
-    }
-
     fn switch_off(&mut self, place: u32, now: Time, windows: &mut Queued) {
         for port in self.ports_beside(place) {
-            self.set_dead(port, |dead| dead | OFF);
+            self.links.set_dead(port, |dead| dead | OFF);
             self.forget_pauses(port, now);
         }
         for port in self.ports_beside(place) {
@@ -264,12 +260,12 @@ impl Fabric {
 
     /// One reason less not to send.
     fn revive(&mut self, port: u32, reason: u8, now: Time, windows: &mut Queued) {
-        self.set_dead(port, |dead| dead & !reason);
+        self.links.set_dead(port, |dead| dead & !reason);
         self.forget_pauses(port, now);
-        if self.lines[port as usize].dead != 0 {
+        if self.links.cold[port as usize].dead != 0 {
             return;
         }
-        if self.ports[port as usize].waiting != 0 {
+        if self.links.ports[port as usize].waiting != 0 {
             self.attend(port, now, windows);
         }
         self.unblock_all(port, true, now, windows);
@@ -278,15 +274,15 @@ impl Fabric {
 
     /// Loses what waits at a port. Its scheduler begins anew: it has no word for a head that leaves unsent.
     fn flush(&mut self, port: u32, cause: Cause, now: Time, windows: &mut Queued) {
-        while self.ports[port as usize].waiting != 0 {
-            let class = TrafficClass(self.ports[port as usize].waiting.trailing_zeros() as u8);
+        while self.links.ports[port as usize].waiting != 0 {
+            let class = TrafficClass(self.links.ports[port as usize].waiting.trailing_zeros() as u8);
             let (waiting, before) = self.take(port, class, now);
             self.lose(port, class, &waiting.frame, waiting.ingress, cause, now);
-            if self.ports[port as usize].waiting == 0
+            if self.links.ports[port as usize].waiting == 0
                 && let Some(exposure) = self.faults.exposures[port as usize].as_deref()
                 && let Some(fresh) = &exposure.fresh
             {
-                self.lines[port as usize].scheduler = fresh.clone();
+                self.links.cold[port as usize].scheduler = fresh.clone();
             }
             self.after_dequeue(port, class, &waiting, before, now, windows);
         }
@@ -294,59 +290,31 @@ impl Fabric {
 
     /// Ends the pauses that a port obeys, and forgets those that were sent through it.
     fn forget_pauses(&mut self, port: u32, now: Time) {
-        let line = &mut self.lines[port as usize];
-        line.paused_until = line.paused_until.min(now);
-        line.settle_paused(now);
+        let cold = &mut self.links.cold[port as usize];
+        cold.paused_until = cold.paused_until.min(now);
+        cold.settle_paused(now);
         for priority in 0..PRIORITIES {
-            if let Some((start, cause)) = line.paused[priority].take()
-                && let Some(pauses) = &mut self.recorded.pauses
-            {
-                let end = line.timers.until(1 << priority).min(now);
-                pauses.push(PauseRecord { port, priority: priority as u8, start, end, cause });
+            if let Some((start, cause)) = cold.paused[priority].take() {
+                let end = cold.timers.until(1 << priority).min(now);
+                self.probes.pause_ended(PauseRecord { port, priority: priority as u8, start, end, cause });
             }
         }
-        line.timers.clear();
-        line.signal = PauseSignal::default();
-        line.watch.iter_mut().for_each(|watch| watch.free(u32::MAX));
-        self.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, false);
+        cold.timers.clear();
+        cold.signal = PauseSignal::default();
+        cold.watch.iter_mut().for_each(|watch| watch.free(u32::MAX));
+        self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, false);
         self.update_stopped(port, now);
         let node = self.node_of[port as usize] as usize;
-        let Some(station) = &mut self.nodes[node].station else { return };
-        let local = station.local(port);
-        for meter in station.ingress.iter_mut().skip(local * PRIORITIES).take(PRIORITIES) {
+        let Some(pause_sender) = &mut self.nodes[node].pause_sender else { return };
+        let local = pause_sender.local(port);
+        for meter in pause_sender.ingress.iter_mut().skip(local * PRIORITIES).take(PRIORITIES) {
             meter.hold.release();
         }
-        for meter in station.egress.iter_mut().filter(|meter| meter.held(local as u32).in_force()) {
+        for meter in pause_sender.egress.iter_mut().filter(|meter| meter.held(local as u32).in_force()) {
             meter.hold(local as u32).release();
         }
-        station.holders[local * PRIORITIES..(local + 1) * PRIORITIES].fill(0);
-        station.renewals[local].cancel();
-    }
-
-    /// From the next frame on the link has another rate.
-    fn change_rate(&mut self, port: u32, rate: BitRate) {
-        let bits = self.bits_on_wire(port);
-        let line = &mut self.lines[port as usize];
-        line.counts.settled.0 += bits.saturating_sub(line.counts.settled.1) as f64 / line.rate.bps_f64();
-        line.counts.settled.1 = bits;
-        line.rate = rate;
-        self.ports[port as usize].clock = WireClock::with_offset(rate, line.clock);
-    }
-
-    /// Bits that a port has put on its link since measuring began, line overhead and pause frames included.
-    pub fn bits_on_wire(&self, port: u32) -> u64 {
-        let (sent, overhead) = (&self.sent[port as usize], u64::from(self.ports[port as usize].overhead));
-        let pauses =
-            self.lines[port as usize].counts.pause_frames * (u64::from(CONTROL_FRAME_BYTES) + overhead);
-        (sent.bytes + sent.frames.iter().sum::<u64>() * overhead + pauses) * 8
-    }
-
-    /// Time that a port's transmitter was busy since measuring began, in seconds; the frame on the wire
-    /// counts as a whole.
-    pub fn time_on_wire(&self, port: u32) -> f64 {
-        let line = &self.lines[port as usize];
-        let (seconds, bits) = line.counts.settled;
-        seconds + self.bits_on_wire(port).saturating_sub(bits) as f64 / line.rate.bps_f64()
+        pause_sender.holders[local * PRIORITIES..(local + 1) * PRIORITIES].fill(0);
+        pause_sender.renewals[local].cancel();
     }
 }
 

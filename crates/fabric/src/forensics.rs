@@ -17,10 +17,10 @@
 //!
 //! Not modelled: shares of blame. A pause has one cause, also where two queues fill one counter.
 
+use crate::pause_sender::PauseCause;
 use crate::pool::NIL;
-use crate::station::PauseCause;
+use crate::probes::PauseRecord;
 use crate::tables::View;
-use crate::world::PauseRecord;
 use flow_control::Accounting;
 use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
 use measure::Table;
@@ -114,7 +114,7 @@ impl View<'_> {
         let mut trees: Vec<Tree> = Vec::new();
         for index in order {
             let Pause { record, cause, .. } = pauses[index];
-            let queue = (cause.queue != NIL).then(|| self.s.fabric().place_of_queue(cause.queue));
+            let queue = (cause.queue != NIL).then(|| self.s.fabric().links.place_of_queue(cause.queue));
             // A pause takes time to act, so the one it follows from has begun before: its tree is known.
             let parent =
                 queue.filter(|_| cause.inherited).and_then(|queue| self.held_by(&pauses, queue, &record));
@@ -182,12 +182,12 @@ impl View<'_> {
     /// with what its sender noted.
     fn pauses_with_causes(&self) -> Vec<Pause> {
         let fabric = self.s.fabric();
-        let Some(ended) = &fabric.recorded.pauses else { return Vec::new() };
+        let Some(ended) = &fabric.probes.pauses else { return Vec::new() };
         let mut records = ended.clone();
-        for (port, line) in (0..).zip(&fabric.lines) {
+        for (port, cold) in (0..).zip(&fabric.links.cold) {
             for priority in 0..PRIORITIES as u8 {
-                if let Some((start, cause)) = line.paused[usize::from(priority)] {
-                    let end = line.timers.until(1 << priority).min(self.end);
+                if let Some((start, cause)) = cold.paused[usize::from(priority)] {
+                    let end = cold.timers.until(1 << priority).min(self.end);
                     records.push(PauseRecord { port, priority, start, end, cause });
                 }
             }
@@ -196,7 +196,8 @@ impl View<'_> {
         records.retain(|record| record.end > record.start);
         records.sort_by_key(|record| (record.port, record.start, record.priority));
         let pause = |record: &PauseRecord| {
-            let others = &fabric.lines[fabric.ports[record.port as usize].peer as usize].other_causes;
+            let others =
+                &fabric.links.cold[fabric.links.ports[record.port as usize].peer as usize].other_causes;
             let first = others.partition_point(|other| (other.0, other.1) < (record.start, record.priority));
             let other =
                 others.get(first).filter(|other| (other.0, other.1) == (record.start, record.priority));
@@ -209,11 +210,13 @@ impl View<'_> {
     /// The latest pause of a queue's port that had begun when `record` was sent.
     fn held_by(&self, pauses: &[Pause], (port, class): QueuePlace, record: &PauseRecord) -> Option<usize> {
         let fabric = self.s.fabric();
-        let (own, peer) = (record.port as usize, fabric.ports[record.port as usize].peer as usize);
-        let wire = fabric.ports[peer]
+        let (own, peer) = (record.port as usize, fabric.links.ports[record.port as usize].peer as usize);
+        let wire = fabric.links.ports[peer]
             .clock
-            .span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(fabric.ports[peer].overhead));
-        let sent = record.start.saturating_sub(fabric.lines[own].response + fabric.lines[peer].delay + wire);
+            .span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(fabric.links.ports[peer].overhead));
+        let sent = record
+            .start
+            .saturating_sub(fabric.links.cold[own].response + fabric.links.cold[peer].delay + wire);
         let priorities =
             fabric.nodes[fabric.node_of[port as usize] as usize].classes.priorities(TrafficClass(class));
         let after = pauses.partition_point(|pause| (pause.record.port, pause.record.start) <= (port, sent));
@@ -232,7 +235,7 @@ impl View<'_> {
             let classes = fabric.nodes[fabric.node_of[port as usize] as usize].classes;
             classes.class(frame::Priority(record.priority)).0
         };
-        let sender = fabric.ports[record.port as usize].peer;
+        let sender = fabric.links.ports[record.port as usize].peer;
         if fabric.nodes[fabric.node_of[sender as usize] as usize].is_host {
             return ((record.port, class_at(record.port)), Why::SlowReceiver);
         }
@@ -252,17 +255,19 @@ impl View<'_> {
     /// The watermark that a pause's counter had reached.
     pub fn watermark(&self, pause: &Pause) -> Amount {
         let fabric = self.s.fabric();
-        let sender = fabric.ports[pause.record.port as usize].peer;
+        let sender = fabric.links.ports[pause.record.port as usize].peer;
         let node = &fabric.nodes[fabric.node_of[sender as usize] as usize];
-        let Some(station) = &node.station else { return Amount::Bytes(0) };
-        if let Some(target) = station.spec.target.as_ref().filter(|_| pause.cause.targeted) {
+        let Some(pause_sender) = &node.pause_sender else { return Amount::Bytes(0) };
+        if let Some(target) = pause_sender.spec.target.as_ref().filter(|_| pause.cause.targeted) {
             return target.watermark;
         }
-        let at = match station.spec.accounting {
-            Accounting::Egress if pause.cause.queue != NIL => fabric.place_of_queue(pause.cause.queue).0,
+        let at = match pause_sender.spec.accounting {
+            Accounting::Egress if pause.cause.queue != NIL => {
+                fabric.links.place_of_queue(pause.cause.queue).0
+            }
             _ => sender,
         };
-        station.levels[(at - node.first_port) as usize].xoff
+        pause_sender.levels[(at - node.first_port) as usize].xoff
     }
 
     /// The trees: one row an edge.
@@ -279,7 +284,7 @@ impl View<'_> {
             .texts("why", "oversubscribed: more came than its link carries; slow_receiver: the host behind it sent pauses; link_down: a fault; unknown.", rows.iter().map(|row| row.1.why.name().to_string()))
             .integers("depth", "", "Pauses from the root to this edge: 1 is sent because of the root itself.", rows.iter().map(|row| row.2.0))
             .texts("queue", "The queue that the pauses were sent for; empty if a host sent them.", rows.iter().map(|row| queue(&row.2)))
-            .texts("sent_by", "The port that sent them.", rows.iter().map(|row| self.s.port_name(fabric.ports[row.2.2 as usize].peer)))
+            .texts("sent_by", "The port that sent them.", rows.iter().map(|row| self.s.port_name(fabric.links.ports[row.2.2 as usize].peer)))
             .texts("port", "The port that had to stop.", rows.iter().map(|row| self.s.port_name(row.2.2)))
             .integers("priority", "", "The priority that was stopped, 0 to 7.", rows.iter().map(|row| row.2.3.into()))
             .integers("pauses", "", "How many.", rows.iter().map(|row| row.3.pauses))
@@ -333,7 +338,7 @@ impl View<'_> {
                 for &tree in rooted.get(&(port, class)).into_iter().flatten() {
                     let part = parts.entry((tree, flow)).or_default();
                     part.through_root = true;
-                    part.frames += fabric.receivers[path].frames;
+                    part.frames += fabric.hosts.receivers[path].frames;
                     part.frames += waiting.get(&(port, class, path as u32)).copied().unwrap_or(0);
                 }
                 for (&tree, &paused) in paused.get(&(port, priority.0)).into_iter().flatten() {
@@ -360,7 +365,7 @@ impl View<'_> {
     fn waiting_by_path(&self, queues: impl Iterator<Item = QueuePlace>) -> BTreeMap<(u32, u8, u32), u64> {
         let mut waiting = BTreeMap::new();
         for (port, class) in queues {
-            let queue = self.s.fabric().ports[port as usize].first_queue + u32::from(class);
+            let queue = self.s.fabric().links.ports[port as usize].first_queue + u32::from(class);
             for frame in self.s.frames_in(port, queue) {
                 *waiting.entry((port, class, frame.frame.path.0)).or_default() += 1;
             }

@@ -6,8 +6,7 @@
 use crate::outcome::Failure;
 use crate::spec::OnLosslessDrop;
 use crate::world::Fabric;
-use frame::{Frame, PathId, TrafficClass};
-use std::collections::BTreeMap;
+use frame::{Frame, TrafficClass};
 use units::Time;
 
 /// Why a frame was lost.
@@ -55,17 +54,11 @@ impl Cause {
     }
 }
 
-/// Losses by port, class, path and cause.
-pub(crate) type Drops = BTreeMap<(u32, TrafficClass, PathId, Cause), (u64, u64)>;
-
 impl Fabric {
     /// Counts a lost frame at a port.
     pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, cause: Cause) {
-        let entry = self.drops.entry((port, class, frame.path, cause)).or_default();
-        entry.0 += 1;
-        entry.1 += u64::from(frame.bytes);
-        self.ledger.lost += 1;
-        self.lines[port as usize].counts.drops += 1;
+        self.ledger.count_loss(port, class, frame, cause);
+        self.links.cold[port as usize].counts.drops += 1;
     }
 
     /// A frame that should have waited, or waits, at a port is lost.
@@ -80,7 +73,7 @@ impl Fabric {
         now: Time,
     ) {
         self.count_loss(egress, class, frame, cause);
-        self.queues[self.ports[egress as usize].first_queue as usize + class.at()].drops += 1;
+        self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()].drops += 1;
         let node = &self.nodes[self.node_of[egress as usize] as usize];
         if node.is_host {
             self.nic_refused(egress, class, frame);
@@ -99,13 +92,9 @@ impl Fabric {
         cause: Cause,
         now: Time,
     ) {
-        self.lines[port as usize].counts.violations += 1;
-        if self.on_lossless_drop == OnLosslessDrop::Stop {
-            // Several nodes may fail in one window, in any order: the earliest is told.
-            let failure = Failure::lossless_drop(self, port, class, frame, ingress, cause, now);
-            if self.failure.as_ref().is_none_or(|first| failure.when() < first.when()) {
-                self.failure = Some(failure);
-            }
+        self.links.cold[port as usize].counts.violations += 1;
+        if self.ledger.on_lossless_drop == OnLosslessDrop::Stop {
+            self.ledger.fail(Failure::lossless_drop(self, port, class, frame, ingress, cause, now));
         }
     }
 }

@@ -89,9 +89,9 @@ impl Fabric {
         end: End,
         now: Time,
     ) -> Verdict {
-        let queue = self.ports[egress as usize].first_queue as usize + class.at();
-        let fill = Fill { queue: self.queues[queue].occupancy };
-        let managers = &mut self.lines[egress as usize].managers;
+        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+        let fill = Fill { queue: self.buffers.queues[queue].occupancy };
+        let managers = &mut self.links.cold[egress as usize].managers;
         let Some(Managed { manager, random, counts }) =
             managers.get_mut(class.at()).and_then(Option::as_deref_mut)
         else {
@@ -132,7 +132,7 @@ impl Fabric {
         };
         let node = self.node_of[egress as usize];
         let sent = frame.flags.kind() != FrameKind::Cnm && self.answer(node, frame, message, now, windows);
-        if !sent && let Some(Some(managed)) = self.lines[egress as usize].managers.get_mut(class.at()) {
+        if !sent && let Some(Some(managed)) = self.links.cold[egress as usize].managers.get_mut(class.at()) {
             managed.counts.messages -= 1;
         }
     }

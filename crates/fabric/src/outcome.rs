@@ -1,8 +1,8 @@
 //! Why a run had to stop.
 
 use crate::losses::Cause;
+use crate::pause_sender::unit_of;
 use crate::pool::NIL;
-use crate::station::unit_of;
 use crate::world::Fabric;
 use frame::{Frame, PRIORITIES, TrafficClass};
 use std::fmt;
@@ -43,24 +43,26 @@ impl Failure {
     ) -> Failure {
         let waiting = fabric.waiting(egress, class);
         let node = &fabric.nodes[fabric.node_of[egress as usize] as usize];
-        let station = node.station.as_deref();
+        let pause_sender = node.pause_sender.as_deref();
         let local = |port: u32| (port - node.first_port) as usize;
-        let by_ingress = station.is_some_and(|s| !s.ingress.is_empty()) && ingress != NIL;
-        let levels = station.map(|station| station.levels[local(if by_ingress { ingress } else { egress })]);
+        let by_ingress = pause_sender.is_some_and(|s| !s.ingress.is_empty()) && ingress != NIL;
+        let levels = pause_sender
+            .map(|pause_sender| pause_sender.levels[local(if by_ingress { ingress } else { egress })]);
         let (occupancy, limit) = match cause {
-            Cause::Queue | Cause::NicFull => (waiting.queue, node.buffer.queue),
-            Cause::Port => (waiting.port, node.buffer.port),
-            Cause::Class => (waiting.class, node.buffer.class),
-            Cause::Total | Cause::SharedMemory => (waiting.total, node.buffer.total),
+            Cause::Queue | Cause::NicFull => (waiting.queue, node.memory.buffer.queue),
+            Cause::Port => (waiting.port, node.memory.buffer.port),
+            Cause::Class => (waiting.class, node.memory.buffer.class),
+            Cause::Total | Cause::SharedMemory => (waiting.total, node.memory.buffer.total),
             Cause::QueueManager => (waiting.queue, None),
             Cause::ReceiveBuffer => fabric.received_so_far(ingress, frame.priority),
             Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
                 (waiting.queue, None)
             }
             Cause::Headroom => {
-                let group = station.and_then(|station| station.group(frame.priority.0)).unwrap_or(0);
-                let meter =
-                    station.and_then(|station| station.ingress.get(local(ingress) * PRIORITIES + group));
+                let group =
+                    pause_sender.and_then(|pause_sender| pause_sender.group(frame.priority.0)).unwrap_or(0);
+                let meter = pause_sender
+                    .and_then(|pause_sender| pause_sender.ingress.get(local(ingress) * PRIORITIES + group));
                 (meter.map(|meter| meter.occupancy).unwrap_or_default(), levels.map(|levels| levels.capacity))
             }
         };

@@ -3,9 +3,11 @@
 use crate::BuildError;
 use crate::build::Plan;
 use crate::forwarding::EdgeGroups;
+use crate::hosts::Receiver;
+use crate::route_table::DELIVER;
 use crate::routing::{Distances, Routes};
 use crate::spec::{FlowSpec, Role, Spec};
-use crate::world::{DELIVER, Fabric, Receiver};
+use crate::world::Fabric;
 use engine::stream;
 use frame::{NodeId, PortId};
 use rand_xoshiro::rand_core::Rng;
@@ -24,15 +26,15 @@ pub(crate) fn add_paths(plan: &Plan, fabric: &mut Fabric) -> Result<Vec<u32>, Bu
     // The order of the table of hops. It is part of every fingerprint: frames carry their place in it.
     wanted.sort_unstable();
     let found = find(plan, &wanted)?;
-    fabric.path_start = vec![0; wanted.len()];
-    fabric.path_source = path_flow.clone();
-    fabric.hops = Vec::with_capacity(found.ports.len() + wanted.len());
+    fabric.routes.path_start = vec![0; wanted.len()];
+    fabric.routes.path_source = path_flow.clone();
+    fabric.routes.hops = Vec::with_capacity(found.ports.len() + wanted.len());
     for (index, wanted) in wanted.iter().enumerate() {
-        fabric.path_start[wanted.path as usize] = fabric.hops.len() as u32;
-        fabric.hops.extend(found.path(index).iter().map(|port| port.0));
-        fabric.hops.push(DELIVER);
+        fabric.routes.path_start[wanted.path as usize] = fabric.routes.hops.len() as u32;
+        fabric.routes.hops.extend(found.path(index).iter().map(|port| port.0));
+        fabric.routes.hops.push(DELIVER);
     }
-    fabric.receivers = vec![Receiver::default(); path_flow.len()];
+    fabric.hosts.receivers = vec![Receiver::default(); path_flow.len()];
     Ok(path_flow)
 }
 

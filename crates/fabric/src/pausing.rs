@@ -1,10 +1,12 @@
 //! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
 
 use crate::event::{Event, Kind, Queued};
+use crate::node::Node;
+use crate::pause_sender::{PauseCause, PauseSender};
 use crate::pool::{NIL, Waiting};
 use crate::port::Hooks;
-use crate::station::{PauseCause, Station};
-use crate::world::{Fabric, Node, record};
+use crate::probes::record;
+use crate::world::Fabric;
 use flow_control::Accounting;
 use flow_control::pause::PauseSignal;
 use flow_control::tpfc::Aim;
@@ -28,10 +30,10 @@ impl Fabric {
         windows: &mut Queued,
     ) -> bool {
         let node = self.node_of[egress as usize];
-        let Some(station) = &self.nodes[node as usize].station else { return true };
-        match station.spec.accounting {
+        let Some(pause_sender) = &self.nodes[node as usize].pause_sender else { return true };
+        match pause_sender.spec.accounting {
             Accounting::Ingress => {
-                let queue = self.ports[egress as usize].first_queue + u32::from(class.0);
+                let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
                 self.count_in(node, frame, ingress, queue, now, windows)
             }
             Accounting::Egress => {
@@ -54,17 +56,17 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        let Node { station, sharing, .. } = &mut self.nodes[node as usize];
-        let Some(station) = station.as_deref_mut() else { return true };
-        let Some((local, group)) = station.counter(frame.priority.0, ingress) else { return true };
-        let shared = sharing.as_ref().map(|sharing| sharing.levels(local, group));
-        let levels = shared.as_ref().unwrap_or(&station.levels[local]);
-        let meter = &mut station.ingress[local * PRIORITIES + group];
+        let Node { pause_sender, memory, .. } = &mut self.nodes[node as usize];
+        let Some(pause_sender) = pause_sender.as_deref_mut() else { return true };
+        let Some((local, group)) = pause_sender.counter(frame.priority.0, ingress) else { return true };
+        let shared = memory.sharing.as_ref().map(|sharing| sharing.levels(local, group));
+        let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
+        let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
         if !meter.occupancy.has_room(levels.capacity, frame.bytes) {
             return false;
         }
         let xoff_due = meter.add(frame.bytes, levels, now);
-        record(&mut self.recorded.meters, ingress as usize * PRIORITIES + group, now, meter.occupancy);
+        record(&mut self.probes.meters, ingress as usize * PRIORITIES + group, now, meter.occupancy);
         if xoff_due {
             self.send_xoff(node, (ingress, group), queue, now, windows);
         }
@@ -81,20 +83,20 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let Some(mut station) = self.nodes[node as usize].station.take() else { return };
-        let local = station.local(ingress);
-        let renew_at = now + station.timing[local].renew_after;
-        let meter = &mut station.ingress[local * PRIORITIES + group];
+        let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
+        let local = pause_sender.local(ingress);
+        let renew_at = now + pause_sender.timing[local].renew_after;
+        let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
         meter.hold.set(renew_at);
         let (counted, since) = (meter.occupancy, meter.rising_since);
-        let occupancy = counted.count(station.levels[local].xoff);
-        let queue = self.to_blame(&station, queue, (ingress, group), counted);
+        let occupancy = counted.count(pause_sender.levels[local].xoff);
+        let queue = self.to_blame(&pause_sender, queue, (ingress, group), counted);
         let inherited = queue != NIL && self.has_been_paused(queue, since);
         let cause = PauseCause { targeted: false, inherited, queue, occupancy };
-        self.schedule_renewal(&mut station, local, now, windows);
-        let signal = PauseSignal { xoff: station.bits(group), xon: 0 };
+        self.schedule_renewal(&mut pause_sender, local, now, windows);
+        let signal = PauseSignal { xoff: pause_sender.bits(group), xon: 0 };
         self.signal(ingress, signal, cause.pack(), now, windows);
-        self.nodes[node as usize].station = Some(station);
+        self.nodes[node as usize].pause_sender = Some(pause_sender);
     }
 
     /// A frame is about to wait where queues are counted at the egress: XOFF may be due.
@@ -108,16 +110,15 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let Some(mut station) = self.nodes[node as usize].station.take() else { return };
-        let local = station.local(egress);
-        let queue_id = self.ports[egress as usize].first_queue + u32::from(class.0);
-        let queue = &self.queues[queue_id as usize];
-        let before = queue.occupancy;
-        let first_port = station.first_port;
-        let Station { egress: meters, random, spec, levels, ports, .. } = &mut *station;
+        let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
+        let local = pause_sender.local(egress);
+        let queue_id = self.links.ports[egress as usize].first_queue + u32::from(class.0);
+        let before = self.buffers.queues[queue_id as usize].occupancy;
+        let first_port = pause_sender.first_port;
+        let PauseSender { egress: meters, random, spec, levels, ports, .. } = &mut *pause_sender;
         let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
         let meter = &mut meters[local * PRIORITIES + class.at()];
-        let (lanes, pool) = (&self.lanes, &self.pool);
+        let buffers = &self.buffers;
         let aim = meter.aim(
             xoff,
             spec.target.as_ref(),
@@ -125,8 +126,7 @@ impl Fabric {
             now,
             |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64,
             |nth| {
-                let own = queue.lists();
-                let frame = lanes[own].iter().flat_map(|lane| pool.iter(lane)).nth(nth as usize)?;
+                let frame = buffers.frames(queue_id).nth(nth as usize)?;
                 (frame.ingress != NIL).then(|| frame.ingress - first_port)
             },
         );
@@ -138,9 +138,9 @@ impl Fabric {
         }
         let rising_since = meter.rising_since(before, levels[local].xon, now);
         meter.add((ingress != NIL).then(|| ingress - first_port), bytes);
-        let bits = self.nodes[node as usize].classes.priorities(class) & station.controlled();
-        if bits == 0 || station.ports.is_empty() {
-            self.nodes[node as usize].station = Some(station);
+        let bits = self.nodes[node as usize].classes.priorities(class) & pause_sender.controlled();
+        if bits == 0 || pause_sender.ports.is_empty() {
+            self.nodes[node as usize].pause_sender = Some(pause_sender);
             return;
         }
         if aim == Aim::Targets {
@@ -152,21 +152,21 @@ impl Fabric {
             queue: queue_id,
             occupancy: before.count(xoff),
         };
-        let ports = std::mem::take(&mut station.ports);
+        let ports = std::mem::take(&mut pause_sender.ports);
         for &port in &ports {
-            let hold = station.egress[local * PRIORITIES + class.at()].hold(port);
+            let hold = pause_sender.egress[local * PRIORITIES + class.at()].hold(port);
             if !hold.is_due(now) {
                 continue;
             }
             let fresh = !hold.in_force();
-            hold.set(now + station.timing[port as usize].renew_after);
-            station.holders[port as usize * PRIORITIES + class.at()] += u32::from(fresh);
-            self.schedule_renewal(&mut station, port as usize, now, windows);
+            hold.set(now + pause_sender.timing[port as usize].renew_after);
+            pause_sender.holders[port as usize * PRIORITIES + class.at()] += u32::from(fresh);
+            self.schedule_renewal(&mut pause_sender, port as usize, now, windows);
             let signal = PauseSignal { xoff: bits, xon: 0 };
-            self.signal(station.first_port + port, signal, cause.pack(), now, windows);
+            self.signal(pause_sender.first_port + port, signal, cause.pack(), now, windows);
         }
-        station.ports = ports;
-        self.nodes[node as usize].station = Some(station);
+        pause_sender.ports = ports;
+        self.nodes[node as usize].pause_sender = Some(pause_sender);
     }
 
     /// A frame has left its queue, which held `before` with it: XON may be due.
@@ -181,7 +181,8 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         let node = self.node_of[egress as usize];
-        match self.nodes[node as usize].station.as_ref().map(|station| station.spec.accounting) {
+        match self.nodes[node as usize].pause_sender.as_ref().map(|pause_sender| pause_sender.spec.accounting)
+        {
             Some(Accounting::Ingress) => self.count_out(node, waiting, now, windows),
             Some(Accounting::Egress) => {
                 self.release_egress(node, egress, class, waiting, before, now, windows)
@@ -193,17 +194,19 @@ impl Fabric {
     /// A frame that came in through a port has left its queue.
     #[inline(always)]
     pub fn count_out(&mut self, node: u32, waiting: &Waiting, now: Time, windows: &mut Queued) {
-        let Node { station, sharing, .. } = &mut self.nodes[node as usize];
-        let Some(station) = station.as_deref_mut() else { return };
-        let Some((local, group)) = station.counter(waiting.frame.priority.0, waiting.ingress) else { return };
-        let shared = sharing.as_ref().map(|sharing| sharing.levels(local, group));
-        let levels = shared.as_ref().unwrap_or(&station.levels[local]);
-        let meter = &mut station.ingress[local * PRIORITIES + group];
+        let Node { pause_sender, memory, .. } = &mut self.nodes[node as usize];
+        let Some(pause_sender) = pause_sender.as_deref_mut() else { return };
+        let Some((local, group)) = pause_sender.counter(waiting.frame.priority.0, waiting.ingress) else {
+            return;
+        };
+        let shared = memory.sharing.as_ref().map(|sharing| sharing.levels(local, group));
+        let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
+        let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
         let xon_due = meter.remove(waiting.frame.bytes, levels);
         let counter = waiting.ingress as usize * PRIORITIES + group;
-        record(&mut self.recorded.meters, counter, now, meter.occupancy);
-        if xon_due && station.spec.resume {
-            let signal = PauseSignal { xoff: 0, xon: station.bits(group) };
+        record(&mut self.probes.meters, counter, now, meter.occupancy);
+        if xon_due && pause_sender.spec.resume {
+            let signal = PauseSignal { xoff: 0, xon: pause_sender.bits(group) };
             self.signal(waiting.ingress, signal, 0, now, windows);
         }
     }
@@ -220,12 +223,13 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let Some(mut station) = self.nodes[node as usize].station.take() else { return };
-        let local = station.local(egress);
-        let levels = station.levels[local];
-        let after = self.queues[self.ports[egress as usize].first_queue as usize + class.at()].occupancy;
-        let first_port = station.first_port;
-        let Station { egress: meters, ports, holders, spec, .. } = &mut *station;
+        let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
+        let local = pause_sender.local(egress);
+        let levels = pause_sender.levels[local];
+        let after = self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()]
+            .occupancy;
+        let first_port = pause_sender.first_port;
+        let PauseSender { egress: meters, ports, holders, spec, .. } = &mut *pause_sender;
         let meter = &mut meters[local * PRIORITIES + class.at()];
         let from = (waiting.ingress != NIL).then(|| waiting.ingress - first_port);
         meter.remove(from, waiting.frame.bytes, spec.target.as_ref(), after);
@@ -237,24 +241,30 @@ impl Fabric {
                 ports.push(port);
             }
         });
-        let bits = self.nodes[node as usize].classes.priorities(class) & station.controlled();
-        let ports = std::mem::take(&mut station.ports);
-        for &port in ports.iter().filter(|_| station.spec.resume) {
+        let bits = self.nodes[node as usize].classes.priorities(class) & pause_sender.controlled();
+        let ports = std::mem::take(&mut pause_sender.ports);
+        for &port in ports.iter().filter(|_| pause_sender.spec.resume) {
             let signal = PauseSignal { xoff: 0, xon: bits };
-            self.signal(station.first_port + port, signal, 0, now, windows);
+            self.signal(pause_sender.first_port + port, signal, 0, now, windows);
         }
-        station.ports = ports;
-        self.nodes[node as usize].station = Some(station);
+        pause_sender.ports = ports;
+        self.nodes[node as usize].pause_sender = Some(pause_sender);
     }
 
     /// A pause has been sent through a port: arms the timer for its renewal.
-    fn schedule_renewal(&mut self, station: &mut Station, local: usize, now: Time, windows: &mut Queued) {
-        if !station.spec.refresh {
+    fn schedule_renewal(
+        &mut self,
+        pause_sender: &mut PauseSender,
+        local: usize,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if !pause_sender.spec.refresh {
             return;
         }
-        let at = now + station.timing[local].renew_after;
-        if at < station.renewals[local].due() && station.renewals[local].arm(at) {
-            windows.push(Event::bare(Kind::Renew, at, station.first_port + local as u32));
+        let at = now + pause_sender.timing[local].renew_after;
+        if at < pause_sender.renewals[local].due() && pause_sender.renewals[local].arm(at) {
+            windows.push(Event::bare(Kind::Renew, at, pause_sender.first_port + local as u32));
         }
     }
 
@@ -262,25 +272,32 @@ impl Fabric {
     #[inline(never)]
     pub fn renew_pauses(&mut self, port: u32, now: Time, windows: &mut Queued) {
         let node = self.node_of[port as usize] as usize;
-        let Some(mut station) = self.nodes[node].station.take() else { return };
-        let local = station.local(port);
-        if station.renewals[local].fires(now) {
-            self.renew_due(&mut station, port, local, now, windows);
+        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
+        let local = pause_sender.local(port);
+        if pause_sender.renewals[local].fires(now) {
+            self.renew_due(&mut pause_sender, port, local, now, windows);
         }
-        self.nodes[node].station = Some(station);
+        self.nodes[node].pause_sender = Some(pause_sender);
     }
 
-    fn renew_due(&mut self, station: &mut Station, port: u32, local: usize, now: Time, windows: &mut Queued) {
-        let renew_at = now + station.timing[local].renew_after;
+    fn renew_due(
+        &mut self,
+        pause_sender: &mut PauseSender,
+        port: u32,
+        local: usize,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let renew_at = now + pause_sender.timing[local].renew_after;
         let (mut bits, mut note, mut next) = (0, 0, Time::NEVER);
-        if !station.ingress.is_empty() {
-            let sharing = &self.nodes[self.node_of[port as usize] as usize].sharing;
+        if !pause_sender.ingress.is_empty() {
+            let sharing = &self.nodes[self.node_of[port as usize] as usize].memory.sharing;
             let levels_of = |group| sharing.as_ref().map(|sharing| sharing.levels(local, group));
             let shared: [_; PRIORITIES] = std::array::from_fn(levels_of);
             for (group, shared) in shared.iter().enumerate() {
-                let levels = shared.unwrap_or(station.levels[local]);
-                let group_bits = station.bits(group);
-                let meter = &mut station.ingress[local * PRIORITIES + group];
+                let levels = shared.unwrap_or(pause_sender.levels[local]);
+                let group_bits = pause_sender.bits(group);
+                let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
                 let (renew, counted) = (meter.renew(&levels, now), meter.occupancy);
                 if renew {
                     meter.hold.set(renew_at);
@@ -291,23 +308,24 @@ impl Fabric {
                 if renew {
                     bits |= group_bits;
                     let occupancy = counted.count(levels.xoff);
-                    let queue = self.to_blame(station, NIL, (port, group), counted);
+                    let queue = self.to_blame(pause_sender, NIL, (port, group), counted);
                     let inherited = queue != NIL && self.has_been_paused(queue, now);
                     note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
                 }
             }
         }
-        for meter_id in 0..station.egress.len() {
+        for meter_id in 0..pause_sender.egress.len() {
             let (queue_port, class) = (meter_id / PRIORITIES, meter_id % PRIORITIES);
             let classes = self.nodes[self.node_of[port as usize] as usize].classes;
             if class >= classes.classes() {
                 continue;
             }
-            let queue_id = self.ports[station.first_port as usize + queue_port].first_queue + class as u32;
-            let occupancy = self.queues[queue_id as usize].occupancy;
-            let levels = station.levels[queue_port];
-            let controlled = station.controlled();
-            let meter = &mut station.egress[meter_id];
+            let queue_id =
+                self.links.ports[pause_sender.first_port as usize + queue_port].first_queue + class as u32;
+            let occupancy = self.buffers.queues[queue_id as usize].occupancy;
+            let levels = pause_sender.levels[queue_port];
+            let controlled = pause_sender.controlled();
+            let meter = &mut pause_sender.egress[meter_id];
             if meter.renew(local as u32, levels.xon, occupancy, now) {
                 meter.hold(local as u32).set(renew_at);
                 bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
@@ -321,7 +339,7 @@ impl Fabric {
                 next = next.min(hold.renew_at());
             }
         }
-        if next > now && next != Time::NEVER && station.renewals[local].arm(next) {
+        if next > now && next != Time::NEVER && pause_sender.renewals[local].arm(next) {
             windows.push(Event::bare(Kind::Renew, next, port));
         }
         if bits != 0 {
@@ -334,17 +352,17 @@ impl Fabric {
     #[inline(never)]
     fn signal(&mut self, port: u32, signal: PauseSignal, cause: u64, now: Time, windows: &mut Queued) {
         // Nobody hears it. What was asked for is forgotten when the port comes back.
-        if self.ports[port as usize].hooks.has(Hooks::DEAD) {
+        if self.links.ports[port as usize].hooks.has(Hooks::DEAD) {
             return;
         }
-        let line = &mut self.lines[port as usize];
-        line.signal = line.signal.then(signal);
-        for (priority, noted) in line.causes.iter_mut().enumerate() {
+        let cold = &mut self.links.cold[port as usize];
+        cold.signal = cold.signal.then(signal);
+        for (priority, noted) in cold.causes.iter_mut().enumerate() {
             if signal.xoff >> priority & 1 != 0 {
                 *noted = cause;
             }
         }
-        self.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
+        self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
         self.attend(port, now, windows);
     }
 
@@ -352,32 +370,33 @@ impl Fabric {
     #[inline(never)]
     pub fn transmit_pause(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         let node = self.node_of[egress as usize];
-        let line = &mut self.lines[egress as usize];
-        let signal = std::mem::take(&mut line.signal);
-        line.counts.pause_frames += 1;
-        line.counts.pauses_sent += u64::from(signal.xoff != 0);
-        line.counts.resumes_sent += u64::from(signal.xon != 0);
+        let cold = &mut self.links.cold[egress as usize];
+        let signal = std::mem::take(&mut cold.signal);
+        cold.counts.pause_frames += 1;
+        cold.counts.pauses_sent += u64::from(signal.xoff != 0);
+        cold.counts.resumes_sent += u64::from(signal.xon != 0);
         // The frame carries one cause; where it stops several priorities for different ones, the others are
         // kept here, to be found by time.
-        let causes = line.causes;
+        let causes = cold.causes;
         let cause = causes[signal.xoff.trailing_zeros() as usize % PRIORITIES];
-        let delay = line.delay;
-        let port = &mut self.ports[egress as usize];
+        let delay = cold.delay;
+        let port = &mut self.links.ports[egress as usize];
         port.hooks.set(Hooks::PAUSE_WAITING, false);
         if port.busy_until < now {
             port.clock.restart();
         }
         port.busy_until = now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
         let (ends_at, peer) = (port.busy_until + delay, port.peer);
-        let at = ends_at + self.lines[peer as usize].response;
+        let at = ends_at + self.links.cold[peer as usize].response;
         for (priority, &other) in (0u8..).zip(&causes) {
-            if signal.xoff >> priority & 1 != 0 && other != cause && self.recorded.pauses.is_some() {
-                self.lines[egress as usize].other_causes.push((at, priority, other));
+            if signal.xoff >> priority & 1 != 0 && other != cause && self.probes.pauses.is_some() {
+                self.links.cold[egress as usize].other_causes.push((at, priority, other));
             }
         }
         let quanta = self.quanta_of(node);
-        if self.ports[egress as usize].hooks.has(Hooks::EXPOSED) && self.pause_is_lost(egress, now, at) {
-            self.lines[egress as usize].counts.pauses_lost += 1;
+        if self.links.ports[egress as usize].hooks.has(Hooks::EXPOSED) && self.pause_is_lost(egress, now, at)
+        {
+            self.links.cold[egress as usize].counts.pauses_lost += 1;
             return;
         }
         windows.send(Event::pause(at, peer, signal, quanta, cause), || self.node_of[peer as usize]);
@@ -385,24 +404,13 @@ impl Fabric {
 
     /// Whether the port of a queue has been paused for it at any time since then.
     fn has_been_paused(&self, queue: u32, since: Time) -> bool {
-        let (port, class) = self.place_of_queue(queue);
+        let (port, class) = self.links.place_of_queue(queue);
         let classes = self.nodes[self.node_of[port as usize] as usize].classes;
-        self.lines[port as usize].timers.until(classes.priorities(TrafficClass(class))) > since
-    }
-
-    /// Port and class of a queue.
-    pub fn place_of_queue(&self, queue: u32) -> (u32, u8) {
-        let port = self.ports.partition_point(|port| port.first_queue <= queue) - 1;
-        (port as u32, (queue - self.ports[port].first_queue) as u8)
-    }
-
-    /// Port and number of every queue.
-    pub fn places_of_queues(&self) -> impl Iterator<Item = (u32, u32)> {
-        (0..self.queues.len() as u32).map(|queue| (self.place_of_queue(queue).0, queue))
+        self.links.cold[port as usize].timers.until(classes.priorities(TrafficClass(class))) > since
     }
 
     fn quanta_of(&self, node: u32) -> u16 {
-        // The station is out of its place while it reacts to a frame; its quanta are then with the node.
+        // The pause sender is out of its place while it reacts to a frame; its quanta are then with the node.
         self.nodes[node as usize].pause_quanta
     }
 }

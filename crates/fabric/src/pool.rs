@@ -122,6 +122,13 @@ impl Pool {
         self.slots[list.head as usize].frame.bytes
     }
 
+    /// Frames that wait in all lists.
+    pub fn used(&self) -> u64 {
+        let next = |&slot: &u32| Some(self.slots[slot as usize].next).filter(|&slot| slot != NIL);
+        let free = std::iter::successors(Some(self.free).filter(|&slot| slot != NIL), next).count();
+        (self.slots.len() - free) as u64
+    }
+
     /// Bytes of all slots.
     pub fn memory_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<Waiting>()

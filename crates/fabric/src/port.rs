@@ -1,18 +1,18 @@
-//! One end of a link: its transmitter and its queues.
+//! A port: one end of a link, with its transmitter.
 
 use crate::event::{Event, Kind};
 use crate::losses::Cause;
 use crate::managed::Managed;
-use crate::pool::{List, Waiting};
 use crate::storms::PortWatch;
-use crate::world::HEAD_BYTES;
 use engine::Timer;
 use flow_control::pause::{PauseSignal, PauseTimers};
 use frame::{ClassMap, Frame, Occupancy, PRIORITIES};
-use measure::{Latency, Sojourns};
 use scheduling::Scheduler;
 use std::collections::VecDeque;
 use units::{BitRate, ClockOffset, Time, WireClock};
+
+/// Bytes after which a cut-through switch knows where a frame goes.
+pub(crate) const HEAD_BYTES: u16 = 64;
 
 /// What every frame that passes a port touches: one cache line.
 #[derive(Clone, Debug)]
@@ -59,15 +59,15 @@ impl Hooks {
     pub const FEEDS: Hooks = Hooks(1 << 4);
     /// The node counts what waits: it has limits or sends pauses.
     pub const METERED: Hooks = Hooks(1 << 5);
-    /// Pause storms are watched for: [`Line::watch`].
+    /// Pause storms are watched for: [`ColdPort::watch`].
     pub const WATCHED: Hooks = Hooks(1 << 6);
-    /// The link is down or the switch is off: [`Line::dead`].
+    /// The link is down or the switch is off: [`ColdPort::dead`].
     pub const DEAD: Hooks = Hooks(1 << 7);
     /// A queue manager looks at the frames.
     pub const MANAGED: Hooks = Hooks(1 << 8);
     /// Limits, or a memory that queues share, speak of what waits.
     pub const BOUNDED: Hooks = Hooks(1 << 9);
-    /// Frames may be sent ahead of their time: see `ahead`.
+    /// Frames are sent ahead of their time: see `ahead`.
     pub const AHEAD: Hooks = Hooks(1 << 10);
 
     /// Whether any of these is set.
@@ -85,9 +85,9 @@ impl Hooks {
     }
 }
 
-/// In [`Line::dead`]: the link is down.
+/// In [`ColdPort::dead`]: the link is down.
 pub(crate) const DOWN: u8 = 1;
-/// In [`Line::dead`]: the switch restarts.
+/// In [`ColdPort::dead`]: the switch restarts.
 pub(crate) const OFF: u8 = 2;
 
 impl Port {
@@ -129,7 +129,7 @@ impl Sent {
 
 /// What a port needs now and then.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct ColdPort {
     /// Nominal: what the clock of the node makes of it is [`Port::clock`].
     pub rate: BitRate,
     /// Why nothing may leave: [`DOWN`], [`OFF`]; 0: all is well.
@@ -155,7 +155,7 @@ pub(crate) struct Line {
     pub other_causes: Vec<(Time, u8, u64)>,
     /// At hosts, who waits for room in the NIC.
     pub nic: Option<Box<Nic>>,
-    pub counts: LineCounts,
+    pub counts: PortCounts,
     /// For each priority the pause in force: when it began and why.
     pub paused: [Option<(Time, u64)>; PRIORITIES],
     /// Watches for pause storms; at switches that do.
@@ -167,7 +167,7 @@ pub(crate) struct Line {
     pub paused_until: Time,
 }
 
-impl Line {
+impl ColdPort {
     /// Why frames may not even wait here; `None`: they may.
     #[inline]
     pub fn refuses(&self) -> Option<Cause> {
@@ -206,7 +206,7 @@ pub(crate) struct Nic {
 
 /// Counts of a port beside those of frames sent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LineCounts {
+pub(crate) struct PortCounts {
     pub pauses_sent: u64,
     pub resumes_sent: u64,
     pub pauses_received: u64,
@@ -229,94 +229,6 @@ pub(crate) struct LineCounts {
     pub settled: (f64, u64),
 }
 
-/// One traffic class of one port.
-#[derive(Clone, Debug)]
-pub(crate) struct Queue {
-    pub occupancy: Occupancy,
-    /// Its lists: one, or one an ingress port (virtual output queues).
-    pub first_lane: u32,
-    pub lanes: u32,
-    /// The lane that holds the head, if any frame waits.
-    pub turn: u32,
-    /// Frames at its head that have been sent ahead of their time.
-    pub committed: u32,
-    /// Bytes and frames over time.
-    pub sojourns: Sojourns,
-    /// Waiting times above zero.
-    pub waits: Latency,
-    pub drops: u64,
-}
-
-impl Queue {
-    pub fn new(first_lane: u32, lanes: u32) -> Queue {
-        Queue {
-            occupancy: Occupancy::default(),
-            first_lane,
-            lanes,
-            turn: 0,
-            committed: 0,
-            sojourns: Sojourns::default(),
-            waits: Latency::default(),
-            drops: 0,
-        }
-    }
-
-    /// A frame begins to wait, in the only list.
-    #[inline(always)]
-    pub fn enter_at_end(&mut self, bytes: u16) {
-        self.occupancy.add(bytes);
-        self.sojourns.enter(self.occupancy.both());
-    }
-    /// The transmission of its first frame, sent ahead, has begun.
-    #[inline(always)]
-    pub fn leave(&mut self, waiting: &Waiting) {
-        let (bytes, waited) = (waiting.frame.bytes, waiting.leaves - waiting.since);
-        self.committed -= 1;
-        self.occupancy.remove(bytes);
-        self.sojourns.leave(bytes, waited);
-        self.waits.record(waited);
-    }
-
-    /// The lane for a frame that came in through the node's `ingress`-th port.
-    #[inline]
-    pub fn lane(&self, ingress: Option<u32>) -> usize {
-        let own = if self.lanes == 1 { 0 } else { ingress.unwrap_or(self.lanes - 1) };
-        (self.first_lane + own) as usize
-    }
-
-    /// Its lists of frames.
-    pub fn lists(&self) -> std::ops::Range<usize> {
-        self.first_lane as usize..(self.first_lane + self.lanes) as usize
-    }
-
-    /// The lane that holds the head of a queue that is not empty.
-    #[inline]
-    pub fn head_lane(&self) -> usize {
-        (self.first_lane + self.turn) as usize
-    }
-
-    /// A frame enters `lane`: if it is the only one, it is the head.
-    #[inline]
-    pub fn enter(&mut self, lane: usize) {
-        if self.lanes > 1 && self.occupancy.frames == 1 {
-            self.turn = lane as u32 - self.first_lane;
-        }
-    }
-
-    /// The head has left: the next lane in turn that has frames holds the new one.
-    #[inline]
-    pub fn next_turn(&mut self, lists: &[List]) {
-        if self.lanes > 1 && self.occupancy.frames > 0 {
-            loop {
-                self.turn = (self.turn + 1) % self.lanes;
-                if !lists[self.head_lane()].is_empty() {
-                    break;
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,10 +236,5 @@ mod tests {
     #[test]
     fn a_ports_hot_state_is_one_cache_line() {
         assert_eq!(size_of::<Port>(), 64);
-    }
-
-    #[test]
-    fn an_idle_queue_is_small() {
-        assert!(size_of::<Queue>() <= 256, "{}", size_of::<Queue>());
     }
 }

@@ -14,8 +14,9 @@
 use crate::event::{Event, Kind, Queued};
 use crate::losses::Cause;
 use crate::pool::{List, NIL, Waiting};
+use crate::probes::record;
 use crate::spec::{ReceiveChange, ReceiveSpec};
-use crate::world::{Fabric, record};
+use crate::world::Fabric;
 use flow_control::pfc::Levels;
 use frame::{Frame, Occupancy, PRIORITIES, Priority};
 use units::{Amount, Time, WireClock};
@@ -69,6 +70,11 @@ impl Receiving {
         self.occupancy.iter().map(|occupancy| occupancy.frames).sum()
     }
 
+    /// Those of them that lie in the pool.
+    pub fn frames_in_pool(&self) -> u64 {
+        self.frames() - u64::from(self.serving.is_some())
+    }
+
     fn change(&mut self, change: ReceiveChange) {
         match change {
             ReceiveChange::Stop => self.reading = false,
@@ -85,7 +91,7 @@ impl Fabric {
     /// A frame has arrived at a host, some of which take their time.
     #[inline(never)]
     pub fn receive(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
-        let Some(receiving) = self.receiving[ingress as usize].as_deref_mut() else {
+        let Some(receiving) = self.hosts.receiving[ingress as usize].as_deref_mut() else {
             self.deliver(&frame, now, windows);
             return;
         };
@@ -97,24 +103,24 @@ impl Fabric {
         }
         occupancy.add(frame.bytes);
         let level = *occupancy;
-        self.pool.push(&mut receiving.waiting, frame, now, ingress);
+        self.buffers.pool.push(&mut receiving.waiting, frame, now, ingress);
         let node = self.node_of[ingress as usize];
-        if self.nodes[node as usize].station.is_some() {
+        if self.nodes[node as usize].pause_sender.is_some() {
             let fits = self.count_in(node, &frame, ingress, NIL, now, windows);
             assert!(fits, "a receive buffer and its counter differ: this is a fault of the simulator");
         } else {
-            record(&mut self.recorded.meters, ingress as usize * PRIORITIES + group, now, level);
+            record(&mut self.probes.meters, ingress as usize * PRIORITIES + group, now, level);
         }
         self.take_in(ingress, now, windows);
     }
 
     /// Begins with the next frame, if the server is free and at work.
     fn take_in(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let Some(receiving) = self.receiving[port as usize].as_deref_mut() else { return };
+        let Some(receiving) = self.hosts.receiving[port as usize].as_deref_mut() else { return };
         if receiving.serving.is_some() || !receiving.reading || receiving.waiting.is_empty() {
             return;
         }
-        let waiting = self.pool.pop(&mut receiving.waiting);
+        let waiting = self.buffers.pool.pop(&mut receiving.waiting);
         let for_bytes = receiving.clock.as_mut().map_or(Time::ZERO, |clock| {
             if receiving.busy_until < now {
                 clock.restart();
@@ -129,7 +135,7 @@ impl Fabric {
     /// The server is done with a frame.
     #[inline(never)]
     pub fn served(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let Some(receiving) = self.receiving[port as usize].as_deref_mut() else { return };
+        let Some(receiving) = self.hosts.receiving[port as usize].as_deref_mut() else { return };
         let Some(waiting) = receiving.serving.take() else { return };
         let frame = waiting.frame;
         let group = receiving.group(frame.priority);
@@ -137,17 +143,17 @@ impl Fabric {
         let level = receiving.occupancy[group];
         self.deliver(&frame, now, windows);
         let node = self.node_of[port as usize];
-        if self.nodes[node as usize].station.is_some() {
+        if self.nodes[node as usize].pause_sender.is_some() {
             self.count_out(node, &waiting, now, windows);
         } else {
-            record(&mut self.recorded.meters, port as usize * PRIORITIES + group, now, level);
+            record(&mut self.probes.meters, port as usize * PRIORITIES + group, now, level);
         }
         self.take_in(port, now, windows);
     }
 
     /// The script changes the server.
     pub fn change_receiving(&mut self, port: u32, change: ReceiveChange, now: Time, windows: &mut Queued) {
-        if let Some(receiving) = self.receiving.get_mut(port as usize).and_then(Option::as_deref_mut) {
+        if let Some(receiving) = self.hosts.receiving.get_mut(port as usize).and_then(Option::as_deref_mut) {
             receiving.change(change);
             self.take_in(port, now, windows);
         }
@@ -157,7 +163,7 @@ impl Fabric {
     fn lose_received(&mut self, ingress: u32, frame: &Frame, now: Time) {
         let node = &self.nodes[self.node_of[ingress as usize] as usize];
         let class = node.classes.class(frame.priority);
-        let promised = node.station.is_some() && node.lossless >> frame.priority.0 & 1 != 0;
+        let promised = node.pause_sender.is_some() && node.lossless >> frame.priority.0 & 1 != 0;
         self.count_loss(ingress, class, frame, Cause::ReceiveBuffer);
         if promised {
             self.violate(ingress, class, frame, ingress, Cause::ReceiveBuffer, now);
@@ -166,7 +172,7 @@ impl Fabric {
 
     /// What a receive buffer holds of a priority, and its limit.
     pub fn received_so_far(&self, port: u32, priority: Priority) -> (Occupancy, Option<Amount>) {
-        let receiving = self.receiving.get(port as usize).and_then(Option::as_deref);
+        let receiving = self.hosts.receiving.get(port as usize).and_then(Option::as_deref);
         receiving.map_or_else(Default::default, |receiving| {
             (receiving.occupancy[receiving.group(priority)], receiving.buffer.map(Amount::Bytes))
         })

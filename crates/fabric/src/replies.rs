@@ -6,7 +6,8 @@
 
 use crate::event::Queued;
 use crate::pool::NIL;
-use crate::world::{DELIVER, Fabric};
+use crate::route_table::DELIVER;
+use crate::world::Fabric;
 use frame::{Frame, Heading, PathId, Route};
 use units::Time;
 
@@ -37,15 +38,16 @@ impl Fabric {
     /// the rest of the way; `None` at the source of the path.
     pub fn step_back(&self, hops: u32) -> Option<(u32, Route)> {
         let last = hops.checked_sub(1)?;
-        let came_through = self.hops[last as usize];
-        (came_through != DELIVER).then(|| (self.ports[came_through as usize].peer, Route::backward(last)))
+        let came_through = self.routes.hops[last as usize];
+        (came_through != DELIVER)
+            .then(|| (self.links.ports[came_through as usize].peer, Route::backward(last)))
     }
 
     /// A node answers the sender of a frame that follows its path forward and of which `hops` entries of the table of
     /// hops are behind it: `reply` goes back along the path. False if the frame began its way here.
     pub fn reply(&mut self, hops: u32, reply: Frame, now: Time, windows: &mut Queued) -> bool {
         let Some((egress, back)) = self.step_back(hops) else { return false };
-        let route = self.route_back(reply.path.0, back);
+        let route = self.routes.route_back(reply.path.0, back);
         self.originate(egress, Frame { route, created: now, ..reply }, now, windows);
         true
     }
@@ -65,7 +67,7 @@ impl Fabric {
             Heading::Forward(next) => self.reply(next - 1, answer, now, windows),
             // It has come back along this hop, which leads on to its sender.
             Heading::Backward(hop) => {
-                let egress = self.hops[hop as usize + 1];
+                let egress = self.routes.hops[hop as usize + 1];
                 let planned = Route::forward(hop + 2);
                 let frame = Frame { route: planned, created: now, ..answer };
                 self.originate(egress, frame, now, windows);
@@ -73,7 +75,7 @@ impl Fabric {
             }
             Heading::Destination(to) => {
                 let path = passing.path.0;
-                let ends = self.spreading.as_ref().and_then(|spreading| spreading.ends[path as usize]);
+                let ends = self.routes.spreading.as_ref().and_then(|spreading| spreading.ends[path as usize]);
                 let Some(ends) = ends else { return false };
                 let back = if to == ends.to { ends.from } else { ends.to };
                 let Some(egress) = self.choose_egress(node, path, back, now) else { return false };

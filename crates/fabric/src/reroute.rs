@@ -13,9 +13,10 @@ use crate::event::Queued;
 use crate::fault_plan::FaultPlan;
 use crate::faults::Action;
 use crate::paths::route_hash;
+use crate::route_table::DELIVER;
 use crate::routing::{Routes, Wiring};
 use crate::spec::{Role, Spec};
-use crate::world::{DELIVER, Fabric};
+use crate::world::Fabric;
 use frame::PortId;
 use std::collections::BTreeMap;
 use units::Time;
@@ -54,7 +55,7 @@ pub(crate) fn changes(
             *count = if down { *count + 1 } else { count.saturating_sub(1) };
         }
         for (path, start) in ways.without(&dead, fabric) {
-            let place = fabric.ports.len() as u32 + path_flow[path as usize];
+            let place = fabric.links.len() as u32 + path_flow[path as usize];
             changes.push((at, place, Action::Path { path, start }));
         }
     }
@@ -74,9 +75,9 @@ struct Ways<'a> {
 
 impl<'a> Ways<'a> {
     fn new(spec: &'a Spec, wiring: &'a Wiring, fabric: &Fabric, path_flow: &'a [u32]) -> Ways<'a> {
-        let known = fabric.path_start.iter().map(|&start| vec![start]).collect();
+        let known = fabric.routes.path_start.iter().map(|&start| vec![start]).collect();
         let destinations = spec.flows.iter().flat_map(|flow| flow.source.destinations.nodes()).collect();
-        Ways { spec, wiring, path_flow, known, used: fabric.path_start.clone(), destinations }
+        Ways { spec, wiring, path_flow, known, used: fabric.routes.path_start.clone(), destinations }
     }
 
     /// Paths that change when these links are dead, and where they begin then.
@@ -92,8 +93,9 @@ impl<'a> Ways<'a> {
                 continue;
             }
             let first = self.known[path][0];
-            let lives =
-                way(&fabric.hops, first).iter().all(|&port| !is_dead(self.wiring.link_of[port as usize]));
+            let lives = way(&fabric.routes.hops, first)
+                .iter()
+                .all(|&port| !is_dead(self.wiring.link_of[port as usize]));
             let start = if lives {
                 first
             } else {
@@ -102,7 +104,7 @@ impl<'a> Ways<'a> {
                 let Some(ports) = routes.path(distances, flow.from, route_hash(self.spec, flow, to)) else {
                     continue;
                 };
-                self.start_of(path, &ports, &mut fabric.hops)
+                self.start_of(path, &ports, &mut fabric.routes.hops)
             };
             if start != self.used[path] {
                 self.used[path] = start;
@@ -135,23 +137,23 @@ fn way(hops: &[u32], start: u32) -> &[u32] {
 impl Fabric {
     /// From now on the frames of a path go another way.
     pub fn change_path(&mut self, path: u32, start: u32, now: Time, windows: &mut Queued) {
-        let old = self.hops[self.path_start[path as usize] as usize];
-        let new = self.hops[start as usize];
-        self.path_start[path as usize] = start;
-        let source = self.path_source[path as usize];
+        let old = self.routes.first_port(path);
+        let new = self.routes.hops[start as usize];
+        self.routes.path_start[path as usize] = start;
+        let source = self.routes.path_source[path as usize];
         if old == new {
             return;
         }
-        if let Some(&near) = self.endpoint_of_path.get(path as usize).filter(|&&near| near != RAW) {
+        if let Some(&near) = self.hosts.endpoint_of_path.get(path as usize).filter(|&&near| near != RAW) {
             self.change_line(old, near, now, windows);
             return;
         }
         // Another port of the host: what the source waits for may be there now.
         let waited = self.stop_waiting(old, source);
-        let state = &mut self.sources[source as usize];
+        let state = &mut self.hosts.sources[source as usize];
         if state.source.is_greedy() && path == state.first_path {
             state.in_nic = 0;
-            for _ in 0..self.sources[source as usize].keeps {
+            for _ in 0..self.hosts.sources[source as usize].keeps {
                 self.refill(source, now, windows);
             }
         } else if waited {

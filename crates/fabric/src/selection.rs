@@ -22,7 +22,7 @@ impl Fabric {
     /// The port has something to send: now if it is free, else when it will be.
     #[inline(always)]
     pub fn attend(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let busy_until = self.ports[egress as usize].busy_until;
+        let busy_until = self.links.ports[egress as usize].busy_until;
         if busy_until <= now {
             self.decide(egress, now, windows);
         } else {
@@ -33,7 +33,7 @@ impl Fabric {
     /// The port decides then.
     #[inline(always)]
     pub fn arm(&mut self, egress: u32, at: Time, windows: &mut Queued) {
-        if self.ports[egress as usize].decision.arm(at) {
+        if self.links.ports[egress as usize].decision.arm(at) {
             windows.push(Event::bare(Kind::Decide, at, egress));
         }
     }
@@ -55,7 +55,7 @@ impl Fabric {
     /// Pause frames go first; they wait for the frame on the link only. True: a frame was dropped, decide again.
     #[inline(always)]
     fn decide_once(&mut self, egress: u32, now: Time, windows: &mut Queued) -> bool {
-        let port = &self.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         let (busy_until, watched) = (port.busy_until, port.hooks.has(Hooks::WATCHED));
         if port.hooks.has(Hooks::AHEAD) {
             self.decide_ahead(egress, now, windows);
@@ -76,7 +76,7 @@ impl Fabric {
             self.arm_for_chance(egress, now, windows);
             return false;
         }
-        let port = &self.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         if port.waiting != 0 || port.hooks.has(Hooks::PAUSE_WAITING) {
             let at = port.busy_until;
             self.arm(egress, at, windows);
@@ -96,7 +96,7 @@ impl Fabric {
     /// Takes the next frame of a class and transmits it.
     #[inline(always)]
     fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
-        let hooks = self.ports[egress as usize].hooks;
+        let hooks = self.links.ports[egress as usize].hooks;
         let mut waiting = Waiting::default();
         let before = self.take_to(&mut waiting, true, egress, class, now);
         if hooks.has(Hooks::MANAGED) {
@@ -114,8 +114,8 @@ impl Fabric {
 
     /// A frame finds its port free and nothing waiting that may go: whether its scheduler lets it go at once.
     pub fn may_pass(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) -> bool {
-        let scheduler = &mut self.lines[egress as usize].scheduler;
-        if self.ports[egress as usize].waiting == 0 {
+        let scheduler = &mut self.links.cold[egress as usize].scheduler;
+        if self.links.ports[egress as usize].waiting == 0 {
             scheduler.idle(now);
         }
         scheduler.pass(u32::from(class.0), u32::from(bytes), now)
@@ -124,8 +124,8 @@ impl Fabric {
     /// A frame has entered the queue of its class; `waiting` does not show it yet.
     #[inline(never)]
     pub fn tell_arrival(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
-        let port = &self.ports[egress as usize];
-        let scheduler = &mut self.lines[egress as usize].scheduler;
+        let port = &self.links.ports[egress as usize];
+        let scheduler = &mut self.links.cold[egress as usize].scheduler;
         if port.waiting == 0 && port.busy_until <= now {
             scheduler.idle(now);
         }
@@ -139,17 +139,17 @@ impl Fabric {
     #[inline(never)]
     pub fn tell_sent(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
         let next = self.head_bytes(egress, class);
-        self.lines[egress as usize].scheduler.sent(u32::from(class.0), u32::from(bytes), next, now);
+        self.links.cold[egress as usize].scheduler.sent(u32::from(class.0), u32::from(bytes), next, now);
     }
 
     /// The set of stopped classes is about to become `stopped`.
     pub fn tell_stopped(&mut self, egress: u32, stopped: u32, now: Time) {
-        let port = &self.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         let (before, waiting) = (port.stopped, port.waiting);
         for class in (0..8).map(TrafficClass).filter(|class| waiting & (before ^ stopped) & 1 << class.0 != 0)
         {
             let head = self.head_bytes(egress, class);
-            let scheduler = &mut self.lines[egress as usize].scheduler;
+            let scheduler = &mut self.links.cold[egress as usize].scheduler;
             match head {
                 Some(head) if stopped >> class.0 & 1 == 0 => {
                     scheduler.activate(u32::from(class.0), head, now)
@@ -162,19 +162,19 @@ impl Fabric {
     /// The class to serve; `None` if no class may send now.
     #[inline(always)]
     pub fn pick(&mut self, egress: u32, now: Time) -> Option<TrafficClass> {
-        let port = &self.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         let asks = port.hooks.has(Hooks::SCHEDULER);
         let mut eligible = port.waiting & !port.stopped;
         if eligible != port.waiting {
             self.update_stopped(egress, now);
-            let port = &self.ports[egress as usize];
+            let port = &self.links.ports[egress as usize];
             eligible = port.waiting & !port.stopped;
         }
         if eligible == 0 {
             return None;
         }
         if asks {
-            let queue = self.lines[egress as usize].scheduler.pick(now)?;
+            let queue = self.links.cold[egress as usize].scheduler.pick(now)?;
             debug_assert!(eligible >> queue & 1 != 0, "the scheduler picked a class that may not send");
             return Some(TrafficClass(queue as u8));
         }
@@ -185,22 +185,21 @@ impl Fabric {
     /// When a port with frames that may not send now should look again, if nothing happens before: when the
     /// first pause ends, or when its scheduler lets something go.
     pub fn next_chance(&mut self, egress: u32, now: Time) -> Time {
-        let port = &self.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         if port.hooks.has(Hooks::DEAD) {
             return Time::NEVER;
         }
         let (held, waiting) = (port.waiting & port.stopped, port.waiting != 0);
         let asks = port.hooks.has(Hooks::SCHEDULER);
         let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
-        let line = &mut self.lines[egress as usize];
+        let cold = &mut self.links.cold[egress as usize];
         let held = (0..8).map(TrafficClass).filter(|class| held >> class.0 & 1 != 0);
-        let pause_end = held.map(|class| line.timers.until(classes.priorities(class))).min();
-        let allowed = if asks && waiting { line.scheduler.wake(now) } else { None };
+        let pause_end = held.map(|class| cold.timers.until(classes.priorities(class))).min();
+        let allowed = if asks && waiting { cold.scheduler.wake(now) } else { None };
         pause_end.into_iter().chain(allowed).min().unwrap_or(Time::NEVER)
     }
 
     fn head_bytes(&self, egress: u32, class: TrafficClass) -> Option<u32> {
-        let queue = &self.queues[self.ports[egress as usize].first_queue as usize + class.at()];
-        (queue.occupancy.frames > 0).then(|| u32::from(self.pool.head_bytes(&self.lanes[queue.head_lane()])))
+        self.buffers.head_bytes(self.links.ports[egress as usize].first_queue as usize + class.at())
     }
 }

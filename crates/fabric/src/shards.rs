@@ -31,8 +31,10 @@ pub(crate) fn build_parts(spec: &Spec, parts: usize) -> Result<(Built, Vec<Fabri
 pub(crate) fn split(wiring: &Wiring, path_flow: &[u32], fabric: &Fabric, parts: usize) -> Vec<u8> {
     let mut load: Vec<u64> = vec![1; wiring.nodes()];
     for path in 0..path_flow.len() {
-        let start = fabric.path_start[path] as usize;
-        for &port in fabric.hops[start..].iter().take_while(|&&port| port != crate::world::DELIVER) {
+        let start = fabric.routes.path_start[path] as usize;
+        for &port in
+            fabric.routes.hops[start..].iter().take_while(|&&port| port != crate::route_table::DELIVER)
+        {
             load[wiring.node_of[port as usize].at()] += 1;
             load[wiring.neighbour(frame::PortId(port)).at()] += 1;
         }
@@ -55,40 +57,44 @@ pub(crate) fn exchange(shards: &mut [Shard<Fabric>], owner_of: &[u8], wiring: &W
         let there = &mut shard.world;
         let mine = |node: u32| owner_of[node as usize] == home;
         // The pool of waiting frames goes with the queues of its part: lists stay where they are, so what
-        // is swapped of a queue are its counts only; its lanes remain with the owner.
+        // is swapped of a queue are its counts only; its voqs remain with the owner.
         for node in (0..wiring.nodes() as u32).filter(|&node| mine(node)) {
             std::mem::swap(&mut here.nodes[node as usize], &mut there.nodes[node as usize]);
-            if let (Some(here), Some(there)) = (&mut here.spreading, &mut there.spreading) {
+            if let (Some(here), Some(there)) = (&mut here.routes.spreading, &mut there.routes.spreading) {
                 std::mem::swap(&mut here.choosers[node as usize], &mut there.choosers[node as usize]);
             }
             for port in wiring.ports(NodeId(node)).map(frame::PortId::at) {
-                std::mem::swap(&mut here.ports[port], &mut there.ports[port]);
-                std::mem::swap(&mut here.sent[port], &mut there.sent[port]);
-                std::mem::swap(&mut here.lines[port], &mut there.lines[port]);
-                swap_in(&mut here.recorded.received, &mut there.recorded.received, port);
-                swap_in(&mut here.recorded.sent, &mut there.recorded.sent, port);
-                let first_queue = here.ports[port].first_queue as usize;
+                std::mem::swap(&mut here.links.ports[port], &mut there.links.ports[port]);
+                std::mem::swap(&mut here.links.sent[port], &mut there.links.sent[port]);
+                std::mem::swap(&mut here.links.cold[port], &mut there.links.cold[port]);
+                swap_in(&mut here.probes.received, &mut there.probes.received, port);
+                swap_in(&mut here.probes.sent, &mut there.probes.sent, port);
+                let first_queue = here.links.ports[port].first_queue as usize;
                 let classes = here.nodes[node as usize].classes.classes();
                 for queue in first_queue..first_queue + classes {
-                    std::mem::swap(&mut here.queues[queue], &mut there.queues[queue]);
-                    swap_in(&mut here.recorded.queues, &mut there.recorded.queues, queue);
+                    std::mem::swap(&mut here.buffers.queues[queue], &mut there.buffers.queues[queue]);
+                    swap_in(&mut here.probes.queues, &mut there.probes.queues, queue);
                 }
                 for counter in port * frame::PRIORITIES..(port + 1) * frame::PRIORITIES {
-                    swap_in(&mut here.recorded.meters, &mut there.recorded.meters, counter);
+                    swap_in(&mut here.probes.meters, &mut there.probes.meters, counter);
                 }
             }
         }
-        for source in (0..here.sources.len()).filter(|source| mine(here.node_of[here.ports.len() + source])) {
-            std::mem::swap(&mut here.sources[source], &mut there.sources[source]);
+        for source in
+            (0..here.hosts.sources.len()).filter(|source| mine(here.node_of[here.links.len() + source]))
+        {
+            std::mem::swap(&mut here.hosts.sources[source], &mut there.hosts.sources[source]);
         }
-        let first = here.ports.len() + here.sources.len();
-        for endpoint in (0..here.endpoints.len()).filter(|endpoint| mine(here.node_of[first + endpoint])) {
-            std::mem::swap(&mut here.endpoints[endpoint], &mut there.endpoints[endpoint]);
+        let first = here.links.len() + here.hosts.sources.len();
+        for endpoint in
+            (0..here.hosts.endpoints.len()).filter(|endpoint| mine(here.node_of[first + endpoint]))
+        {
+            std::mem::swap(&mut here.hosts.endpoints[endpoint], &mut there.hosts.endpoints[endpoint]);
         }
         for path in 0..path_flow.len() {
             if mine(destination(here, wiring, path)) {
-                std::mem::swap(&mut here.receivers[path], &mut there.receivers[path]);
-                swap_in(&mut here.recorded.delivered, &mut there.recorded.delivered, path);
+                std::mem::swap(&mut here.hosts.receivers[path], &mut there.hosts.receivers[path]);
+                swap_in(&mut here.probes.delivered, &mut there.probes.delivered, path);
             }
         }
     }
@@ -102,8 +108,8 @@ fn swap_in<T>(here: &mut [T], there: &mut [T], at: usize) {
 
 /// The node that a path ends at.
 fn destination(fabric: &Fabric, wiring: &Wiring, path: usize) -> u32 {
-    let hops = &fabric.hops[fabric.path_start[path] as usize..];
-    let last = hops.iter().take_while(|&&port| port != crate::world::DELIVER).last();
+    let hops = &fabric.routes.hops[fabric.routes.path_start[path] as usize..];
+    let last = hops.iter().take_while(|&&port| port != crate::route_table::DELIVER).last();
     last.map_or(0, |&port| wiring.neighbour(frame::PortId(port)).0)
 }
 
@@ -113,22 +119,9 @@ pub(crate) fn gather_counts(shards: &mut [Shard<Fabric>]) {
     let here = &mut first.world;
     for shard in others {
         let there = &mut shard.world;
-        let ledger = std::mem::take(&mut there.ledger);
-        here.ledger.made += ledger.made;
-        here.ledger.delivered += ledger.delivered;
-        here.ledger.lost += ledger.lost;
-        for (key, (frames, bytes)) in std::mem::take(&mut there.drops) {
-            let entry = here.drops.entry(key).or_default();
-            entry.0 += frames;
-            entry.1 += bytes;
-        }
-        if let (Some(here), Some(there)) = (&mut here.recorded.pauses, &mut there.recorded.pauses) {
+        here.ledger.absorb(&mut there.ledger);
+        if let (Some(here), Some(there)) = (&mut here.probes.pauses, &mut there.probes.pauses) {
             here.append(there);
-        }
-        if let Some(failure) = there.failure.take()
-            && here.failure.as_ref().is_none_or(|first| failure.when() < first.when())
-        {
-            here.failure = Some(failure);
         }
     }
 }

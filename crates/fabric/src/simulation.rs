@@ -6,10 +6,10 @@ use crate::event::{Event, Kind};
 use crate::fault_plan::Note;
 use crate::outcome::{Failure, SimulationError};
 use crate::pool::Waiting;
-use crate::port::LineCounts;
+use crate::port::PortCounts;
 use crate::routing::Wiring;
 use crate::spec::{OnDeadlock, Spec};
-use crate::world::{DELIVER, Fabric};
+use crate::world::Fabric;
 use crate::{BuildError, dependencies, shards, tables};
 use engine::{Panicked, RunStatus, Runner, Shard, Way, Workers};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
@@ -153,7 +153,7 @@ impl Simulation {
         let (built, others) = shards::build_parts(spec, parts)?;
         let dependency_cycle = dependencies::cycle(&built, |flow| spec.flows[flow as usize].priority);
         let Built { fabric, wiring, look_ahead, path_flow, notes, left_out } = built;
-        let ports = fabric.ports.len();
+        let ports = fabric.links.len();
         let owner_of = shards::split(&wiring, &path_flow, &fabric, parts);
         let shard = |fabric| Shard { runner: Runner::new(&fabric, look_ahead), world: fabric };
         let mut shards: Vec<_> = std::iter::once(fabric).chain(others).map(shard).collect();
@@ -201,9 +201,9 @@ impl Simulation {
         if status == RunStatus::More {
             return self.decide_threads();
         }
-        self.settle(self.now());
+        self.settle();
         self.gather();
-        if let Some(failure) = &self.fabric().failure {
+        if let Some(failure) = &self.fabric().ledger.failure {
             return Err(self.describe(failure));
         }
         let at_end = status == RunStatus::Done && limit == end;
@@ -292,7 +292,7 @@ impl Simulation {
     /// no deadlock can occur.
     pub fn dependency_cycle(&self) -> Option<Vec<String>> {
         let name = |&queue: &u32| {
-            let (port, class) = self.fabric().place_of_queue(queue);
+            let (port, class) = self.fabric().links.place_of_queue(queue);
             format!("{}/{class}", self.port_name(port))
         };
         self.dependency_cycle.as_ref().map(|cycle| cycle.iter().map(name).collect())
@@ -323,10 +323,10 @@ impl Simulation {
     pub fn frame_hops(&mut self) -> u64 {
         // Each node counts with one part, whichever that is now.
         let worlds = || self.shards.iter().map(|shard| &shard.world);
-        let sent = worlds().flat_map(|world| &world.sent);
+        let sent = worlds().flat_map(|world| &world.links.sent);
         let sent: u64 = sent.map(|sent| sent.frames.iter().sum::<u64>()).sum();
-        let broken: u64 = worlds().flat_map(|world| &world.lines).map(|line| line.counts.broken.0).sum();
-        (self.hops_before + sent - broken).wrapping_sub(self.arrivals_pending())
+        let broken: u64 = worlds().flat_map(|world| &world.links.cold).map(|cold| cold.counts.broken.0).sum();
+        (self.hops_before + sent - broken).wrapping_add_signed(-self.frames_on_links())
     }
     /// The look-ahead of the run: the least time after which one node can affect another.
     pub fn look_ahead(&mut self) -> Time {
@@ -353,7 +353,7 @@ impl Simulation {
     }
     /// The result up to now, as tables.
     pub fn tables(&mut self) -> Vec<Table> {
-        self.settle(self.now());
+        self.settle();
         self.gather();
         tables::tables(self)
     }
@@ -366,7 +366,7 @@ impl Simulation {
 
     /// Frames on the link towards each port: how many, how many bytes.
     pub(crate) fn in_flight(&mut self) -> Vec<(u64, u64)> {
-        let mut in_flight = vec![(0, 0); self.fabric().ports.len()];
+        let mut in_flight = vec![(0, 0); self.fabric().links.len()];
         for event in self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending()) {
             if matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken) {
                 let (frames, bytes) = &mut in_flight[event.place() as usize];
@@ -375,8 +375,8 @@ impl Simulation {
             }
         }
         // Those sent ahead that still wait are not on a link.
-        for port in 0..self.fabric().ports.len() as u32 {
-            let (frames, bytes) = &mut in_flight[self.fabric().ports[port as usize].peer as usize];
+        for port in 0..self.fabric().links.len() as u32 {
+            let (frames, bytes) = &mut in_flight[self.fabric().links.ports[port as usize].peer as usize];
             for waiting in self.committed(port) {
                 *frames -= 1;
                 *bytes -= u64::from(waiting.frame.bytes);
@@ -385,56 +385,52 @@ impl Simulation {
         in_flight
     }
 
-    /// The frames that wait at a port and are certain to leave at their times.
+    /// Makes up for the departures up to now of frames that were sent ahead. What waits lies with the parts that own the
+    /// nodes.
+    fn settle(&mut self) {
+        let Some(before) = self.now().ps().checked_sub(1).map(Time::from_ps) else { return };
+        if self.scattered || self.workers.is_none() {
+            self.shards.iter_mut().for_each(|shard| shard.world.settle_all(before));
+        }
+    }
+
+    /// The frames that wait at a port and have been sent ahead.
     fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
-        let state = &self.fabric().ports[port as usize];
+        let state = &self.fabric().links.ports[port as usize];
         let queues = state.first_queue..state.first_queue + state.classes.classes() as u32;
         let of = move |queue: u32| {
-            let committed = self.fabric().queues[queue as usize].committed as usize;
+            let committed = self.fabric().buffers.queues[queue as usize].committed as usize;
             self.frames_in(port, queue).take(committed)
         };
         queues.flat_map(of)
     }
+
     /// Until when the frame takes that is on the link of a port.
     pub(crate) fn on_link_until(&self, port: u32) -> Time {
-        // Frames sent ahead go back to back.
+        // Those sent ahead go back to back.
         let next = self.committed(port).next().map(|waiting| waiting.leaves);
-        next.unwrap_or(self.fabric().ports[port as usize].busy_until)
+        next.unwrap_or(self.fabric().links.ports[port as usize].busy_until)
     }
 
-    /// Makes up for the departures before `now` of frames that were sent ahead.
-    fn settle(&mut self, now: Time) {
-        if self.workers.is_some() && !self.scattered {
-            return;
-        }
-        let Some(before) = now.ps().checked_sub(1).map(Time::from_ps) else { return };
-        self.shards.iter_mut().for_each(|shard| shard.world.settle_all(before));
-    }
-
-    fn arrivals_pending(&mut self) -> u64 {
+    /// How many frames have left and not arrived. Below zero while more have arrived than somebody has made up for.
+    fn frames_on_links(&mut self) -> i64 {
         let is_frame = |event: &&Event| matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken);
-        let pending = self
-            .shards
-            .iter_mut()
-            .flat_map(|shard| shard.runner.windows().pending())
-            .filter(is_frame)
-            .count() as u64;
-        // Those sent ahead that still wait are not on a link.
-        let worlds = self.shards.iter().map(|shard| &shard.world);
-        let committed: u64 =
-            worlds.flat_map(|world| &world.queues).map(|queue| u64::from(queue.committed)).sum();
-        pending.wrapping_sub(committed)
+        let pending = self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending());
+        let pending = pending.filter(is_frame).count() as i64;
+        let queues = self.shards.iter().flat_map(|shard| &shard.world.buffers.queues);
+        pending - queues.map(|queue| i64::from(queue.committed)).sum::<i64>()
     }
 
     fn check_conservation(&mut self) -> Result<(), SimulationError> {
-        let in_flight = self.arrivals_pending();
+        let in_flight = self.frames_on_links() as u64;
         // What waits to be taken in is with the part that runs the host.
-        let receiving = self.shards.iter().flat_map(|shard| shard.world.receiving.iter().flatten());
-        let receiving: u64 = receiving.map(|receiving| receiving.frames()).sum();
-        let waiting =
-            receiving + self.fabric().queues.iter().map(|queue| queue.occupancy.frames).sum::<u64>();
-        let ledger = self.fabric().ledger;
-        if ledger.made == (ledger.delivered + ledger.lost + waiting).wrapping_add(in_flight) {
+        let receiving: u64 = self.shards.iter().map(|shard| shard.world.hosts.frames_waiting()).sum();
+        let waiting = receiving + self.fabric().buffers.frames_waiting();
+        if let [alone] = &self.shards[..] {
+            alone.world.check();
+        }
+        let ledger = &self.fabric().ledger;
+        if ledger.made == ledger.delivered + ledger.lost + waiting + in_flight {
             return Ok(());
         }
         let (made, delivered, lost) = (ledger.made, ledger.delivered, ledger.lost);
@@ -446,64 +442,54 @@ impl Simulation {
         self.warmed_up = true;
         self.in_flight_at_warmup = self.in_flight();
         let now = self.spec.warmup;
-        let restarted = |(port, queue): (u32, u32)| {
+        let restarted = |queue: u32| {
+            let port = self.fabric().links.place_of_queue(queue).0;
             let mut sojourns = Sojourns::default();
             let waiting = self.frames_in(port, queue).map(|waiting| (waiting.since, waiting.frame.bytes));
-            sojourns.restart(now, self.fabric().queues[queue as usize].occupancy.both(), waiting);
+            sojourns.restart(now, self.fabric().buffers.queues[queue as usize].occupancy.both(), waiting);
             sojourns
         };
-        let sojourns: Vec<Sojourns> = self.fabric().places_of_queues().map(restarted).collect();
-        let ports = 0..self.fabric().ports.len() as u32;
-        let on_link: Vec<Time> = ports.map(|port| self.on_link_until(port)).collect();
+        let sojourns: Vec<Sojourns> = (0..self.fabric().buffers.queues.len() as u32).map(restarted).collect();
+        let on_link_until: Vec<Time> =
+            (0..self.fabric().links.len() as u32).map(|port| self.on_link_until(port)).collect();
         let fabric = &mut self.shards[0].world;
-        for sent in &mut fabric.sent {
+        for sent in &mut fabric.links.sent {
             self.hops_before += sent.frames.iter().sum::<u64>();
             *sent = Default::default();
         }
-        self.hops_before -= fabric.lines.iter().map(|line| line.counts.broken.0).sum::<u64>();
-        for (line, busy_until) in fabric.lines.iter_mut().zip(on_link) {
-            line.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
-            line.settle_paused(now);
-            line.paused_since = line.paused_since.max(now);
-            let begun_before = busy_until.saturating_sub(now);
-            line.counts = LineCounts { begun_before, ..LineCounts::default() };
+        self.hops_before -= fabric.links.cold.iter().map(|cold| cold.counts.broken.0).sum::<u64>();
+        for (cold, on_link_until) in fabric.links.cold.iter_mut().zip(on_link_until) {
+            cold.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
+            cold.settle_paused(now);
+            cold.paused_since = cold.paused_since.max(now);
+            let begun_before = on_link_until.saturating_sub(now);
+            cold.counts = PortCounts { begun_before, ..PortCounts::default() };
         }
-        for (queue, sojourns) in fabric.queues.iter_mut().zip(sojourns) {
+        for (queue, sojourns) in fabric.buffers.queues.iter_mut().zip(sojourns) {
             queue.sojourns = sojourns;
             queue.waits.clear();
             queue.drops = 0;
         }
-        for receiver in &mut fabric.receivers {
-            receiver.latency.clear();
-            receiver.frames = 0;
-            receiver.bytes = 0;
-            receiver.reordered = 0;
-        }
-        for source in &mut fabric.sources {
-            source.frames = 0;
-            source.bytes = 0;
-        }
-        fabric.endpoints.iter_mut().for_each(|state| state.measured.clear());
-        fabric.drops.clear();
+        fabric.hosts.restart();
+        fabric.ledger.drops.clear();
         // Pauses stay: those that last on may be consequences of those that are over.
     }
 
     /// The egress ports of a path, as it goes now. Where it begins is known to the part that owns its source.
     pub(crate) fn way_of(&self, path: usize) -> impl Iterator<Item = &u32> {
         let fabric = self.fabric();
-        let source = fabric.ports.len() + fabric.path_source[path] as usize;
+        let source = fabric.links.len() + fabric.routes.path_source[path] as usize;
         let there = &self.shards[usize::from(self.owner_of[fabric.node_of[source] as usize])].world;
-        let hops = there.hops[there.path_start[path] as usize..].iter();
-        hops.take_while(|&&port| port != DELIVER)
+        there.routes.way(there.routes.path_start[path]).iter()
     }
 
     /// The frames that wait in a queue of a port. What waits lies with the part that owns the node.
     pub(crate) fn frames_in(&self, port: u32, queue: u32) -> impl Iterator<Item = &Waiting> {
         let fabric = self.fabric();
         let there = &self.shards[usize::from(self.owner_of[fabric.node_of[port as usize] as usize])].world;
-        let queue = &fabric.queues[queue as usize];
-        let lanes = queue.lists();
-        there.lanes[lanes].iter().flat_map(|lane| there.pool.iter(lane))
+        let queue = &fabric.buffers.queues[queue as usize];
+        let voqs = queue.lists();
+        there.buffers.voqs[voqs].iter().flat_map(|voq| there.buffers.pool.iter(voq))
     }
 
     /// "sw.2->h1": node, number of the port, node at the other end.
@@ -603,7 +589,7 @@ mod tests {
         for (threads, part) in [(1, 0), (2, 0), (2, 1), (3, 2)] {
             let mut simulation = Simulation::on_threads(&pairs(3, Time::from_ms(1)), threads).unwrap();
             // The first frame that a node of this part sends has no source.
-            simulation.shards[part].world.path_source.clear();
+            simulation.shards[part].world.routes.path_source.clear();
             let (tell, told) = std::sync::mpsc::channel();
             std::thread::spawn(move || {
                 tell.send([simulation.run(), simulation.run()].map(|end| end.unwrap_err().to_string()))

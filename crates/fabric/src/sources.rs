@@ -36,24 +36,24 @@ impl Fabric {
         loop {
             if self.is_held_back(source) {
                 let (egress, class) = self.next_place(source);
-                if let Some(nic) = &mut self.lines[egress as usize].nic {
+                if let Some(nic) = &mut self.links.cold[egress as usize].nic {
                     nic.blocked[class.at()].push_back(source);
                 }
                 return;
             }
-            match self.sources[source as usize].source.wake(now) {
+            match self.hosts.sources[source as usize].source.wake(now) {
                 Wake::Nothing => {}
                 Wake::Emit(made) => self.submit(source, made, now, windows),
                 Wake::Fill => {
-                    for _ in 0..self.sources[source as usize].keeps {
+                    for _ in 0..self.hosts.sources[source as usize].keeps {
                         self.refill(source, now, windows);
                     }
                 }
             }
-            match self.sources[source as usize].source.next_wake() {
+            match self.hosts.sources[source as usize].source.next_wake() {
                 Some(at) if at <= now => {}
                 Some(at) => {
-                    let place = self.ports.len() as u32 + source;
+                    let place = self.links.len() as u32 + source;
                     windows.push(Event::bare(Kind::Source, at, place));
                     return;
                 }
@@ -64,46 +64,46 @@ impl Fabric {
 
     /// The port and class of the next frame of a source.
     fn next_place(&mut self, source: u32) -> (u32, TrafficClass) {
-        let state = &mut self.sources[source as usize];
+        let state = &mut self.hosts.sources[source as usize];
         let nth = if state.several_ports { state.source.next_destination() } else { 0 };
-        let egress = self.hops[self.path_start[(state.first_path + nth) as usize] as usize];
+        let egress = self.routes.first_port(state.first_path + nth);
         let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
         (egress, classes.class(state.priority))
     }
 
     /// Whether the NIC has no room for the next frame of a source. A greedy one has asked before.
     fn is_held_back(&mut self, source: u32) -> bool {
-        let state = &self.sources[source as usize];
+        let state = &self.hosts.sources[source as usize];
         let Some(limit) = state.limit.filter(|_| !state.source.is_greedy()) else { return false };
         let (egress, class) = self.next_place(source);
-        let queue = self.ports[egress as usize].first_queue as usize + class.at();
-        self.queues[queue].occupancy.reaches(limit)
+        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+        self.buffers.queues[queue].occupancy.reaches(limit)
     }
 
     /// A source hands a frame to its NIC (or, as an ideal injector, to its switch).
     #[inline(always)]
     fn submit(&mut self, source: u32, made: Made, now: Time, windows: &mut Queued) {
-        let state = &mut self.sources[source as usize];
+        let state = &mut self.hosts.sources[source as usize];
         state.frames += 1;
         state.bytes += u64::from(made.bytes);
         self.ledger.made += 1;
         let (path, priority) = (state.first_path + made.destination, state.priority);
-        let start = self.path_start[path as usize];
+        let start = self.routes.path_start[path as usize];
         let frame = Frame {
             created: now,
             path: PathId(path),
-            route: self.route_of(path, Route::forward(start + 1)),
+            route: self.routes.route_of(path, Route::forward(start + 1)),
             bytes: made.bytes,
             priority,
             ..Frame::default()
         };
-        self.forward(self.hops[start as usize], frame, NIL, now, windows);
+        self.forward(self.routes.hops[start as usize], frame, NIL, now, windows);
     }
 
     /// A greedy source keeps a frame or two in the NIC.
     #[inline(never)]
     pub fn refill(&mut self, source: u32, now: Time, windows: &mut Queued) {
-        let state = &mut self.sources[source as usize];
+        let state = &mut self.hosts.sources[source as usize];
         if state.in_nic < state.keeps
             && let Some(made) = state.source.take(now)
         {
@@ -118,12 +118,12 @@ impl Fabric {
             self.endpoint_frame_left(egress, class);
             return;
         }
-        let source = self.path_source[frame.path.at()];
-        let state = &mut self.sources[source as usize];
+        let source = self.routes.path_source[frame.path.at()];
+        let state = &mut self.hosts.sources[source as usize];
         if state.source.is_greedy() {
             // What it left at another port when its path changed is not counted any more.
             state.in_nic = state.in_nic.saturating_sub(1);
-            if let Some(nic) = &mut self.lines[egress as usize].nic {
+            if let Some(nic) = &mut self.links.cold[egress as usize].nic {
                 nic.blocked[class.at()].push_back(source);
             }
         }
@@ -133,24 +133,24 @@ impl Fabric {
     /// that has become free again and again.
     #[inline(always)]
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
-        let class = self.ports[egress as usize].classes.class(frame.priority);
+        let class = self.links.ports[egress as usize].classes.class(frame.priority);
         let raw = frame.flags.kind() == FrameKind::Raw;
         if !raw {
             self.endpoint_frame_left(egress, class);
         }
-        let Some(nic) = &self.lines[egress as usize].nic else { return };
+        let Some(nic) = &self.links.cold[egress as usize].nic else { return };
         if !nic.ready[class.at()].is_empty() {
             self.pull(egress, class, now, windows);
         }
         if raw {
-            let source = self.path_source[frame.path.at()];
-            let state = &mut self.sources[source as usize];
+            let source = self.routes.path_source[frame.path.at()];
+            let state = &mut self.hosts.sources[source as usize];
             if state.source.is_greedy() {
                 state.in_nic = state.in_nic.saturating_sub(1);
                 self.refill(source, now, windows);
             }
         }
-        let Some(nic) = &self.lines[egress as usize].nic else { return };
+        let Some(nic) = &self.links.cold[egress as usize].nic else { return };
         if !nic.blocked[class.at()].is_empty() {
             self.unblock(egress, class, true, now, windows);
         }
@@ -167,23 +167,23 @@ impl Fabric {
     #[inline(never)]
     fn unblock(&mut self, egress: u32, class: TrafficClass, greedy: bool, now: Time, windows: &mut Queued) {
         let waiting = |fabric: &Fabric| {
-            fabric.lines[egress as usize].nic.as_ref().map_or(0, |nic| nic.blocked[class.at()].len())
+            fabric.links.cold[egress as usize].nic.as_ref().map_or(0, |nic| nic.blocked[class.at()].len())
         };
         for _ in 0..waiting(self) {
-            let Some(nic) = &mut self.lines[egress as usize].nic else { return };
+            let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
             let Some(source) = nic.blocked[class.at()].pop_front() else { return };
             if self.is_held_back(source) {
                 // Still no room, or its next frame goes elsewhere now.
-                if let Some(nic) = &mut self.lines[egress as usize].nic {
+                if let Some(nic) = &mut self.links.cold[egress as usize].nic {
                     nic.blocked[class.at()].push_front(source);
                 }
                 return;
             }
-            if !self.sources[source as usize].source.is_greedy() {
+            if !self.hosts.sources[source as usize].source.is_greedy() {
                 self.source_due(source, now, windows);
             } else if greedy {
                 self.refill(source, now, windows);
-            } else if let Some(nic) = &mut self.lines[egress as usize].nic {
+            } else if let Some(nic) = &mut self.links.cold[egress as usize].nic {
                 nic.blocked[class.at()].push_back(source);
             }
         }
@@ -191,7 +191,7 @@ impl Fabric {
 
     /// Takes a source off the list of those that wait for a port. Whether it was there.
     pub fn stop_waiting(&mut self, egress: u32, source: u32) -> bool {
-        let Some(nic) = &mut self.lines[egress as usize].nic else { return false };
+        let Some(nic) = &mut self.links.cold[egress as usize].nic else { return false };
         let before: usize = nic.blocked.iter().map(|blocked| blocked.len()).sum();
         nic.blocked.iter_mut().for_each(|blocked| blocked.retain(|&of| of != source));
         nic.blocked.iter().map(|blocked| blocked.len()).sum::<usize>() < before

@@ -292,9 +292,10 @@ pub enum OnDeadlock {
 }
 
 /// What a lost frame of a lossless class does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnLosslessDrop {
     /// Stops the run with the port, class, occupancy, threshold and the headroom that was needed.
+    #[default]
     Stop,
     /// Is counted as a headroom violation.
     Count,

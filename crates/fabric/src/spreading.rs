@@ -14,7 +14,7 @@ use crate::routing::Routes;
 use crate::spec::Spec;
 use crate::world::Fabric;
 use engine::stream;
-use frame::{NodeId, PRIORITIES, PortId, Route};
+use frame::{NodeId, PRIORITIES, PortId};
 use units::Time;
 
 /// What switches need to choose for each frame.
@@ -75,31 +75,16 @@ fn ends(spec: &Spec) -> Vec<Option<Ends>> {
 }
 
 impl Fabric {
-    /// How a frame of a path is sent from its source: by destination if switches choose; else as it is.
-    #[inline(always)]
-    pub fn route_of(&self, path: u32, planned: Route) -> Route {
-        match &self.spreading {
-            Some(spreading) => spreading.ends[path as usize].map_or(planned, |ends| Route::to(ends.to)),
-            None => planned,
-        }
-    }
-
-    /// The same for what goes back to the source of a path.
-    pub fn route_back(&self, path: u32, planned: Route) -> Route {
-        let ends = self.spreading.as_ref().and_then(|spreading| spreading.ends[path as usize]);
-        ends.map_or(planned, |ends| Route::to(ends.from))
-    }
-
     /// The port that a node chooses for a frame of a path; `None` if the frame has arrived.
     #[inline(never)]
     pub fn choose_egress(&mut self, node: u32, path: u32, destination: NodeId, now: Time) -> Option<u32> {
         if node == destination.0 {
             return None;
         }
-        let Spreading { table, choosers, ends } = self.spreading.as_deref_mut()?;
+        let Spreading { table, choosers, ends } = self.routes.spreading.as_deref_mut()?;
         let flow = ends[path as usize].map_or(0, |ends| ends.hash);
         let candidates = table.lookup(NodeId(node), destination);
-        let (ports, queues, lines) = (&self.ports, &self.queues, &self.lines);
+        let (ports, queues, cold_ports) = (&self.links.ports, &self.buffers.queues, &self.links.cold);
         let backlog = |port: PortId| {
             let own = &ports[port.at()];
             let waiting: u64 = (0..PRIORITIES)
@@ -107,7 +92,7 @@ impl Fabric {
                 .map(|class| queues[own.first_queue as usize + class].occupancy.bytes)
                 .sum();
             // What is still on its way to the link counts as well: an idle port is better than a busy one.
-            waiting + lines[port.at()].rate.bits_in_ceil(own.busy_until.saturating_sub(now)).div_ceil(8)
+            waiting + cold_ports[port.at()].rate.bits_in_ceil(own.busy_until.saturating_sub(now)).div_ceil(8)
         };
         let picked =
             choosers[node as usize].pick(candidates, Chosen { node: NodeId(node), flow, now }, backlog)?;

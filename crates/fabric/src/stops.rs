@@ -6,7 +6,8 @@
 
 use crate::event::{Event, Queued};
 use crate::port::Hooks;
-use crate::world::{Fabric, PauseRecord};
+use crate::probes::PauseRecord;
+use crate::world::Fabric;
 use flow_control::pause::pause_time;
 use frame::{ClassMap, PRIORITIES, TrafficClass};
 use units::Time;
@@ -17,39 +18,43 @@ impl Fabric {
     pub fn receive_pause(&mut self, event: &Event, windows: &mut Queued) {
         let (signal, quanta, cause) = event.signal();
         let (port_id, now) = (event.place(), event.time);
-        let line = &mut self.lines[port_id as usize];
-        line.counts.pauses_received += u64::from(signal.xoff != 0);
-        let until = (now - line.response) + pause_time(quanta, line.rate);
-        line.settle_paused(now);
+        let cold = &mut self.links.cold[port_id as usize];
+        cold.counts.pauses_received += u64::from(signal.xoff != 0);
+        let until = (now - cold.response) + pause_time(quanta, cold.rate);
+        cold.settle_paused(now);
         let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
-        if line.watch.is_some() {
+        if cold.watch.is_some() {
             // A pause that had run out leaves a gap even if the next one follows at once.
-            let ran_out = classes_where(classes, |priorities| line.timers.until(priorities) < now);
-            line.watch.iter_mut().for_each(|watch| watch.free(ran_out));
+            let ran_out = classes_where(classes, |priorities| cold.timers.until(priorities) < now);
+            cold.watch.iter_mut().for_each(|watch| watch.free(ran_out));
         }
         for priority in 0..PRIORITIES {
-            let bit = 1u8 << priority & line.obeys;
+            let bit = 1u8 << priority & cold.obeys;
             if (signal.xoff | signal.xon) & bit == 0 {
                 continue;
             }
-            let ran_out_at = line.timers.until(bit);
-            if let Some((start, cause)) = line.paused[priority]
+            let ran_out_at = cold.timers.until(bit);
+            if let Some((start, cause)) = cold.paused[priority]
                 && (signal.xoff & bit == 0 || ran_out_at <= now)
             {
-                line.paused[priority] = None;
-                if let Some(pauses) = &mut self.recorded.pauses {
-                    let end = ran_out_at.min(now);
-                    pauses.push(PauseRecord { port: port_id, priority: priority as u8, start, end, cause });
-                }
+                cold.paused[priority] = None;
+                let end = ran_out_at.min(now);
+                self.probes.pause_ended(PauseRecord {
+                    port: port_id,
+                    priority: priority as u8,
+                    start,
+                    end,
+                    cause,
+                });
             }
-            if signal.xoff & bit != 0 && until > now && line.paused[priority].is_none() {
-                line.paused[priority] = Some((now, cause));
+            if signal.xoff & bit != 0 && until > now && cold.paused[priority].is_none() {
+                cold.paused[priority] = Some((now, cause));
             }
         }
-        line.timers.apply(signal, line.obeys, until, now);
-        line.extend_paused(now);
+        cold.timers.apply(signal, cold.obeys, until, now);
+        cold.extend_paused(now);
         self.update_stopped(port_id, now);
-        let port = &self.ports[port_id as usize];
+        let port = &self.links.ports[port_id as usize];
         let (stopped, watched) = (port.stopped, port.hooks.has(Hooks::WATCHED));
         let stuck = stopped & port.waiting;
         // An XON for one of several priorities of a queue may bring forward the end of its pause.
@@ -68,20 +73,20 @@ impl Fabric {
     #[inline(never)]
     pub fn update_stopped(&mut self, port_id: u32, now: Time) {
         let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
-        let line = &mut self.lines[port_id as usize];
-        let port = &self.ports[port_id as usize];
-        let mut stopped = classes.classes_of(line.timers.paused(now));
-        if let Some(watch) = &mut line.watch {
+        let cold = &mut self.links.cold[port_id as usize];
+        let port = &self.links.ports[port_id as usize];
+        let mut stopped = classes.classes_of(cold.timers.paused(now));
+        if let Some(watch) = &mut cold.watch {
             watch.free(!stopped);
             stopped = watch.stopped(stopped, port.waiting);
         }
-        if line.dead != 0 {
+        if cold.dead != 0 {
             stopped = u32::MAX;
         }
         if port.hooks.has(Hooks::SCHEDULER) {
             self.tell_stopped(port_id, stopped, now);
         }
-        self.ports[port_id as usize].stopped = stopped;
+        self.links.ports[port_id as usize].stopped = stopped;
     }
 }
 

@@ -80,11 +80,11 @@ impl Fabric {
     /// These classes of a port have frames and are stopped: are they stuck?
     #[cold]
     pub fn note_stuck(&mut self, port: u32, classes: u32, now: Time, windows: &mut Queued) {
-        let line = &mut self.lines[port as usize];
-        let Some(watch) = &mut line.watch else { return };
+        let cold = &mut self.links.cold[port as usize];
+        let Some(watch) = &mut cold.watch else { return };
         let map = self.nodes[self.node_of[port as usize] as usize].classes;
         for class in (0..PRIORITIES as u8).filter(|class| classes >> class & 1 != 0) {
-            if line.timers.until(map.priorities(TrafficClass(class))) <= now {
+            if cold.timers.until(map.priorities(TrafficClass(class))) <= now {
                 continue;
             }
             let look_at = watch.queues[usize::from(class)].stuck(&watch.spec, now);
@@ -97,12 +97,12 @@ impl Fabric {
     /// A pause frame has changed until when classes are paused: a storm may be over earlier than it seemed.
     #[cold]
     pub fn note_change(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let line = &mut self.lines[port as usize];
-        let Some(watch) = &mut line.watch else { return };
+        let cold = &mut self.links.cold[port as usize];
+        let Some(watch) = &mut cold.watch else { return };
         let map = self.nodes[self.node_of[port as usize] as usize].classes;
         for class in (0..map.classes() as u8).map(TrafficClass) {
             // A pause that a dead link has ended may have been over for long.
-            let at = (line.timers.until(map.priorities(class)) + watch.spec.restoration).max(now);
+            let at = (cold.timers.until(map.priorities(class)) + watch.spec.restoration).max(now);
             if watch.queues[class.at()].is_storming() && watch.arm(at) {
                 windows.push(Event::bare(Kind::Watch, at, port));
             }
@@ -112,7 +112,8 @@ impl Fabric {
     /// Whether a frame of this class is dropped because of a storm; if so it is counted there.
     #[cold]
     pub fn dropped_in_storm(&mut self, port: u32, class: TrafficClass, bytes: u16) -> bool {
-        let Some(watch) = self.lines[port as usize].watch.as_mut().filter(|watch| watch.drops(class)) else {
+        let Some(watch) = self.links.cold[port as usize].watch.as_mut().filter(|watch| watch.drops(class))
+        else {
             return false;
         };
         watch.count(class, bytes);
@@ -122,14 +123,15 @@ impl Fabric {
     /// The time to look at the queues of a port has come.
     #[inline(never)]
     pub fn watch_due(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let Some(mut watch) = self.lines[port as usize].watch.take() else { return };
+        let Some(mut watch) = self.links.cold[port as usize].watch.take() else { return };
         if !watch.look.fires(now) {
-            self.lines[port as usize].watch = Some(watch);
+            self.links.cold[port as usize].watch = Some(watch);
             return;
         }
         let map = self.nodes[self.node_of[port as usize] as usize].classes;
         for class in 0..map.classes() as u8 {
-            let paused_until = self.lines[port as usize].timers.until(map.priorities(TrafficClass(class)));
+            let paused_until =
+                self.links.cold[port as usize].timers.until(map.priorities(TrafficClass(class)));
             let spec = watch.spec;
             match watch.queues[usize::from(class)].look(&spec, now, paused_until) {
                 Verdict::Quiet => {}
@@ -167,9 +169,9 @@ impl Fabric {
                 }
             }
         }
-        self.lines[port as usize].watch = Some(watch);
+        self.links.cold[port as usize].watch = Some(watch);
         self.update_stopped(port, now);
-        if self.ports[port as usize].waiting != 0 {
+        if self.links.ports[port as usize].waiting != 0 {
             self.attend(port, now, windows);
         }
     }
@@ -177,19 +179,19 @@ impl Fabric {
     /// The next frame of a class has its turn; true if it was dropped because of a storm.
     #[inline(never)]
     pub fn discard(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) -> bool {
-        if self.lines[egress as usize].watch.as_ref().is_none_or(|watch| !watch.drops(class)) {
+        if self.links.cold[egress as usize].watch.as_ref().is_none_or(|watch| !watch.drops(class)) {
             return false;
         }
         let (waiting, before) = self.take(egress, class, now);
         let Waiting { frame, ingress, .. } = waiting;
-        if let Some(watch) = &mut self.lines[egress as usize].watch {
+        if let Some(watch) = &mut self.links.cold[egress as usize].watch {
             watch.count(class, frame.bytes);
         }
-        if self.ports[egress as usize].waiting >> class.0 & 1 == 0 {
+        if self.links.ports[egress as usize].waiting >> class.0 & 1 == 0 {
             // What comes now is dropped at the door, and must not find the way free.
             self.update_stopped(egress, now);
         }
-        if self.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
+        if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
             self.tell_sent(egress, class, frame.bytes, now);
         }
         self.lose(egress, class, &frame, ingress, Cause::Watchdog, now);
@@ -201,9 +203,9 @@ impl Fabric {
 impl View<'_> {
     /// Storms that watchdogs detected.
     pub fn storms(&self) -> Table {
-        let lines = (0u32..).zip(&self.s.fabric().lines);
-        let rows: Vec<(u32, WatchdogSpec, Storm)> = lines
-            .filter_map(|(port, line)| Some((port, line.watch.as_deref()?)))
+        let cold_ports = (0u32..).zip(&self.s.fabric().links.cold);
+        let rows: Vec<(u32, WatchdogSpec, Storm)> = cold_ports
+            .filter_map(|(port, cold)| Some((port, cold.watch.as_deref()?)))
             .flat_map(|(port, watch)| watch.storms.iter().map(move |&storm| (port, watch.spec, storm)))
             .collect();
         let action = |spec: &WatchdogSpec| match spec.action {

@@ -9,10 +9,10 @@ mod series;
 
 use self::durations::{with_latency, with_wait};
 use self::series::{FLOW_SERIES, Series, series_table};
+use crate::buffers::Queue;
+use crate::hosts::Receiver;
 use crate::losses::Cause;
-use crate::port::Queue;
 use crate::simulation::Simulation;
-use crate::world::Receiver;
 use frame::{HEADER_BYTES, PRIORITIES, TrafficClass};
 use measure::{Latency, LatencySummary, Table, jain};
 use units::Time;
@@ -81,15 +81,15 @@ impl View<'_> {
     fn flow_rows(&self) -> Vec<FlowRow> {
         let fabric = self.s.fabric();
         let mut dropped = vec![0; self.s.spec.flows.len()];
-        for (&(_, _, path, _), &(frames, _)) in &fabric.drops {
+        for (&(_, _, path, _), &(frames, _)) in &fabric.ledger.drops {
             dropped[self.s.path_flow[path.at()] as usize] += frames;
         }
-        let mut rows = Vec::with_capacity(fabric.sources.len());
-        for (flow, source) in fabric.sources.iter().enumerate() {
+        let mut rows = Vec::with_capacity(fabric.hosts.sources.len());
+        for (flow, source) in fabric.hosts.sources.iter().enumerate() {
             let first = source.first_path as usize;
             let paths = self.s.path_flow[first..].iter().take_while(|&&of| of as usize == flow).count();
             let mut received = Receiver::default();
-            for receiver in &fabric.receivers[first..first + paths] {
+            for receiver in &fabric.hosts.receivers[first..first + paths] {
                 received.frames += receiver.frames;
                 received.bytes += receiver.bytes;
                 received.reordered += receiver.reordered;
@@ -226,46 +226,46 @@ impl View<'_> {
 
     fn port_queues(&self, port: usize) -> &[Queue] {
         let fabric = self.s.fabric();
-        let first = fabric.ports[port].first_queue as usize;
+        let first = fabric.links.ports[port].first_queue as usize;
         let node = &fabric.nodes[fabric.node_of[port] as usize];
-        &fabric.queues[first..first + node.classes.classes()]
+        &fabric.buffers.queues[first..first + node.classes.classes()]
     }
 
     /// Bytes and frames.
     fn queue_mean(&self, port: u32, class: u32) -> [f64; 2] {
         let fabric = self.s.fabric();
-        let queue = fabric.ports[port as usize].first_queue + class;
+        let queue = fabric.links.ports[port as usize].first_queue + class;
         let waiting = self.s.frames_in(port, queue).map(|waiting| (waiting.since, waiting.frame.bytes));
-        fabric.queues[queue as usize].sojourns.mean(self.start, self.end, waiting)
+        fabric.buffers.queues[queue as usize].sojourns.mean(self.start, self.end, waiting)
     }
 
     fn ports(&self) -> Table {
         let fabric = self.s.fabric();
-        let each = || 0..fabric.ports.len();
+        let each = || 0..fabric.links.len();
         let id = |port: usize| frame::PortId(port as u32);
-        let sent = |port: usize| fabric.sent[port].frames.iter().sum::<u64>();
-        let counts = |port: usize| fabric.lines[port].counts;
+        let sent = |port: usize| fabric.links.sent[port].frames.iter().sum::<u64>();
+        let counts = |port: usize| fabric.links.cold[port].counts;
         // What arrived is what the peer sent, and what was on the link at the start but is not at the end.
         let received = |port: usize| {
-            let peer = fabric.ports[port].peer as usize;
+            let peer = fabric.links.ports[port].peer as usize;
             let lost = self.in_flight[port].0 + counts(port).broken.0;
             (sent(peer) + self.s.in_flight_at_warmup[port].0).saturating_sub(lost)
         };
         let bytes_received = |port: usize| {
-            let peer = fabric.ports[port].peer as usize;
+            let peer = fabric.links.ports[port].peer as usize;
             let lost = self.in_flight[port].1 + counts(port).broken.1;
-            (fabric.sent[peer].bytes + self.s.in_flight_at_warmup[port].1).saturating_sub(lost)
+            (fabric.links.sent[peer].bytes + self.s.in_flight_at_warmup[port].1).saturating_sub(lost)
         };
         let utilisation = |port: usize| {
             let beyond = self.s.on_link_until(port as u32).saturating_sub(self.end).as_secs_f64();
             let before = counts(port).begun_before.as_secs_f64();
-            let busy = before + fabric.time_on_wire(port as u32) - beyond;
+            let busy = before + fabric.links.time_on_wire(port as u32) - beyond;
             if self.seconds() > 0.0 { (busy / self.seconds()).clamp(0.0, 1.0) } else { 0.0 }
         };
         let paused = |port: usize| {
-            let line = &fabric.lines[port];
-            let running = line.paused_until.min(self.end).saturating_sub(line.paused_since);
-            (line.counts.paused + running).as_secs_f64()
+            let cold = &fabric.links.cold[port];
+            let running = cold.paused_until.min(self.end).saturating_sub(cold.paused_since);
+            (cold.counts.paused + running).as_secs_f64()
         };
         let max_bytes = |port: usize| {
             self.port_queues(port).iter().map(|queue| queue.sojourns.max()[0]).max().unwrap_or(0)
@@ -274,11 +274,11 @@ impl View<'_> {
             .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p as u32)))
             .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p])))
             .texts("peer", "Node at the other end.", each().map(|p| self.node_name(self.s.wiring.neighbour(id(p)))))
-            .reals("rate_bps", "b/s", "Rate of the link; at the end, if it changes.", each().map(|p| fabric.lines[p].rate.bps_f64()))
+            .reals("rate_bps", "b/s", "Rate of the link; at the end, if it changes.", each().map(|p| fabric.links.cold[p].rate.bps_f64()))
             .integers("overhead_bytes", "B", "Bytes around each frame on the link: preamble and inter-frame gap.", each().map(|p| self.overhead(p)))
             .reals("utilisation", "", "Share of measured time in which the transmitter was busy, line overhead and pause frames included.", each().map(utilisation))
             .integers("frames_sent", "", "Frames sent, pause frames not counted.", each().map(sent))
-            .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| fabric.sent[p].bytes))
+            .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| fabric.links.sent[p].bytes))
             .integers("frames_received", "", "Frames received, pause frames not counted.", each().map(received))
             .integers("bytes_received", "B", "Bytes received, DA to FCS.", each().map(bytes_received))
             .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", each().map(|p| (0..self.port_queues(p).len()).map(|class| self.queue_mean(p as u32, class as u32)[0]).sum()))
@@ -298,11 +298,11 @@ impl View<'_> {
     fn used_queues(&self) -> Vec<(u32, u8, u64)> {
         let fabric = self.s.fabric();
         let mut used = Vec::new();
-        for port in 0..fabric.ports.len() as u32 {
+        for port in 0..fabric.links.len() as u32 {
             let node = &fabric.nodes[fabric.node_of[port as usize] as usize];
             for class in 0..node.classes.classes() as u8 {
                 let priorities = node.classes.priorities(TrafficClass(class));
-                let sent = &fabric.sent[port as usize].frames;
+                let sent = &fabric.links.sent[port as usize].frames;
                 let frames = (0..PRIORITIES).filter(|p| priorities >> p & 1 != 0).map(|p| sent[p]).sum();
                 let queue = &self.port_queues(port as usize)[usize::from(class)];
                 if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
@@ -321,7 +321,7 @@ impl View<'_> {
             queue.waits.summary_with_zeros(row.2.saturating_sub(queue.waits.count()))
         };
         let managed = |row: &(u32, u8, u64)| {
-            let managers = &self.s.fabric().lines[row.0 as usize].managers;
+            let managers = &self.s.fabric().links.cold[row.0 as usize].managers;
             managers
                 .get(usize::from(row.1))
                 .and_then(Option::as_ref)
@@ -392,16 +392,17 @@ impl View<'_> {
         let offered: u64 = rows.iter().map(|row| row.bytes_sent).sum();
         let shares: Vec<f64> = rows.iter().map(|row| row.received.bytes as f64).collect();
         let paused: f64 = {
-            let lines = fabric.lines.iter();
-            let running =
-                |line: &crate::port::Line| line.paused_until.min(self.end).saturating_sub(line.paused_since);
-            lines.map(|line| (line.counts.paused + running(line)).as_secs_f64()).sum()
+            let cold_ports = fabric.links.cold.iter();
+            let running = |cold: &crate::port::ColdPort| {
+                cold.paused_until.min(self.end).saturating_sub(cold.paused_since)
+            };
+            cold_ports.map(|cold| (cold.counts.paused + running(cold)).as_secs_f64()).sum()
         };
-        let count = |value: fn(&crate::port::LineCounts) -> u64| {
-            fabric.lines.iter().map(|line| value(&line.counts)).sum::<u64>() as f64
+        let count = |value: fn(&crate::port::PortCounts) -> u64| {
+            fabric.links.cold.iter().map(|cold| value(&cold.counts)).sum::<u64>() as f64
         };
         let lost = |causes: &[Cause]| {
-            let of = fabric.drops.iter().filter(|((.., cause), _)| causes.contains(cause));
+            let of = fabric.ledger.drops.iter().filter(|((.., cause), _)| causes.contains(cause));
             of.map(|(_, (frames, _))| *frames).sum::<u64>() as f64
         };
         let values = [

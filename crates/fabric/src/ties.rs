@@ -10,7 +10,6 @@
 //! together, as none of them would have been taken in another order.
 
 use crate::losses::Cause;
-use crate::pool::List;
 use crate::simulation::Simulation;
 use crate::world::Fabric;
 use frame::{Frame, TrafficClass};
@@ -31,19 +30,15 @@ impl Fabric {
         now: Time,
     ) {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
-        if node.last_entry != now {
+        if node.memory.last_entry != now {
             return;
         }
-        let class_of_port = |port: u32| self.ports[port as usize].first_queue + u32::from(class.0);
+        let class_of_port = |port: u32| self.links.ports[port as usize].first_queue + u32::from(class.0);
         let all_of_port = |port: u32| {
-            let first = self.ports[port as usize].first_queue;
+            let first = self.links.ports[port as usize].first_queue;
             first..first + node.classes.classes() as u32
         };
-        let ports = || {
-            let after = self.node_of[node.first_port as usize..self.ports.len()].iter();
-            let count = after.take_while(|&&of| of == self.node_of[egress as usize]).count() as u32;
-            node.first_port..node.first_port + count
-        };
+        let ports = || self.ports_beside(egress);
         let own = |queue: u32| self.other_came(queue, frame, now);
         let tied = match cause {
             Cause::Queue | Cause::NicFull => own(class_of_port(egress)),
@@ -52,36 +47,27 @@ impl Fabric {
             Cause::Total => ports().flat_map(all_of_port).any(own),
             _ => false,
         };
-        self.lines[egress as usize].counts.ties += u64::from(tied);
+        self.links.cold[egress as usize].counts.ties += u64::from(tied);
     }
 
     /// A queue that a frame comes to pauses targets: was it a tie?
     pub fn note_tied_pause(&mut self, egress: u32, class: TrafficClass, ingress: u32, now: Time) {
-        let queue = self.ports[egress as usize].first_queue + u32::from(class.0);
-        let tied = self
-            .lists(queue)
-            .filter_map(|list| self.pool.last(list))
-            .any(|last| last.since == now && last.ingress != ingress);
-        self.lines[egress as usize].counts.ties += u64::from(tied);
+        let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
+        let tied = self.buffers.last_frames(queue).any(|last| last.since == now && last.ingress != ingress);
+        self.links.cold[egress as usize].counts.ties += u64::from(tied);
     }
 
     /// Whether a frame of another source began to wait in a queue now.
     fn other_came(&self, queue: u32, frame: &Frame, now: Time) -> bool {
-        let source = |frame: &Frame| self.path_source[frame.path.at()];
-        let last = self.lists(queue).filter_map(|list| self.pool.last(list));
-        last.into_iter().any(|last| last.since == now && source(&last.frame) != source(frame))
-    }
-
-    fn lists(&self, queue: u32) -> impl Iterator<Item = &List> {
-        let queue = &self.queues[queue as usize];
-        self.lanes[queue.lists()].iter()
+        let source = |frame: &Frame| self.routes.path_source[frame.path.at()];
+        self.buffers.last_frames(queue).any(|last| last.since == now && source(&last.frame) != source(frame))
     }
 }
 
 impl Simulation {
     /// That the outcome hangs on ties, in a sentence; `None` if it does not.
     pub fn ties(&self) -> Option<String> {
-        let counts = || (0u32..).zip(&self.fabric().lines).map(|(port, line)| (port, line.counts));
+        let counts = || (0u32..).zip(&self.fabric().links.cold).map(|(port, cold)| (port, cold.counts));
         let ties: u64 = counts().map(|(_, counts)| counts.ties).sum();
         let lost: u64 = counts().map(|(_, counts)| counts.drops).sum();
         let (most, _) = counts().max_by_key(|&(port, counts)| (counts.ties, std::cmp::Reverse(port)))?;

@@ -12,150 +12,45 @@
 //! does it occupy memory. Line overhead goes ahead of the frame: the last bit of the frame is the last
 //! that the link carries of it.
 
-use crate::endpoints::EndpointState;
+use crate::buffers::Buffers;
 use crate::event::{Event, Kind, Queued};
 use crate::faults::Faults;
-use crate::losses::Drops;
-use crate::outcome::Failure;
-use crate::pool::{List, Pool};
-use crate::port::{Hooks, Line, Port, Queue, Sent};
-use crate::receive::Receiving;
-use crate::sharing::Sharing;
-use crate::sources::SourceState;
-use crate::spec::OnLosslessDrop;
-use crate::spreading::Spreading;
-use crate::station::Station;
+use crate::hosts::Hosts;
+use crate::ledger::Ledger;
+use crate::links::Links;
+use crate::node::Node;
+use crate::port::{HEAD_BYTES, Hooks};
+use crate::probes::{self, Probes};
+use crate::route_table::{DELIVER, RouteTable};
 use engine::World;
-use frame::{ClassMap, Frame, FrameKind, Occupancy, PRIORITIES, PathId, Route};
-use measure::{BinnedMax, BinnedSum, Latency};
-use queueing::BufferSpec;
+use frame::{Frame, FrameKind, PathId, Route};
 use units::Time;
 
-/// In the table of hops: the frame has arrived.
-pub(crate) const DELIVER: u32 = u32::MAX;
 /// With one of these a frame does not go past its queue before somebody was asked.
 const NOT_AT_ONCE: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED);
-/// Bytes after which a cut-through switch knows where a frame goes.
-pub(crate) const HEAD_BYTES: u16 = 64;
 
-/// A host or a switch.
-#[derive(Debug)]
-pub(crate) struct Node {
-    /// Hash over all that this node saw.
-    pub fingerprint: u64,
-    pub first_port: u32,
-    pub classes: ClassMap,
-    pub is_host: bool,
-    /// Priorities in which a loss breaks a promise.
-    pub lossless: u8,
-    pub buffer: BufferSpec,
-    /// Whether `buffer` sets any limit.
-    pub limited: bool,
-    /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues.
-    pub last_entry: Time,
-    pub total: Occupancy,
-    pub by_class: [Occupancy; PRIORITIES],
-    /// Length of the pauses it sends.
-    pub pause_quanta: u16,
-    /// The memory that its queues share by dynamic thresholds.
-    pub sharing: Option<Box<Sharing>>,
-    /// The part that sends pauses.
-    pub station: Option<Box<Station>>,
-}
-
-/// What one destination has received of one flow.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Receiver {
-    pub frames: u64,
-    pub bytes: u64,
-    pub latency: Latency,
-    /// Of the frame that was made last among those that have arrived.
-    pub last_created: Time,
-    pub reordered: u64,
-}
-
-/// Time series; empty where they are not recorded.
-#[derive(Debug, Default)]
-pub(crate) struct Recorded {
-    pub delivered: Vec<BinnedSum>,
-    pub received: Vec<BinnedSum>,
-    pub sent: Vec<BinnedSum>,
-    /// Bytes and frames of each queue.
-    pub queues: Vec<(BinnedMax, BinnedMax)>,
-    /// Bytes and frames of each ingress counter: port times 8 plus group.
-    pub meters: Vec<(BinnedMax, BinnedMax)>,
-    /// Pauses that have ended: port, priority, start, end, cause.
-    pub pauses: Option<Vec<PauseRecord>>,
-}
-
-impl Recorded {
-    /// Whether levels or transmissions are recorded, which have to be in the order of time.
-    pub fn any_levels(&self) -> bool {
-        !(self.sent.is_empty() && self.queues.is_empty() && self.meters.is_empty())
-    }
-}
-
-/// A pause, as the paused port saw it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PauseRecord {
-    pub port: u32,
-    pub priority: u8,
-    pub start: Time,
-    pub end: Time,
-    pub cause: u64,
-}
-
-/// Frames made, delivered and lost since time zero: whatever else is reset, these must add up.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ledger {
-    pub made: u64,
-    pub delivered: u64,
-    pub lost: u64,
-}
-
-/// Notes a new level in a series, if it is recorded.
-#[inline(always)]
-pub(crate) fn record(series: &mut [(BinnedMax, BinnedMax)], of: usize, now: Time, level: Occupancy) {
-    if let Some((bytes, frames)) = series.get_mut(of) {
-        bytes.set(now, level.bytes);
-        frames.set(now, level.frames);
-    }
-}
-
-/// All state of a simulation.
+/// All state of a simulation, in its parts. Each part is a file of its own and keeps its own invariants; what is here
+/// and in the files of the way of a frame leads from one to the other.
 #[derive(Debug)]
 pub(crate) struct Fabric {
     /// Node of each place: ports, then sources, then endpoints.
     pub node_of: Vec<u32>,
+    /// Hosts and switches.
     pub nodes: Vec<Node>,
-    pub ports: Vec<Port>,
-    pub sent: Vec<Sent>,
-    pub lines: Vec<Line>,
-    pub queues: Vec<Queue>,
-    pub lanes: Vec<List>,
-    pub pool: Pool,
-    /// Where switches choose the path of each frame; `None`: they all hash, and paths are those of `hops`.
-    pub spreading: Option<Box<Spreading>>,
-    /// Egress ports of all paths, one path after the other, each closed by [`DELIVER`].
-    pub hops: Vec<u32>,
-    /// Where each path begins in `hops`.
-    pub path_start: Vec<u32>,
-    /// The source of each path.
-    pub path_source: Vec<u32>,
-    pub sources: Vec<SourceState>,
-    /// Near and far end of each connection.
-    pub endpoints: Vec<EndpointState>,
-    /// By path, its near endpoint; [`RAW`](crate::endpoints::RAW) if it has none. Empty without connections.
-    pub endpoint_of_path: Vec<u32>,
-    pub receivers: Vec<Receiver>,
-    pub drops: Drops,
-    pub recorded: Recorded,
-    pub ledger: Ledger,
-    pub on_lossless_drop: OnLosslessDrop,
-    pub failure: Option<Failure>,
+    /// Transmitters and the links behind them.
+    pub links: Links,
+    /// What waits.
+    pub buffers: Buffers,
+    /// Where frames go.
+    pub routes: RouteTable,
+    /// Who sends and receives them.
+    pub hosts: Hosts,
+    /// What goes wrong, and when.
     pub faults: Faults,
-    /// By port, what arrives there and is not taken in yet; empty if every host takes in at any speed.
-    pub receiving: Vec<Option<Box<Receiving>>>,
+    /// Frames made, delivered and lost.
+    pub ledger: Ledger,
+    /// What is observed.
+    pub probes: Probes,
 }
 
 impl World for Fabric {
@@ -172,7 +67,7 @@ impl World for Fabric {
         self.node_of[event.place() as usize]
     }
     fn stopped(&self) -> bool {
-        self.failure.is_some()
+        self.ledger.failure.is_some()
     }
 
     #[inline(always)]
@@ -183,12 +78,12 @@ impl World for Fabric {
         } else if event.is_decision() {
             // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
             // nothing. Arrivals and timers cover all that can be seen.
-            if self.ports[event.place() as usize].decision.fires(event.time) {
+            if self.links.ports[event.place() as usize].decision.fires(event.time) {
                 self.decide(event.place(), event.time, windows);
             }
         } else if event.is(Kind::Source) {
             self.note(&event, Kind::Source);
-            self.source_due(event.place() - self.ports.len() as u32, event.time, windows);
+            self.source_due(event.place() - self.links.len() as u32, event.time, windows);
         } else {
             self.handle_others(event, windows);
         }
@@ -212,7 +107,7 @@ impl Fabric {
             Kind::Served => self.served(place, now, windows),
             Kind::Fault => self.fault(&event, windows),
             Kind::Timeout => {
-                let first = self.ports.len() + self.sources.len();
+                let first = self.links.len() + self.hosts.sources.len();
                 self.endpoint_due(place - first as u32, now, windows);
             }
             Kind::Decide | Kind::Frame | Kind::Source | Kind::Watch => {}
@@ -230,9 +125,7 @@ impl Fabric {
     /// A frame is there as a whole.
     #[inline(always)]
     fn arrive(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
-        if let Some(series) = self.recorded.received.get_mut(ingress as usize) {
-            series.add(now, u64::from(frame.bytes));
-        }
+        probes::add(&mut self.probes.received, ingress as usize, now, frame.bytes);
         let egress;
         (egress, frame.route) = self.next_egress(ingress, frame.path, frame.route, now);
         let Some(egress) = egress else {
@@ -248,16 +141,14 @@ impl Fabric {
     fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
         let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
         let Some(egress) = egress else { return };
-        if self.lines[egress as usize].rate > self.lines[ingress as usize].rate {
+        if self.links.cold[egress as usize].rate > self.links.cold[ingress as usize].rate {
             let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
-            let at = now + self.ports[ingress as usize].clock.span_floor(rest);
+            let at = now + self.links.ports[ingress as usize].clock.span_floor(rest);
             windows.push(Event::arrival(Kind::Frame, at, ingress, frame));
             return;
         }
         frame.route = rest_of_way;
-        if let Some(series) = self.recorded.received.get_mut(ingress as usize) {
-            series.add(now, u64::from(frame.bytes));
-        }
+        probes::add(&mut self.probes.received, ingress as usize, now, frame.bytes);
         self.forward(egress, frame, ingress, now, windows);
     }
 
@@ -266,14 +157,14 @@ impl Fabric {
     #[inline(always)]
     fn next_egress(&mut self, ingress: u32, path: PathId, route: Route, now: Time) -> (Option<u32>, Route) {
         let Some(hop) = route.next_hop() else { return self.routed_otherwise(ingress, path, route, now) };
-        let egress = self.hops[hop as usize];
+        let egress = self.routes.hops[hop as usize];
         ((egress != DELIVER).then_some(egress), Route::forward(hop + 1))
     }
 
     /// A frame has come to its end: a host takes it in.
     #[inline(always)]
     fn arrived(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
-        if self.receiving.is_empty() {
+        if self.hosts.receiving.is_empty() {
             self.deliver(&frame, now, windows);
         } else {
             self.receive(ingress, frame, now, windows);
@@ -287,18 +178,16 @@ impl Fabric {
             let frame = *frame;
             return self.deliver_to_endpoint(&frame, now, windows);
         }
-        self.receivers[frame.path.at()].count(frame, now);
+        self.hosts.receivers[frame.path.at()].count(frame, now);
         self.ledger.delivered += 1;
-        if let Some(series) = self.recorded.delivered.get_mut(frame.path.at()) {
-            series.add(now, u64::from(frame.bytes));
-        }
+        probes::add(&mut self.probes.delivered, frame.path.at(), now, frame.bytes);
     }
 
     /// A frame wants to leave through `egress`; `ingress` is the port it came in through, [`NIL`](crate::pool::NIL) if it
     /// begins its way here.
     #[inline(always)]
     pub fn forward(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
-        let port = &self.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         let nothing_waits = port.busy_until <= now && port.waiting | port.stopped == 0;
         if nothing_waits && !port.hooks.has(NOT_AT_ONCE) {
             self.transmit(egress, frame, now, windows);
@@ -310,7 +199,7 @@ impl Fabric {
     /// Puts a frame on the link; the transmitter is free.
     #[inline(always)]
     pub fn transmit(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
-        let port = &mut self.ports[egress as usize];
+        let port = &mut self.links.ports[egress as usize];
         if port.busy_until < now {
             port.clock.restart();
         }
@@ -333,14 +222,14 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     fn transmit_exposed(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
-        let port = &self.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         let (kind, left_at) = if port.hooks.has(Hooks::HEADS) {
             port.head_leaves(&frame, now)
         } else {
             (Kind::Frame, port.busy_until)
         };
         let arrival = Event::arrival(kind, left_at + port.arrives_after, port.peer, frame);
-        let arrival = self.faults.fate(egress, port, &self.lines[egress as usize], arrival, now);
+        let arrival = self.faults.fate(egress, port, &self.links.cold[egress as usize], arrival, now);
         let feeds = port.hooks.has(Hooks::FEEDS);
         windows.send(arrival, || self.node_of[arrival.place() as usize]);
         self.count_sent(egress, &frame, feeds, now, windows);
@@ -349,14 +238,42 @@ impl Fabric {
     /// A transmission has begun: counts it, and tells the sources that wait for it.
     #[inline(always)]
     fn count_sent(&mut self, egress: u32, frame: &Frame, feeds: bool, now: Time, windows: &mut Queued) {
-        let sent = &mut self.sent[egress as usize];
+        let sent = &mut self.links.sent[egress as usize];
         sent.bytes += u64::from(frame.bytes);
         sent.frames[frame.priority.at()] += 1;
-        if let Some(series) = self.recorded.sent.get_mut(egress as usize) {
-            series.add(now, u64::from(frame.bytes));
-        }
+        probes::add(&mut self.probes.sent, egress as usize, now, frame.bytes);
         if feeds {
             self.feed(egress, frame, now, windows);
         }
+    }
+
+    /// What must hold whenever nothing is running: asked after building and at the end of a run.
+    pub fn check(&self) {
+        self.links.check();
+        self.buffers.check(self.hosts.frames_in_pool());
+        self.routes.check();
+        self.hosts.check();
+    }
+
+    /// Gives back what tables that have their final length took while they grew.
+    pub fn shrink(&mut self) {
+        self.node_of.shrink_to_fit();
+        self.buffers.shrink();
+        self.routes.shrink();
+        self.hosts.shrink();
+    }
+
+    /// Bytes of all tables, series included; small allocations behind them (names, watermarks) are not.
+    pub fn memory_bytes(&self) -> usize {
+        let senders = self.nodes.iter().flat_map(|node| &node.pause_sender);
+        self.node_of.capacity() * size_of::<u32>()
+            + self.nodes.capacity() * size_of::<Node>()
+            + senders.map(|sender| sender.memory_bytes()).sum::<usize>()
+            + self.links.memory_bytes()
+            + self.buffers.memory_bytes()
+            + self.routes.memory_bytes()
+            + self.hosts.memory_bytes()
+            + self.faults.memory_bytes()
+            + self.probes.memory_bytes()
     }
 }

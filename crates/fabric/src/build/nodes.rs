@@ -1,13 +1,15 @@
 //! Hosts and switches at time zero.
 
 use super::{Plan, controlled};
+use crate::buffers::NodeMemory;
 use crate::headroom::receive_buffer;
 use crate::managed::Managed;
+use crate::node::Node;
+use crate::pause_sender::{PauseSender, PauseTiming};
 use crate::receive::Receiving;
 use crate::sharing::Sharing;
 use crate::spec::{NodeSpec, Role, WhenFull};
-use crate::station::{PauseTiming, Station};
-use crate::world::{Fabric, Node};
+use crate::world::Fabric;
 use engine::{Timer, stream};
 use flow_control::pfc::IngressMeter;
 use flow_control::tpfc::EgressMeter;
@@ -36,10 +38,10 @@ pub fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         }),
         None => control.filter(|_| node.switch().is_some()).cloned(),
     };
-    let station = own_control.as_ref().map(|control| {
+    let pause_sender = own_control.as_ref().map(|control| {
         let ports: Vec<u32> = plan.wiring.ports(id).map(|port| port.0).collect();
         let by_ingress = control.accounting == Accounting::Ingress;
-        Box::new(Station {
+        Box::new(PauseSender {
             spec: control.clone(),
             first_port: plan.wiring.first_port[id.at()],
             levels: ports.iter().map(|&port| plan.levels(control, receive_buffer, port)).collect(),
@@ -65,27 +67,29 @@ pub fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         classes: node.classes(),
         is_host: node.host().is_some(),
         lossless: control.map_or(0, controlled),
-        limited: !buffer.is_unlimited(),
-        buffer,
-        last_entry: Time::NEVER,
-        total: Occupancy::default(),
-        by_class: [Occupancy::default(); PRIORITIES],
-        sharing: sharing(plan, id, node),
         pause_quanta: control.map_or(0, |control| control.quanta),
-        station,
+        pause_sender,
+        memory: NodeMemory {
+            limited: !buffer.is_unlimited(),
+            buffer,
+            last_entry: Time::NEVER,
+            total: Occupancy::default(),
+            by_class: [Occupancy::default(); PRIORITIES],
+            sharing: sharing(plan, id, node),
+        },
     }
 }
 
 pub fn add_receivers(plan: &Plan, fabric: &mut Fabric) {
     let receive = |port: u32| plan.node(port).host().and_then(|host| host.receive.as_ref());
-    let all: Vec<_> = (0..fabric.ports.len() as u32)
+    let all: Vec<_> = (0..fabric.links.len() as u32)
         .map(|port| {
             let paused_as_one = plan.node(port).flow_control().is_some_and(|own| own.kind == PauseKind::Link);
             receive(port).map(|spec| Box::new(Receiving::new(spec, paused_as_one)))
         })
         .collect();
     if all.iter().any(Option::is_some) {
-        fabric.receiving = all;
+        fabric.hosts.receiving = all;
     }
 }
 

@@ -1,7 +1,8 @@
 //! Which time series are recorded.
 
+use crate::node::Node;
 use crate::spec::Spec;
-use crate::world::{Fabric, Node};
+use crate::world::Fabric;
 use frame::PRIORITIES;
 use measure::{BinnedMax, BinnedSum};
 
@@ -13,7 +14,7 @@ pub const MAX_BINS: u64 = 1_000_000;
 
 /// Prepares what is recorded; returns what is too much, in words.
 pub fn record(spec: &Spec, fabric: &mut Fabric) -> Vec<String> {
-    fabric.recorded.pauses = spec.probes.pauses.then(Vec::new);
+    fabric.probes.pauses = spec.probes.pauses.then(Vec::new);
     let Some(bin) = spec.probes.bin else { return Vec::new() };
     let bins = spec.duration.ps().div_ceil(bin.ps());
     let mut left_out = Vec::new();
@@ -28,12 +29,12 @@ pub fn record(spec: &Spec, fabric: &mut Fabric) -> Vec<String> {
         fits
     };
     let sums = |series: usize| vec![BinnedSum::new(bin, spec.duration); series];
-    if fits("pairs of source and destination", fabric.receivers.len()) {
-        fabric.recorded.delivered = sums(fabric.receivers.len());
+    if fits("pairs of source and destination", fabric.hosts.receivers.len()) {
+        fabric.probes.delivered = sums(fabric.hosts.receivers.len());
     }
-    if fits("ports", fabric.ports.len()) {
-        fabric.recorded.received = sums(fabric.ports.len());
-        fabric.recorded.sent = sums(fabric.ports.len());
+    if fits("ports", fabric.links.len()) {
+        fabric.probes.received = sums(fabric.links.len());
+        fabric.probes.sent = sums(fabric.links.len());
     }
     // The queues of priorities that no flow has stay empty and take no memory.
     let priorities =
@@ -42,12 +43,13 @@ pub fn record(spec: &Spec, fabric: &mut Fabric) -> Vec<String> {
         let level = BinnedMax::new(bin, spec.duration);
         vec![(level.clone(), level); series]
     };
-    if fits("queues", fabric.ports.len() * priorities) {
-        fabric.recorded.queues = levels(fabric.queues.len());
-        let by_ingress =
-            |node: &Node| node.station.as_ref().is_some_and(|station| !station.ingress.is_empty());
-        if fabric.nodes.iter().any(by_ingress) || !fabric.receiving.is_empty() {
-            fabric.recorded.meters = levels(fabric.ports.len() * PRIORITIES);
+    if fits("queues", fabric.links.len() * priorities) {
+        fabric.probes.queues = levels(fabric.buffers.queues.len());
+        let by_ingress = |node: &Node| {
+            node.pause_sender.as_ref().is_some_and(|pause_sender| !pause_sender.ingress.is_empty())
+        };
+        if fabric.nodes.iter().any(by_ingress) || !fabric.hosts.receiving.is_empty() {
+            fabric.probes.meters = levels(fabric.links.len() * PRIORITIES);
         }
     }
     left_out

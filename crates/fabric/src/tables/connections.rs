@@ -10,10 +10,11 @@ impl View<'_> {
     /// Round trips, exchanges and transfers of connections.
     pub(super) fn connections(&self) -> Table {
         let fabric = self.s.fabric();
-        let near = fabric.endpoint_of_path.iter().filter(|&&near| near != RAW);
+        let near = fabric.hosts.endpoint_of_path.iter().filter(|&&near| near != RAW);
         let rows: Vec<Row> = near
             .map(|&near| {
-                let (near, far) = (&fabric.endpoints[near as usize], &fabric.endpoints[near as usize + 1]);
+                let (near, far) =
+                    (&fabric.hosts.endpoints[near as usize], &fabric.hosts.endpoints[near as usize + 1]);
                 let flow = self.s.path_flow[near.path as usize] as usize;
                 Row {
                     flow: self.s.spec.flows[flow].name.clone(),

@@ -3,8 +3,8 @@
 use super::View;
 use crate::build::Plan;
 use crate::forensics::{Forensics, Pause};
+use crate::pause_sender::unit_of;
 use crate::pool::NIL;
-use crate::station::unit_of;
 use flow_control::Accounting;
 use frame::{PRIORITIES, TrafficClass};
 use measure::Table;
@@ -14,20 +14,20 @@ impl View<'_> {
     pub fn pauses(&self, forensics: &Forensics) -> Table {
         let fabric = self.s.fabric();
         let pauses = &forensics.pauses;
-        let sender = |pause: &Pause| fabric.ports[pause.record.port as usize].peer;
+        let sender = |pause: &Pause| fabric.links.ports[pause.record.port as usize].peer;
         let queue = |pause: &Pause| match pause.cause.queue {
             NIL => String::new(),
             queue => {
-                let (port, class) = fabric.place_of_queue(queue);
+                let (port, class) = fabric.links.place_of_queue(queue);
                 self.queue_name(port, class)
             }
         };
         let counter = |pause: &Pause| {
-            let station = &fabric.nodes[fabric.node_of[sender(pause) as usize] as usize].station;
-            match station {
-                Some(station) if station.spec.accounting == Accounting::Egress => queue(pause),
-                Some(station) => {
-                    ingress_name(self, sender(pause), station.group(pause.record.priority).unwrap_or(0))
+            let pause_sender = &fabric.nodes[fabric.node_of[sender(pause) as usize] as usize].pause_sender;
+            match pause_sender {
+                Some(pause_sender) if pause_sender.spec.accounting == Accounting::Egress => queue(pause),
+                Some(pause_sender) => {
+                    ingress_name(self, sender(pause), pause_sender.group(pause.record.priority).unwrap_or(0))
                 }
                 None => String::new(),
             }
@@ -56,34 +56,38 @@ impl View<'_> {
         for (port, class, _) in self.used_queues() {
             let node = &fabric.nodes[fabric.node_of[port as usize] as usize];
             let name = self.queue_name(port, class);
-            if let Some(limit) = node.buffer.queue {
+            if let Some(limit) = node.memory.buffer.queue {
                 rows.push((name.clone(), "limit", limit));
             }
-            let Some(station) = node.station.as_ref().filter(|station| !station.egress.is_empty()) else {
+            let Some(pause_sender) =
+                node.pause_sender.as_ref().filter(|pause_sender| !pause_sender.egress.is_empty())
+            else {
                 continue;
             };
-            if node.classes.priorities(TrafficClass(class)) & station.controlled() == 0 {
+            if node.classes.priorities(TrafficClass(class)) & pause_sender.controlled() == 0 {
                 continue;
             }
-            let levels = station.levels[(port - node.first_port) as usize];
+            let levels = pause_sender.levels[(port - node.first_port) as usize];
             rows.push((name.clone(), "xoff", levels.xoff));
             rows.push((name.clone(), "xon", levels.xon));
-            if let Some(target) = &station.spec.target {
+            if let Some(target) = &pause_sender.spec.target {
                 rows.push((name, "target", target.watermark));
             }
         }
         let plan = Plan::new(&self.s.spec, &self.s.wiring);
         for node in &fabric.nodes {
-            let Some(station) = node.station.as_ref().filter(|station| !station.ingress.is_empty()) else {
+            let Some(pause_sender) =
+                node.pause_sender.as_ref().filter(|pause_sender| !pause_sender.ingress.is_empty())
+            else {
                 continue;
             };
             // Those of a shared memory move.
-            if node.sharing.is_some() {
+            if node.memory.sharing.is_some() {
                 continue;
             }
-            for (port, levels) in (node.first_port..).zip(&station.levels) {
+            for (port, levels) in (node.first_port..).zip(&pause_sender.levels) {
                 // PAUSE has one counter a port, PFC one a controlled priority.
-                for group in (0..PRIORITIES).filter(|&g| station.group(g as u8) == Some(g)) {
+                for group in (0..PRIORITIES).filter(|&g| pause_sender.group(g as u8) == Some(g)) {
                     let name = ingress_name(self, port, group);
                     rows.push((name.clone(), "xoff", levels.xoff));
                     rows.push((name.clone(), "xon", levels.xon));

@@ -20,7 +20,7 @@ pub struct Series {
 impl View<'_> {
     pub fn series(&self) -> Vec<Series> {
         let Some(bin) = self.s.spec.probes.bin else { return Vec::new() };
-        let recorded = &self.s.fabric().recorded;
+        let recorded = &self.s.fabric().probes;
         let mut series = Vec::new();
         // The last bin may be cut short by the end: its rate is taken over the time there was.
         let rates = |bins: Vec<u64>| -> Vec<f64> {
@@ -60,7 +60,8 @@ impl View<'_> {
         }
         if !recorded.queues.is_empty() {
             for (port, class, _) in self.used_queues() {
-                let queue = self.s.fabric().ports[port as usize].first_queue as usize + usize::from(class);
+                let queue =
+                    self.s.fabric().links.ports[port as usize].first_queue as usize + usize::from(class);
                 self.level_series(&mut series, &recorded.queues[queue], bin, self.queue_name(port, class));
             }
         }

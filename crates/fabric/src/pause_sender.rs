@@ -9,7 +9,7 @@ use units::{Amount, Time};
 
 /// The part of a switch that sends pauses.
 #[derive(Debug)]
-pub(crate) struct Station {
+pub(crate) struct PauseSender {
     pub spec: PauseSpec,
     pub first_port: u32,
     /// Watermarks of each port.
@@ -30,7 +30,7 @@ pub(crate) struct Station {
     pub ports: Vec<u32>,
 }
 
-/// See [`Station::timing`].
+/// See [`PauseSender::timing`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PauseTiming {
     pub renew_after: Time,
@@ -69,7 +69,7 @@ impl PauseCause {
     }
 }
 
-impl Station {
+impl PauseSender {
     /// The meter of a priority: PAUSE has one for all, PFC one each; `None` if it is not controlled.
     pub fn group(&self, priority: u8) -> Option<usize> {
         match self.spec.kind {
@@ -91,6 +91,7 @@ impl Station {
             PauseKind::Priorities(set) => set,
         }
     }
+    /// Its number at the node.
     pub fn local(&self, port: u32) -> usize {
         (port - self.first_port) as usize
     }
@@ -99,6 +100,16 @@ impl Station {
     pub fn counter(&self, priority: u8, ingress: u32) -> Option<(usize, usize)> {
         let group = self.group(priority).filter(|_| ingress != NIL)?;
         Some((self.local(ingress), group))
+    }
+
+    /// Bytes of its tables.
+    pub fn memory_bytes(&self) -> usize {
+        let egress = self.egress.iter().map(|meter| size_of::<EgressMeter>() + meter.memory_bytes());
+        size_of::<PauseSender>()
+            + self.levels.len() * (size_of::<Levels>() + size_of::<PauseTiming>() + size_of::<Timer>())
+            + self.ingress.len() * size_of::<IngressMeter>()
+            + egress.sum::<usize>()
+            + (self.holders.len() + self.ports.capacity()) * size_of::<u32>()
     }
 }
 

@@ -1,0 +1,53 @@
+//! The ledger: frames made, delivered and lost. They must add up, whatever else is reset.
+
+use crate::losses::Cause;
+use crate::outcome::Failure;
+use crate::spec::OnLosslessDrop;
+use frame::{Frame, PathId, TrafficClass};
+use std::collections::BTreeMap;
+
+/// Losses by port, class, path and cause: frames and bytes.
+pub(crate) type Drops = BTreeMap<(u32, TrafficClass, PathId, Cause), (u64, u64)>;
+
+/// Frames since time zero, losses since measuring began, and the broken promise that stops the run.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    pub made: u64,
+    pub delivered: u64,
+    pub lost: u64,
+    pub drops: Drops,
+    pub on_lossless_drop: OnLosslessDrop,
+    pub failure: Option<Failure>,
+}
+
+impl Ledger {
+    /// A frame is lost at a port.
+    pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, cause: Cause) {
+        let entry = self.drops.entry((port, class, frame.path, cause)).or_default();
+        entry.0 += 1;
+        entry.1 += u64::from(frame.bytes);
+        self.lost += 1;
+    }
+
+    /// Takes over what another part of the fabric has counted.
+    pub fn absorb(&mut self, other: &mut Ledger) {
+        self.made += std::mem::take(&mut other.made);
+        self.delivered += std::mem::take(&mut other.delivered);
+        self.lost += std::mem::take(&mut other.lost);
+        for (key, (frames, bytes)) in std::mem::take(&mut other.drops) {
+            let entry = self.drops.entry(key).or_default();
+            entry.0 += frames;
+            entry.1 += bytes;
+        }
+        if let Some(failure) = other.failure.take() {
+            self.fail(failure);
+        }
+    }
+
+    /// A promise is broken. Several nodes may fail in one window, in any order: the earliest is told.
+    pub fn fail(&mut self, failure: Failure) {
+        if self.failure.as_ref().is_none_or(|first| failure.when() < first.when()) {
+            self.failure = Some(failure);
+        }
+    }
+}
