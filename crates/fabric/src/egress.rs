@@ -18,10 +18,7 @@ impl Fabric {
     pub fn enqueue(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
         let port = &self.links.ports[egress as usize];
         let class = port.classes.class(frame.priority);
-        if port.busy_until <= now || port.hooks.has(ASKS.or(Hooks::AHEAD)) {
-            if port.hooks.has(Hooks::AHEAD) {
-                return self.enqueue_ahead(egress, frame, ingress, now, windows);
-            }
+        if port.busy_until <= now || port.hooks.has(ASKS) {
             return self.enqueue_asking(egress, class, frame, ingress, now, windows);
         }
         if port.hooks.has(Hooks::METERED)

@@ -248,16 +248,18 @@ impl Fabric {
     /// Fills a class of a NIC from those in line, by turns.
     pub fn pull(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
         loop {
-            let port = &self.links.ports[egress as usize];
+            let hooks = self.links.ports[egress as usize].hooks;
             // A scheduler that is told of every frame must not see a queue run empty between two.
-            let keeps = if port.hooks.has(Hooks::SCHEDULER) { 2 } else { 1 };
-            if port.hooks.has(Hooks::DEAD) || !self.has_room(egress, class) {
+            let keeps = if hooks.has(Hooks::SCHEDULER) { 2 } else { 1 };
+            let Some(nic) = &self.links.cold[egress as usize].nic else { return };
+            if nic.ready[class.at()].is_empty()
+                || nic.pulled[class.at()] >= keeps
+                || hooks.has(Hooks::DEAD)
+                || hooks.has(Hooks::BOUNDED) && !self.has_room(egress, class)
+            {
                 return;
             }
             let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
-            if nic.pulled[class.at()] >= keeps {
-                return;
-            }
             let Some(nth) = nic.ready[class.at()].pop_front() else { return };
             let state = &mut self.hosts.endpoints[nth as usize];
             state.in_line = false;
@@ -283,10 +285,7 @@ impl Fabric {
     fn has_room(&self, egress: u32, class: TrafficClass) -> bool {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
         let waiting = self.waiting(egress, class);
-        let longest = frame::MAX_TAGGED_FRAME_BYTES;
-        !node.memory.limited
-            || waiting.queue.frames == 0
-            || node.memory.buffer.admit(&waiting, longest).is_ok()
+        waiting.queue.frames == 0 || node.memory.buffer.admit(&waiting, frame::MAX_TAGGED_FRAME_BYTES).is_ok()
     }
 
     /// A frame of an endpoint waits no longer: it is on the link, or lost.

@@ -34,23 +34,25 @@ impl Fabric {
     /// The time of a source has come.
     pub fn source_due(&mut self, source: u32, now: Time, windows: &mut Queued) {
         loop {
-            if self.is_held_back(source) {
+            if self.hosts.sources[source as usize].limit.is_some() && self.is_held_back(source) {
                 let (egress, class) = self.next_place(source);
                 if let Some(nic) = &mut self.links.cold[egress as usize].nic {
                     nic.blocked[class.at()].push_back(source);
                 }
                 return;
             }
-            match self.hosts.sources[source as usize].source.wake(now) {
+            let own = &mut self.hosts.sources[source as usize].source;
+            let wake = own.wake(now);
+            let mut next = own.next_wake();
+            match wake {
                 Wake::Nothing => {}
                 Wake::Emit(made) => self.submit(source, made, now, windows),
                 Wake::Fill => {
-                    for _ in 0..self.hosts.sources[source as usize].keeps {
-                        self.refill(source, now, windows);
-                    }
+                    self.fill(source, now, windows);
+                    next = self.hosts.sources[source as usize].source.next_wake();
                 }
             }
-            match self.hosts.sources[source as usize].source.next_wake() {
+            match next {
                 Some(at) if at <= now => {}
                 Some(at) => {
                     let place = self.links.len() as u32 + source;
@@ -59,6 +61,15 @@ impl Fabric {
                 }
                 None => return,
             }
+        }
+    }
+
+    /// A greedy source begins.
+    #[cold]
+    #[inline(never)]
+    fn fill(&mut self, source: u32, now: Time, windows: &mut Queued) {
+        for _ in 0..self.hosts.sources[source as usize].keeps {
+            self.refill(source, now, windows);
         }
     }
 

@@ -191,6 +191,8 @@ impl Fabric {
         let nothing_waits = port.busy_until <= now && port.waiting | port.stopped == 0;
         if nothing_waits && !port.hooks.has(NOT_AT_ONCE) {
             self.transmit(egress, frame, now, windows);
+        } else if port.hooks.has(Hooks::AHEAD) {
+            self.enqueue_ahead(egress, frame, ingress, now, windows);
         } else {
             self.enqueue(egress, frame, ingress, now, windows);
         }

@@ -324,13 +324,19 @@ impl Process {
     /// When to wake after a frame of `sent` bytes now. `late`: it was due earlier, and was held back.
     #[inline]
     pub(crate) fn after(&mut self, now: Time, late: bool, sent: u16, next: u16, rng: &mut Random) -> Time {
-        match &mut self.kind {
-            Kind::Constant { pace: Some(pace), .. } => {
-                if late {
-                    pace.restart();
-                }
-                now.saturating_add(pace.span(self.link.counted(sent)))
+        if let Kind::Constant { pace: Some(pace), .. } = &mut self.kind {
+            if late {
+                pace.restart();
             }
+            return now.saturating_add(pace.span(self.link.counted(sent)));
+        }
+        self.after_random(now, late, sent, next, rng)
+    }
+
+    /// The same for processes that draw, compiled apart from the one that most frames come from.
+    #[inline(never)]
+    fn after_random(&mut self, now: Time, late: bool, sent: u16, next: u16, rng: &mut Random) -> Time {
+        match &mut self.kind {
             Kind::Bernoulli { rate, slots: Some(slots), busy_until, empty } => {
                 if late {
                     slots.restart();
@@ -356,9 +362,7 @@ impl Process {
                 }
                 on_off.next_wake()
             }
-            Kind::Constant { pace: None, .. } | Kind::Bernoulli { slots: None, .. } | Kind::Greedy => {
-                Time::NEVER
-            }
+            Kind::Constant { .. } | Kind::Bernoulli { slots: None, .. } | Kind::Greedy => Time::NEVER,
         }
     }
 
