@@ -34,7 +34,8 @@ impl Fabric {
         while queue.committed > 0
             && let Some(waiting) = self.buffers.pool.pop_left(list, now)
         {
-            queue.leave(waiting);
+            queue.committed -= 1;
+            queue.leave(waiting.frame.bytes, waiting.leaves - waiting.since, true);
             sent.count(&waiting.frame);
         }
         if queue.occupancy.frames == 0 {
@@ -71,7 +72,7 @@ impl Fabric {
         let queue = &mut self.buffers.queues[port.first_queue as usize + class.at()];
         let commit = queue.committed < MOST && u64::from(queue.committed) == queue.occupancy.frames;
         let leaves = if commit { port.busy_until } else { Time::NEVER };
-        queue.enter_at_end(frame.bytes);
+        queue.add(frame.bytes);
         port.waiting = 1 << class.0;
         self.buffers.pool.push_leaving(
             &mut self.buffers.voqs[queue.first_voq as usize],
@@ -82,7 +83,7 @@ impl Fabric {
         );
         if commit {
             queue.committed += 1;
-            let arrival = port.transmit_ahead(frame);
+            let arrival = port.transmit(frame, leaves);
             windows.send(arrival, || self.node_of[arrival.place() as usize]);
         } else {
             let at = port.busy_until;
@@ -104,7 +105,7 @@ impl Fabric {
         while slot != NIL && queue.committed < MOST {
             let (frame, next) = self.buffers.pool.commit(slot, port.busy_until);
             queue.committed += 1;
-            let arrival = port.transmit_ahead(frame);
+            let arrival = port.transmit(frame, port.busy_until);
             windows.send(arrival, || self.node_of[arrival.place() as usize]);
             slot = next;
         }

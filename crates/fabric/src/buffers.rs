@@ -63,20 +63,20 @@ impl Queue {
         }
     }
 
-    /// A frame begins to wait, in the only list.
+    /// A frame begins to wait.
     #[inline(always)]
-    pub fn enter_at_end(&mut self, bytes: u16) {
+    pub fn add(&mut self, bytes: u16) {
         self.occupancy.add(bytes);
         self.sojourns.enter(self.occupancy.both());
     }
-    /// The transmission of its first frame, sent ahead, has begun.
+    /// A frame has waited so long and is gone; `sent`: to the link, so that its waiting time counts.
     #[inline(always)]
-    pub fn leave(&mut self, waiting: &Waiting) {
-        let (bytes, waited) = (waiting.frame.bytes, waiting.leaves - waiting.since);
-        self.committed -= 1;
+    pub fn leave(&mut self, bytes: u16, waited: Time, sent: bool) {
         self.occupancy.remove(bytes);
         self.sojourns.leave(bytes, waited);
-        self.waits.record(waited);
+        if sent {
+            self.waits.record(waited);
+        }
     }
 
     /// The list for a frame that came in through the node's `ingress`-th port.

@@ -1,6 +1,6 @@
 //! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
 
-use crate::event::Queued;
+use crate::event::{Event, Kind, Queued};
 use crate::losses::Cause;
 use crate::pool::{NIL, Waiting};
 use crate::port::Hooks;
@@ -29,9 +29,11 @@ impl Fabric {
         }
         self.wait(egress, class, frame, ingress, now);
         // The transmitter is busy: nothing can be decided before it is free.
-        let port = &self.links.ports[egress as usize];
+        let port = &mut self.links.ports[egress as usize];
         let (at, stopped) = (port.busy_until, port.stopped);
-        self.arm(egress, at, windows);
+        if port.decision.arm(at) {
+            windows.push(Event::bare(Kind::Decide, at, egress));
+        }
         if stopped >> class.0 & 1 != 0 {
             self.note_stuck(egress, 1 << class.0, now, windows);
         }
@@ -97,10 +99,14 @@ impl Fabric {
     /// A frame begins to wait.
     #[inline(always)]
     fn wait(&mut self, egress: u32, class: TrafficClass, frame: Frame, ingress: u32, now: Time) {
-        let queue_id = self.links.ports[egress as usize].first_queue as usize + class.at();
+        if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
+            self.tell_arrival(egress, class, frame.bytes, now);
+        }
+        let port = &mut self.links.ports[egress as usize];
+        port.waiting |= 1 << class.0;
+        let queue_id = port.first_queue as usize + class.at();
         let queue = &mut self.buffers.queues[queue_id];
-        queue.occupancy.add(frame.bytes);
-        queue.sojourns.enter(queue.occupancy.both());
+        queue.add(frame.bytes);
         let voq = if queue.voqs == 1 {
             queue.first_voq as usize
         } else {
@@ -111,10 +117,6 @@ impl Fabric {
         };
         self.buffers.pool.push(&mut self.buffers.voqs[voq], frame, now, ingress);
         record(&mut self.probes.queues, queue_id, now, queue.occupancy);
-        if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
-            self.tell_arrival(egress, class, frame.bytes, now);
-        }
-        self.links.ports[egress as usize].waiting |= 1 << class.0;
     }
 
     /// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
@@ -192,14 +194,9 @@ impl Fabric {
         let queue_id = port.first_queue as usize + class.at();
         let queue = &mut self.buffers.queues[queue_id];
         *waiting = self.buffers.pool.pop(&mut self.buffers.voqs[queue.head_voq()]);
-        let (bytes, waited) = (waiting.frame.bytes, now - waiting.since);
         let before = queue.occupancy;
-        queue.occupancy.remove(bytes);
+        queue.leave(waiting.frame.bytes, now - waiting.since, send);
         queue.next_turn(&self.buffers.voqs);
-        queue.sojourns.leave(bytes, waited);
-        if send {
-            queue.waits.record(waited);
-        }
         record(&mut self.probes.queues, queue_id, now, queue.occupancy);
         if queue.occupancy.frames == 0 {
             port.waiting &= !(1 << class.0);

@@ -83,9 +83,10 @@ impl Pool {
     #[inline]
     pub fn pop(&mut self, list: &mut List) -> Waiting {
         let slot = list.head;
-        let waiting = self.slots[slot as usize];
+        let place = &mut self.slots[slot as usize];
+        let waiting = *place;
         list.head = waiting.next;
-        self.slots[slot as usize].next = self.free;
+        place.next = self.free;
         self.free = slot;
         waiting
     }

@@ -91,10 +91,13 @@ pub(crate) const DOWN: u8 = 1;
 pub(crate) const OFF: u8 = 2;
 
 impl Port {
-    /// Puts a frame on the link behind all that is on it or will be. Returns its arrival.
+    /// Puts a frame on the link, whose transmission begins at `begins`: when the transmitter is free, or will be.
+    /// Returns its arrival.
     #[inline(always)]
-    pub fn transmit_ahead(&mut self, frame: Frame) -> Event {
-        let begins = self.busy_until;
+    pub fn transmit(&mut self, frame: Frame, begins: Time) -> Event {
+        if self.busy_until < begins {
+            self.clock.restart();
+        }
         self.busy_until = begins + self.clock.advance(u64::from(frame.bytes) + u64::from(self.overhead));
         let (kind, left_at) = if self.hooks.has(Hooks::HEADS) {
             self.head_leaves(&frame, begins)
@@ -105,7 +108,7 @@ impl Port {
     }
     /// What a cut-through peer sees of a frame that is sent from now on: its head, and when that has left.
     #[inline]
-    pub fn head_leaves(&self, frame: &Frame, now: Time) -> (Kind, Time) {
+    fn head_leaves(&self, frame: &Frame, now: Time) -> (Kind, Time) {
         let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(self.overhead);
         (Kind::Head, now + self.clock.span_floor(head))
     }

@@ -8,6 +8,7 @@
 use crate::event::{Event, Kind, Queued};
 use crate::pool::Waiting;
 use crate::port::Hooks;
+use crate::probes::record;
 use crate::world::Fabric;
 use frame::TrafficClass;
 use scheduling::{Discipline, SchedulerSpec};
@@ -17,6 +18,15 @@ use units::Time;
 pub(crate) fn asks_scheduler(spec: &SchedulerSpec) -> bool {
     !matches!(spec, SchedulerSpec::Fifo | SchedulerSpec::StrictPriority)
 }
+
+/// At a port with one of these, somebody is asked before a frame is sent.
+const ASKS: Hooks = Hooks::PAUSE_WAITING
+    .or(Hooks::SCHEDULER)
+    .or(Hooks::MANAGED)
+    .or(Hooks::WATCHED)
+    .or(Hooks::BOUNDED)
+    .or(Hooks::EXPOSED)
+    .or(Hooks::AHEAD);
 
 impl Fabric {
     /// The port has something to send: now if it is free, else when it will be.
@@ -40,8 +50,50 @@ impl Fabric {
 
     /// The port chooses what to send next.
     pub fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let port = &self.links.ports[egress as usize];
+        let may_go = port.busy_until <= now && port.waiting != 0 && port.waiting & port.stopped == 0;
+        if may_go && !port.hooks.has(ASKS) {
+            self.send_next(egress, now, windows);
+        } else {
+            self.decide_asking(egress, now, windows);
+        }
+    }
+
+    /// The rest of [`Fabric::decide`] where somebody has to be asked.
+    #[inline(never)]
+    fn decide_asking(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         if self.decide_once(egress, now, windows) {
             self.decide_in_storm(egress, now, windows);
+        }
+    }
+
+    /// Sends the first frame of the highest class that has any: by strict priority, and FIFO, which has but one class.
+    #[inline(always)]
+    fn send_next(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let port = &mut self.links.ports[egress as usize];
+        let class = TrafficClass((u32::BITS - 1 - port.waiting.leading_zeros()) as u8);
+        let queue_id = port.first_queue as usize + class.at();
+        let queue = &mut self.buffers.queues[queue_id];
+        let before = queue.occupancy;
+        let waiting = self.buffers.pool.pop(&mut self.buffers.voqs[queue.head_voq()]);
+        queue.leave(waiting.frame.bytes, now - waiting.since, true);
+        queue.next_turn(&self.buffers.voqs);
+        record(&mut self.probes.queues, queue_id, now, queue.occupancy);
+        if queue.occupancy.frames == 0 {
+            port.waiting &= !(1 << class.0);
+        }
+        let hooks = port.hooks;
+        let arrival = port.transmit(waiting.frame, now);
+        let at = port.busy_until;
+        let decides_again = port.waiting != 0 && port.decision.arm(at);
+        windows.send(arrival, || self.node_of[arrival.place() as usize]);
+        if decides_again {
+            windows.push(Event::bare(Kind::Decide, at, egress));
+        }
+        self.count_sent(egress, &waiting.frame, hooks.has(Hooks::FEEDS), now, windows);
+        // After the transmission has begun: what follows may want to send a pause through this very port.
+        if hooks.has(Hooks::METERED) {
+            self.after_dequeue(egress, class, &waiting, before, now, windows);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::port::Hooks;
 use crate::probes::PauseRecord;
 use crate::world::Fabric;
 use flow_control::pause::pause_time;
-use frame::{ClassMap, PRIORITIES, TrafficClass};
+use frame::{ClassMap, TrafficClass, members};
 use units::Time;
 
 impl Fabric {
@@ -28,11 +28,8 @@ impl Fabric {
             let ran_out = classes_where(classes, |priorities| cold.timers.until(priorities) < now);
             cold.watch.iter_mut().for_each(|watch| watch.free(ran_out));
         }
-        for priority in 0..PRIORITIES {
-            let bit = 1u8 << priority & cold.obeys;
-            if (signal.xoff | signal.xon) & bit == 0 {
-                continue;
-            }
+        for priority in members((signal.xoff | signal.xon) & cold.obeys) {
+            let bit = 1u8 << priority;
             let ran_out_at = cold.timers.until(bit);
             if let Some((start, cause)) = cold.paused[priority]
                 && (signal.xoff & bit == 0 || ran_out_at <= now)

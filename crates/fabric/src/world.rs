@@ -202,21 +202,12 @@ impl Fabric {
     #[inline(always)]
     pub fn transmit(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let port = &mut self.links.ports[egress as usize];
-        if port.busy_until < now {
-            port.clock.restart();
+        if port.hooks.has(Hooks::EXPOSED) {
+            return self.transmit_exposed(egress, frame, now, windows);
         }
-        port.busy_until = now + port.clock.advance(u64::from(frame.bytes) + u64::from(port.overhead));
-        let (kind, left_at) = if port.hooks.has(Hooks::HEADS.or(Hooks::EXPOSED)) {
-            if port.hooks.has(Hooks::EXPOSED) {
-                return self.transmit_exposed(egress, frame, now, windows);
-            }
-            port.head_leaves(&frame, now)
-        } else {
-            (Kind::Frame, port.busy_until)
-        };
-        let arrival = Event::arrival(kind, left_at + port.arrives_after, port.peer, frame);
-        windows.send(arrival, || self.node_of[arrival.place() as usize]);
+        let arrival = port.transmit(frame, now);
         let feeds = port.hooks.has(Hooks::FEEDS);
+        windows.send(arrival, || self.node_of[arrival.place() as usize]);
         self.count_sent(egress, &frame, feeds, now, windows);
     }
 
@@ -224,13 +215,8 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     fn transmit_exposed(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
-        let port = &self.links.ports[egress as usize];
-        let (kind, left_at) = if port.hooks.has(Hooks::HEADS) {
-            port.head_leaves(&frame, now)
-        } else {
-            (Kind::Frame, port.busy_until)
-        };
-        let arrival = Event::arrival(kind, left_at + port.arrives_after, port.peer, frame);
+        let port = &mut self.links.ports[egress as usize];
+        let arrival = port.transmit(frame, now);
         let arrival = self.faults.fate(egress, port, &self.links.cold[egress as usize], arrival, now);
         let feeds = port.hooks.has(Hooks::FEEDS);
         windows.send(arrival, || self.node_of[arrival.place() as usize]);
@@ -239,10 +225,8 @@ impl Fabric {
 
     /// A transmission has begun: counts it, and tells the sources that wait for it.
     #[inline(always)]
-    fn count_sent(&mut self, egress: u32, frame: &Frame, feeds: bool, now: Time, windows: &mut Queued) {
-        let sent = &mut self.links.sent[egress as usize];
-        sent.bytes += u64::from(frame.bytes);
-        sent.frames[frame.priority.at()] += 1;
+    pub fn count_sent(&mut self, egress: u32, frame: &Frame, feeds: bool, now: Time, windows: &mut Queued) {
+        self.links.sent[egress as usize].count(frame);
         probes::add(&mut self.probes.sent, egress as usize, now, frame.bytes);
         if feeds {
             self.feed(egress, frame, now, windows);

@@ -14,7 +14,7 @@
 //! Not modelled: different times for different priorities of one frame (a station here has one
 //! configured time; XOFF and XON of different priorities do share a frame).
 
-use frame::PRIORITIES;
+use frame::{PRIORITIES, members};
 use units::{BitRate, Time};
 
 /// Bit times in a pause quantum (802.3 Annex 31B.2).
@@ -58,26 +58,18 @@ impl PauseTimers {
     /// A pause frame takes effect. `obeyed`: priorities for which pausing is enabled, others ignore their
     /// bit. `until`: the end of the frame's reception plus the announced time. `now`: when XON acts.
     pub fn apply(&mut self, signal: PauseSignal, obeyed: u8, until: Time, now: Time) {
-        for priority in 0..PRIORITIES {
-            let bit = 1 << priority & obeyed;
-            if signal.xoff & bit != 0 {
-                self.until[priority] = until;
-            } else if signal.xon & bit != 0 {
-                self.until[priority] = now;
-            }
+        for priority in members(signal.xon & obeyed) {
+            self.until[priority] = now;
+        }
+        for priority in members(signal.xoff & obeyed) {
+            self.until[priority] = until;
         }
     }
     /// When the pause of the last of these priorities ends; a queue that several priorities share stops
     /// as long as any of them is paused.
     #[inline]
     pub fn until(&self, priorities: u8) -> Time {
-        let mut latest = Time::ZERO;
-        for (priority, &until) in self.until.iter().enumerate() {
-            if priorities >> priority & 1 != 0 {
-                latest = latest.max(until);
-            }
-        }
-        latest
+        members(priorities).map(|priority| self.until[priority]).max().unwrap_or(Time::ZERO)
     }
     /// The priorities that are paused now, as a bit set.
     #[inline]

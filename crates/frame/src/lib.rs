@@ -26,6 +26,16 @@ pub const HEADER_BYTES: u16 = 18;
 /// Priorities of IEEE 802.1Q.
 pub const PRIORITIES: usize = 8;
 
+/// The members of a set of priorities that has bit n for priority n, from the lowest.
+#[inline]
+pub fn members(mut set: u8) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = set.trailing_zeros() as usize;
+        set &= set.wrapping_sub(1);
+        (lowest < PRIORITIES).then_some(lowest)
+    })
+}
+
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
         $(#[$doc])*
