@@ -17,6 +17,8 @@
 //!
 //! Not modelled: starvation under strict priority, which can hold a queue as long but is no circle.
 
+use crate::node::Node;
+use crate::pause_sender::PauseSender;
 use crate::pool::NIL;
 use crate::simulation::Simulation;
 use crate::tables::View;
@@ -189,65 +191,82 @@ impl Simulation {
         let priorities =
             fabric.nodes[fabric.node_of[port as usize] as usize].classes.priorities(TrafficClass(class));
         let cold = &fabric.links.cold[port as usize];
-        let local = (sender - node.first_port) as usize;
-        let there =
-            || contents.range((node.first_port, 0)..(node.first_port + pause_sender.levels.len() as u32, 0));
+        let ports = node.first_port..node.first_port + pause_sender.levels.len() as u32;
+        let there: Vec<_> = contents.range((ports.start, 0)..(ports.end, 0)).collect();
         let mut dead: Option<Dead> = None;
-        for priority in (0..PRIORITIES as u8).filter(|&priority| priorities >> priority & 1 != 0) {
-            let Some((since, _)) = cold.paused[usize::from(priority)] else { continue };
+        for priority in frame::members(priorities) {
+            let Some((since, _)) = cold.paused[priority] else { continue };
             if cold.timers.until(1 << priority) <= now {
                 continue;
             }
-            let mut waits_for = BTreeMap::new();
-            match pause_sender.spec.accounting {
-                Accounting::Ingress => {
-                    let Some(group) = pause_sender.group(priority) else { continue };
-                    if !pause_sender.ingress[local * PRIORITIES + group].hold.in_force() {
-                        continue;
-                    }
-                    let mut total = Occupancy::default();
-                    for (&queue, content) in there() {
-                        let mut counted = Occupancy::default();
-                        let own = |&(&(ingress, priority), _): &(&(u32, u8), &Occupancy)| {
-                            ingress == sender && pause_sender.group(priority) == Some(group)
-                        };
-                        for (_, part) in content.iter().filter(own) {
-                            counted.frames += part.frames;
-                            counted.bytes += part.bytes;
-                        }
-                        if counted.frames > 0 {
-                            total.frames += counted.frames;
-                            total.bytes += counted.bytes;
-                            waits_for.insert(queue, counted);
-                        }
-                    }
-                    if total.within(pause_sender.levels[local].xon) {
-                        continue;
-                    }
-                }
-                Accounting::Egress => {
-                    for (&(egress, class), _) in there() {
-                        let at = (egress - node.first_port) as usize;
-                        let meter = &pause_sender.egress[at * PRIORITIES + usize::from(class)];
-                        let occupancy = fabric.buffers.queues
-                            [fabric.links.ports[egress as usize].first_queue as usize + usize::from(class)]
-                        .occupancy;
-                        let stops = node.classes.priorities(TrafficClass(class)) >> priority & 1 != 0;
-                        if stops
-                            && meter.held(local as u32).in_force()
-                            && !occupancy.within(pause_sender.levels[at].xon)
-                        {
-                            waits_for.insert((egress, class), occupancy);
-                        }
-                    }
-                }
-            }
+            let waits_for = match pause_sender.spec.accounting {
+                Accounting::Ingress => waits_by_ingress(pause_sender, sender, priority as u8, &there),
+                Accounting::Egress => self.waits_by_egress(node, sender, priority as u8, &there),
+            };
             if !waits_for.is_empty() && dead.as_ref().is_none_or(|dead| since < dead.since) {
                 dead = Some(Dead { since, waits_for });
             }
         }
         dead
     }
+
+    /// The queues that keep a priority of the port behind `sender` paused, where each queue counts for itself.
+    fn waits_by_egress(
+        &self,
+        node: &Node,
+        sender: u32,
+        priority: u8,
+        there: &[(&QueuePlace, &Content)],
+    ) -> BTreeMap<QueuePlace, Occupancy> {
+        let fabric = self.fabric();
+        let Some(pause_sender) = &node.pause_sender else { return BTreeMap::new() };
+        let local = pause_sender.local(sender) as u32;
+        let places = there.iter().map(|&(&place, _)| place);
+        let waits = places.filter_map(|(egress, class)| {
+            let at = pause_sender.local(egress);
+            let meter = &pause_sender.egress[at * PRIORITIES + usize::from(class)];
+            let queue = fabric.links.ports[egress as usize].first_queue + u32::from(class);
+            let occupancy = fabric.buffers.queues[queue as usize].occupancy;
+            let stops = node.classes.priorities(TrafficClass(class)) >> priority & 1 != 0
+                && meter.held(local).in_force()
+                && !occupancy.within(pause_sender.levels[at].xon);
+            stops.then_some(((egress, class), occupancy))
+        });
+        waits.collect()
+    }
+}
+
+/// The queues that keep a priority of the port behind `sender` paused, where what came in through it is counted.
+fn waits_by_ingress(
+    pause_sender: &PauseSender,
+    sender: u32,
+    priority: u8,
+    there: &[(&QueuePlace, &Content)],
+) -> BTreeMap<QueuePlace, Occupancy> {
+    let local = pause_sender.local(sender);
+    let mut waits = BTreeMap::new();
+    let Some(group) = pause_sender.group(priority) else { return waits };
+    if !pause_sender.ingress[local * PRIORITIES + group].hold.in_force() {
+        return waits;
+    }
+    let mut total = Occupancy::default();
+    let sum = |into: &mut Occupancy, part: &Occupancy| {
+        into.frames += part.frames;
+        into.bytes += part.bytes;
+    };
+    for &(&queue, content) in there {
+        let mut counted = Occupancy::default();
+        for (&(ingress, priority), part) in content {
+            if ingress == sender && pause_sender.group(priority) == Some(group) {
+                sum(&mut counted, part);
+            }
+        }
+        if counted.frames > 0 {
+            sum(&mut total, &counted);
+            waits.insert(queue, counted);
+        }
+    }
+    if total.within(pause_sender.levels[local].xon) { BTreeMap::new() } else { waits }
 }
 
 /// The cycles that one meets who goes, from each dead queue, on to the one that holds most of what it waits for.

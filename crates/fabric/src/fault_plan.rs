@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::faults::{Action, Exposure, Faults, Span};
 use crate::routing::Wiring;
 use crate::spec::{FaultSpec, LinkSpec, Reaction, ReceiveChange, Role, Spec};
-use engine::stream;
+use engine::{Stream, stream};
 use frame::NodeId;
 use std::collections::BTreeMap;
 use units::{BitRate, Time};
@@ -57,19 +57,16 @@ pub(crate) struct Note {
 pub(crate) struct FaultPlan {
     links: BTreeMap<u32, OnLink>,
     restarts: BTreeMap<u32, Vec<Restart>>,
+    /// Random outages.
+    drawn: usize,
 }
 
 impl FaultPlan {
     pub fn new(spec: &Spec) -> Result<FaultPlan, BuildError> {
         let mut plan = FaultPlan::default();
-        let mut switched: BTreeMap<u32, Vec<(Time, Option<Reaction>)>> = BTreeMap::new();
-        let mut count = 0;
         for (entry, fault) in spec.faults.iter().enumerate() {
             match fault {
-                FaultSpec::LinkDown { link, at, reaction } => {
-                    switched.entry(*link).or_default().push((*at, Some(*reaction)));
-                }
-                FaultSpec::LinkUp { link, at } => switched.entry(*link).or_default().push((*at, None)),
+                FaultSpec::LinkDown { .. } | FaultSpec::LinkUp { .. } => {}
                 FaultSpec::LinkRate { link, at, rate } => plan.on(*link).rates.push((*at, *rate)),
                 FaultSpec::BitErrors { link, from, until, rate } => {
                     plan.on(*link).bit_errors.push(((*from, *until), *rate));
@@ -84,25 +81,54 @@ impl FaultPlan {
                     let restart = Restart { span: (*at, at.saturating_add(*lasts)), reroute: *reroute };
                     plan.restarts.entry(node.0).or_default().push(restart);
                 }
-                FaultSpec::Random { links, mean_time_between, lasts, reaction } => {
-                    let mut random = stream(spec.seed, &format!("faults/{entry}"));
-                    let mut now = Time::ZERO;
-                    while !links.is_empty() {
-                        let gap = workload::exponential(&mut random) * mean_time_between.ps() as f64;
-                        now = now.saturating_add(Time::from_ps((gap as u64).max(1)));
-                        if now >= spec.duration {
-                            break;
-                        }
-                        let until = now.saturating_add(*lasts);
-                        let link = links[workload::below(&mut random, links.len() as u64) as usize];
-                        plan.on(link).outages.push(Outage { span: (now, until), reaction: *reaction });
-                        now = until;
-                        count += 1;
-                        if count > MAX_OUTAGES {
-                            return Err(BuildError(format!("more than {MAX_OUTAGES} random outages")));
-                        }
-                    }
+                FaultSpec::Random { .. } => {
+                    plan.add_random(fault, stream(spec.seed, &format!("faults/{entry}")), spec.duration)?;
                 }
+            }
+        }
+        plan.add_switched(&spec.faults);
+        for on in plan.links.values_mut() {
+            on.rates.sort_by_key(|&(at, _)| at);
+            joined(&mut on.outages, |outage| &mut outage.span);
+        }
+        for restarts in plan.restarts.values_mut() {
+            joined(restarts, |restart| &mut restart.span);
+        }
+        Ok(plan)
+    }
+
+    /// Outages one after the other, each of a link that is drawn.
+    fn add_random(&mut self, fault: &FaultSpec, mut random: Stream, end: Time) -> Result<(), BuildError> {
+        let FaultSpec::Random { links, mean_time_between, lasts, reaction } = fault else { return Ok(()) };
+        let mut now = Time::ZERO;
+        while !links.is_empty() {
+            let gap = workload::exponential(&mut random) * mean_time_between.ps() as f64;
+            now = now.saturating_add(Time::from_ps((gap as u64).max(1)));
+            if now >= end {
+                break;
+            }
+            let until = now.saturating_add(*lasts);
+            let link = links[workload::below(&mut random, links.len() as u64) as usize];
+            self.on(link).outages.push(Outage { span: (now, until), reaction: *reaction });
+            now = until;
+            self.drawn += 1;
+            if self.drawn > MAX_OUTAGES {
+                return Err(BuildError(format!("more than {MAX_OUTAGES} random outages")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Outages from the times at which links go down and up.
+    fn add_switched(&mut self, faults: &[FaultSpec]) {
+        let mut switched: BTreeMap<u32, Vec<(Time, Option<Reaction>)>> = BTreeMap::new();
+        for fault in faults {
+            match fault {
+                FaultSpec::LinkDown { link, at, reaction } => {
+                    switched.entry(*link).or_default().push((*at, Some(*reaction)));
+                }
+                FaultSpec::LinkUp { link, at } => switched.entry(*link).or_default().push((*at, None)),
+                _ => {}
             }
         }
         for (link, mut changes) in switched {
@@ -112,21 +138,13 @@ impl FaultPlan {
                 match (change, since) {
                     (Some(reaction), None) => since = Some((at, reaction)),
                     (None, Some((from, reaction))) => {
-                        plan.on(link).outages.push(Outage { span: (from, at), reaction });
+                        self.on(link).outages.push(Outage { span: (from, at), reaction });
                         since = None;
                     }
                     _ => {}
                 }
             }
         }
-        for on in plan.links.values_mut() {
-            on.rates.sort_by_key(|&(at, _)| at);
-            joined(&mut on.outages, |outage| &mut outage.span);
-        }
-        for restarts in plan.restarts.values_mut() {
-            joined(restarts, |restart| &mut restart.span);
-        }
-        Ok(plan)
     }
 
     fn on(&mut self, link: u32) -> &mut OnLink {

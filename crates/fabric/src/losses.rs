@@ -94,7 +94,7 @@ impl Fabric {
     ) {
         self.links.cold[port as usize].counts.violations += 1;
         if self.ledger.on_lossless_drop == OnLosslessDrop::Stop {
-            self.ledger.fail(Failure::lossless_drop(self, port, class, frame, ingress, cause, now));
+            self.ledger.fail(Failure::lossless_drop(self, (port, class), frame, ingress, cause, now));
         }
     }
 }

@@ -31,11 +31,10 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    #[allow(clippy::too_many_arguments)] // each is a different fact of the same loss
+    /// A frame is lost that had to be kept, at `egress` in `class`.
     pub fn lossless_drop(
         fabric: &Fabric,
-        egress: u32,
-        class: TrafficClass,
+        (egress, class): (u32, TrafficClass),
         frame: &Frame,
         ingress: u32,
         cause: Cause,

@@ -14,6 +14,13 @@ use frame::{CONTROL_FRAME_BYTES, Frame, Occupancy, PRIORITIES, TrafficClass};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
+/// What has to be said again through a port: priorities, the note of the last of them, and when to look next.
+struct RenewalsDue {
+    bits: u8,
+    note: u64,
+    next: Time,
+}
+
 impl Fabric {
     /// A frame is about to wait: XOFF may be due. False: it does not fit the headroom of its ingress port.
     /// Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or on what came in
@@ -152,6 +159,20 @@ impl Fabric {
             queue: queue_id,
             occupancy: before.count(xoff),
         };
+        self.pause_ports(&mut pause_sender, (local, class), bits, cause, now, windows);
+        self.nodes[node as usize].pause_sender = Some(pause_sender);
+    }
+
+    /// Sends XOFF through the ports that a queue wants paused, except where it is in force.
+    fn pause_ports(
+        &mut self,
+        pause_sender: &mut PauseSender,
+        (local, class): (usize, TrafficClass),
+        xoff: u8,
+        cause: PauseCause,
+        now: Time,
+        windows: &mut Queued,
+    ) {
         let ports = std::mem::take(&mut pause_sender.ports);
         for &port in &ports {
             let hold = pause_sender.egress[local * PRIORITIES + class.at()].hold(port);
@@ -161,12 +182,11 @@ impl Fabric {
             let fresh = !hold.in_force();
             hold.set(now + pause_sender.timing[port as usize].renew_after);
             pause_sender.holders[port as usize * PRIORITIES + class.at()] += u32::from(fresh);
-            self.schedule_renewal(&mut pause_sender, port as usize, now, windows);
-            let signal = PauseSignal { xoff: bits, xon: 0 };
+            self.schedule_renewal(pause_sender, port as usize, now, windows);
+            let signal = PauseSignal { xoff, xon: 0 };
             self.signal(pause_sender.first_port + port, signal, cause.pack(), now, windows);
         }
         pause_sender.ports = ports;
-        self.nodes[node as usize].pause_sender = Some(pause_sender);
     }
 
     /// A frame has left its queue, which held `before` with it: XON may be due.
@@ -185,7 +205,7 @@ impl Fabric {
         {
             Some(Accounting::Ingress) => self.count_out(node, waiting, now, windows),
             Some(Accounting::Egress) => {
-                self.release_egress(node, egress, class, waiting, before, now, windows)
+                self.release_egress(node, (egress, class), waiting, before, now, windows)
             }
             None => {}
         }
@@ -211,13 +231,12 @@ impl Fabric {
         }
     }
 
+    /// The same where queues are counted at the egress.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)] // the frame, its place and the time
     fn release_egress(
         &mut self,
         node: u32,
-        egress: u32,
-        class: TrafficClass,
+        (egress, class): (u32, TrafficClass),
         waiting: &Waiting,
         before: Occupancy,
         now: Time,
@@ -288,62 +307,75 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let renew_at = now + pause_sender.timing[local].renew_after;
-        let (mut bits, mut note, mut next) = (0, 0, Time::NEVER);
+        let mut due = RenewalsDue { bits: 0, note: 0, next: Time::NEVER };
         if !pause_sender.ingress.is_empty() {
-            let sharing = &self.nodes[self.node_of[port as usize] as usize].memory.sharing;
-            let levels_of = |group| sharing.as_ref().map(|sharing| sharing.levels(local, group));
-            let shared: [_; PRIORITIES] = std::array::from_fn(levels_of);
-            for (group, shared) in shared.iter().enumerate() {
-                let levels = shared.unwrap_or(pause_sender.levels[local]);
-                let group_bits = pause_sender.bits(group);
-                let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
-                let (renew, counted) = (meter.renew(&levels, now), meter.occupancy);
-                if renew {
-                    meter.hold.set(renew_at);
-                }
-                if meter.hold.in_force() {
-                    next = next.min(meter.hold.renew_at());
-                }
-                if renew {
-                    bits |= group_bits;
-                    let occupancy = counted.count(levels.xoff);
-                    let queue = self.to_blame(pause_sender, NIL, (port, group), counted);
-                    let inherited = queue != NIL && self.has_been_paused(queue, now);
-                    note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
-                }
-            }
+            self.renew_by_ingress(pause_sender, port, now, &mut due);
         }
-        for meter_id in 0..pause_sender.egress.len() {
-            let (queue_port, class) = (meter_id / PRIORITIES, meter_id % PRIORITIES);
-            let classes = self.nodes[self.node_of[port as usize] as usize].classes;
-            if class >= classes.classes() {
-                continue;
-            }
-            let queue_id =
-                self.links.ports[pause_sender.first_port as usize + queue_port].first_queue + class as u32;
-            let occupancy = self.buffers.queues[queue_id as usize].occupancy;
-            let levels = pause_sender.levels[queue_port];
-            let controlled = pause_sender.controlled();
-            let meter = &mut pause_sender.egress[meter_id];
-            if meter.renew(local as u32, levels.xon, occupancy, now) {
-                meter.hold(local as u32).set(renew_at);
-                bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
-                let occupancy = occupancy.count(levels.xoff);
-                let inherited = self.has_been_paused(queue_id, now);
-                note = PauseCause { targeted: false, inherited, queue: queue_id, occupancy }.pack();
-            }
-            // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
-            let hold = meter.held(local as u32);
-            if hold.in_force() && !hold.is_due(now) {
-                next = next.min(hold.renew_at());
-            }
+        if !pause_sender.egress.is_empty() {
+            self.renew_by_egress(pause_sender, port, now, &mut due);
         }
+        let RenewalsDue { bits, note, next } = due;
         if next > now && next != Time::NEVER && pause_sender.renewals[local].arm(next) {
             windows.push(Event::bare(Kind::Renew, next, port));
         }
         if bits != 0 {
             self.signal(port, PauseSignal { xoff: bits, xon: 0 }, note, now, windows);
+        }
+    }
+
+    fn renew_by_ingress(&self, pause_sender: &mut PauseSender, port: u32, now: Time, due: &mut RenewalsDue) {
+        let local = pause_sender.local(port);
+        let sharing = &self.nodes[self.node_of[port as usize] as usize].memory.sharing;
+        for group in 0..PRIORITIES {
+            let shared = sharing.as_ref().map(|sharing| sharing.levels(local, group));
+            let levels = shared.unwrap_or(pause_sender.levels[local]);
+            let group_bits = pause_sender.bits(group);
+            let renew_at = now + pause_sender.timing[local].renew_after;
+            let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
+            let (renew, counted) = (meter.renew(&levels, now), meter.occupancy);
+            if renew {
+                meter.hold.set(renew_at);
+            }
+            if meter.hold.in_force() {
+                due.next = due.next.min(meter.hold.renew_at());
+            }
+            if renew {
+                due.bits |= group_bits;
+                let occupancy = counted.count(levels.xoff);
+                let queue = self.to_blame(pause_sender, NIL, (port, group), counted);
+                let inherited = queue != NIL && self.has_been_paused(queue, now);
+                due.note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
+            }
+        }
+    }
+
+    fn renew_by_egress(&self, pause_sender: &mut PauseSender, port: u32, now: Time, due: &mut RenewalsDue) {
+        let local = pause_sender.local(port);
+        let classes = self.nodes[self.node_of[port as usize] as usize].classes;
+        let renew_at = now + pause_sender.timing[local].renew_after;
+        for (queue_port, class) in (0..pause_sender.egress.len()).map(|at| (at / PRIORITIES, at % PRIORITIES))
+        {
+            if class >= classes.classes() {
+                continue;
+            }
+            let first_queue = self.links.ports[pause_sender.first_port as usize + queue_port].first_queue;
+            let queue_id = first_queue + class as u32;
+            let occupancy = self.buffers.queues[queue_id as usize].occupancy;
+            let levels = pause_sender.levels[queue_port];
+            let controlled = pause_sender.controlled();
+            let meter = &mut pause_sender.egress[queue_port * PRIORITIES + class];
+            if meter.renew(local as u32, levels.xon, occupancy, now) {
+                meter.hold(local as u32).set(renew_at);
+                due.bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
+                let occupancy = occupancy.count(levels.xoff);
+                let inherited = self.has_been_paused(queue_id, now);
+                due.note = PauseCause { targeted: false, inherited, queue: queue_id, occupancy }.pack();
+            }
+            // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
+            let hold = meter.held(local as u32);
+            if hold.in_force() && !hold.is_due(now) {
+                due.next = due.next.min(hold.renew_at());
+            }
         }
     }
 

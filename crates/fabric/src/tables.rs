@@ -327,10 +327,6 @@ impl View<'_> {
                 .and_then(Option::as_ref)
                 .map_or_else(Default::default, |own| own.counts)
         };
-        let frames_mean = |row: &(u32, u8, u64)| {
-            let [_, frames] = self.queue_mean(row.0, row.1.into());
-            frames
-        };
         let table =
             Table::new("queues", "One row an egress queue (a traffic class of a port) that carried frames.")
                 .texts("port", "Name of the port.", used.iter().map(|row| self.s.port_name(row.0)))
@@ -341,31 +337,7 @@ impl View<'_> {
                     "Frames that left the queue, those that did not wait included.",
                     used.iter().map(|row| row.2),
                 );
-        with_wait(table, used.iter().map(waits))
-            .reals(
-                "queue_bytes_mean",
-                "B",
-                "Mean over time of the bytes that wait.",
-                used.iter().map(|row| self.queue_mean(row.0, row.1.into())[0]),
-            )
-            .integers(
-                "queue_bytes_max",
-                "B",
-                "Most bytes that waited.",
-                used.iter().map(|row| queue(row).sojourns.max()[0]),
-            )
-            .reals(
-                "queue_frames_mean",
-                "",
-                "Mean over time of the frames that wait.",
-                used.iter().map(frames_mean),
-            )
-            .integers(
-                "queue_frames_max",
-                "",
-                "Most frames that waited.",
-                used.iter().map(|row| queue(row).sojourns.max()[1]),
-            )
+        self.with_levels(with_wait(table, used.iter().map(waits)), &used)
             .integers(
                 "drops",
                 "",
@@ -384,6 +356,27 @@ impl View<'_> {
                 "Congestion messages that the queue's manager sent to sources.",
                 used.iter().map(|row| managed(row).messages),
             )
+    }
+
+    /// What waited in these queues: port, class and frames that left.
+    fn with_levels(&self, table: Table, used: &[(u32, u8, u64)]) -> Table {
+        let mean = |row: &(u32, u8, u64)| self.queue_mean(row.0, row.1.into());
+        let max = |row: &(u32, u8, u64)| self.port_queues(row.0 as usize)[usize::from(row.1)].sojourns.max();
+        table
+            .reals(
+                "queue_bytes_mean",
+                "B",
+                "Mean over time of the bytes that wait.",
+                used.iter().map(|row| mean(row)[0]),
+            )
+            .integers("queue_bytes_max", "B", "Most bytes that waited.", used.iter().map(|row| max(row)[0]))
+            .reals(
+                "queue_frames_mean",
+                "",
+                "Mean over time of the frames that wait.",
+                used.iter().map(|row| mean(row)[1]),
+            )
+            .integers("queue_frames_max", "", "Most frames that waited.", used.iter().map(|row| max(row)[1]))
     }
 
     fn summary(&self, rows: &[FlowRow]) -> Table {

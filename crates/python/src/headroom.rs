@@ -59,6 +59,23 @@ pub fn answer(link: &Link) -> Result<String, String> {
     if !(1_000_000..=1_600_000_000_000).contains(&rate.bps()) {
         return Err(format!("rate: \"{}\" is outside the range from 1 Mb/s to 1.6 Tb/s", link.rate));
     }
+    let (length, delay) = cable(link)?;
+    let mut headroom = Headroom::of_link(rate, delay);
+    headroom.max_frame = frame_size("mtu", link.mtu, headroom.max_frame)?;
+    if headroom.max_frame < frame::MIN_FRAME_BYTES {
+        return Err(format!(
+            "mtu: \"{}\" is shorter than the shortest Ethernet frame of 64 B",
+            headroom.max_frame
+        ));
+    }
+    headroom.overhead = frame_size("overhead", link.overhead, headroom.overhead)?;
+    let phy = with_interfaces(&mut headroom, link, rate)?;
+    headroom.pipeline = read("latency", link.latency)?.unwrap_or_default();
+    Ok(told(rate, length, &headroom, phy))
+}
+
+/// Length and delay of the cable.
+fn cable(link: &Link) -> Result<(Length, Time), String> {
     let length: Option<Length> = read("length", link.length)?;
     let delay: Option<Time> = read("delay", link.delay)?;
     if length.is_some() && delay.is_some() {
@@ -72,21 +89,21 @@ pub fn answer(link: &Link) -> Result<String, String> {
         );
     }
     let length = length.unwrap_or(Length::from_m(2));
-    let mut headroom = Headroom::of_link(rate, delay.unwrap_or(length.fibre_delay()));
-    headroom.max_frame = frame_size("mtu", link.mtu, headroom.max_frame)?;
-    if headroom.max_frame < frame::MIN_FRAME_BYTES {
-        return Err(format!(
-            "mtu: \"{}\" is shorter than the shortest Ethernet frame of 64 B",
-            headroom.max_frame
-        ));
-    }
-    headroom.overhead = frame_size("overhead", link.overhead, headroom.overhead)?;
+    Ok((length, delay.unwrap_or(length.fibre_delay())))
+}
+
+/// Sets what the interfaces take. The PHY that says so, if one does.
+fn with_interfaces(
+    headroom: &mut Headroom,
+    link: &Link,
+    rate: BitRate,
+) -> Result<Option<&'static Phy>, String> {
     if link.phy.is_some() && link.interface_delay.is_some() {
         return Err("phy and interface_delay both say what the interfaces take: give one of them".into());
     }
     let mut phy = phy(link.phy, rate)?;
     if let Some(phy) = phy {
-        headroom = headroom.with_phy(phy);
+        *headroom = headroom.with_phy(phy);
     }
     if let Some(time) = read::<Time>("interface_delay", link.interface_delay)? {
         headroom.interface_bits = rate.bits_in_ceil(time);
@@ -96,7 +113,10 @@ pub fn answer(link: &Link) -> Result<String, String> {
     if let Some(time) = read::<Time>("response_time", link.response_time)? {
         headroom.response_bits = rate.bits_in_ceil(time);
     }
-    headroom.pipeline = read("latency", link.latency)?.unwrap_or_default();
+    Ok(phy)
+}
+
+fn told(rate: BitRate, length: Length, headroom: &Headroom, phy: Option<&Phy>) -> String {
     let sublayers: Vec<_> = phy.map_or(&[][..], |phy| phy.sublayers).iter().map(|sublayer| {
         let source = if sublayer.published { "published" } else { "recalled" };
         json!({"sublayer": sublayer.name, "bit_times": sublayer.bits, "clause": sublayer.clause, "number": source})
@@ -135,5 +155,5 @@ pub fn answer(link: &Link) -> Result<String, String> {
         "cisco_rule_bytes": CiscoModel::of_fibre(rate, length).bytes().get(),
         "sonic_model_bytes": SonicModel::of_cable(rate, length, 256).bytes().get(),
     });
-    Ok(answer.to_string())
+    answer.to_string()
 }

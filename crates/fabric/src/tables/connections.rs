@@ -9,102 +9,117 @@ use units::Time;
 impl View<'_> {
     /// Round trips, exchanges and transfers of connections.
     pub(super) fn connections(&self) -> Table {
-        let fabric = self.s.fabric();
-        let near = fabric.hosts.endpoint_of_path.iter().filter(|&&near| near != RAW);
-        let rows: Vec<Row> = near
-            .map(|&near| {
-                let (near, far) =
-                    (&fabric.hosts.endpoints[near as usize], &fabric.hosts.endpoints[near as usize + 1]);
-                let flow = self.s.path_flow[near.path as usize] as usize;
-                Row {
-                    flow: self.s.spec.flows[flow].name.clone(),
-                    kind: near.endpoint.name(),
-                    round_trips: near.measured.round_trips.summary(),
-                    exchanges: near.measured.exchanges.summary(),
-                    bytes: near.measured.bytes,
-                    completed: near.measured.completed.map_or(f64::NAN, Time::as_ns_f64),
-                    messages: near.measured.messages.summary(),
-                    sent_again: near.endpoint.retransmitted() + far.endpoint.retransmitted(),
-                    discarded: near.endpoint.discarded() + far.endpoint.discarded(),
-                }
-            })
-            .collect();
-        let each = |of: fn(&Row) -> f64| rows.iter().map(of).collect::<Vec<_>>();
-        Table::new("connections", "One row a connection: a flow whose two ends answer each other.")
-            .texts("flow", "Name of the flow.", rows.iter().map(|row| row.flow.clone()))
-            .texts(
-                "endpoint",
-                "What opens it: window_sender or requester.",
-                rows.iter().map(|row| row.kind.into()),
-            )
-            .integers(
-                "round_trips",
-                "",
-                "Segments that were timed until their acknowledgement.",
-                rows.iter().map(|row| row.round_trips.count),
-            )
-            .reals("round_trip_min_ns", "ns", "Shortest round trip.", each(|row| row.round_trips.min))
-            .reals("round_trip_mean_ns", "ns", "Mean round trip.", each(|row| row.round_trips.mean))
-            .reals(
-                "round_trip_p99_ns",
-                "ns",
-                "99th percentile of round trips.",
-                each(|row| row.round_trips.p99),
-            )
-            .reals("round_trip_max_ns", "ns", "Longest round trip.", each(|row| row.round_trips.max))
-            .integers(
-                "exchanges",
-                "",
-                "Requests whose whole response has arrived.",
-                rows.iter().map(|row| row.exchanges.count),
-            )
-            .reals(
-                "exchange_min_ns",
-                "ns",
-                "Shortest time from a request to its whole response.",
-                each(|row| row.exchanges.min),
-            )
-            .reals("exchange_mean_ns", "ns", "Mean of it.", each(|row| row.exchanges.mean))
-            .reals("exchange_p99_ns", "ns", "99th percentile of it.", each(|row| row.exchanges.p99))
-            .reals("exchange_max_ns", "ns", "Longest of it.", each(|row| row.exchanges.max))
-            .integers(
-                "application_bytes",
-                "B",
-                "Bytes of the application in complete exchanges and transfers.",
-                rows.iter().map(|row| row.bytes),
-            )
-            .reals(
-                "completed_ns",
-                "ns",
-                "When the transfer was complete; not a number if it was not, or has no end.",
-                each(|row| row.completed),
-            )
-            .integers(
-                "messages",
-                "",
-                "Congestion messages of switches that the opening end has received.",
-                rows.iter().map(|row| row.messages.count),
-            )
-            .reals(
-                "message_delay_min_ns",
-                "ns",
-                "Shortest time from a congestion message to its arrival.",
-                each(|row| row.messages.min),
-            )
-            .reals("message_delay_max_ns", "ns", "Longest of it.", each(|row| row.messages.max))
+        let rows = self.connection_rows();
+        let counts = |of: fn(&Row) -> u64| rows.iter().map(of).collect::<Vec<_>>();
+        let table =
+            Table::new("connections", "One row a connection: a flow whose two ends answer each other.")
+                .texts("flow", "Name of the flow.", rows.iter().map(|row| row.flow.clone()))
+                .texts(
+                    "endpoint",
+                    "What opens it: window_sender or requester.",
+                    rows.iter().map(|row| row.kind.into()),
+                );
+        with_messages(with_exchanges(with_round_trips(table, &rows), &rows), &rows)
             .integers(
                 "segments_sent_again",
                 "",
                 "Segments that were sent more than once.",
-                rows.iter().map(|row| row.sent_again),
+                counts(|row| row.sent_again),
             )
             .integers(
                 "frames_discarded",
                 "",
                 "Frames that arrived and were of no use: out of order, twice, too late.",
-                rows.iter().map(|row| row.discarded),
+                counts(|row| row.discarded),
             )
     }
+
+    fn connection_rows(&self) -> Vec<Row> {
+        let fabric = self.s.fabric();
+        let near = fabric.hosts.endpoint_of_path.iter().filter(|&&near| near != RAW);
+        let row = |&near: &u32| {
+            let ends = &fabric.hosts.endpoints[near as usize..near as usize + 2];
+            let (near, far) = (&ends[0], &ends[1]);
+            let flow = self.s.path_flow[near.path as usize] as usize;
+            Row {
+                flow: self.s.spec.flows[flow].name.clone(),
+                kind: near.endpoint.name(),
+                round_trips: near.measured.round_trips.summary(),
+                exchanges: near.measured.exchanges.summary(),
+                bytes: near.measured.bytes,
+                completed: near.measured.completed.map_or(f64::NAN, Time::as_ns_f64),
+                messages: near.measured.messages.summary(),
+                sent_again: near.endpoint.retransmitted() + far.endpoint.retransmitted(),
+                discarded: near.endpoint.discarded() + far.endpoint.discarded(),
+            }
+        };
+        near.map(row).collect()
+    }
+}
+
+fn with_round_trips(table: Table, rows: &[Row]) -> Table {
+    let each =
+        |of: fn(&LatencySummary) -> f64| rows.iter().map(|row| of(&row.round_trips)).collect::<Vec<_>>();
+    table
+        .integers(
+            "round_trips",
+            "",
+            "Segments that were timed until their acknowledgement.",
+            rows.iter().map(|row| row.round_trips.count),
+        )
+        .reals("round_trip_min_ns", "ns", "Shortest round trip.", each(|times| times.min))
+        .reals("round_trip_mean_ns", "ns", "Mean round trip.", each(|times| times.mean))
+        .reals("round_trip_p99_ns", "ns", "99th percentile of round trips.", each(|times| times.p99))
+        .reals("round_trip_max_ns", "ns", "Longest round trip.", each(|times| times.max))
+}
+
+fn with_exchanges(table: Table, rows: &[Row]) -> Table {
+    let each = |of: fn(&LatencySummary) -> f64| rows.iter().map(|row| of(&row.exchanges)).collect::<Vec<_>>();
+    table
+        .integers(
+            "exchanges",
+            "",
+            "Requests whose whole response has arrived.",
+            rows.iter().map(|row| row.exchanges.count),
+        )
+        .reals(
+            "exchange_min_ns",
+            "ns",
+            "Shortest time from a request to its whole response.",
+            each(|times| times.min),
+        )
+        .reals("exchange_mean_ns", "ns", "Mean of it.", each(|times| times.mean))
+        .reals("exchange_p99_ns", "ns", "99th percentile of it.", each(|times| times.p99))
+        .reals("exchange_max_ns", "ns", "Longest of it.", each(|times| times.max))
+        .integers(
+            "application_bytes",
+            "B",
+            "Bytes of the application in complete exchanges and transfers.",
+            rows.iter().map(|row| row.bytes),
+        )
+        .reals(
+            "completed_ns",
+            "ns",
+            "When the transfer was complete; not a number if it was not, or has no end.",
+            rows.iter().map(|row| row.completed),
+        )
+}
+
+fn with_messages(table: Table, rows: &[Row]) -> Table {
+    table
+        .integers(
+            "messages",
+            "",
+            "Congestion messages of switches that the opening end has received.",
+            rows.iter().map(|row| row.messages.count),
+        )
+        .reals(
+            "message_delay_min_ns",
+            "ns",
+            "Shortest time from a congestion message to its arrival.",
+            rows.iter().map(|row| row.messages.min),
+        )
+        .reals("message_delay_max_ns", "ns", "Longest of it.", rows.iter().map(|row| row.messages.max))
 }
 
 struct Row {
