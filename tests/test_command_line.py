@@ -14,8 +14,8 @@ import jsonschema
 import pytest
 
 from conftest import LONG, Command, command_line, json_of
-from penstock import _core, glossary, library
-from penstock.cli import main
+from penstock import _core, library
+from penstock.cli import glossary, main
 from penstock.result import Result
 
 SCHEMAS = Path(__import__("penstock").__file__).parent / "schemas"

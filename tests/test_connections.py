@@ -9,7 +9,7 @@ import pytest
 
 import penstock as ps
 from conftest import Command
-from penstock import connections, forensics, oracle
+from penstock.analysis import connections, forensics, oracle
 
 SEGMENT, ACK, OVERHEAD = 1522, 64, 20
 ROUND_TRIP_S = 2 * ((SEGMENT + ACK + 2 * OVERHEAD) * 8 / 10e9 + 2 * 100e-9)

@@ -60,7 +60,8 @@ source = "greedy"
 }
 RUN = """
 import json, sys
-from penstock import _core, estimate
+from penstock import _core
+from penstock.running import estimate
 text = open(sys.argv[1]).read()
 before = estimate._peak_bytes()
 if before is None:

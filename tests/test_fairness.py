@@ -13,9 +13,9 @@ from scipy.optimize import minimize
 import penstock as ps
 from conftest import Command, json_of
 from penstock import oracle
-from penstock.class_weights import class_weights
+from penstock.analysis.class_weights import class_weights
+from penstock.analysis.fairness import Problem, max_min, proportionally_fair
 from penstock.errors import ConvergenceError, InputError
-from penstock.fairness import Problem, max_min, proportionally_fair
 
 INF = float("inf")
 

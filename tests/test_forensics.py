@@ -10,11 +10,13 @@ import pytest
 
 import penstock as package
 from conftest import Command, json_of
-from penstock import forensics, plots, reproduce
+from penstock import plots
+from penstock.analysis import forensics
 from penstock.errors import InputError
 from penstock.plots.congestion import place
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies import reproduce
 
 STUDIES = Path(package.__file__).parent / "studies"
 

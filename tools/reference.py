@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from penstock import _core, cli, glossary
+from penstock import _core, cli
+from penstock.cli import glossary
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 MADE_BY = "<!-- Made by `make docs`; do not edit. -->"

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from penstock.units import count, duration, rate, share, size
+
 from . import EXIT_DONE
 from .console import console, print_json, table
-from .units import count, duration, rate, share, size
 
 if TYPE_CHECKING:
     from penstock.result import Result
@@ -120,7 +121,7 @@ def differences(a: Result, b: Result, name: str, key: str, metrics: list[str]) -
 
 
 def _rows(result: Result, name: str) -> list[Row]:
-    from penstock import connections
+    from penstock.analysis import connections
 
     return connections.rows(result) if name == "connections" else result.rows(name)
 

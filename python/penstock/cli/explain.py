@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from penstock.errors import InputError
-from penstock.glossary import Topic, find, names
 from penstock.library import suggestion
 
 from . import EXIT_DONE
 from .console import console, table
+from .glossary import Topic, find, names
 
 
 def explain(name: str, /) -> int:

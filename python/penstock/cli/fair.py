@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from penstock.errors import InputError
+from penstock.units import rate
 
 from . import EXIT_DONE
 from .console import console, print_json, table
-from .units import rate
 
 if TYPE_CHECKING:
-    from penstock.oracle import Assessment
+    from penstock.analysis.oracle import Assessment
     from penstock.result import Result
 
 SCHEMA = "penstock-fair/1"
@@ -58,7 +58,7 @@ def fair(
     json
         Prints one JSON object instead of a table.
     """
-    from penstock import oracle
+    from penstock.analysis import oracle
 
     result, origin = _result(run)
     given = dict(_weight(text) for text in weight)

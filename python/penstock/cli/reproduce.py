@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock import reproduce as studies
+from penstock.studies import reproduce as studies
 
 from . import EXIT_DONE, EXIT_FAILED
 from .console import console, print_json, say, table
@@ -47,9 +47,9 @@ def reproduce(
         with redirect_stdout(sys.stderr):  # what a study prints is no part of the answer
             results.append(studies.reproduce(found, out / found.name, quick=quick, say=_say_inside))
         if document is not None:
-            from penstock import study_document
+            from penstock.studies import document as pages
 
-            say(f"page  {study_document.write(results[-1], document, quick=quick)}")
+            say(f"page  {pages.write(results[-1], document, quick=quick)}")
         if not json:
             _show(results[-1])
     if json:

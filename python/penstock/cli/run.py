@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from penstock import kept, library, running, storage
+from penstock import library, running, storage
 from penstock.errors import InputError
+from penstock.running import cache
+from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from .console import complain, console, print_json, say, table
 from .progress import Wish, stop_on_interrupt, watching
-from .units import count, duration, plain, rate, share, size
 
 if TYPE_CHECKING:
-    from penstock.replications import Replications
     from penstock.result import Result
+    from penstock.running.replications import Replications
 
 MAX_SEED = 2**64 - 1
 ROWS_SHOWN = 20
@@ -85,7 +86,7 @@ def _single(
     with stop_on_interrupt() as wish:
         with watching(wish) as watch:
             result = running.run_source(source, seed=seed, threads=threads, progress=watch)
-        from penstock.summary import summarise
+        from penstock.result.summary import summarise
 
         summary = summarise(result)
         report = _save(result, directory, report, wish)
@@ -112,8 +113,8 @@ def _several(
     json: bool,
     report: bool,
 ) -> int:
-    from penstock.replications import replicate_source
-    from penstock.summary import summarise
+    from penstock.result.summary import summarise
+    from penstock.running.replications import replicate_source
 
     with stop_on_interrupt() as wish, _keeping(directory) as finished:
         with watching(wish) as watch:
@@ -134,12 +135,12 @@ def _several(
 
 
 @contextlib.contextmanager
-def _keeping(directory: Path | None) -> Iterator[kept.Kept | None]:
+def _keeping(directory: Path | None) -> Iterator[cache.RunCache | None]:
     """Keeps replications as they finish, if there is a place for a result."""
     if directory is None:
         yield None
         return
-    with kept.keeping(kept.beside(directory)) as finished:
+    with cache.keeping(cache.beside(directory)) as finished:
         if greeting := finished.greeting():
             say(greeting)
         yield finished
@@ -264,7 +265,7 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
 def _show_connections(out: Any, result: Result) -> None:
     from rich.markup import escape
 
-    from penstock import connections
+    from penstock.analysis import connections
 
     found = connections.rows(result)
     if not found:

@@ -9,10 +9,10 @@ from cyclopts import Parameter
 
 from penstock import _core, library, running
 from penstock.errors import InputError
+from penstock.units import count, duration, size
 
 from . import EXIT_DONE
 from .console import console, print_json, say, table
-from .units import count, duration, size
 
 STARTER = Path(library.__file__).with_name("starter.toml")
 
@@ -62,7 +62,7 @@ def check(
 
 
 def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
-    from penstock import estimate, memory
+    from penstock.running import estimate, memory
 
     told = estimate.estimate(source, threads=threads)
     named = _core.memory_limit(source.text, source.file)

@@ -33,7 +33,7 @@ def why(
     json
         Prints one JSON object instead of sentences.
     """
-    from penstock import forensics
+    from penstock.analysis import forensics
     from penstock.result import Result
 
     directory = run if run is not None else _newest()

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from penstock.statistics import Interval, student_t_interval
+from penstock.analysis.statistics import Interval, student_t_interval
 
 if TYPE_CHECKING:
     from .bench import Bench

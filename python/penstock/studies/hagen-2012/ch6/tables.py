@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.reproduce import Context
-from penstock.statistics import jain
+from penstock.analysis.statistics import jain
+from penstock.studies.reproduce import Context
 
 from .billing import (
     BINS,

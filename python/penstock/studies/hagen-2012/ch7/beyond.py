@@ -8,9 +8,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from penstock.replications import replicate
-from penstock.reproduce import Context, Outcome
+from penstock.running.replications import replicate
 from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
 
 from .measure import Run, gbps, median
 

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import InputError
+
 from . import connections, losses
-from .errors import InputError
 
 if TYPE_CHECKING:
-    from .result import Result
+    from penstock.measurements import Measurements
 
 WHY = {
     "oversubscribed": "was oversubscribed",
@@ -164,7 +165,7 @@ def port_of(queue: str) -> str:
     return queue.rpartition("/")[0]
 
 
-def trees(result: Result) -> list[Tree]:
+def trees(result: Measurements) -> list[Tree]:
     """The congestion trees of a result, the one that stopped ports longest first."""
     if "congestion" not in result.table_names:
         return []
@@ -189,7 +190,7 @@ def trees(result: Result) -> list[Tree]:
     return list(found.values())
 
 
-def deadlocks(result: Result) -> list[Deadlock]:
+def deadlocks(result: Measurements) -> list[Deadlock]:
     """The deadlocks of a result, in the order in which they were seen."""
     if "deadlocks" not in result.table_names:
         return []
@@ -208,7 +209,7 @@ def deadlocks(result: Result) -> list[Deadlock]:
     ]
 
 
-def why(result: Result, name: str) -> list[str]:
+def why(result: Measurements, name: str) -> list[str]:
     """Why a port had to stop, or a flow was held back, in sentences.
 
     Parameters
@@ -229,7 +230,7 @@ def why(result: Result, name: str) -> list[str]:
     own = [row for row in flows if row["flow"] == name]
     group = [row for row in flows if row["flow"].startswith(f"{name}[")]
     if not ports and not own and not group:
-        from .library import suggestion
+        from penstock.library import suggestion
 
         known = [row["port"] for row in result.rows("ports")] + [row["flow"] for row in flows]
         raise InputError(f"no port, node or flow {name!r} in this result; {suggestion(name, known)}")
@@ -246,7 +247,7 @@ def why(result: Result, name: str) -> list[str]:
     )
 
 
-def _ports(result: Result, name: str, ports: list[str]) -> Iterable[str]:
+def _ports(result: Measurements, name: str, ports: list[str]) -> Iterable[str]:
     found = trees(result)
     run_ns = _measured_ns(result)
     edges = [(tree, edge) for tree in found for edge in tree.edges if edge.port in ports]
@@ -271,7 +272,7 @@ def _ports(result: Result, name: str, ports: list[str]) -> Iterable[str]:
             yield from (f"  {line}" for line in _victims(tree, run_ns))
 
 
-def _flow(result: Result, flow: dict[str, Any]) -> Iterable[str]:
+def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     run_ns = _measured_ns(result)
     own = [(tree, part) for tree in trees(result) for part in tree.parts if part.flow == flow["flow"]]
     ports = dict(losses.ways_of(result)).get(flow["flow"], [])
@@ -321,7 +322,7 @@ def _group(name: str, flows: list[dict[str, Any]]) -> Iterable[str]:
     yield f"  Ask for one of them to learn why, such as {ordered[0]['flow']}."
 
 
-def _stuck(result: Result, priority: int, ports: list[str]) -> Iterable[str]:
+def _stuck(result: Measurements, priority: int, ports: list[str]) -> Iterable[str]:
     """Deadlocks on the way of a flow."""
     classes: dict[str, set[int]] = {}
     for row in result.rows("queues"):
@@ -338,7 +339,7 @@ def _stuck(result: Result, priority: int, ports: list[str]) -> Iterable[str]:
                 break
 
 
-def _when(result: Result, deadlock: Deadlock) -> str:
+def _when(result: Measurements, deadlock: Deadlock) -> str:
     since = f"from {_time(deadlock.closed_ns)}"
     if deadlock.ended_ns is not None:
         return f"{since} until {_time(deadlock.ended_ns)}"
@@ -347,7 +348,7 @@ def _when(result: Result, deadlock: Deadlock) -> str:
     )
 
 
-def _waited(result: Result, flow: dict[str, Any], ports: list[str]) -> Iterable[str]:
+def _waited(result: Measurements, flow: dict[str, Any], ports: list[str]) -> Iterable[str]:
     """What held a flow that no pause held and that lost nothing."""
     on_way = [row for row in result.rows("ports") if row["port"] in ports]
     if on_way:
@@ -380,7 +381,7 @@ def _edge(tree: Tree, edge: Edge, run_ns: float) -> str:
     return f"{much} because {root}{through}."
 
 
-def _circles(result: Result, ports: list[str]) -> Iterable[str]:
+def _circles(result: Measurements, ports: list[str]) -> Iterable[str]:
     for deadlock in deadlocks(result):
         if any(port_of(queue) in ports for queue in deadlock.queues):
             yield describe(deadlock)
@@ -393,7 +394,7 @@ def describe(deadlock: Deadlock) -> str:
     return f"Deadlock {deadlock.number} closed at {_time(deadlock.closed_ns)}{over}: {circle}."
 
 
-def _storms(result: Result, ports: list[str]) -> Iterable[str]:
+def _storms(result: Measurements, ports: list[str]) -> Iterable[str]:
     if "storms" not in result.table_names:
         return
     done = {"report": "only reported", "drop": "{frames} frames dropped", "forward": "pauses ignored"}
@@ -425,7 +426,7 @@ def _victims(tree: Tree, run_ns: float) -> Iterable[str]:
         yield f"And {len(tree.victims) - _CULPRITS_NAMED} more victims."
 
 
-def _measured_ns(result: Result) -> float:
+def _measured_ns(result: Measurements) -> float:
     return max(float(result.run["simulated_s"]) - float(result.run.get("warmup_s", 0.0)), 0.0) * 1e9
 
 

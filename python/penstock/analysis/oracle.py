@@ -30,14 +30,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.errors import ConvergenceError, InputError
+
 from . import connections
 from .class_weights import class_weights
-from .errors import ConvergenceError, InputError
 from .fairness import Array, Problem, max_min, proportionally_fair
 from .statistics import jain
 
 if TYPE_CHECKING:
-    from .result import Result
+    from penstock.measurements import Measurements
 
 Counts = Literal["frame", "payload", "wire"]
 COUNTS: tuple[Counts, ...] = ("frame", "payload", "wire")
@@ -131,7 +132,7 @@ class Assessment:
 
 
 def assess(
-    result: Result,
+    result: Measurements,
     *,
     counts: Counts = "frame",
     weights: Mapping[str, float] | None = None,
@@ -255,7 +256,7 @@ class Fluid:
         return total / (self.end - self.begin)
 
 
-def _fluid(result: Result, counts: Counts) -> Fluid:
+def _fluid(result: Measurements, counts: Counts) -> Fluid:
     for name in ("paths", "demands"):
         if name not in result.table_names:
             raise InputError(f'this result has no table "{name}"; run the scenario again with this version')
@@ -322,7 +323,7 @@ def _fluid(result: Result, counts: Counts) -> Fluid:
     )
 
 
-def _measured(result: Result, counts: Counts) -> dict[str, float]:
+def _measured(result: Measurements, counts: Counts) -> dict[str, float]:
     rows = result.rows("flows")
     if counts == "payload":
         return {row["flow"]: row["goodput_bps"] or 0.0 for row in rows}
@@ -338,7 +339,7 @@ def _measured(result: Result, counts: Counts) -> dict[str, float]:
     return {row["flow"]: bps(row) for row in rows}
 
 
-def _weights(result: Result, given: Mapping[str, float] | None) -> tuple[Array, str]:
+def _weights(result: Measurements, given: Mapping[str, float] | None) -> tuple[Array, str]:
     rows = result.rows("flows")
     names = [row["flow"] for row in rows]
     if given is None:
@@ -350,14 +351,14 @@ def _weights(result: Result, given: Mapping[str, float] | None) -> tuple[Array, 
             raise InputError(f"the weight of {name} is {weight}; expected a number above 0")
         chosen = [i for i, flow in enumerate(names) if name in (flow, flow.partition("[")[0])]
         if not chosen:
-            from .library import suggestion
+            from penstock.library import suggestion
 
             raise InputError(f"no flow {name!r} in this result; {suggestion(name, names)}")
         weights[chosen] = weight
     return weights, "given"
 
 
-def _notes(result: Result) -> list[str]:
+def _notes(result: Measurements) -> list[str]:
     notes = []
     if "faults" in result.table_names and result.table("faults").num_rows:
         notes.append("The run had faults; the ideal fabric has none, and its links the rates of the end.")

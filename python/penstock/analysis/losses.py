@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .result import Result
+    from penstock.measurements import Measurements
 
 AT_PORTS = {
     "queue_limit": "at {port}, where their queue was full",
@@ -64,7 +64,7 @@ class Loss:
     frames: int
 
 
-def losses(result: Result) -> list[Loss]:
+def losses(result: Measurements) -> list[Loss]:
     """Every loss of a result, the largest first."""
     if "drops" not in result.table_names or not (rows := result.rows("drops")):
         return []
@@ -93,7 +93,7 @@ def losses(result: Result) -> list[Loss]:
     return sorted(made, key=lambda loss: -loss.frames)
 
 
-def ways_of(result: Result) -> Iterator[tuple[str, list[str]]]:
+def ways_of(result: Measurements) -> Iterator[tuple[str, list[str]]]:
     """The egress ports of each flow on all its ways, there and, of a connection, back.
 
     Nothing if there were too many to write down.
@@ -108,7 +108,7 @@ def ways_of(result: Result) -> Iterator[tuple[str, list[str]]]:
         yield flow, list(ports)
 
 
-def of_flow(result: Result, flow: str, sent: int) -> Iterator[str]:
+def of_flow(result: Measurements, flow: str, sent: int) -> Iterator[str]:
     """What a flow lost, of the frames that it sent."""
     own = [loss for loss in losses(result) if loss.flow == flow]
     for loss in own[:_NAMED]:
@@ -117,7 +117,7 @@ def of_flow(result: Result, flow: str, sent: int) -> Iterator[str]:
     yield from _more(own)
 
 
-def at_ports(result: Result, ports: Iterable[str]) -> Iterator[str]:
+def at_ports(result: Measurements, ports: Iterable[str]) -> Iterator[str]:
     """What was lost at ports and on their links, in either direction."""
     wanted = set(ports)
     places: dict[str, list[Loss]] = defaultdict(list)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .result import Result
+    from penstock.measurements import Measurements
 
 DURATIONS = ("min", "mean", "p99", "max")
 """What is known of round trips and exchanges."""
@@ -24,7 +24,7 @@ PATHS_CHOSEN = (
 )
 
 
-def rows(result: Result) -> list[dict[str, Any]]:
+def rows(result: Measurements) -> list[dict[str, Any]]:
     """The rows of the table ``connections``; none in results of earlier versions.
 
     Durations are ``None`` where nothing was timed.
@@ -39,7 +39,7 @@ def rows(result: Result) -> list[dict[str, Any]]:
     return found
 
 
-def of_flow(result: Result, flow: str) -> dict[str, Any] | None:
+def of_flow(result: Measurements, flow: str) -> dict[str, Any] | None:
     """The connection of a flow; ``None`` if its source pushes frames."""
     return next((row for row in rows(result) if row["flow"] == flow), None)
 
@@ -54,7 +54,7 @@ def timed(row: dict[str, Any]) -> tuple[str, int, dict[str, float | None]]:
     )
 
 
-def most_bps(result: Result, flow: str) -> float:
+def most_bps(result: Measurements, flow: str) -> float:
     """The most that a connection asks for at a time, in bits of frames a second; infinite without bound."""
     if "demands" not in result.table_names:
         return math.inf
@@ -62,16 +62,16 @@ def most_bps(result: Result, flow: str) -> float:
     return max(asked, default=math.inf)
 
 
-def chooses_paths(result: Result) -> bool:
+def chooses_paths(result: Measurements) -> bool:
     """Whether a switch chooses a path for each frame instead of keeping a flow on one."""
     scenario = tomllib.loads(result.scenario_toml)
     switches = [scenario.get("switch", {}), *scenario.get("switches", {}).values()]
     return any(switch.get("path_choice", "hash") != "hash" for switch in switches)
 
 
-def told(result: Result, row: dict[str, Any]) -> Iterator[str]:
+def told(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
     """A connection in sentences."""
-    from .cli.units import duration, rate
+    from penstock.units import duration, rate
 
     what, number, times = timed(row)
     requests = row["endpoint"] == "requester"
