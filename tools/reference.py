@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import scenario_page
 from penstock import _core, cli
 from penstock.cli import glossary
 
@@ -58,40 +59,13 @@ def scenario() -> Iterator[str]:
     yield "# Scenario files"
     yield ""
     yield (
-        "TOML. An unknown key is an error, and so is a number where a unit belongs. "
-        "`penstock explain KEY` says the same as this page, `penstock check FILE --effective` writes every "
-        "default out."
+        "Scenario files are TOML. Unknown keys and numbers without their unit are errors. "
+        "`penstock explain KEY` prints the entry of a key, `penstock check FILE --effective` the scenario "
+        "with all defaults filled in."
     )
-    topics = {topic.name: topic for topic in glossary.topics() if topic.kind == "scenario key"}
-    pauses: str | None = None
-    for name, topic in topics.items():
-        # Settings of single stations have the keys of all stations, and PAUSE those of PFC.
-        if ".NAME." in name or not topic.rows:
-            continue
-        if "flow_control.p" in name or name.endswith(".flow_control"):
-            kind, _, below = name.partition("flow_control")
-            if kind and below == "":
-                continue
-            if kind or (below.startswith(".pfc") and pauses):
-                continue
-            pauses = pauses or (name if below.startswith(".pause") else None)
-        inside = {key: topics[f"{name}.{key}"] for key, _ in topic.rows[1:]}
-        yield ""
-        yield f"## `{name}`"
-        if topic.lines and topic.lines[0]:
-            yield ""
-            yield from _sentences(topic.lines)
-        yield ""
-        yield "| key | meaning |"
-        yield "|---|---|"
-        for key, of_key in inside.items():
-            yield f"| `{key}` | {_cell(' '.join(of_key.lines)) or _cell(_alternatives(of_key))} |"
-    yield ""
-    yield "## Elsewhere the same"
-    yield ""
-    yield "- `flow_control.pfc` has the keys of `flow_control.pause`, and `priorities` and `target` besides."
-    yield '- `host.flow_control` and `switch.flow_control` have those of `flow_control`; `"off"` ends it.'
-    yield "- `[hosts.NAME]` and `[switches.NAME]` have those of `[host]` and `[switch]`, for one station."
+    yield from scenario_page.page(
+        {topic.name: topic for topic in glossary.topics() if topic.kind == "scenario key"}
+    )
 
 
 def mechanisms() -> Iterator[str]:
@@ -198,10 +172,6 @@ def _paragraphs(doc: str) -> Iterator[str]:
 
 def _sentences(lines: list[str]) -> Iterator[str]:
     yield " ".join(line for line in lines if line)
-
-
-def _alternatives(topic: glossary.Topic) -> str:
-    return "With the keys " + ", ".join(f"`{key}`" for key, _ in topic.rows[1:]) if topic.rows else ""
 
 
 def _cell(text: str) -> str:

@@ -362,19 +362,19 @@ def headroom(bench: Bench) -> Iterator[Row]:
             loop = _Loop(gbps, metres)
             phases = loop.phases(count)
             enough = loop.most * FRAME
-            name = f"{gbps} Gb/s, {metres} m: "
+            name = f"{gbps} Gb/s, {metres} m"
             expected = sum(loop.frames(blocked) == loop.most for blocked in phases)
             for room, loses in ((enough, 0), (enough - 1, expected)):
-                label = f"{name}headroom {room:,} B, lost over {len(phases)} phases"
+                label = f"{name}, headroom {room:,} B: lost over {len(phases)} phases"
                 yield exact(label, "frames", loses, _lost_over(bench, loop.variants(room, phases)))
             told = json.loads(_core.headroom(f"{gbps} Gb/s", length=f"{metres} m", phy=PHYS[gbps]))
             if metres == LENGTHS[-1]:
                 below = FRAME - 1
                 for room, loses in ((enough + below, 0), (enough + below - 1, expected)):
-                    label = f"{name}XOFF crossed in the middle, headroom {room:,} B, lost"
+                    label = f"{name}, XOFF crossed in the middle, headroom {room:,} B: lost"
                     lost = _lost_over(bench, loop.variants(room, phases, below=below))
                     yield exact(label, "frames", loses, lost)
-            label = f"{name}bound that the simulator computes"
+            label = f"{name}: bound by penstock headroom"
             yield exact(label, "bit times", loop.bound_bits, told["total_bit_times"])
 
 

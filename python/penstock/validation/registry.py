@@ -189,6 +189,11 @@ class Case:
     ends: tuple[str, ...]
     rows: Callable[[Bench], Iterator[Row]]
 
+    @property
+    def topic(self) -> str:
+        """The module that the case stands in."""
+        return self.rows.__module__.rpartition(".")[2]
+
 
 CASES: dict[str, Case] = {}
 
