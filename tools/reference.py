@@ -9,6 +9,7 @@ tables from the description in every result, commands from the functions behind 
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import json
@@ -16,7 +17,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import scenario_page
 from penstock import _core, cli
@@ -137,8 +138,15 @@ def command_line() -> Iterator[str]:
 
 def _arguments(command: Callable[..., Any]) -> Iterator[str]:
     meanings = _parameters_section(inspect.getdoc(command) or "")
+    types = get_type_hints(command)
     for parameter in inspect.signature(command).parameters.values():
-        word = parameter.name.rstrip("_").replace("_", "-")
+        if dataclasses.is_dataclass(types[parameter.name]):  # options that belong together
+            of_group = _parameters_section(inspect.getdoc(types[parameter.name]) or "")
+            yield from (
+                f"| `--{_word(name)} {_word(name).upper()}` | {_cell(of_group[name])} |" for name in of_group
+            )
+            continue
+        word = _word(parameter.name)
         if parameter.kind is parameter.KEYWORD_ONLY:
             shown = f"--{word}"
             if parameter.default is True:
@@ -150,6 +158,11 @@ def _arguments(command: Callable[..., Any]) -> Iterator[str]:
         else:
             shown = word.upper() if parameter.default is parameter.empty else f"[{word.upper()}]"
         yield f"| `{shown}` | {_cell(meanings[parameter.name])} |"
+
+
+def _word(name: str) -> str:
+    """A parameter as it is typed."""
+    return name.rstrip("_").replace("_", "-")
 
 
 def _parameters_section(doc: str) -> dict[str, str]:

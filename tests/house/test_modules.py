@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import shutil
 import subprocess
@@ -55,6 +56,27 @@ def test_a_circle_is_found_however_it_is_imported(line: str, modules: ModuleType
     graph = modules.rooms(modules.imports(package))
     assert set(modules.circle(graph)) == {"plots", "report"}
     assert modules.problems(package, {"Python": graph})
+
+
+MOST_LINES = 60
+MOST_ARGUMENTS = 7
+
+
+def test_functions_are_short_and_take_few_arguments() -> None:
+    """Docstrings aside. What has more falls apart along its seams."""
+    found = []
+    for path in [*ROOT.glob("python/**/*.py"), *ROOT.glob("tools/*.py"), *ROOT.glob("tests/**/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            taken = [one for one in arguments if one.arg not in ("self", "cls")]
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            if ast.get_docstring(node) is not None:
+                lines -= (node.body[0].end_lineno or 0) - node.body[0].lineno + 1
+            if lines > MOST_LINES or len(taken) > MOST_ARGUMENTS:
+                found.append(f"{path.relative_to(ROOT)}: {node.name}: {lines} lines, {len(taken)} arguments")
+    assert not found
 
 
 def test_the_top_of_the_package_stays_small(modules: ModuleType, tmp_path: Path) -> None:

@@ -175,9 +175,16 @@ def _end(complete: bool, ended_by: str | None = None, reached: str = "") -> int:
 
 
 def _show(result: Result, summary: dict[str, Any]) -> None:
+    out = console()
+    _show_flows(out, summary["flows"])
+    _show_connections(out, result)
+    _show_ports(out, summary["ports"])
+    _show_totals(out, result, summary["fairness"])
+
+
+def _show_flows(out: Any, found: list[dict[str, Any]]) -> None:
     from rich.markup import escape  # "incast[h0]" is a name, not a style
 
-    out = console()
     flows = table(
         "Flows",
         "flow",
@@ -191,7 +198,7 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
         "max",
         numeric=1,
     )
-    for flow in summary["flows"][:ROWS_SHOWN]:
+    for flow in found[:ROWS_SHOWN]:
         latency = flow["latency_ns"]
         flows.add_row(
             escape(flow["name"]),
@@ -205,10 +212,12 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
             duration(latency["max"]),
         )
     out.print(flows)
-    _say_rest(out, len(summary["flows"]), ROWS_SHOWN, "flows")
-    _show_connections(out, result)
+    _say_rest(out, len(found), ROWS_SHOWN, "flows")
+
+
+def _show_ports(out: Any, found: list[dict[str, Any]]) -> None:
     first = sorted(
-        summary["ports"],
+        found,
         key=lambda port: (-(port["drops"] or 0), -(port["paused_s"] or 0), -(port["utilisation"] or 0)),
     )
     ports = table(
@@ -236,6 +245,9 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
         )
     out.print(ports)
     _say_rest(out, len(first), PORTS_SHOWN, "ports")
+
+
+def _show_totals(out: Any, result: Result, fairness: dict[str, Any]) -> None:
     lost: dict[str, int] = {}
     for row in result.rows("drops"):
         lost[row["cause"]] = lost.get(row["cause"], 0) + row["frames"]
@@ -243,13 +255,13 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
         out.print("frames lost: " + ", ".join(f"{count(frames)} {cause}" for cause, frames in lost.items()))
     run = result.run
     speed = run["frame_hops"] / run["wall_s"] / 1e6 if run["wall_s"] else 0.0
-    jain = summary["fairness"]["jain"]
+    jain = fairness["jain"]
     out.print(
         f"fairness (Jain) {'-' if jain is None else f'{jain:.4f}'}   "
         f"simulated {_time(run['simulated_s'])} in {_time(run['wall_s'])}   "
         f"{count(run['frame_hops'])} frame-hops, {speed:.1f} M/s"
     )
-    against = summary["fairness"]["max_min"]
+    against = fairness["max_min"]
     if against is not None:
         from .fair import percent
 
