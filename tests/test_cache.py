@@ -173,7 +173,7 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, engine: list[int | None]) 
 
     with pytest.raises(KeyboardInterrupt):
         reproduce.reproduce(study, out, say=stop_at_two)
-    assert "goes on from there" in told[-1]
+    assert "the same command resumes" in told[-1]
     assert not out.exists()
     told.clear()
     result = reproduce.reproduce(study, out, say=told.append)
@@ -195,7 +195,7 @@ def test_interrupted_replications_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "goes on from there" in err
+    assert "the same command resumes" in err
     there = len(list(finished.glob("*.run")))
     assert 1 <= there < 6
     assert not Result.load(next((tmp_path / "out" / "some").glob("seed-*"))).run["warnings"]

@@ -161,7 +161,7 @@ def test_new_writes_a_scenario_that_runs_and_never_overwrites(penstock: Command,
     (tmp_path / "scenario.toml").write_text("mine")
     process = penstock("new", "scenario.toml")
     assert process.returncode == 2
-    assert "exists already" in process.stderr
+    assert "scenario.toml: exists" in process.stderr
     assert (tmp_path / "scenario.toml").read_text() == "mine"
     assert penstock("new", "mine.toml", "--like", "first-light").returncode == 0
     assert (tmp_path / "mine.toml").read_text("utf-8") == library.read("first-light").text

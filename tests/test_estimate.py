@@ -107,7 +107,7 @@ def test_an_estimate_in_words(penstock: Command) -> None:
     assert "10 nodes, 9 links, 8 flows" in said
     assert "10,512 frame-hops" in said
     assert "on one thread of this machine" in said
-    assert "beside the program itself" in said
+    assert "without the program itself" in said
 
 
 @pytest.mark.parametrize(

@@ -325,9 +325,7 @@ frame = "1522 B"
         "utf-8",
     )
     assert penstock("run", "mixed.toml", "--out", "mixed", "--no-report").returncode == 0
-    hint = (
-        "the scheduler of the switches divides wire time (with line overhead): --counts wire tells how well"
-    )
+    hint = "the scheduler of the switches divides wire time (with line overhead): see --counts wire"
     assert hint in penstock("fair", "mixed").stdout
     fits = penstock("fair", "mixed", "--counts", "wire").stdout
     assert "weighted max-min: 1.0000 (Jain)" in fits

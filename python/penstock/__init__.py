@@ -1,7 +1,7 @@
-"""Penstock: a laboratory for lossless data-center fabrics.
+"""Penstock: a simulator of lossless data-center fabrics.
 
-Describe a fabric, its traffic and its mechanisms; get back who received what, how late, what was lost, who
-was paused by whom, and how fair it was::
+Describe a fabric, its traffic and its mechanisms; get what each flow received, how late, what was lost, who
+paused whom, and how fair it was::
 
     import penstock as ps
 

@@ -76,20 +76,21 @@ def told(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
     what, number, times = timed(row)
     requests = row["endpoint"] == "requester"
     follows = "responses" if requests else "acknowledgements"
-    yield f"It is a connection: what it offers follows its {follows}."
+    yield f"It is a connection: its load depends on its {follows}."
     if number:
         least, mean, most = (duration(times[name]) for name in ("min", "mean", "max"))
-        yield f"{number:,} {what} were timed: {least} at least, {mean} on average, {most} at most."
+        yield f"{number:,} {what}: minimum {least}, mean {mean}, maximum {most}."
     else:
-        yield f"None of its {what} was completed."
+        yield f"It completed none of its {what}."
     asked = most_bps(result, row["flow"])
     if math.isfinite(asked):
-        yield f"On an empty fabric it would have sent {rate(asked)}: it cannot ask for more."
+        yield f"On an empty fabric it could send at most {rate(asked)}."
     if row["completed_ns"] is not None and math.isfinite(row["completed_ns"]):
         yield f"Its transfer was complete at {duration(row['completed_ns'])}."
     if row["segments_sent_again"]:
-        yield f"{row['segments_sent_again']:,} segments were sent again."
+        yield f"{row['segments_sent_again']:,} segments were retransmitted."
     if row["frames_discarded"]:
-        yield f"{row['frames_discarded']:,} frames came out of order, twice or too late, and were discarded."
+        discarded = f"{row['frames_discarded']:,} frames"
+        yield f"{discarded} arrived out of order, twice or too late, and were discarded."
         if not row["segments_sent_again"] and not requests:
-            yield "It has no timeout that would send them again: it stands still."
+            yield "It has no timeout to retransmit them: it has stopped."

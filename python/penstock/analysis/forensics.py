@@ -1,7 +1,7 @@
 """Pause forensics: why a port had to stop or a flow was held back, from the tables of a result.
 
 The engine follows every pause to its root (tables ``pauses``, ``congestion``, ``congestion_flows``,
-``deadlocks``, ``storms``); here they are read as trees and told in words.
+``deadlocks``, ``storms``); here they are read as trees and put into words.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ WHY = {
 """What happened at a root, after its name."""
 
 SHARES = (
-    "Shares of frames are those of the whole measured time, not of the congestion alone: "
-    "they do not say who began it."
+    "Shares of frames are of the whole measured time, not of the congestion alone: "
+    "they do not say who caused it."
 )
 """What no reader should take for guilt."""
 
@@ -275,7 +275,7 @@ def _ports(result: Measurements, name: str, ports: list[str]) -> Iterable[str]:
 def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     run_ns = _measured_ns(result)
     own = [(tree, part) for tree in trees(result) for part in tree.parts if part.flow == flow["flow"]]
-    ports = dict(losses.ways_of(result)).get(flow["flow"], [])
+    ports = dict(losses.paths_of(result)).get(flow["flow"], [])
     lost = list(losses.of_flow(result, flow["flow"], flow["frames_sent"]))
     paused = any(part.paused_ns for _, part in own)
     yield f"{flow['flow']} ({flow['source']} to {flow['destination']}) got {_got(flow)}."
@@ -287,13 +287,13 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     yield from (f"  {line}" for line in lost)
     yield from (f"  {line}" for line in _stuck(result, flow["class"], ports))
     if not paused:
-        yield "  No pause stood in its way."
+        yield "  No pause held it back."
     wanted = flow["offered_bps"] if connection is None else connections.most_bps(result, flow["flow"])
     if not paused and not lost and _part(flow, wanted) < _LESS:
         yield from (f"  {line}" for line in _waited(result, flow, ports))
     for tree, part in sorted(own, key=lambda one: -one[1].paused_ns):
         if part.paused_ns:
-            passes = "which it passes itself" if part.culprit else "which it does not pass"
+            passes = "which it passes" if part.culprit else "which it does not pass"
             held = f"It was held back at {part.paused_at} for {_share(part.paused_ns, run_ns)} of the time"
             yield f"  {held} because {port_of(tree.root)}, {passes}, {WHY[tree.why]}{_by(tree)}."
     for tree, part in own:
@@ -323,7 +323,7 @@ def _group(name: str, flows: list[dict[str, Any]]) -> Iterable[str]:
 
 
 def _stuck(result: Measurements, priority: int, ports: list[str]) -> Iterable[str]:
-    """Deadlocks on the way of a flow."""
+    """Deadlocks on the path of a flow."""
     classes: dict[str, set[int]] = {}
     for row in result.rows("queues"):
         classes.setdefault(row["port"], set()).add(row["class"])
@@ -350,34 +350,34 @@ def _when(result: Measurements, deadlock: Deadlock) -> str:
 
 def _waited(result: Measurements, flow: dict[str, Any], ports: list[str]) -> Iterable[str]:
     """What held a flow that no pause held and that lost nothing."""
-    on_way = [row for row in result.rows("ports") if row["port"] in ports]
-    if on_way:
-        busiest = max(on_way, key=lambda row: row["utilisation"] or 0.0)
-        others = sum(busiest["port"] in way for _, way in losses.ways_of(result)) - 1
+    on_path = [row for row in result.rows("ports") if row["port"] in ports]
+    if on_path:
+        busiest = max(on_path, key=lambda row: row["utilisation"] or 0.0)
+        others = sum(busiest["port"] in path for _, path in losses.paths_of(result)) - 1
         shared = (
             f", shared with {'one other flow' if others == 1 else f'{others} other flows'}" if others else ""
         )
         used = _percent(busiest["utilisation"] or 0.0)
-        yield f"The busiest port on its way, {busiest['port']}, was in use for {used} of the time{shared}."
+        yield f"The busiest port on its path, {busiest['port']}, was in use for {used} of the time{shared}."
     if (left := flow["frames_sent"] - flow["frames_delivered"]) > 0:
         were = "One of its frames was" if left == 1 else f"{left:,} of its frames were"
-        yield f"{were} waiting or on the way when the run ended."
+        yield f"{were} waiting or in flight when the run ended."
 
 
 def _edge(tree: Tree, edge: Edge, run_ns: float) -> str:
-    """One edge and the way to its root."""
+    """One edge and the chain to its root."""
     much = f"{_times(edge.pauses)} ({_share(edge.paused_ns, run_ns)})"
     if not edge.queue:
         return f"{much} because {edge.sent_by.partition('.')[0]} reads too slowly{_by(tree)}."
-    way = []
+    chain = []
     at: Edge | None = edge
     while at is not None and at.depth > 1:
-        way.append(port_of(at.queue))
+        chain.append(port_of(at.queue))
         at = tree.parent(at)
-    if way and way[-1] == port_of(tree.root):
-        way.pop()  # of a slow receiver: that its pauses stopped the root is said already
+    if chain and chain[-1] == port_of(tree.root):
+        chain.pop()  # of a slow receiver: that its pauses stopped the root is said already
     root = f"{port_of(tree.root)} {WHY[tree.why]}{_by(tree)}"
-    through = f", which paused {', which paused '.join(reversed(way))}" if way else ""
+    through = f", which paused {', which paused '.join(reversed(chain))}" if chain else ""
     return f"{much} because {root}{through}."
 
 
@@ -415,7 +415,7 @@ def _by(tree: Tree) -> str:
     if more:
         named.append(f"{more} more")
     listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
-    return f" by {listed}" if tree.why == "oversubscribed" else f", on the way of {listed}"
+    return f" by {listed}" if tree.why == "oversubscribed" else f", on the path of {listed}"
 
 
 def _victims(tree: Tree, run_ns: float) -> Iterable[str]:

@@ -47,7 +47,7 @@ PORTS: dict[str, Writer] = {
 
 
 def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:
-    """Shows how two results differ: their scenarios, and every flow, connection and port whose figures do.
+    """Compares two results: their scenarios, and all flows, connections and ports that differ.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(neg
             markup=False,
             soft_wrap=True,
         )
-    out.print("every node saw the same" if same else "the trajectories differ")
+    out.print("the trajectories are the same" if same else "the trajectories differ")
     out.print("\n".join(scenario) if scenario else "the scenarios are the same", markup=False, soft_wrap=True)
     _show(out, "Flows that differ", flows, FLOWS)
     _show(out, "Connections that differ", connections, CONNECTIONS)

@@ -62,7 +62,7 @@ def headroom(*, link: Link, json: Annotated[bool, Parameter(negative=())] = Fals
     Parameters
     ----------
     link
-        The link.
+        The link and its stations.
     json
         Prints one JSON object instead of a table.
     """
@@ -89,7 +89,7 @@ def headroom(*, link: Link, json: Annotated[bool, Parameter(negative=())] = Fals
         if not isinstance(value, list | dict) and name != "schema":
             totals.add_row(name, _cell(value))
     out.print(totals)
-    out.print("`headroom` of a scenario is headroom_bytes; of the others tells: penstock explain NAME")
+    out.print("The key `headroom` is headroom_bytes; for the others: penstock explain NAME")
     return EXIT_DONE
 
 

@@ -24,22 +24,22 @@ def reproduce(
     json: Annotated[bool, Parameter(negative=())] = False,
     document: Path | None = None,
 ) -> int:
-    """Runs published experiments again and holds them against what their source reports.
+    """Reproduces published experiments, and compares them with their source.
 
-    Finished runs are kept until a study is done: after an interruption the same command goes on from there.
+    After an interruption the same command resumes.
 
     Parameters
     ----------
     study
-        PAPER or PAPER/PART as "penstock list" shows them. Default: all studies.
+        PAPER or PAPER/PART, as "penstock list" prints them. Default: all studies.
     quick
         Fewer replications, for a first look.
     out
-        Directory for pictures and outcomes; each study has a directory of its own below.
+        Directory for pictures and outcomes, with a subdirectory for each study.
     json
         Prints one JSON object instead of tables.
     document
-        Directory for a page in Markdown a study, with its pictures beside it.
+        Directory for a Markdown page per study, and its pictures.
     """
     results = []
     for found in studies.find(study):

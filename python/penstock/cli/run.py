@@ -38,26 +38,25 @@ def run(
     threads: running.Threads = "auto",
     report: bool = True,
 ) -> int:
-    """Runs a scenario: a file, or one of those that "penstock list" shows.
+    """Runs a scenario.
 
     Parameters
     ----------
     scenario
-        A scenario file or the name of a scenario.
+        A scenario file, or a name that "penstock list" prints.
     seed
-        Seed of all random streams, instead of the scenario's; replications count on from it.
+        Seed of all random streams. Default: that of the scenario. Replications use the seeds from it on.
     replications
-        Runs with this many seeds and reports means with 95 % confidence intervals. Finished ones are kept
-        until all are: the same command goes on from there.
+        Runs with this many seeds, and prints means with 95 % confidence intervals. After an interruption the
+        same command resumes.
     out
-        Directory for tables, report and pictures. Default: out/NAME; with --json nothing is written
-        unless a directory is named. An earlier result there is replaced.
+        Directory for tables, report and pictures; an earlier result is replaced. Default: out/NAME, or none
+        with --json.
     json
         Prints one JSON object instead of tables.
     threads
-        The most threads for one run: a number, or "auto" for the number of processors. A run begins on one
-        and uses more where they pay, in large fabrics. The result does not depend on it. Replications use one
-        each.
+        The most threads for one run, or "auto": the number of processors. More than one are used if the run
+        is faster with them. The result does not depend on it. Replications use one each.
     report
         Whether report.html and the pictures are written.
     """
@@ -130,7 +129,7 @@ def _several(
     for because in {str(one.run["cut_short_by"]) for one in runs.results if one.run.get("cut_short_by")}:
         complain(because)
     if directory is not None and not runs.complete:
-        say("finished replications are kept, and the same command goes on from there")
+        say("finished replications are saved; the same command resumes")
     return EXIT_FAILED if any(one.run.get("cut_short_by") for one in runs.results) else _end(runs.complete)
 
 
@@ -221,7 +220,7 @@ def _show_ports(out: Any, found: list[dict[str, Any]]) -> None:
         key=lambda port: (-(port["drops"] or 0), -(port["paused_s"] or 0), -(port["utilisation"] or 0)),
     )
     ports = table(
-        "Ports: those that lose first, then the most paused, then the busiest",
+        "Ports, ordered by drops, time paused and utilisation",
         "port",
         "used",
         "queued mean",
@@ -284,7 +283,7 @@ def _show_connections(out: Any, result: Result) -> None:
         return
     columns = ("connection", "timed", "number", "shortest", "mean", "p99", "longest")
     last = ("carried", "complete at", "sent again", "discarded")
-    shown = table("Connections: round trips of windows, exchanges of requests", *columns, *last, numeric=2)
+    shown = table("Connections", *columns, *last, numeric=2)
     for row in found[:ROWS_SHOWN]:
         what, number, times = connections.timed(row)
         shown.add_row(
@@ -319,7 +318,7 @@ def _show_intervals(runs: Replications) -> None:
     out.print(means)
     _say_rest(out, len(cells), ROWS_SHOWN, "flows")
     if len(runs.results) < runs.wanted:
-        out.print(f"{runs.wanted - len(runs.results)} replications were not begun")
+        out.print(f"{runs.wanted - len(runs.results)} replications were not started")
 
 
 def _show_where(directory: Path | None, with_report: Path | None, report: bool) -> None:

@@ -21,14 +21,14 @@ def validate(
     json: Annotated[bool, Parameter(negative=())] = False,
     write: Path | None = None,
 ) -> int:
-    """Holds the simulator against queueing theory and exact arithmetic.
+    """Compares the simulator with queueing theory and exact arithmetic.
 
     Parameters
     ----------
     cases
         Names of cases, such as "md1" or "headroom". Default: all of them.
     quick
-        Fewer and shorter runs, wider intervals.
+        Short runs, wide intervals.
     scenario
         Prints the scenario of the case instead of running it.
     json

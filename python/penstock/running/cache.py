@@ -72,7 +72,7 @@ class RunCache:
         if not self.found:
             return ""
         runs = "1 finished run" if self.found == 1 else f"{self.found} finished runs"
-        return f"{runs} of an interrupted attempt in {self.directory}: what has not changed is not run again"
+        return f"{runs} of an interrupted attempt in {self.directory} are used again"
 
     def clear(self) -> None:
         """Forgets all runs: what they were for is done. Files of others stay."""

@@ -355,7 +355,7 @@ def reproduce(
                 result = StudyResult(study, outcomes, directory, tuple(context.tables), context.cover)
                 storage.write_json(partial / "outcomes.json", to_json([result], study.name))
         except KeyboardInterrupt:
-            say("interrupted: finished runs are kept, and the same command goes on from there")
+            say("interrupted: finished runs are saved; the same command resumes")
             raise
         runs.clear()
     return result
