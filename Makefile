@@ -59,8 +59,9 @@ bench: | needs ## measures speed and size: beside ns-2 and ns-3 if they are inst
 	$(PYTHON) benches/growth.py
 	cargo test --locked --quiet -p fabric --test sizes -- --nocapture
 
-docs: $(VENV)/developed ## writes docs/reference and the pictures of the README
+docs: $(VENV)/developed ## writes docs/reference, the drawing of the rooms and the pictures of the README
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/modules.py --draw docs/images/rooms.svg
 	$(BIN)/penstock run first-light --out out/docs/first-light
 	cp out/docs/first-light/pictures/timeline.png docs/images/first-light.png
 	$(BIN)/penstock reproduce hagen-2012/ch7 --out out/docs

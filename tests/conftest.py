@@ -88,16 +88,52 @@ def table_description(tables: dict[str, pa.Table]) -> dict[str, Any]:
 @pytest.fixture
 def made_up() -> Result:
     """A result that no engine made, with values that are hard to write: NaN, null, script tags."""
-    flows = ["victim", "</script><b>", "never\u2028sent"]
-    times = [0, 10_000, 20_000, 30_000]
+    tables = {**counters(), **over_time()}
+    return Result(
+        run={
+            "schema": "penstock-result/1",
+            "name": "made-up",
+            "seed": 7,
+            "engine_version": "0.1.0",
+            "fingerprint": "00ff",
+            "simulated_s": 4e-5,
+            "duration_s": 4e-5,
+            "wall_s": 0.1,
+            "events": 60,
+            "frame_hops": 60,
+            "complete": True,
+            "warnings": [],
+        },
+        scenario_toml='[simulation]\nduration = "40 us"\n',
+        topology={
+            "nodes": [
+                {"name": "h0", "role": "host", "level": 0},
+                {"name": "h1", "role": "host", "level": 0},
+                {"name": "sw", "role": "switch", "level": 1},
+            ],
+            "links": [
+                {"a": "h0", "b": "sw", "rate_bps": 1e10, "delay_ns": 100.0},
+                {"a": "h1", "b": "sw", "rate_bps": 1e10, "delay_ns": 100.0},
+            ],
+        },
+        description=table_description(tables),
+        tables={name: (lambda table=table: table) for name, table in tables.items()},
+    )
+
+
+FLOWS = ["victim", "</script><b>", "never\u2028sent"]
+
+
+def counters() -> dict[str, pa.Table]:
+    """Tables of totals."""
     statistics = {
         f"latency_{name}_ns": [1_000.0, 2_000.0, float("nan")]
         for name in ("mean", "p50", "p90", "p99", "p999", "min", "max")
     }
-    tables = {
+    return {
         "flows": pa.table(
             {
-                "flow": flows,
+                "flow": FLOWS,
                 "class": pa.array([0, 3, 7], pa.uint8()),
                 "source": ["h0", "h1", "h0"],
                 "destination": ["h1", "h0", "h1"],
@@ -137,6 +173,13 @@ def made_up() -> Result:
                 "drops": [0],
             }
         ),
+    }
+
+
+def over_time() -> dict[str, pa.Table]:
+    """Tables with times."""
+    times = [0, 10_000, 20_000, 30_000]
+    return {
         "pauses": pa.table(
             {
                 "port": ["h0.0->sw", "h0.0->sw"],
@@ -150,7 +193,7 @@ def made_up() -> Result:
         "series": pa.table(
             {
                 "metric": ["flow_throughput_bps"] * 8 + ["queue_bytes"] * 4,
-                "entity": ["victim"] * 4 + [flows[1]] * 4 + ["sw.0->h0#0"] * 4,
+                "entity": ["victim"] * 4 + [FLOWS[1]] * 4 + ["sw.0->h0#0"] * 4,
                 "time_ns": times * 3,
                 "value": [1e9, 1e9, 0.0, 1e9, 2e9, 2e9, 2e9, 2e9, 0.0, 1522.0, 3044.0, 0.0],
             }
@@ -159,36 +202,6 @@ def made_up() -> Result:
             {"entity": ["sw.0->h0#0"], "watermark": ["xoff"], "value": [2_000.0], "unit": ["B"]}
         ),
     }
-    return Result(
-        run={
-            "schema": "penstock-result/1",
-            "name": "made-up",
-            "seed": 7,
-            "engine_version": "0.1.0",
-            "fingerprint": "00ff",
-            "simulated_s": 4e-5,
-            "duration_s": 4e-5,
-            "wall_s": 0.1,
-            "events": 60,
-            "frame_hops": 60,
-            "complete": True,
-            "warnings": [],
-        },
-        scenario_toml='[simulation]\nduration = "40 us"\n',
-        topology={
-            "nodes": [
-                {"name": "h0", "role": "host", "level": 0},
-                {"name": "h1", "role": "host", "level": 0},
-                {"name": "sw", "role": "switch", "level": 1},
-            ],
-            "links": [
-                {"a": "h0", "b": "sw", "rate_bps": 1e10, "delay_ns": 100.0},
-                {"a": "h1", "b": "sw", "rate_bps": 1e10, "delay_ns": 100.0},
-            ],
-        },
-        description=table_description(tables),
-        tables={name: (lambda table=table: table) for name, table in tables.items()},
-    )
 
 
 def json_of(process: subprocess.CompletedProcess[str]) -> Any:

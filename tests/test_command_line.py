@@ -14,8 +14,8 @@ import jsonschema
 import pytest
 
 from conftest import LONG, Command, command_line, json_of
-from penstock import _core, glossary, library
-from penstock.cli import main
+from penstock import _core, library
+from penstock.cli import glossary, main
 from penstock.result import Result
 
 SCHEMAS = Path(__import__("penstock").__file__).parent / "schemas"
@@ -161,7 +161,7 @@ def test_new_writes_a_scenario_that_runs_and_never_overwrites(penstock: Command,
     (tmp_path / "scenario.toml").write_text("mine")
     process = penstock("new", "scenario.toml")
     assert process.returncode == 2
-    assert "exists already" in process.stderr
+    assert "scenario.toml: exists" in process.stderr
     assert (tmp_path / "scenario.toml").read_text() == "mine"
     assert penstock("new", "mine.toml", "--like", "first-light").returncode == 0
     assert (tmp_path / "mine.toml").read_text("utf-8") == library.read("first-light").text

@@ -60,7 +60,8 @@ source = "greedy"
 }
 RUN = """
 import json, sys
-from penstock import _core, estimate
+from penstock import _core
+from penstock.running import estimate
 text = open(sys.argv[1]).read()
 before = estimate._peak_bytes()
 if before is None:
@@ -106,7 +107,7 @@ def test_an_estimate_in_words(penstock: Command) -> None:
     assert "10 nodes, 9 links, 8 flows" in said
     assert "10,512 frame-hops" in said
     assert "on one thread of this machine" in said
-    assert "beside the program itself" in said
+    assert "without the program itself" in said
 
 
 @pytest.mark.parametrize(

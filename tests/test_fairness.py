@@ -13,9 +13,9 @@ from scipy.optimize import minimize
 import penstock as ps
 from conftest import Command, json_of
 from penstock import oracle
-from penstock.class_weights import class_weights
+from penstock.analysis.class_weights import class_weights
+from penstock.analysis.fairness import Problem, max_min, proportionally_fair
 from penstock.errors import ConvergenceError, InputError
-from penstock.fairness import Problem, max_min, proportionally_fair
 
 INF = float("inf")
 
@@ -325,9 +325,7 @@ frame = "1522 B"
         "utf-8",
     )
     assert penstock("run", "mixed.toml", "--out", "mixed", "--no-report").returncode == 0
-    hint = (
-        "the scheduler of the switches divides wire time (with line overhead): --counts wire tells how well"
-    )
+    hint = "the scheduler of the switches divides wire time (with line overhead): see --counts wire"
     assert hint in penstock("fair", "mixed").stdout
     fits = penstock("fair", "mixed", "--counts", "wire").stdout
     assert "weighted max-min: 1.0000 (Jain)" in fits

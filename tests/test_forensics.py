@@ -10,11 +10,13 @@ import pytest
 
 import penstock as package
 from conftest import Command, json_of
-from penstock import forensics, plots, reproduce
+from penstock import plots
+from penstock.analysis import forensics
 from penstock.errors import InputError
 from penstock.plots.congestion import place
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies import reproduce
 
 STUDIES = Path(package.__file__).parent / "studies"
 
@@ -211,12 +213,12 @@ to = "h2"
 source = { constant = { rate = "8 Gb/s" } }
 """
     said = forensics.why(Scenario.from_toml(scenario).run(), "f[h0]")
-    assert said[1] == "  No pause stood in its way."
+    assert said[1] == "  No pause held it back."
     assert said[2] == (
-        "  The busiest port on its way, sw.2->h2, was in use for 100 % of the time, "
+        "  The busiest port on its path, sw.2->h2, was in use for 100 % of the time, "
         "shared with one other flow."
     )
-    assert said[3].endswith("of its frames were waiting or on the way when the run ended.")
+    assert said[3].endswith("of its frames were waiting or in flight when the run ended.")
 
 
 def test_a_name_of_several_flows_lists_them() -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Command, command_line
-from penstock import _core, memory, running
+from penstock import _core, running
 from penstock.library import Source
-from penstock.running import Progress
+from penstock.running import Progress, memory
 
 # A tenth more than the link takes waits and stays, so that memory grows slowly enough to be warned of.
 GROWS = """\

@@ -270,7 +270,7 @@ def test_huge_series_are_thinned_out_and_it_says_so(made_up: Result, monkeypatch
         }
     )
     made_up._tables["series"] = series
-    monkeypatch.setattr(report, "MAX_SERIES_ROWS", 1_000)
+    monkeypatch.setattr(report.page, "MAX_SERIES_ROWS", 1_000)
     document = report.document(made_up)
     values = document["tables"]["series"]["columns"]["value"]
     assert len(values) <= 1_000
@@ -280,7 +280,7 @@ def test_huge_series_are_thinned_out_and_it_says_so(made_up: Result, monkeypatch
 
 
 def test_many_pauses_are_joined_and_it_says_so(made_up: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "MAX_PAUSES", 1)
+    monkeypatch.setattr(report.page, "MAX_PAUSES", 1)
     document = report.document(made_up)
     pauses = document["tables"]["pauses"]["columns"]
     assert pauses["start_ns"] == [10_000.0, 30_000.0]

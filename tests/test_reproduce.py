@@ -8,9 +8,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from penstock import library, reproduce
+from penstock import library
 from penstock.cli import main
 from penstock.errors import InputError, StudyError
+from penstock.studies import reproduce
 
 TOML = """
 title = "A star that shares"
@@ -79,7 +80,9 @@ def test_a_miss_names_what_is_near(study: Path) -> None:
 def test_json(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "nobody-1999/ch1", "--quick", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    schema = json.loads((Path(reproduce.__file__).parent / "schemas" / "reproduce.schema.json").read_text())
+    schema = json.loads(
+        (Path(reproduce.__file__).parents[1] / "schemas" / "reproduce.schema.json").read_text()
+    )
     jsonschema.validate(answer, schema)
     assert [entry["id"] for entry in answer["experiments"]] == ["N1", "N2"], "in the order of study.toml"
     first = answer["experiments"][0]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
 from penstock import library, oracle
-from penstock.scenario import Scenario
-from penstock.scenario_parts import FlowControl, Topology
+from penstock.scenario import FlowControl, Scenario, Topology, keys
 
 
 def demo() -> Scenario:
@@ -211,38 +212,42 @@ def test_a_built_scenario_runs() -> None:
     assert {"victim", "aggressor[h1]", "aggressor[h2]"} == set(result.table("flows")["flow"].to_pylist())
 
 
-def keys_of(function: Any) -> set[str]:
+def keywords_of(function: Any) -> set[str]:
+    """The keywords that a call declares by itself."""
     given = inspect.signature(function).parameters.values()
     named = {p.name.rstrip("_") for p in given if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
     return named - {"self"}
 
 
 @pytest.mark.parametrize(
-    ("path", "function", "beside"),
+    ("path", "function", "table", "beside"),
     [
-        ("simulation", Scenario.__init__, set()),
-        ("probes", Scenario.probes, set()),
-        ("host", Scenario.host, {"name"}),
-        ("switch", Scenario.switch, {"name"}),
-        ("flows", Scenario.flow, set()),
-        ("faults", Scenario.fault, set()),
-        ("flow_control.pfc", FlowControl.pfc, set()),
-        ("flow_control.pause", FlowControl.pause, set()),
-        ("topology.explicit", Topology.explicit, set()),
+        ("simulation", Scenario.__init__, keys.SimulationKeys, set()),
+        ("probes", Scenario.probes, None, set()),
+        ("host", Scenario.host, keys.HostKeys, {"name"}),
+        ("switch", Scenario.switch, keys.SwitchKeys, {"name"}),
+        ("flows", Scenario.flow, keys.FlowKeys, set()),
+        ("faults", Scenario.fault, keys.FaultKeys, set()),
+        ("flow_control.pfc", FlowControl.pfc, keys.PfcKeys, set()),
+        ("flow_control.pause", FlowControl.pause, keys.PauseKeys, set()),
+        ("topology.explicit", Topology.explicit, None, set()),
     ],
 )
-def test_the_builder_knows_every_key_of_the_file(path: str, function: Any, beside: set[str]) -> None:
-    from penstock.glossary import topics
+def test_the_builder_knows_every_key_of_the_file(
+    path: str, function: Any, table: Any, beside: set[str]
+) -> None:
+    from penstock.cli.glossary import topics
 
-    keys = {
+    found = {
         topic.name.removeprefix(path + ".")
         for topic in topics()
         if topic.kind == "scenario key" and topic.name.startswith(path + ".")
     }
-    direct = {key for key in keys if "." not in key}
+    direct = {key for key in found if "." not in key}
     if path == "flow_control.pause":  # read as the same table; the checker refuses what only PFC has
         direct -= {"priorities", "target"}
-    assert direct == keys_of(function) - beside
+    declared = set() if table is None else {key.rstrip("_") for key in table.__annotations__}
+    assert direct == (declared | keywords_of(function)) - beside
 
 
 def test_schedulers_by_name_and_by_table() -> None:
@@ -256,3 +261,58 @@ def test_schedulers_by_name_and_by_table() -> None:
     assert effective["host"]["scheduler"]["wfq"]["weights"] == "equal"
     with pytest.raises(ps.ScenarioError, match="weight of queue 1 is 0"):
         demo().switch(scheduler={"drr": {"weights": [1, 0, 1, 1, 1, 1, 1, 1]}}).check()
+
+
+def test_a_keyword_or_value_that_cannot_be_meant_is_named() -> None:
+    for call, words in (
+        (lambda: demo().fault(lnk="all"), ("fault()", "'lnk'", "did you mean link?")),
+        (lambda: ps.Scenario("1 ms", sede=1), ("Scenario()", "'sede'", "seed")),
+        (
+            lambda: demo().flow("f", from_="h0", to="h1", source="greedy", limit=object()),
+            ("flow.limit", "object"),
+        ),
+        (lambda: demo().switch(buffer={"queue": b"1 kB"}), ("switch.buffer.queue", "b'1 kB'")),
+        (lambda: demo().with_value("flows.victm.priority", 1), ("victm", "did you mean victim?")),
+    ):
+        with pytest.raises(ps.PenstockError) as caught:
+            call()
+        assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_numbers_of_numpy_and_paths_are_values() -> None:
+    built = (
+        ps.Scenario("1 ms", seed=np.int64(3))
+        .host(queues=np.array([0] * 8))
+        .fault(link="all", bit_error_rate=np.float32(0.5), down=np.bool_(True))
+        .flow("f", from_="h0", to="h1", source="greedy", frame=ps.empirical(Path("sizes.csv")))
+    )
+    assert built.to_dict() == {
+        "simulation": {"duration": "1 ms", "seed": 3},
+        "host": {"queues": [0] * 8},
+        "faults": [{"link": "all", "bit_error_rate": 0.5, "down": True}],
+        "flows": [
+            {"name": "f", "from": "h0", "to": "h1", "source": "greedy", "frame": {"empirical": "sizes.csv"}}
+        ],
+    }
+    assert tomllib.loads(built.to_toml()) == built.to_dict()
+
+
+def test_values_that_are_handed_over_belong_to_the_scenario() -> None:
+    hosts, limits = ["h0", "h1"], {"queue": "1 kB"}
+    built = ps.Scenario("1 ms").switch(buffer=limits).flow("f", from_=hosts, to="h3", source="greedy")
+    hosts.clear()
+    limits.clear()
+    assert built.to_dict()["flows"][0]["from"] == ["h0", "h1"]
+    assert built.to_dict()["switch"]["buffer"] == {"queue": "1 kB"}
+
+
+def test_many_flows_take_as_long_as_they_are_many() -> None:
+    def seconds(flows: int) -> float:
+        began = time.process_time()
+        scenario = demo()
+        for index in range(flows):
+            scenario = scenario.flow(f"f{index}", from_="h0", to="h1", source=ps.constant("1 Mb/s"))
+        assert len(scenario.to_dict()["flows"]) == flows + 2
+        return time.process_time() - began
+
+    assert min(seconds(4_000) for _ in range(2)) < 2

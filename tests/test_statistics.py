@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.statistics import jain, population_stddev, student_t_interval
+from penstock.analysis.statistics import jain, population_stddev, student_t_interval
 
 values = st.lists(st.floats(0, 1e12, allow_nan=False), min_size=1, max_size=40)
 

@@ -8,9 +8,9 @@ from types import ModuleType
 
 import pytest
 
-from penstock import reproduce, study_document
 from penstock.errors import StudyError
 from penstock.scenario import Scenario
+from penstock.studies import document, reproduce
 
 NAME = "hagen-2012/ch6"
 PAGE = Path(__file__).parents[1] / "docs" / "studies" / "hagen-2012-ch6.md"
@@ -127,7 +127,7 @@ def test_the_page_is_fresh(tmp_path: Path) -> None:
     """The page says what the full study measures now."""
     [study] = reproduce.find(NAME)
     result = reproduce.reproduce(study, tmp_path / "ch6")
-    assert study_document.markdown(result) == PAGE.read_text("utf-8")
+    assert document.markdown(result) == PAGE.read_text("utf-8")
 
 
 def test_the_page_tells_of_every_experiment() -> None:

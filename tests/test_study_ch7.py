@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock import reproduce, study_document
+from penstock.studies import document, reproduce
 
 NAME = "hagen-2012/ch7"
 PAGE = Path(__file__).parents[1] / "docs" / "studies" / "hagen-2012-ch7.md"
@@ -54,7 +54,7 @@ def test_the_page_is_fresh(tmp_path: Path) -> None:
     """The page says what the full study measures now."""
     [study] = reproduce.find(NAME)
     result = reproduce.reproduce(study, tmp_path / "ch7")
-    assert study_document.markdown(result) == PAGE.read_text("utf-8")
+    assert document.markdown(result) == PAGE.read_text("utf-8")
 
 
 def test_the_page_tells_of_every_experiment() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock import _core, reproduce
+from penstock import _core
+from penstock.studies import reproduce
 
 NAMES = ("scheduling/latency-fairness", "scheduling/accounting", "scheduling/drr-awc", "ets/conformance")
 

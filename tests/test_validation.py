@@ -13,6 +13,7 @@ import pytest
 
 from conftest import Command, json_of
 from penstock import validation
+from penstock.cli import main
 from penstock.errors import InputError
 from penstock.validation import loops, managers, paths, registry, theory
 from penstock.validation.document import write
@@ -37,25 +38,74 @@ def test_false_alarms_are_divided_by_enough_rows(quick: list[validation.Outcome]
     assert 0 < len(random) <= registry.ROWS, "raise ROWS: Bonferroni counts all random rows"
 
 
-def test_the_document_has_a_section_and_a_picture(quick: list[validation.Outcome], tmp_path: Path) -> None:
+def sections(folder: Path, topic: str) -> dict[str, str]:
+    """The text of each section of a topic's page, by heading."""
+    _, *found = (folder / f"{topic}.md").read_text("utf-8").split("\n## ")
+    return {head: text for head, _, text in (section.partition("\n") for section in found)}
+
+
+def quantities_of(text: str) -> list[str]:
+    """The quantities in the tables of a section, without what stands in brackets."""
+    found, head = [], [""]
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")] if line.startswith("| ") else [""]
+        if cells[0] in ("equal", "quantity"):
+            head = cells
+        elif len(cells) > 1 and head[0] == "quantity":
+            found.append(cells[0])
+        elif len(cells) > 1:
+            assert len(cells) == len(head)
+            found += [cells[0] if what == "value" else f"{cells[0]}: {what}" for what in head[1:]]
+    return sorted(found)
+
+
+def quantity(row: registry.Row) -> str:
+    setup, colon, what = row.quantity.rpartition(": ")
+    return setup + colon + what.partition(" (")[0] if colon and row.rule == "exact" else row.quantity
+
+
+def test_the_document_has_a_page_for_each_topic(quick: list[validation.Outcome], tmp_path: Path) -> None:
     write(quick, tmp_path / "validation.md", quick=True)
-    text = (tmp_path / "validation.md").read_text("utf-8")
+    index = (tmp_path / "validation.md").read_text("utf-8")
+    assert len(index.splitlines()) <= 50, "one screen"
+    assert "quick form" in index
+    assert {path.stem for path in (tmp_path / "validation").iterdir()} == {*validation.TOPICS, "judging"}
     for outcome in quick:
-        assert f"## {outcome.case.title}" in text
+        assert f"`{outcome.case.name}`" in index
         assert outcome.case.ends, "every section says where the model ends"
-    assert "quick form" in text
+        own = sections(tmp_path / "validation", outcome.case.topic)[outcome.case.title]
+        assert quantities_of(own) == sorted(map(quantity, outcome.rows))
     assert (tmp_path / "images" / "validation.png").stat().st_size > 10_000
 
 
+def test_a_page_shows_what_does_not_agree(quick: list[validation.Outcome], tmp_path: Path) -> None:
+    case = quick[0].case
+    wrong = (registry.exact("a", "ps", 7, 8), registry.within("b", "ps", 100, [110], 0.01, "chance"))
+    write([validation.Outcome(case, wrong)], tmp_path / "v.md", quick=False)
+    assert "**0 of 2 measurements agree**" in (tmp_path / "v.md").read_text("utf-8")
+    assert "| 10.00 % |" in (tmp_path / "v.md").read_text("utf-8")
+    page = (tmp_path / "v" / f"{case.topic}.md").read_text("utf-8")
+    assert "| equal | value |\n|---|--:|\n| a | 7 ps ✗ measured 8 ps |" in page
+    assert "✗ FAIL: more than 1.0% from theory" in page
+
+
 def test_the_kept_document_is_of_the_full_form_with_all_rows(quick: list[validation.Outcome]) -> None:
-    text = DOCUMENT.read_text("utf-8")
-    assert "quick form.**" not in text
-    assert "✗" not in text
+    index = DOCUMENT.read_text("utf-8")
+    number = sum(len(outcome.rows) for outcome in quick)
+    assert f"**{number} of {number} measurements agree**" in index
+    assert "quick form.**" not in index
     for outcome in quick:
-        _, _, rest = text.partition(f"## {outcome.case.title}\n")
-        assert rest.split("\n## ")[0].count("| ✓ |") == len(outcome.rows), (
-            f"{outcome.case.name}: run penstock validate --write"
-        )
+        own = sections(DOCUMENT.with_suffix(""), outcome.case.topic)[outcome.case.title]
+        assert "✗" not in own
+        # Some quantities name a number of periods, of which the full form has more.
+        assert len(quantities_of(own)) == len(outcome.rows), "run penstock validate --write"
+
+
+@pytest.mark.parametrize("case", validation.cases(), ids=lambda case: case.name)
+def test_the_scenario_of_a_case_is_printed(case: registry.Case, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", case.name, "--scenario"]) == 0
+    printed = capsys.readouterr().out
+    assert printed == case.scenario.rstrip() + "\n"
 
 
 def test_command_prints_json_and_knows_its_cases(penstock: Command, tmp_path: Path) -> None:
@@ -65,7 +115,8 @@ def test_command_prints_json_and_knows_its_cases(penstock: Command, tmp_path: Pa
     assert answer["passed"]
     assert [case["name"] for case in answer["cases"]] == ["buffers", "latency"]
     assert {row["rule"] for row in answer["cases"][0]["rows"]} == {"interval", "exact"}
-    assert (tmp_path / "v.md").exists()
+    assert {path.name for path in (tmp_path / "v").iterdir()} == {"buffers.md", "latency.md", "judging.md"}
+    assert penstock("validate", "--scenario").returncode == 2
     unknown = penstock("validate", "md2")
     assert (unknown.returncode, "md1" in unknown.stderr) == (2, True)
     assert penstock("validate", "latency", "--write", "nowhere/v.md").returncode == 2

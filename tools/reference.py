@@ -9,6 +9,7 @@ tables from the description in every result, commands from the functions behind 
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import json
@@ -16,9 +17,11 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
-from penstock import _core, cli, glossary
+import scenario_page
+from penstock import _core, cli
+from penstock.cli import glossary
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 MADE_BY = "<!-- Made by `make docs`; do not edit. -->"
@@ -57,40 +60,13 @@ def scenario() -> Iterator[str]:
     yield "# Scenario files"
     yield ""
     yield (
-        "TOML. An unknown key is an error, and so is a number where a unit belongs. "
-        "`penstock explain KEY` says the same as this page, `penstock check FILE --effective` writes every "
-        "default out."
+        "Scenario files are TOML. Unknown keys and numbers without their unit are errors. "
+        "`penstock explain KEY` prints the entry of a key, `penstock check FILE --effective` the scenario "
+        "with all defaults filled in."
     )
-    topics = {topic.name: topic for topic in glossary.topics() if topic.kind == "scenario key"}
-    pauses: str | None = None
-    for name, topic in topics.items():
-        # Settings of single stations have the keys of all stations, and PAUSE those of PFC.
-        if ".NAME." in name or not topic.rows:
-            continue
-        if "flow_control.p" in name or name.endswith(".flow_control"):
-            kind, _, below = name.partition("flow_control")
-            if kind and below == "":
-                continue
-            if kind or (below.startswith(".pfc") and pauses):
-                continue
-            pauses = pauses or (name if below.startswith(".pause") else None)
-        inside = {key: topics[f"{name}.{key}"] for key, _ in topic.rows[1:]}
-        yield ""
-        yield f"## `{name}`"
-        if topic.lines and topic.lines[0]:
-            yield ""
-            yield from _sentences(topic.lines)
-        yield ""
-        yield "| key | meaning |"
-        yield "|---|---|"
-        for key, of_key in inside.items():
-            yield f"| `{key}` | {_cell(' '.join(of_key.lines)) or _cell(_alternatives(of_key))} |"
-    yield ""
-    yield "## Elsewhere the same"
-    yield ""
-    yield "- `flow_control.pfc` has the keys of `flow_control.pause`, and `priorities` and `target` besides."
-    yield '- `host.flow_control` and `switch.flow_control` have those of `flow_control`; `"off"` ends it.'
-    yield "- `[hosts.NAME]` and `[switches.NAME]` have those of `[host]` and `[switch]`, for one station."
+    yield from scenario_page.page(
+        {topic.name: topic for topic in glossary.topics() if topic.kind == "scenario key"}
+    )
 
 
 def mechanisms() -> Iterator[str]:
@@ -162,8 +138,15 @@ def command_line() -> Iterator[str]:
 
 def _arguments(command: Callable[..., Any]) -> Iterator[str]:
     meanings = _parameters_section(inspect.getdoc(command) or "")
+    types = get_type_hints(command)
     for parameter in inspect.signature(command).parameters.values():
-        word = parameter.name.rstrip("_").replace("_", "-")
+        if dataclasses.is_dataclass(types[parameter.name]):  # options that belong together
+            of_group = _parameters_section(inspect.getdoc(types[parameter.name]) or "")
+            yield from (
+                f"| `--{_word(name)} {_word(name).upper()}` | {_cell(of_group[name])} |" for name in of_group
+            )
+            continue
+        word = _word(parameter.name)
         if parameter.kind is parameter.KEYWORD_ONLY:
             shown = f"--{word}"
             if parameter.default is True:
@@ -175,6 +158,11 @@ def _arguments(command: Callable[..., Any]) -> Iterator[str]:
         else:
             shown = word.upper() if parameter.default is parameter.empty else f"[{word.upper()}]"
         yield f"| `{shown}` | {_cell(meanings[parameter.name])} |"
+
+
+def _word(name: str) -> str:
+    """A parameter as it is typed."""
+    return name.rstrip("_").replace("_", "-")
 
 
 def _parameters_section(doc: str) -> dict[str, str]:
@@ -197,10 +185,6 @@ def _paragraphs(doc: str) -> Iterator[str]:
 
 def _sentences(lines: list[str]) -> Iterator[str]:
     yield " ".join(line for line in lines if line)
-
-
-def _alternatives(topic: glossary.Topic) -> str:
-    return "With the keys " + ", ".join(f"`{key}`" for key, _ in topic.rows[1:]) if topic.rows else ""
 
 
 def _cell(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Penstock: a laboratory for lossless data-center fabrics.
+"""Penstock: a simulator of lossless data-center fabrics.
 
-Describe a fabric, its traffic and its mechanisms; get back who received what, how late, what was lost, who
-was paused by whom, and how fair it was::
+Describe a fabric, its traffic and its mechanisms; get what each flow received, how late, what was lost, who
+paused whom, and how fair it was::
 
     import penstock as ps
 
@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._core import ScenarioError, SimulationError
+    from .analysis import oracle
+    from .analysis.statistics import Interval, jain, student_t_interval
     from .errors import PenstockError, ResultError, StudyError
     from .result import Result
     from .running import Guarantee, check, guarantees, run
     from .scenario import Scenario
-    from .statistics import Interval, jain, student_t_interval
-    from .traffic import (
+    from .scenario.traffic import (
         bernoulli,
         bimodal,
         constant,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Guarantee": "running",
-    "Interval": "statistics",
+    "Interval": "analysis.statistics",
     "PenstockError": "errors",
     "Result": "result",
     "ResultError": "errors",
@@ -57,24 +58,25 @@ _HOME = {
     "ScenarioError": "_core",
     "SimulationError": "_core",
     "StudyError": "errors",
-    "bernoulli": "traffic",
-    "bimodal": "traffic",
+    "bernoulli": "scenario.traffic",
+    "bimodal": "scenario.traffic",
     "check": "running",
-    "constant": "traffic",
-    "empirical": "traffic",
-    "exponential": "traffic",
+    "constant": "scenario.traffic",
+    "empirical": "scenario.traffic",
+    "exponential": "scenario.traffic",
     "guarantees": "running",
-    "hot_spot": "traffic",
-    "jain": "statistics",
-    "on_off": "traffic",
-    "pareto": "traffic",
-    "permutation": "traffic",
-    "poisson": "traffic",
-    "request_response": "traffic",
+    "hot_spot": "scenario.traffic",
+    "jain": "analysis.statistics",
+    "on_off": "scenario.traffic",
+    "oracle": "analysis",
+    "pareto": "scenario.traffic",
+    "permutation": "scenario.traffic",
+    "poisson": "scenario.traffic",
+    "request_response": "scenario.traffic",
     "run": "running",
-    "student_t_interval": "statistics",
-    "uniform": "traffic",
-    "window": "traffic",
+    "student_t_interval": "analysis.statistics",
+    "uniform": "scenario.traffic",
+    "window": "scenario.traffic",
 }
 
 __all__ = [
@@ -97,6 +99,7 @@ __all__ = [
     "hot_spot",
     "jain",
     "on_off",
+    "oracle",
     "pareto",
     "permutation",
     "poisson",
@@ -113,7 +116,8 @@ def __getattr__(name: str) -> object:
         return import_module("._core", __name__).engine_version()
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("." + _HOME[name], __name__), name)
+    home = f"{__name__}.{_HOME[name]}"
+    return import_module(f"{home}.{name}") if name == "oracle" else getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

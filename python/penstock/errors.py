@@ -11,6 +11,17 @@ class InputError(PenstockError):
     """Something the user gave cannot be used: a name, a file, a directory."""
 
 
+class ArgumentError(InputError, ValueError, TypeError):
+    """An argument of a call is wrong; the message names it."""
+
+
+class UnknownNameError(InputError, KeyError):
+    """There is nothing of this name."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class ResultError(PenstockError):
     """A directory that is not a complete result."""
 

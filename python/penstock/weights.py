@@ -18,9 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 from . import _core
 from .errors import InputError
+from .library import suggestion
 
 EDGES = (68, 128, 256, 512, 1024)
 """Upper edges of the bins of frame sizes in bytes; a sixth bin holds longer frames."""
@@ -48,16 +50,38 @@ class Counters:
     always_active: bool = True
 
 
+class Rules(TypedDict, total=False):
+    """How `from_sizes` computes weights."""
+
+    formula: str
+    """``"published"`` (default; formulas 6.1 and 6.2) or ``"analytic"`` (from what is billed and counted)."""
+    mix: str
+    """Whether sizes count by their ``"frames"`` (default, as published) or their ``"bytes"``."""
+    top_bin: str
+    """Weight of frames above 1024 B: ``"formula"`` (default, 6.2) or ``"one"``; published only."""
+    representative: str
+    """The size of a bin: its ``"upper_edge"`` (default) or its ``"middle"``; published only."""
+    metric: str
+    """What is to be equal: ``"payload"`` (default) or ``"frame"``; analytic only."""
+    largest: int
+    """The longest frame in bytes, 64 to 16384. Default 1522."""
+
+
+_DEFAULTS: Rules = {
+    "formula": "published",
+    "mix": "frames",
+    "top_bin": "formula",
+    "representative": "upper_edge",
+    "metric": "payload",
+    "largest": 1522,
+}
+
+
 def from_sizes(
     frames: Sequence[Sequence[int]],
     *,
     bytes: Sequence[Sequence[int]] | None = None,
-    formula: str = "published",
-    mix: str = "frames",
-    top_bin: str = "formula",
-    representative: str = "upper_edge",
-    metric: str = "payload",
-    largest: int = 1522,
+    **rules: Unpack[Rules],
 ) -> list[float | None]:
     """Weights from the sizes of frames received, as Algorithm 1 of Hagen 2012, section 6.3.
 
@@ -67,18 +91,8 @@ def from_sizes(
         For each queue the frames received in six bins: up to 68, 128, 256, 512, 1024 B, and longer.
     bytes : sequence of sequences of int, optional
         Their bytes; needed for ``mix="bytes"``.
-    formula : str
-        ``"published"`` (default; formulas 6.1 and 6.2) or ``"analytic"`` (from what is billed and counted).
-    mix : str
-        Whether sizes count by their ``"frames"`` (default, as published) or their ``"bytes"``.
-    top_bin : str
-        Weight of frames above 1024 B: ``"formula"`` (default, 6.2) or ``"one"``; published only.
-    representative : str
-        The size of a bin: its ``"upper_edge"`` (default) or its ``"middle"``; published only.
-    metric : str
-        What is to be equal: ``"payload"`` (default) or ``"frame"``; analytic only.
-    largest : int
-        The longest frame in bytes, 64 to 16384. Default 1522.
+    **rules
+        `Rules`, such as ``formula="analytic"``.
 
     Returns
     -------
@@ -96,7 +110,11 @@ def from_sizes(
     >>> [round(w, 3) for w in from_sizes([[1000, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1000]])]
     [1.732, 0.976]
     """
-    if bytes is None and mix == "bytes":
+    if unknown := sorted(set(rules) - set(_DEFAULTS)):
+        raise InputError(f"from_sizes() has no keyword {unknown[0]!r}; {suggestion(unknown[0], _DEFAULTS)}")
+    chosen: Rules = {**_DEFAULTS, **rules}
+    largest = chosen["largest"]
+    if bytes is None and chosen["mix"] == "bytes":
         raise InputError('mix = "bytes" needs the bytes of each bin')
     given = {"frames": frames, "bytes": bytes if bytes is not None else [[0] * 6 for _ in frames]}
     for name, counts in given.items():
@@ -113,12 +131,7 @@ def from_sizes(
         return _core.awc_weights(
             [list(bins) for bins in given["frames"]],
             [list(bins) for bins in given["bytes"]],
-            formula=formula,
-            mix=mix,
-            top_bin=top_bin,
-            representative=representative,
-            metric=metric,
-            largest=largest,
+            **chosen,
         )
     except ValueError as error:
         raise InputError(str(error)) from error

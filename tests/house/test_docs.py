@@ -7,10 +7,13 @@ import re
 import stat
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from penstock.cli.glossary import topics
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -30,6 +33,15 @@ def test_the_reference_is_fresh() -> None:
         [sys.executable, ROOT / "tools/reference.py", "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_reference_says_shared_keys_once() -> None:
+    text = (ROOT / "docs/reference/scenario.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\S+) \| (.{80,}) \|$", text, re.MULTILINE)
+    assert len(rows) > 100
+    assert not [row for row, times in Counter(rows).items() if times > 2]
+    keys = {topic.name for topic in topics() if topic.kind == "scenario key" and ".NAME" not in topic.name}
+    assert not [key for key in keys if f"`{key.rpartition('.')[2]}`" not in text]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -1,8 +1,7 @@
 """The command line ``penstock``.
 
-Exit codes: 0 done; 1 failed (a broken invariant, an experiment that did not pass, a full disk);
-2 bad input; 130 stopped by Ctrl-C. Results go to standard output, everything else to standard error.
-Commands are imported when they are called, so that a run starts at once.
+Exit codes: 0 success; 1 failure (a broken invariant, a failed experiment, a full disk); 2 bad input;
+130 interrupted by Ctrl-C. Results go to standard output, everything else to standard error.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ EXIT_INTERRUPTED = 130
 
 COMMANDS = (
     ("run", "run:run", "Run a scenario."),
-    ("check", "scenarios:check", "Say whether a scenario can be run."),
-    ("new", "scenarios:new", "Write a commented scenario to begin with."),
-    ("list", "scenarios:list_", "Show the scenarios and studies that come with Penstock."),
-    ("explain", "explain:explain", "Tell what a mechanism, a table, a column or a key is."),
-    ("why", "why:why", "Tell why a port had to stop or a flow was held back."),
-    ("fair", "fair:fair", "Show the fair share of each flow beside what it got."),
-    ("headroom", "headroom:headroom", "Compute the room that a lossless queue needs above XOFF."),
-    ("validate", "validate:validate", "Hold the simulator against theory."),
-    ("reproduce", "reproduce:reproduce", "Run published experiments again."),
-    ("compare", "compare:compare", "Show how two results differ."),
+    ("check", "scenarios:check", "Check a scenario without running it."),
+    ("new", "scenarios:new", "Write a commented scenario to start from."),
+    ("list", "scenarios:list_", "List the scenarios and studies of the package."),
+    ("explain", "explain:explain", "Explain a mechanism, a table, a column or a key."),
+    ("why", "why:why", "Explain why a port was paused or a flow was slow."),
+    ("fair", "fair:fair", "Compare what each flow got with its fair share."),
+    ("headroom", "headroom:headroom", "Compute the headroom of a lossless queue."),
+    ("validate", "validate:validate", "Compare the simulator with theory."),
+    ("reproduce", "reproduce:reproduce", "Reproduce published experiments."),
+    ("compare", "compare:compare", "Compare two results."),
 )
 """Name, home and one line of help; the homes are imported when a command is called."""
 
@@ -43,7 +42,7 @@ def application() -> App:
     """The commands of ``penstock``."""
     app = App(
         name="penstock",
-        help="A laboratory for lossless data-center fabrics.\n\nBegin with: penstock run first-light",
+        help="A simulator of lossless data-center fabrics.\n\nStart with: penstock run first-light",
         version=_core.engine_version,
         help_format="plaintext",
         suppress_keyboard_interrupt=False,
@@ -94,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # the engine's; it has no name that could be imported
             raise
-        complain(f"the engine has failed: {error}; this is a fault of Penstock, please report it")
+        complain(f"the engine has failed: {error}; this is a bug in Penstock")
         return EXIT_FAILED
 
 

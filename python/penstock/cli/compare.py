@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from penstock.units import count, duration, rate, share, size
+
 from . import EXIT_DONE
 from .console import console, print_json, table
-from .units import count, duration, rate, share, size
 
 if TYPE_CHECKING:
     from penstock.result import Result
@@ -46,7 +47,7 @@ PORTS: dict[str, Writer] = {
 
 
 def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:
-    """Shows how two results differ: their scenarios, and every flow, connection and port whose figures do.
+    """Compares two results: their scenarios, and all flows, connections and ports that differ.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(neg
             markup=False,
             soft_wrap=True,
         )
-    out.print("every node saw the same" if same else "the trajectories differ")
+    out.print("the trajectories are the same" if same else "the trajectories differ")
     out.print("\n".join(scenario) if scenario else "the scenarios are the same", markup=False, soft_wrap=True)
     _show(out, "Flows that differ", flows, FLOWS)
     _show(out, "Connections that differ", connections, CONNECTIONS)
@@ -120,7 +121,7 @@ def differences(a: Result, b: Result, name: str, key: str, metrics: list[str]) -
 
 
 def _rows(result: Result, name: str) -> list[Row]:
-    from penstock import connections
+    from penstock.analysis import connections
 
     return connections.rows(result) if name == "connections" else result.rows(name)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from penstock.errors import InputError
-from penstock.glossary import Topic, find, names
 from penstock.library import suggestion
 
 from . import EXIT_DONE
 from .console import console, table
+from .glossary import Topic, find, names
 
 
 def explain(name: str, /) -> int:
-    """Tells what a mechanism, a table, a column or a key of the scenario file is.
+    """Explains a mechanism, a table, a column or a key of the scenario file.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def explain(name: str, /) -> int:
     """
     topics = find(name)
     if not topics:
-        raise InputError(f"nothing is called {name!r}; {_near(name)}")
+        raise InputError(f"no entry for {name!r}; {_near(name)}")
     for topic in topics:
         _show(topic)
     return EXIT_DONE

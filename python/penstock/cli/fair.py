@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from penstock.errors import InputError
+from penstock.units import rate
 
 from . import EXIT_DONE
 from .console import console, print_json, table
-from .units import rate
 
 if TYPE_CHECKING:
-    from penstock.oracle import Assessment
+    from penstock.analysis.oracle import Assessment
     from penstock.result import Result
 
 SCHEMA = "penstock-fair/1"
@@ -38,27 +38,25 @@ def fair(
     weight: tuple[str, ...] = (),
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Shows the fair share of each flow beside what it got.
+    """Compares what each flow got with its fair share.
 
-    An ideal fabric with the links, paths and demands of the run, without loss, delay and pauses, gives every
-    flow its weighted max-min share, or the proportionally fair one. Links carry frames with their line
-    overhead. A scheduler that bills time on the link is held against that with --counts wire: where frames
-    differ in size, other counts call it unfair.
+    Fair shares are those of an ideal fabric with the links, paths and demands of the run, but without loss,
+    delay and pauses: weighted max-min, and proportionally fair.
 
     Parameters
     ----------
     run
-        Directory of a result; or a scenario, a file or a name, which is run first.
+        Directory of a result; or a scenario, by file or name, which is run first.
     counts
-        What rates count: bytes of frames (DA to FCS), their payload (18 B less), or the wire (with overhead).
+        What rates count: frames (DA to FCS), payload (18 B less), or wire (with line overhead). Use wire for
+        schedulers that divide link time.
     weight
-        FLOW=NUMBER, as often as needed; the name without [host] means all flows of that name, and flows that
-        are not named count 1. Default: the weights of the switches' schedulers, by class; 1 where there are
-        none.
+        FLOW=NUMBER, repeatable. A name without [host] means all flows of that name; flows that are not named
+        count 1. Default: the weights of the switches' schedulers, or 1.
     json
         Prints one JSON object instead of a table.
     """
-    from penstock import oracle
+    from penstock.analysis import oracle
 
     result, origin = _result(run)
     given = dict(_weight(text) for text in weight)
@@ -127,7 +125,7 @@ def _show(found: Assessment, billed: str | None) -> None:
     out.print(f"counts   {COUNTED[found.counts]}; for others {others}", markup=False, soft_wrap=True)
     if billed is not None and billed != found.counts:
         divides = f"the scheduler of the switches divides {COUNTED[billed]}"
-        out.print(f"         {divides}: --counts {billed} tells how well", markup=False, soft_wrap=True)
+        out.print(f"         {divides}: see --counts {billed}", markup=False, soft_wrap=True)
     for note in found.notes:
         out.print(note, markup=False, soft_wrap=True)
 

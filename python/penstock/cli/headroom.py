@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from json import loads
 from typing import Annotated, Any
 
@@ -14,20 +15,10 @@ from . import EXIT_DONE
 from .console import console, print_json, table
 
 
-def headroom(
-    *,
-    rate: str,
-    length: str | None = None,
-    delay: str | None = None,
-    mtu: str | None = None,
-    phy: str | None = None,
-    interface_delay: str | None = None,
-    response_time: str | None = None,
-    latency: str | None = None,
-    overhead: str | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
-) -> int:
-    """Room that a lossless queue needs above XOFF (IEEE 802.1Qbb Annex O).
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Link:
+    """A link and the stations at its ends.
 
     Parameters
     ----------
@@ -40,35 +31,43 @@ def headroom(
     mtu
         Longest frame, DA to FCS. Default: "1522 B".
     phy
-        PHY of both stations, such as "25GBASE-R RS-FEC": sets interface delay and response. Default: that of
-        the rate which may take longest (`penstock explain phy`).
+        PHY of both stations, such as "25GBASE-R RS-FEC": sets interface delay and response time. Default: the
+        slowest PHY of the rate (`penstock explain phy`).
     interface_delay
-        Delay of MAC and PHY of one station, instead of a PHY. (Links of a scenario have none unless it or a
-        PHY is given there.)
+        Delay of MAC and PHY of one station, instead of that of a PHY. In a scenario links have none by
+        default.
     response_time
-        From the end of a pause frame to its effect at the station that is paused. Default: what IEEE 802.3
-        allows at the rate.
+        From the end of a pause frame to its effect at the station that is paused. Default: the limit of
+        IEEE 802.3 for the rate.
     latency
         From the arrival of a frame to its place in the queue that is counted. Default: "0 s".
     overhead
         Bytes around each frame on the wire. Default: "20 B".
+    """
+
+    rate: str
+    length: str | None = None
+    delay: str | None = None
+    mtu: str | None = None
+    phy: str | None = None
+    interface_delay: str | None = None
+    response_time: str | None = None
+    latency: str | None = None
+    overhead: str | None = None
+
+
+def headroom(*, link: Link, json: Annotated[bool, Parameter(negative=())] = False) -> int:
+    """Computes the headroom of a lossless queue: the room it needs above XOFF (IEEE 802.1Qbb Annex O).
+
+    Parameters
+    ----------
+    link
+        The link and its stations.
     json
         Prints one JSON object instead of a table.
     """
     try:
-        answer: dict[str, Any] = loads(
-            _core.headroom(
-                rate,
-                length=length,
-                delay=delay,
-                mtu=mtu,
-                phy=phy,
-                interface_delay=interface_delay,
-                response_time=response_time,
-                latency=latency,
-                overhead=overhead,
-            )
-        )
+        answer: dict[str, Any] = loads(_core.headroom(**asdict(link)))
     except ValueError as error:
         raise InputError(str(error)) from error
     if json:
@@ -90,7 +89,7 @@ def headroom(
         if not isinstance(value, list | dict) and name != "schema":
             totals.add_row(name, _cell(value))
     out.print(totals)
-    out.print("`headroom` of a scenario is headroom_bytes; of the others tells: penstock explain NAME")
+    out.print("The key `headroom` is headroom_bytes; for the others: penstock explain NAME")
     return EXIT_DONE
 
 

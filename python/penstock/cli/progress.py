@@ -12,9 +12,9 @@ from types import FrameType
 from typing import Protocol
 
 from penstock.running import Progress
+from penstock.units import duration
 
 from .console import say
-from .units import duration
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock import reproduce as studies
+from penstock.studies import reproduce as studies
 
 from . import EXIT_DONE, EXIT_FAILED
 from .console import console, print_json, say, table
@@ -24,22 +24,22 @@ def reproduce(
     json: Annotated[bool, Parameter(negative=())] = False,
     document: Path | None = None,
 ) -> int:
-    """Runs published experiments again and holds them against what their source reports.
+    """Reproduces published experiments, and compares them with their source.
 
-    Finished runs are kept until a study is done: after an interruption the same command goes on from there.
+    After an interruption the same command resumes.
 
     Parameters
     ----------
     study
-        PAPER or PAPER/PART as "penstock list" shows them. Default: all studies.
+        PAPER or PAPER/PART, as "penstock list" prints them. Default: all studies.
     quick
         Fewer replications, for a first look.
     out
-        Directory for pictures and outcomes; each study has a directory of its own below.
+        Directory for pictures and outcomes, with a subdirectory for each study.
     json
         Prints one JSON object instead of tables.
     document
-        Directory for a page in Markdown a study, with its pictures beside it.
+        Directory for a Markdown page per study, and its pictures.
     """
     results = []
     for found in studies.find(study):
@@ -47,9 +47,9 @@ def reproduce(
         with redirect_stdout(sys.stderr):  # what a study prints is no part of the answer
             results.append(studies.reproduce(found, out / found.name, quick=quick, say=_say_inside))
         if document is not None:
-            from penstock import study_document
+            from penstock.studies import document as pages
 
-            say(f"page  {study_document.write(results[-1], document, quick=quick)}")
+            say(f"page  {pages.write(results[-1], document, quick=quick)}")
         if not json:
             _show(results[-1])
     if json:

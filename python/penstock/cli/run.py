@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from penstock import kept, library, running, storage
+from penstock import library, running, storage
 from penstock.errors import InputError
+from penstock.running import cache
+from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from .console import complain, console, print_json, say, table
 from .progress import Wish, stop_on_interrupt, watching
-from .units import count, duration, plain, rate, share, size
 
 if TYPE_CHECKING:
-    from penstock.replications import Replications
     from penstock.result import Result
+    from penstock.running.replications import Replications
 
 MAX_SEED = 2**64 - 1
 ROWS_SHOWN = 20
@@ -37,26 +38,25 @@ def run(
     threads: running.Threads = "auto",
     report: bool = True,
 ) -> int:
-    """Runs a scenario: a file, or one of those that "penstock list" shows.
+    """Runs a scenario.
 
     Parameters
     ----------
     scenario
-        A scenario file or the name of a scenario.
+        A scenario file, or a name that "penstock list" prints.
     seed
-        Seed of all random streams, instead of the scenario's; replications count on from it.
+        Seed of all random streams. Default: that of the scenario. Replications use the seeds from it on.
     replications
-        Runs with this many seeds and reports means with 95 % confidence intervals. Finished ones are kept
-        until all are: the same command goes on from there.
+        Runs with this many seeds, and prints means with 95 % confidence intervals. After an interruption the
+        same command resumes.
     out
-        Directory for tables, report and pictures. Default: out/NAME; with --json nothing is written
-        unless a directory is named. An earlier result there is replaced.
+        Directory for tables, report and pictures; an earlier result is replaced. Default: out/NAME, or none
+        with --json.
     json
         Prints one JSON object instead of tables.
     threads
-        The most threads for one run: a number, or "auto" for the number of processors. A run begins on one
-        and uses more where they pay, in large fabrics. The result does not depend on it. Replications use one
-        each.
+        The most threads for one run, or "auto": the number of processors. More than one are used if the run
+        is faster with them. The result does not depend on it. Replications use one each.
     report
         Whether report.html and the pictures are written.
     """
@@ -85,7 +85,7 @@ def _single(
     with stop_on_interrupt() as wish:
         with watching(wish) as watch:
             result = running.run_source(source, seed=seed, threads=threads, progress=watch)
-        from penstock.summary import summarise
+        from penstock.result.summary import summarise
 
         summary = summarise(result)
         report = _save(result, directory, report, wish)
@@ -112,8 +112,8 @@ def _several(
     json: bool,
     report: bool,
 ) -> int:
-    from penstock.replications import replicate_source
-    from penstock.summary import summarise
+    from penstock.result.summary import summarise
+    from penstock.running.replications import replicate_source
 
     with stop_on_interrupt() as wish, _keeping(directory) as finished:
         with watching(wish) as watch:
@@ -129,17 +129,17 @@ def _several(
     for because in {str(one.run["cut_short_by"]) for one in runs.results if one.run.get("cut_short_by")}:
         complain(because)
     if directory is not None and not runs.complete:
-        say("finished replications are kept, and the same command goes on from there")
+        say("finished replications are saved; the same command resumes")
     return EXIT_FAILED if any(one.run.get("cut_short_by") for one in runs.results) else _end(runs.complete)
 
 
 @contextlib.contextmanager
-def _keeping(directory: Path | None) -> Iterator[kept.Kept | None]:
+def _keeping(directory: Path | None) -> Iterator[cache.RunCache | None]:
     """Keeps replications as they finish, if there is a place for a result."""
     if directory is None:
         yield None
         return
-    with kept.keeping(kept.beside(directory)) as finished:
+    with cache.keeping(cache.beside(directory)) as finished:
         if greeting := finished.greeting():
             say(greeting)
         yield finished
@@ -174,9 +174,16 @@ def _end(complete: bool, ended_by: str | None = None, reached: str = "") -> int:
 
 
 def _show(result: Result, summary: dict[str, Any]) -> None:
+    out = console()
+    _show_flows(out, summary["flows"])
+    _show_connections(out, result)
+    _show_ports(out, summary["ports"])
+    _show_totals(out, result, summary["fairness"])
+
+
+def _show_flows(out: Any, found: list[dict[str, Any]]) -> None:
     from rich.markup import escape  # "incast[h0]" is a name, not a style
 
-    out = console()
     flows = table(
         "Flows",
         "flow",
@@ -190,7 +197,7 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
         "max",
         numeric=1,
     )
-    for flow in summary["flows"][:ROWS_SHOWN]:
+    for flow in found[:ROWS_SHOWN]:
         latency = flow["latency_ns"]
         flows.add_row(
             escape(flow["name"]),
@@ -204,14 +211,16 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
             duration(latency["max"]),
         )
     out.print(flows)
-    _say_rest(out, len(summary["flows"]), ROWS_SHOWN, "flows")
-    _show_connections(out, result)
+    _say_rest(out, len(found), ROWS_SHOWN, "flows")
+
+
+def _show_ports(out: Any, found: list[dict[str, Any]]) -> None:
     first = sorted(
-        summary["ports"],
+        found,
         key=lambda port: (-(port["drops"] or 0), -(port["paused_s"] or 0), -(port["utilisation"] or 0)),
     )
     ports = table(
-        "Ports: those that lose first, then the most paused, then the busiest",
+        "Ports, ordered by drops, time paused and utilisation",
         "port",
         "used",
         "queued mean",
@@ -235,6 +244,9 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
         )
     out.print(ports)
     _say_rest(out, len(first), PORTS_SHOWN, "ports")
+
+
+def _show_totals(out: Any, result: Result, fairness: dict[str, Any]) -> None:
     lost: dict[str, int] = {}
     for row in result.rows("drops"):
         lost[row["cause"]] = lost.get(row["cause"], 0) + row["frames"]
@@ -242,13 +254,13 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
         out.print("frames lost: " + ", ".join(f"{count(frames)} {cause}" for cause, frames in lost.items()))
     run = result.run
     speed = run["frame_hops"] / run["wall_s"] / 1e6 if run["wall_s"] else 0.0
-    jain = summary["fairness"]["jain"]
+    jain = fairness["jain"]
     out.print(
         f"fairness (Jain) {'-' if jain is None else f'{jain:.4f}'}   "
         f"simulated {_time(run['simulated_s'])} in {_time(run['wall_s'])}   "
         f"{count(run['frame_hops'])} frame-hops, {speed:.1f} M/s"
     )
-    against = summary["fairness"]["max_min"]
+    against = fairness["max_min"]
     if against is not None:
         from .fair import percent
 
@@ -264,14 +276,14 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
 def _show_connections(out: Any, result: Result) -> None:
     from rich.markup import escape
 
-    from penstock import connections
+    from penstock.analysis import connections
 
     found = connections.rows(result)
     if not found:
         return
     columns = ("connection", "timed", "number", "shortest", "mean", "p99", "longest")
     last = ("carried", "complete at", "sent again", "discarded")
-    shown = table("Connections: round trips of windows, exchanges of requests", *columns, *last, numeric=2)
+    shown = table("Connections", *columns, *last, numeric=2)
     for row in found[:ROWS_SHOWN]:
         what, number, times = connections.timed(row)
         shown.add_row(
@@ -306,7 +318,7 @@ def _show_intervals(runs: Replications) -> None:
     out.print(means)
     _say_rest(out, len(cells), ROWS_SHOWN, "flows")
     if len(runs.results) < runs.wanted:
-        out.print(f"{runs.wanted - len(runs.results)} replications were not begun")
+        out.print(f"{runs.wanted - len(runs.results)} replications were not started")
 
 
 def _show_where(directory: Path | None, with_report: Path | None, report: bool) -> None:

@@ -9,10 +9,10 @@ from cyclopts import Parameter
 
 from penstock import _core, library, running
 from penstock.errors import InputError
+from penstock.units import count, duration, size
 
 from . import EXIT_DONE
 from .console import console, print_json, say, table
-from .units import count, duration, size
 
 STARTER = Path(library.__file__).with_name("starter.toml")
 
@@ -26,26 +26,26 @@ def check(
     threads: running.Threads = "auto",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Says whether a scenario can be run, without running it.
+    """Checks a scenario without running it.
 
     Parameters
     ----------
     scenario
-        A scenario file or the name of a scenario.
+        A scenario file, or a name that "penstock list" prints.
     effective
-        Prints the effective scenario: every default written out.
+        Prints the scenario with all defaults filled in.
     estimate
-        Runs the beginning for about a second and tells what all of it will take: time and memory. The
-        report and its pictures are not counted; they take some seconds more, or "run --no-report" none.
+        Runs the first part for about a second, and predicts the time and memory of the whole run, without
+        its report and pictures.
     threads
-        The most threads of the run that is estimated: a number, or "auto" for the number of processors.
+        The most threads of that run, or "auto": the number of processors.
     json
         With --estimate: prints one JSON object instead of a sentence.
     """
     if json and not estimate:
         raise InputError("--json belongs to --estimate; --effective prints TOML")
     if effective and estimate:
-        raise InputError("--effective and --estimate are two questions; ask one at a time")
+        raise InputError("--effective and --estimate exclude each other")
     if threads != "auto" and not 1 <= threads <= running.MAX_THREADS:
         raise InputError(
             f'--threads is {threads}; expected a whole number from 1 to {running.MAX_THREADS}, or "auto"'
@@ -62,7 +62,7 @@ def check(
 
 
 def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
-    from penstock import estimate, memory
+    from penstock.running import estimate, memory
 
     told = estimate.estimate(source, threads=threads)
     named = _core.memory_limit(source.text, source.file)
@@ -71,7 +71,7 @@ def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
         origin = "what is free on this machine allows" if named is None else "its memory_limit allows"
         say(
             f"warning: the run will take about {_rough_size(told.memory_bytes)} of memory, more than the "
-            f"{_rough_size(limit)} that {origin}: it will end before its time"
+            f"{_rough_size(limit)} that {origin}: it will end early"
         )
     if json:
         print_json(told.to_dict())
@@ -86,7 +86,7 @@ def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
             f"about {duration(_rounded(told.wall_s, False) * 1e9)} on {on} of this machine, "
             "report and pictures not counted",
         ),
-        ("memory", f"about {_rough_size(told.memory_bytes)} beside the program itself"),
+        ("memory", f"about {_rough_size(told.memory_bytes)} without the program itself"),
     )
     for name, what in rows:
         console().print(f"{name:<8} {what}", markup=False, soft_wrap=True)
@@ -103,14 +103,14 @@ def _rough_size(number: int) -> str:
 
 
 def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None) -> int:
-    """Writes a commented scenario to begin with.
+    """Writes a commented scenario to start from.
 
     Parameters
     ----------
     file
-        The file to write; one that exists is left alone.
+        The file to write. It must not exist.
     like
-        The scenario to copy, by name or file. Default: a short one that explains itself.
+        The scenario to copy, by name or file. Default: a short commented one.
     """
     text = STARTER.read_text("utf-8") if like is None else library.read(like).text
     try:
@@ -122,7 +122,7 @@ def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None) -> in
                 file.unlink()  # half a scenario, which the next attempt would take for one of the user's
                 raise
     except FileExistsError:
-        raise InputError(f"{file}: exists already and is left as it is; choose another name") from None
+        raise InputError(f"{file}: exists; choose another name") from None
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise InputError(f"{file}: there is no directory {file.parent}") from None
     console().print(f"{file} written; run it with: penstock run {file}", markup=False, soft_wrap=True)
@@ -130,7 +130,7 @@ def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None) -> in
 
 
 def list_(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:
-    """Shows the scenarios and studies that come with Penstock.
+    """Lists the scenarios and studies of the package.
 
     Parameters
     ----------

@@ -17,23 +17,32 @@ from .console import console, print_json, say, table
 def validate(
     *cases: str,
     quick: Annotated[bool, Parameter(negative=())] = False,
+    scenario: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
     write: Path | None = None,
 ) -> int:
-    """Holds the simulator against queueing theory and exact arithmetic.
+    """Compares the simulator with queueing theory and exact arithmetic.
 
     Parameters
     ----------
     cases
         Names of cases, such as "md1" or "headroom". Default: all of them.
     quick
-        Fewer and shorter runs, wider intervals.
+        Short runs, wide intervals.
+    scenario
+        Prints the scenario of the case instead of running it.
     json
         Prints one JSON object instead of tables.
     write
-        Markdown document to write; its picture goes into "images" beside it.
+        Markdown page to write. A page for each topic goes into a folder of its name, the picture into
+        "images" beside it.
     """
     wanted = validation.cases(cases)
+    if scenario:
+        if len(cases) != 1:
+            raise InputError("--scenario prints the scenario of one case; name it")
+        console().print(wanted[0].scenario.rstrip(), markup=False, soft_wrap=True)
+        return EXIT_DONE
     if write is not None and not write.parent.is_dir():
         raise InputError(f"--write {write}: there is no directory {write.parent}")
 

@@ -22,18 +22,18 @@ def why(
     run: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Tells why a port had to stop, or what held a flow back.
+    """Explains why a port was paused, or a flow was slow.
 
     Parameters
     ----------
     name
         A port ("h2.0->sw"), a host or switch, a flow, or the common name of flows with several senders.
     run
-        Directory of the result. Default: the newest in out/, of replications that with the lowest seed.
+        Directory of the result. Default: the newest in out/; of replications, the first.
     json
         Prints one JSON object instead of sentences.
     """
-    from penstock import forensics
+    from penstock.analysis import forensics
     from penstock.result import Result
 
     directory = run if run is not None else _newest()

@@ -11,12 +11,12 @@ from .style import save, style
 from .timeline import timeline
 
 if TYPE_CHECKING:
-    from penstock.result import Result
+    from penstock.measurements import Measurements
 
 __all__ = ["congestion", "deadlock", "fabric", "save", "save_all", "style", "timeline"]
 
 
-def save_all(result: Result, directory: Path) -> list[Path]:
+def save_all(result: Measurements, directory: Path) -> list[Path]:
     """Writes every picture of a result as PNG and SVG; returns the paths."""
     written = [
         *save(timeline(result), directory, "timeline"),

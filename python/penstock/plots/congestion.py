@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, PathPatch
 from matplotlib.path import Path as Curve
 
-from penstock.forensics import WHY, Deadlock, Edge, Tree, deadlocks, trees
+from penstock.analysis.forensics import WHY, Deadlock, Edge, Tree, deadlocks, trees
 
 from .style import FAINT, INK, PAUSE_COLOUR, QUIET_COLOUR, Margins, stack, style, time_scale
 
 if TYPE_CHECKING:
-    from penstock.result import Result
+    from penstock.measurements import Measurements
 
 MAX_TREES = 3
 """Trees in one picture: those that stopped ports longest."""
@@ -56,7 +56,7 @@ class Grid:
     row: float
 
 
-def congestion(result: Result) -> Figure:
+def congestion(result: Measurements) -> Figure:
     """The trees that stopped ports longest: root at the left, hosts at the right, wide lines stopped long."""
     with style():
         found = trees(result)
@@ -172,7 +172,7 @@ def _kept(tree: Tree) -> list[Edge]:
     return sorted(kept, key=tree.edges.index)
 
 
-def _draw(axes: Axes, result: Result, tree: Tree, placed: list[Placed]) -> None:
+def _draw(axes: Axes, result: Measurements, tree: Tree, placed: list[Placed]) -> None:
     run_ns = max(result.run["simulated_s"] - result.run.get("warmup_s", 0.0), 1e-12) * 1e9
     root_y = placed[0].from_y if placed[0].edge.depth == 1 else 0.0
     inner = _inner(placed)
@@ -234,7 +234,7 @@ def _draw(axes: Axes, result: Result, tree: Tree, placed: list[Placed]) -> None:
     axes.set_axis_off()
 
 
-def deadlock(result: Result) -> Figure:
+def deadlock(result: Measurements) -> Figure:
     """The first deadlock: its queues in a circle, each with an arrow to the one that it waits for."""
     with style():
         figure = Figure(figsize=(5.6, 4.6))

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from .style import INK, PAUSE_COLOUR, QUIET_COLOUR, Margins, stack, style
 
 if TYPE_CHECKING:
-    from penstock.result import Result
+    from penstock.measurements import Measurements
 
 Point = tuple[float, float]
 MAX_NAMED = 40
@@ -23,7 +23,7 @@ MAX_LEVEL_NAMES = 16
 _ARC_HEIGHT = 0.35
 
 
-def fabric(result: Result) -> Figure:
+def fabric(result: Measurements) -> Figure:
     """Nodes in layers and the links between them; the longer a link was paused, the wider its line."""
     with style():
         figure, (axes,) = stack(7.0, [3.2], Margins(left=0.1, right=0.1, top=0.3, between=0.0, bottom=0.1))
@@ -47,7 +47,9 @@ def fabric(result: Result) -> Figure:
     return figure
 
 
-def _draw_nodes(axes: Axes, result: Result, places: dict[str, Point], in_layer: Mapping[float, int]) -> None:
+def _draw_nodes(
+    axes: Axes, result: Measurements, places: dict[str, Point], in_layer: Mapping[float, int]
+) -> None:
     """Hosts as circles, switches as squares, with their names where there is room."""
     for role, marker, size, below in (("host", "o", 50, True), ("switch", "s", 120, False)):
         names = [node["name"] for node in result.topology["nodes"] if node["role"] == role]
@@ -71,7 +73,7 @@ def _draw_nodes(axes: Axes, result: Result, places: dict[str, Point], in_layer: 
                 )
 
 
-def layout(result: Result) -> dict[str, Point]:
+def layout(result: Measurements) -> dict[str, Point]:
     """A place for each node: its level is its height, the mean of its lower neighbours its order."""
     neighbours: dict[str, list[str]] = defaultdict(list)
     for link in result.topology["links"]:
@@ -101,7 +103,7 @@ def _way(a: Point, b: Point, places: Iterable[Point]) -> list[Point]:
     return [(a[0] + (b[0] - a[0]) * s, a[1] + 4 * _ARC_HEIGHT * s * (1 - s)) for s in steps]
 
 
-def _paused_share(result: Result) -> dict[frozenset[str], float]:
+def _paused_share(result: Measurements) -> dict[frozenset[str], float]:
     """Share of the measured time that the more paused end of each link was stopped, for links that were."""
     time = float(result.run["simulated_s"] - result.run.get("warmup_s", 0.0)) or 1.0  # as the report
     shares: dict[frozenset[str], float] = {}

@@ -32,7 +32,7 @@ from .style import (
 )
 
 if TYPE_CHECKING:
-    from penstock.result import Result
+    from penstock.measurements import Measurements
 
 Series = dict[str, tuple[Any, Any]]
 Pauses = dict[tuple[str, int], list[decimate.Span]]
@@ -69,7 +69,7 @@ class Level:
     queues: set[str]
 
 
-def timeline(result: Result) -> Figure:
+def timeline(result: Measurements) -> Figure:
     """Throughput of flows, queues with their watermarks, and pauses as bars, on a shared time axis.
 
     A panel that would be empty is left out, and the heading says so.
@@ -119,7 +119,7 @@ def timeline(result: Result) -> Figure:
     return figure
 
 
-def _throughput(result: Result, axes: Axes, flows: Series) -> None:
+def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
     """Throughput of each flow over time, labelled at the end of its line."""
     axes.set_title("Throughput per flow")
     lines = {name: decimate.merge_bins(*line, MAX_BINS) for name, line in flows.items()}
@@ -144,7 +144,7 @@ def _throughput(result: Result, axes: Axes, flows: Series) -> None:
     label_right(axes, labels, spacing=0.06)
 
 
-def _queues(result: Result, axes: Axes, lines: Series, in_frames: bool, *, first_colour: int) -> None:
+def _queues(result: Measurements, axes: Axes, lines: Series, in_frames: bool, *, first_colour: int) -> None:
     """The fullest queues over time, each watermark at the queues that it belongs to."""
     counters = any(_is_counter(name) for name in lines)
     axes.set_title("Queues and ingress counters" if counters else "Fullest queues")
@@ -179,7 +179,7 @@ def _queues(result: Result, axes: Axes, lines: Series, in_frames: bool, *, first
     )
 
 
-def _pauses(result: Result, axes: Axes, spans: Pauses) -> None:
+def _pauses(result: Measurements, axes: Axes, spans: Pauses) -> None:
     """One row a port and priority that had to stop, one bar a pause."""
     end = _end_ns(result)
     scale = time_scale(end)
@@ -207,7 +207,7 @@ def _pauses(result: Result, axes: Axes, spans: Pauses) -> None:
     )
 
 
-def _fullest(result: Result) -> tuple[Series, bool]:
+def _fullest(result: Measurements) -> tuple[Series, bool]:
     """The fullest queues and ingress counters, half of each if there are both; and whether in frames."""
     watermarks = result.rows("watermarks")
     # Pauses are sent at xoff: its unit is the one in which the picture shows why.
@@ -230,7 +230,7 @@ def _is_counter(name: str) -> bool:
     return " in/" in name
 
 
-def _levels(result: Result, queues: list[str], in_frames: bool, *, largest: float) -> list[Level]:
+def _levels(result: Measurements, queues: list[str], in_frames: bool, *, largest: float) -> list[Level]:
     """The watermarks of these queues up to the largest value, from below; those that coincide are one.
 
     `headroom_needed` is no level but an amount above xoff, and what is left of it shows below the limit.
@@ -250,7 +250,7 @@ def _levels(result: Result, queues: list[str], in_frames: bool, *, largest: floa
     return levels
 
 
-def _spans(result: Result) -> Pauses:
+def _spans(result: Measurements) -> Pauses:
     """Begin and end of the pauses of each port and priority."""
     spans: Pauses = defaultdict(list)
     for row in result.rows("pauses"):
@@ -259,7 +259,7 @@ def _spans(result: Result) -> Pauses:
     return spans
 
 
-def _marks(result: Result) -> list[tuple[float, str]]:
+def _marks(result: Measurements) -> list[tuple[float, str]]:
     """When the warmup ended and when each fault began and ended; what happened at once is one mark."""
     marks: dict[float, list[str]] = defaultdict(list)
     warmup_ns = float(result.run.get("warmup_s", 0.0)) * 1e9
@@ -297,14 +297,14 @@ def _draw_marks(column: list[Axes], marks: list[tuple[float, str]], end_ns: floa
         )
 
 
-def _steps(result: Result, line: tuple[Any, Any], scale: Scale) -> tuple[Any, Any]:
+def _steps(result: Measurements, line: tuple[Any, Any], scale: Scale) -> tuple[Any, Any]:
     """Corners of a line that keeps its value until the next bin, the last one to the end of the run."""
     times, values = line
     edges = np.append(times, max(_end_ns(result), float(times[-1]))) / time_scale(_end_ns(result)).size
     return np.repeat(edges, 2)[1:-1], np.repeat(values / scale.size, 2)
 
 
-def _width(result: Result, lines: Series) -> str:
+def _width(result: Measurements, lines: Series) -> str:
     """The width of the bins, as a text."""
     times = next(iter(lines.values()))[0]
     width = float(times[1] - times[0]) if len(times) > 1 else _end_ns(result)
@@ -312,10 +312,10 @@ def _width(result: Result, lines: Series) -> str:
     return f"{width / scale.size:.3g} {scale.unit}"
 
 
-def _end_ns(result: Result) -> float:
+def _end_ns(result: Measurements) -> float:
     return float(result.run["simulated_s"]) * 1e9
 
 
-def _heading(result: Result) -> str:
+def _heading(result: Measurements) -> str:
     cut = "" if result.complete else f", cut short at {result.run['simulated_s']} s"
     return f"{result.name}  (seed {result.seed}, fingerprint {result.fingerprint}{cut})"

@@ -1,7 +1,7 @@
 """Validation: theory beside measurement, with replications, interval and verdict.
 
-``penstock validate`` runs the cases and writes ``docs/validation.md``. A mechanism adds its own: a function
-with the decorator `registry.case` in a module that is named in `MODULES`.
+``penstock validate`` runs the cases and writes ``docs/validation.md`` with a page for each topic. A topic is
+a module of this package, named in `TOPICS`; a case is a function there with the decorator `registry.case`.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from penstock.errors import InputError
 from .bench import Bench, workers
 from .registry import CASES, FALSE_ALARM, ROWS, Case, Row
 
-MODULES = (
-    "queues",
-    "buffers",
-    "latency",
-    "bursts",
-    "pauses",
-    "faults",
-    "lossy_links",
-    "receivers",
-    "storms",
-    "schedulers",
-    "loops",
-    "messages",
-    "managers",
-    "paths",
-)
-"""Where cases are registered, in the order of the document: one line for each further mechanism."""
+TOPICS = {
+    "queues": "Queues",
+    "buffers": "Buffers",
+    "latency": "Latency",
+    "bursts": "Sources and bursts",
+    "pauses": "PAUSE and PFC",
+    "faults": "Link faults",
+    "lossy_links": "Lossy links",
+    "receivers": "Slow receivers",
+    "storms": "Pause storms",
+    "schedulers": "Schedulers and shapers",
+    "loops": "Requests and windows",
+    "messages": "Congestion messages",
+    "managers": "Queue managers",
+    "paths": "Path choice",
+}
+"""Modules that register cases, in the order of the document, with the titles of their pages."""
 
 SCHEMA = "penstock-validation/1"
 
@@ -62,7 +62,7 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
     InputError
         If there is no such case.
     """
-    for module in MODULES:
+    for module in TOPICS:
         import_module(f".{module}", __name__)
     for name in names:
         if name not in CASES:

@@ -167,37 +167,25 @@ def _counts(length: int, bin_ns: float) -> Reader:
 )
 def generators(bench: Bench) -> Iterator[Row]:
     """Every kind of source, every kind of lengths."""
-    shorter = 8 if bench.quick else 1
+    yield from _rates_and_dispersion(bench)
+    yield from _mean_lengths(bench)
 
-    def count(
-        source: str, *, ms: int, bin_us: float, sender: str = "sw", line: int = 400
-    ) -> dict[str, list[float]]:
-        found = bench.replicate(
-            _SOURCE,
-            _counts(1000, bin_us * 1e3),
-            duration=f"{ms // shorter} ms",
-            bin=f"{bin_us:g} us",
-            line=line,
-            sender=sender,
-            frame='"1000 B"',
-            source=source,
-        )
-        found["rate"] = [bits / (ms // shorter * 1e-3) / 1e9 for bits in found["rate"]]
-        return found
 
+def _rates_and_dispersion(bench: Bench) -> Iterator[Row]:
     fine, coarse = bench.precision(0.01), bench.precision(0.04)
-    poisson = count('poisson = { rate = "1 Gb/s" }', ms=1600, bin_us=100)
+    poisson = _count(bench, 'poisson = { rate = "1 Gb/s" }', ms=1600, bin_us=100)
     yield random("Poisson, 1 Gb/s: rate", "Gb/s", 1.0, poisson["rate"], precision=fine)
     yield random("Poisson: index of dispersion", "", 1.0, poisson["dispersion"], precision=coarse)
-    bernoulli = count('bernoulli = { rate = "4 Gb/s" }', ms=800, bin_us=81.6, sender="h0", line=10)
+    slots = {"sender": "h0", "line": 10}
+    bernoulli = _count(bench, 'bernoulli = { rate = "4 Gb/s" }', ms=800, bin_us=81.6, **slots)
     yield random("Bernoulli, 4 Gb/s: rate", "Gb/s", 4.0, bernoulli["rate"], precision=fine)
-    yield random(
-        "Bernoulli: index of dispersion", "", 1 - 0.4 * 1.02, bernoulli["dispersion"], precision=coarse
-    )
-    constant = count('constant = { rate = "3 Gb/s" }', ms=160, bin_us=100)
+    less = 1 - 0.4 * 1.02
+    yield random("Bernoulli: index of dispersion", "", less, bernoulli["dispersion"], precision=coarse)
+    constant = _count(bench, 'constant = { rate = "3 Gb/s" }', ms=160, bin_us=100)
     yield exact("constant, 3 Gb/s: counts of 100 µs differ by at most", "frames", 1, max(constant["spread"]))
     peak_bits, on, off, window = 4.0, 50.0, 150.0, 500.0
-    on_off = count(
+    on_off = _count(
+        bench,
         'on_off = { peak = "4 Gb/s", on = { exponential = "50 us" }, off = { exponential = "150 us" } }',
         ms=4000,
         bin_us=window,
@@ -213,7 +201,8 @@ def generators(bench: Bench) -> Iterator[Row]:
         "frames instead of fluid, and chance",
     )
     for shape, ms in ((1.5, 4000), (1.1, 16000)):
-        pareto = count(
+        pareto = _count(
+            bench,
             f'on_off = {{ peak = "4 Gb/s", on = {{ pareto = {{ mean = "50 us", shape = {shape} }} }}, '
             'off = { exponential = "50 us" } }',
             ms=ms,
@@ -221,6 +210,25 @@ def generators(bench: Bench) -> Iterator[Row]:
         )
         label = f"on/off, Pareto bursts of shape {shape}: rate"
         yield random(label, "Gb/s", 2.0, pareto["rate"], precision=2 * fine)
+
+
+def _count(bench: Bench, source: str, *, ms: int, bin_us: float, **keys: object) -> dict[str, list[float]]:
+    """Rate, dispersion and spread of frames in bins, of frames that appear at the switch unless told."""
+    measured = ms // _shorter(bench)
+    found = bench.replicate(
+        _SOURCE,
+        _counts(1000, bin_us * 1e3),
+        **{"line": 400, "sender": "sw", **keys},
+        duration=f"{measured} ms",
+        bin=f"{bin_us:g} us",
+        frame='"1000 B"',
+        source=source,
+    )
+    found["rate"] = [bits / (measured * 1e-3) / 1e9 for bits in found["rate"]]
+    return found
+
+
+def _mean_lengths(bench: Bench) -> Iterator[Row]:
     uniform = (64 + 1518) / 2
     bimodal = 0.7 * 64 + 0.3 * 1500
     for name, frame, length in (
@@ -231,14 +239,18 @@ def generators(bench: Bench) -> Iterator[Row]:
         found = bench.replicate(
             _SOURCE,
             _mean_length,
-            duration=f"{200 // shorter} ms",
+            duration=f"{200 // _shorter(bench)} ms",
             bin="off",
             line=400,
             sender="sw",
             frame=frame,
             source='poisson = { rate = "4 Gb/s" }',
         )["length"]
-        yield random(f"{name}: mean length", "B", length, found, precision=fine)
+        yield random(f"{name}: mean length", "B", length, found, precision=bench.precision(0.01))
+
+
+def _shorter(bench: Bench) -> int:
+    return bench.choose(1, 8)
 
 
 def _mean_length(result: Result) -> dict[str, float]:

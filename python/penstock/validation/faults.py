@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from penstock.result import Result
@@ -109,16 +110,15 @@ def link_down(bench: Bench) -> Iterator[Row]:
     )
     for at, lasts, what in outages:
         lost = [not _survives(start, start + on_link, at, at + lasts) for start in born]
-        yield from _losses(bench, count, at, lasts, what, "source", "sw", "lost", sum(lost))
+        yield from _losses(bench, _Cut(count, at, lasts), what, sum(lost))
     inner = [start + on_link for start in born]  # when the switch has them: the second link is as fast
     at, lasts = 50_000_000, 20_000_000
     lost = [not _survives(start, start + on_link, at, at + lasts) for start in inner]
-    yield from _losses(bench, count, at, lasts, "20 us", "sw", "sink", "lost", sum(lost))
+    yield from _losses(bench, _Cut(count, at, lasts, ends=("sw", "sink")), "20 us", sum(lost))
     for waiting in ("lost", "kept"):
         queue = _Broken.of(inner, _wire(LENGTH, 4), FAR_PS, at, at + lasts, keep=waiting == "kept")
-        told = f"20 us, {queue.waited} frames wait, {waiting}"
-        found = _run(bench, count, at, lasts, "sw", "sink", waiting, out=4)
-        name = f"link 2 of 4 Gb/s, {told}: "
+        found = _Cut(count, at, lasts, ends=("sw", "sink"), waiting=waiting, out=4).run(bench)
+        name = f"link 2 of 4 Gb/s, 20 us, {queue.waited} frames wait, {waiting}: "
         yield exact(name + "frames lost", "frames", queue.lost, found["lost"])
         yield exact(name + "frames delivered", "frames", len(queue.arrived), found["delivered"])
         latencies = [end - start for start, end in zip(born, queue.arrivals, strict=True) if end is not None]
@@ -130,21 +130,29 @@ def _survives(begins: int, ends: int, down: int, up: int) -> bool:
     return ends <= down or begins > up
 
 
-def _losses(
-    bench: Bench, count: int, at: int, lasts: int, what: str, a: str, b: str, waiting: str, lost: int
-) -> Iterator[Row]:
-    found = _run(bench, count, at, lasts, a, b, waiting)
-    name = f"link {1 if a == 'source' else 2}, {what}: "
+@dataclass(frozen=True)
+class _Cut:
+    """Frames in even steps, and a link between two `ends` that is down for a while. Times in picoseconds."""
+
+    count: int
+    at: int
+    lasts: int
+    ends: tuple[str, str] = ("source", "sw")
+    waiting: str = "lost"
+    out: int = 10
+
+    def run(self, bench: Bench) -> Mapping[str, float]:
+        """What was measured."""
+        fault = _outage(self.at, self.lasts, self.waiting)
+        keys = {"from": self.ends[0], "to": self.ends[1], "out": self.out, "rate": 5, "fault": fault}
+        return _read(bench.once(_PATH, duration=f"{4 * self.count} us", limit=self.count * LENGTH, **keys))
+
+
+def _losses(bench: Bench, cut: _Cut, what: str, lost: int) -> Iterator[Row]:
+    found = cut.run(bench)
+    name = f"link {1 if cut.ends[0] == 'source' else 2}, {what}: "
     yield exact(name + "frames lost", "frames", lost, found["lost"])
-    yield exact(name + "frames delivered", "frames", count - lost, found["delivered"])
-
-
-def _run(
-    bench: Bench, count: int, at: int, lasts: int, a: str, b: str, waiting: str, *, out: int = 10
-) -> Mapping[str, float]:
-    fault = _outage(at, lasts, waiting)
-    keys = {"from": a, "to": b, "out": out, "rate": 5, "limit": count * LENGTH, "fault": fault}
-    return _read(bench.once(_PATH, duration=f"{4 * count} us", **keys))
+    yield exact(name + "frames delivered", "frames", cut.count - lost, found["delivered"])
 
 
 def _read(result: Result) -> dict[str, float]:

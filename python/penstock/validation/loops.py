@@ -246,23 +246,16 @@ def round_trips(bench: Bench) -> Iterator[Row]:
             response=1000,
         )
     ends = (("sw", "sw"), ("sw0", "sw5"), ("edge0.0", "edge3.0"))
-    for between, (at_client, at_server) in zip((_PATHS[0], _PATHS[2], _PATHS[5]), ends, strict=True):
-        yield from _busy(bench, *between, at_client, at_server)
+    for between, switches in zip((_PATHS[0], _PATHS[2], _PATHS[5]), ends, strict=True):
+        yield from _busy(bench, between, switches)
 
 
-def _busy(
-    bench: Bench,
-    name: str,
-    topology: str,
-    client: str,
-    server: str,
-    links: int,
-    at_client: str,
-    at_server: str,
-) -> Iterator[Row]:
+def _busy(bench: Bench, path: tuple[str, str, str, str, int], switches: tuple[str, str]) -> Iterator[Row]:
+    """Exchanges behind busy ports of the two switches at the ends of a path."""
+    name, topology, client, server, links = path
     duration = bench.choose(20, 2) * 1_000_000_000
     took = busy_exchanges(links, duration)
-    scenario = _BUSY + _crossing(client, server, at_client, at_server)
+    scenario = _BUSY + _crossing(client, server, *switches)
     run = bench.once(scenario, duration=duration, topology=topology, client=client, server=server)
     found = only(run.rows("connections"), flow="asks")
     label = f"{name}, behind busy queues: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 from penstock import _core
@@ -63,6 +64,56 @@ def _wire(length: int, gbps: float) -> int:
     return int(time)
 
 
+@dataclass(frozen=True)
+class _Setup:
+    """A fast link into a slow one. Rates in Gb/s, watermarks in frames, the response in picoseconds."""
+
+    kind: str
+    accounting: str
+    fast: float
+    slow: float
+    metres: int
+    xoff: int
+    xon: int | None
+    response: int
+    quanta: int = 65535
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        xon = f"XON {self.xon}" if self.xon is not None else f"no XON, {self.quanta} quanta"
+        rates = f"{self.fast:g} into {self.slow:g} Gb/s, {self.metres:,} m"
+        return f"{self.kind.upper()}, {self.accounting}, {rates}, XOFF {self.xoff}, {xon} frames"
+
+    @property
+    def keys(self) -> dict[str, object]:
+        """Keys of the scenario."""
+        return {
+            **asdict(self),
+            "fast": f"{self.fast:g}",
+            "slow": f"{self.slow:g}",
+            "xon": self.xon or 0,
+            "resume": "false" if self.xon is None else "true",
+        }
+
+    @property
+    def cycle(self) -> theory.PauseCycle:
+        """What theory says."""
+        # Egress accounting compares the queue without the frame that comes, and at XON without the one that
+        # leaves still in it: both marks act one frame later.
+        later = 1 if self.accounting == "egress" else 0
+        held = theory.wire_time(self.quanta * 512 // 8, round(self.fast * GBPS))
+        loop = theory.PauseLoop(
+            frame=_wire(FRAME, self.fast),
+            out=_wire(FRAME, self.slow),
+            pause=_wire(PAUSE, self.fast),
+            delay=self.metres * 5_000,
+            response=self.response,
+            held=math.floor(held),
+        )
+        return loop.cycle(self.xoff + later, None if self.xon is None else self.xon - later)
+
+
 @case(
     "cycles",
     "PAUSE and PFC: throughput by watermarks and delay",
@@ -105,116 +156,50 @@ def _wire(length: int, gbps: float) -> int:
 )
 def cycles(bench: Bench) -> Iterator[Row]:
     """Cycles with and without a dry queue."""
-    setups: tuple[tuple[str, str, float, float, int, int, int | None, int], ...] = (
-        ("pfc", "ingress", 10, 4, 300, 8, 1, 3_072_000),
-        ("pfc", "ingress", 10, 4, 300, 8, 0, 3_072_000),
-        ("pfc", "ingress", 40, 10, 1000, 20, 2, 1_510_400),
-        ("pfc", "ingress", 100, 25, 2000, 40, 5, 2_017_280),
-        ("pfc", "egress", 10, 4, 300, 8, 1, 3_072_000),
-        ("pause", "ingress", 10, 2.5, 10_000, 60, 3, 3_072_000),
-        ("pause", "egress", 40, 10, 300, 12, 1, 1_510_400),
-        ("pfc", "ingress", 10, 4, 300, 8, None, 3_072_000),
-    )
-    for kind, accounting, fast, slow, metres, xoff, xon, response in setups:
-        quanta = 800 if xon is None else 65535
-        keys = _keys(kind, accounting, fast, slow, metres, xoff, xon, response, quanta)
-        cycle = _cycle(accounting, fast, slow, metres, xoff, xon, response, quanta)
-        marks = f"XOFF {xoff}, " + (f"XON {xon}" if xon is not None else f"no XON, {quanta} quanta")
-        name = f"{kind.upper()}, {accounting}, {fast:g} into {slow:g} Gb/s, {metres:,} m, {marks} frames: "
-        starts = [
-            round(row["start_ns"] * 1_000)
-            for row in bench.once(_CYCLE, duration=f"{10 * cycle.period} ps", warmup="0 s", **keys).rows(
-                "pauses"
-            )
-            if row["priority"] == 0  # PAUSE stops all; each has a row
-        ]
-        periods = [after - before for before, after in pairwise(starts)]
-        yield exact(name + "shortest period", "ps", cycle.period, min(periods))
-        yield exact(name + "longest period", "ps", cycle.period, max(periods))
-        window = bench.once(
-            _CYCLE, warmup=f"{5 * cycle.period} ps", duration=f"{25 * cycle.period} ps", **keys
-        )
-        frames = only(window.rows("flows"), flow="greedy")["frames_delivered"]
-        share = cycle.frames * _wire(FRAME, slow) / cycle.period
-        name += f"frames in 20 periods ({share:.1%} of the link)"
-        yield exact(name, "frames", 20 * cycle.frames, frames)
+    for setup in (
+        _Setup("pfc", "ingress", 10, 4, 300, 8, 1, 3_072_000),
+        _Setup("pfc", "ingress", 10, 4, 300, 8, 0, 3_072_000),
+        _Setup("pfc", "ingress", 40, 10, 1000, 20, 2, 1_510_400),
+        _Setup("pfc", "ingress", 100, 25, 2000, 40, 5, 2_017_280),
+        _Setup("pfc", "egress", 10, 4, 300, 8, 1, 3_072_000),
+        _Setup("pause", "ingress", 10, 2.5, 10_000, 60, 3, 3_072_000),
+        _Setup("pause", "egress", 40, 10, 300, 12, 1, 1_510_400),
+        _Setup("pfc", "ingress", 10, 4, 300, 8, None, 3_072_000, quanta=800),
+    ):
+        yield from _periods(bench, setup)
     for fast, slow, metres, xoff, response in (
         (10, 4, 300, 20, 3_072_000),
         (40, 10, 1000, 40, 1_510_400),
         (100, 40, 300, 90, 2_017_280),
     ):
-        least = next(
-            xon
-            for xon in range(xoff)
-            if _cycle("ingress", fast, slow, metres, xoff, xon, response, 65535).idle == 0
-        )
-        period = _wire(FRAME, slow)
-        measured = next(
-            xon
-            for xon in range(xoff)
-            if only(
-                bench.once(
-                    _CYCLE,
-                    warmup=f"{200 * period} ps",
-                    duration=f"{1200 * period} ps",
-                    **_keys("pfc", "ingress", fast, slow, metres, xoff, xon, response, 65535),
-                ).rows("flows"),
-                flow="greedy",
-            )["frames_delivered"]
-            == 1000
-        )
+        setups = [_Setup("pfc", "ingress", fast, slow, metres, xoff, xon, response) for xon in range(xoff)]
+        least = next(setup.xon for setup in setups if setup.cycle.idle == 0)
+        measured = next(setup.xon for setup in setups if _keeps_the_link_busy(bench, setup))
+        assert least is not None and measured is not None  # noqa: S101 (each setup has an XON)
         name = f"{fast:g} into {slow:g} Gb/s, {metres:,} m: least XON that loses no throughput"
         yield exact(name, "frames", least, measured)
 
 
-def _cycle(
-    accounting: str,
-    fast: float,
-    slow: float,
-    metres: int,
-    xoff: int,
-    xon: int | None,
-    response: int,
-    quanta: int,
-) -> theory.PauseCycle:
-    # Egress accounting compares the queue without the frame that comes, and at XON without the one that
-    # leaves still in it: both marks act one frame later.
-    later = 1 if accounting == "egress" else 0
-    return theory.PauseCycle.of(
-        _wire(FRAME, fast),
-        _wire(FRAME, slow),
-        xoff + later,
-        None if xon is None else xon - later,
-        pause=_wire(PAUSE, fast),
-        delay=metres * 5_000,
-        response=response,
-        held=math.floor(theory.wire_time(quanta * 512 // 8, round(fast * GBPS))),
-    )
+def _periods(bench: Bench, setup: _Setup) -> Iterator[Row]:
+    """The period of a cycle, and the frames of twenty."""
+    cycle, keys = setup.cycle, setup.keys
+    first = bench.once(_CYCLE, duration=f"{10 * cycle.period} ps", warmup="0 s", **keys)
+    # PAUSE stops all priorities; each has a row.
+    starts = [round(row["start_ns"] * 1_000) for row in first.rows("pauses") if row["priority"] == 0]
+    periods = [after - before for before, after in pairwise(starts)]
+    yield exact(f"{setup.name}: shortest period", "ps", cycle.period, min(periods))
+    yield exact(f"{setup.name}: longest period", "ps", cycle.period, max(periods))
+    window = bench.once(_CYCLE, warmup=f"{5 * cycle.period} ps", duration=f"{25 * cycle.period} ps", **keys)
+    frames = only(window.rows("flows"), flow="greedy")["frames_delivered"]
+    share = cycle.frames * _wire(FRAME, setup.slow) / cycle.period
+    label = f"{setup.name}: frames in 20 periods ({share:.1%} of the link)"
+    yield exact(label, "frames", 20 * cycle.frames, frames)
 
 
-def _keys(
-    kind: str,
-    accounting: str,
-    fast: float,
-    slow: float,
-    metres: int,
-    xoff: int,
-    xon: int | None,
-    response: int,
-    quanta: int,
-) -> dict[str, object]:
-    return {
-        "kind": kind,
-        "accounting": accounting,
-        "fast": f"{fast:g}",
-        "slow": f"{slow:g}",
-        "metres": metres,
-        "xoff": xoff,
-        "xon": xon or 0,
-        "response": response,
-        "resume": "false" if xon is None else "true",
-        "quanta": quanta,
-    }
+def _keeps_the_link_busy(bench: Bench, setup: _Setup) -> bool:
+    period = _wire(FRAME, setup.slow)
+    found = bench.once(_CYCLE, warmup=f"{200 * period} ps", duration=f"{1200 * period} ps", **setup.keys)
+    return bool(only(found.rows("flows"), flow="greedy")["frames_delivered"] == 1000)
 
 
 _HEADROOM = """\
@@ -362,19 +347,19 @@ def headroom(bench: Bench) -> Iterator[Row]:
             loop = _Loop(gbps, metres)
             phases = loop.phases(count)
             enough = loop.most * FRAME
-            name = f"{gbps} Gb/s, {metres} m: "
+            name = f"{gbps} Gb/s, {metres} m"
             expected = sum(loop.frames(blocked) == loop.most for blocked in phases)
             for room, loses in ((enough, 0), (enough - 1, expected)):
-                label = f"{name}headroom {room:,} B, lost over {len(phases)} phases"
+                label = f"{name}, headroom {room:,} B: lost over {len(phases)} phases"
                 yield exact(label, "frames", loses, _lost_over(bench, loop.variants(room, phases)))
             told = json.loads(_core.headroom(f"{gbps} Gb/s", length=f"{metres} m", phy=PHYS[gbps]))
             if metres == LENGTHS[-1]:
                 below = FRAME - 1
                 for room, loses in ((enough + below, 0), (enough + below - 1, expected)):
-                    label = f"{name}XOFF crossed in the middle, headroom {room:,} B, lost"
+                    label = f"{name}, XOFF crossed in the middle, headroom {room:,} B: lost"
                     lost = _lost_over(bench, loop.variants(room, phases, below=below))
                     yield exact(label, "frames", loses, lost)
-            label = f"{name}bound that the simulator computes"
+            label = f"{name}: bound by penstock headroom"
             yield exact(label, "bit times", loop.bound_bits, told["total_bit_times"])
 
 

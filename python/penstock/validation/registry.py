@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from penstock.statistics import Interval, student_t_interval
+from penstock.analysis.statistics import Interval, student_t_interval
 
 if TYPE_CHECKING:
     from .bench import Bench
@@ -188,6 +188,11 @@ class Case:
     scenario: str
     ends: tuple[str, ...]
     rows: Callable[[Bench], Iterator[Row]]
+
+    @property
+    def topic(self) -> str:
+        """The module that the case stands in."""
+        return self.rows.__module__.rpartition(".")[2]
 
 
 CASES: dict[str, Case] = {}

@@ -393,43 +393,46 @@ class PauseCycle:
     period: int
     idle: int
 
-    @classmethod
-    def of(
-        cls,
-        frame: int,
-        out: int,
-        xoff: int,
-        xon: int | None,
-        *,
-        pause: int,
-        delay: int,
-        response: int,
-        held: int,
-    ) -> PauseCycle:
-        """All times in picoseconds.
 
-        Parameters
-        ----------
-        frame, out, pause : int
-            A frame on the way in and on the way out, a pause frame on the way back.
-        xoff, xon : int
-            Watermarks in frames that wait; no `xon`: the pause ends after the time `held`.
-        delay, response : int
-            Of the link one way; of the sender to a pause frame.
-        """
+@dataclass(frozen=True)
+class PauseLoop:
+    """A sender at line rate, a pause frame back to it, and a slower way out. Times in picoseconds.
+
+    Attributes
+    ----------
+    frame, out, pause : int
+        A frame on the way in and on the way out, a pause frame on the way back.
+    delay, response : int
+        Of the link one way; of the sender to a pause frame.
+    held : int
+        How long a pause lasts that no XON ends.
+    """
+
+    frame: int
+    out: int
+    pause: int
+    delay: int
+    response: int
+    held: int
+
+    def cycle(self, xoff: int, xon: int | None) -> PauseCycle:
+        """The cycle between two watermarks in frames that wait; without `xon` pauses expire."""
         # A cycle begins when a frame finds all empty. Frame k arrives at k·frame; the transmission of the
         # j-th has begun by then if j·out <= k·frame.
         last = 0
-        while last + 1 - (last * frame // out + 1) < xoff:
+        while last + 1 - (last * self.frame // self.out + 1) < xoff:
             last += 1
-        stops = last * frame + pause + delay + response
-        frames = (stops + delay) // frame + 2  # all that began until then; the first began at -frame - delay
+        told = last * self.frame + self.pause + self.delay
+        stops = told + self.response
+        # All that began until then; the first began at -frame - delay.
+        frames = (stops + self.delay) // self.frame + 2
         if xon is None:
-            goes_on = last * frame + pause + delay + held
+            goes_on = told + self.held
         else:
-            goes_on = (frames - 1 - xon) * out + pause + delay + response
-        period = goes_on + frame + delay
-        return cls(frames, max(period, frames * out), max(period - frames * out, 0))
+            goes_on = (frames - 1 - xon) * self.out + self.pause + self.delay + self.response
+        period = goes_on + self.frame + self.delay
+        busy = frames * self.out
+        return PauseCycle(frames, max(period, busy), max(period - busy, 0))
 
 
 def frames_after_xoff(frame: int, blocked: int, pause: int, delay: int, response: int) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from penstock import forensics, plots
+from penstock import plots
+from penstock.analysis import forensics
 from penstock.plots.style import INK, Label, label_right, style
-from penstock.reproduce import Context, Outcome
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
 
 LOADS = (4.0, 4.8, 5.1, 6.0, 8.0, 9.5)
 """Gb/s a flow; two flows share each link of the ring, which carries 9.87 Gb/s of frames."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.reproduce import Context, Outcome
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
 
 from . import picture
 

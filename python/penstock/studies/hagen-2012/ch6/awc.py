@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-from penstock.reproduce import Context, Outcome
-from penstock.statistics import jain
+from penstock.analysis.statistics import jain
+from penstock.studies.reproduce import Context, Outcome
 
 from . import pictures
 from .billing import BINS, CANDIDATES, LARGE_BYTES, METRICS, WIRE, Billing, Metric, formula

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from penstock.analysis.statistics import jain
 from penstock.plots.style import INK, Label, label_right, style
-from penstock.statistics import jain
 
 from .billing import (
     BINS,

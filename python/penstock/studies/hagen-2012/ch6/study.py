@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 
-from penstock.reproduce import Context, Outcome
-from penstock.statistics import jain
+from penstock.analysis.statistics import jain
+from penstock.studies.reproduce import Context, Outcome
 
 from . import awc, pictures, tables
 from .billing import BINS, CANDIDATES, LARGE_BYTES, METRICS, REPORTED_MIX, WIRE, Billing, Metric, formula

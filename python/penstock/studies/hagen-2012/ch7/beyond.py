@@ -8,9 +8,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from penstock.replications import replicate
-from penstock.reproduce import Context, Outcome
+from penstock.running.replications import replicate
 from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
 
 from .measure import Run, gbps, median
 
@@ -226,12 +226,27 @@ class Experiment:
     first_seed: int = 1
 
 
+def _stars(*cases: Case) -> dict[str, Build]:
+    return {case.name: case.scenario for case in cases}
+
+
+_UNSEEN = Experiment(
+    "P7-7",
+    "beyond-unseen",
+    "Cases and seeds that played no part in choosing max-min",
+    _stars(
+        Case("12 ports, 2 aggressors", (0.5,) * 10, 2),
+        Case("24 ports, 4 aggressors", (0.25,) * 20, 4),
+        Case("10 ports, 5 aggressors in bursts", (0.6,) * 5, 5, bursts_us=(50, 150)),
+        Case("6 ports, uneven, 1 aggressor", (2.2, 1.5, 1, 0.7, 0.3)),
+        Case("20 ports, random, 2 aggressors", (0.3,) * 18, 2, source="poisson"),
+    ),
+    first_seed=1001,
+)
+
+
 def experiments() -> list[Experiment]:
     """The questions that the chapter leaves open."""
-
-    def stars(*cases: Case) -> dict[str, Build]:
-        return {case.name: case.scenario for case in cases}
-
     ports = (2, 4, 8, 16, 32)
     one = {n: (LIGHT * LINE_GBPS / n,) * (n - 1) for n in ports}
     of_16 = {k: (LIGHT * LINE_GBPS / 16,) * (16 - k) for k in (2, 3, 8)}
@@ -240,13 +255,13 @@ def experiments() -> list[Experiment]:
             "P7-1",
             "beyond-ports",
             "One aggressor among 2 to 32 ingress ports",
-            stars(*(Case(f"{n} ports", one[n]) for n in ports)),
+            _stars(*(Case(f"{n} ports", one[n]) for n in ports)),
         ),
         Experiment(
             "P7-2",
             "beyond-aggressors",
             "Several aggressors among 16 ingress ports",
-            stars(
+            _stars(
                 *(Case(f"{k} aggressors", of_16[k], k) for k in (2, 3, 8)),
                 *(Case(f"{k} aggressors, room for {k}", of_16[k], k, planned=k) for k in (2, 3)),
             ),
@@ -255,7 +270,7 @@ def experiments() -> list[Experiment]:
             "P7-3",
             "beyond-bursts",
             "Aggressors that send in bursts (means: 100 us on, 100 or 200 us off)",
-            stars(
+            _stars(
                 Case("1 of 4 ports", one[4], bursts_us=(100, 100)),
                 Case("3 of 16 ports", of_16[3], 3, bursts_us=(100, 200)),
             ),
@@ -264,13 +279,13 @@ def experiments() -> list[Experiment]:
             "P7-4",
             "beyond-uneven",
             "Partners above an equal share but within their max-min share",
-            stars(Case("3.3, 1, 1 Gb/s", (3.3, 1, 1)), Case("4, 0.5, 0.5, 0.5 Gb/s", (4, 0.5, 0.5, 0.5))),
+            _stars(Case("3.3, 1, 1 Gb/s", (3.3, 1, 1)), Case("4, 0.5, 0.5, 0.5 Gb/s", (4, 0.5, 0.5, 0.5))),
         ),
         Experiment(
             "P7-5",
             "beyond-random",
             "Victims with random (Poisson) arrivals",
-            stars(*(Case(f"{n} ports", one[n], source="poisson") for n in (8, 32))),
+            _stars(*(Case(f"{n} ports", one[n], source="poisson") for n in (8, 32))),
         ),
         Experiment(
             "P7-6",
@@ -278,19 +293,7 @@ def experiments() -> list[Experiment]:
             "The aggressor behind two and three switches",
             {f"{n} switches": partial(hops, n) for n in (2, 3)},
         ),
-        Experiment(
-            "P7-7",
-            "beyond-unseen",
-            "Cases and seeds that played no part in choosing max-min",
-            stars(
-                Case("12 ports, 2 aggressors", (0.5,) * 10, 2),
-                Case("24 ports, 4 aggressors", (0.25,) * 20, 4),
-                Case("10 ports, 5 aggressors in bursts", (0.6,) * 5, 5, bursts_us=(50, 150)),
-                Case("6 ports, uneven, 1 aggressor", (2.2, 1.5, 1, 0.7, 0.3)),
-                Case("20 ports, random, 2 aggressors", (0.3,) * 18, 2, source="poisson"),
-            ),
-            first_seed=1001,
-        ),
+        _UNSEEN,
     ]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from penstock.replications import replicate
-from penstock.reproduce import Context
+from penstock.running.replications import replicate
 from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context
 
 from .measure import Run, gbps, median
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from penstock.plots.style import INK
-from penstock.reproduce import Context, Outcome
 from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
 
 from . import beyond, pictures, sensitivity
 from .measure import AGGRESSION_NS, Run, gbps, median

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 import penstock as ps
 from penstock.plots.style import colours, style
-from penstock.reproduce import Context, Outcome
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
 
 SIZES = (64, 68, 128, 256, 512, 1024, 1522)
 LARGE = 1522

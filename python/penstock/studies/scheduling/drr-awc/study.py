@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 import penstock as ps
 from penstock.plots.style import INK, style
-from penstock.reproduce import Context, Outcome
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
 from penstock.weights import Counters, Learner
 
 RULES = ("plain DRR", "published", "published by bytes", "analytic", "learned")

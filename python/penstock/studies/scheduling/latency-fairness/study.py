@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import penstock as ps
-from penstock.reproduce import Context, Outcome
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
 
 from . import mix, picture
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from penstock import forensics, plots
+from penstock import plots
+from penstock.analysis import forensics
 from penstock.plots.style import INK, Label, label_right, style
-from penstock.reproduce import Context, Outcome
 from penstock.result import Result
+from penstock.studies.reproduce import Context, Outcome
 
 SICK = "h0"
 STOPS_NS, STARTS_NS = 1e6, 4e6

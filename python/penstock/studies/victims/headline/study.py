@@ -7,11 +7,12 @@ from itertools import pairwise
 
 from matplotlib.figure import Figure
 
-from penstock import forensics, plots
+from penstock import plots
+from penstock.analysis import forensics
 from penstock.plots.style import style
-from penstock.reproduce import Context, Outcome
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
 
 FULL = "->h12"
 SENDERS = (2, 4, 6, 8)

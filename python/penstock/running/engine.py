@@ -6,16 +6,28 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from . import _core, kept, library, memory
+from penstock import _core, library
+
+from . import cache, memory
 
 if TYPE_CHECKING:
-    from .result import Result
-    from .scenario import Scenario
+    from penstock.result import Result
 
 MAX_THREADS = 64
 """For one run; the engine takes no more."""
+
+
+class Described(Protocol):
+    """Whatever can say itself as the text of a scenario file, such as `penstock.Scenario`."""
+
+    def source(self) -> library.Source:
+        """Text and file name."""
+
+
+Runnable = Described | str | PathLike[str]
+"""A scenario, a file, or the name of a scenario that comes with Penstock."""
 
 Threads = int | Literal["auto"]
 """How many threads one run may use."""
@@ -57,7 +69,7 @@ ProgressCallback = Callable[[Progress], bool | None]
 """Called about every 0.1 s; returning ``False`` ends the run with what was measured so far."""
 
 
-def check(scenario: Scenario | str | PathLike[str]) -> str:
+def check(scenario: Runnable) -> str:
     """The effective scenario as TOML: every default written out.
 
     Parameters
@@ -116,7 +128,7 @@ class Guarantee:
         return self.latency_ns + burst_bytes * 8e9 / self.rate_bps
 
 
-def guarantees(scenario: Scenario | str | PathLike[str]) -> list[Guarantee]:
+def guarantees(scenario: Runnable) -> list[Guarantee]:
     """What the schedulers of a scenario promise each egress queue, whatever the others send.
 
     Holds for queues that no pause stops.
@@ -152,7 +164,7 @@ def guarantees(scenario: Scenario | str | PathLike[str]) -> list[Guarantee]:
 
 
 def run(
-    scenario: Scenario | str | PathLike[str],
+    scenario: Runnable,
     *,
     seed: int | None = None,
     threads: Threads = "auto",
@@ -208,11 +220,13 @@ def run_source(
             memory_limit=memory.limit_bytes(beside),
             progress=_adapter(progress or _go_on),
         )
-        from .result import Result  # after the run, because pyarrow takes longer to import than a small run
+        from penstock.result import (
+            Result,  # after the run, because pyarrow takes longer to import than a small run
+        )
 
         return Result.from_core(core)
 
-    runs = kept.in_use()
+    runs = cache.in_use()
     return simulate() if runs is None else runs.result(source, seed, simulate)
 
 
@@ -221,7 +235,7 @@ def at_most(threads: Threads) -> int | None:
     return None if threads == "auto" else threads
 
 
-def source_of(scenario: Scenario | str | PathLike[str]) -> library.Source:
+def source_of(scenario: Runnable) -> library.Source:
     """Text and file name of whatever stands for a scenario."""
     if isinstance(scenario, str | PathLike):
         return library.read(str(scenario))

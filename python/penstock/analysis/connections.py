@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .result import Result
+    from penstock.measurements import Measurements
 
 DURATIONS = ("min", "mean", "p99", "max")
 """What is known of round trips and exchanges."""
@@ -24,7 +24,7 @@ PATHS_CHOSEN = (
 )
 
 
-def rows(result: Result) -> list[dict[str, Any]]:
+def rows(result: Measurements) -> list[dict[str, Any]]:
     """The rows of the table ``connections``; none in results of earlier versions.
 
     Durations are ``None`` where nothing was timed.
@@ -39,7 +39,7 @@ def rows(result: Result) -> list[dict[str, Any]]:
     return found
 
 
-def of_flow(result: Result, flow: str) -> dict[str, Any] | None:
+def of_flow(result: Measurements, flow: str) -> dict[str, Any] | None:
     """The connection of a flow; ``None`` if its source pushes frames."""
     return next((row for row in rows(result) if row["flow"] == flow), None)
 
@@ -54,7 +54,7 @@ def timed(row: dict[str, Any]) -> tuple[str, int, dict[str, float | None]]:
     )
 
 
-def most_bps(result: Result, flow: str) -> float:
+def most_bps(result: Measurements, flow: str) -> float:
     """The most that a connection asks for at a time, in bits of frames a second; infinite without bound."""
     if "demands" not in result.table_names:
         return math.inf
@@ -62,34 +62,35 @@ def most_bps(result: Result, flow: str) -> float:
     return max(asked, default=math.inf)
 
 
-def chooses_paths(result: Result) -> bool:
+def chooses_paths(result: Measurements) -> bool:
     """Whether a switch chooses a path for each frame instead of keeping a flow on one."""
     scenario = tomllib.loads(result.scenario_toml)
     switches = [scenario.get("switch", {}), *scenario.get("switches", {}).values()]
     return any(switch.get("path_choice", "hash") != "hash" for switch in switches)
 
 
-def told(result: Result, row: dict[str, Any]) -> Iterator[str]:
+def told(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
     """A connection in sentences."""
-    from .cli.units import duration, rate
+    from penstock.units import duration, rate
 
     what, number, times = timed(row)
     requests = row["endpoint"] == "requester"
     follows = "responses" if requests else "acknowledgements"
-    yield f"It is a connection: what it offers follows its {follows}."
+    yield f"It is a connection: its load depends on its {follows}."
     if number:
         least, mean, most = (duration(times[name]) for name in ("min", "mean", "max"))
-        yield f"{number:,} {what} were timed: {least} at least, {mean} on average, {most} at most."
+        yield f"{number:,} {what}: minimum {least}, mean {mean}, maximum {most}."
     else:
-        yield f"None of its {what} was completed."
+        yield f"It completed none of its {what}."
     asked = most_bps(result, row["flow"])
     if math.isfinite(asked):
-        yield f"On an empty fabric it would have sent {rate(asked)}: it cannot ask for more."
+        yield f"On an empty fabric it could send at most {rate(asked)}."
     if row["completed_ns"] is not None and math.isfinite(row["completed_ns"]):
         yield f"Its transfer was complete at {duration(row['completed_ns'])}."
     if row["segments_sent_again"]:
-        yield f"{row['segments_sent_again']:,} segments were sent again."
+        yield f"{row['segments_sent_again']:,} segments were retransmitted."
     if row["frames_discarded"]:
-        yield f"{row['frames_discarded']:,} frames came out of order, twice or too late, and were discarded."
+        discarded = f"{row['frames_discarded']:,} frames"
+        yield f"{discarded} arrived out of order, twice or too late, and were discarded."
         if not row["segments_sent_again"] and not requests:
-            yield "It has no timeout that would send them again: it stands still."
+            yield "It has no timeout to retransmit them: it has stopped."

@@ -10,9 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from . import _core
-from .library import Source
-from .running import Threads, at_most
+from penstock import _core
+from penstock.library import Source
+
+from .engine import Threads, at_most
 
 SCHEMA = "penstock-estimate/1"
 LOOKS_S = (0.1, 0.7)

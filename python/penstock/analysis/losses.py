@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .result import Result
+    from penstock.measurements import Measurements
 
 AT_PORTS = {
     "queue_limit": "at {port}, where their queue was full",
-    "port_limit": "at {port}, whose queues together were full",
-    "class_limit": "at {port}, because their class had taken all its room in {node}",
+    "port_limit": "at {port}, whose queues had reached the limit of the port",
+    "class_limit": "at {port}, because their class had reached its limit in {node}",
     "total_limit": "at {port}, because the memory of {node} was full",
-    "nic_full": "at {port}, because the network card of {node} was full",
-    "headroom": "at {port}, because the room of {node} above XOFF was used up",
+    "nic_full": "at {port}, because the NIC of {node} was full",
+    "headroom": "at {port}, because the headroom of {node} was used up",
     "receive_buffer": "in {node}, whose receive buffer was full",
     "watchdog": "at {port}, to the watchdog, in a pause storm",
     "link_down": "at {port}, whose link was down",
@@ -36,7 +36,7 @@ UNCLEAR = {
     "link_down": "at {port}, whose link was down, waiting for it or arriving on it",
     "restart": "at {port}, waiting or arriving there, because a switch restarted",
 }
-"""The same where the way of the flow does not tell which of the two, because it has changed since."""
+"""The same where the path of the flow does not say which of the two, because it has changed since."""
 
 _NAMED = 5
 _FLOWS_NAMED = 3
@@ -64,7 +64,7 @@ class Loss:
     frames: int
 
 
-def losses(result: Result) -> list[Loss]:
+def losses(result: Measurements) -> list[Loss]:
     """Every loss of a result, the largest first."""
     if "drops" not in result.table_names or not (rows := result.rows("drops")):
         return []
@@ -72,17 +72,17 @@ def losses(result: Result) -> list[Loss]:
     back: dict[tuple[str, str], list[str]] = defaultdict(list)
     for port, (node, peer) in ends.items():
         back[peer, node].append(port)
-    ways = {flow: set(ports) for flow, ports in ways_of(result)}
+    paths = {flow: set(ports) for flow, ports in paths_of(result)}
     found: dict[tuple[str, tuple[str, ...], str], int] = defaultdict(int)
     for row in rows:
         port, cause = row["port"], row["cause"]
         node, peer = ends[port]
         # Of several links between two nodes names do not say which two ports belong together.
         other = tuple(back[node, peer]) if len(back[node, peer]) == 1 else ()
-        way = ways.get(row["flow"], set())
-        if cause not in ON_LINKS or port in way:
+        path = paths.get(row["flow"], set())
+        if cause not in ON_LINKS or port in path:
             words, ports = AT_PORTS, (port,)
-        elif cause not in UNCLEAR or way.intersection(back[node, peer]):
+        elif cause not in UNCLEAR or path.intersection(back[node, peer]):
             words, ports = ON_LINKS, (port, *other)
         else:
             words, ports = UNCLEAR, (port, *other)
@@ -93,8 +93,8 @@ def losses(result: Result) -> list[Loss]:
     return sorted(made, key=lambda loss: -loss.frames)
 
 
-def ways_of(result: Result) -> Iterator[tuple[str, list[str]]]:
-    """The egress ports of each flow on all its ways, there and, of a connection, back.
+def paths_of(result: Measurements) -> Iterator[tuple[str, list[str]]]:
+    """The egress ports of each flow on all its paths, and for a connection those back.
 
     Nothing if there were too many to write down.
     """
@@ -108,7 +108,7 @@ def ways_of(result: Result) -> Iterator[tuple[str, list[str]]]:
         yield flow, list(ports)
 
 
-def of_flow(result: Result, flow: str, sent: int) -> Iterator[str]:
+def of_flow(result: Measurements, flow: str, sent: int) -> Iterator[str]:
     """What a flow lost, of the frames that it sent."""
     own = [loss for loss in losses(result) if loss.flow == flow]
     for loss in own[:_NAMED]:
@@ -117,7 +117,7 @@ def of_flow(result: Result, flow: str, sent: int) -> Iterator[str]:
     yield from _more(own)
 
 
-def at_ports(result: Result, ports: Iterable[str]) -> Iterator[str]:
+def at_ports(result: Measurements, ports: Iterable[str]) -> Iterator[str]:
     """What was lost at ports and on their links, in either direction."""
     wanted = set(ports)
     places: dict[str, list[Loss]] = defaultdict(list)
@@ -144,7 +144,7 @@ def _flows(own: list[Loss]) -> str:
 def _more(found: list[Loss]) -> Iterator[str]:
     if left := found[_NAMED:]:
         more = sum(loss.frames for loss in left)
-        yield f"In other places were lost {_frames(more)} more: table drops."
+        yield f"Elsewhere it lost {_frames(more)}: table drops."
 
 
 def _frames(number: int) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from . import connections
+from penstock.analysis import connections
 
 if TYPE_CHECKING:
-    from .result import Result
+    from penstock.measurements import Measurements
 
 SCHEMA = "penstock-run/1"
 
@@ -66,7 +66,7 @@ _CONNECTION_KEYS = (
 _STATISTICS = ("mean", "p50", "p90", "p99", "p999", "max")
 
 
-def summarise(result: Result) -> dict[str, Any]:
+def summarise(result: Measurements) -> dict[str, Any]:
     """A result as plain values: numbers that are not known, such as the latency of nothing, are ``None``."""
     return {
         "schema": SCHEMA,
@@ -93,23 +93,23 @@ def summarise(result: Result) -> dict[str, Any]:
     }
 
 
-def fairness(result: Result) -> float | None:
+def fairness(result: Measurements) -> float | None:
     """Jain's index over the throughput of all flows; ``None`` without flows."""
-    from .statistics import jain
+    from penstock.analysis.statistics import jain
 
     throughput = [value for value in result.table("flows")["throughput_bps"].to_pylist() if value is not None]
     return jain(throughput) if throughput else None
 
 
-def against_max_min(result: Result) -> dict[str, Any] | None:
+def against_max_min(result: Measurements) -> dict[str, Any] | None:
     """How far the run was from the weighted max-min fair shares; ``None`` for one flow, and for very many."""
     if not {"paths", "demands"} <= set(result.table_names):
         return None
     flows, paths = result.table("flows").num_rows, result.table("paths").num_rows
     if not (1 < flows <= MOST_FLOWS_JUDGED and 0 < paths <= MOST_PATHS_JUDGED):
         return None
-    from .errors import ConvergenceError
-    from .oracle import assess
+    from penstock.analysis.oracle import assess
+    from penstock.errors import ConvergenceError
 
     try:
         verdict = assess(result, proportional=False, most_steps=MOST_STEPS_JUDGED).verdict()

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from conftest import SMALL, command_line
-from penstock import _core, kept, reproduce, running
+from penstock import _core, running
 from penstock.errors import InputError
 from penstock.library import Source
-from penstock.replications import Replications, replicate_source
 from penstock.result import Result
+from penstock.running import cache
+from penstock.running.replications import Replications, replicate_source
+from penstock.studies import reproduce
 
 SOURCE = Source(SMALL, "small.toml")
 
@@ -37,9 +39,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
 
 
 def test_a_kept_run_is_the_run(tmp_path: Path, engine: list[int | None]) -> None:
-    with kept.keeping(tmp_path / "runs"):
+    with cache.keeping(tmp_path / "runs"):
         first = running.run_source(SOURCE, seed=7)
-    with kept.keeping(tmp_path / "runs") as runs:
+    with cache.keeping(tmp_path / "runs") as runs:
         again = running.run_source(SOURCE, seed=7)
     assert (engine, runs.found) == ([7], 1)
     assert again.run == first.run
@@ -63,7 +65,7 @@ def test_whatever_a_run_depends_on_makes_another(
 
     def run(text: str = text, seed: int | None = None) -> int:
         before = len(engine)
-        with kept.keeping(tmp_path / "runs"):
+        with cache.keeping(tmp_path / "runs"):
             running.run_source(Source(text, file), seed=seed)
         return len(engine) - before
 
@@ -73,12 +75,12 @@ def test_whatever_a_run_depends_on_makes_another(
     assert [run(text.replace("200 us", "201 us")), run("# a comment\n" + text)] == [1, 0]
     sizes.write_text("bytes,weight\n101,1\n", "utf-8")
     assert [run(), run()] == [1, 0]
-    monkeypatch.setattr(kept, "_engine", lambda: "another")
+    monkeypatch.setattr(cache, "_engine", lambda: "another")
     assert [run(), run()] == [1, 0]
 
 
 def test_a_damaged_file_counts_as_not_there(tmp_path: Path, engine: list[int | None]) -> None:
-    with kept.keeping(tmp_path):
+    with cache.keeping(tmp_path):
         running.run_source(SOURCE)
     [file] = tmp_path.glob("*.run")
     whole = file.read_bytes()
@@ -90,17 +92,17 @@ def test_a_damaged_file_counts_as_not_there(tmp_path: Path, engine: list[int | N
         damages.append(bytes(flipped))
     for count, damage in enumerate(damages, 1):
         file.write_bytes(damage)
-        with kept.keeping(tmp_path):
+        with cache.keeping(tmp_path):
             assert running.run_source(SOURCE).complete
         assert len(engine) == 1 + count
-        assert kept.Kept(tmp_path).found == 1
+        assert cache.RunCache(tmp_path).found == 1
 
 
 def test_clearing_leaves_the_files_of_others(tmp_path: Path) -> None:
     directory = tmp_path / ".k.runs"
     directory.mkdir()
     (directory / "notes.txt").write_text("precious")
-    with kept.keeping(directory) as runs:
+    with cache.keeping(directory) as runs:
         running.run_source(SOURCE)
     runs.clear()
     assert [path.name for path in directory.iterdir()] == ["notes.txt"]
@@ -117,16 +119,16 @@ def test_replications_that_were_not_begun_are_missed() -> None:
 
 def test_what_was_cut_short_is_not_kept(tmp_path: Path) -> None:
     text = SMALL.replace("200 us", "3 s")
-    with kept.keeping(tmp_path):
+    with cache.keeping(tmp_path):
         result = running.run_source(Source(text, "small.toml"), progress=lambda _: False)
     assert not result.complete
     assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_kept_outside(tmp_path: Path, engine: list[int | None]) -> None:
-    with pytest.raises(InputError), kept.keeping(tmp_path):
+    with pytest.raises(InputError), cache.keeping(tmp_path):
         raise InputError("whatever ends the block")
-    assert kept.in_use() is None
+    assert cache.in_use() is None
     running.run_source(SOURCE)
     running.run_source(SOURCE)
     assert len(engine) == 2
@@ -136,7 +138,7 @@ def test_nothing_is_kept_outside(tmp_path: Path, engine: list[int | None]) -> No
 def test_replications_go_on(tmp_path: Path, engine: list[int | None]) -> None:
     whole = replicate_source(SOURCE, 5, workers=1)
     engine.clear()
-    with kept.keeping(tmp_path):
+    with cache.keeping(tmp_path):
         replicate_source(SOURCE, 3)
         heard: list[float] = []
         again = replicate_source(SOURCE, 5, progress=lambda told: heard.append(told.simulated_s))
@@ -171,7 +173,7 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, engine: list[int | None]) 
 
     with pytest.raises(KeyboardInterrupt):
         reproduce.reproduce(study, out, say=stop_at_two)
-    assert "goes on from there" in told[-1]
+    assert "the same command resumes" in told[-1]
     assert not out.exists()
     told.clear()
     result = reproduce.reproduce(study, out, say=told.append)
@@ -193,7 +195,7 @@ def test_interrupted_replications_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "goes on from there" in err
+    assert "the same command resumes" in err
     there = len(list(finished.glob("*.run")))
     assert 1 <= there < 6
     assert not Result.load(next((tmp_path / "out" / "some").glob("seed-*"))).run["warnings"]

@@ -17,18 +17,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import _core
-from .library import Source
+from penstock import _core
+from penstock.library import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .result import Result
+    from penstock.result import Result
 
 HASH_BYTES = 32
 
 
-class Kept:
+class RunCache:
     """A directory of finished runs.
 
     Parameters
@@ -72,7 +72,7 @@ class Kept:
         if not self.found:
             return ""
         runs = "1 finished run" if self.found == 1 else f"{self.found} finished runs"
-        return f"{runs} of an interrupted attempt in {self.directory}: what has not changed is not run again"
+        return f"{runs} of an interrupted attempt in {self.directory} are used again"
 
     def clear(self) -> None:
         """Forgets all runs: what they were for is done. Files of others stay."""
@@ -83,16 +83,16 @@ class Kept:
             self.directory.rmdir()
 
 
-_in_use: Kept | None = None
+_in_use: RunCache | None = None
 
 
-def in_use() -> Kept | None:
+def in_use() -> RunCache | None:
     """Where the runs of the work at hand are kept, if they are."""
     return _in_use
 
 
 @contextlib.contextmanager
-def keeping(directory: Path) -> Iterator[Kept]:
+def keeping(directory: Path) -> Iterator[RunCache]:
     """Keeps all runs of the block, on whatever thread they are, and takes over those that are there.
 
     Parameters
@@ -101,7 +101,7 @@ def keeping(directory: Path) -> Iterator[Kept]:
         For the files; nothing else may be in it. Whoever is done clears it.
     """
     global _in_use  # studies run scenarios wherever they like, some of them on threads of their own
-    before, kept = _in_use, Kept(directory)
+    before, kept = _in_use, RunCache(directory)
     _in_use = kept
     try:
         yield kept
@@ -125,7 +125,7 @@ def _write(result: Result, file: Path) -> None:
 
     import pyarrow as pa
 
-    from .result import RESULT_FILES
+    from penstock.result import RESULT_FILES
 
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     texts = (json.dumps(result.run), json.dumps(result.topology), json.dumps(result.description))
@@ -152,7 +152,7 @@ def _write(result: Result, file: Path) -> None:
 def _read(file: Path) -> Result | None:
     import zipfile
 
-    from .result import RESULT_FILES, Result
+    from penstock.result import RESULT_FILES, Result
 
     try:
         data = file.read_bytes()

@@ -1,7 +1,7 @@
 """Pause forensics: why a port had to stop or a flow was held back, from the tables of a result.
 
 The engine follows every pause to its root (tables ``pauses``, ``congestion``, ``congestion_flows``,
-``deadlocks``, ``storms``); here they are read as trees and told in words.
+``deadlocks``, ``storms``); here they are read as trees and put into words.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import InputError
+
 from . import connections, losses
-from .errors import InputError
 
 if TYPE_CHECKING:
-    from .result import Result
+    from penstock.measurements import Measurements
 
 WHY = {
     "oversubscribed": "was oversubscribed",
@@ -25,8 +26,8 @@ WHY = {
 """What happened at a root, after its name."""
 
 SHARES = (
-    "Shares of frames are those of the whole measured time, not of the congestion alone: "
-    "they do not say who began it."
+    "Shares of frames are of the whole measured time, not of the congestion alone: "
+    "they do not say who caused it."
 )
 """What no reader should take for guilt."""
 
@@ -164,7 +165,7 @@ def port_of(queue: str) -> str:
     return queue.rpartition("/")[0]
 
 
-def trees(result: Result) -> list[Tree]:
+def trees(result: Measurements) -> list[Tree]:
     """The congestion trees of a result, the one that stopped ports longest first."""
     if "congestion" not in result.table_names:
         return []
@@ -189,7 +190,7 @@ def trees(result: Result) -> list[Tree]:
     return list(found.values())
 
 
-def deadlocks(result: Result) -> list[Deadlock]:
+def deadlocks(result: Measurements) -> list[Deadlock]:
     """The deadlocks of a result, in the order in which they were seen."""
     if "deadlocks" not in result.table_names:
         return []
@@ -208,7 +209,7 @@ def deadlocks(result: Result) -> list[Deadlock]:
     ]
 
 
-def why(result: Result, name: str) -> list[str]:
+def why(result: Measurements, name: str) -> list[str]:
     """Why a port had to stop, or a flow was held back, in sentences.
 
     Parameters
@@ -229,7 +230,7 @@ def why(result: Result, name: str) -> list[str]:
     own = [row for row in flows if row["flow"] == name]
     group = [row for row in flows if row["flow"].startswith(f"{name}[")]
     if not ports and not own and not group:
-        from .library import suggestion
+        from penstock.library import suggestion
 
         known = [row["port"] for row in result.rows("ports")] + [row["flow"] for row in flows]
         raise InputError(f"no port, node or flow {name!r} in this result; {suggestion(name, known)}")
@@ -246,7 +247,7 @@ def why(result: Result, name: str) -> list[str]:
     )
 
 
-def _ports(result: Result, name: str, ports: list[str]) -> Iterable[str]:
+def _ports(result: Measurements, name: str, ports: list[str]) -> Iterable[str]:
     found = trees(result)
     run_ns = _measured_ns(result)
     edges = [(tree, edge) for tree in found for edge in tree.edges if edge.port in ports]
@@ -271,10 +272,10 @@ def _ports(result: Result, name: str, ports: list[str]) -> Iterable[str]:
             yield from (f"  {line}" for line in _victims(tree, run_ns))
 
 
-def _flow(result: Result, flow: dict[str, Any]) -> Iterable[str]:
+def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     run_ns = _measured_ns(result)
     own = [(tree, part) for tree in trees(result) for part in tree.parts if part.flow == flow["flow"]]
-    ports = dict(losses.ways_of(result)).get(flow["flow"], [])
+    ports = dict(losses.paths_of(result)).get(flow["flow"], [])
     lost = list(losses.of_flow(result, flow["flow"], flow["frames_sent"]))
     paused = any(part.paused_ns for _, part in own)
     yield f"{flow['flow']} ({flow['source']} to {flow['destination']}) got {_got(flow)}."
@@ -286,13 +287,13 @@ def _flow(result: Result, flow: dict[str, Any]) -> Iterable[str]:
     yield from (f"  {line}" for line in lost)
     yield from (f"  {line}" for line in _stuck(result, flow["class"], ports))
     if not paused:
-        yield "  No pause stood in its way."
+        yield "  No pause held it back."
     wanted = flow["offered_bps"] if connection is None else connections.most_bps(result, flow["flow"])
     if not paused and not lost and _part(flow, wanted) < _LESS:
         yield from (f"  {line}" for line in _waited(result, flow, ports))
     for tree, part in sorted(own, key=lambda one: -one[1].paused_ns):
         if part.paused_ns:
-            passes = "which it passes itself" if part.culprit else "which it does not pass"
+            passes = "which it passes" if part.culprit else "which it does not pass"
             held = f"It was held back at {part.paused_at} for {_share(part.paused_ns, run_ns)} of the time"
             yield f"  {held} because {port_of(tree.root)}, {passes}, {WHY[tree.why]}{_by(tree)}."
     for tree, part in own:
@@ -321,8 +322,8 @@ def _group(name: str, flows: list[dict[str, Any]]) -> Iterable[str]:
     yield f"  Ask for one of them to learn why, such as {ordered[0]['flow']}."
 
 
-def _stuck(result: Result, priority: int, ports: list[str]) -> Iterable[str]:
-    """Deadlocks on the way of a flow."""
+def _stuck(result: Measurements, priority: int, ports: list[str]) -> Iterable[str]:
+    """Deadlocks on the path of a flow."""
     classes: dict[str, set[int]] = {}
     for row in result.rows("queues"):
         classes.setdefault(row["port"], set()).add(row["class"])
@@ -338,7 +339,7 @@ def _stuck(result: Result, priority: int, ports: list[str]) -> Iterable[str]:
                 break
 
 
-def _when(result: Result, deadlock: Deadlock) -> str:
+def _when(result: Measurements, deadlock: Deadlock) -> str:
     since = f"from {_time(deadlock.closed_ns)}"
     if deadlock.ended_ns is not None:
         return f"{since} until {_time(deadlock.ended_ns)}"
@@ -347,40 +348,40 @@ def _when(result: Result, deadlock: Deadlock) -> str:
     )
 
 
-def _waited(result: Result, flow: dict[str, Any], ports: list[str]) -> Iterable[str]:
+def _waited(result: Measurements, flow: dict[str, Any], ports: list[str]) -> Iterable[str]:
     """What held a flow that no pause held and that lost nothing."""
-    on_way = [row for row in result.rows("ports") if row["port"] in ports]
-    if on_way:
-        busiest = max(on_way, key=lambda row: row["utilisation"] or 0.0)
-        others = sum(busiest["port"] in way for _, way in losses.ways_of(result)) - 1
+    on_path = [row for row in result.rows("ports") if row["port"] in ports]
+    if on_path:
+        busiest = max(on_path, key=lambda row: row["utilisation"] or 0.0)
+        others = sum(busiest["port"] in path for _, path in losses.paths_of(result)) - 1
         shared = (
             f", shared with {'one other flow' if others == 1 else f'{others} other flows'}" if others else ""
         )
         used = _percent(busiest["utilisation"] or 0.0)
-        yield f"The busiest port on its way, {busiest['port']}, was in use for {used} of the time{shared}."
+        yield f"The busiest port on its path, {busiest['port']}, was in use for {used} of the time{shared}."
     if (left := flow["frames_sent"] - flow["frames_delivered"]) > 0:
         were = "One of its frames was" if left == 1 else f"{left:,} of its frames were"
-        yield f"{were} waiting or on the way when the run ended."
+        yield f"{were} waiting or in flight when the run ended."
 
 
 def _edge(tree: Tree, edge: Edge, run_ns: float) -> str:
-    """One edge and the way to its root."""
+    """One edge and the chain to its root."""
     much = f"{_times(edge.pauses)} ({_share(edge.paused_ns, run_ns)})"
     if not edge.queue:
         return f"{much} because {edge.sent_by.partition('.')[0]} reads too slowly{_by(tree)}."
-    way = []
+    chain = []
     at: Edge | None = edge
     while at is not None and at.depth > 1:
-        way.append(port_of(at.queue))
+        chain.append(port_of(at.queue))
         at = tree.parent(at)
-    if way and way[-1] == port_of(tree.root):
-        way.pop()  # of a slow receiver: that its pauses stopped the root is said already
+    if chain and chain[-1] == port_of(tree.root):
+        chain.pop()  # of a slow receiver: that its pauses stopped the root is said already
     root = f"{port_of(tree.root)} {WHY[tree.why]}{_by(tree)}"
-    through = f", which paused {', which paused '.join(reversed(way))}" if way else ""
+    through = f", which paused {', which paused '.join(reversed(chain))}" if chain else ""
     return f"{much} because {root}{through}."
 
 
-def _circles(result: Result, ports: list[str]) -> Iterable[str]:
+def _circles(result: Measurements, ports: list[str]) -> Iterable[str]:
     for deadlock in deadlocks(result):
         if any(port_of(queue) in ports for queue in deadlock.queues):
             yield describe(deadlock)
@@ -393,7 +394,7 @@ def describe(deadlock: Deadlock) -> str:
     return f"Deadlock {deadlock.number} closed at {_time(deadlock.closed_ns)}{over}: {circle}."
 
 
-def _storms(result: Result, ports: list[str]) -> Iterable[str]:
+def _storms(result: Measurements, ports: list[str]) -> Iterable[str]:
     if "storms" not in result.table_names:
         return
     done = {"report": "only reported", "drop": "{frames} frames dropped", "forward": "pauses ignored"}
@@ -414,7 +415,7 @@ def _by(tree: Tree) -> str:
     if more:
         named.append(f"{more} more")
     listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
-    return f" by {listed}" if tree.why == "oversubscribed" else f", on the way of {listed}"
+    return f" by {listed}" if tree.why == "oversubscribed" else f", on the path of {listed}"
 
 
 def _victims(tree: Tree, run_ns: float) -> Iterable[str]:
@@ -425,7 +426,7 @@ def _victims(tree: Tree, run_ns: float) -> Iterable[str]:
         yield f"And {len(tree.victims) - _CULPRITS_NAMED} more victims."
 
 
-def _measured_ns(result: Result) -> float:
+def _measured_ns(result: Measurements) -> float:
     return max(float(result.run["simulated_s"]) - float(result.run.get("warmup_s", 0.0)), 0.0) * 1e9
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
+
+from .keys import PauseKeys, PfcKeys
+from .values import given, known
 
 if TYPE_CHECKING:
-    from .scenario import Scenario
+    from .builder import Scenario
 
 
 class Topology:
@@ -100,94 +103,37 @@ class Topology:
         return self._choose("explicit", {"hosts": hosts, "switches": switches, "links": links})
 
     def _choose(self, kind: str, keys: Mapping[str, Any]) -> Scenario:
-        return self._scenario._replaced(("topology", kind), keys)
+        return self._scenario._replaced(("topology", kind), given(keys, kind))
 
 
 class FlowControl:
     """Chooses the link-level flow control of all stations. Every call replaces an earlier choice.
 
-    Both kinds take the same keys; ``penstock explain pfc`` tells what each means and its default.
+    ``penstock explain pfc`` prints the meaning and the default of each key.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
 
-    def pfc(
-        self,
-        *,
-        priorities: Sequence[int] | None = None,
-        accounting: str | None = None,
-        xoff: str | None = None,
-        xon: str | None = None,
-        headroom: str | None = None,
-        pause_quanta: int | None = None,
-        resume: bool | None = None,
-        refresh: bool | None = None,
-        response_time: str | None = None,
-        target: Mapping[str, str] | None = None,
-    ) -> Scenario:
+    def pfc(self, **keys: Unpack[PfcKeys]) -> Scenario:
         """Priority-based flow control (IEEE 802.1Qbb), targeted if `target` is given.
 
         Parameters
         ----------
-        priorities : sequence of int, optional
-            Lossless priorities, 0 to 7. Default: all that flows use.
-        accounting : str, optional
-            ``"ingress"`` (default) or ``"egress"``.
-        xoff, xon : str, optional
-            High and low watermark, such as ``"66 frames"``; both or neither. Default: computed.
-        headroom : str, optional
-            Room above `xoff` with ingress accounting. Default: what the link needs.
-        pause_quanta : int, optional
-            Length of a pause in 512 bit times, 1 to 65535. Default 65535.
-        resume : bool, optional
-            Whether XON is sent at the low watermark. Default true.
-        refresh : bool, optional
-            Whether a pause is renewed before it ends. Default true.
-        response_time : str, optional
-            From the end of a pause frame to its effect. Default: the limit of IEEE 802.3 for the rate.
-        target : mapping, optional
-            ``method`` (``"fair_bandwidth"``, ``"random_sampling"``, ``"max_min"``), ``watermark``,
-            ``sampling``.
+        **keys
+            `PfcKeys`, such as ``accounting="ingress", xoff="40 frames", xon="20 frames"``.
         """
-        keys = {
-            "priorities": priorities,
-            "accounting": accounting,
-            "xoff": xoff,
-            "xon": xon,
-            "headroom": headroom,
-            "pause_quanta": pause_quanta,
-            "resume": resume,
-            "refresh": refresh,
-            "response_time": response_time,
-            "target": target,
-        }
-        return self._scenario._replaced(("flow_control", "pfc"), keys)
+        return self._scenario._replaced(("flow_control", "pfc"), known(keys, PfcKeys, "pfc"))
 
-    def pause(
-        self,
-        *,
-        accounting: str | None = None,
-        xoff: str | None = None,
-        xon: str | None = None,
-        headroom: str | None = None,
-        pause_quanta: int | None = None,
-        resume: bool | None = None,
-        refresh: bool | None = None,
-        response_time: str | None = None,
-    ) -> Scenario:
-        """PAUSE (IEEE 802.3x), which stops the whole link; the keys are those of `pfc`."""
-        keys = {
-            "accounting": accounting,
-            "xoff": xoff,
-            "xon": xon,
-            "headroom": headroom,
-            "pause_quanta": pause_quanta,
-            "resume": resume,
-            "refresh": refresh,
-            "response_time": response_time,
-        }
-        return self._scenario._replaced(("flow_control", "pause"), keys)
+    def pause(self, **keys: Unpack[PauseKeys]) -> Scenario:
+        """PAUSE (IEEE 802.3x), which stops the whole link.
+
+        Parameters
+        ----------
+        **keys
+            `PauseKeys`: those of `pfc` without `priorities` and `target`.
+        """
+        return self._scenario._replaced(("flow_control", "pause"), known(keys, PauseKeys, "pause"))
 
     def off(self) -> Scenario:
         """No link-level flow control."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ConvergenceError
+from penstock.errors import ConvergenceError
 
 Array = NDArray[np.float64]
 

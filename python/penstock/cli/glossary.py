@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import _core
+from penstock import _core
 
 _SMALLEST_SCENARIO = """
 [simulation]

@@ -22,14 +22,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import kept, library, storage
-from .errors import InputError, StudyError
+from penstock import library, storage
+from penstock.errors import InputError, StudyError
+from penstock.running import cache
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .replications import Replications
-    from .scenario import Scenario
+    from penstock.running.replications import Replications
+    from penstock.scenario import Scenario
 
 SCHEMA = "penstock-reproduce/1"
 
@@ -231,7 +232,7 @@ class Context:
 
     def scenario(self, file: str) -> Scenario:
         """A scenario of the study's folder, such as ``"fair-bandwidth"`` or ``"fair-bandwidth.toml"``."""
-        from .scenario import Scenario
+        from penstock.scenario import Scenario
 
         path = self.study.folder / file
         return Scenario.from_file(path if path.suffix == ".toml" else path.with_name(path.name + ".toml"))
@@ -240,7 +241,7 @@ class Context:
         self, scenario: Scenario, *, full: int, quick: int, seed: int | None = None, confidence: float = 0.95
     ) -> Replications:
         """Runs a scenario with `full` seeds, or `quick` of them if a first look is wanted."""
-        from .replications import replicate
+        from penstock.running.replications import replicate
 
         return replicate(scenario, quick if self.quick else full, seed=seed, confidence=confidence)
 
@@ -249,7 +250,7 @@ class Context:
 
         The `cover` is the one picture that says what the whole study found.
         """
-        from .plots import save
+        from penstock.plots import save
 
         png = save(figure, self.out, name)[0].name
         if cover:
@@ -344,7 +345,7 @@ def reproduce(
     InputError
         If `directory` holds something that is not a result.
     """
-    with kept.keeping(kept.beside(directory)) as runs:
+    with cache.keeping(cache.beside(directory)) as runs:
         if greeting := runs.greeting():
             say(greeting)
         try:
@@ -354,7 +355,7 @@ def reproduce(
                 result = StudyResult(study, outcomes, directory, tuple(context.tables), context.cover)
                 storage.write_json(partial / "outcomes.json", to_json([result], study.name))
         except KeyboardInterrupt:
-            say("interrupted: finished runs are kept, and the same command goes on from there")
+            say("interrupted: finished runs are saved; the same command resumes")
             raise
         runs.clear()
     return result

@@ -1,33 +1,25 @@
-"""What a run measured: described tables, in memory as Arrow and on disk as Parquet."""
+"""What a run measured, as described Arrow tables: all that analysis, pictures and the report read."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from . import storage
-from .errors import ResultError
+from .errors import UnknownNameError
+from .library import suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from . import _core
 
-RESULT_FILES = ("run.json", "topology.json", "description.json", "scenario.toml")
+class Measurements:
+    """The tables of one run, and everything needed to repeat it.
 
-
-class Result:
-    """The tables of one run and everything needed to repeat it.
-
-    Made by `penstock.run`, `Scenario.run` or `Result.load`.
+    `penstock.Result` adds saving and loading.
 
     Attributes
     ----------
@@ -57,45 +49,6 @@ class Result:
         self.description = dict(description)
         self._readers = dict(tables)
         self._tables: dict[str, pa.Table] = {}
-
-    @classmethod
-    def from_core(cls, core: _core.Result) -> Result:
-        """The result that the engine handed over; tables are shared with it, not copied."""
-        return cls(
-            run=json.loads(core.run),
-            scenario_toml=core.scenario_toml,
-            topology=json.loads(core.topology),
-            description=json.loads(core.description),
-            tables={name: _core_reader(core, name) for name in core.table_names},
-        )
-
-    @classmethod
-    def load(cls, directory: str | PathLike[str]) -> Result:
-        """Reads a saved result; tables are read on first use.
-
-        Raises
-        ------
-        ResultError
-            If the directory is not a complete result; the message names what is missing or changed.
-        """
-        path = Path(directory)
-        names = storage.verify(path)
-        missing = [name for name in RESULT_FILES if name not in names]
-        if missing:
-            if "replications.json" in names:
-                first = min((path / name for name in names if name.endswith("/run.json")), key=_in_order)
-                raise ResultError(
-                    f"{path}: holds replications, each a result of its own; name one, such as {first.parent}"
-                )
-            raise ResultError(f"{path}: not the result of a run: {', '.join(missing)} is not among its files")
-        parquet = [Path(name).stem for name in names if "/" not in name and name.endswith(".parquet")]
-        return cls(
-            run=json.loads((path / "run.json").read_text("utf-8")),
-            scenario_toml=(path / "scenario.toml").read_text("utf-8"),
-            topology=json.loads((path / "topology.json").read_text("utf-8")),
-            description=json.loads((path / "description.json").read_text("utf-8")),
-            tables={name: _parquet_reader(path / f"{name}.parquet") for name in parquet},
-        )
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", cut short"
@@ -131,12 +84,12 @@ class Result:
 
         Raises
         ------
-        KeyError
+        UnknownNameError
             If there is no table of this name.
         """
         if name not in self._tables:
             if name not in self._readers:
-                raise KeyError(f"no table {name!r}; there are: {', '.join(self._readers)}")
+                raise UnknownNameError(f"no table {name!r}; {suggestion(name, self._readers)}")
             self._tables[name] = self._readers[name]()
         return self._tables[name]
 
@@ -187,45 +140,6 @@ class Result:
         table = self.table("series")
         return split(table.filter(pc.equal(table["metric"], metric)))
 
-    def save(self, directory: str | PathLike[str], *, report: bool = True) -> Path:
-        """Writes one Parquet file a table, the run, the scenario, the report and its pictures.
-
-        The directory appears complete or not at all. An earlier result of the same name is replaced.
-
-        Parameters
-        ----------
-        directory : str or path
-            A new name, or an earlier result.
-        report : bool
-            Whether ``report.html`` and ``pictures/`` are written too. Default true.
-
-        Raises
-        ------
-        InputError
-            If `directory` holds something that is not a result.
-        OSError
-            If it cannot be written, for example because the disk is full; nothing is left behind.
-        """
-        target = Path(directory)
-        with storage.complete_directory(target) as partial:
-            self.write_into(partial, report=report)
-        return target
-
-    def write_into(self, directory: Path, *, report: bool) -> None:
-        """Writes the files of the result, without manifest, into an existing directory."""
-        storage.write_json(directory / "run.json", self.run)
-        storage.write_json(directory / "topology.json", self.topology)
-        storage.write_json(directory / "description.json", self.description)
-        (directory / "scenario.toml").write_text(self.scenario_toml, "utf-8")
-        for name in self.table_names:
-            pq.write_table(self.table(name), directory / f"{name}.parquet", compression="zstd")
-        if report:
-            from . import plots
-            from .report import write_report
-
-            write_report(self, directory / "report.html")
-            plots.save_all(self, directory / "pictures")
-
 
 def split(table: pa.Table) -> dict[str, tuple[Any, Any]]:
     """Times and values of a series table by entity, in one pass over however many there are."""
@@ -244,19 +158,5 @@ def split(table: pa.Table) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def _in_order(path: Path) -> tuple[int, str]:
-    """Makes seed-9 come before seed-10."""
-    return len(str(path)), str(path)
-
-
 def _known(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _core_reader(core: _core.Result, name: str) -> Callable[[], pa.Table]:
-    # Not pa.table(): that would import pandas, if it is there, to ask whether this is one of its frames.
-    return lambda: pa.RecordBatchReader.from_stream(core.table(name)).read_all()
-
-
-def _parquet_reader(path: Path) -> Callable[[], pa.Table]:
-    return lambda: pq.read_table(path)

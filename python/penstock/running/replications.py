@@ -10,20 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from . import _core, storage
-from .errors import ResultError
-from .library import Source
-from .result import Result
-from .running import Progress, ProgressCallback, run_source, source_of
-from .statistics import Interval, student_t_interval
+from penstock import _core, storage
+from penstock.analysis.statistics import Interval, student_t_interval
+from penstock.errors import ResultError
+from penstock.library import Source
+from penstock.result import Result
 
-if TYPE_CHECKING:
-    from .scenario import Scenario
+from .engine import Progress, ProgressCallback, Runnable, run_source, source_of
 
 FLOW_METRICS = (
     "offered_bps",
@@ -142,7 +140,7 @@ class Replications:
 
 
 def replicate(
-    scenario: Scenario | str | PathLike[str],
+    scenario: Runnable,
     replications: int,
     *,
     seed: int | None = None,

@@ -3,7 +3,7 @@
 The ideal fabric is a fluid: it has the links, paths and demands of the run, loses nothing, delays nothing and
 sends no pauses. At every moment the flows that have something to send get the weighted max-min fair (or the
 proportionally fair) rates of `penstock.fairness`. What a flow asks for and is not given waits, up to the room
-in the network card of its host, and is sent later. Rates are averages over the measured time.
+in the NIC of its host, and is sent later. Rates are averages over the measured time.
 
 A link carries bits on the wire. A flow whose rate counts L bytes of a frame needs (L + overhead) / L of it,
 with the overhead of that link: that is how small and large frames share a link exactly. A flow to several
@@ -30,14 +30,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.errors import ConvergenceError, InputError
+
 from . import connections
 from .class_weights import class_weights
-from .errors import ConvergenceError, InputError
 from .fairness import Array, Problem, max_min, proportionally_fair
 from .statistics import jain
 
 if TYPE_CHECKING:
-    from .result import Result
+    from penstock.measurements import Measurements
 
 Counts = Literal["frame", "payload", "wire"]
 COUNTS: tuple[Counts, ...] = ("frame", "payload", "wire")
@@ -131,7 +132,7 @@ class Assessment:
 
 
 def assess(
-    result: Result,
+    result: Measurements,
     *,
     counts: Counts = "frame",
     weights: Mapping[str, float] | None = None,
@@ -255,41 +256,24 @@ class Fluid:
         return total / (self.end - self.begin)
 
 
-def _fluid(result: Result, counts: Counts) -> Fluid:
-    for name in ("paths", "demands"):
-        if name not in result.table_names:
-            raise InputError(f'this result has no table "{name}"; run the scenario again with this version')
-    flows = result.rows("flows")
-    if len(flows) > MOST_FLOWS:
-        raise InputError(f"{len(flows):,} flows; fair shares are computed for at most {MOST_FLOWS:,}")
-    paths = result.table("paths").to_pylist()
-    if flows and not paths:
-        raise InputError("the table of paths is empty because there are more than 100,000 paths")
+def _fluid(result: Measurements, counts: Counts) -> Fluid:
+    flows, paths = _flows_and_paths(result)
     names = [row["flow"] for row in flows]
     number = {name: index for index, name in enumerate(names)}
-    ports = {row["port"]: row for row in result.rows("ports")}
-    link = {name: index for index, name in enumerate(ports)}
-    overhead = np.array([row["overhead_bytes"] for row in ports.values()], dtype=float)
-    capacity = np.array([row["rate_bps"] for row in ports.values()], dtype=float)
-    count = len(names)
-    mean, limit, room = np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf)
-    back, back_mean = np.zeros(count), np.ones(count)
-    changes = []
-    for row in result.table("demands").to_pylist():
-        flow = number[row["flow"]]
-        if row.get("back_share", 0.0) > 0:
-            back[flow], back_mean[flow] = row["back_share"], row["back_frame_bytes_mean"]
-        mean[flow], limit[flow], room[flow] = row["frame_bytes_mean"], row["limit_bytes"], row["room_bytes"]
-        changes.append((row["time_ns"] / 1e9, flow, row["rate_bps"]))
-    mean = np.where(np.isnan(mean), 1.0, mean)  # a flow that never asks for anything
-    usage, returning = np.zeros((len(ports), count)), np.zeros((len(ports), count))
-    first = np.zeros(count)
+    wanted = _Wanted.of(result, number)
+    mean, back, back_mean = wanted.mean, wanted.back, wanted.back_mean
+    ports = result.rows("ports")
+    link = {row["port"]: index for index, row in enumerate(ports)}
+    overhead = np.array([row["overhead_bytes"] for row in ports], dtype=float)
+    capacity = np.array([row["rate_bps"] for row in ports], dtype=float)
+    usage, returning = np.zeros((len(ports), len(names))), np.zeros((len(ports), len(names)))
+    first = np.zeros(len(names))
     for row in paths:
+        flow = number[row["flow"]]
         way = [link[port] for port in row["ports"].split()]
-        usage[way, number[row["flow"]]] += row["share"]
-        way_back = [link[port] for port in row.get("ports_back", "").split()]
-        returning[way_back, number[row["flow"]]] += row["share"]
-        first[number[row["flow"]]] = overhead[way[0]]
+        usage[way, flow] += row["share"]
+        returning[[link[port] for port in row.get("ports_back", "").split()], flow] += row["share"]
+        first[flow] = overhead[way[0]]
     alone = {"frame": mean, "payload": np.maximum(mean - HEADER_BYTES, 1e-9), "wire": mean + first}[counts]
     frames_back = mean * back / back_mean
     around: Array = {"frame": 0.0 * first, "payload": 0.0 * first - HEADER_BYTES, "wire": first}[counts]
@@ -312,9 +296,9 @@ def _fluid(result: Result, counts: Counts) -> Fluid:
         flows=names,
         usage=usage[used],
         capacity=capacity[used],
-        changes=sorted((at, flow, rate * factor[flow]) for at, flow, rate in changes),
-        limit=limit * 8 * factor,
-        room=room * 8 * factor,
+        changes=sorted((at, flow, rate * factor[flow]) for at, flow, rate in wanted.changes),
+        limit=wanted.limit * 8 * factor,
+        room=wanted.room * 8 * factor,
         closed=back > 0,
         exchanged=exchanged,
         begin=begin,
@@ -322,7 +306,48 @@ def _fluid(result: Result, counts: Counts) -> Fluid:
     )
 
 
-def _measured(result: Result, counts: Counts) -> dict[str, float]:
+def _flows_and_paths(result: Measurements) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    for name in ("paths", "demands"):
+        if name not in result.table_names:
+            raise InputError(f'this result has no table "{name}"; run the scenario again with this version')
+    flows = result.rows("flows")
+    if len(flows) > MOST_FLOWS:
+        raise InputError(f"{len(flows):,} flows; fair shares are computed for at most {MOST_FLOWS:,}")
+    paths = result.table("paths").to_pylist()
+    if flows and not paths:
+        raise InputError("the table of paths is empty because there are more than 100,000 paths")
+    return flows, paths
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What flows ask for: bytes of their frames and of the frames that come back, limits, rates over time."""
+
+    mean: Array
+    limit: Array
+    room: Array
+    back: Array
+    back_mean: Array
+    changes: list[tuple[float, int, float]]
+
+    @classmethod
+    def of(cls, result: Measurements, number: Mapping[str, int]) -> _Wanted:
+        count = len(number)
+        mean, limit, room = np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf)
+        back, back_mean = np.zeros(count), np.ones(count)
+        changes = []
+        for row in result.table("demands").to_pylist():
+            flow = number[row["flow"]]
+            if row.get("back_share", 0.0) > 0:
+                back[flow], back_mean[flow] = row["back_share"], row["back_frame_bytes_mean"]
+            mean[flow], limit[flow] = row["frame_bytes_mean"], row["limit_bytes"]
+            room[flow] = row["room_bytes"]
+            changes.append((row["time_ns"] / 1e9, flow, row["rate_bps"]))
+        # NaN: a flow that never asks for anything.
+        return cls(np.where(np.isnan(mean), 1.0, mean), limit, room, back, back_mean, changes)
+
+
+def _measured(result: Measurements, counts: Counts) -> dict[str, float]:
     rows = result.rows("flows")
     if counts == "payload":
         return {row["flow"]: row["goodput_bps"] or 0.0 for row in rows}
@@ -338,7 +363,7 @@ def _measured(result: Result, counts: Counts) -> dict[str, float]:
     return {row["flow"]: bps(row) for row in rows}
 
 
-def _weights(result: Result, given: Mapping[str, float] | None) -> tuple[Array, str]:
+def _weights(result: Measurements, given: Mapping[str, float] | None) -> tuple[Array, str]:
     rows = result.rows("flows")
     names = [row["flow"] for row in rows]
     if given is None:
@@ -350,14 +375,14 @@ def _weights(result: Result, given: Mapping[str, float] | None) -> tuple[Array, 
             raise InputError(f"the weight of {name} is {weight}; expected a number above 0")
         chosen = [i for i, flow in enumerate(names) if name in (flow, flow.partition("[")[0])]
         if not chosen:
-            from .library import suggestion
+            from penstock.library import suggestion
 
             raise InputError(f"no flow {name!r} in this result; {suggestion(name, names)}")
         weights[chosen] = weight
     return weights, "given"
 
 
-def _notes(result: Result) -> list[str]:
+def _notes(result: Measurements) -> list[str]:
     notes = []
     if "faults" in result.table_names and result.table("faults").num_rows:
         notes.append("The run had faults; the ideal fabric has none, and its links the rates of the end.")

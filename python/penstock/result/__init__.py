@@ -1,0 +1,5 @@
+"""Results: what a run measured, on disk and in memory, and their summary in JSON."""
+
+from .result import RESULT_FILES, Result
+
+__all__ = ["RESULT_FILES", "Result"]

@@ -1,0 +1,305 @@
+"""Scenarios from Python: calls that read like the scenario file and make the same model.
+
+A `Scenario` never changes; each call returns a new one, so that variants of one scenario can stand side by
+side. Nothing is checked before `Scenario.check`, `Scenario.run` or `Scenario.effective`: then the checker
+of the scenario file reads the TOML that the calls made, and its errors are the same.
+"""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from penstock import library
+from penstock.errors import UnknownNameError
+from penstock.library import suggestion
+
+from .keys import Choice, FaultKeys, FlowKeys, HostKeys, SimulationKeys, SwitchKeys
+from .parts import FlowControl, Topology
+from .values import given, known, plain
+
+if TYPE_CHECKING:
+    from penstock.result import Result
+    from penstock.running import ProgressCallback, Threads
+
+_ORDER = (
+    "simulation",
+    "probes",
+    "topology",
+    "host",
+    "hosts",
+    "switch",
+    "switches",
+    "flow_control",
+    "flows",
+    "faults",
+)
+
+
+class Scenario:
+    """A fabric, its traffic and its mechanisms.
+
+    Parameters
+    ----------
+    duration : str
+        Simulated time, such as ``"10 ms"``.
+    **keys
+        The other keys of ``[simulation]``: `SimulationKeys`.
+    """
+
+    def __init__(self, duration: str, **keys: Unpack[SimulationKeys]) -> None:
+        self._model: dict[str, Any] = {
+            "simulation": {**given({"duration": duration}), **known(keys, SimulationKeys, "Scenario")}
+        }
+        self._file: str | None = None
+
+    @classmethod
+    def from_toml(cls, text: str, *, file: str | None = None) -> Scenario:
+        """The scenario that a TOML text describes.
+
+        Parameters
+        ----------
+        text : str
+            TOML.
+        file : str, optional
+            Where it came from: shown in errors, and files it names are looked for beside it.
+
+        Raises
+        ------
+        tomllib.TOMLDecodeError
+            If the text is not TOML.
+        """
+        scenario = cls.__new__(cls)
+        scenario._model = tomllib.loads(text)
+        scenario._file = file
+        return scenario
+
+    @classmethod
+    def from_file(cls, file: str | PathLike[str]) -> Scenario:
+        """The scenario in a file, or one that comes with Penstock, such as ``"first-light"``.
+
+        Raises
+        ------
+        InputError
+            If there is no such file or name.
+        tomllib.TOMLDecodeError
+            If the file is not TOML.
+        """
+        source = library.read(str(file))
+        return cls.from_toml(source.text, file=source.file)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self._model == other._model
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        simulation = self._model.get("simulation", {})
+        return f"<Scenario {simulation.get('name', 'scenario')!r}, {len(self._model.get('flows', []))} flows>"
+
+    @property
+    def topology(self) -> Topology:
+        """Chooses the topology: ``scenario.topology.star(hosts=4, rate="10 Gb/s")``."""
+        return Topology(self)
+
+    @property
+    def flow_control(self) -> FlowControl:
+        """Chooses the flow control: ``scenario.flow_control.pfc(accounting="ingress")``."""
+        return FlowControl(self)
+
+    def probes(self, *, bin: str | None = None, pauses: bool | None = None) -> Scenario:
+        """What is recorded beside the totals.
+
+        Parameters
+        ----------
+        bin : str, optional
+            Width of the bins of time series, or ``"off"``. Default: a five-hundredth of the duration.
+        pauses : bool, optional
+            Whether each pause is recorded. Default true.
+        """
+        return self._merged(("probes",), given({"bin": bin, "pauses": pauses}, "probes"))
+
+    def host(self, name: str | None = None, **keys: Unpack[HostKeys]) -> Scenario:
+        """Settings of all hosts, or of the one with this `name`.
+
+        Parameters
+        ----------
+        name : str, optional
+            Default: all hosts.
+        **keys
+            `HostKeys`, such as ``receive={"time_per_frame": "1.859 us"}``; see ``penstock explain host``.
+        """
+        path = ("host",) if name is None else ("hosts", name)
+        return self._merged(path, known(keys, HostKeys, "host"))
+
+    def switch(self, name: str | None = None, **keys: Unpack[SwitchKeys]) -> Scenario:
+        """Settings of all switches, or of the one with this `name`.
+
+        Parameters
+        ----------
+        name : str, optional
+            Default: all switches.
+        **keys
+            `SwitchKeys`, such as ``scheduler="drr"``; see ``penstock explain switch``.
+        """
+        path = ("switch",) if name is None else ("switches", name)
+        return self._merged(path, known(keys, SwitchKeys, "switch"))
+
+    def flow(
+        self,
+        name: str,
+        *,
+        from_: str | Sequence[str],
+        to: str | Sequence[str] | Mapping[str, Any],
+        source: Choice,
+        **keys: Unpack[FlowKeys],
+    ) -> Scenario:
+        """Adds a flow.
+
+        Parameters
+        ----------
+        name : str
+            Unique name.
+        from_, to : str, sequence or mapping
+            Hosts; see ``penstock explain flows.from`` and ``flows.to``.
+        source : str or mapping
+            ``"greedy"``, or one of `constant`, `poisson`, `bernoulli`, `on_off`, `window`,
+            `request_response`.
+        **keys
+            `FlowKeys`, such as ``priority=3``; see ``penstock explain flows``.
+        """
+        ends = given({"name": name, "from": from_, "to": to, "source": source}, "flow")
+        return self._appended("flows", {**ends, **known(keys, FlowKeys, "flow")})
+
+    def fault(self, **keys: Unpack[FaultKeys]) -> Scenario:
+        """Adds a fault: of a link, or of a switch that restarts.
+
+        Parameters
+        ----------
+        **keys
+            `FaultKeys`, such as ``link=("h0", "sw"), at="1 ms", down=True``; see ``penstock explain faults``.
+        """
+        return self._appended("faults", known(keys, FaultKeys, "fault"))
+
+    def with_value(self, key: str, value: Any) -> Scenario:
+        """The scenario with one value of the file set, for example in a sweep.
+
+        Parameters
+        ----------
+        key : str
+            Path in the file: ``"flow_control.pfc.xoff"``; entries of a list by number or name:
+            ``"flows.victim.priority"``.
+        value
+            The value as in the file; ``None`` removes the key.
+
+        Raises
+        ------
+        UnknownNameError
+            If the path goes through a list entry that does not exist.
+        """
+        *path, last = key.split(".")
+        changed = self._copy()
+        table: Any = changed._model
+        for step in path:
+            table = _entry(table, step, key)
+        if value is None:
+            table.pop(last, None)
+        else:
+            table[last] = plain(value, key)
+        return changed
+
+    def to_dict(self) -> dict[str, Any]:
+        """The model as plain tables, lists, texts and numbers; a copy."""
+        return copy.deepcopy(self._model)
+
+    def to_toml(self) -> str:
+        """The scenario as the text of a scenario file."""
+        import tomli_w
+
+        keys = sorted(self._model, key=lambda key: _ORDER.index(key) if key in _ORDER else len(_ORDER))
+        return tomli_w.dumps({key: self._model[key] for key in keys})
+
+    def source(self) -> library.Source:
+        """Text and file name for the checker."""
+        name = self._model.get("simulation", {}).get("name", "scenario")
+        return library.Source(self.to_toml(), self._file or f"{name}.toml")
+
+    def save(self, file: str | PathLike[str]) -> None:
+        """Writes the scenario as a file, which must not exist yet.
+
+        Raises
+        ------
+        FileExistsError
+            If there is such a file.
+        """
+        with Path(file).open("x", encoding="utf-8") as out:
+            out.write(self.to_toml())
+
+    def check(self) -> str:
+        """The effective scenario as TOML; raises `ScenarioError` if it cannot be run."""
+        from penstock.running import check
+
+        return check(self)
+
+    def run(
+        self, *, seed: int | None = None, threads: Threads = "auto", progress: ProgressCallback | None = None
+    ) -> Result:
+        """Runs the scenario; see `penstock.run`."""
+        from penstock.running import run
+
+        return run(self, seed=seed, threads=threads, progress=progress)
+
+    def _copy(self) -> Scenario:
+        """A scenario of its own, whose tables are those of this one: what changes has to be copied first."""
+        other = type(self).__new__(type(self))
+        other._model = self._model.copy()
+        other._file = self._file
+        return other
+
+    def _appended(self, table: str, entry: Mapping[str, Any]) -> Scenario:
+        changed = self._copy()
+        changed._model[table] = [*self._model.get(table, ()), entry]
+        return changed
+
+    def _merged(self, path: tuple[str, ...], keys: Mapping[str, Any]) -> Scenario:
+        """A copy with `keys` added to the table at `path`."""
+        changed = self._copy()
+        table = changed._model
+        for step in path:
+            table[step] = dict(table.get(step, {}))
+            table = table[step]
+        table.update(keys)
+        return changed
+
+    def _replaced(self, path: tuple[str, ...], keys: Mapping[str, Any]) -> Scenario:
+        """A copy whose table at `path[:-1]` holds `keys` under `path[-1]` and nothing else."""
+        changed = self._copy()
+        table = changed._model
+        for step in path[:-1]:
+            table[step] = {}
+            table = table[step]
+        table[path[-1]] = dict(keys)
+        return changed
+
+
+def _entry(table: Any, step: str, key: str) -> Any:
+    """The table or list at `step`, copied in its place, so that it can be changed."""
+    if isinstance(table, list):
+        at = next(
+            (i for i, one in enumerate(table) if isinstance(one, dict) and one.get("name") == step), None
+        )
+        if at is None and step.isdigit() and int(step) < len(table):
+            at = int(step)
+        if at is None:
+            names = [str(one["name"]) for one in table if isinstance(one, dict) and "name" in one]
+            raise UnknownNameError(f"{key}: no entry {step!r}; {suggestion(step, names)}")
+        table[at] = copy.copy(table[at])
+        return table[at]
+    if not isinstance(table.setdefault(step, {}), dict | list):
+        raise UnknownNameError(f"{key}: {step!r} is a value, not a table")
+    table[step] = copy.copy(table[step])
+    return table[step]

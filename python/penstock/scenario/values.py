@@ -1,0 +1,60 @@
+"""Values from Python as TOML knows them, and keywords that no table has."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.errors import ArgumentError
+from penstock.library import suggestion
+
+Table = dict[str, Any]
+
+
+def given(keys: Mapping[str, Any], place: str = "") -> Table:
+    """The keys that have a value, copied; ``None`` means that a key is not there.
+
+    Raises
+    ------
+    ArgumentError
+        If a value is of a type that TOML does not have. The message names the key.
+    """
+    return {
+        str(key): plain(value, f"{place}.{key}".lstrip("."))
+        for key, value in keys.items()
+        if value is not None
+    }
+
+
+def known(keys: Mapping[str, Any], table: type, call: str) -> Table:
+    """`given` with the spelling of the file, for keywords that `table` declares.
+
+    Raises
+    ------
+    ArgumentError
+        If a keyword is not one of them, or a value is of a wrong type.
+    """
+    names = table.__annotations__
+    for key in keys:
+        if key not in names:
+            raise ArgumentError(f"{call}() has no keyword {key!r}; {suggestion(key, sorted(names))}")
+    return given({key.rstrip("_"): value for key, value in keys.items()}, call)
+
+
+def plain(value: Any, place: str) -> Any:
+    """A copy made of dictionaries, lists, text, numbers, truth values and dates."""
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return given(value, place)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if type(value).__module__ == "numpy":
+        return plain(value.tolist(), place)
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [plain(entry, place) for entry in value]
+    if isinstance(value, dt.date | dt.time):
+        return value
+    raise ArgumentError(f"{place} is {value!r}; expected text, a number, true or false, a list or a table")

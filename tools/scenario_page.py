@@ -1,0 +1,144 @@
+"""The page of scenario keys, in which what several tables share stands once.
+
+A table that says what another of the same name says is not repeated: ``switch.scheduler.drr`` is
+``host.scheduler.drr``. Keys that at least three tables below the same table share stand with that table.
+Nothing here knows a key by its name, so that the page follows the schema wherever it goes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from penstock.cli.glossary import Topic
+
+SHARED_BY = 3
+Rows = dict[str, str]
+
+
+@dataclass
+class Section:
+    """A table of the file: its names, what it is, and the meaning of each key."""
+
+    name: str
+    about: str
+    rows: Rows
+    names: list[str] = field(default_factory=list)
+    also: list[str] = field(default_factory=list)
+    shared: Rows = field(default_factory=dict)
+    above: list[str] = field(default_factory=list)
+
+    @property
+    def parent(self) -> str:
+        """The table that this one stands in."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def last(self) -> str:
+        """The last part of its name."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def anchor(self) -> str:
+        """Its heading in a link."""
+        return "#" + re.sub(r"[^\w-]", "", self.name.lower())
+
+
+def page(topics: Mapping[str, Topic]) -> Iterator[str]:
+    """The sections of all tables of the file, as Markdown."""
+    sections = _once(_sections(topics))
+    for section in sections:
+        _share(section, [other for other in sections if other.parent == section.name])
+    homes = {name: section for section in sections for name in (section.name, *section.names)}
+    for section in sections:
+        yield from _written(section, homes)
+    if any(".NAME." in name for name in topics):
+        yield from ("", "## Single hosts and switches", "")
+        yield "`[hosts.NAME]` and `[switches.NAME]` have the keys of `[host]` and `[switch]`."
+
+
+def _sections(topics: Mapping[str, Topic]) -> list[Section]:
+    found = []
+    for name, topic in topics.items():
+        if ".NAME" in name or not topic.rows:
+            continue
+        rows = {key: _meaning(topics.get(f"{name}.{key}"), about) for key, about in topic.rows[1:]}
+        found.append(Section(name, " ".join(line for line in topic.lines if line), rows))
+    return found
+
+
+def _meaning(topic: Topic | None, about: str) -> str:
+    text = about if topic is None else " ".join(topic.lines)
+    if not text.strip() and topic is not None and topic.rows:
+        return "With the keys " + ", ".join(f"`{key}`" for key, _ in topic.rows[1:])
+    return text
+
+
+def _once(sections: list[Section]) -> list[Section]:
+    """The sections without those that others say; their names are listed unless they follow from others."""
+    homes = {section.name: _home(section, sections) for section in sections}
+    for section in sections:
+        home = homes[section.name]
+        above = homes.get(section.parent)
+        follows = f"{above.name}.{section.last}" if above else section.name
+        if home is not section and (follows == section.name or follows not in homes):
+            without = [f"`{key}`" for key in home.rows if key not in section.rows]
+            home.also.append(f"`{section.name}`" + (f" (without {', '.join(without)})" if without else ""))
+            home.names.append(section.name)
+    return [section for section in sections if homes[section.name] is section]
+
+
+def _home(section: Section, sections: list[Section]) -> Section:
+    """The section that says all that this one says: the one with most keys, then the shortest name."""
+    kin = [one for one in sections if one.rows.items() >= section.rows.items() and _kin(one, section)]
+    return min(kin, key=lambda one: (-len(one.rows), one.name.count(".")))
+
+
+def _kin(one: Section, other: Section) -> bool:
+    """Whether two tables are the same thing in two places, or two names of the same thing."""
+    twins = one.parent == other.parent and one.about == other.about and one.rows == other.rows
+    return one is other or one.last == other.last or twins
+
+
+def _share(section: Section, below: list[Section]) -> None:
+    """Moves keys that tables below a section have in common into the section."""
+    counts = Counter(row for one in below for row in one.rows.items())
+    section.shared = dict(row for row, number in counts.items() if number >= SHARED_BY)
+    for one in below:
+        one.above = [key for key, text in one.rows.items() if section.shared.get(key) == text]
+        one.rows = {key: text for key, text in one.rows.items() if key not in one.above}
+
+
+def _written(section: Section, homes: Mapping[str, Section]) -> Iterator[str]:
+    yield from ("", f"## `{section.name}`")
+    if section.about:
+        yield from ("", section.about)
+    if section.also:
+        yield from ("", f"The same in {', '.join(section.also)}.")
+    if section.rows:
+        yield from ("", "| key | meaning |", "|---|---|")
+        for key, text in section.rows.items():
+            below = homes.get(f"{section.name}.{key}")
+            cells = (f"`{key}`", text) if below is None else (f"[`{key}`]({below.anchor})", _begin(text))
+            yield f"| {cells[0]} | {_cell(cells[1])} |"
+    if section.above:
+        yield from ("", f"As [above]({homes[section.parent].anchor}): {_names(section.above)}.")
+    if section.shared:
+        yield from ("", "Keys of several of these:", "", "| key | meaning |", "|---|---|")
+        for key, text in section.shared.items():
+            yield f"| `{key}` | {_cell(text)} |"
+
+
+def _begin(text: str) -> str:
+    """The first sentence: the rest stands in a section of its own."""
+    return re.split(r"(?<=[^.]\.) (?=[A-Z\"`])", text, maxsplit=1)[0]
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
