@@ -9,6 +9,7 @@ use crate::pool::Waiting;
 use crate::port::PortCounts;
 use crate::routing::Wiring;
 use crate::spec::{OnDeadlock, Spec};
+use crate::threads::{Pilot, Threads};
 use crate::world::Fabric;
 use crate::{BuildError, dependencies, shards, tables};
 use engine::{Panicked, RunStatus, Runner, Shard, Way, Workers};
@@ -45,56 +46,6 @@ pub struct Simulation {
     pub(crate) watch: Watch,
     /// The cycle of queues that may come to wait for each other, as queue numbers.
     dependency_cycle: Option<Vec<u32>>,
-}
-
-/// How many threads a run uses. The result does not depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Threads {
-    /// This many from the beginning to the end, 1 to 255 and at most one a node: for tests and measurements. It may be
-    /// many times slower than one.
-    Always(usize),
-    /// One at first, up to this many once the beginning of the run says that they pay, and one again while they do not.
-    UpTo(usize),
-}
-
-impl From<usize> for Threads {
-    fn from(threads: usize) -> Threads {
-        Threads::Always(threads)
-    }
-}
-
-/// The beginning of a run on one thread, from which it is judged.
-struct Pilot {
-    /// Threads that may be used.
-    most: usize,
-    /// What building the fabric took, and what the run has taken so far.
-    built: Duration,
-    ran: Duration,
-}
-
-impl Pilot {
-    /// How long it is at least.
-    const LONG_ENOUGH: Duration = Duration::from_millis(25);
-    /// Events between two looks at the clock.
-    const BUDGET: u64 = 1 << 16;
-    /// Events of a look-ahead that are worth a thread.
-    const EVENTS_A_THREAD: u64 = 100;
-    /// Building the parts and running the beginning again may take one part in so many of what is left.
-    const WORTH: u32 = 40;
-
-    /// Threads have to take at most this part of the time for the beginning.
-    const FASTER: f64 = 0.9;
-
-    /// How many threads may pay, if the rest is like the beginning, which took it from time zero to `now`.
-    fn threads(&self, runner: &Runner<Fabric>, duration: Time) -> usize {
-        let (now, left) = (runner.now(), duration.saturating_sub(runner.now()));
-        let left = self.ran.as_secs_f64() * left.as_secs_f64() / now.as_secs_f64().max(f64::MIN_POSITIVE);
-        if left < ((self.built + self.ran) * Pilot::WORTH).as_secs_f64() {
-            return 1;
-        }
-        let a_round = runner.events() / runner.rounds().max(1);
-        self.most.min((a_round / Pilot::EVENTS_A_THREAD) as usize)
-    }
 }
 
 impl SimulationError {
