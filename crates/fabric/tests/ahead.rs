@@ -1,0 +1,188 @@
+//! Frames that are sent ahead of their time: nobody can tell. A fault that never happens makes every port decide for
+//! each frame, and all that is measured stays the same.
+
+mod common;
+
+use common::*;
+use fabric::spec::{FaultSpec, Forwarding, SwitchSpec};
+use fabric::{Simulation, State};
+use frame::{ClassMap, NodeId};
+use proptest::prelude::*;
+use scheduling::SchedulerSpec;
+use units::{BitRate, Time};
+use workload::{Arrivals, FrameSizes, SourceSpec};
+
+/// What is drawn of a fabric: two rows of hosts at two switches.
+#[derive(Clone, Debug)]
+struct Dice {
+    hosts: usize,
+    rates: Vec<u64>,
+    cuts_through: bool,
+    latency: Time,
+    fifo: bool,
+    flows: Vec<(usize, usize, u8, u64, u16)>,
+    warmup: Time,
+    seed: u64,
+}
+
+fn dice() -> impl Strategy<Value = Dice> {
+    let flow = (0usize..8, 1usize..8, 0u8..4, 1u64..9, 64u16..1500);
+    (
+        2usize..5,
+        proptest::collection::vec(
+            proptest::sample::select(vec![1_000_000_000u64, 10_000_000_000, 3_333_333_333]),
+            9,
+        ),
+        any::<bool>(),
+        proptest::sample::select(vec![Time::ZERO, ns(300)]),
+        any::<bool>(),
+        proptest::collection::vec(flow, 1..12),
+        proptest::sample::select(vec![Time::ZERO, us(40), ns(50_123)]),
+        any::<u64>(),
+    )
+        .prop_map(|(hosts, rates, cuts_through, latency, fifo, flows, warmup, seed)| Dice {
+            hosts,
+            rates,
+            cuts_through,
+            latency,
+            fifo,
+            flows,
+            warmup,
+            seed,
+        })
+}
+
+fn net(dice: &Dice) -> Net {
+    let mut net = Net::new(us(150));
+    let of_switches = SwitchSpec {
+        forwarding: if dice.cuts_through { Forwarding::CutThrough } else { Forwarding::StoreAndForward },
+        latency: dice.latency,
+        classes: if dice.fifo { ClassMap::SHARED } else { ClassMap::SEPARATE },
+        scheduler: if dice.fifo { SchedulerSpec::Fifo } else { SchedulerSpec::StrictPriority },
+        ..switch()
+    };
+    let switches = [net.switch("left", of_switches.clone()), net.switch("right", of_switches)];
+    let rate = |at: usize| BitRate::from_bps(dice.rates[at % dice.rates.len()]);
+    net.link(switches[0], switches[1], rate(0), us(1));
+    let hosts: Vec<NodeId> = (0..2 * dice.hosts)
+        .map(|nth| {
+            let id = net.host(&format!("h{nth}"), host());
+            net.link(id, switches[nth % 2], rate(nth + 1), us(1));
+            id
+        })
+        .collect();
+    for (nth, &(from, apart, kind, gbps, bytes)) in dice.flows.iter().enumerate() {
+        let from = from % hosts.len();
+        let to = hosts[(from + 1 + apart % (hosts.len() - 1)) % hosts.len()];
+        let rate = BitRate::from_bps(gbps * 400_000_000);
+        let arrivals = match kind {
+            0 => Arrivals::Greedy,
+            1 => Arrivals::Poisson { rate },
+            _ => Arrivals::Constant { rate, random_phase: true },
+        };
+        let sizes = if kind == 3 { FrameSizes::Imix } else { FrameSizes::Fixed(bytes) };
+        // With strict priority one class is in use, of eight.
+        let priority = if dice.fifo { nth as u8 % 8 } else { 3 };
+        net.flow(
+            &format!("f{nth}"),
+            hosts[from],
+            priority,
+            SourceSpec { arrivals, sizes, limit: None, ..one(to, bytes, Time::ZERO) },
+        );
+    }
+    (net.0.seed, net.0.warmup) = (dice.seed, dice.warmup);
+    net
+}
+
+/// The same with a fault after the end.
+fn deciding(net: &Net) -> Net {
+    let (from, until) = (net.0.duration + us(1), net.0.duration + us(2));
+    let mut net = net.clone();
+    net.0.faults = vec![FaultSpec::FrameLoss { link: 0, towards: None, from, until, probability: 0.5 }];
+    net
+}
+
+/// All tables but that of faults.
+fn told(outcome: &Outcome) -> String {
+    let tables: Vec<_> = outcome.tables.iter().filter(|table| table.name != "faults").collect();
+    format!("{:x} {:?} {:?} {tables:?}", outcome.fingerprint, outcome.now, outcome.error)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(64), ..ProptestConfig::default() })]
+
+    #[test]
+    fn nobody_can_tell(dice in dice(), budget in 1u64..3_000) {
+        let ahead = net(&dice);
+        let expected = told(&deciding(&ahead).run());
+        prop_assert_eq!(&told(&ahead.run()), &expected);
+        prop_assert_eq!(&told(&ahead.run_in_steps(budget)), &expected);
+        for threads in [2, 3] {
+            prop_assert_eq!(&told(&ahead.run_on(threads, budget * 10_000)), &expected);
+        }
+    }
+}
+
+/// Eight frames at once, then one that finds the eighth on the link: exact times, and half the events.
+#[test]
+fn a_frame_that_waits_takes_one_event() {
+    let mut net = Net::new(us(100));
+    let sw = net.switch("sw", switch());
+    let to = net.host("to", host());
+    net.link(sw, to, gbps(1), us(1));
+    for nth in 0..8 {
+        let from = net.host(&format!("h{nth}"), host());
+        net.link(from, sw, gbps(10), us(1));
+        net.flow(&format!("f{nth}"), from, 0, one(to, 1230, us(1)));
+    }
+    let late = net.host("late", host());
+    net.link(late, sw, gbps(10), us(1));
+    net.flow("late", late, 0, one(to, 1230, us(75)));
+    let outcome = net.run();
+    // 1250 B with their overhead: 1 us to the switch, 10 us from it.
+    let mut arrivals: Vec<Time> = (0..8).map(|nth| outcome.only_latency(&format!("f{nth}"))).collect();
+    arrivals.sort();
+    assert_eq!(arrivals, (1..9).map(|nth| us(3) + us(10 * nth)).collect::<Vec<_>>());
+    // It comes at 77 us, when the link is busy until 83.
+    assert_eq!(outcome.only_latency("late"), us(83 + 10 + 1 - 75));
+
+    let events = |net: &Net| {
+        let mut simulation = Simulation::new(&net.0).unwrap();
+        while simulation.advance(u64::MAX).unwrap() != State::Finished {}
+        simulation.events()
+    };
+    // Eight frames wait; each takes a decision where ports decide.
+    assert_eq!(events(&deciding(&net)) - events(&net), 8);
+}
+
+/// A result that is looked at in the middle of a run is that of the moment, and the run goes on as if nobody had.
+#[test]
+fn looking_changes_nothing() {
+    let dice = Dice {
+        hosts: 3,
+        rates: vec![1_000_000_000, 10_000_000_000],
+        cuts_through: false,
+        latency: Time::ZERO,
+        fifo: true,
+        flows: vec![(0, 1, 1, 8, 900), (2, 3, 2, 7, 300), (4, 5, 3, 8, 64), (1, 2, 2, 8, 1200)],
+        warmup: Time::ZERO,
+        seed: 7,
+    };
+    let net = net(&dice);
+    let mut simulation = Simulation::new(&net.0).unwrap();
+    let mut crossed = 0;
+    while simulation.advance(50).unwrap() == State::Running {
+        let hops = simulation.frame_hops();
+        assert!(hops >= crossed, "{hops} after {crossed}");
+        crossed = hops;
+        simulation.tables();
+        assert_eq!(simulation.frame_hops(), hops);
+    }
+    let outcome = Outcome {
+        fingerprint: simulation.fingerprint(),
+        now: simulation.now(),
+        tables: simulation.tables(),
+        error: None,
+    };
+    assert_eq!(told(&outcome), told(&deciding(&net).run()));
+}
