@@ -137,6 +137,18 @@ impl Buffers {
         self.queues.iter().map(|queue| queue.occupancy.frames).sum()
     }
 
+    /// Begins measuring `now`: levels as they are, counts at zero.
+    pub fn restart(&mut self, now: Time) {
+        let Buffers { queues, voqs, pool } = self;
+        for queue in queues {
+            let frames = voqs[queue.lists()].iter().flat_map(|list| pool.iter(list));
+            let waiting = frames.map(|waiting| (waiting.since, waiting.frame.bytes));
+            queue.sojourns.restart(now, queue.occupancy.both(), waiting);
+            queue.waits.clear();
+            queue.drops = 0;
+        }
+    }
+
     /// What must hold whenever nothing is running: the pool holds what the queues count, and `in_receivers` frames
     /// besides.
     pub fn check(&self, in_receivers: u64) {

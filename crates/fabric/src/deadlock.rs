@@ -17,11 +17,10 @@
 //!
 //! Not modelled: starvation under strict priority, which can hold a queue as long but is no circle.
 
-use crate::pool::NIL;
 use crate::simulation::Simulation;
 use crate::tables::View;
 use flow_control::Accounting;
-use frame::{Occupancy, PRIORITIES, TrafficClass};
+use frame::{NodeId, Occupancy, PRIORITIES, TrafficClass};
 use measure::Table;
 use std::collections::BTreeMap;
 use units::Time;
@@ -87,9 +86,7 @@ impl Simulation {
             }
             let member = |at: usize| {
                 let (queue, next) = (cycle[at], cycle[(at + 1) % cycle.len()]);
-                let fabric = self.fabric();
-                let first = fabric.links.ports[queue.0 as usize].first_queue;
-                let waiting = fabric.buffers.queues[(first + u32::from(queue.1)) as usize].occupancy;
+                let waiting = self.queue(queue.0, queue.1).occupancy;
                 Member { queue, waiting, since: dead[&queue].since, counted: dead[&queue].waits_for[&next] }
             };
             let members: Vec<Member> = (0..cycle.len()).map(member).collect();
@@ -126,14 +123,12 @@ impl Simulation {
     fn dead_queues(&self) -> BTreeMap<QueuePlace, Dead> {
         let mut stopped = self.stopped_queues();
         // Cheap first: a queue can only be dead if one at the other end of its link is stopped too.
+        let node_of = |port: u32| self.wiring.node_of[port as usize];
         loop {
-            let nodes: std::collections::BTreeSet<u32> =
-                stopped.iter().map(|queue| self.fabric().node_of[queue.0 as usize]).collect();
+            let nodes: std::collections::BTreeSet<NodeId> =
+                stopped.iter().map(|queue| node_of(queue.0)).collect();
             let before = stopped.len();
-            let fabric = self.fabric();
-            stopped.retain(|queue| {
-                nodes.contains(&fabric.node_of[fabric.links.ports[queue.0 as usize].peer as usize])
-            });
+            stopped.retain(|queue| nodes.contains(&node_of(self.peer(queue.0))));
             if stopped.len() == before {
                 break;
             }
@@ -152,18 +147,16 @@ impl Simulation {
 
     /// Queues between switches that have frames and are paused.
     fn stopped_queues(&self) -> Vec<QueuePlace> {
-        let (fabric, now) = (self.fabric(), self.now());
-        let is_host = |port: u32| fabric.nodes[fabric.node_of[port as usize] as usize].is_host;
+        let now = self.now();
         let mut stopped = Vec::new();
-        for (id, port) in (0u32..).zip(&fabric.links.ports) {
+        for id in 0..self.ports() as u32 {
+            let port = self.port(id);
             let classes = port.stopped & port.waiting;
-            if classes == 0 || is_host(id) || is_host(port.peer) {
+            if classes == 0 || self.node_at(id).is_host || self.node_at(self.peer(id)).is_host {
                 continue;
             }
-            let map = fabric.nodes[fabric.node_of[id as usize] as usize].classes;
-            let paused = |class: u8| {
-                fabric.links.cold[id as usize].timers.until(map.priorities(TrafficClass(class))) > now
-            };
+            let (map, cold) = (self.node_at(id).classes, self.cold(id));
+            let paused = |class: u8| cold.timers.until(map.priorities(TrafficClass(class))) > now;
             stopped.extend(
                 (0..8).filter(|&class| classes >> class & 1 != 0 && paused(class)).map(|class| (id, class)),
             );
@@ -172,26 +165,25 @@ impl Simulation {
     }
 
     fn content(&self, (port, class): QueuePlace) -> Content {
-        let queue = self.fabric().links.ports[port as usize].first_queue + u32::from(class);
         let mut content = Content::new();
-        for waiting in self.frames_in(port, queue).filter(|waiting| waiting.ingress != NIL) {
-            content.entry((waiting.ingress, waiting.frame.priority.0)).or_default().add(waiting.frame.bytes);
+        for (waiting, ingress) in self.frames_with_ingress(port, class) {
+            if let Some(ingress) = ingress {
+                content.entry((ingress, waiting.frame.priority.0)).or_default().add(waiting.frame.bytes);
+            }
         }
         content
     }
 
     /// Why a queue cannot be released, given what waits in queues that may be dead; `None` if it can.
     fn death(&self, (port, class): QueuePlace, contents: &BTreeMap<QueuePlace, Content>) -> Option<Dead> {
-        let (fabric, now) = (self.fabric(), self.now());
-        let sender = fabric.links.ports[port as usize].peer;
-        let node = &fabric.nodes[fabric.node_of[sender as usize] as usize];
+        let now = self.now();
+        let sender = self.peer(port);
+        let (node, first_port) = (self.node_at(sender), self.first_port_beside(sender));
         let pause_sender = node.pause_sender.as_ref()?;
-        let priorities =
-            fabric.nodes[fabric.node_of[port as usize] as usize].classes.priorities(TrafficClass(class));
-        let cold = &fabric.links.cold[port as usize];
-        let local = (sender - node.first_port) as usize;
-        let there =
-            || contents.range((node.first_port, 0)..(node.first_port + pause_sender.levels.len() as u32, 0));
+        let priorities = self.node_at(port).classes.priorities(TrafficClass(class));
+        let cold = self.cold(port);
+        let local = (sender - first_port) as usize;
+        let there = || contents.range((first_port, 0)..(first_port + pause_sender.levels.len() as u32, 0));
         let mut dead: Option<Dead> = None;
         for priority in (0..PRIORITIES as u8).filter(|&priority| priorities >> priority & 1 != 0) {
             let Some((since, _)) = cold.paused[usize::from(priority)] else { continue };
@@ -227,11 +219,9 @@ impl Simulation {
                 }
                 Accounting::Egress => {
                     for (&(egress, class), _) in there() {
-                        let at = (egress - node.first_port) as usize;
+                        let at = (egress - first_port) as usize;
                         let meter = &pause_sender.egress[at * PRIORITIES + usize::from(class)];
-                        let occupancy = fabric.buffers.queues
-                            [fabric.links.ports[egress as usize].first_queue as usize + usize::from(class)]
-                        .occupancy;
+                        let occupancy = self.queue(egress, class).occupancy;
                         let stops = node.classes.priorities(TrafficClass(class)) >> priority & 1 != 0;
                         if stops
                             && meter.held(local as u32).in_force()

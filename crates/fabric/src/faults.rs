@@ -31,6 +31,7 @@ use engine::Stream;
 use flow_control::pause::PauseSignal;
 use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
 use scheduling::Scheduler;
+use std::sync::Arc;
 use units::{BitRate, Time};
 
 /// From, until.
@@ -85,11 +86,17 @@ pub(crate) struct Faults {
     pub exposures: Vec<Option<Box<Exposure>>>,
     /// Events of the beginning, each with its actions.
     pub events: Vec<Event>,
-    pub actions: Vec<Action>,
+    /// Of the whole fabric.
+    pub actions: Arc<[Action]>,
 }
 
 impl Faults {
-    /// Bytes of the tables; the spans of a port among them.
+    /// Bytes of the table that all parts of a fabric have together.
+    pub fn shared_bytes(&self) -> usize {
+        self.actions.len() * size_of::<Action>()
+    }
+
+    /// Bytes of the tables of this part; the spans of a port among them.
     pub fn memory_bytes(&self) -> usize {
         let spans = self.exposures.iter().flatten().map(|exposure| {
             let spans = exposure.outages.capacity() + exposure.here.capacity() + exposure.there.capacity();
@@ -104,7 +111,6 @@ impl Faults {
         self.exposures.capacity() * size_of::<Option<Box<Exposure>>>()
             + spans.sum::<usize>()
             + self.events.capacity() * size_of::<Event>()
-            + self.actions.capacity() * size_of::<Action>()
     }
 }
 

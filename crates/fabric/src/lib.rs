@@ -24,6 +24,7 @@ mod links;
 mod losses;
 mod managed;
 mod node;
+mod numbering;
 mod outcome;
 mod paths;
 mod pause_sender;
@@ -48,6 +49,7 @@ mod storms;
 mod tables;
 mod ties;
 pub mod topology;
+mod whole;
 mod world;
 
 pub use build::{BuildError, MAX_BINS, MAX_SERIES};

@@ -7,8 +7,6 @@ use frame::ClassMap;
 /// A host or a switch.
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// Hash over all that this node saw.
-    pub fingerprint: u64,
     pub first_port: u32,
     pub classes: ClassMap,
     pub is_host: bool,

@@ -11,7 +11,7 @@ use units::{Amount, Time};
 /// A broken invariant, with the numbers that explain it.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
-    /// A frame of a lossless class found no room.
+    /// A frame of a lossless class found no room. Ports are those of the whole fabric.
     LosslessDrop {
         at: Time,
         egress: u32,
@@ -69,8 +69,8 @@ impl Failure {
         let limit = limit.unwrap_or(Amount::Bytes(0));
         Failure::LosslessDrop {
             at,
-            egress,
-            ingress: (ingress != NIL).then_some(ingress),
+            egress: fabric.numbering.port(egress),
+            ingress: (ingress != NIL).then(|| fabric.numbering.port(ingress)),
             class,
             priority: frame.priority.0,
             bytes: frame.bytes,

@@ -92,7 +92,7 @@ impl Fabric {
         let occupancy = counted.count(pause_sender.levels[local].xoff);
         let queue = self.to_blame(&pause_sender, queue, (ingress, group), counted);
         let inherited = queue != NIL && self.has_been_paused(queue, since);
-        let cause = PauseCause { targeted: false, inherited, queue, occupancy };
+        let cause = PauseCause { targeted: false, inherited, queue: self.numbering.queue(queue), occupancy };
         self.schedule_renewal(&mut pause_sender, local, now, windows);
         let signal = PauseSignal { xoff: pause_sender.bits(group), xon: 0 };
         self.signal(ingress, signal, cause.pack(), now, windows);
@@ -149,7 +149,7 @@ impl Fabric {
         let cause = PauseCause {
             targeted: aim == Aim::Targets,
             inherited: self.has_been_paused(queue_id, rising_since),
-            queue: queue_id,
+            queue: self.numbering.queue(queue_id),
             occupancy: before.count(xoff),
         };
         let ports = std::mem::take(&mut pause_sender.ports);
@@ -310,7 +310,13 @@ impl Fabric {
                     let occupancy = counted.count(levels.xoff);
                     let queue = self.to_blame(pause_sender, NIL, (port, group), counted);
                     let inherited = queue != NIL && self.has_been_paused(queue, now);
-                    note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
+                    note = PauseCause {
+                        targeted: false,
+                        inherited,
+                        queue: self.numbering.queue(queue),
+                        occupancy,
+                    }
+                    .pack();
                 }
             }
         }
@@ -331,7 +337,13 @@ impl Fabric {
                 bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
                 let occupancy = occupancy.count(levels.xoff);
                 let inherited = self.has_been_paused(queue_id, now);
-                note = PauseCause { targeted: false, inherited, queue: queue_id, occupancy }.pack();
+                note = PauseCause {
+                    targeted: false,
+                    inherited,
+                    queue: self.numbering.queue(queue_id),
+                    occupancy,
+                }
+                .pack();
             }
             // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
             let hold = meter.held(local as u32);
@@ -379,7 +391,7 @@ impl Fabric {
         // kept here, to be found by time.
         let causes = cold.causes;
         let cause = causes[signal.xoff.trailing_zeros() as usize % PRIORITIES];
-        let delay = cold.delay;
+        let (delay, peer_response) = (cold.delay, cold.peer_response);
         let port = &mut self.links.ports[egress as usize];
         port.hooks.set(Hooks::PAUSE_WAITING, false);
         if port.busy_until < now {
@@ -387,7 +399,7 @@ impl Fabric {
         }
         port.busy_until = now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
         let (ends_at, peer) = (port.busy_until + delay, port.peer);
-        let at = ends_at + self.links.cold[peer as usize].response;
+        let at = ends_at + peer_response;
         for (priority, &other) in (0u8..).zip(&causes) {
             if signal.xoff >> priority & 1 != 0 && other != cause && self.probes.pauses.is_some() {
                 self.links.cold[egress as usize].other_causes.push((at, priority, other));
@@ -399,7 +411,8 @@ impl Fabric {
             self.links.cold[egress as usize].counts.pauses_lost += 1;
             return;
         }
-        windows.send(Event::pause(at, peer, signal, quanta, cause), || self.node_of[peer as usize]);
+        windows
+            .send(Event::pause(at, peer, signal, quanta, cause), || self.links.neighbours[egress as usize]);
     }
 
     /// Whether the port of a queue has been paused for it at any time since then.

@@ -26,7 +26,7 @@ pub(crate) struct Port {
     /// From the last bit sent to the frame's arrival event at the peer: delay of the link, and latency of
     /// the switch there.
     pub arrives_after: Time,
-    /// The port at the other end.
+    /// The port at the other end, as the part of the fabric counts that owns it.
     pub peer: u32,
     pub first_queue: u32,
     /// Classes with frames waiting, bit n for class n.
@@ -119,8 +119,9 @@ pub(crate) struct ColdPort {
     pub occupancy: Occupancy,
     /// Delay of the link alone.
     pub delay: Time,
-    /// From the end of a pause frame to its effect at this port's transmitter.
+    /// From the end of a pause frame to its effect at this port's transmitter, and at that of its peer.
     pub response: Time,
+    pub peer_response: Time,
     /// Priorities whose pauses this port obeys.
     pub obeys: u8,
     pub timers: PauseTimers,

@@ -2,14 +2,17 @@
 
 use frame::Occupancy;
 use measure::{BinnedMax, BinnedSum};
+use std::ops::Range;
 use units::Time;
 
 /// The most in each bin of bytes and frames.
 pub(crate) type Levels = (BinnedMax, BinnedMax);
 
-/// Time series; empty where they are not recorded.
+/// Fingerprints, and time series, which are empty where they are not recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
+    /// By node, a hash over all that it saw.
+    pub fingerprints: Vec<u64>,
     /// Bytes delivered, by path.
     pub delivered: Vec<BinnedSum>,
     /// Bytes received and sent, by port.
@@ -51,6 +54,11 @@ pub(crate) fn add(series: &mut [BinnedSum], of: usize, now: Time, bytes: u16) {
 }
 
 impl Probes {
+    /// Those of these nodes; their numbers are those of the whole.
+    pub fn new(nodes: Range<u32>) -> Probes {
+        Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
+    }
+
     /// A pause has ended.
     pub fn pause_ended(&mut self, record: PauseRecord) {
         if let Some(pauses) = &mut self.pauses {
@@ -62,7 +70,8 @@ impl Probes {
     pub fn memory_bytes(&self) -> usize {
         let sums = self.delivered.iter().chain(&self.received).chain(&self.sent);
         let levels = self.queues.iter().chain(&self.meters).flat_map(|(bytes, frames)| [bytes, frames]);
-        sums.map(BinnedSum::memory_bytes).sum::<usize>()
+        self.fingerprints.capacity() * size_of::<u64>()
+            + sums.map(BinnedSum::memory_bytes).sum::<usize>()
             + levels.map(BinnedMax::memory_bytes).sum::<usize>()
             + self.pauses.as_ref().map_or(0, Vec::capacity) * size_of::<PauseRecord>()
     }

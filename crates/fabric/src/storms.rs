@@ -203,7 +203,7 @@ impl Fabric {
 impl View<'_> {
     /// Storms that watchdogs detected.
     pub fn storms(&self) -> Table {
-        let cold_ports = (0u32..).zip(&self.s.fabric().links.cold);
+        let cold_ports = self.s.cold_ports();
         let rows: Vec<(u32, WatchdogSpec, Storm)> = cold_ports
             .filter_map(|(port, cold)| Some((port, cold.watch.as_deref()?)))
             .flat_map(|(port, watch)| watch.storms.iter().map(move |&storm| (port, watch.spec, storm)))

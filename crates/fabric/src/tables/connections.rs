@@ -1,7 +1,6 @@
 //! What connections have measured.
 
 use super::View;
-use crate::endpoints::RAW;
 use measure::{LatencySummary, Table};
 use transport::Protocol;
 use units::Time;
@@ -9,12 +8,10 @@ use units::Time;
 impl View<'_> {
     /// Round trips, exchanges and transfers of connections.
     pub(super) fn connections(&self) -> Table {
-        let fabric = self.s.fabric();
-        let near = fabric.hosts.endpoint_of_path.iter().filter(|&&near| near != RAW);
-        let rows: Vec<Row> = near
-            .map(|&near| {
-                let (near, far) =
-                    (&fabric.hosts.endpoints[near as usize], &fabric.hosts.endpoints[near as usize + 1]);
+        let ends = self.s.connections();
+        let rows: Vec<Row> = ends
+            .into_iter()
+            .map(|(near, far)| {
                 let flow = self.s.path_flow[near.path as usize] as usize;
                 Row {
                     flow: self.s.spec.flows[flow].name.clone(),
