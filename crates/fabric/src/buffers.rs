@@ -1,10 +1,8 @@
-//! Queues and the memory they take: what waits at egress ports, and what each node counts of it.
+//! Queues and the memory they take: what waits at egress ports.
 
 use crate::pool::{List, Pool, Waiting};
-use crate::sharing::Sharing;
-use frame::{Occupancy, PRIORITIES};
+use frame::Occupancy;
 use measure::{Latency, Sojourns};
-use queueing::BufferSpec;
 use units::Time;
 
 /// The queues of all ports, and what waits in them and in receivers.
@@ -17,20 +15,6 @@ pub(crate) struct Buffers {
     pub pool: Pool,
 }
 
-/// What a node counts of what waits at its ports, all of them together.
-#[derive(Debug)]
-pub(crate) struct NodeMemory {
-    /// The limits.
-    pub buffer: BufferSpec,
-    /// Whether `buffer` sets any limit.
-    pub limited: bool,
-    /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues.
-    pub last_entry: Time,
-    pub total: Occupancy,
-    pub by_class: [Occupancy; PRIORITIES],
-    /// The memory that its queues share by dynamic thresholds.
-    pub sharing: Option<Box<Sharing>>,
-}
 /// One traffic class of one port.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {

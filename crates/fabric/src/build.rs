@@ -14,6 +14,7 @@ use crate::faults::Faults;
 use crate::headroom::frame_bounds;
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
+use crate::link_control::{LinkControl, PauseState};
 use crate::links::Links;
 use crate::numbering::Numbering;
 use crate::paths::{Paths, find_paths};
@@ -30,9 +31,8 @@ use crate::spreading::Spreading;
 use crate::storms::PortWatch;
 use crate::world::Fabric;
 use engine::Timer;
-use flow_control::pause::{PauseSignal, PauseTimers};
 use flow_control::{PauseKind, PauseSpec};
-use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, PRIORITIES, Route};
+use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, Route};
 use scheduling::{Configuration, PortFacts};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -143,7 +143,8 @@ impl<'a> Plan<'a> {
                 if port.hooks.has(Hooks::HEADS) { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
             let wire = |bytes: u16| clock.span_floor(u64::from(bytes) + u64::from(port.overhead));
             let data = wire(bytes) + port.arrives_after;
-            let pause = wire(CONTROL_FRAME_BYTES) + cold.delay + cold.peer_response;
+            let pause =
+                wire(CONTROL_FRAME_BYTES) + cold.delay + self.response(self.wiring.peer[id as usize].0);
             if pausing { data.min(pause) } else { data }
         };
         let ports = part.links.ports.iter().zip(&part.links.cold);
@@ -291,10 +292,10 @@ fn build_part(
     for id in part.nodes().map(NodeId) {
         let node = nodes::make_node(part, id, &spec.nodes[id.at()]);
         for port in plan.wiring.ports(id) {
-            let metered = node.memory.limited || node.pause_sender.is_some() || node.memory.sharing.is_some();
+            let bounded = node.memory().is_bounded();
             let hooks = &mut fabric.links.ports[part.port(port.0) as usize].hooks;
-            hooks.set(Hooks::METERED, metered);
-            hooks.set(Hooks::BOUNDED, node.memory.limited || node.memory.sharing.is_some());
+            hooks.set(Hooks::METERED, bounded || node.pause_sender.is_some());
+            hooks.set(Hooks::BOUNDED, bounded);
         }
         fabric.nodes.push(node);
     }
@@ -379,22 +380,24 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         scheduler: node.scheduler().start(&plan.port_facts(port)),
         occupancy: Occupancy::default(),
         delay: link.delay,
-        response: plan.response(port),
-        peer_response: plan.response(peer),
-        obeys,
-        timers: PauseTimers::default(),
-        signal: PauseSignal::default(),
-        causes: [0; PRIORITIES],
-        other_causes: Vec::new(),
+        control: link_control(plan, port),
         nic: node.host().map(|_| Box::default()),
         counts: PortCounts::default(),
-        paused: [None; PRIORITIES],
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         managers,
-        paused_since: Time::ZERO,
-        paused_until: Time::ZERO,
     };
     fabric.links.push(hot, cold, plan.wiring.node_of[peer as usize].0);
+}
+
+/// The flow control of a port's link.
+fn link_control(plan: &Plan, port: u32) -> LinkControl {
+    let peer = plan.wiring.peer[port as usize].0;
+    let control = plan.node(port).flow_control();
+    if control.is_none() && plan.node(peer).flow_control().is_none() {
+        return LinkControl::None;
+    }
+    let obeys = control.map_or(0, controlled);
+    LinkControl::Pause(Box::new(PauseState::new(obeys, plan.response(port), plan.response(peer))))
 }
 
 /// What faults can hit knows it, and how its scheduler was at the beginning.

@@ -156,7 +156,7 @@ impl Simulation {
                 continue;
             }
             let (map, cold) = (self.node_at(id).classes, self.cold(id));
-            let paused = |class: u8| cold.timers.until(map.priorities(TrafficClass(class))) > now;
+            let paused = |class: u8| cold.control.until(map.priorities(TrafficClass(class))) > now;
             stopped.extend(
                 (0..8).filter(|&class| classes >> class & 1 != 0 && paused(class)).map(|class| (id, class)),
             );
@@ -186,8 +186,8 @@ impl Simulation {
         let there = || contents.range((first_port, 0)..(first_port + pause_sender.levels.len() as u32, 0));
         let mut dead: Option<Dead> = None;
         for priority in (0..PRIORITIES as u8).filter(|&priority| priorities >> priority & 1 != 0) {
-            let Some((since, _)) = cold.paused[usize::from(priority)] else { continue };
-            if cold.timers.until(1 << priority) <= now {
+            let Some((since, _)) = cold.control.in_force(priority) else { continue };
+            if cold.control.until(1 << priority) <= now {
                 continue;
             }
             let mut waits_for = BTreeMap::new();

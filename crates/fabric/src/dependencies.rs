@@ -114,7 +114,7 @@ fn queue(fabric: &Simulation, port: u32, priority: Priority) -> u32 {
 fn stopped_with(fabric: &Simulation, port: u32, priorities: u8) -> impl Iterator<Item = u32> {
     let classes = fabric.node_at(port).classes;
     let first = fabric.queue_number(port, TrafficClass(0));
-    let stopped = priorities & fabric.cold(port).obeys;
+    let stopped = priorities & fabric.cold(port).control.pauses().map_or(0, |pauses| pauses.obeys);
     (0..classes.classes() as u8)
         .filter(move |&class| classes.priorities(TrafficClass(class)) & stopped != 0)
         .map(move |class| first + u32::from(class))

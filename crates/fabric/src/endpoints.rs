@@ -292,9 +292,9 @@ impl Fabric {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
         let waiting = self.waiting(egress, class);
         let longest = frame::MAX_TAGGED_FRAME_BYTES;
-        !node.memory.limited
+        !node.memory().limited
             || waiting.queue.frames == 0
-            || node.memory.buffer.admit(&waiting, longest).is_ok()
+            || node.memory().buffer.admit(&waiting, longest).is_ok()
     }
 
     /// A frame of an endpoint waits no longer: it is on the link, or lost.

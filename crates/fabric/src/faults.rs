@@ -24,11 +24,9 @@
 use crate::event::{Event, Harm, Kind, Queued};
 use crate::losses::Cause;
 use crate::port::{ColdPort, DOWN, Hooks, OFF, Port};
-use crate::probes::PauseRecord;
 use crate::spec::ReceiveChange;
 use crate::world::Fabric;
 use engine::Stream;
-use flow_control::pause::PauseSignal;
 use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
 use scheduling::Scheduler;
 use std::sync::Arc;
@@ -297,16 +295,7 @@ impl Fabric {
     /// Ends the pauses that a port obeys, and forgets those that were sent through it.
     fn forget_pauses(&mut self, port: u32, now: Time) {
         let cold = &mut self.links.cold[port as usize];
-        cold.paused_until = cold.paused_until.min(now);
-        cold.settle_paused(now);
-        for priority in 0..PRIORITIES {
-            if let Some((start, cause)) = cold.paused[priority].take() {
-                let end = cold.timers.until(1 << priority).min(now);
-                self.probes.pause_ended(PauseRecord { port, priority: priority as u8, start, end, cause });
-            }
-        }
-        cold.timers.clear();
-        cold.signal = PauseSignal::default();
+        cold.control.clear(now, |ended| self.probes.pause_ended(port, ended));
         cold.watch.iter_mut().for_each(|watch| watch.free(u32::MAX));
         self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, false);
         self.update_stopped(port, now);

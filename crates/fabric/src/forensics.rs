@@ -194,8 +194,8 @@ impl View<'_> {
             self.s.parts().flat_map(|part| part.probes.pauses.iter().flatten().map(ended(part))).collect();
         for (port, cold) in self.s.cold_ports() {
             for priority in 0..PRIORITIES as u8 {
-                if let Some((start, cause)) = cold.paused[usize::from(priority)] {
-                    let end = cold.timers.until(1 << priority).min(self.end);
+                if let Some((start, cause)) = cold.control.in_force(priority) {
+                    let end = cold.control.until(1 << priority).min(self.end);
                     records.push(PauseRecord { port, priority, start, end, cause });
                 }
             }
@@ -204,7 +204,8 @@ impl View<'_> {
         records.retain(|record| record.end > record.start);
         records.sort_by_key(|record| (record.port, record.start, record.priority));
         let pause = |record: &PauseRecord| {
-            let others = &self.s.cold(self.s.peer(record.port)).other_causes;
+            let sender = self.s.cold(self.s.peer(record.port)).control.pauses();
+            let others = sender.map_or(&[][..], |pauses| &pauses.other_causes);
             let first = others.partition_point(|other| (other.0, other.1) < (record.start, record.priority));
             let other =
                 others.get(first).filter(|other| (other.0, other.1) == (record.start, record.priority));
@@ -219,7 +220,8 @@ impl View<'_> {
         let peer = self.s.peer(record.port);
         let from = self.s.port(peer);
         let wire = from.clock.span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(from.overhead));
-        let on_the_way = self.s.cold(record.port).response + self.s.cold(peer).delay + wire;
+        let response = self.s.cold(record.port).control.pauses().map_or(Time::ZERO, |pauses| pauses.response);
+        let on_the_way = response + self.s.cold(peer).delay + wire;
         let sent = record.start.saturating_sub(on_the_way);
         let priorities = self.s.node_at(port).classes.priorities(TrafficClass(class));
         let after = pauses.partition_point(|pause| (pause.record.port, pause.record.start) <= (port, sent));

@@ -3,6 +3,7 @@
 //! A [`spec::Spec`] describes a simulation; a [`Simulation`] is built from it, runs, and gives its result as
 //! described tables. `world` is the place to begin reading: the way of a frame.
 
+mod architecture;
 mod blame;
 mod buffers;
 mod build;
@@ -20,6 +21,7 @@ mod guarantees;
 mod headroom;
 mod hosts;
 mod ledger;
+mod link_control;
 mod links;
 mod losses;
 mod managed;

@@ -96,8 +96,7 @@ impl Links {
         for (cold, port) in self.cold.iter_mut().zip(&self.ports) {
             before.broken += cold.counts.broken.0;
             cold.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
-            cold.settle_paused(now);
-            cold.paused_since = cold.paused_since.max(now);
+            cold.control.restart(now);
             let begun_before = port.busy_until.saturating_sub(now);
             cold.counts = PortCounts { begun_before, ..PortCounts::default() };
         }
@@ -122,6 +121,7 @@ impl Links {
     pub fn memory_bytes(&self) -> usize {
         self.ports.capacity() * size_of::<Port>()
             + self.cold.capacity() * size_of::<ColdPort>()
+            + self.cold.iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
             + self.sent.capacity() * size_of::<Sent>()
             + self.neighbours.capacity() * size_of::<u32>()
     }

@@ -1,6 +1,6 @@
 //! A host or a switch: what is the node's and not one port's.
 
-use crate::buffers::NodeMemory;
+use crate::architecture::{Architecture, NodeMemory};
 use crate::pause_sender::PauseSender;
 use frame::ClassMap;
 
@@ -16,6 +16,18 @@ pub(crate) struct Node {
     pub pause_quanta: u16,
     /// The part that sends pauses.
     pub pause_sender: Option<Box<PauseSender>>,
-    /// What it counts of what waits at its ports.
-    pub memory: NodeMemory,
+    /// How it brings frames to their egress ports, and what it counts of what waits there.
+    pub architecture: Architecture,
+}
+
+impl Node {
+    /// The memory that frames wait in.
+    #[inline(always)]
+    pub fn memory(&self) -> &NodeMemory {
+        self.architecture.memory()
+    }
+    #[inline(always)]
+    pub fn memory_mut(&mut self) -> &mut NodeMemory {
+        self.architecture.memory_mut()
+    }
 }

@@ -49,10 +49,10 @@ impl Failure {
         let levels = pause_sender
             .map(|pause_sender| pause_sender.levels[local(if by_ingress { ingress } else { egress })]);
         let (occupancy, limit) = match cause {
-            Cause::Queue | Cause::NicFull => (waiting.queue, node.memory.buffer.queue),
-            Cause::Port => (waiting.port, node.memory.buffer.port),
-            Cause::Class => (waiting.class, node.memory.buffer.class),
-            Cause::Total | Cause::SharedMemory => (waiting.total, node.memory.buffer.total),
+            Cause::Queue | Cause::NicFull => (waiting.queue, node.memory().buffer.queue),
+            Cause::Port => (waiting.port, node.memory().buffer.port),
+            Cause::Class => (waiting.class, node.memory().buffer.class),
+            Cause::Total | Cause::SharedMemory => (waiting.total, node.memory().buffer.total),
             Cause::QueueManager => (waiting.queue, None),
             Cause::ReceiveBuffer => fabric.received_so_far(ingress, frame.priority),
             Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {

@@ -1,6 +1,7 @@
 //! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
 
 use crate::event::{Event, Kind, Queued};
+use crate::link_control::LinkControl;
 use crate::node::Node;
 use crate::pause_sender::{PauseCause, PauseSender};
 use crate::pool::{NIL, Waiting};
@@ -56,10 +57,10 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        let Node { pause_sender, memory, .. } = &mut self.nodes[node as usize];
+        let Node { pause_sender, architecture, .. } = &mut self.nodes[node as usize];
         let Some(pause_sender) = pause_sender.as_deref_mut() else { return true };
         let Some((local, group)) = pause_sender.counter(frame.priority.0, ingress) else { return true };
-        let shared = memory.sharing.as_ref().map(|sharing| sharing.levels(local, group));
+        let shared = architecture.memory().sharing.as_ref().map(|sharing| sharing.levels(local, group));
         let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
         let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
         if !meter.occupancy.has_room(levels.capacity, frame.bytes) {
@@ -194,12 +195,12 @@ impl Fabric {
     /// A frame that came in through a port has left its queue.
     #[inline(always)]
     pub fn count_out(&mut self, node: u32, waiting: &Waiting, now: Time, windows: &mut Queued) {
-        let Node { pause_sender, memory, .. } = &mut self.nodes[node as usize];
+        let Node { pause_sender, architecture, .. } = &mut self.nodes[node as usize];
         let Some(pause_sender) = pause_sender.as_deref_mut() else { return };
         let Some((local, group)) = pause_sender.counter(waiting.frame.priority.0, waiting.ingress) else {
             return;
         };
-        let shared = memory.sharing.as_ref().map(|sharing| sharing.levels(local, group));
+        let shared = architecture.memory().sharing.as_ref().map(|sharing| sharing.levels(local, group));
         let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
         let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
         let xon_due = meter.remove(waiting.frame.bytes, levels);
@@ -291,7 +292,7 @@ impl Fabric {
         let renew_at = now + pause_sender.timing[local].renew_after;
         let (mut bits, mut note, mut next) = (0, 0, Time::NEVER);
         if !pause_sender.ingress.is_empty() {
-            let sharing = &self.nodes[self.node_of[port as usize] as usize].memory.sharing;
+            let sharing = &self.nodes[self.node_of[port as usize] as usize].memory().sharing;
             let levels_of = |group| sharing.as_ref().map(|sharing| sharing.levels(local, group));
             let shared: [_; PRIORITIES] = std::array::from_fn(levels_of);
             for (group, shared) in shared.iter().enumerate() {
@@ -367,13 +368,8 @@ impl Fabric {
         if self.links.ports[port as usize].hooks.has(Hooks::DEAD) {
             return;
         }
-        let cold = &mut self.links.cold[port as usize];
-        cold.signal = cold.signal.then(signal);
-        for (priority, noted) in cold.causes.iter_mut().enumerate() {
-            if signal.xoff >> priority & 1 != 0 {
-                *noted = cause;
-            }
-        }
+        let LinkControl::Pause(pauses) = &mut self.links.cold[port as usize].control else { return };
+        pauses.say(signal, cause);
         self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
         self.attend(port, now, windows);
     }
@@ -383,15 +379,15 @@ impl Fabric {
     pub fn transmit_pause(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         let node = self.node_of[egress as usize];
         let cold = &mut self.links.cold[egress as usize];
-        let signal = std::mem::take(&mut cold.signal);
+        let LinkControl::Pause(pauses) = &mut cold.control else { return };
+        let (signal, causes) = pauses.take_signal();
         cold.counts.pause_frames += 1;
         cold.counts.pauses_sent += u64::from(signal.xoff != 0);
         cold.counts.resumes_sent += u64::from(signal.xon != 0);
         // The frame carries one cause; where it stops several priorities for different ones, the others are
         // kept here, to be found by time.
-        let causes = cold.causes;
         let cause = causes[signal.xoff.trailing_zeros() as usize % PRIORITIES];
-        let (delay, peer_response) = (cold.delay, cold.peer_response);
+        let (delay, peer_response) = (cold.delay, pauses.peer_response);
         let port = &mut self.links.ports[egress as usize];
         port.hooks.set(Hooks::PAUSE_WAITING, false);
         if port.busy_until < now {
@@ -402,7 +398,7 @@ impl Fabric {
         let at = ends_at + peer_response;
         for (priority, &other) in (0u8..).zip(&causes) {
             if signal.xoff >> priority & 1 != 0 && other != cause && self.probes.pauses.is_some() {
-                self.links.cold[egress as usize].other_causes.push((at, priority, other));
+                pauses.other_causes.push((at, priority, other));
             }
         }
         let quanta = self.quanta_of(node);
@@ -419,7 +415,7 @@ impl Fabric {
     fn has_been_paused(&self, queue: u32, since: Time) -> bool {
         let (port, class) = self.links.place_of_queue(queue);
         let classes = self.nodes[self.node_of[port as usize] as usize].classes;
-        self.links.cold[port as usize].timers.until(classes.priorities(TrafficClass(class))) > since
+        self.links.cold[port as usize].control.until(classes.priorities(TrafficClass(class))) > since
     }
 
     fn quanta_of(&self, node: u32) -> u16 {

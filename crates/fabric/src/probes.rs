@@ -1,5 +1,6 @@
 //! Probes: what is only observed. Nothing that a frame meets depends on it.
 
+use crate::link_control::Ended;
 use frame::Occupancy;
 use measure::{BinnedMax, BinnedSum};
 use std::ops::Range;
@@ -59,10 +60,11 @@ impl Probes {
         Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
     }
 
-    /// A pause has ended.
-    pub fn pause_ended(&mut self, record: PauseRecord) {
+    /// A pause has ended at a port.
+    pub fn pause_ended(&mut self, port: u32, ended: Ended) {
+        let Ended { priority, start, end, cause } = ended;
         if let Some(pauses) = &mut self.pauses {
-            pauses.push(record);
+            pauses.push(PauseRecord { port, priority, start, end, cause });
         }
     }
 

@@ -250,11 +250,7 @@ impl View<'_> {
             let busy = before + self.s.time_on_wire(port) - beyond;
             if self.seconds() > 0.0 { (busy / self.seconds()).clamp(0.0, 1.0) } else { 0.0 }
         };
-        let paused = |port: u32| {
-            let cold = self.s.cold(port);
-            let running = cold.paused_until.min(self.end).saturating_sub(cold.paused_since);
-            (cold.counts.paused + running).as_secs_f64()
-        };
+        let paused = |port: u32| self.s.cold(port).control.paused_time(self.end).as_secs_f64();
         let max_bytes = |port: u32| {
             self.s.port_queues(port).iter().map(|queue| queue.sojourns.max()[0]).max().unwrap_or(0)
         };
@@ -381,13 +377,8 @@ impl View<'_> {
         let delivered: u64 = rows.iter().map(|row| row.received.bytes).sum();
         let offered: u64 = rows.iter().map(|row| row.bytes_sent).sum();
         let shares: Vec<f64> = rows.iter().map(|row| row.received.bytes as f64).collect();
-        let paused: f64 = {
-            let cold_ports = self.s.cold_ports().map(|(_, cold)| cold);
-            let running = |cold: &crate::port::ColdPort| {
-                cold.paused_until.min(self.end).saturating_sub(cold.paused_since)
-            };
-            cold_ports.map(|cold| (cold.counts.paused + running(cold)).as_secs_f64()).sum()
-        };
+        let paused = self.s.cold_ports().map(|(_, cold)| cold.control.paused_time(self.end).as_secs_f64());
+        let paused: f64 = paused.sum();
         let count = |value: fn(&crate::port::PortCounts) -> u64| {
             self.s.cold_ports().map(|(_, cold)| value(&cold.counts)).sum::<u64>() as f64
         };

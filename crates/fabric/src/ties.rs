@@ -30,7 +30,7 @@ impl Fabric {
         now: Time,
     ) {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
-        if node.memory.last_entry != now {
+        if node.memory().last_entry != now {
             return;
         }
         let class_of_port = |port: u32| self.links.ports[port as usize].first_queue + u32::from(class.0);

@@ -1,7 +1,7 @@
 //! Hosts and switches at time zero.
 
 use super::{Part, Plan, controlled};
-use crate::buffers::NodeMemory;
+use crate::architecture::{Architecture, NodeMemory};
 use crate::headroom::receive_buffer;
 use crate::managed::Managed;
 use crate::node::Node;
@@ -14,9 +14,8 @@ use engine::{Timer, stream};
 use flow_control::pfc::IngressMeter;
 use flow_control::tpfc::EgressMeter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
-use frame::{NodeId, Occupancy, PRIORITIES, PortId};
+use frame::{NodeId, PRIORITIES, PortId};
 use queueing::{BufferSpec, LinkFacts, ManagerSpec, SharedMemory};
-use units::Time;
 
 pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
     let plan = part.plan;
@@ -70,14 +69,10 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
         lossless: control.map_or(0, controlled),
         pause_quanta: control.map_or(0, |control| control.quanta),
         pause_sender,
-        memory: NodeMemory {
-            limited: !buffer.is_unlimited(),
+        architecture: Architecture::OutputQueued(NodeMemory::new(
             buffer,
-            last_entry: Time::NEVER,
-            total: Occupancy::default(),
-            by_class: [Occupancy::default(); PRIORITIES],
-            sharing: sharing(first_port, plan.wiring.ports(id).len(), node),
-        },
+            sharing(first_port, plan.wiring.ports(id).len(), node),
+        )),
     }
 }
 

@@ -54,7 +54,7 @@ impl View<'_> {
         for (port, class, _) in self.used_queues() {
             let node = self.s.node_at(port);
             let name = self.queue_name(port, class);
-            if let Some(limit) = node.memory.buffer.queue {
+            if let Some(limit) = node.memory().buffer.queue {
                 rows.push((name.clone(), "limit", limit));
             }
             let Some(pause_sender) =
@@ -80,7 +80,7 @@ impl View<'_> {
                 continue;
             };
             // Those of a shared memory move.
-            if node.memory.sharing.is_some() {
+            if node.memory().sharing.is_some() {
                 continue;
             }
             for (port, levels) in (first_port..).zip(&pause_sender.levels) {
