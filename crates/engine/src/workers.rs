@@ -24,7 +24,8 @@ use units::Time;
 
 /// A part of the world.
 pub struct Shard<W: World> {
-    /// All nodes; only those that this part owns are run.
+    /// The nodes that this part runs, as it counts them: the numbers in [`World::node_of`] are its own, those that
+    /// [`Windows::send`](crate::Windows::send) is told are the ones of `owner_of`.
     pub world: W,
     /// Their events.
     pub runner: Runner<W>,
@@ -105,6 +106,11 @@ impl<E: Event + Send> Workers<E> {
             trial: Trial::new(),
             fixed,
         }
+    }
+
+    /// Between two runs: hands over what each part has for the others.
+    pub fn deliver<W: World<Event = E>>(&mut self, shards: &mut [Shard<W>]) {
+        deliver(shards);
     }
 
     /// From now on the parts are run as it pays.

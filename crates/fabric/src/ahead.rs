@@ -10,7 +10,7 @@
 //! none of them: an XON is due at a departure, and cannot be made up for.
 
 use crate::event::Queued;
-use crate::pool::NIL;
+use crate::pool::{NIL, Waiting};
 use crate::port::Hooks;
 use crate::world::Fabric;
 use frame::Frame;
@@ -52,6 +52,22 @@ impl Fabric {
         }
     }
 
+    /// The frames of a port that have been sent ahead and have not left.
+    pub fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
+        let state = &self.links.ports[port as usize];
+        let waiting = state.hooks.has(Hooks::AHEAD) && state.waiting != 0;
+        let queue = waiting.then(|| state.first_queue + state.waiting.trailing_zeros());
+        let committed = |queue: u32| {
+            self.buffers.frames(queue).take(self.buffers.queues[queue as usize].committed as usize)
+        };
+        queue.into_iter().flat_map(committed)
+    }
+    /// Until when the frame takes that is on the link of a port: those sent ahead follow it without a gap.
+    pub fn on_link_until(&self, port: u32) -> Time {
+        let next = self.committed(port).next().map(|waiting| waiting.leaves);
+        next.unwrap_or(self.links.ports[port as usize].busy_until)
+    }
+
     /// A frame comes to a port that sends ahead, and something waits there, or seems to.
     #[inline(never)]
     pub fn enqueue_ahead(
@@ -84,7 +100,7 @@ impl Fabric {
         if commit {
             queue.committed += 1;
             let arrival = port.transmit(frame, leaves);
-            windows.send(arrival, || self.node_of[arrival.place() as usize]);
+            windows.send(arrival, || self.links.neighbours[egress as usize]);
         } else {
             let at = port.busy_until;
             self.arm(egress, at, windows);
@@ -106,7 +122,7 @@ impl Fabric {
             let (frame, next) = self.buffers.pool.commit(slot, port.busy_until);
             queue.committed += 1;
             let arrival = port.transmit(frame, port.busy_until);
-            windows.send(arrival, || self.node_of[arrival.place() as usize]);
+            windows.send(arrival, || self.links.neighbours[egress as usize]);
             slot = next;
         }
         let at = port.busy_until;

@@ -1,10 +1,8 @@
-//! Queues and the memory they take: what waits at egress ports, and what each node counts of it.
+//! Queues and the memory they take: what waits at egress ports.
 
 use crate::pool::{List, Pool, Waiting};
-use crate::sharing::Sharing;
-use frame::{Occupancy, PRIORITIES};
+use frame::Occupancy;
 use measure::{Latency, Sojourns};
-use queueing::BufferSpec;
 use units::Time;
 
 /// The queues of all ports, and what waits in them and in receivers.
@@ -17,20 +15,6 @@ pub(crate) struct Buffers {
     pub pool: Pool,
 }
 
-/// What a node counts of what waits at its ports, all of them together.
-#[derive(Debug)]
-pub(crate) struct NodeMemory {
-    /// The limits.
-    pub buffer: BufferSpec,
-    /// Whether `buffer` sets any limit.
-    pub limited: bool,
-    /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues.
-    pub last_entry: Time,
-    pub total: Occupancy,
-    pub by_class: [Occupancy; PRIORITIES],
-    /// The memory that its queues share by dynamic thresholds.
-    pub sharing: Option<Box<Sharing>>,
-}
 /// One traffic class of one port.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
@@ -154,6 +138,18 @@ impl Buffers {
     /// Frames that wait in all queues.
     pub fn frames_waiting(&self) -> u64 {
         self.queues.iter().map(|queue| queue.occupancy.frames).sum()
+    }
+
+    /// Begins measuring `now`: levels as they are, counts at zero.
+    pub fn restart(&mut self, now: Time) {
+        let Buffers { queues, voqs, pool } = self;
+        for queue in queues {
+            let frames = voqs[queue.lists()].iter().flat_map(|list| pool.iter(list));
+            let waiting = frames.map(|waiting| (waiting.since, waiting.frame.bytes));
+            queue.sojourns.restart(now, queue.occupancy.both(), waiting);
+            queue.waits.clear();
+            queue.drops = 0;
+        }
     }
 
     /// What must hold whenever nothing is running: the pool holds what the queues count, and `in_receivers` frames

@@ -15,8 +15,10 @@ use crate::faults::Faults;
 use crate::headroom::frame_bounds;
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
+use crate::link_control::{LinkControl, PauseState};
 use crate::links::Links;
-use crate::paths::add_paths;
+use crate::numbering::Numbering;
+use crate::paths::{Paths, find_paths};
 use crate::pool::NIL;
 use crate::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
 use crate::probes::Probes;
@@ -24,17 +26,19 @@ use crate::reroute;
 use crate::route_table::RouteTable;
 use crate::routing::Wiring;
 use crate::selection::asks_scheduler;
+use crate::shards::Split;
 use crate::spec::{FaultSpec, NodeSpec, Queueing, Spec};
 use crate::spreading::Spreading;
 use crate::storms::PortWatch;
 use crate::world::Fabric;
 use engine::Timer;
-use flow_control::pause::{PauseSignal, PauseTimers};
 use flow_control::{PauseKind, PauseSpec};
-use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, PRIORITIES, Route};
+use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, Route};
 use scheduling::{Configuration, PortFacts};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
 /// Why a description cannot be built.
@@ -50,7 +54,9 @@ impl std::error::Error for BuildError {}
 
 /// A fabric at time zero and what is known about it beside.
 pub(crate) struct Built {
-    pub fabric: Fabric,
+    /// One a thread, each with its own nodes.
+    pub parts: Vec<Fabric>,
+    pub split: Split,
     pub wiring: Wiring,
     pub look_ahead: Time,
     /// Flow of each path.
@@ -112,6 +118,11 @@ impl<'a> Plan<'a> {
         let rate = self.link(port).rate;
         self.rates.get(&self.wiring.link_of[port as usize]).copied().unwrap_or((rate, rate))
     }
+    /// How many ports, sources and endpoints there are.
+    fn places(&self) -> usize {
+        let connections = self.spec.flows.iter().filter(|flow| flow.transport.is_some()).count();
+        self.wiring.peer.len() + self.spec.flows.len() + 2 * connections
+    }
     /// What the scheduler of a port has to know of it.
     pub fn port_facts(&self, port: u32) -> PortFacts {
         let link = self.link(port);
@@ -123,9 +134,9 @@ impl<'a> Plan<'a> {
             largest_frame: u32::from(self.frames.1),
         }
     }
-    /// The least time after which one node can affect another: a shortest frame, or the head of one, or a
-    /// pause frame, and what comes after it.
-    fn look_ahead(&self, ports: &[Port], cold_ports: &[ColdPort]) -> Time {
+    /// The least time after which a node of a part can affect another: a shortest frame, or the head of one, or a
+    /// pause frame, and what comes after it. `None` if the part has no links.
+    fn look_ahead(&self, part: &Fabric) -> Option<Time> {
         let pausing = self.spec.nodes.iter().any(|node| node.flow_control().is_some());
         let of_port = |(id, (port, cold)): (u32, (&Port, &ColdPort))| {
             let clock = self.wire_clock(id, self.rates(id).1);
@@ -133,80 +144,184 @@ impl<'a> Plan<'a> {
                 if port.hooks.has(Hooks::HEADS) { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
             let wire = |bytes: u16| clock.span_floor(u64::from(bytes) + u64::from(port.overhead));
             let data = wire(bytes) + port.arrives_after;
-            let pause = wire(CONTROL_FRAME_BYTES) + cold.delay + cold_ports[port.peer as usize].response;
+            let pause =
+                wire(CONTROL_FRAME_BYTES) + cold.delay + self.response(self.wiring.peer[id as usize].0);
             if pausing { data.min(pause) } else { data }
         };
-        (0..).zip(ports.iter().zip(cold_ports)).map(of_port).min().unwrap_or(Time::from_us(1))
+        let ports = part.links.ports.iter().zip(&part.links.cold);
+        (part.numbering.first_port..).zip(ports).map(of_port).min()
     }
 }
 
-/// Builds the fabric of `spec`.
-pub(crate) fn build(spec: &Spec) -> Result<Built, BuildError> {
+/// What a part of the fabric is built from.
+pub(crate) struct Part<'a> {
+    pub plan: &'a Plan<'a>,
+    split: &'a Split,
+    number: usize,
+}
+
+impl Part<'_> {
+    pub fn owns(&self, node: NodeId) -> bool {
+        self.split.part_of(node) == self.number
+    }
+    /// Its nodes and ports; numbers of the whole.
+    fn nodes(&self) -> Range<u32> {
+        self.split.nodes(self.number)
+    }
+    pub fn ports(&self) -> Range<u32> {
+        self.split.ports(self.number)
+    }
+    /// What a node or port of the whole is called in the part that owns it.
+    pub fn node(&self, node: NodeId) -> u32 {
+        node.0 - self.split.nodes(self.split.part_of(node)).start
+    }
+    pub fn port(&self, port: u32) -> u32 {
+        let owner = self.split.part_of(self.plan.wiring.node_of[port as usize]);
+        port - self.split.ports(owner).start
+    }
+}
+
+/// Builds the fabric of `spec` in so many parts, at the same time.
+pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);
-    let port_count = wiring.peer.len();
-    let connections = spec.flows.iter().filter(|flow| flow.transport.is_some()).count();
-    if port_count + spec.flows.len() + 2 * connections > Event::MAX_PLACES {
-        return Err(BuildError(format!(
-            "{port_count} ports and {} flows are more than the {} that can be told apart",
-            spec.flows.len(),
-            Event::MAX_PLACES
-        )));
-    }
     numbered(&plan)?;
-    let mut fabric = Fabric {
-        node_of: wiring.node_of.iter().map(|node| node.0).collect(),
-        nodes: Vec::with_capacity(spec.nodes.len()),
-        links: Links::with_capacity(port_count),
-        buffers: Buffers::new(),
-        routes: RouteTable::default(),
-        hosts: Hosts::default(),
-        faults: Faults::default(),
-        ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
-        probes: Probes::default(),
-    };
-    for port in 0..port_count as u32 {
-        if let Err(why) = plan.node(port).scheduler().check(&plan.port_facts(port)) {
-            return Err(BuildError(format!("scheduler of \"{}\": {why}", plan.node(port).name)));
-        }
-        add_port(&plan, &mut fabric, port);
-    }
-    for (id, node) in (0..).zip(&spec.nodes) {
-        let node = nodes::make_node(&plan, NodeId(id), node);
-        for port in plan.wiring.ports(NodeId(id)) {
-            let metered = node.memory.limited || node.pause_sender.is_some() || node.memory.sharing.is_some();
-            let hooks = &mut fabric.links.ports[port.at()].hooks;
-            hooks.set(Hooks::METERED, metered);
-            hooks.set(Hooks::BOUNDED, node.memory.limited || node.memory.sharing.is_some());
-        }
-        fabric.nodes.push(node);
-    }
-    let path_flow = add_paths(&plan, &mut fabric)?;
-    fabric.routes.spreading = Spreading::new(&plan);
-    traffic::add_sources(&plan, &mut fabric);
-    traffic::add_endpoints(&plan, &mut fabric);
-    nodes::add_receivers(&plan, &mut fabric);
-    let notes = add_faults(&plan, &mut fabric, &path_flow)?;
-    if fabric.routes.hops.len() > Route::LIMIT as usize {
-        let hops = fabric.routes.hops.len();
+    let mut paths = find_paths(&plan)?;
+    let faults = FaultPlan::new(spec)?;
+    let changes = reroute::changes(spec, &wiring, &faults, &mut paths);
+    let Faults { mut exposures, events, actions } = faults.faults(spec, &wiring, changes);
+    if paths.hops.len() > Route::LIMIT as usize {
+        let hops = paths.hops.len();
         return Err(BuildError(format!(
             "all paths together have {hops} hops, more than the {} that can be told apart",
             Route::LIMIT
         )));
     }
-    fabric.shrink();
-    fabric.check();
-    let left_out = series::record(spec, &mut fabric);
-    ahead::mark(&plan, &mut fabric);
-    let look_ahead = plan.look_ahead(&fabric.links.ports, &fabric.links.cold);
+    let split = Split::new(&wiring, &paths, parts);
+    let routes = RouteTable {
+        hops: std::mem::take(&mut paths.hops).into(),
+        path_start: std::mem::take(&mut paths.starts).into(),
+        peers: wiring.peer.iter().map(|peer| peer.0).collect(),
+        ..RouteTable::default()
+    };
+    let spreading = Spreading::new(&plan);
+    let exposures: Vec<Vec<_>> = (0..parts)
+        .map(|number| exposures.drain(..split.ports(number).len().min(exposures.len())).collect())
+        .collect();
+    let part = |(number, exposures): (usize, Vec<_>)| {
+        let part = Part { plan: &plan, split: &split, number };
+        let spreading = spreading.as_ref().map(|spreading| spreading.part(spec, part.nodes()));
+        let own = RouteTable {
+            hops: routes.hops.clone(),
+            path_start: routes.path_start.clone(),
+            peers: routes.peers.clone(),
+            first_port: part.ports().start,
+            path_source: Vec::new(),
+            spreading,
+        };
+        let faults = Faults { exposures, events: Vec::new(), actions: Arc::clone(&actions) };
+        build_part(&part, &paths, own, faults, &events)
+    };
+    let mut parts = std::thread::scope(|scope| {
+        let part = &part;
+        let mut numbered = exposures.into_iter().enumerate();
+        let first = numbered.next();
+        let others: Vec<_> = numbered.map(|own| scope.spawn(move || part(own))).collect();
+        let first = first.map(part);
+        let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
+            other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+        };
+        first.into_iter().chain(others.into_iter().map(join)).collect::<Result<Vec<Fabric>, BuildError>>()
+    })?;
+    let mut first_queue = 0;
+    for part in &mut parts {
+        part.numbering.first_queue = first_queue;
+        first_queue += part.buffers.queues.len() as u32;
+    }
+    let left_out = series::record(spec, &mut parts);
+    parts.iter_mut().for_each(|part| ahead::mark(&plan, part));
+    let look_ahead = parts.iter().filter_map(|part| plan.look_ahead(part)).min();
+    let look_ahead = look_ahead.unwrap_or(Time::from_us(1));
     if look_ahead.ps() < 2 {
         return Err(BuildError("a frame takes less than 2 ps from node to node: that is too fast".into()));
     }
-    Ok(Built { look_ahead, fabric, path_flow, wiring, notes, left_out })
+    Ok(Built {
+        parts,
+        split,
+        look_ahead,
+        path_flow: paths.flows,
+        notes: faults.notes(spec),
+        wiring,
+        left_out,
+    })
 }
 
-/// Whether all queues, and the lists of virtual output queues, can be numbered.
+/// Builds one part.
+fn build_part(
+    part: &Part,
+    paths: &Paths,
+    routes: RouteTable,
+    faults: Faults,
+    events: &[Event],
+) -> Result<Fabric, BuildError> {
+    let (plan, spec) = (part.plan, part.plan.spec);
+    let node_of = part.ports().map(|port| part.node(plan.wiring.node_of[port as usize])).collect();
+    let mut fabric = Fabric {
+        numbering: Numbering {
+            first_node: part.nodes().start,
+            first_port: part.ports().start,
+            first_queue: 0,
+            all_ports: plan.wiring.peer.len() as u32,
+            all_flows: spec.flows.len() as u32,
+            all_places: plan.places() as u32,
+        },
+        node_of,
+        nodes: Vec::with_capacity(part.nodes().len()),
+        links: Links::with_capacity(part.ports().len()),
+        buffers: Buffers::new(),
+        routes,
+        hosts: Hosts::default(),
+        faults,
+        ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
+        probes: Probes::new(part.nodes()),
+    };
+    for port in part.ports() {
+        if let Err(why) = plan.node(port).scheduler().check(&plan.port_facts(port)) {
+            return Err(BuildError(format!("scheduler of \"{}\": {why}", plan.node(port).name)));
+        }
+        add_port(part, &mut fabric, port);
+    }
+    for id in part.nodes().map(NodeId) {
+        let node = nodes::make_node(part, id, &spec.nodes[id.at()]);
+        for port in plan.wiring.ports(id) {
+            let bounded = node.memory().is_bounded();
+            let hooks = &mut fabric.links.ports[part.port(port.0) as usize].hooks;
+            hooks.set(Hooks::METERED, bounded || node.pause_sender.is_some());
+            hooks.set(Hooks::BOUNDED, bounded);
+        }
+        fabric.nodes.push(node);
+    }
+    traffic::add_sources(part, paths, &mut fabric);
+    traffic::add_endpoints(part, paths, &mut fabric);
+    traffic::add_receivers(part, paths, &mut fabric);
+    nodes::add_receiving(part, &mut fabric);
+    traffic::add_faults(part, events, &mut fabric);
+    expose(&mut fabric);
+    fabric.shrink();
+    fabric.check();
+    Ok(fabric)
+}
+
+/// Whether all places, all queues, and the lists of virtual output queues, can be numbered.
 fn numbered(plan: &Plan) -> Result<(), BuildError> {
+    if plan.places() > Event::MAX_PLACES {
+        return Err(BuildError(format!(
+            "{} ports and {} flows are more than the {} that can be told apart",
+            plan.wiring.peer.len(),
+            plan.spec.flows.len(),
+            Event::MAX_PLACES
+        )));
+    }
     let lists = (0..plan.spec.nodes.len() as u32).map(NodeId).map(|id| {
         let node = &plan.spec.nodes[id.at()];
         let ports = plan.wiring.ports(id).len() as u64;
@@ -227,7 +342,8 @@ fn voqs(node: &NodeSpec, ports: u64) -> u64 {
     if virtual_output { ports + 1 } else { 1 }
 }
 
-fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
+fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
+    let plan = part.plan;
     let (node, link) = (plan.node(port), plan.link(port));
     let peer = plan.wiring.peer[port as usize].0;
     let peer_node = plan.node(peer);
@@ -250,7 +366,7 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         decision: Timer::IDLE,
         clock: plan.wire_clock(port, link.rate),
         arrives_after: link.delay + peer_node.latency(),
-        peer,
+        peer: part.port(peer),
         first_queue,
         overhead: link.overhead,
         waiting: 0,
@@ -266,34 +382,33 @@ fn add_port(plan: &Plan, fabric: &mut Fabric, port: u32) {
         scheduler: node.scheduler().start(&plan.port_facts(port)),
         occupancy: Occupancy::default(),
         delay: link.delay,
-        response: plan.response(port),
-        obeys,
-        timers: PauseTimers::default(),
-        signal: PauseSignal::default(),
-        causes: [0; PRIORITIES],
-        other_causes: Vec::new(),
+        control: link_control(plan, port),
         nic: node.host().map(|_| Box::default()),
         counts: PortCounts::default(),
-        paused: [None; PRIORITIES],
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         managers,
-        paused_since: Time::ZERO,
-        paused_until: Time::ZERO,
     };
-    fabric.links.push(hot, cold);
+    fabric.links.push(hot, cold, plan.wiring.node_of[peer as usize].0);
 }
 
-fn add_faults(plan: &Plan, fabric: &mut Fabric, path_flow: &[u32]) -> Result<Vec<Note>, BuildError> {
-    let faults = FaultPlan::new(plan.spec)?;
-    let paths = reroute::changes(plan.spec, plan.wiring, &faults, fabric, path_flow);
-    fabric.faults = faults.faults(plan.spec, plan.wiring, paths);
-    for ((port, cold), exposure) in
-        fabric.links.ports.iter_mut().zip(&fabric.links.cold).zip(&mut fabric.faults.exposures)
-    {
+/// The flow control of a port's link.
+fn link_control(plan: &Plan, port: u32) -> LinkControl {
+    let peer = plan.wiring.peer[port as usize].0;
+    let control = plan.node(port).flow_control();
+    if control.is_none() && plan.node(peer).flow_control().is_none() {
+        return LinkControl::None;
+    }
+    let obeys = control.map_or(0, controlled);
+    LinkControl::Pause(Box::new(PauseState::new(obeys, plan.response(port), plan.response(peer))))
+}
+
+/// What faults can hit knows it, and how its scheduler was at the beginning.
+fn expose(fabric: &mut Fabric) {
+    let ports = fabric.links.ports.iter_mut().zip(&fabric.links.cold);
+    for ((port, cold), exposure) in ports.zip(&mut fabric.faults.exposures) {
         if let Some(exposure) = exposure {
             exposure.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| cold.scheduler.clone());
         }
         port.hooks.set(Hooks::EXPOSED, exposure.is_some());
     }
-    Ok(faults.notes(plan.spec))
 }

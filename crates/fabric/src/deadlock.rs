@@ -19,11 +19,10 @@
 
 use crate::node::Node;
 use crate::pause_sender::PauseSender;
-use crate::pool::NIL;
 use crate::simulation::Simulation;
 use crate::tables::View;
 use flow_control::Accounting;
-use frame::{Occupancy, PRIORITIES, TrafficClass};
+use frame::{NodeId, Occupancy, PRIORITIES, TrafficClass};
 use measure::Table;
 use std::collections::BTreeMap;
 use units::Time;
@@ -89,9 +88,7 @@ impl Simulation {
             }
             let member = |at: usize| {
                 let (queue, next) = (cycle[at], cycle[(at + 1) % cycle.len()]);
-                let fabric = self.fabric();
-                let first = fabric.links.ports[queue.0 as usize].first_queue;
-                let waiting = fabric.buffers.queues[(first + u32::from(queue.1)) as usize].occupancy;
+                let waiting = self.queue(queue.0, queue.1).occupancy;
                 Member { queue, waiting, since: dead[&queue].since, counted: dead[&queue].waits_for[&next] }
             };
             let members: Vec<Member> = (0..cycle.len()).map(member).collect();
@@ -128,14 +125,12 @@ impl Simulation {
     fn dead_queues(&self) -> BTreeMap<QueuePlace, Dead> {
         let mut stopped = self.stopped_queues();
         // Cheap first: a queue can only be dead if one at the other end of its link is stopped too.
+        let node_of = |port: u32| self.wiring.node_of[port as usize];
         loop {
-            let nodes: std::collections::BTreeSet<u32> =
-                stopped.iter().map(|queue| self.fabric().node_of[queue.0 as usize]).collect();
+            let nodes: std::collections::BTreeSet<NodeId> =
+                stopped.iter().map(|queue| node_of(queue.0)).collect();
             let before = stopped.len();
-            let fabric = self.fabric();
-            stopped.retain(|queue| {
-                nodes.contains(&fabric.node_of[fabric.links.ports[queue.0 as usize].peer as usize])
-            });
+            stopped.retain(|queue| nodes.contains(&node_of(self.peer(queue.0))));
             if stopped.len() == before {
                 break;
             }
@@ -154,18 +149,16 @@ impl Simulation {
 
     /// Queues between switches that have frames and are paused.
     fn stopped_queues(&self) -> Vec<QueuePlace> {
-        let (fabric, now) = (self.fabric(), self.now());
-        let is_host = |port: u32| fabric.nodes[fabric.node_of[port as usize] as usize].is_host;
+        let now = self.now();
         let mut stopped = Vec::new();
-        for (id, port) in (0u32..).zip(&fabric.links.ports) {
+        for id in 0..self.ports() as u32 {
+            let port = self.port(id);
             let classes = port.stopped & port.waiting;
-            if classes == 0 || is_host(id) || is_host(port.peer) {
+            if classes == 0 || self.node_at(id).is_host || self.node_at(self.peer(id)).is_host {
                 continue;
             }
-            let map = fabric.nodes[fabric.node_of[id as usize] as usize].classes;
-            let paused = |class: u8| {
-                fabric.links.cold[id as usize].timers.until(map.priorities(TrafficClass(class))) > now
-            };
+            let (map, cold) = (self.node_at(id).classes, self.cold(id));
+            let paused = |class: u8| cold.control.until(map.priorities(TrafficClass(class))) > now;
             stopped.extend(
                 (0..8).filter(|&class| classes >> class & 1 != 0 && paused(class)).map(|class| (id, class)),
             );
@@ -174,34 +167,34 @@ impl Simulation {
     }
 
     fn content(&self, (port, class): QueuePlace) -> Content {
-        let queue = self.fabric().links.ports[port as usize].first_queue + u32::from(class);
         let mut content = Content::new();
-        for waiting in self.frames_in(port, queue).filter(|waiting| waiting.ingress != NIL) {
-            content.entry((waiting.ingress, waiting.frame.priority.0)).or_default().add(waiting.frame.bytes);
+        for (waiting, ingress) in self.frames_with_ingress(port, class) {
+            if let Some(ingress) = ingress {
+                content.entry((ingress, waiting.frame.priority.0)).or_default().add(waiting.frame.bytes);
+            }
         }
         content
     }
 
     /// Why a queue cannot be released, given what waits in queues that may be dead; `None` if it can.
     fn death(&self, (port, class): QueuePlace, contents: &BTreeMap<QueuePlace, Content>) -> Option<Dead> {
-        let (fabric, now) = (self.fabric(), self.now());
-        let sender = fabric.links.ports[port as usize].peer;
-        let node = &fabric.nodes[fabric.node_of[sender as usize] as usize];
+        let now = self.now();
+        let sender = self.peer(port);
+        let (node, first_port) = (self.node_at(sender), self.first_port_beside(sender));
         let pause_sender = node.pause_sender.as_ref()?;
-        let priorities =
-            fabric.nodes[fabric.node_of[port as usize] as usize].classes.priorities(TrafficClass(class));
-        let cold = &fabric.links.cold[port as usize];
-        let ports = node.first_port..node.first_port + pause_sender.levels.len() as u32;
+        let priorities = self.node_at(port).classes.priorities(TrafficClass(class));
+        let cold = self.cold(port);
+        let ports = first_port..first_port + pause_sender.levels.len() as u32;
         let there: Vec<_> = contents.range((ports.start, 0)..(ports.end, 0)).collect();
         let mut dead: Option<Dead> = None;
-        for priority in frame::members(priorities) {
-            let Some((since, _)) = cold.paused[priority] else { continue };
-            if cold.timers.until(1 << priority) <= now {
+        for priority in (0..PRIORITIES as u8).filter(|&priority| priorities >> priority & 1 != 0) {
+            let Some((since, _)) = cold.control.in_force(priority) else { continue };
+            if cold.control.until(1 << priority) <= now {
                 continue;
             }
             let waits_for = match pause_sender.spec.accounting {
-                Accounting::Ingress => waits_by_ingress(pause_sender, sender, priority as u8, &there),
-                Accounting::Egress => self.waits_by_egress(node, sender, priority as u8, &there),
+                Accounting::Ingress => waits_by_ingress(pause_sender, (first_port, sender), priority, &there),
+                Accounting::Egress => self.waits_by_egress(node, (first_port, sender), priority, &there),
             };
             if !waits_for.is_empty() && dead.as_ref().is_none_or(|dead| since < dead.since) {
                 dead = Some(Dead { since, waits_for });
@@ -214,21 +207,18 @@ impl Simulation {
     fn waits_by_egress(
         &self,
         node: &Node,
-        sender: u32,
+        (first_port, sender): (u32, u32),
         priority: u8,
         there: &[(&QueuePlace, &Content)],
     ) -> BTreeMap<QueuePlace, Occupancy> {
-        let fabric = self.fabric();
         let Some(pause_sender) = &node.pause_sender else { return BTreeMap::new() };
-        let local = pause_sender.local(sender) as u32;
         let places = there.iter().map(|&(&place, _)| place);
         let waits = places.filter_map(|(egress, class)| {
-            let at = pause_sender.local(egress);
+            let at = (egress - first_port) as usize;
             let meter = &pause_sender.egress[at * PRIORITIES + usize::from(class)];
-            let queue = fabric.links.ports[egress as usize].first_queue + u32::from(class);
-            let occupancy = fabric.buffers.queues[queue as usize].occupancy;
+            let occupancy = self.queue(egress, class).occupancy;
             let stops = node.classes.priorities(TrafficClass(class)) >> priority & 1 != 0
-                && meter.held(local).in_force()
+                && meter.held(sender - first_port).in_force()
                 && !occupancy.within(pause_sender.levels[at].xon);
             stops.then_some(((egress, class), occupancy))
         });
@@ -239,11 +229,11 @@ impl Simulation {
 /// The queues that keep a priority of the port behind `sender` paused, where what came in through it is counted.
 fn waits_by_ingress(
     pause_sender: &PauseSender,
-    sender: u32,
+    (first_port, sender): (u32, u32),
     priority: u8,
     there: &[(&QueuePlace, &Content)],
 ) -> BTreeMap<QueuePlace, Occupancy> {
-    let local = pause_sender.local(sender);
+    let local = (sender - first_port) as usize;
     let mut waits = BTreeMap::new();
     let Some(group) = pause_sender.group(priority) else { return waits };
     if !pause_sender.ingress[local * PRIORITIES + group].hold.in_force() {

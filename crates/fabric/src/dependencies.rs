@@ -11,14 +11,11 @@
 //!
 //! Not modelled: that a switch's shared buffer may couple queues that no path connects.
 
-use crate::build::{BuildError, Built};
-use crate::endpoints::RAW;
+use crate::build::BuildError;
 use crate::faults::Action;
-use crate::route_table::DELIVER;
 use crate::simulation::Simulation;
 use crate::spec::{ProbeSpec, Spec};
 use crate::spreading::Spreading;
-use crate::world::Fabric;
 use flow_control::Accounting;
 use frame::{NodeId, Priority, TrafficClass};
 use std::collections::BTreeSet;
@@ -49,32 +46,32 @@ pub fn dependency_cycle(spec: &Spec) -> Result<Option<Vec<String>>, BuildError> 
 }
 
 /// The shortest cycle found, as queue numbers, from the lowest on; `None` if there is none.
-pub(crate) fn cycle(built: &Built, priority: impl Fn(u32) -> Priority) -> Option<Vec<u32>> {
-    let fabric = &built.fabric;
-    if fabric.nodes.iter().all(|node| node.is_host || node.pause_sender.is_none()) {
+pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
+    let priority = |flow: u32| fabric.spec.flows[flow as usize].priority;
+    if fabric.nodes().all(|(_, node)| node.is_host || node.pause_sender.is_none()) {
         return None;
     }
     let mut edges = Edges { list: Vec::new(), sort_at: FIRST_SORT };
-    let mut used = vec![false; fabric.buffers.queues.len()];
-    for (path, &flow) in built.path_flow.iter().enumerate() {
-        let ports = ports_from(fabric, fabric.routes.path_start[path]);
-        along_path(fabric, &ports, priority(flow), &mut used, &mut edges);
-        if fabric.hosts.endpoint_of_path.get(path).is_some_and(|&near| near != RAW) {
+    let mut used = vec![false; fabric.queues()];
+    for (path, &flow) in fabric.path_flow.iter().enumerate() {
+        let ports = fabric.way_of(path);
+        along_path(fabric, ports, priority(flow), &mut used, &mut edges);
+        if fabric.spec.flows[flow as usize].transport.is_some() {
             // What the far end sends takes the same links back.
-            let back: Vec<u32> =
-                ports.iter().rev().map(|&port| fabric.links.ports[port as usize].peer).collect();
+            let back: Vec<u32> = ports.iter().rev().map(|&port| fabric.peer(port)).collect();
             along_path(fabric, &back, priority(flow), &mut used, &mut edges);
         }
     }
     // The ways that paths take while links are down.
-    for action in &fabric.faults.actions {
+    let first = &fabric.shards[0].world;
+    for action in &*first.faults.actions {
         if let Action::Path { path, start } = *action {
-            let ports = ports_from(fabric, start);
-            along_path(fabric, &ports, priority(built.path_flow[path as usize]), &mut used, &mut edges);
+            let ports = first.routes.way(start);
+            along_path(fabric, ports, priority(fabric.path_flow[path as usize]), &mut used, &mut edges);
         }
     }
-    if let Some(spreading) = &fabric.routes.spreading {
-        by_choice(fabric, spreading, built, &priority, &mut used, &mut edges);
+    if let Some(spreading) = &first.routes.spreading {
+        by_choice(fabric, spreading, &priority, &mut used, &mut edges);
     }
     by_egress(fabric, &used, &mut edges);
     edges.settle();
@@ -100,43 +97,37 @@ impl Edges {
     }
 }
 
-fn is_switch(fabric: &Fabric, port: u32) -> bool {
-    !fabric.nodes[fabric.node_of[port as usize] as usize].is_host
+fn is_switch(fabric: &Simulation, port: u32) -> bool {
+    !fabric.node_at(port).is_host
 }
 
 /// Between two switches.
-fn is_transit(fabric: &Fabric, port: u32) -> bool {
-    is_switch(fabric, port) && is_switch(fabric, fabric.links.ports[port as usize].peer)
+fn is_transit(fabric: &Simulation, port: u32) -> bool {
+    is_switch(fabric, port) && is_switch(fabric, fabric.peer(port))
 }
 
-fn queue(fabric: &Fabric, port: u32, priority: Priority) -> u32 {
-    let classes = fabric.nodes[fabric.node_of[port as usize] as usize].classes;
-    fabric.links.ports[port as usize].first_queue + u32::from(classes.class(priority).0)
+fn queue(fabric: &Simulation, port: u32, priority: Priority) -> u32 {
+    fabric.queue_number(port, fabric.node_at(port).classes.class(priority))
 }
 
 /// The queues of a port that stop with any of these priorities.
-fn stopped_with(fabric: &Fabric, port: u32, priorities: u8) -> impl Iterator<Item = u32> {
-    let classes = fabric.nodes[fabric.node_of[port as usize] as usize].classes;
-    let first = fabric.links.ports[port as usize].first_queue;
-    let stopped = priorities & fabric.links.cold[port as usize].obeys;
+fn stopped_with(fabric: &Simulation, port: u32, priorities: u8) -> impl Iterator<Item = u32> {
+    let classes = fabric.node_at(port).classes;
+    let first = fabric.queue_number(port, TrafficClass(0));
+    let stopped = priorities & fabric.cold(port).control.pauses().map_or(0, |pauses| pauses.obeys);
     (0..classes.classes() as u8)
         .filter(move |&class| classes.priorities(TrafficClass(class)) & stopped != 0)
         .map(move |class| first + u32::from(class))
 }
 
-/// The egress ports of the path that begins there in the table of hops.
-fn ports_from(fabric: &Fabric, start: u32) -> Vec<u32> {
-    fabric.routes.hops[start as usize..].iter().copied().take_while(|&port| port != DELIVER).collect()
-}
-
-fn along_path(fabric: &Fabric, ports: &[u32], priority: Priority, used: &mut [bool], edges: &mut Edges) {
+fn along_path(fabric: &Simulation, ports: &[u32], priority: Priority, used: &mut [bool], edges: &mut Edges) {
     let mut before = None;
     for &port in ports {
         let waits_at = queue(fabric, port, priority);
         used[waits_at as usize] = true;
         let transit = is_transit(fabric, port);
         if let Some(before) = before.filter(|_| transit) {
-            let pause_sender = &fabric.nodes[fabric.node_of[port as usize] as usize].pause_sender;
+            let pause_sender = &fabric.node_at(port).pause_sender;
             let by_ingress = pause_sender
                 .as_ref()
                 .filter(|pause_sender| pause_sender.spec.accounting == Accounting::Ingress);
@@ -152,22 +143,21 @@ fn along_path(fabric: &Fabric, ports: &[u32], priority: Priority, used: &mut [bo
 
 /// Where switches choose: every port that a frame may take, with every port that it may take next.
 fn by_choice(
-    fabric: &Fabric,
+    fabric: &Simulation,
     spreading: &Spreading,
-    built: &Built,
     priority: &impl Fn(u32) -> Priority,
     used: &mut [bool],
     edges: &mut Edges,
 ) {
-    let ends = spreading.ends.iter().zip(&built.path_flow);
+    let ends = spreading.ends.iter().zip(&fabric.path_flow);
     let wanted: BTreeSet<(NodeId, Priority)> = ends
         .filter_map(|(ends, &flow)| Some((ends.as_ref()?, priority(flow))))
         .flat_map(|(ends, priority)| [(ends.from, priority), (ends.to, priority)])
         .collect();
     for (destination, priority) in wanted {
-        for node in (0..fabric.nodes.len() as u32).map(NodeId) {
+        for node in (0..fabric.wiring.nodes() as u32).map(NodeId) {
             for &first in spreading.table.candidates(node, destination) {
-                let next = built.wiring.neighbour(first);
+                let next = fabric.wiring.neighbour(first);
                 for &second in spreading.table.candidates(next, destination) {
                     along_path(fabric, &[first.0, second.0], priority, used, edges);
                 }
@@ -177,24 +167,22 @@ fn by_choice(
 }
 
 /// Egress accounting: each used queue stops all ports but its own.
-fn by_egress(fabric: &Fabric, used: &[bool], edges: &mut Edges) {
-    for node in &fabric.nodes {
+fn by_egress(fabric: &Simulation, used: &[bool], edges: &mut Edges) {
+    for (first_port, node) in fabric.nodes() {
         let pause_sender = node
             .pause_sender
             .as_ref()
             .filter(|pause_sender| pause_sender.spec.accounting == Accounting::Egress);
         let Some(pause_sender) = pause_sender else { continue };
-        let ports = || node.first_port..node.first_port + pause_sender.levels.len() as u32;
+        let ports = || first_port..first_port + pause_sender.levels.len() as u32;
         for port in ports().filter(|&port| is_transit(fabric, port)) {
             for class in (0..node.classes.classes() as u8).map(TrafficClass) {
-                let full = fabric.links.ports[port as usize].first_queue + u32::from(class.0);
+                let full = fabric.queue_number(port, class);
                 let bits = node.classes.priorities(class) & pause_sender.controlled();
                 if bits == 0 || !used[full as usize] {
                     continue;
                 }
-                let others = ports()
-                    .filter(|&other| other != port)
-                    .map(|other| fabric.links.ports[other as usize].peer);
+                let others = ports().filter(|&other| other != port).map(|other| fabric.peer(other));
                 for stopped in others.filter(|&other| is_transit(fabric, other)) {
                     stopped_with(fabric, stopped, bits)
                         .filter(|&from| used[from as usize])

@@ -1,5 +1,6 @@
 //! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
 
+use crate::architecture::Architecture;
 use crate::event::{Event, Kind, Queued};
 use crate::losses::Cause;
 use crate::pool::{NIL, Waiting};
@@ -39,9 +40,27 @@ impl Fabric {
         }
     }
 
-    /// The rest of [`Fabric::enqueue`] where a frame may be refused, or may go at once.
-    #[inline(never)]
+    /// The rest of [`Fabric::enqueue`] where somebody has to be asked: what then happens is the architecture's.
+    #[inline(always)]
     fn enqueue_asking(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        match self.nodes[self.node_of[egress as usize] as usize].architecture {
+            Architecture::OutputQueued(_) => {
+                self.enqueue_at_output(egress, class, frame, ingress, now, windows)
+            }
+        }
+    }
+
+    /// A frame comes to the queue of its egress port. It may be refused, or may go at once.
+    #[inline(never)]
+    fn enqueue_at_output(
         &mut self,
         egress: u32,
         class: TrafficClass,
@@ -73,7 +92,7 @@ impl Fabric {
             return;
         }
         let node = self.node_of[egress as usize];
-        let shares = hooks.has(Hooks::BOUNDED) && self.nodes[node as usize].memory.sharing.is_some();
+        let shares = hooks.has(Hooks::BOUNDED) && self.nodes[node as usize].memory().sharing.is_some();
         if shares && !self.share_in(node, egress, class, &frame, ingress) {
             self.lose(egress, class, &frame, ingress, Cause::SharedMemory, now);
             return;
@@ -82,11 +101,9 @@ impl Fabric {
             self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
             return;
         }
-        let node = &mut self.nodes[node as usize];
-        if node.memory.limited {
-            node.memory.last_entry = now;
-            node.memory.total.add(frame.bytes);
-            node.memory.by_class[class.at()].add(frame.bytes);
+        let memory = self.nodes[node as usize].memory_mut();
+        if memory.limited {
+            memory.add(class.at(), frame.bytes, now);
             self.links.cold[egress as usize].occupancy.add(frame.bytes);
         }
         self.wait(egress, class, frame, ingress, now);
@@ -146,16 +163,16 @@ impl Fabric {
             return Some(Cause::Watchdog);
         }
         let node = &self.nodes[self.node_of[egress as usize] as usize];
-        if node.memory.limited { self.admit(egress, class, frame.bytes).err() } else { None }
+        if node.memory().limited { self.admit(egress, class, frame.bytes).err() } else { None }
     }
 
     /// What waits where a frame of this class and port would.
     pub fn waiting(&self, egress: u32, class: TrafficClass) -> queueing::Waiting {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
         queueing::Waiting {
-            total: node.memory.total,
+            total: node.memory().total,
             port: self.links.cold[egress as usize].occupancy,
-            class: node.memory.by_class[class.at()],
+            class: node.memory().by_class[class.at()],
             queue: self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()]
                 .occupancy,
         }
@@ -164,7 +181,7 @@ impl Fabric {
     /// Whether the limits leave room for a frame.
     fn admit(&self, egress: u32, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
-        node.memory.buffer.admit(&self.waiting(egress, class), bytes).map_err(|refusal| match refusal {
+        node.memory().buffer.admit(&self.waiting(egress, class), bytes).map_err(|refusal| match refusal {
             Refusal::Queue if node.is_host => Cause::NicFull,
             Refusal::Queue => Cause::Queue,
             Refusal::Port => Cause::Port,
@@ -213,13 +230,12 @@ impl Fabric {
     fn count_leaving(&mut self, egress: u32, class: TrafficClass, waiting: &Waiting) {
         let node_id = self.node_of[egress as usize];
         let bytes = waiting.frame.bytes;
-        if self.nodes[node_id as usize].memory.sharing.is_some() {
+        if self.nodes[node_id as usize].memory().sharing.is_some() {
             self.share_out(node_id, egress, class, &waiting.frame, waiting.ingress);
         }
-        let node = &mut self.nodes[node_id as usize];
-        if node.memory.limited {
-            node.memory.total.remove(bytes);
-            node.memory.by_class[class.at()].remove(bytes);
+        let memory = self.nodes[node_id as usize].memory_mut();
+        if memory.limited {
+            memory.remove(class.at(), bytes);
             self.links.cold[egress as usize].occupancy.remove(bytes);
         }
     }

@@ -27,6 +27,8 @@ pub(crate) const RAW: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct EndpointState {
     pub endpoint: Endpoint,
+    /// Its number in the whole fabric.
+    pub number: u32,
     pub path: u32,
     /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here.
     pub behind: Option<u32>,
@@ -64,9 +66,16 @@ impl Measured {
 }
 
 impl EndpointState {
-    pub fn new(endpoint: Endpoint, path: u32, behind: Option<u32>, priority: Priority) -> EndpointState {
+    pub fn new(
+        endpoint: Endpoint,
+        number: u32,
+        path: u32,
+        behind: Option<u32>,
+        priority: Priority,
+    ) -> EndpointState {
         EndpointState {
             endpoint,
+            number,
             path,
             behind,
             priority,
@@ -96,14 +105,13 @@ impl EndpointState {
 }
 
 impl Fabric {
-    /// The endpoints' first events, of the nodes that are `mine`. All are noted in every part: which of them holds an
-    /// endpoint when it begins is not known here.
-    pub fn start_endpoints(&mut self, windows: &mut Queued, mine: impl Fn(u32) -> bool) {
-        for (place, state) in (self.links.len() + self.hosts.sources.len()..).zip(&mut self.hosts.endpoints) {
-            let Some(at) = state.endpoint.poll_timeout() else { continue };
-            state.wakes_at = at;
-            if mine(self.node_of[place]) {
-                windows.push(Event::bare(Kind::Timeout, at, place as u32));
+    /// The endpoints' first events.
+    pub fn start_endpoints(&mut self, windows: &mut Queued) {
+        let first = self.links.len() + self.hosts.sources.len();
+        for (place, state) in (first as u32..).zip(&mut self.hosts.endpoints) {
+            if let Some(at) = state.endpoint.poll_timeout() {
+                state.wakes_at = at;
+                windows.push(Event::bare(Kind::Timeout, at, place));
             }
         }
     }
@@ -112,26 +120,26 @@ impl Fabric {
     #[inline(never)]
     pub fn deliver_to_endpoint(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         self.ledger.delivered += 1;
-        let near = self.hosts.endpoint_of_path.get(frame.path.at()).copied().unwrap_or(RAW);
-        // A message for a source that does not listen.
-        if near == RAW {
-            return;
-        }
-        let source = self.links.len() + self.routes.path_source[frame.path.at()] as usize;
+        let ends = self.hosts.endpoints_of_path.get(frame.path.at()).copied().unwrap_or([RAW; 2]);
         let to_far = match frame.route.heading() {
             Heading::Forward(_) => true,
             Heading::Backward(_) => false,
-            Heading::Destination(node) => node.0 != self.node_of[source],
+            Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
         };
-        let nth = near + u32::from(to_far);
+        let nth = ends[usize::from(to_far)];
+        // A message for a source that does not listen.
+        if nth == RAW {
+            return;
+        }
         if to_far {
             // Of a frame whose path was chosen on the way nothing is known; the planned path leads back as well.
             if let Some(next) = frame.route.next_hop() {
                 self.answer_along(nth, next - 1);
             }
             if frame.flags.kind() == FrameKind::Data {
-                self.hosts.receivers[frame.path.at()].count(frame, now);
-                probes::add(&mut self.probes.delivered, frame.path.at(), now, frame.bytes);
+                let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
+                self.hosts.receivers[receiver].count(frame, now);
+                probes::add(&mut self.probes.delivered, receiver, now, frame.bytes);
             }
         }
         let state = &mut self.hosts.endpoints[nth as usize];
@@ -211,7 +219,7 @@ impl Fabric {
         let Some(behind) = state.behind else {
             return Some(self.routes.first_port(path));
         };
-        let (egress, back) = self.step_back(behind)?;
+        let (egress, back) = self.routes.step_back(behind)?;
         match self.routes.route_back(path, back).heading() {
             // What switches choose a path for leaves through any link of the host that is up.
             Heading::Destination(to) if self.links.ports[egress as usize].hooks.has(Hooks::DEAD) => {
@@ -228,7 +236,7 @@ impl Fabric {
         if old == Some(behind) || !self.hosts.endpoints[nth as usize].in_line {
             return;
         }
-        if let Some((egress, _)) = old.and_then(|old| self.step_back(old)) {
+        if let Some((egress, _)) = old.and_then(|old| self.routes.step_back(old)) {
             self.leave_line(egress, nth);
         }
     }
@@ -285,7 +293,8 @@ impl Fabric {
     fn has_room(&self, egress: u32, class: TrafficClass) -> bool {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
         let waiting = self.waiting(egress, class);
-        waiting.queue.frames == 0 || node.memory.buffer.admit(&waiting, frame::MAX_TAGGED_FRAME_BYTES).is_ok()
+        waiting.queue.frames == 0
+            || node.memory().buffer.admit(&waiting, frame::MAX_TAGGED_FRAME_BYTES).is_ok()
     }
 
     /// A frame of an endpoint waits no longer: it is on the link, or lost.
@@ -334,7 +343,7 @@ impl Fabric {
         };
         if let Some(behind) = state.behind {
             // Through the port where it stood in line.
-            if let Some((_, back)) = self.step_back(behind) {
+            if let Some((_, back)) = self.routes.step_back(behind) {
                 let route = self.routes.route_back(frame.path.0, back);
                 self.originate(egress, Frame { route, ..frame }, now, windows);
             }

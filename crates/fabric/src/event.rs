@@ -101,10 +101,15 @@ impl Event {
     pub fn bare(kind: Kind, time: Time, place: u32) -> Event {
         Event::arrival(kind, time, place, Frame::default())
     }
-    /// The port; for a source or an endpoint, its number behind the last port.
+    /// The port; for a source or an endpoint, its number behind the last port: as the part of the fabric counts them
+    /// that runs the node.
     #[inline(always)]
     pub fn place(&self) -> u32 {
         self.order & (Event::MAX_PLACES as u32 - 1)
+    }
+    /// The same at another place.
+    pub fn at(self, place: u32) -> Event {
+        Event { order: self.order & !(Event::MAX_PLACES as u32 - 1) | place, ..self }
     }
     /// As one comparison, where [`Event::kind`] has a table.
     #[inline(always)]
@@ -161,9 +166,10 @@ impl Event {
         let signal = PauseSignal { xoff: (word >> 8) as u8, xon: word as u8 };
         (signal, (word >> 16) as u16, self.frame.created.ps())
     }
-    /// The part of the event that a trajectory's fingerprint is made of. `place` and `kind` are known to the caller.
+    /// The part of the event that a trajectory's fingerprint is made of. The caller knows the kind, and the number of
+    /// the place in the whole fabric.
     #[inline(always)]
-    pub fn digest(&self, kind: Kind) -> u64 {
+    pub fn digest(&self, kind: Kind, place: u32) -> u64 {
         let frame = self.frame;
         let (path, bytes, hop) = match kind {
             Kind::Pause => (frame.word >> 8 & 0xFF, frame.word >> 16, frame.word & 0xFF),
@@ -171,7 +177,7 @@ impl Event {
             _ => (frame.path.0, u32::from(frame.bytes), frame.route.bits()),
         };
         let told = u64::from(path) << 32 | u64::from(bytes) << 16 | u64::from(hop) & 0xFFFF;
-        let place = u64::from(self.place()) << 8 | kind as u64;
+        let place = u64::from(place) << 8 | kind as u64;
         let mut digest = self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told.rotate_left(17) ^ place;
         // What a raw frame does not have: priority and direction need no word, they follow from the path.
         if frame.flags != Flags::default() && !matches!(kind, Kind::Pause | Kind::Fault) {
@@ -236,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_a_frame_carries_is_part_of_the_fingerprint() {
-        let digest = |frame| Event::arrival(Kind::Frame, Time::from_ns(9), 1, frame).digest(Kind::Frame);
+        let digest = |frame| Event::arrival(Kind::Frame, Time::from_ns(9), 1, frame).digest(Kind::Frame, 1);
         let data = Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable), word: 1, ..frame() };
         let marked = Frame { flags: Flags::new(FrameKind::Data, Ecn::Experienced), ..data };
         let others =

@@ -193,7 +193,7 @@ impl FaultPlan {
         }
         all.retain(|&(at, ..)| at < spec.duration);
         all.sort_by_key(|&(at, place, _)| (at, place));
-        let actions: Vec<Action> = all.iter().map(|&(.., action)| action).collect();
+        let actions = all.iter().map(|&(.., action)| action).collect();
         let mut events = Vec::new();
         let mut first = 0;
         for group in all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {

@@ -24,13 +24,12 @@
 use crate::event::{Event, Harm, Kind, Queued};
 use crate::losses::Cause;
 use crate::port::{ColdPort, DOWN, Hooks, OFF, Port};
-use crate::probes::PauseRecord;
 use crate::spec::ReceiveChange;
 use crate::world::Fabric;
 use engine::Stream;
-use flow_control::pause::PauseSignal;
 use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
 use scheduling::Scheduler;
+use std::sync::Arc;
 use units::{BitRate, Time};
 
 /// From, until.
@@ -85,11 +84,17 @@ pub(crate) struct Faults {
     pub exposures: Vec<Option<Box<Exposure>>>,
     /// Events of the beginning, each with its actions.
     pub events: Vec<Event>,
-    pub actions: Vec<Action>,
+    /// Of the whole fabric.
+    pub actions: Arc<[Action]>,
 }
 
 impl Faults {
-    /// Bytes of the tables; the spans of a port among them.
+    /// Bytes of the table that all parts of a fabric have together.
+    pub fn shared_bytes(&self) -> usize {
+        self.actions.len() * size_of::<Action>()
+    }
+
+    /// Bytes of the tables of this part; the spans of a port among them.
     pub fn memory_bytes(&self) -> usize {
         let spans = self.exposures.iter().flatten().map(|exposure| {
             let spans = exposure.outages.capacity() + exposure.here.capacity() + exposure.there.capacity();
@@ -104,7 +109,6 @@ impl Faults {
         self.exposures.capacity() * size_of::<Option<Box<Exposure>>>()
             + spans.sum::<usize>()
             + self.events.capacity() * size_of::<Event>()
-            + self.actions.capacity() * size_of::<Action>()
     }
 }
 
@@ -291,16 +295,7 @@ impl Fabric {
     /// Ends the pauses that a port obeys, and forgets those that were sent through it.
     fn forget_pauses(&mut self, port: u32, now: Time) {
         let cold = &mut self.links.cold[port as usize];
-        cold.paused_until = cold.paused_until.min(now);
-        cold.settle_paused(now);
-        for priority in 0..PRIORITIES {
-            if let Some((start, cause)) = cold.paused[priority].take() {
-                let end = cold.timers.until(1 << priority).min(now);
-                self.probes.pause_ended(PauseRecord { port, priority: priority as u8, start, end, cause });
-            }
-        }
-        cold.timers.clear();
-        cold.signal = PauseSignal::default();
+        cold.control.clear(now, |ended| self.probes.pause_ended(port, ended));
         cold.watch.iter_mut().for_each(|watch| watch.free(u32::MAX));
         self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, false);
         self.update_stopped(port, now);

@@ -21,6 +21,7 @@ use crate::pause_sender::PauseCause;
 use crate::pool::NIL;
 use crate::probes::PauseRecord;
 use crate::tables::View;
+use crate::world::Fabric;
 use flow_control::Accounting;
 use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
 use measure::Table;
@@ -114,7 +115,7 @@ impl View<'_> {
         let mut trees: Vec<Tree> = Vec::new();
         for index in order {
             let Pause { record, cause, .. } = pauses[index];
-            let queue = (cause.queue != NIL).then(|| self.s.fabric().links.place_of_queue(cause.queue));
+            let queue = (cause.queue != NIL).then(|| self.s.place_of_queue(cause.queue));
             // A pause takes time to act, so the one it follows from has begun before: its tree is known.
             let parent =
                 queue.filter(|_| cause.inherited).and_then(|queue| self.held_by(&pauses, queue, &record));
@@ -181,13 +182,20 @@ impl View<'_> {
     /// Pauses that have ended, also before measuring began, and those in force at the end, by port and time, each
     /// with what its sender noted.
     fn pauses_with_causes(&self) -> Vec<Pause> {
-        let fabric = self.s.fabric();
-        let Some(ended) = &fabric.probes.pauses else { return Vec::new() };
-        let mut records = ended.clone();
-        for (port, cold) in (0..).zip(&fabric.links.cold) {
+        if !self.s.spec.probes.pauses {
+            return Vec::new();
+        }
+        let numbered = |part: &Fabric, record: &PauseRecord| PauseRecord {
+            port: part.numbering.port(record.port),
+            ..*record
+        };
+        let ended = |part| move |record| numbered(part, record);
+        let mut records: Vec<PauseRecord> =
+            self.s.parts().flat_map(|part| part.probes.pauses.iter().flatten().map(ended(part))).collect();
+        for (port, cold) in self.s.cold_ports() {
             for priority in 0..PRIORITIES as u8 {
-                if let Some((start, cause)) = cold.paused[usize::from(priority)] {
-                    let end = cold.timers.until(1 << priority).min(self.end);
+                if let Some((start, cause)) = cold.control.in_force(priority) {
+                    let end = cold.control.until(1 << priority).min(self.end);
                     records.push(PauseRecord { port, priority, start, end, cause });
                 }
             }
@@ -196,8 +204,8 @@ impl View<'_> {
         records.retain(|record| record.end > record.start);
         records.sort_by_key(|record| (record.port, record.start, record.priority));
         let pause = |record: &PauseRecord| {
-            let others =
-                &fabric.links.cold[fabric.links.ports[record.port as usize].peer as usize].other_causes;
+            let sender = self.s.cold(self.s.peer(record.port)).control.pauses();
+            let others = sender.map_or(&[][..], |pauses| &pauses.other_causes);
             let first = others.partition_point(|other| (other.0, other.1) < (record.start, record.priority));
             let other =
                 others.get(first).filter(|other| (other.0, other.1) == (record.start, record.priority));
@@ -209,16 +217,13 @@ impl View<'_> {
 
     /// The latest pause of a queue's port that had begun when `record` was sent.
     fn held_by(&self, pauses: &[Pause], (port, class): QueuePlace, record: &PauseRecord) -> Option<usize> {
-        let fabric = self.s.fabric();
-        let (own, peer) = (record.port as usize, fabric.links.ports[record.port as usize].peer as usize);
-        let wire = fabric.links.ports[peer]
-            .clock
-            .span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(fabric.links.ports[peer].overhead));
-        let sent = record
-            .start
-            .saturating_sub(fabric.links.cold[own].response + fabric.links.cold[peer].delay + wire);
-        let priorities =
-            fabric.nodes[fabric.node_of[port as usize] as usize].classes.priorities(TrafficClass(class));
+        let peer = self.s.peer(record.port);
+        let from = self.s.port(peer);
+        let wire = from.clock.span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(from.overhead));
+        let response = self.s.cold(record.port).control.pauses().map_or(Time::ZERO, |pauses| pauses.response);
+        let on_the_way = response + self.s.cold(peer).delay + wire;
+        let sent = record.start.saturating_sub(on_the_way);
+        let priorities = self.s.node_at(port).classes.priorities(TrafficClass(class));
         let after = pauses.partition_point(|pause| (pause.record.port, pause.record.start) <= (port, sent));
         let before =
             pauses[..after].iter().enumerate().rev().take_while(|(_, pause)| pause.record.port == port);
@@ -230,13 +235,9 @@ impl View<'_> {
 
     /// The root of a pause that follows from no other.
     fn root_of(&self, record: &PauseRecord, queue: Option<QueuePlace>) -> (QueuePlace, Why) {
-        let fabric = self.s.fabric();
-        let class_at = |port: u32| {
-            let classes = fabric.nodes[fabric.node_of[port as usize] as usize].classes;
-            classes.class(frame::Priority(record.priority)).0
-        };
-        let sender = fabric.links.ports[record.port as usize].peer;
-        if fabric.nodes[fabric.node_of[sender as usize] as usize].is_host {
+        let class_at = |port: u32| self.s.node_at(port).classes.class(frame::Priority(record.priority)).0;
+        let sender = self.s.peer(record.port);
+        if self.s.node_at(sender).is_host {
             return ((record.port, class_at(record.port)), Why::SlowReceiver);
         }
         match queue {
@@ -247,27 +248,24 @@ impl View<'_> {
     }
 
     fn is_down(&self, port: u32, at: Time) -> bool {
-        let exposure = self.s.fabric().faults.exposures.get(port as usize).and_then(Option::as_deref);
+        let exposure = self.s.exposure(port);
         exposure
             .is_some_and(|exposure| exposure.outages.iter().any(|&(from, until)| from <= at && at < until))
     }
 
     /// The watermark that a pause's counter had reached.
     pub fn watermark(&self, pause: &Pause) -> Amount {
-        let fabric = self.s.fabric();
-        let sender = fabric.links.ports[pause.record.port as usize].peer;
-        let node = &fabric.nodes[fabric.node_of[sender as usize] as usize];
+        let sender = self.s.peer(pause.record.port);
+        let node = self.s.node_at(sender);
         let Some(pause_sender) = &node.pause_sender else { return Amount::Bytes(0) };
         if let Some(target) = pause_sender.spec.target.as_ref().filter(|_| pause.cause.targeted) {
             return target.watermark;
         }
         let at = match pause_sender.spec.accounting {
-            Accounting::Egress if pause.cause.queue != NIL => {
-                fabric.links.place_of_queue(pause.cause.queue).0
-            }
+            Accounting::Egress if pause.cause.queue != NIL => self.s.place_of_queue(pause.cause.queue).0,
             _ => sender,
         };
-        pause_sender.levels[(at - node.first_port) as usize].xoff
+        pause_sender.levels[(at - self.s.first_port_beside(at)) as usize].xoff
     }
 
     /// The trees: one row an edge.
@@ -276,7 +274,6 @@ impl View<'_> {
             .zip(&forensics.trees)
             .flat_map(|(number, tree)| tree.edges.iter().map(move |(&key, &edge)| (number, tree, key, edge)))
             .collect();
-        let fabric = self.s.fabric();
         let queue = |key: &EdgeKey| key.1.map_or(String::new(), |(port, class)| self.queue_name(port, class));
         Table::new("congestion", "One row an edge of a congestion tree: pauses of one port and priority because of one queue, all from the same root.")
             .integers("tree", "", "Number of the tree; 1 is the one that stopped ports longest.", rows.iter().map(|row| row.0 as u64))
@@ -284,7 +281,7 @@ impl View<'_> {
             .texts("why", "oversubscribed: more came than its link carries; slow_receiver: the host behind it sent pauses; link_down: a fault; unknown.", rows.iter().map(|row| row.1.why.name().to_string()))
             .integers("depth", "", "Pauses from the root to this edge: 1 is sent because of the root itself.", rows.iter().map(|row| row.2.0))
             .texts("queue", "The queue that the pauses were sent for; empty if a host sent them.", rows.iter().map(|row| queue(&row.2)))
-            .texts("sent_by", "The port that sent them.", rows.iter().map(|row| self.s.port_name(fabric.links.ports[row.2.2 as usize].peer)))
+            .texts("sent_by", "The port that sent them.", rows.iter().map(|row| self.s.port_name(self.s.peer(row.2.2))))
             .texts("port", "The port that had to stop.", rows.iter().map(|row| self.s.port_name(row.2.2)))
             .integers("priority", "", "The priority that was stopped, 0 to 7.", rows.iter().map(|row| row.2.3.into()))
             .integers("pauses", "", "How many.", rows.iter().map(|row| row.3.pauses))
@@ -319,7 +316,6 @@ impl View<'_> {
 
     /// Tree, flow, and what they have to do with each other; by tree, culprits first, the largest share first.
     fn parts(&self, trees: &[Tree]) -> Vec<(usize, usize, Part)> {
-        let fabric = self.s.fabric();
         let mut paused: BTreeMap<(u32, u8), BTreeMap<usize, Time>> = BTreeMap::new();
         let mut rooted: BTreeMap<QueuePlace, Vec<usize>> = BTreeMap::new();
         for (number, tree) in trees.iter().enumerate().take(TREES_WITH_FLOWS) {
@@ -334,11 +330,11 @@ impl View<'_> {
             let flow = flow as usize;
             let priority = self.s.spec.flows[flow].priority;
             for &port in self.s.way_of(path) {
-                let class = fabric.nodes[fabric.node_of[port as usize] as usize].classes.class(priority).0;
+                let class = self.s.node_at(port).classes.class(priority).0;
                 for &tree in rooted.get(&(port, class)).into_iter().flatten() {
                     let part = parts.entry((tree, flow)).or_default();
                     part.through_root = true;
-                    part.frames += fabric.hosts.receivers[path].frames;
+                    part.frames += self.s.receiver(path).frames;
                     part.frames += waiting.get(&(port, class, path as u32)).copied().unwrap_or(0);
                 }
                 for (&tree, &paused) in paused.get(&(port, priority.0)).into_iter().flatten() {
@@ -365,8 +361,7 @@ impl View<'_> {
     fn waiting_by_path(&self, queues: impl Iterator<Item = QueuePlace>) -> BTreeMap<(u32, u8, u32), u64> {
         let mut waiting = BTreeMap::new();
         for (port, class) in queues {
-            let queue = self.s.fabric().links.ports[port as usize].first_queue + u32::from(class);
-            for frame in self.s.frames_in(port, queue) {
+            for frame in self.s.frames_in(port, class) {
                 *waiting.entry((port, class, frame.frame.path.0)).or_default() += 1;
             }
         }

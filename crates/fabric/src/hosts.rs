@@ -1,6 +1,7 @@
 //! What stands at the ends of paths: sources, the endpoints of connections, and who receives.
 
 use crate::endpoints::EndpointState;
+use crate::pool::NIL;
 use crate::receive::Receiving;
 use crate::sources::SourceState;
 use frame::Frame;
@@ -11,12 +12,15 @@ use units::Time;
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     pub sources: Vec<SourceState>,
-    /// Near and far end of each connection.
+    /// Near and far ends of connections.
     pub endpoints: Vec<EndpointState>,
-    /// By path, its near endpoint; [`RAW`](crate::endpoints::RAW) if it has none. Empty without connections.
-    pub endpoint_of_path: Vec<u32>,
-    /// By path.
+    /// By path, its near and far endpoint; [`RAW`](crate::endpoints::RAW) if it has none here. Empty without
+    /// connections.
+    pub endpoints_of_path: Vec<[u32; 2]>,
+    /// One for each path that ends here.
     pub receivers: Vec<Receiver>,
+    /// By path, its receiver; [`NIL`](crate::pool::NIL) if it ends elsewhere.
+    pub receiver_of_path: Vec<u32>,
     /// By port, what arrives there and is not taken in yet; empty if every host takes in at any speed.
     pub receiving: Vec<Option<Box<Receiving>>>,
 }
@@ -72,15 +76,15 @@ impl Hosts {
     }
 
     /// What must hold whenever nothing is running: a greedy source has no more frames in its NIC than it keeps there,
-    /// and a connection has two ends.
+    /// and each receiver has its path.
     pub fn check(&self) {
         assert!(
             self.sources.iter().all(|source| source.in_nic <= source.keeps),
             "a source keeps more in its NIC than it may: this is a fault of the simulator"
         );
         assert!(
-            self.endpoints.len().is_multiple_of(2),
-            "a connection has one end: this is a fault of the simulator"
+            self.receiver_of_path.iter().filter(|&&receiver| receiver != NIL).count() == self.receivers.len(),
+            "a receiver belongs to no path: this is a fault of the simulator"
         );
     }
 
@@ -95,7 +99,8 @@ impl Hosts {
     pub fn memory_bytes(&self) -> usize {
         self.sources.capacity() * size_of::<SourceState>()
             + self.endpoints.capacity() * size_of::<EndpointState>()
-            + self.endpoint_of_path.capacity() * size_of::<u32>()
+            + self.endpoints_of_path.capacity() * size_of::<[u32; 2]>()
+            + self.receiver_of_path.capacity() * size_of::<u32>()
             + self.receivers.capacity() * size_of::<Receiver>()
             + self.receivers.iter().map(|receiver| receiver.latency.memory_bytes()).sum::<usize>()
             + self.receiving.iter().flatten().count() * size_of::<Receiving>()

@@ -29,18 +29,16 @@ impl Ledger {
         self.lost += 1;
     }
 
-    /// Takes over what another part of the fabric has counted.
-    pub fn absorb(&mut self, other: &mut Ledger) {
-        self.made += std::mem::take(&mut other.made);
-        self.delivered += std::mem::take(&mut other.delivered);
-        self.lost += std::mem::take(&mut other.lost);
-        for (key, (frames, bytes)) in std::mem::take(&mut other.drops) {
-            let entry = self.drops.entry(key).or_default();
-            entry.0 += frames;
-            entry.1 += bytes;
+    /// Adds what a part of the fabric has counted; `number` gives the number of its ports in the whole.
+    pub fn absorb(&mut self, part: &Ledger, number: impl Fn(u32) -> u32) {
+        self.made += part.made;
+        self.delivered += part.delivered;
+        self.lost += part.lost;
+        for (&(port, class, path, cause), &lost) in &part.drops {
+            self.drops.insert((number(port), class, path, cause), lost);
         }
-        if let Some(failure) = other.failure.take() {
-            self.fail(failure);
+        if let Some(failure) = &part.failure {
+            self.fail(failure.clone());
         }
     }
 

@@ -4,6 +4,7 @@
 //! described tables. `world` is the place to begin reading: the way of a frame.
 
 mod ahead;
+mod architecture;
 mod blame;
 mod buffers;
 mod build;
@@ -21,10 +22,12 @@ mod guarantees;
 mod headroom;
 mod hosts;
 mod ledger;
+mod link_control;
 mod links;
 mod losses;
 mod managed;
 mod node;
+mod numbering;
 mod outcome;
 mod paths;
 mod pause_sender;
@@ -50,6 +53,7 @@ mod tables;
 mod threads;
 mod ties;
 pub mod topology;
+mod whole;
 mod world;
 
 pub use build::{BuildError, MAX_BINS, MAX_SERIES};

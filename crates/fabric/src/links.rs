@@ -3,9 +3,9 @@
 //! A port has three parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
 //! and then; [`Sent`], counts.
 
-use crate::port::{ColdPort, Hooks, Port, Sent};
+use crate::port::{ColdPort, Hooks, Port, PortCounts, Sent};
 use frame::CONTROL_FRAME_BYTES;
-use units::BitRate;
+use units::{BitRate, Time};
 
 /// All ports, in the order of their nodes.
 #[derive(Debug, Default)]
@@ -13,6 +13,15 @@ pub(crate) struct Links {
     pub ports: Vec<Port>,
     pub cold: Vec<ColdPort>,
     pub sent: Vec<Sent>,
+    /// The node at the other end of each link; numbers of the whole.
+    pub neighbours: Vec<u32>,
+}
+
+/// Frames that were sent through ports, and those that came to ports no more or damaged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Crossings {
+    pub sent: u64,
+    pub broken: u64,
 }
 
 impl Links {
@@ -21,11 +30,13 @@ impl Links {
             ports: Vec::with_capacity(ports),
             cold: Vec::with_capacity(ports),
             sent: Vec::with_capacity(ports),
+            neighbours: Vec::with_capacity(ports),
         }
     }
 
-    /// A port is added: the three parts of it.
-    pub fn push(&mut self, port: Port, cold: ColdPort) {
+    /// A port is added: the three parts of it, and the node at the other end.
+    pub fn push(&mut self, port: Port, cold: ColdPort, neighbour: u32) {
+        self.neighbours.push(neighbour);
         self.ports.push(port);
         self.cold.push(cold);
         self.sent.push(Sent::default());
@@ -75,6 +86,23 @@ impl Links {
         seconds + self.bits_on_wire(port).saturating_sub(bits) as f64 / cold.rate.bps_f64()
     }
 
+    /// Begins measuring `now`: counts at zero. What they were.
+    pub fn restart(&mut self, now: Time, on_link_until: &[Time]) -> Crossings {
+        let mut before = Crossings::default();
+        for sent in &mut self.sent {
+            before.sent += sent.frames.iter().sum::<u64>();
+            *sent = Sent::default();
+        }
+        for (cold, on_link_until) in self.cold.iter_mut().zip(on_link_until) {
+            before.broken += cold.counts.broken.0;
+            cold.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
+            cold.control.restart(now);
+            let begun_before = on_link_until.saturating_sub(now);
+            cold.counts = PortCounts { begun_before, ..PortCounts::default() };
+        }
+        before
+    }
+
     /// What must hold whenever nothing is running: asked after building and at the end of a run.
     pub fn check(&self) {
         assert!(
@@ -93,6 +121,8 @@ impl Links {
     pub fn memory_bytes(&self) -> usize {
         self.ports.capacity() * size_of::<Port>()
             + self.cold.capacity() * size_of::<ColdPort>()
+            + self.cold.iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
             + self.sent.capacity() * size_of::<Sent>()
+            + self.neighbours.capacity() * size_of::<u32>()
     }
 }

@@ -1,14 +1,12 @@
 //! A host or a switch: what is the node's and not one port's.
 
-use crate::buffers::NodeMemory;
+use crate::architecture::{Architecture, NodeMemory};
 use crate::pause_sender::PauseSender;
 use frame::ClassMap;
 
 /// A host or a switch.
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// Hash over all that this node saw.
-    pub fingerprint: u64,
     pub first_port: u32,
     pub classes: ClassMap,
     pub is_host: bool,
@@ -18,6 +16,18 @@ pub(crate) struct Node {
     pub pause_quanta: u16,
     /// The part that sends pauses.
     pub pause_sender: Option<Box<PauseSender>>,
-    /// What it counts of what waits at its ports.
-    pub memory: NodeMemory,
+    /// How it brings frames to their egress ports, and what it counts of what waits there.
+    pub architecture: Architecture,
+}
+
+impl Node {
+    /// The memory that frames wait in.
+    #[inline(always)]
+    pub fn memory(&self) -> &NodeMemory {
+        self.architecture.memory()
+    }
+    #[inline(always)]
+    pub fn memory_mut(&mut self) -> &mut NodeMemory {
+        self.architecture.memory_mut()
+    }
 }

@@ -11,7 +11,7 @@ use units::{Amount, Time};
 /// A broken invariant, with the numbers that explain it.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
-    /// A frame of a lossless class found no room.
+    /// A frame of a lossless class found no room. Ports are those of the whole fabric.
     LosslessDrop {
         at: Time,
         egress: u32,
@@ -48,10 +48,10 @@ impl Failure {
         let levels = pause_sender
             .map(|pause_sender| pause_sender.levels[local(if by_ingress { ingress } else { egress })]);
         let (occupancy, limit) = match cause {
-            Cause::Queue | Cause::NicFull => (waiting.queue, node.memory.buffer.queue),
-            Cause::Port => (waiting.port, node.memory.buffer.port),
-            Cause::Class => (waiting.class, node.memory.buffer.class),
-            Cause::Total | Cause::SharedMemory => (waiting.total, node.memory.buffer.total),
+            Cause::Queue | Cause::NicFull => (waiting.queue, node.memory().buffer.queue),
+            Cause::Port => (waiting.port, node.memory().buffer.port),
+            Cause::Class => (waiting.class, node.memory().buffer.class),
+            Cause::Total | Cause::SharedMemory => (waiting.total, node.memory().buffer.total),
             Cause::QueueManager => (waiting.queue, None),
             Cause::ReceiveBuffer => fabric.received_so_far(ingress, frame.priority),
             Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
@@ -68,8 +68,8 @@ impl Failure {
         let limit = limit.unwrap_or(Amount::Bytes(0));
         Failure::LosslessDrop {
             at,
-            egress,
-            ingress: (ingress != NIL).then_some(ingress),
+            egress: fabric.numbering.port(egress),
+            ingress: (ingress != NIL).then(|| fabric.numbering.port(ingress)),
             class,
             priority: frame.priority.0,
             bytes: frame.bytes,

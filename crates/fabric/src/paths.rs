@@ -3,39 +3,45 @@
 use crate::BuildError;
 use crate::build::Plan;
 use crate::forwarding::EdgeGroups;
-use crate::hosts::Receiver;
 use crate::route_table::DELIVER;
 use crate::routing::{Distances, Routes};
 use crate::spec::{FlowSpec, Role, Spec};
-use crate::world::Fabric;
 use engine::stream;
 use frame::{NodeId, PortId};
 use rand_xoshiro::rand_core::Rng;
 
-/// Finds all paths; the flow of each.
-pub(crate) fn add_paths(plan: &Plan, fabric: &mut Fabric) -> Result<Vec<u32>, BuildError> {
-    let spec = plan.spec;
+/// All paths of a fabric.
+pub(crate) struct Paths {
+    /// As in [`RouteTable`](crate::route_table::RouteTable).
+    pub hops: Vec<u32>,
+    pub starts: Vec<u32>,
+    /// The flow of each path, which is its source, and the node where it ends.
+    pub flows: Vec<u32>,
+    pub destinations: Vec<NodeId>,
+}
+
+/// Finds all paths.
+pub(crate) fn find_paths(plan: &Plan) -> Result<Paths, BuildError> {
     let mut wanted: Vec<Wanted> = Vec::new();
-    let mut path_flow = Vec::new();
-    for (flow, from) in (0..).zip(&spec.flows) {
+    let (mut flows, mut destinations) = (Vec::new(), Vec::new());
+    for (flow, from) in (0..).zip(&plan.spec.flows) {
         for destination in from.source.destinations.nodes() {
-            wanted.push(Wanted { destination, flow, path: path_flow.len() as u32 });
-            path_flow.push(flow);
+            wanted.push(Wanted { destination, flow, path: flows.len() as u32 });
+            flows.push(flow);
+            destinations.push(destination);
         }
     }
     // The order of the table of hops. It is part of every fingerprint: frames carry their place in it.
     wanted.sort_unstable();
     let found = find(plan, &wanted)?;
-    fabric.routes.path_start = vec![0; wanted.len()];
-    fabric.routes.path_source = path_flow.clone();
-    fabric.routes.hops = Vec::with_capacity(found.ports.len() + wanted.len());
+    let mut starts = vec![0; wanted.len()];
+    let mut hops = Vec::with_capacity(found.ports.len() + wanted.len());
     for (index, wanted) in wanted.iter().enumerate() {
-        fabric.routes.path_start[wanted.path as usize] = fabric.routes.hops.len() as u32;
-        fabric.routes.hops.extend(found.path(index).iter().map(|port| port.0));
-        fabric.routes.hops.push(DELIVER);
+        starts[wanted.path as usize] = hops.len() as u32;
+        hops.extend(found.path(index).iter().map(|port| port.0));
+        hops.push(DELIVER);
     }
-    fabric.hosts.receivers = vec![Receiver::default(); path_flow.len()];
-    Ok(path_flow)
+    Ok(Paths { hops, starts, flows, destinations })
 }
 
 /// A path to be found.

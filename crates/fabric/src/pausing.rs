@@ -1,6 +1,7 @@
 //! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
 
 use crate::event::{Event, Kind, Queued};
+use crate::link_control::LinkControl;
 use crate::node::Node;
 use crate::pause_sender::{PauseCause, PauseSender};
 use crate::pool::{NIL, Waiting};
@@ -63,10 +64,10 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        let Node { pause_sender, memory, .. } = &mut self.nodes[node as usize];
+        let Node { pause_sender, architecture, .. } = &mut self.nodes[node as usize];
         let Some(pause_sender) = pause_sender.as_deref_mut() else { return true };
         let Some((local, group)) = pause_sender.counter(frame.priority.0, ingress) else { return true };
-        let shared = memory.sharing.as_ref().map(|sharing| sharing.levels(local, group));
+        let shared = architecture.memory().sharing.as_ref().map(|sharing| sharing.levels(local, group));
         let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
         let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
         if !meter.occupancy.has_room(levels.capacity, frame.bytes) {
@@ -99,7 +100,7 @@ impl Fabric {
         let occupancy = counted.count(pause_sender.levels[local].xoff);
         let queue = self.to_blame(&pause_sender, queue, (ingress, group), counted);
         let inherited = queue != NIL && self.has_been_paused(queue, since);
-        let cause = PauseCause { targeted: false, inherited, queue, occupancy };
+        let cause = PauseCause { targeted: false, inherited, queue: self.numbering.queue(queue), occupancy };
         self.schedule_renewal(&mut pause_sender, local, now, windows);
         let signal = PauseSignal { xoff: pause_sender.bits(group), xon: 0 };
         self.signal(ingress, signal, cause.pack(), now, windows);
@@ -156,7 +157,7 @@ impl Fabric {
         let cause = PauseCause {
             targeted: aim == Aim::Targets,
             inherited: self.has_been_paused(queue_id, rising_since),
-            queue: queue_id,
+            queue: self.numbering.queue(queue_id),
             occupancy: before.count(xoff),
         };
         self.pause_ports(&mut pause_sender, (local, class), bits, cause, now, windows);
@@ -214,12 +215,12 @@ impl Fabric {
     /// A frame that came in through a port has left its queue.
     #[inline(always)]
     pub fn count_out(&mut self, node: u32, waiting: &Waiting, now: Time, windows: &mut Queued) {
-        let Node { pause_sender, memory, .. } = &mut self.nodes[node as usize];
+        let Node { pause_sender, architecture, .. } = &mut self.nodes[node as usize];
         let Some(pause_sender) = pause_sender.as_deref_mut() else { return };
         let Some((local, group)) = pause_sender.counter(waiting.frame.priority.0, waiting.ingress) else {
             return;
         };
-        let shared = memory.sharing.as_ref().map(|sharing| sharing.levels(local, group));
+        let shared = architecture.memory().sharing.as_ref().map(|sharing| sharing.levels(local, group));
         let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
         let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
         let xon_due = meter.remove(waiting.frame.bytes, levels);
@@ -325,7 +326,7 @@ impl Fabric {
 
     fn renew_by_ingress(&self, pause_sender: &mut PauseSender, port: u32, now: Time, due: &mut RenewalsDue) {
         let local = pause_sender.local(port);
-        let sharing = &self.nodes[self.node_of[port as usize] as usize].memory.sharing;
+        let sharing = &self.nodes[self.node_of[port as usize] as usize].memory().sharing;
         for group in 0..PRIORITIES {
             let shared = sharing.as_ref().map(|sharing| sharing.levels(local, group));
             let levels = shared.unwrap_or(pause_sender.levels[local]);
@@ -344,6 +345,7 @@ impl Fabric {
                 let occupancy = counted.count(levels.xoff);
                 let queue = self.to_blame(pause_sender, NIL, (port, group), counted);
                 let inherited = queue != NIL && self.has_been_paused(queue, now);
+                let queue = self.numbering.queue(queue);
                 due.note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
             }
         }
@@ -369,7 +371,8 @@ impl Fabric {
                 due.bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
                 let occupancy = occupancy.count(levels.xoff);
                 let inherited = self.has_been_paused(queue_id, now);
-                due.note = PauseCause { targeted: false, inherited, queue: queue_id, occupancy }.pack();
+                let queue = self.numbering.queue(queue_id);
+                due.note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
             }
             // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
             let hold = meter.held(local as u32);
@@ -387,13 +390,8 @@ impl Fabric {
         if self.links.ports[port as usize].hooks.has(Hooks::DEAD) {
             return;
         }
-        let cold = &mut self.links.cold[port as usize];
-        cold.signal = cold.signal.then(signal);
-        for (priority, noted) in cold.causes.iter_mut().enumerate() {
-            if signal.xoff >> priority & 1 != 0 {
-                *noted = cause;
-            }
-        }
+        let LinkControl::Pause(pauses) = &mut self.links.cold[port as usize].control else { return };
+        pauses.say(signal, cause);
         self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
         self.attend(port, now, windows);
     }
@@ -403,15 +401,15 @@ impl Fabric {
     pub fn transmit_pause(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         let node = self.node_of[egress as usize];
         let cold = &mut self.links.cold[egress as usize];
-        let signal = std::mem::take(&mut cold.signal);
+        let LinkControl::Pause(pauses) = &mut cold.control else { return };
+        let (signal, causes) = pauses.take_signal();
         cold.counts.pause_frames += 1;
         cold.counts.pauses_sent += u64::from(signal.xoff != 0);
         cold.counts.resumes_sent += u64::from(signal.xon != 0);
         // The frame carries one cause; where it stops several priorities for different ones, the others are
         // kept here, to be found by time.
-        let causes = cold.causes;
         let cause = causes[signal.xoff.trailing_zeros() as usize % PRIORITIES];
-        let delay = cold.delay;
+        let (delay, peer_response) = (cold.delay, pauses.peer_response);
         let port = &mut self.links.ports[egress as usize];
         port.hooks.set(Hooks::PAUSE_WAITING, false);
         if port.busy_until < now {
@@ -419,10 +417,10 @@ impl Fabric {
         }
         port.busy_until = now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
         let (ends_at, peer) = (port.busy_until + delay, port.peer);
-        let at = ends_at + self.links.cold[peer as usize].response;
+        let at = ends_at + peer_response;
         for (priority, &other) in (0u8..).zip(&causes) {
             if signal.xoff >> priority & 1 != 0 && other != cause && self.probes.pauses.is_some() {
-                self.links.cold[egress as usize].other_causes.push((at, priority, other));
+                pauses.other_causes.push((at, priority, other));
             }
         }
         let quanta = self.quanta_of(node);
@@ -431,14 +429,15 @@ impl Fabric {
             self.links.cold[egress as usize].counts.pauses_lost += 1;
             return;
         }
-        windows.send(Event::pause(at, peer, signal, quanta, cause), || self.node_of[peer as usize]);
+        windows
+            .send(Event::pause(at, peer, signal, quanta, cause), || self.links.neighbours[egress as usize]);
     }
 
     /// Whether the port of a queue has been paused for it at any time since then.
     fn has_been_paused(&self, queue: u32, since: Time) -> bool {
         let (port, class) = self.links.place_of_queue(queue);
         let classes = self.nodes[self.node_of[port as usize] as usize].classes;
-        self.links.cold[port as usize].timers.until(classes.priorities(TrafficClass(class))) > since
+        self.links.cold[port as usize].control.until(classes.priorities(TrafficClass(class))) > since
     }
 
     fn quanta_of(&self, node: u32) -> u16 {

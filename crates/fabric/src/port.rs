@@ -1,11 +1,11 @@
 //! A port: one end of a link, with its transmitter.
 
 use crate::event::{Event, Kind};
+use crate::link_control::LinkControl;
 use crate::losses::Cause;
 use crate::managed::Managed;
 use crate::storms::PortWatch;
 use engine::Timer;
-use flow_control::pause::{PauseSignal, PauseTimers};
 use frame::{ClassMap, Frame, Occupancy, PRIORITIES};
 use scheduling::Scheduler;
 use std::collections::VecDeque;
@@ -26,7 +26,7 @@ pub(crate) struct Port {
     /// From the last bit sent to the frame's arrival event at the peer: delay of the link, and latency of
     /// the switch there.
     pub arrives_after: Time,
-    /// The port at the other end.
+    /// The port at the other end, as the part of the fabric counts that owns it.
     pub peer: u32,
     pub first_queue: u32,
     /// Classes with frames waiting, bit n for class n.
@@ -145,29 +145,15 @@ pub(crate) struct ColdPort {
     pub occupancy: Occupancy,
     /// Delay of the link alone.
     pub delay: Time,
-    /// From the end of a pause frame to its effect at this port's transmitter.
-    pub response: Time,
-    /// Priorities whose pauses this port obeys.
-    pub obeys: u8,
-    pub timers: PauseTimers,
-    /// The pause frame that waits, and the cause of each priority's XOFF in it.
-    pub signal: PauseSignal,
-    pub causes: [u64; PRIORITIES],
-    /// Causes that a pause frame of this port could not carry, because it carried another: when it acts, which
-    /// priority, why.
-    pub other_causes: Vec<(Time, u8, u64)>,
+    /// What the link's flow control says.
+    pub control: LinkControl,
     /// At hosts, who waits for room in the NIC.
     pub nic: Option<Box<Nic>>,
     pub counts: PortCounts,
-    /// For each priority the pause in force: when it began and why.
-    pub paused: [Option<(Time, u64)>; PRIORITIES],
     /// Watches for pause storms; at switches that do.
     pub watch: Option<Box<PortWatch>>,
     /// Queue managers by class; empty without any.
     pub managers: Vec<Option<Box<Managed>>>,
-    /// From when and until when the port has been paused in any priority, as known so far.
-    pub paused_since: Time,
-    pub paused_until: Time,
 }
 
 impl ColdPort {
@@ -180,19 +166,6 @@ impl ColdPort {
             DOWN => Some(Cause::LinkDown),
             _ => Some(Cause::Restart),
         }
-    }
-    /// Counts the time paused up to now, if the pause known of has run out before.
-    pub fn settle_paused(&mut self, now: Time) {
-        if self.paused_until <= now {
-            self.counts.paused += self.paused_until.saturating_sub(self.paused_since);
-            self.paused_since = now;
-            self.paused_until = now;
-        }
-    }
-    /// Takes over from the timers until when some priority is paused.
-    pub fn extend_paused(&mut self, now: Time) {
-        self.paused_until = self.timers.until(self.obeys).max(now);
-        self.settle_paused(now);
     }
 }
 
@@ -215,7 +188,6 @@ pub(crate) struct PortCounts {
     pub pauses_received: u64,
     /// Pause frames sent, of either kind; each takes time on the wire.
     pub pause_frames: u64,
-    pub paused: Time,
     /// What a frame that was on the link when measuring began still took.
     pub begun_before: Time,
     pub drops: u64,

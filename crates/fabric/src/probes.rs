@@ -1,15 +1,19 @@
 //! Probes: what is only observed. Nothing that a frame meets depends on it.
 
+use crate::link_control::Ended;
 use frame::Occupancy;
 use measure::{BinnedMax, BinnedSum};
+use std::ops::Range;
 use units::Time;
 
 /// The most in each bin of bytes and frames.
 pub(crate) type Levels = (BinnedMax, BinnedMax);
 
-/// Time series; empty where they are not recorded.
+/// Fingerprints, and time series, which are empty where they are not recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
+    /// By node, a hash over all that it saw.
+    pub fingerprints: Vec<u64>,
     /// Bytes delivered, by path.
     pub delivered: Vec<BinnedSum>,
     /// Bytes received and sent, by port.
@@ -55,10 +59,16 @@ impl Probes {
     pub fn any_levels(&self) -> bool {
         !(self.sent.is_empty() && self.queues.is_empty() && self.meters.is_empty())
     }
-    /// A pause has ended.
-    pub fn pause_ended(&mut self, record: PauseRecord) {
+    /// Those of these nodes; their numbers are those of the whole.
+    pub fn new(nodes: Range<u32>) -> Probes {
+        Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
+    }
+
+    /// A pause has ended at a port.
+    pub fn pause_ended(&mut self, port: u32, ended: Ended) {
+        let Ended { priority, start, end, cause } = ended;
         if let Some(pauses) = &mut self.pauses {
-            pauses.push(record);
+            pauses.push(PauseRecord { port, priority, start, end, cause });
         }
     }
 
@@ -66,7 +76,8 @@ impl Probes {
     pub fn memory_bytes(&self) -> usize {
         let sums = self.delivered.iter().chain(&self.received).chain(&self.sent);
         let levels = self.queues.iter().chain(&self.meters).flat_map(|(bytes, frames)| [bytes, frames]);
-        sums.map(BinnedSum::memory_bytes).sum::<usize>()
+        self.fingerprints.capacity() * size_of::<u64>()
+            + sums.map(BinnedSum::memory_bytes).sum::<usize>()
             + levels.map(BinnedMax::memory_bytes).sum::<usize>()
             + self.pauses.as_ref().map_or(0, Vec::capacity) * size_of::<PauseRecord>()
     }

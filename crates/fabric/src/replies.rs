@@ -6,7 +6,6 @@
 
 use crate::event::Queued;
 use crate::pool::NIL;
-use crate::route_table::DELIVER;
 use crate::world::Fabric;
 use frame::{Frame, Heading, PathId, Route};
 use units::Time;
@@ -23,7 +22,7 @@ impl Fabric {
         now: Time,
     ) -> (Option<u32>, Route) {
         match route.heading() {
-            Heading::Backward(hops) => match self.step_back(hops) {
+            Heading::Backward(hops) => match self.routes.step_back(hops) {
                 Some((egress, rest)) => (Some(egress), rest),
                 None => (None, route),
             },
@@ -34,19 +33,10 @@ impl Fabric {
         }
     }
 
-    /// One hop back along a path that has led here over `hops` entries of the table of hops: the egress port, and
-    /// the rest of the way; `None` at the source of the path.
-    pub fn step_back(&self, hops: u32) -> Option<(u32, Route)> {
-        let last = hops.checked_sub(1)?;
-        let came_through = self.routes.hops[last as usize];
-        (came_through != DELIVER)
-            .then(|| (self.links.ports[came_through as usize].peer, Route::backward(last)))
-    }
-
     /// A node answers the sender of a frame that follows its path forward and of which `hops` entries of the table of
     /// hops are behind it: `reply` goes back along the path. False if the frame began its way here.
     pub fn reply(&mut self, hops: u32, reply: Frame, now: Time, windows: &mut Queued) -> bool {
-        let Some((egress, back)) = self.step_back(hops) else { return false };
+        let Some((egress, back)) = self.routes.step_back(hops) else { return false };
         let route = self.routes.route_back(reply.path.0, back);
         self.originate(egress, Frame { route, created: now, ..reply }, now, windows);
         true
@@ -67,7 +57,7 @@ impl Fabric {
             Heading::Forward(next) => self.reply(next - 1, answer, now, windows),
             // It has come back along this hop, which leads on to its sender.
             Heading::Backward(hop) => {
-                let egress = self.routes.hops[hop as usize + 1];
+                let egress = self.routes.port_at(hop + 1);
                 let planned = Route::forward(hop + 2);
                 let frame = Frame { route: planned, created: now, ..answer };
                 self.originate(egress, frame, now, windows);

@@ -12,8 +12,8 @@ use crate::endpoints::RAW;
 use crate::event::Queued;
 use crate::fault_plan::FaultPlan;
 use crate::faults::Action;
-use crate::paths::route_hash;
-use crate::route_table::DELIVER;
+use crate::paths::{Paths, route_hash};
+use crate::route_table::{DELIVER, way};
 use crate::routing::{Routes, Wiring};
 use crate::spec::{Role, Spec};
 use crate::world::Fabric;
@@ -26,8 +26,7 @@ pub(crate) fn changes(
     spec: &Spec,
     wiring: &Wiring,
     plan: &FaultPlan,
-    fabric: &mut Fabric,
-    path_flow: &[u32],
+    paths: &mut Paths,
 ) -> Vec<(Time, u32, Action)> {
     let mut steps: BTreeMap<Time, Vec<(u32, bool)>> = BTreeMap::new();
     let mut view = |link: u32, (from, until): (Time, Time), after: Option<Time>| {
@@ -47,15 +46,15 @@ pub(crate) fn changes(
     if steps.is_empty() {
         return changes;
     }
-    let mut ways = Ways::new(spec, wiring, fabric, path_flow);
+    let mut ways = Ways::new(spec, wiring, paths);
     let mut dead = vec![0u32; spec.links.len()];
     for (at, step) in steps.into_iter().take_while(|&(at, _)| at < spec.duration) {
         for (link, down) in step {
             let count = &mut dead[link as usize];
             *count = if down { *count + 1 } else { count.saturating_sub(1) };
         }
-        for (path, start) in ways.without(&dead, fabric) {
-            let place = fabric.links.len() as u32 + path_flow[path as usize];
+        for (path, start) in ways.without(&dead, paths) {
+            let place = wiring.peer.len() as u32 + paths.flows[path as usize];
             changes.push((at, place, Action::Path { path, start }));
         }
     }
@@ -66,45 +65,41 @@ pub(crate) fn changes(
 struct Ways<'a> {
     spec: &'a Spec,
     wiring: &'a Wiring,
-    path_flow: &'a [u32],
     /// By path: the first way and those found later, as starts in the table of hops; and the one in use.
     known: Vec<Vec<u32>>,
     used: Vec<u32>,
-    destinations: Vec<frame::NodeId>,
 }
 
 impl<'a> Ways<'a> {
-    fn new(spec: &'a Spec, wiring: &'a Wiring, fabric: &Fabric, path_flow: &'a [u32]) -> Ways<'a> {
-        let known = fabric.routes.path_start.iter().map(|&start| vec![start]).collect();
-        let destinations = spec.flows.iter().flat_map(|flow| flow.source.destinations.nodes()).collect();
-        Ways { spec, wiring, path_flow, known, used: fabric.routes.path_start.clone(), destinations }
+    fn new(spec: &'a Spec, wiring: &'a Wiring, paths: &Paths) -> Ways<'a> {
+        let known = paths.starts.iter().map(|&start| vec![start]).collect();
+        Ways { spec, wiring, known, used: paths.starts.clone() }
     }
 
     /// Paths that change when these links are dead, and where they begin then.
-    fn without(&mut self, dead: &[u32], fabric: &mut Fabric) -> Vec<(u32, u32)> {
+    fn without(&mut self, dead: &[u32], paths: &mut Paths) -> Vec<(u32, u32)> {
         let is_dead = |link: u32| dead[link as usize] != 0;
         let is_host = |node: frame::NodeId| matches!(self.spec.nodes[node.at()].role, Role::Host(_));
         let routes = Routes::without(self.wiring, is_host, is_dead);
         let mut distances = BTreeMap::new();
         let mut changed = Vec::new();
-        for path in 0..self.path_flow.len() {
-            let flow = &self.spec.flows[self.path_flow[path] as usize];
+        for path in 0..paths.flows.len() {
+            let flow = &self.spec.flows[paths.flows[path] as usize];
             if flow.route.is_some() {
                 continue;
             }
             let first = self.known[path][0];
-            let lives = way(&fabric.routes.hops, first)
-                .iter()
-                .all(|&port| !is_dead(self.wiring.link_of[port as usize]));
+            let lives =
+                way(&paths.hops, first).iter().all(|&port| !is_dead(self.wiring.link_of[port as usize]));
             let start = if lives {
                 first
             } else {
-                let to = self.destinations[path];
+                let to = paths.destinations[path];
                 let distances = distances.entry(to).or_insert_with(|| routes.distances(to));
                 let Some(ports) = routes.path(distances, flow.from, route_hash(self.spec, flow, to)) else {
                     continue;
                 };
-                self.start_of(path, &ports, &mut fabric.routes.hops)
+                self.start_of(path, &ports, &mut paths.hops)
             };
             if start != self.used[path] {
                 self.used[path] = start;
@@ -128,23 +123,18 @@ impl<'a> Ways<'a> {
     }
 }
 
-/// The ports of the way that begins at `start`.
-fn way(hops: &[u32], start: u32) -> &[u32] {
-    let rest = &hops[start as usize..];
-    &rest[..rest.iter().position(|&port| port == DELIVER).unwrap_or(rest.len())]
-}
-
 impl Fabric {
     /// From now on the frames of a path go another way.
     pub fn change_path(&mut self, path: u32, start: u32, now: Time, windows: &mut Queued) {
-        let old = self.routes.first_port(path);
-        let new = self.routes.hops[start as usize];
-        self.routes.path_start[path as usize] = start;
+        let (old, new) = (self.routes.first_port(path), self.routes.port_at(start));
+        self.routes.change_start(path, start);
         let source = self.routes.path_source[path as usize];
         if old == new {
             return;
         }
-        if let Some(&near) = self.hosts.endpoint_of_path.get(path as usize).filter(|&&near| near != RAW) {
+        if let Some(&[near, _]) =
+            self.hosts.endpoints_of_path.get(path as usize).filter(|ends| ends[0] != RAW)
+        {
             self.change_line(old, near, now, windows);
             return;
         }

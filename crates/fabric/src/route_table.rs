@@ -1,35 +1,67 @@
 //! The routes of a run: where the frames of each path go.
 
 use crate::spreading::Spreading;
-use frame::Route;
+use frame::{NodeId, PathId, Route};
+use std::sync::Arc;
 
 /// In the table of hops: the frame has arrived.
 pub(crate) const DELIVER: u32 = u32::MAX;
 
-/// All paths. A path leads from a source to one of its destinations.
+/// All paths. A path leads from a source to one of its destinations. Paths and places in the table of hops are numbered
+/// for the whole fabric, and the large tables are the same memory for all its parts.
 #[derive(Debug, Default)]
 pub(crate) struct RouteTable {
-    /// Egress ports of all paths, one path after the other, each closed by [`DELIVER`].
-    pub hops: Vec<u32>,
-    /// Where each path begins in `hops`. Routes may change while links are down.
-    pub path_start: Vec<u32>,
-    /// The source of each path.
+    /// Egress ports of all paths, one path after the other, each closed by [`DELIVER`]; numbers of the whole.
+    pub hops: Arc<[u32]>,
+    /// Where each path begins in `hops`. Routes may change while links are down: then a part gets a copy.
+    pub path_start: Arc<[u32]>,
+    /// By port of the whole, the port at the other end of its link.
+    pub peers: Arc<[u32]>,
+    /// The number of the first port of this part in the whole.
+    pub first_port: u32,
+    /// The source of each path, as this part counts; of a source elsewhere a number beyond.
     pub path_source: Vec<u32>,
     /// Where switches choose the path of each frame; `None`: they all hash, and paths are those of `hops`.
     pub spreading: Option<Box<Spreading>>,
 }
 
 impl RouteTable {
-    /// The first port of a path, as it goes now.
-    #[inline]
-    pub fn first_port(&self, path: u32) -> u32 {
-        self.hops[self.path_start[path as usize] as usize]
+    /// The port of this part that a frame leaves through at this place in the table of hops; `None` if it has arrived.
+    #[inline(always)]
+    pub fn egress(&self, hop: u32) -> Option<u32> {
+        let port = self.hops[hop as usize];
+        (port != DELIVER).then_some(port.wrapping_sub(self.first_port))
     }
 
-    /// The egress ports of a path that begins there in the table of hops.
+    /// The first port of a path that begins in this part, as it goes now.
+    #[inline]
+    pub fn first_port(&self, path: u32) -> u32 {
+        self.port_at(self.path_start[path as usize])
+    }
+
+    /// The same for a place in the table of hops that is not the end of a path.
+    #[inline(always)]
+    pub fn port_at(&self, hop: u32) -> u32 {
+        self.hops[hop as usize].wrapping_sub(self.first_port)
+    }
+
+    /// One hop back along a path that has led to this part over `hops` entries of the table of hops: the egress port,
+    /// and the rest of the way; `None` at the source of the path.
+    pub fn step_back(&self, hops: u32) -> Option<(u32, Route)> {
+        let last = hops.checked_sub(1)?;
+        let came_through = self.hops[last as usize];
+        let here = || self.peers[came_through as usize].wrapping_sub(self.first_port);
+        (came_through != DELIVER).then(|| (here(), Route::backward(last)))
+    }
+
+    /// The egress ports of a path that begins there in the table of hops; numbers of the whole.
     pub fn way(&self, start: u32) -> &[u32] {
-        let rest = &self.hops[start as usize..];
-        &rest[..rest.iter().position(|&port| port == DELIVER).unwrap_or(rest.len())]
+        way(&self.hops, start)
+    }
+
+    /// From now on a path begins there in the table of hops.
+    pub fn change_start(&mut self, path: u32, start: u32) {
+        Arc::make_mut(&mut self.path_start)[path as usize] = start;
     }
 
     /// How a frame of a path is sent from its source: by destination if switches choose; else as it is.
@@ -47,6 +79,11 @@ impl RouteTable {
         ends.map_or(planned, |ends| Route::to(ends.from))
     }
 
+    /// The node that a path begins at, where switches choose paths; a number of the whole.
+    pub fn source_node(&self, path: PathId) -> Option<NodeId> {
+        Some(self.spreading.as_ref()?.ends[path.at()]?.from)
+    }
+
     /// What must hold whenever nothing is running: every path begins in the table of hops, and has an end.
     pub fn check(&self) {
         assert!(
@@ -57,16 +94,21 @@ impl RouteTable {
         );
     }
 
-    /// Gives back what the tables took while they grew.
-    pub fn shrink(&mut self) {
-        self.hops.shrink_to_fit();
-        self.path_start.shrink_to_fit();
-        self.path_source.shrink_to_fit();
+    /// Bytes of the tables of this part alone.
+    pub fn memory_bytes(&self) -> usize {
+        self.path_source.capacity() * size_of::<u32>()
+            + self.spreading.as_ref().map_or(0, |spreading| spreading.memory_bytes())
     }
 
-    /// Bytes of the tables.
-    pub fn memory_bytes(&self) -> usize {
-        let entries = self.hops.capacity() + self.path_start.capacity() + self.path_source.capacity();
-        entries * size_of::<u32>() + self.spreading.as_ref().map_or(0, |spreading| spreading.memory_bytes())
+    /// Bytes of the tables that all parts have together.
+    pub fn shared_bytes(&self) -> usize {
+        (self.hops.len() + self.path_start.len() + self.peers.len()) * size_of::<u32>()
+            + self.spreading.as_ref().map_or(0, |spreading| spreading.shared_bytes())
     }
+}
+
+/// The egress ports of a path that begins there in a table of hops.
+pub(crate) fn way(hops: &[u32], start: u32) -> &[u32] {
+    let rest = &hops[start as usize..];
+    &rest[..rest.iter().position(|&port| port == DELIVER).unwrap_or(rest.len())]
 }

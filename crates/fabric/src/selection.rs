@@ -86,7 +86,7 @@ impl Fabric {
         let arrival = port.transmit(waiting.frame, now);
         let at = port.busy_until;
         let decides_again = port.waiting != 0 && port.decision.arm(at);
-        windows.send(arrival, || self.node_of[arrival.place() as usize]);
+        windows.send(arrival, || self.links.neighbours[egress as usize]);
         if decides_again {
             windows.push(Event::bare(Kind::Decide, at, egress));
         }
@@ -246,7 +246,7 @@ impl Fabric {
         let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
         let cold = &mut self.links.cold[egress as usize];
         let held = (0..8).map(TrafficClass).filter(|class| held >> class.0 & 1 != 0);
-        let pause_end = held.map(|class| cold.timers.until(classes.priorities(class))).min();
+        let pause_end = held.map(|class| cold.control.until(classes.priorities(class))).min();
         let allowed = if asks && waiting { cold.scheduler.wake(now) } else { None };
         pause_end.into_iter().chain(allowed).min().unwrap_or(Time::NEVER)
     }

@@ -94,7 +94,7 @@ impl Fabric {
         frame: &Frame,
         ingress: u32,
     ) -> bool {
-        match &mut self.nodes[node as usize].memory.sharing {
+        match &mut self.nodes[node as usize].memory_mut().sharing {
             Some(sharing) => sharing.add(egress, class, frame, ingress),
             None => true,
         }
@@ -102,7 +102,7 @@ impl Fabric {
 
     /// A frame has left its queue.
     pub fn share_out(&mut self, node: u32, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32) {
-        if let Some(sharing) = &mut self.nodes[node as usize].memory.sharing {
+        if let Some(sharing) = &mut self.nodes[node as usize].memory_mut().sharing {
             sharing.remove(egress, class, frame, ingress);
         }
     }

@@ -1,20 +1,19 @@
 //! A simulation from start to end: the one value that owns everything.
 
-use crate::build::{Built, Plan, start};
+use crate::build::{Built, Plan, build, start};
 use crate::deadlock::Watch;
 use crate::event::{Event, Kind};
 use crate::fault_plan::Note;
 use crate::outcome::{Failure, SimulationError};
-use crate::pool::Waiting;
-use crate::port::PortCounts;
 use crate::routing::Wiring;
+use crate::shards::Split;
 use crate::spec::{OnDeadlock, Spec};
 use crate::threads::{Pilot, Threads};
 use crate::world::Fabric;
-use crate::{BuildError, dependencies, shards, tables};
+use crate::{BuildError, dependencies, tables};
 use engine::{Panicked, RunStatus, Runner, Shard, Way, Workers};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
-use measure::{Sojourns, Table};
+use measure::Table;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -27,11 +26,9 @@ pub struct Simulation {
     pub(crate) path_flow: Vec<u32>,
     pub(crate) notes: Vec<Note>,
     left_out: Vec<String>,
-    /// One a thread, each with the whole fabric, of which it runs its own nodes.
-    shards: Vec<Shard<Fabric>>,
-    owner_of: Vec<u8>,
-    /// Whether each part has the state of its nodes. If not, all state is with the first.
-    scattered: bool,
+    /// One a thread, each with its own nodes.
+    pub(crate) shards: Vec<Shard<Fabric>>,
+    pub(crate) split: Split,
     /// What binds the parts; `None` if there is one.
     workers: Option<Workers<Event>>,
     /// Whether more threads would pay is not decided yet.
@@ -101,39 +98,36 @@ impl Simulation {
     /// A simulation in so many parts, which are run in this way; `None`: as it pays.
     fn in_parts(spec: &Spec, parts: usize, way: Option<Way>) -> Result<Simulation, BuildError> {
         let parts = parts.clamp(1, spec.nodes.len().clamp(1, 255));
-        let (built, others) = shards::build_parts(spec, parts)?;
-        let dependency_cycle = dependencies::cycle(&built, |flow| spec.flows[flow as usize].priority);
-        let Built { fabric, wiring, look_ahead, path_flow, notes, left_out } = built;
-        let ports = fabric.links.len();
-        let owner_of = shards::split(&wiring, &path_flow, &fabric, parts);
+        let Built { parts, split, wiring, look_ahead, path_flow, notes, left_out } = build(spec, parts)?;
         let shard = |fabric| Shard { runner: Runner::new(&fabric, look_ahead), world: fabric };
-        let mut shards: Vec<_> = std::iter::once(fabric).chain(others).map(shard).collect();
-        for (home, shard) in (0..).zip(&mut shards) {
-            start(&mut shard.world, shard.runner.windows(), |node| owner_of[node as usize] == home);
+        let mut shards: Vec<_> = parts.into_iter().map(shard).collect();
+        for shard in &mut shards {
+            start(&mut shard.world, shard.runner.windows());
         }
-        let workers = (parts > 1).then(|| Workers::new(&mut shards, owner_of.clone().into(), way));
-        Ok(Simulation {
+        let several = shards.len() > 1;
+        let workers = several.then(|| Workers::new(&mut shards, split.owner_of.clone(), way));
+        let mut simulation = Simulation {
             spec: spec.clone(),
+            in_flight_at_warmup: vec![(0, 0); wiring.peer.len()],
             wiring,
             path_flow,
             notes,
             left_out,
             shards,
-            owner_of,
-            scattered: false,
+            split,
             workers,
             pilot: None,
             panicked: None,
             hops_before: 0,
-            in_flight_at_warmup: vec![(0, 0); ports],
             warmed_up: spec.warmup == Time::ZERO,
-            watch: Watch {
-                next: if dependency_cycle.is_some() { spec.guards.deadlock_interval } else { Time::NEVER },
-                interval: spec.guards.deadlock_interval,
-                found: Vec::new(),
-            },
-            dependency_cycle,
-        })
+            watch: Watch { next: Time::NEVER, interval: spec.guards.deadlock_interval, found: Vec::new() },
+            dependency_cycle: None,
+        };
+        simulation.dependency_cycle = dependencies::cycle(&simulation);
+        if simulation.dependency_cycle.is_some() {
+            simulation.watch.next = spec.guards.deadlock_interval;
+        }
+        Ok(simulation)
     }
 
     /// Goes on for about `budget` events; on several threads for some milliseconds at most.
@@ -153,8 +147,9 @@ impl Simulation {
             return self.decide_threads();
         }
         self.settle();
-        self.gather();
-        if let Some(failure) = &self.fabric().ledger.failure {
+        if self.parts().any(|part| part.ledger.failure.is_some())
+            && let Some(failure) = &self.ledger().failure
+        {
             return Err(self.describe(failure));
         }
         let at_end = status == RunStatus::Done && limit == end;
@@ -184,9 +179,6 @@ impl Simulation {
             return Err(SimulationError::defect(panicked));
         }
         let status = if let Some(workers) = &mut self.workers {
-            if !std::mem::replace(&mut self.scattered, true) {
-                shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
-            }
             workers.run(&mut self.shards, limit, budget)
         } else {
             let budget = if self.pilot.is_some() { budget.min(Pilot::BUDGET) } else { budget };
@@ -226,14 +218,6 @@ impl Simulation {
         Ok(state)
     }
 
-    /// Brings all state to the first part.
-    fn gather(&mut self) {
-        if std::mem::replace(&mut self.scattered, false) {
-            shards::exchange(&mut self.shards, &self.owner_of, &self.wiring, &self.path_flow);
-            shards::gather_counts(&mut self.shards);
-        }
-    }
-
     /// Whether a deadlock has ended the run before its time.
     pub fn ended_by_deadlock(&self) -> bool {
         self.spec.guards.on_deadlock == OnDeadlock::Stop
@@ -243,7 +227,7 @@ impl Simulation {
     /// no deadlock can occur.
     pub fn dependency_cycle(&self) -> Option<Vec<String>> {
         let name = |&queue: &u32| {
-            let (port, class) = self.fabric().links.place_of_queue(queue);
+            let (port, class) = self.place_of_queue(queue);
             format!("{}/{class}", self.port_name(port))
         };
         self.dependency_cycle.as_ref().map(|cycle| cycle.iter().map(name).collect())
@@ -272,11 +256,9 @@ impl Simulation {
     }
     /// Frames that have crossed a link completely, so far.
     pub fn frame_hops(&mut self) -> u64 {
-        // Each node counts with one part, whichever that is now.
-        let worlds = || self.shards.iter().map(|shard| &shard.world);
-        let sent = worlds().flat_map(|world| &world.links.sent);
+        let sent = self.parts().flat_map(|part| &part.links.sent);
         let sent: u64 = sent.map(|sent| sent.frames.iter().sum::<u64>()).sum();
-        let broken: u64 = worlds().flat_map(|world| &world.links.cold).map(|cold| cold.counts.broken.0).sum();
+        let broken: u64 = self.cold_ports().map(|(_, cold)| cold.counts.broken.0).sum();
         (self.hops_before + sent - broken).wrapping_add_signed(-self.frames_on_links())
     }
     /// The look-ahead of the run: the least time after which one node can affect another.
@@ -290,45 +272,44 @@ impl Simulation {
     /// Hash over all that every node saw, in its order. The same for the same scenario and seed, whatever is
     /// measured and however it is run.
     pub fn fingerprint(&self) -> u64 {
-        let part = |node: usize| if self.scattered { usize::from(self.owner_of[node]) } else { 0 };
-        (0..self.wiring.nodes()).fold(0, |hash: u64, node| {
-            (hash ^ self.shards[part(node)].world.nodes[node].fingerprint)
-                .rotate_left(23)
-                .wrapping_mul(0x9fb2_1c65_1e98_df25)
+        self.parts().flat_map(|part| &part.probes.fingerprints).fold(0, |hash: u64, of_node| {
+            (hash ^ of_node).rotate_left(23).wrapping_mul(0x9fb2_1c65_1e98_df25)
         })
-    }
-    /// All state, if it is gathered: when a call of [`Simulation::advance`] has come to the end of a run or of a part
-    /// of it, and in tables.
-    pub(crate) fn fabric(&self) -> &Fabric {
-        &self.shards[0].world
     }
     /// The result up to now, as tables.
     pub fn tables(&mut self) -> Vec<Table> {
         self.settle();
-        self.gather();
         tables::tables(self)
     }
 
     /// Bytes that the simulation holds now, in all parts.
     pub fn memory_bytes(&mut self) -> usize {
-        let of = |shard: &mut Shard<Fabric>| shard.world.memory_bytes() + shard.runner.memory_bytes();
-        self.shards.iter_mut().map(of).sum()
+        let of = |shard: &Shard<Fabric>| shard.world.memory_bytes() + shard.runner.memory_bytes();
+        let shared = self.shards[0].world.shared_bytes();
+        shared + self.shards.iter().map(of).sum::<usize>()
     }
 
     /// Frames on the link towards each port: how many, how many bytes.
     pub(crate) fn in_flight(&mut self) -> Vec<(u64, u64)> {
-        let mut in_flight = vec![(0, 0); self.fabric().links.len()];
-        for event in self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending()) {
-            if matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken) {
-                let (frames, bytes) = &mut in_flight[event.place() as usize];
-                *frames += 1;
-                *bytes += u64::from(event.frame.bytes);
+        // What is between two parts is called as its receiver calls it, and so counted there.
+        if let Some(workers) = &mut self.workers {
+            workers.deliver(&mut self.shards);
+        }
+        let mut in_flight = vec![(0, 0); self.ports()];
+        for Shard { world, runner } in &mut self.shards {
+            for event in runner.windows().pending() {
+                if matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken) {
+                    let (frames, bytes) = &mut in_flight[world.numbering.port(event.place()) as usize];
+                    *frames += 1;
+                    *bytes += u64::from(event.frame.bytes);
+                }
             }
         }
         // Those sent ahead that still wait are not on a link.
-        for port in 0..self.fabric().links.len() as u32 {
-            let (frames, bytes) = &mut in_flight[self.fabric().links.ports[port as usize].peer as usize];
+        for port in 0..self.ports() as u32 {
+            let towards = self.peer(port) as usize;
             for waiting in self.committed(port) {
+                let (frames, bytes) = &mut in_flight[towards];
                 *frames -= 1;
                 *bytes -= u64::from(waiting.frame.bytes);
             }
@@ -336,31 +317,10 @@ impl Simulation {
         in_flight
     }
 
-    /// Makes up for the departures up to now of frames that were sent ahead. What waits lies with the parts that own the
-    /// nodes.
+    /// Makes up for the departures up to now of frames that were sent ahead.
     fn settle(&mut self) {
         let Some(before) = self.now().ps().checked_sub(1).map(Time::from_ps) else { return };
-        if self.scattered || self.workers.is_none() {
-            self.shards.iter_mut().for_each(|shard| shard.world.settle_all(before));
-        }
-    }
-
-    /// The frames that wait at a port and have been sent ahead.
-    fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
-        let state = &self.fabric().links.ports[port as usize];
-        let queues = state.first_queue..state.first_queue + state.classes.classes() as u32;
-        let of = move |queue: u32| {
-            let committed = self.fabric().buffers.queues[queue as usize].committed as usize;
-            self.frames_in(port, queue).take(committed)
-        };
-        queues.flat_map(of)
-    }
-
-    /// Until when the frame takes that is on the link of a port.
-    pub(crate) fn on_link_until(&self, port: u32) -> Time {
-        // Those sent ahead go back to back.
-        let next = self.committed(port).next().map(|waiting| waiting.leaves);
-        next.unwrap_or(self.fabric().links.ports[port as usize].busy_until)
+        self.shards.iter_mut().for_each(|shard| shard.world.settle_all(before));
     }
 
     /// How many frames have left and not arrived. Below zero while more have arrived than somebody has made up for.
@@ -374,13 +334,10 @@ impl Simulation {
 
     fn check_conservation(&mut self) -> Result<(), SimulationError> {
         let in_flight = self.frames_on_links() as u64;
-        // What waits to be taken in is with the part that runs the host.
-        let receiving: u64 = self.shards.iter().map(|shard| shard.world.hosts.frames_waiting()).sum();
-        let waiting = receiving + self.fabric().buffers.frames_waiting();
-        if let [alone] = &self.shards[..] {
-            alone.world.check();
-        }
-        let ledger = &self.fabric().ledger;
+        let waits = |part: &Fabric| part.hosts.frames_waiting() + part.buffers.frames_waiting();
+        let waiting = self.parts().map(waits).sum::<u64>();
+        self.parts().for_each(Fabric::check);
+        let ledger = self.ledger();
         if ledger.made == ledger.delivered + ledger.lost + waiting + in_flight {
             return Ok(());
         }
@@ -393,54 +350,13 @@ impl Simulation {
         self.warmed_up = true;
         self.in_flight_at_warmup = self.in_flight();
         let now = self.spec.warmup;
-        let restarted = |queue: u32| {
-            let port = self.fabric().links.place_of_queue(queue).0;
-            let mut sojourns = Sojourns::default();
-            let waiting = self.frames_in(port, queue).map(|waiting| (waiting.since, waiting.frame.bytes));
-            sojourns.restart(now, self.fabric().buffers.queues[queue as usize].occupancy.both(), waiting);
-            sojourns
-        };
-        let sojourns: Vec<Sojourns> = (0..self.fabric().buffers.queues.len() as u32).map(restarted).collect();
-        let on_link_until: Vec<Time> =
-            (0..self.fabric().links.len() as u32).map(|port| self.on_link_until(port)).collect();
-        let fabric = &mut self.shards[0].world;
-        for sent in &mut fabric.links.sent {
-            self.hops_before += sent.frames.iter().sum::<u64>();
-            *sent = Default::default();
+        let mut broken = 0;
+        for shard in &mut self.shards {
+            let begun = shard.world.restart(now);
+            self.hops_before += begun.sent;
+            broken += begun.broken;
         }
-        self.hops_before -= fabric.links.cold.iter().map(|cold| cold.counts.broken.0).sum::<u64>();
-        for (cold, on_link_until) in fabric.links.cold.iter_mut().zip(on_link_until) {
-            cold.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
-            cold.settle_paused(now);
-            cold.paused_since = cold.paused_since.max(now);
-            let begun_before = on_link_until.saturating_sub(now);
-            cold.counts = PortCounts { begun_before, ..PortCounts::default() };
-        }
-        for (queue, sojourns) in fabric.buffers.queues.iter_mut().zip(sojourns) {
-            queue.sojourns = sojourns;
-            queue.waits.clear();
-            queue.drops = 0;
-        }
-        fabric.hosts.restart();
-        fabric.ledger.drops.clear();
-        // Pauses stay: those that last on may be consequences of those that are over.
-    }
-
-    /// The egress ports of a path, as it goes now. Where it begins is known to the part that owns its source.
-    pub(crate) fn way_of(&self, path: usize) -> impl Iterator<Item = &u32> {
-        let fabric = self.fabric();
-        let source = fabric.links.len() + fabric.routes.path_source[path] as usize;
-        let there = &self.shards[usize::from(self.owner_of[fabric.node_of[source] as usize])].world;
-        there.routes.way(there.routes.path_start[path]).iter()
-    }
-
-    /// The frames that wait in a queue of a port. What waits lies with the part that owns the node.
-    pub(crate) fn frames_in(&self, port: u32, queue: u32) -> impl Iterator<Item = &Waiting> {
-        let fabric = self.fabric();
-        let there = &self.shards[usize::from(self.owner_of[fabric.node_of[port as usize] as usize])].world;
-        let queue = &fabric.buffers.queues[queue as usize];
-        let voqs = queue.lists();
-        there.buffers.voqs[voqs].iter().flat_map(|voq| there.buffers.pool.iter(voq))
+        self.hops_before -= broken;
     }
 
     /// "sw.2->h1": node, number of the port, node at the other end.

@@ -13,6 +13,8 @@ use workload::{Made, Source, Wake};
 /// A source and its place.
 #[derive(Debug)]
 pub(crate) struct SourceState {
+    /// Its flow: its number in the whole fabric.
+    pub flow: u32,
     pub source: Source,
     /// Paths are numbered from here, one a destination.
     pub first_path: u32,
@@ -108,7 +110,7 @@ impl Fabric {
             priority,
             ..Frame::default()
         };
-        self.forward(self.routes.hops[start as usize], frame, NIL, now, windows);
+        self.forward(self.routes.port_at(start), frame, NIL, now, windows);
     }
 
     /// A greedy source keeps a frame or two in the NIC.

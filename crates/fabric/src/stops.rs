@@ -1,15 +1,15 @@
 //! What stops the classes of a port, and the pauses that it receives.
 //!
-//! Each reason is kept where it belongs: pauses in the timers of the port, a dead link or switch with the port, a
+//! Each reason is kept where it belongs: pauses in the control of the link, a dead link or switch with the port, a
 //! storm with its watchdog. [`Fabric::update_stopped`] makes their union, tells the scheduler, and is the only one
 //! to write it: what has ended is gone, whether or not a frame waits.
 
 use crate::event::{Event, Queued};
+use crate::link_control::LinkControl;
 use crate::port::Hooks;
-use crate::probes::PauseRecord;
 use crate::world::Fabric;
 use flow_control::pause::pause_time;
-use frame::{ClassMap, TrafficClass, members};
+use frame::{ClassMap, TrafficClass};
 use units::Time;
 
 impl Fabric {
@@ -20,36 +20,14 @@ impl Fabric {
         let (port_id, now) = (event.place(), event.time);
         let cold = &mut self.links.cold[port_id as usize];
         cold.counts.pauses_received += u64::from(signal.xoff != 0);
-        let until = (now - cold.response) + pause_time(quanta, cold.rate);
-        cold.settle_paused(now);
-        let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
-        if cold.watch.is_some() {
+        let LinkControl::Pause(pauses) = &mut cold.control else { return };
+        let until = (now - pauses.response) + pause_time(quanta, cold.rate);
+        if let Some(watch) = &mut cold.watch {
             // A pause that had run out leaves a gap even if the next one follows at once.
-            let ran_out = classes_where(classes, |priorities| cold.timers.until(priorities) < now);
-            cold.watch.iter_mut().for_each(|watch| watch.free(ran_out));
+            let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
+            watch.free(classes_where(classes, |priorities| pauses.timers.until(priorities) < now));
         }
-        for priority in members((signal.xoff | signal.xon) & cold.obeys) {
-            let bit = 1u8 << priority;
-            let ran_out_at = cold.timers.until(bit);
-            if let Some((start, cause)) = cold.paused[priority]
-                && (signal.xoff & bit == 0 || ran_out_at <= now)
-            {
-                cold.paused[priority] = None;
-                let end = ran_out_at.min(now);
-                self.probes.pause_ended(PauseRecord {
-                    port: port_id,
-                    priority: priority as u8,
-                    start,
-                    end,
-                    cause,
-                });
-            }
-            if signal.xoff & bit != 0 && until > now && cold.paused[priority].is_none() {
-                cold.paused[priority] = Some((now, cause));
-            }
-        }
-        cold.timers.apply(signal, cold.obeys, until, now);
-        cold.extend_paused(now);
+        pauses.receive(signal, until, cause, now, |ended| self.probes.pause_ended(port_id, ended));
         self.update_stopped(port_id, now);
         let port = &self.links.ports[port_id as usize];
         let (stopped, watched) = (port.stopped, port.hooks.has(Hooks::WATCHED));
@@ -72,7 +50,7 @@ impl Fabric {
         let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
         let cold = &mut self.links.cold[port_id as usize];
         let port = &self.links.ports[port_id as usize];
-        let mut stopped = classes.classes_of(cold.timers.paused(now));
+        let mut stopped = cold.control.stopped(classes, now);
         if let Some(watch) = &mut cold.watch {
             watch.free(!stopped);
             stopped = watch.stopped(stopped, port.waiting);

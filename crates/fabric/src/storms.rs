@@ -84,7 +84,7 @@ impl Fabric {
         let Some(watch) = &mut cold.watch else { return };
         let map = self.nodes[self.node_of[port as usize] as usize].classes;
         for class in (0..PRIORITIES as u8).filter(|class| classes >> class & 1 != 0) {
-            if cold.timers.until(map.priorities(TrafficClass(class))) <= now {
+            if cold.control.until(map.priorities(TrafficClass(class))) <= now {
                 continue;
             }
             let look_at = watch.queues[usize::from(class)].stuck(&watch.spec, now);
@@ -102,7 +102,7 @@ impl Fabric {
         let map = self.nodes[self.node_of[port as usize] as usize].classes;
         for class in (0..map.classes() as u8).map(TrafficClass) {
             // A pause that a dead link has ended may have been over for long.
-            let at = (cold.timers.until(map.priorities(class)) + watch.spec.restoration).max(now);
+            let at = (cold.control.until(map.priorities(class)) + watch.spec.restoration).max(now);
             if watch.queues[class.at()].is_storming() && watch.arm(at) {
                 windows.push(Event::bare(Kind::Watch, at, port));
             }
@@ -131,7 +131,7 @@ impl Fabric {
         let map = self.nodes[self.node_of[port as usize] as usize].classes;
         for class in 0..map.classes() as u8 {
             let paused_until =
-                self.links.cold[port as usize].timers.until(map.priorities(TrafficClass(class)));
+                self.links.cold[port as usize].control.until(map.priorities(TrafficClass(class)));
             let spec = watch.spec;
             match watch.queues[usize::from(class)].look(&spec, now, paused_until) {
                 Verdict::Quiet => {}
@@ -203,7 +203,7 @@ impl Fabric {
 impl View<'_> {
     /// Storms that watchdogs detected.
     pub fn storms(&self) -> Table {
-        let cold_ports = (0u32..).zip(&self.s.fabric().links.cold);
+        let cold_ports = self.s.cold_ports();
         let rows: Vec<(u32, WatchdogSpec, Storm)> = cold_ports
             .filter_map(|(port, cold)| Some((port, cold.watch.as_deref()?)))
             .flat_map(|(port, watch)| watch.storms.iter().map(move |&storm| (port, watch.spec, storm)))

@@ -9,7 +9,6 @@ mod series;
 
 use self::durations::{with_latency, with_wait};
 use self::series::{FLOW_SERIES, Series, series_table};
-use crate::buffers::Queue;
 use crate::hosts::Receiver;
 use crate::losses::Cause;
 use crate::simulation::Simulation;
@@ -79,17 +78,17 @@ impl View<'_> {
     }
 
     fn flow_rows(&self) -> Vec<FlowRow> {
-        let fabric = self.s.fabric();
         let mut dropped = vec![0; self.s.spec.flows.len()];
-        for (&(_, _, path, _), &(frames, _)) in &fabric.ledger.drops {
+        for (&(_, _, path, _), &(frames, _)) in &self.s.ledger().drops {
             dropped[self.s.path_flow[path.at()] as usize] += frames;
         }
-        let mut rows = Vec::with_capacity(fabric.hosts.sources.len());
-        for (flow, source) in fabric.hosts.sources.iter().enumerate() {
+        let mut rows = Vec::with_capacity(self.s.spec.flows.len());
+        for (flow, dropped) in dropped.into_iter().enumerate() {
+            let source = self.s.source(flow);
             let first = source.first_path as usize;
             let paths = self.s.path_flow[first..].iter().take_while(|&&of| of as usize == flow).count();
             let mut received = Receiver::default();
-            for receiver in &fabric.hosts.receivers[first..first + paths] {
+            for receiver in (first..first + paths).map(|path| self.s.receiver(path)) {
                 received.frames += receiver.frames;
                 received.bytes += receiver.bytes;
                 received.reordered += receiver.reordered;
@@ -97,7 +96,7 @@ impl View<'_> {
             }
             let latency = received.latency.summary();
             let (frames_sent, bytes_sent) = (source.frames, source.bytes);
-            rows.push(FlowRow { received, latency, frames_sent, bytes_sent, dropped: dropped[flow] });
+            rows.push(FlowRow { received, latency, frames_sent, bytes_sent, dropped });
         }
         rows
     }
@@ -224,64 +223,52 @@ impl View<'_> {
         )
     }
 
-    fn port_queues(&self, port: usize) -> &[Queue] {
-        let fabric = self.s.fabric();
-        let first = fabric.links.ports[port].first_queue as usize;
-        let node = &fabric.nodes[fabric.node_of[port] as usize];
-        &fabric.buffers.queues[first..first + node.classes.classes()]
-    }
-
     /// Bytes and frames.
-    fn queue_mean(&self, port: u32, class: u32) -> [f64; 2] {
-        let fabric = self.s.fabric();
-        let queue = fabric.links.ports[port as usize].first_queue + class;
-        let waiting = self.s.frames_in(port, queue).map(|waiting| (waiting.since, waiting.frame.bytes));
-        fabric.buffers.queues[queue as usize].sojourns.mean(self.start, self.end, waiting)
+    fn queue_mean(&self, port: u32, class: u8) -> [f64; 2] {
+        let waiting = self.s.frames_in(port, class).map(|waiting| (waiting.since, waiting.frame.bytes));
+        self.s.queue(port, class).sojourns.mean(self.start, self.end, waiting)
     }
 
     fn ports(&self) -> Table {
-        let fabric = self.s.fabric();
-        let each = || 0..fabric.links.len();
-        let id = |port: usize| frame::PortId(port as u32);
-        let sent = |port: usize| fabric.links.sent[port].frames.iter().sum::<u64>();
-        let counts = |port: usize| fabric.links.cold[port].counts;
+        let each = || 0..self.s.ports() as u32;
+        let id = |port: u32| frame::PortId(port);
+        let sent = |port: u32| self.s.sent(port).frames.iter().sum::<u64>();
+        let counts = |port: u32| self.s.cold(port).counts;
         // What arrived is what the peer sent, and what was on the link at the start but is not at the end.
-        let received = |port: usize| {
-            let peer = fabric.links.ports[port].peer as usize;
-            let lost = self.in_flight[port].0 + counts(port).broken.0;
-            (sent(peer) + self.s.in_flight_at_warmup[port].0).saturating_sub(lost)
+        let received = |port: u32| {
+            let lost = self.in_flight[port as usize].0 + counts(port).broken.0;
+            (sent(self.s.peer(port)) + self.s.in_flight_at_warmup[port as usize].0).saturating_sub(lost)
         };
-        let bytes_received = |port: usize| {
-            let peer = fabric.links.ports[port].peer as usize;
-            let lost = self.in_flight[port].1 + counts(port).broken.1;
-            (fabric.links.sent[peer].bytes + self.s.in_flight_at_warmup[port].1).saturating_sub(lost)
+        let bytes_received = |port: u32| {
+            let lost = self.in_flight[port as usize].1 + counts(port).broken.1;
+            let sent = self.s.sent(self.s.peer(port)).bytes;
+            (sent + self.s.in_flight_at_warmup[port as usize].1).saturating_sub(lost)
         };
-        let utilisation = |port: usize| {
-            let beyond = self.s.on_link_until(port as u32).saturating_sub(self.end).as_secs_f64();
+        let utilisation = |port: u32| {
+            let beyond = self.s.on_link_until(port).saturating_sub(self.end).as_secs_f64();
             let before = counts(port).begun_before.as_secs_f64();
-            let busy = before + fabric.links.time_on_wire(port as u32) - beyond;
+            let busy = before + self.s.time_on_wire(port) - beyond;
             if self.seconds() > 0.0 { (busy / self.seconds()).clamp(0.0, 1.0) } else { 0.0 }
         };
-        let paused = |port: usize| {
-            let cold = &fabric.links.cold[port];
-            let running = cold.paused_until.min(self.end).saturating_sub(cold.paused_since);
-            (cold.counts.paused + running).as_secs_f64()
+        let paused = |port: u32| self.s.cold(port).control.paused_time(self.end).as_secs_f64();
+        let max_bytes = |port: u32| {
+            self.s.port_queues(port).iter().map(|queue| queue.sojourns.max()[0]).max().unwrap_or(0)
         };
-        let max_bytes = |port: usize| {
-            self.port_queues(port).iter().map(|queue| queue.sojourns.max()[0]).max().unwrap_or(0)
+        let mean_bytes = |port: u32| {
+            (0..self.s.port_queues(port).len()).map(|class| self.queue_mean(port, class as u8)[0]).sum()
         };
         Table::new("ports", "One row a port: one end of a link, with its transmitter and egress queues.")
-            .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p as u32)))
-            .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p])))
+            .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p)))
+            .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p as usize])))
             .texts("peer", "Node at the other end.", each().map(|p| self.node_name(self.s.wiring.neighbour(id(p)))))
-            .reals("rate_bps", "b/s", "Rate of the link; at the end, if it changes.", each().map(|p| fabric.links.cold[p].rate.bps_f64()))
-            .integers("overhead_bytes", "B", "Bytes around each frame on the link: preamble and inter-frame gap.", each().map(|p| self.overhead(p)))
+            .reals("rate_bps", "b/s", "Rate of the link; at the end, if it changes.", each().map(|p| self.s.cold(p).rate.bps_f64()))
+            .integers("overhead_bytes", "B", "Bytes around each frame on the link: preamble and inter-frame gap.", each().map(|p| self.overhead(p as usize)))
             .reals("utilisation", "", "Share of measured time in which the transmitter was busy, line overhead and pause frames included.", each().map(utilisation))
             .integers("frames_sent", "", "Frames sent, pause frames not counted.", each().map(sent))
-            .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| fabric.links.sent[p].bytes))
+            .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| self.s.sent(p).bytes))
             .integers("frames_received", "", "Frames received, pause frames not counted.", each().map(received))
             .integers("bytes_received", "B", "Bytes received, DA to FCS.", each().map(bytes_received))
-            .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", each().map(|p| (0..self.port_queues(p).len()).map(|class| self.queue_mean(p as u32, class as u32)[0]).sum()))
+            .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", each().map(mean_bytes))
             .integers("queue_bytes_max", "B", "Most bytes that ever waited in one of its queues.", each().map(max_bytes))
             .integers("drops", "", "Frames lost at this port.", each().map(|p| counts(p).drops))
             .integers("pauses_sent", "", "Pause frames with an XOFF sent through this port.", each().map(|p| counts(p).pauses_sent))
@@ -296,15 +283,14 @@ impl View<'_> {
 
     /// Ports and classes that carried frames.
     fn used_queues(&self) -> Vec<(u32, u8, u64)> {
-        let fabric = self.s.fabric();
         let mut used = Vec::new();
-        for port in 0..fabric.links.len() as u32 {
-            let node = &fabric.nodes[fabric.node_of[port as usize] as usize];
+        for port in 0..self.s.ports() as u32 {
+            let node = self.s.node_at(port);
             for class in 0..node.classes.classes() as u8 {
                 let priorities = node.classes.priorities(TrafficClass(class));
-                let sent = &fabric.links.sent[port as usize].frames;
+                let sent = &self.s.sent(port).frames;
                 let frames = (0..PRIORITIES).filter(|p| priorities >> p & 1 != 0).map(|p| sent[p]).sum();
-                let queue = &self.port_queues(port as usize)[usize::from(class)];
+                let queue = self.s.queue(port, class);
                 if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
                     used.push((port, class, frames));
                 }
@@ -315,13 +301,13 @@ impl View<'_> {
 
     fn queues(&self) -> Table {
         let used = self.used_queues();
-        let queue = |&(port, class, _): &(u32, u8, u64)| &self.port_queues(port as usize)[usize::from(class)];
+        let queue = |&(port, class, _): &(u32, u8, u64)| self.s.queue(port, class);
         let waits = |row: &(u32, u8, u64)| {
             let queue = queue(row);
             queue.waits.summary_with_zeros(row.2.saturating_sub(queue.waits.count()))
         };
         let managed = |row: &(u32, u8, u64)| {
-            let managers = &self.s.fabric().links.cold[row.0 as usize].managers;
+            let managers = &self.s.cold(row.0).managers;
             managers
                 .get(usize::from(row.1))
                 .and_then(Option::as_ref)
@@ -360,8 +346,8 @@ impl View<'_> {
 
     /// What waited in these queues: port, class and frames that left.
     fn with_levels(&self, table: Table, used: &[(u32, u8, u64)]) -> Table {
-        let mean = |row: &(u32, u8, u64)| self.queue_mean(row.0, row.1.into());
-        let max = |row: &(u32, u8, u64)| self.port_queues(row.0 as usize)[usize::from(row.1)].sojourns.max();
+        let mean = |row: &(u32, u8, u64)| self.queue_mean(row.0, row.1);
+        let max = |row: &(u32, u8, u64)| self.s.queue(row.0, row.1).sojourns.max();
         table
             .reals(
                 "queue_bytes_mean",
@@ -380,22 +366,17 @@ impl View<'_> {
     }
 
     fn summary(&self, rows: &[FlowRow]) -> Table {
-        let fabric = self.s.fabric();
+        let drops = self.s.ledger().drops;
         let delivered: u64 = rows.iter().map(|row| row.received.bytes).sum();
         let offered: u64 = rows.iter().map(|row| row.bytes_sent).sum();
         let shares: Vec<f64> = rows.iter().map(|row| row.received.bytes as f64).collect();
-        let paused: f64 = {
-            let cold_ports = fabric.links.cold.iter();
-            let running = |cold: &crate::port::ColdPort| {
-                cold.paused_until.min(self.end).saturating_sub(cold.paused_since)
-            };
-            cold_ports.map(|cold| (cold.counts.paused + running(cold)).as_secs_f64()).sum()
-        };
+        let paused = self.s.cold_ports().map(|(_, cold)| cold.control.paused_time(self.end).as_secs_f64());
+        let paused: f64 = paused.sum();
         let count = |value: fn(&crate::port::PortCounts) -> u64| {
-            fabric.links.cold.iter().map(|cold| value(&cold.counts)).sum::<u64>() as f64
+            self.s.cold_ports().map(|(_, cold)| value(&cold.counts)).sum::<u64>() as f64
         };
         let lost = |causes: &[Cause]| {
-            let of = fabric.ledger.drops.iter().filter(|((.., cause), _)| causes.contains(cause));
+            let of = drops.iter().filter(|((.., cause), _)| causes.contains(cause));
             of.map(|(_, (frames, _))| *frames).sum::<u64>() as f64
         };
         let values = [

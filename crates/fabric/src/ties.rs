@@ -30,7 +30,7 @@ impl Fabric {
         now: Time,
     ) {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
-        if node.memory.last_entry != now {
+        if node.memory().last_entry != now {
             return;
         }
         let class_of_port = |port: u32| self.links.ports[port as usize].first_queue + u32::from(class.0);
@@ -67,7 +67,7 @@ impl Fabric {
 impl Simulation {
     /// That the outcome hangs on ties, in a sentence; `None` if it does not.
     pub fn ties(&self) -> Option<String> {
-        let counts = || (0u32..).zip(&self.fabric().links.cold).map(|(port, cold)| (port, cold.counts));
+        let counts = || self.cold_ports().map(|(port, cold)| (port, cold.counts));
         let ties: u64 = counts().map(|(_, counts)| counts.ties).sum();
         let lost: u64 = counts().map(|(_, counts)| counts.drops).sum();
         let (most, _) = counts().max_by_key(|&(port, counts)| (counts.ties, std::cmp::Reverse(port)))?;

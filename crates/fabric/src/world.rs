@@ -17,11 +17,12 @@ use crate::event::{Event, Kind, Queued};
 use crate::faults::Faults;
 use crate::hosts::Hosts;
 use crate::ledger::Ledger;
-use crate::links::Links;
+use crate::links::{Crossings, Links};
 use crate::node::Node;
+use crate::numbering::Numbering;
 use crate::port::{HEAD_BYTES, Hooks};
 use crate::probes::{self, Probes};
-use crate::route_table::{DELIVER, RouteTable};
+use crate::route_table::RouteTable;
 use engine::World;
 use frame::{Frame, FrameKind, PathId, Route};
 use units::Time;
@@ -29,10 +30,12 @@ use units::Time;
 /// With one of these a frame does not go past its queue before somebody was asked.
 const NOT_AT_ONCE: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED);
 
-/// All state of a simulation, in its parts. Each part is a file of its own and keeps its own invariants; what is here
-/// and in the files of the way of a frame leads from one to the other.
+/// All state of a simulation, or of the nodes that one thread runs. Each of its parts is a file of its own and keeps its
+/// own invariants; what is here and in the files of the way of a frame leads from one to the other.
 #[derive(Debug)]
 pub(crate) struct Fabric {
+    /// Where its numbers begin in those of the whole.
+    pub numbering: Numbering,
     /// Node of each place: ports, then sources, then endpoints.
     pub node_of: Vec<u32>,
     /// Hosts and switches.
@@ -60,7 +63,8 @@ impl World for Fabric {
         self.nodes.len()
     }
     fn places(&self) -> usize {
-        self.node_of.len()
+        // Windows are as wide in all parts.
+        self.numbering.all_places as usize
     }
     #[inline]
     fn node_of(&self, event: &Event) -> u32 {
@@ -73,7 +77,7 @@ impl World for Fabric {
     #[inline(always)]
     fn handle(&mut self, event: Event, windows: &mut Queued) {
         if event.is(Kind::Frame) {
-            self.note(&event, Kind::Frame);
+            self.note(&event, Kind::Frame, self.numbering.port(event.place()));
             self.arrive(event.place(), event.frame, event.time, windows);
         } else if event.is_decision() {
             // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
@@ -82,8 +86,10 @@ impl World for Fabric {
                 self.decide(event.place(), event.time, windows);
             }
         } else if event.is(Kind::Source) {
-            self.note(&event, Kind::Source);
-            self.source_due(event.place() - self.links.len() as u32, event.time, windows);
+            let source = event.place() - self.links.len() as u32;
+            let flow = self.hosts.sources[source as usize].flow;
+            self.note(&event, Kind::Source, self.numbering.source(flow));
+            self.source_due(source, event.time, windows);
         } else {
             self.handle_others(event, windows);
         }
@@ -98,7 +104,7 @@ impl Fabric {
         if kind == Kind::Watch {
             return self.watch_due(place, now, windows);
         }
-        self.note(&event, kind);
+        self.note(&event, kind, self.number_of_place(place));
         match kind {
             Kind::Head => self.head_arrives(place, event.frame, now, windows),
             Kind::Pause => self.receive_pause(&event, windows),
@@ -114,12 +120,26 @@ impl Fabric {
         }
     }
 
-    /// Adds an event to the fingerprint of its node.
+    /// The number of a place in the whole fabric.
+    fn number_of_place(&self, place: u32) -> u32 {
+        let Some(source) = (place as usize).checked_sub(self.links.len()) else {
+            return self.numbering.port(place);
+        };
+        match self.hosts.sources.get(source) {
+            Some(state) => self.numbering.source(state.flow),
+            None => {
+                let endpoint = &self.hosts.endpoints[source - self.hosts.sources.len()];
+                self.numbering.endpoint(endpoint.number)
+            }
+        }
+    }
+
+    /// Adds an event to the fingerprint of its node; `place` is the number of its place in the whole fabric.
     #[inline(always)]
-    fn note(&mut self, event: &Event, kind: Kind) {
-        let node = &mut self.nodes[self.node_of[event.place() as usize] as usize];
-        node.fingerprint =
-            (node.fingerprint.rotate_left(5) ^ event.digest(kind)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    fn note(&mut self, event: &Event, kind: Kind, place: u32) {
+        let fingerprint = &mut self.probes.fingerprints[self.node_of[event.place() as usize] as usize];
+        *fingerprint =
+            (fingerprint.rotate_left(5) ^ event.digest(kind, place)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     }
 
     /// A frame is there as a whole.
@@ -157,8 +177,7 @@ impl Fabric {
     #[inline(always)]
     fn next_egress(&mut self, ingress: u32, path: PathId, route: Route, now: Time) -> (Option<u32>, Route) {
         let Some(hop) = route.next_hop() else { return self.routed_otherwise(ingress, path, route, now) };
-        let egress = self.routes.hops[hop as usize];
-        ((egress != DELIVER).then_some(egress), Route::forward(hop + 1))
+        (self.routes.egress(hop), Route::forward(hop + 1))
     }
 
     /// A frame has come to its end: a host takes it in.
@@ -178,9 +197,10 @@ impl Fabric {
             let frame = *frame;
             return self.deliver_to_endpoint(&frame, now, windows);
         }
-        self.hosts.receivers[frame.path.at()].count(frame, now);
+        let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
+        self.hosts.receivers[receiver].count(frame, now);
         self.ledger.delivered += 1;
-        probes::add(&mut self.probes.delivered, frame.path.at(), now, frame.bytes);
+        probes::add(&mut self.probes.delivered, receiver, now, frame.bytes);
     }
 
     /// A frame wants to leave through `egress`; `ingress` is the port it came in through, [`NIL`](crate::pool::NIL) if it
@@ -207,7 +227,7 @@ impl Fabric {
         }
         let arrival = port.transmit(frame, now);
         let feeds = port.hooks.has(Hooks::FEEDS);
-        windows.send(arrival, || self.node_of[arrival.place() as usize]);
+        windows.send(arrival, || self.links.neighbours[egress as usize]);
         self.count_sent(egress, &frame, feeds, now, windows);
     }
 
@@ -219,7 +239,7 @@ impl Fabric {
         let arrival = port.transmit(frame, now);
         let arrival = self.faults.fate(egress, port, &self.links.cold[egress as usize], arrival, now);
         let feeds = port.hooks.has(Hooks::FEEDS);
-        windows.send(arrival, || self.node_of[arrival.place() as usize]);
+        windows.send(arrival, || self.links.neighbours[egress as usize]);
         self.count_sent(egress, &frame, feeds, now, windows);
     }
 
@@ -241,15 +261,30 @@ impl Fabric {
         self.hosts.check();
     }
 
+    /// Begins measuring `now`: counts at zero, levels as they are. Pauses stay: those that last on may be consequences
+    /// of those that are over.
+    pub fn restart(&mut self, now: Time) -> Crossings {
+        let on_link_until: Vec<Time> =
+            (0..self.links.len() as u32).map(|port| self.on_link_until(port)).collect();
+        self.buffers.restart(now);
+        self.hosts.restart();
+        self.ledger.drops.clear();
+        self.links.restart(now, &on_link_until)
+    }
+
     /// Gives back what tables that have their final length took while they grew.
     pub fn shrink(&mut self) {
         self.node_of.shrink_to_fit();
         self.buffers.shrink();
-        self.routes.shrink();
         self.hosts.shrink();
     }
 
-    /// Bytes of all tables, series included; small allocations behind them (names, watermarks) are not.
+    /// Bytes of what the parts of a fabric have together.
+    pub fn shared_bytes(&self) -> usize {
+        self.routes.shared_bytes() + self.faults.shared_bytes()
+    }
+
+    /// Bytes of all other tables, series included; small allocations behind them (names, watermarks) are not.
     pub fn memory_bytes(&self) -> usize {
         let senders = self.nodes.iter().flat_map(|node| &node.pause_sender);
         self.node_of.capacity() * size_of::<u32>()

@@ -1,9 +1,15 @@
-//! Which ports may send frames ahead of their time: where nothing but the clock decides when a waiting frame leaves.
+//! Which ports send frames ahead of their time: where only the clock decides when a waiting frame leaves.
 
 use super::Plan;
+use crate::headroom::receive_buffer;
 use crate::port::Hooks;
+use crate::spec::NodeSpec;
 use crate::world::Fabric;
-use frame::{NodeId, PortId};
+use frame::PRIORITIES;
+
+/// With one of these somebody is asked, or has to be told, when a frame leaves.
+const OTHERS: [Hooks; 6] =
+    [Hooks::SCHEDULER, Hooks::EXPOSED, Hooks::FEEDS, Hooks::METERED, Hooks::WATCHED, Hooks::MANAGED];
 
 /// Sets the bit of these ports. Called when everything else is known.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
@@ -11,21 +17,21 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     if !spec.faults.is_empty() || fabric.routes.spreading.is_some() || fabric.probes.any_levels() {
         return;
     }
-    let priorities = spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority.0);
-    let others =
-        [Hooks::SCHEDULER, Hooks::EXPOSED, Hooks::FEEDS, Hooks::METERED, Hooks::WATCHED, Hooks::MANAGED];
-    for (id, node) in (0..).zip(&spec.nodes).filter(|(_, node)| node.switch().is_some()) {
-        if fabric.nodes[id as usize].classes.classes_of(priorities).count_ones() > 1 {
-            continue;
-        }
-        for port in plan.wiring.ports(NodeId(id)).map(PortId::at) {
-            let peer = fabric.node_of[fabric.links.ports[port].peer as usize];
-            let paused = node.flow_control().is_some() && fabric.nodes[peer as usize].pause_sender.is_some();
-            let first_queue = fabric.links.ports[port].first_queue as usize;
-            let one_list = fabric.buffers.queues[first_queue].voqs == 1;
-            let hooks = &mut fabric.links.ports[port].hooks;
-            let asks = others.iter().any(|&other| hooks.has(other));
-            hooks.set(Hooks::AHEAD, !asks && !paused && one_list);
-        }
+    let in_use = spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority.0);
+    debug_assert!(spec.flows.iter().all(|flow| flow.priority.at() < PRIORITIES));
+    for port in 0..fabric.links.len() as u32 {
+        let number = fabric.numbering.port(port);
+        let (node, peer) = (plan.node(number), plan.node(plan.wiring.peer[number as usize].0));
+        let hot = &mut fabric.links.ports[port as usize];
+        let one_class = hot.classes.classes_of(in_use).count_ones() <= 1;
+        let one_list = fabric.buffers.queues[hot.first_queue as usize].voqs == 1;
+        let paused = node.flow_control().is_some() && sends_pauses(peer);
+        let asks = OTHERS.iter().any(|&other| hot.hooks.has(other));
+        hot.hooks.set(Hooks::AHEAD, node.switch().is_some() && one_class && one_list && !paused && !asks);
     }
+}
+
+/// Whether a node pauses its neighbours. Hosts do if they have a receive buffer.
+fn sends_pauses(node: &NodeSpec) -> bool {
+    node.flow_control().is_some() && (node.switch().is_some() || receive_buffer(node).is_some())
 }

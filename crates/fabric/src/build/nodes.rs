@@ -1,7 +1,7 @@
 //! Hosts and switches at time zero.
 
-use super::{Plan, controlled};
-use crate::buffers::NodeMemory;
+use super::{Part, Plan, controlled};
+use crate::architecture::{Architecture, NodeMemory};
 use crate::headroom::receive_buffer;
 use crate::managed::Managed;
 use crate::node::Node;
@@ -14,11 +14,12 @@ use engine::{Timer, stream};
 use flow_control::pfc::IngressMeter;
 use flow_control::tpfc::EgressMeter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
-use frame::{NodeId, Occupancy, PRIORITIES, PortId};
+use frame::{NodeId, PRIORITIES, PortId};
 use queueing::{BufferSpec, LinkFacts, ManagerSpec, SharedMemory};
-use units::Time;
 
-pub fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
+pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
+    let plan = part.plan;
+    let first_port = part.port(plan.wiring.first_port[id.at()]);
     let control = node.flow_control();
     let buffer = match &node.role {
         Role::Host(host) if host.when_full == WhenFull::Drop => {
@@ -43,7 +44,7 @@ pub fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         let by_ingress = control.accounting == Accounting::Ingress;
         Box::new(PauseSender {
             spec: control.clone(),
-            first_port: plan.wiring.first_port[id.at()],
+            first_port,
             levels: ports.iter().map(|&port| plan.levels(control, receive_buffer, port)).collect(),
             timing: ports
                 .iter()
@@ -62,32 +63,29 @@ pub fn make_node(plan: &Plan, id: NodeId, node: &NodeSpec) -> Node {
         })
     });
     Node {
-        fingerprint: u64::from(id.0) + 1,
-        first_port: plan.wiring.first_port[id.at()],
+        first_port,
         classes: node.classes(),
         is_host: node.host().is_some(),
         lossless: control.map_or(0, controlled),
         pause_quanta: control.map_or(0, |control| control.quanta),
         pause_sender,
-        memory: NodeMemory {
-            limited: !buffer.is_unlimited(),
+        architecture: Architecture::OutputQueued(NodeMemory::new(
             buffer,
-            last_entry: Time::NEVER,
-            total: Occupancy::default(),
-            by_class: [Occupancy::default(); PRIORITIES],
-            sharing: sharing(plan, id, node),
-        },
+            sharing(first_port, plan.wiring.ports(id).len(), node),
+        )),
     }
 }
 
-pub fn add_receivers(plan: &Plan, fabric: &mut Fabric) {
-    let receive = |port: u32| plan.node(port).host().and_then(|host| host.receive.as_ref());
-    let all: Vec<_> = (0..fabric.links.len() as u32)
-        .map(|port| {
-            let paused_as_one = plan.node(port).flow_control().is_some_and(|own| own.kind == PauseKind::Link);
-            receive(port).map(|spec| Box::new(Receiving::new(spec, paused_as_one)))
-        })
-        .collect();
+/// Hosts that take their time.
+pub fn add_receiving(part: &Part, fabric: &mut Fabric) {
+    let plan = part.plan;
+    let receiving = |port: u32| {
+        let node = plan.node(port);
+        let paused_as_one = node.flow_control().is_some_and(|own| own.kind == PauseKind::Link);
+        let spec = node.host()?.receive.as_ref()?;
+        Some(Box::new(Receiving::new(spec, paused_as_one)))
+    };
+    let all: Vec<_> = part.ports().map(receiving).collect();
     if all.iter().any(Option::is_some) {
         fabric.hosts.receiving = all;
     }
@@ -111,13 +109,11 @@ pub fn managers(plan: &Plan, port: u32) -> Vec<Option<Box<Managed>>> {
 }
 
 /// The memory that the queues of a switch share; nothing if they do not.
-fn sharing(plan: &Plan, id: NodeId, node: &NodeSpec) -> Option<Box<Sharing>> {
+fn sharing(first: u32, ports: usize, node: &NodeSpec) -> Option<Box<Sharing>> {
     let switch = node.switch()?;
-    let ports = plan.wiring.ports(id).len();
     let queues = (ports * switch.classes.classes()) as u64;
     let memory = SharedMemory::new(switch.shared_memory?, queues)?;
     let control = switch.flow_control.as_ref().filter(|control| control.accounting == Accounting::Ingress);
     let together = control.is_some_and(|control| control.kind == PauseKind::Link);
-    let first = plan.wiring.first_port[id.at()];
     Some(Box::new(Sharing::new(memory, first, ports, control.map_or(0, controlled), together)))
 }

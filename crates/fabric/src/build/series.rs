@@ -12,9 +12,9 @@ pub const MAX_SERIES: usize = 256;
 /// Bins of all series of one kind together; each becomes a row of some hundred bytes in the result.
 pub const MAX_BINS: u64 = 1_000_000;
 
-/// Prepares what is recorded; returns what is too much, in words.
-pub fn record(spec: &Spec, fabric: &mut Fabric) -> Vec<String> {
-    fabric.probes.pauses = spec.probes.pauses.then(Vec::new);
+/// Prepares what is recorded in each part; returns what is too much of the whole, in words.
+pub fn record(spec: &Spec, parts: &mut [Fabric]) -> Vec<String> {
+    parts.iter_mut().for_each(|part| part.probes.pauses = spec.probes.pauses.then(Vec::new));
     let Some(bin) = spec.probes.bin else { return Vec::new() };
     let bins = spec.duration.ps().div_ceil(bin.ps());
     let mut left_out = Vec::new();
@@ -28,29 +28,33 @@ pub fn record(spec: &Spec, fabric: &mut Fabric) -> Vec<String> {
         }
         fits
     };
-    let sums = |series: usize| vec![BinnedSum::new(bin, spec.duration); series];
-    if fits("pairs of source and destination", fabric.hosts.receivers.len()) {
-        fabric.probes.delivered = sums(fabric.hosts.receivers.len());
-    }
-    if fits("ports", fabric.links.len()) {
-        fabric.probes.received = sums(fabric.links.len());
-        fabric.probes.sent = sums(fabric.links.len());
-    }
+    let all = |of: fn(&Fabric) -> usize| parts.iter().map(of).sum::<usize>();
+    let ports = all(|part| part.links.len());
     // The queues of priorities that no flow has stay empty and take no memory.
     let priorities =
         spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority.0).count_ones() as usize;
-    let levels = |series: usize| {
-        let level = BinnedMax::new(bin, spec.duration);
-        vec![(level.clone(), level); series]
+    let of_paths = fits("pairs of source and destination", all(|part| part.hosts.receivers.len()));
+    let of_ports = fits("ports", ports);
+    let of_queues = fits("queues", ports * priorities);
+    let by_ingress =
+        |node: &Node| node.pause_sender.as_ref().is_some_and(|pause_sender| !pause_sender.ingress.is_empty());
+    let counts_ingress =
+        |part: &Fabric| part.nodes.iter().any(by_ingress) || !part.hosts.receiving.is_empty();
+    let of_counters = of_queues && parts.iter().any(counts_ingress);
+    let sums = |wanted: bool, series: usize| {
+        if wanted { vec![BinnedSum::new(bin, spec.duration); series] } else { Vec::new() }
     };
-    if fits("queues", fabric.links.len() * priorities) {
-        fabric.probes.queues = levels(fabric.buffers.queues.len());
-        let by_ingress = |node: &Node| {
-            node.pause_sender.as_ref().is_some_and(|pause_sender| !pause_sender.ingress.is_empty())
-        };
-        if fabric.nodes.iter().any(by_ingress) || !fabric.hosts.receiving.is_empty() {
-            fabric.probes.meters = levels(fabric.links.len() * PRIORITIES);
-        }
+    let levels = |wanted: bool, series: usize| {
+        let level = BinnedMax::new(bin, spec.duration);
+        if wanted { vec![(level.clone(), level); series] } else { Vec::new() }
+    };
+    for part in parts {
+        let ports = part.links.len();
+        part.probes.delivered = sums(of_paths, part.hosts.receivers.len());
+        part.probes.received = sums(of_ports, ports);
+        part.probes.sent = sums(of_ports, ports);
+        part.probes.queues = levels(of_queues, part.buffers.queues.len());
+        part.probes.meters = levels(of_counters, ports * PRIORITIES);
     }
     left_out
 }

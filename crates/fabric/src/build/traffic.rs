@@ -1,22 +1,31 @@
-//! What sends, and the first events of it.
+//! What sends and receives, and the first events of it.
 
-use super::Plan;
+use super::Part;
 use crate::endpoints::{EndpointState, RAW};
 use crate::event::{Event, Kind, Queued};
+use crate::hosts::Receiver;
+use crate::paths::Paths;
+use crate::pool::NIL;
 use crate::port::Hooks;
-use crate::route_table::DELIVER;
 use crate::sources::SourceState;
 use crate::spec::WhenFull;
 use crate::world::Fabric;
 use engine::stream;
+use frame::NodeId;
 use units::Time;
 use workload::Source;
 
-pub fn add_sources(plan: &Plan, fabric: &mut Fabric) {
-    let spec = plan.spec;
+/// The sources of the part's hosts.
+pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
+    let (plan, spec) = (part.plan, part.plan.spec);
     let mut first_path = 0;
-    for flow in &spec.flows {
-        let egress = fabric.routes.first_port(first_path);
+    for (number, flow) in (0..).zip(&spec.flows) {
+        let path = first_path;
+        first_path += flow.source.destinations.nodes().len() as u32;
+        if !part.owns(flow.from) {
+            continue;
+        }
+        let egress = fabric.routes.way(fabric.routes.path_start[path as usize])[0];
         let link = plan.link(egress);
         let rng = stream(spec.seed, &format!("flow/{}", flow.name));
         let clock = plan.clock(flow.from);
@@ -28,68 +37,111 @@ pub fn add_sources(plan: &Plan, fabric: &mut Fabric) {
         let host = spec.nodes[flow.from.at()].host();
         let limit = host.and_then(|host| host.queue_limit.filter(|_| host.when_full == WhenFull::Block));
         if host.is_some() && (source.is_greedy() || limit.is_some()) {
-            for port in plan.wiring.ports(flow.from) {
-                fabric.links.ports[port.at()].hooks.set(Hooks::FEEDS, true);
-            }
+            set_feeds(part, fabric, flow.from);
         }
-        fabric.node_of.push(flow.from.0);
+        fabric.node_of.push(part.node(flow.from));
+        let asks = fabric.links.ports[part.port(egress) as usize].hooks.has(Hooks::SCHEDULER);
         fabric.hosts.sources.push(SourceState {
+            flow: number,
             source,
-            first_path,
+            first_path: path,
             priority: flow.priority,
             limit,
             several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
             // A scheduler that is told of every frame must not see a queue run empty between two.
-            keeps: if fabric.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) { 2 } else { 1 },
+            keeps: if asks { 2 } else { 1 },
             silent: flow.transport.is_some(),
             in_nic: 0,
             frames: 0,
             bytes: 0,
         });
-        first_path += flow.source.destinations.nodes().len() as u32;
+    }
+    // The source of each path, as this part counts; those of others are told apart all the same.
+    let sources = &fabric.hosts.sources;
+    let mut own = vec![NIL; spec.flows.len()];
+    for (source, state) in (0..).zip(sources) {
+        own[state.flow as usize] = source;
+    }
+    let source_of = |&flow: &u32| match own[flow as usize] {
+        NIL => sources.len() as u32 + flow,
+        source => source,
+    };
+    fabric.routes.path_source = paths.flows.iter().map(source_of).collect();
+}
+
+/// The ports of a host tell those who wait for room in its NIC.
+fn set_feeds(part: &Part, fabric: &mut Fabric, host: NodeId) {
+    for port in part.plan.wiring.ports(host) {
+        fabric.links.ports[part.port(port.0) as usize].hooks.set(Hooks::FEEDS, true);
     }
 }
 
-/// Both ends of every connection.
-pub fn add_endpoints(plan: &Plan, fabric: &mut Fabric) {
-    let spec = plan.spec;
+/// The ends of connections at the part's hosts.
+pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
+    let spec = part.plan.spec;
     if spec.flows.iter().all(|flow| flow.transport.is_none()) {
         return;
     }
-    fabric.hosts.endpoint_of_path = vec![RAW; fabric.routes.path_start.len()];
-    let mut path = 0;
+    fabric.hosts.endpoints_of_path = vec![[RAW; 2]; paths.flows.len()];
+    let (mut path, mut number) = (0, 0);
     for flow in &spec.flows {
         let destinations = flow.source.destinations.nodes();
         if let (Some(connection), [to, ..]) = (&flow.transport, &destinations[..]) {
             let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}", flow.name));
             let (near, far) = connection.start(random("near"), random("far"));
-            let start = fabric.routes.path_start[path] as usize;
-            let hops = fabric.routes.hops[start..].iter().take_while(|&&port| port != DELIVER).count();
-            let behind = (start + hops) as u32;
-            fabric.hosts.endpoint_of_path[path] = fabric.hosts.endpoints.len() as u32;
-            for (endpoint, node, behind) in [(near, flow.from, None), (far, *to, Some(behind))] {
-                let state = EndpointState::new(endpoint, path as u32, behind, flow.priority);
-                fabric.hosts.endpoints.push(state);
-                fabric.node_of.push(node.0);
-                for port in plan.wiring.ports(node) {
-                    fabric.links.ports[port.at()].hooks.set(Hooks::FEEDS, true);
+            let start = fabric.routes.path_start[path];
+            let behind = start + fabric.routes.way(start).len() as u32;
+            let ends = [(near, flow.from, None), (far, *to, Some(behind))];
+            for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
+                if part.owns(node) {
+                    let state = EndpointState::new(endpoint, number, path as u32, behind, flow.priority);
+                    fabric.hosts.endpoints_of_path[path][end] = fabric.hosts.endpoints.len() as u32;
+                    fabric.hosts.endpoints.push(state);
+                    fabric.node_of.push(part.node(node));
+                    set_feeds(part, fabric, node);
                 }
+                number += 1;
             }
         }
         path += destinations.len();
     }
 }
 
-/// The first events of the nodes that are `mine`: each source and endpoint at its first time, and all faults.
-pub(crate) fn start(fabric: &mut Fabric, windows: &mut Queued, mine: impl Fn(u32) -> bool) {
-    fabric.start_endpoints(windows, &mine);
-    for (place, state) in (fabric.links.len()..).zip(&fabric.hosts.sources).filter(|(_, state)| !state.silent)
-    {
-        if let Some(at) = state.source.next_wake().filter(|_| mine(fabric.node_of[place])) {
-            windows.push(Event::bare(Kind::Source, at, place as u32));
+/// The faults of the part's nodes, of which `events` are those of the whole fabric.
+pub fn add_faults(part: &Part, events: &[Event], fabric: &mut Fabric) {
+    let ports = part.plan.wiring.peer.len() as u32;
+    let (own, first) = (part.ports(), fabric.links.len() as u32);
+    let sources = &fabric.hosts.sources;
+    let here = |place: u32| match place.checked_sub(ports) {
+        None => own.contains(&place).then(|| place - own.start),
+        Some(flow) => {
+            let source = sources.binary_search_by_key(&flow, |state| state.flow).ok()?;
+            Some(first + source as u32)
+        }
+    };
+    fabric.faults.events = events.iter().filter_map(|event| Some(event.at(here(event.place())?))).collect();
+}
+
+/// What counts the frames of each path that ends at one of the part's nodes.
+pub fn add_receivers(part: &Part, paths: &Paths, fabric: &mut Fabric) {
+    let mut receivers = 0;
+    let receiver_of = |&destination: &NodeId| {
+        let own = part.owns(destination);
+        receivers += u32::from(own);
+        if own { receivers - 1 } else { NIL }
+    };
+    fabric.hosts.receiver_of_path = paths.destinations.iter().map(receiver_of).collect();
+    fabric.hosts.receivers = vec![Receiver::default(); receivers as usize];
+}
+
+/// The first events: each source and endpoint at its first time, and all faults.
+pub(crate) fn start(fabric: &mut Fabric, windows: &mut Queued) {
+    fabric.start_endpoints(windows);
+    let first = fabric.links.len() as u32;
+    for (place, state) in (first..).zip(&fabric.hosts.sources).filter(|(_, state)| !state.silent) {
+        if let Some(at) = state.source.next_wake() {
+            windows.push(Event::bare(Kind::Source, at, place));
         }
     }
-    for event in fabric.faults.events.iter().filter(|event| mine(fabric.node_of[event.place() as usize])) {
-        windows.push(*event);
-    }
+    fabric.faults.events.iter().for_each(|&event| windows.push(event));
 }

@@ -14,8 +14,8 @@ const MOST_PATHS: usize = 100_000;
 impl View<'_> {
     /// The rate and the overhead of the link that a flow begins at, as they are at the start.
     fn first_link(&self, flow: usize) -> (BitRate, u16) {
-        let path = self.s.fabric().hosts.sources[flow].first_path as usize;
-        let Some(&port) = self.s.way_of(path).next() else { return (BitRate::from_bps(0), 0) };
+        let path = self.s.source(flow).first_path as usize;
+        let Some(&port) = self.s.way_of(path).first() else { return (BitRate::from_bps(0), 0) };
         let link = &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
         (link.rate, link.overhead)
     }
@@ -25,8 +25,7 @@ impl View<'_> {
         let over = |&port: &u32| {
             let cuts_through = self.s.spec.nodes[self.peer_node(port)].cuts_through();
             let counted = if cuts_through { bytes.min(HEAD_BYTES) } else { bytes };
-            self.wire_secs(port, counted)
-                + self.s.fabric().links.ports[port as usize].arrives_after.as_secs_f64()
+            self.wire_secs(port, counted) + self.s.port(port).arrives_after.as_secs_f64()
         };
         ports.iter().map(over).sum()
     }
@@ -37,8 +36,7 @@ impl View<'_> {
     }
 
     fn peer_node(&self, port: u32) -> usize {
-        let fabric = self.s.fabric();
-        fabric.node_of[fabric.links.ports[port as usize].peer as usize] as usize
+        self.s.wiring.neighbour(PortId(port)).at()
     }
 
     /// The least time that a train of frames takes: the last follows the others over the slowest link.
@@ -49,14 +47,14 @@ impl View<'_> {
 
     /// The ports of a path, and those of what comes back.
     fn there_and_back(&self, path: usize) -> (Vec<u32>, Vec<u32>) {
-        let there: Vec<u32> = self.s.way_of(path).copied().collect();
-        let back = there.iter().rev().map(|&port| self.s.fabric().links.ports[port as usize].peer).collect();
+        let there: Vec<u32> = self.s.way_of(path).to_vec();
+        let back = there.iter().rev().map(|&port| self.s.peer(port)).collect();
         (there, back)
     }
 
     /// The most that a connection sends on a fabric without other traffic.
     fn most_bps(&self, flow: usize, connection: &ConnectionSpec) -> f64 {
-        let (there, back) = self.there_and_back(self.s.fabric().hosts.sources[flow].first_path as usize);
+        let (there, back) = self.there_and_back(self.s.source(flow).first_path as usize);
         let Turn { out, back: answer, answers } = connection.turn();
         let most = connection.most_bps(self.train_secs(&there, out) + self.train_secs(&back, answer));
         if most.is_infinite() {
@@ -135,7 +133,7 @@ impl View<'_> {
                 }
             }
         }
-        let received = |path: usize| &self.s.fabric().hosts.receivers[path];
+        let received = |path: usize| self.s.receiver(path);
         let named = |ports: Vec<u32>| {
             let names: Vec<String> = ports.into_iter().map(|port| self.s.port_name(port)).collect();
             names.join(" ")

@@ -1,7 +1,7 @@
 //! What connections have measured.
 
 use super::View;
-use crate::endpoints::RAW;
+use crate::endpoints::EndpointState;
 use measure::{LatencySummary, Table};
 use transport::Protocol;
 use units::Time;
@@ -35,11 +35,7 @@ impl View<'_> {
     }
 
     fn connection_rows(&self) -> Vec<Row> {
-        let fabric = self.s.fabric();
-        let near = fabric.hosts.endpoint_of_path.iter().filter(|&&near| near != RAW);
-        let row = |&near: &u32| {
-            let ends = &fabric.hosts.endpoints[near as usize..near as usize + 2];
-            let (near, far) = (&ends[0], &ends[1]);
+        let row = |(near, far): (&EndpointState, &EndpointState)| {
             let flow = self.s.path_flow[near.path as usize] as usize;
             Row {
                 flow: self.s.spec.flows[flow].name.clone(),
@@ -53,7 +49,7 @@ impl View<'_> {
                 discarded: near.endpoint.discarded() + far.endpoint.discarded(),
             }
         };
-        near.map(row).collect()
+        self.s.connections().into_iter().map(row).collect()
     }
 }
 

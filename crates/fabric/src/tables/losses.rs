@@ -6,7 +6,7 @@ use measure::Table;
 
 impl View<'_> {
     pub fn drops(&self) -> Table {
-        let drops: Vec<_> = self.s.fabric().ledger.drops.iter().collect();
+        let drops: Vec<_> = self.s.ledger().drops.into_iter().collect();
         let flow = |path: frame::PathId| self.s.spec.flows[self.s.path_flow[path.at()] as usize].name.clone();
         let cause = |cause: Cause| cause.name().to_string();
         Table::new("drops", "One row a port, class, flow, destination and cause of lost frames.")

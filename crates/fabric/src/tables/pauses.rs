@@ -12,18 +12,17 @@ use units::Amount;
 
 impl View<'_> {
     pub fn pauses(&self, forensics: &Forensics) -> Table {
-        let fabric = self.s.fabric();
         let pauses = &forensics.pauses;
-        let sender = |pause: &Pause| fabric.links.ports[pause.record.port as usize].peer;
+        let sender = |pause: &Pause| self.s.peer(pause.record.port);
         let queue = |pause: &Pause| match pause.cause.queue {
             NIL => String::new(),
             queue => {
-                let (port, class) = fabric.links.place_of_queue(queue);
+                let (port, class) = self.s.place_of_queue(queue);
                 self.queue_name(port, class)
             }
         };
         let counter = |pause: &Pause| {
-            let pause_sender = &fabric.nodes[fabric.node_of[sender(pause) as usize] as usize].pause_sender;
+            let pause_sender = &self.s.node_at(sender(pause)).pause_sender;
             match pause_sender {
                 Some(pause_sender) if pause_sender.spec.accounting == Accounting::Egress => queue(pause),
                 Some(pause_sender) => {
@@ -51,12 +50,11 @@ impl View<'_> {
     }
 
     pub fn watermarks(&self) -> Table {
-        let fabric = self.s.fabric();
         let mut rows: Vec<(String, &str, Amount)> = Vec::new();
         for (port, class, _) in self.used_queues() {
-            let node = &fabric.nodes[fabric.node_of[port as usize] as usize];
+            let node = self.s.node_at(port);
             let name = self.queue_name(port, class);
-            if let Some(limit) = node.memory.buffer.queue {
+            if let Some(limit) = node.memory().buffer.queue {
                 rows.push((name.clone(), "limit", limit));
             }
             let Some(pause_sender) =
@@ -67,7 +65,7 @@ impl View<'_> {
             if node.classes.priorities(TrafficClass(class)) & pause_sender.controlled() == 0 {
                 continue;
             }
-            let levels = pause_sender.levels[(port - node.first_port) as usize];
+            let levels = pause_sender.levels[(port - self.s.first_port_beside(port)) as usize];
             rows.push((name.clone(), "xoff", levels.xoff));
             rows.push((name.clone(), "xon", levels.xon));
             if let Some(target) = &pause_sender.spec.target {
@@ -75,17 +73,17 @@ impl View<'_> {
             }
         }
         let plan = Plan::new(&self.s.spec, &self.s.wiring);
-        for node in &fabric.nodes {
+        for (first_port, node) in self.s.nodes() {
             let Some(pause_sender) =
                 node.pause_sender.as_ref().filter(|pause_sender| !pause_sender.ingress.is_empty())
             else {
                 continue;
             };
             // Those of a shared memory move.
-            if node.memory.sharing.is_some() {
+            if node.memory().sharing.is_some() {
                 continue;
             }
-            for (port, levels) in (node.first_port..).zip(&pause_sender.levels) {
+            for (port, levels) in (first_port..).zip(&pause_sender.levels) {
                 // PAUSE has one counter a port, PFC one a controlled priority.
                 for group in (0..PRIORITIES).filter(|&g| pause_sender.group(g as u8) == Some(g)) {
                     let name = ingress_name(self, port, group);

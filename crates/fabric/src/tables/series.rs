@@ -2,8 +2,9 @@
 
 use super::View;
 use super::pauses::ingress_name;
+use crate::probes::Probes;
 use frame::PRIORITIES;
-use measure::{BinnedMax, Table};
+use measure::{BinnedMax, BinnedSum, Table};
 use units::Time;
 
 /// Metric of the series of flows.
@@ -20,7 +21,6 @@ pub struct Series {
 impl View<'_> {
     pub fn series(&self) -> Vec<Series> {
         let Some(bin) = self.s.spec.probes.bin else { return Vec::new() };
-        let recorded = &self.s.fabric().probes;
         let mut series = Vec::new();
         // The last bin may be cut short by the end: its rate is taken over the time there was.
         let rates = |bins: Vec<u64>| -> Vec<f64> {
@@ -34,7 +34,8 @@ impl View<'_> {
             bins.into_iter().enumerate().map(rate).collect()
         };
         let mut flow_bins: Vec<Option<Vec<u64>>> = vec![None; self.s.spec.flows.len()];
-        for (path, binned) in recorded.delivered.iter().enumerate() {
+        for path in 0..self.s.path_flow.len() {
+            let Some(binned) = self.s.delivered(path) else { continue };
             let bins = binned.clone().finish(self.end);
             let sum = &mut flow_bins[self.s.path_flow[path] as usize];
             match sum {
@@ -52,20 +53,21 @@ impl View<'_> {
                 });
             }
         }
-        for (metric, of_ports) in [("port_rx_bps", &recorded.received), ("port_tx_bps", &recorded.sent)] {
-            for (port, binned) in (0..).zip(of_ports) {
+        let received: fn(&Probes) -> &[BinnedSum] = |probes| &probes.received;
+        let sent: fn(&Probes) -> &[BinnedSum] = |probes| &probes.sent;
+        for (metric, of_ports) in [("port_rx_bps", received), ("port_tx_bps", sent)] {
+            for (port, binned) in (0..).zip(self.s.parts().flat_map(|part| of_ports(&part.probes))) {
                 let values = rates(binned.clone().finish(self.end));
                 series.push(Series { metric, entity: self.s.port_name(port), bin, values });
             }
         }
-        if !recorded.queues.is_empty() {
+        if self.s.parts().any(|part| !part.probes.queues.is_empty()) {
             for (port, class, _) in self.used_queues() {
-                let queue =
-                    self.s.fabric().links.ports[port as usize].first_queue as usize + usize::from(class);
-                self.level_series(&mut series, &recorded.queues[queue], bin, self.queue_name(port, class));
+                let levels = self.s.queue_levels(port, class);
+                self.level_series(&mut series, levels, bin, self.queue_name(port, class));
             }
         }
-        for (counter, levels) in recorded.meters.iter().enumerate() {
+        for (counter, levels) in self.s.parts().flat_map(|part| &part.probes.meters).enumerate() {
             let (port, group) = ((counter / PRIORITIES) as u32, counter % PRIORITIES);
             if levels.0.is_used() {
                 self.level_series(&mut series, levels, bin, ingress_name(self, port, group));

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static ASKED: AtomicU64 = AtomicU64::new(0);
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
 
 /// How often memory was asked for, and how many bytes.
 pub fn asked() -> (u64, u64) {
@@ -19,6 +20,14 @@ pub fn in_use() -> usize {
     IN_USE.load(Ordering::Relaxed)
 }
 
+/// What `work` returns, and by how many bytes the memory in use grew at most meanwhile.
+pub fn most_in_use<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = in_use();
+    MOST.store(before, Ordering::Relaxed);
+    let done = work();
+    (done, MOST.load(Ordering::Relaxed) - before)
+}
+
 struct Counting;
 
 // The only way to see allocations; everything is handed on as it is. Growing a vector is an allocation of its new
@@ -28,7 +37,8 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Ordering::Relaxed);
         ASKED.fetch_add(layout.size() as u64, Ordering::Relaxed);
-        IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
+        let before = IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
+        MOST.fetch_max(before + layout.size(), Ordering::Relaxed);
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {

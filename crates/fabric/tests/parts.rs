@@ -1,0 +1,87 @@
+//! Memory does not grow with threads: each holds the nodes that it runs, and nothing of the others.
+//!
+//! One test only: the counter is the process's.
+
+mod common;
+mod counting;
+
+use common::*;
+use counting::most_in_use;
+use fabric::spec::{HostSpec, NodeSpec, Role, Spec, SwitchSpec};
+use fabric::topology::{Cable, FatTree, NodeRole};
+use fabric::{Simulation, State};
+use std::sync::Arc;
+use units::{BitRate, ClockTolerance, Time};
+use workload::{Arrivals, Destinations, SourceSpec};
+
+/// A fat tree under PFC, all of whose hosts send at half of their rate.
+fn fat_tree(k: u32, to: impl Fn(usize, &[frame::NodeId]) -> Destinations) -> Spec {
+    let graph = FatTree { k, cable: Cable { rate: gbps(10), delay: ns(500), overhead: 20 } }.graph().unwrap();
+    let control = Some(pfc(0x01));
+    let mut net = Net::new(us(60));
+    net.0.probes.bin = None;
+    net.0.probes.pauses = false;
+    for node in &graph.nodes {
+        let role = match node.role {
+            NodeRole::Host => Role::Host(Arc::new(HostSpec { flow_control: control.clone(), ..host() })),
+            NodeRole::Switch => {
+                Role::Switch(Arc::new(SwitchSpec { flow_control: control.clone(), ..switch() }))
+            }
+        };
+        net.0.nodes.push(NodeSpec { name: node.name.clone(), role, clock_tolerance: ClockTolerance::EXACT });
+    }
+    for link in &graph.links {
+        net.link(link.a, link.b, link.rate, link.delay);
+    }
+    let hosts: Vec<_> = graph.hosts().collect();
+    let arrivals = Arrivals::Constant { rate: BitRate::from_gbps(5), random_phase: true };
+    for (nth, &from) in hosts.iter().enumerate() {
+        let destinations = to(nth, &hosts);
+        let source = SourceSpec {
+            arrivals: arrivals.clone(),
+            limit: None,
+            destinations,
+            ..one(from, 1000, Time::ZERO)
+        };
+        net.flow(&format!("f{nth}"), from, 0, source);
+    }
+    net.0
+}
+
+/// The most that the allocator gave to build and run the simulation, what the simulation says of itself at its end, and
+/// its fingerprint.
+fn memory(spec: &Spec, threads: usize) -> (usize, usize, u64) {
+    let run = || {
+        let mut simulation = Simulation::on_threads(spec, threads).unwrap();
+        while simulation.advance(u64::MAX).unwrap() == State::Running {}
+        (simulation.memory_bytes(), simulation.fingerprint())
+    };
+    let ((told, fingerprint), taken) = most_in_use(run);
+    (taken, told, fingerprint)
+}
+
+#[test]
+fn two_threads_take_at_most_a_tenth_more_memory_than_one() {
+    // One path a host, and one to each other host.
+    let half_round = fat_tree(16, |nth, hosts| Destinations::Fixed(hosts[(nth + 512) % hosts.len()]));
+    let uniform = fat_tree(8, |nth, hosts| {
+        Destinations::Uniform(hosts.iter().copied().filter(|&to| to != hosts[nth]).collect())
+    });
+    for (what, spec) in [("half round, k = 16", half_round), ("uniform, k = 8", uniform)] {
+        let (taken, told, fingerprint) = memory(&spec, 1);
+        for threads in [2, 3] {
+            let (taken_by_all, told_by_all, same) = memory(&spec, threads);
+            assert_eq!(same, fingerprint);
+            // A tenth for each thread beyond the first.
+            let most = |one: usize| one / 10 * (9 + threads);
+            assert!(
+                taken_by_all <= most(taken),
+                "{what}: {taken} B on one thread, {taken_by_all} on {threads}"
+            );
+            assert!(
+                told_by_all <= most(told),
+                "{what}: {told} B told on one thread, {told_by_all} on {threads}"
+            );
+        }
+    }
+}
