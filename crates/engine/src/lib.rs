@@ -41,7 +41,8 @@ pub trait World {
     type Event: Event;
     /// How many nodes there are.
     fn nodes(&self) -> usize;
-    /// How many places make events of their own, like ports and sources: about as many pend at once.
+    /// How many places make events of their own, like ports and sources: about as many pend at once. The same in all
+    /// parts of a run: it decides how wide windows are.
     fn places(&self) -> usize;
     /// The node at which the event happens.
     fn node_of(&self, event: &Self::Event) -> u32;

@@ -70,3 +70,35 @@ const _: () = {
     can_be_sent::<Shard<Fabric>>();
     can_be_sent::<Event>();
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::route_table::DELIVER;
+
+    #[test]
+    fn parts_are_ranges_of_nodes_and_ports_that_share_the_load() {
+        // Hosts 0 to 3 around node 4; each sends to the next.
+        let links: Vec<_> = (0..4).map(|host| (NodeId(host), NodeId(4))).collect();
+        let wiring = Wiring::new(5, &links);
+        let first = |node: usize| wiring.first_port[node];
+        let hops = (0..4usize).flat_map(|host| [first(host), first(4) + (host as u32 + 1) % 4, DELIVER]);
+        let paths = Paths {
+            hops: hops.collect(),
+            starts: (0..4).map(|path| path * 3).collect(),
+            flows: (0..4).collect(),
+            destinations: (0..4).map(|host| NodeId((host + 1) % 4)).collect(),
+        };
+        // A host has a load of 3, the switch of 9. Of five parts two have no node: nothing is left for them.
+        for (parts, owners) in [(1, [0; 5]), (2, [0, 0, 0, 0, 1]), (5, [0, 0, 1, 2, 2])] {
+            let split = Split::new(&wiring, &paths, parts);
+            assert_eq!(split.owner_of[..], owners, "{parts} parts");
+            for (node, &owner) in (0..).zip(&owners) {
+                assert!(split.nodes(owner.into()).contains(&node));
+                assert!(wiring.ports(NodeId(node)).all(|port| split.ports(owner.into()).contains(&port.0)));
+            }
+            let ports: usize = (0..parts).map(|part| split.ports(part).len()).sum();
+            assert_eq!(ports, wiring.peer.len());
+        }
+    }
+}
