@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import tomllib
+
 
 class PenstockError(Exception):
-    """Base of the errors that this package raises itself."""
+    """Base of all errors of this package."""
+
+
+class ScenarioError(PenstockError, ValueError):
+    """A scenario that cannot be run.
+
+    Attributes
+    ----------
+    diagnostics : str
+        JSON list of objects with ``file``, ``line``, ``column``, ``message`` and ``help``.
+    """
+
+    diagnostics: str = "[]"
+
+
+class SimulationError(PenstockError, RuntimeError):
+    """A run that broke one of its invariants, such as a lost frame in a lossless class."""
 
 
 class InputError(PenstockError):
@@ -20,6 +38,10 @@ class UnknownNameError(InputError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class TomlError(InputError, tomllib.TOMLDecodeError):
+    """A text that is not TOML."""
 
 
 class ResultError(PenstockError):

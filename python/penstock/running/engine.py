@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from penstock import _core, library
+from penstock.errors import ScenarioError, SimulationError
 
 from . import cache, memory
+from .arguments import seed_of, threads_of
 
 if TYPE_CHECKING:
     from penstock.result import Result
-
-MAX_THREADS = 64
-"""For one run; the engine takes no more."""
 
 
 class Described(Protocol):
@@ -85,7 +85,8 @@ def check(scenario: Runnable) -> str:
         If there is no such file or name.
     """
     source = source_of(scenario)
-    return _core.check(source.text, source.file)
+    with engine_errors():
+        return _core.check(source.text, source.file)
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,8 @@ def guarantees(scenario: Runnable) -> list[Guarantee]:
         If there is no such file or name.
     """
     source = source_of(scenario)
+    with engine_errors():
+        found = json.loads(_core.guarantees(source.text, source.file))
     return [
         Guarantee(
             queue["port"],
@@ -159,7 +162,7 @@ def guarantees(scenario: Runnable) -> list[Guarantee]:
             queue["rate_bps"],
             None if queue["latency_ps"] is None else queue["latency_ps"] / 1e3,
         )
-        for queue in json.loads(_core.guarantees(source.text, source.file))
+        for queue in found
     ]
 
 
@@ -197,6 +200,8 @@ def run(
         If the run broke an invariant, such as a lost frame in a lossless class.
     InputError
         If there is no such file or name.
+    ArgumentError
+        If `seed` or `threads` is not a whole number in its range.
     """
     return run_source(source_of(scenario), seed=seed, threads=threads, progress=progress)
 
@@ -210,13 +215,14 @@ def run_source(
     progress: ProgressCallback | None = None,
 ) -> Result:
     """As `run`, for text that has been read; `beside` is how many runs share the memory."""
+    seed, most = seed_of(seed), threads_of(threads)
 
     def simulate() -> Result:
         core = _core.run(
             source.text,
             source.file,
             seed=seed,
-            threads=at_most(threads),
+            threads=most,
             memory_limit=memory.limit_bytes(beside),
             progress=_adapter(progress or _go_on),
         )
@@ -227,12 +233,21 @@ def run_source(
         return Result.from_core(core)
 
     runs = cache.in_use()
-    return simulate() if runs is None else runs.result(source, seed, simulate)
+    with engine_errors():
+        return simulate() if runs is None else runs.result(source, seed, simulate)
 
 
-def at_most(threads: Threads) -> int | None:
-    """As the engine takes it."""
-    return None if threads == "auto" else threads
+@contextlib.contextmanager
+def engine_errors() -> Iterator[None]:
+    """Errors of the engine as those of the package, which can be caught together and pickled."""
+    try:
+        yield
+    except _core.ScenarioError as error:
+        wrong = ScenarioError(str(error))
+        wrong.diagnostics = error.diagnostics
+        raise wrong from None
+    except _core.SimulationError as error:
+        raise SimulationError(str(error)) from None
 
 
 def source_of(scenario: Runnable) -> library.Source:

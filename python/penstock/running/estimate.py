@@ -13,7 +13,8 @@ from typing import Any
 from penstock import _core
 from penstock.library import Source
 
-from .engine import Threads, at_most
+from .arguments import threads_of
+from .engine import Threads, engine_errors
 
 SCHEMA = "penstock-estimate/1"
 LOOKS_S = (0.1, 0.7)
@@ -58,6 +59,7 @@ class Estimate:
         return {"schema": SCHEMA, **asdict(self)}
 
 
+@engine_errors()
 def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
     """Runs the beginning of a scenario, three times for a fraction of a second, and judges the rest by it.
 
@@ -82,7 +84,7 @@ def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
 
     before = _peak_bytes()
     first = _look(source, threads, LOOKS_S[0])
-    told = json.loads(_core.estimate(source.text, source.file, threads=at_most(threads)))
+    told = json.loads(_core.estimate(source.text, source.file, threads=threads_of(threads)))
     last = _look(source, threads, LOOKS_S[1])
     memory = int(told["memory_bytes"])
     if before is not None and first.peak_bytes is not None and last.peak_bytes is not None:
@@ -115,7 +117,7 @@ class _Look:
 
 def _look(source: Source, threads: Threads, wall_s: float) -> _Look:
     """Runs the beginning for about this long."""
-    core = _core.run(source.text, source.file, threads=at_most(threads), progress=_until(wall_s))
+    core = _core.run(source.text, source.file, threads=threads_of(threads), progress=_until(wall_s))
     peak = _peak_bytes()
     run = json.loads(core.run)
     tables = sum(_rows(core, table) * size for table, size in ROW_BYTES.items())

@@ -21,7 +21,8 @@ from penstock.errors import ResultError
 from penstock.library import Source
 from penstock.result import Result
 
-from .engine import Progress, ProgressCallback, Runnable, run_source, source_of
+from .arguments import MAX_SEED, seed_of, whole
+from .engine import Progress, ProgressCallback, Runnable, engine_errors, run_source, source_of
 
 FLOW_METRICS = (
     "offered_bps",
@@ -34,7 +35,7 @@ FLOW_METRICS = (
     "jitter_ns",
     "throughput_stddev_bps",
 )
-MAX_SEED = 2**64 - 1
+MAX_REPLICATIONS = 100_000
 
 
 @dataclass(frozen=True)
@@ -168,8 +169,8 @@ def replicate(
 
     Raises
     ------
-    ValueError
-        If `replications` is below 1 or a seed would exceed 2**64 - 1.
+    ArgumentError
+        If a number is not whole or out of range; seeds end at 2**64 - 1.
     ScenarioError, SimulationError
         As `penstock.run`.
     """
@@ -193,12 +194,13 @@ def replicate_source(
     progress: ProgressCallback | None = None,
 ) -> Replications:
     """As `replicate`, for text that has been read."""
-    if replications < 1:
-        raise ValueError(f"replications is {replications}; expected at least 1")
+    replications = whole("replications", replications, 1, MAX_REPLICATIONS)
+    workers = None if workers is None else whole("workers", workers, 1, MAX_REPLICATIONS)
+    seed = seed_of(seed)
     if seed is None:
-        seed = int(json.loads(_core.effective_json(source.text, source.file))["simulation"]["seed"])
-    if seed + replications - 1 > MAX_SEED:
-        raise ValueError(f"the last seed would be {seed + replications - 1}; the largest is {MAX_SEED}")
+        with engine_errors():
+            seed = int(json.loads(_core.effective_json(source.text, source.file))["simulation"]["seed"])
+    whole("the last seed", seed + replications - 1, 0, MAX_SEED)
     together = _Together(replications, progress)
     at_a_time = min(workers or os.cpu_count() or 1, replications)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock import library
-from penstock.errors import UnknownNameError
+from penstock.errors import TomlError, UnknownNameError
 from penstock.library import suggestion
 
 from .keys import Choice, FaultKeys, FlowKeys, HostKeys, SimulationKeys, SwitchKeys
@@ -70,11 +70,14 @@ class Scenario:
 
         Raises
         ------
-        tomllib.TOMLDecodeError
+        TomlError
             If the text is not TOML.
         """
         scenario = cls.__new__(cls)
-        scenario._model = tomllib.loads(text)
+        try:
+            scenario._model = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise TomlError(f"{file}: {error}" if file else str(error)) from None
         scenario._file = file
         return scenario
 
@@ -86,7 +89,7 @@ class Scenario:
         ------
         InputError
             If there is no such file or name.
-        tomllib.TOMLDecodeError
+        TomlError
             If the file is not TOML.
         """
         source = library.read(str(file))
