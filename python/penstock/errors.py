@@ -1,4 +1,4 @@
-"""What can go wrong outside the engine. Messages are written for the person who reads them."""
+"""The errors of the package."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SimulationError(PenstockError, RuntimeError):
 
 
 class InputError(PenstockError):
-    """Something the user gave cannot be used: a name, a file, a directory."""
+    """A name, file, directory or value that cannot be used."""
 
 
 class ArgumentError(InputError, ValueError, TypeError):
@@ -34,7 +34,7 @@ class ArgumentError(InputError, ValueError, TypeError):
 
 
 class UnknownNameError(InputError, KeyError):
-    """There is nothing of this name."""
+    """A name that does not exist."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -53,4 +53,4 @@ class StudyError(PenstockError):
 
 
 class ConvergenceError(PenstockError):
-    """A numerical method that did not come to its end."""
+    """A numerical method that did not converge."""

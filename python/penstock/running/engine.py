@@ -1,4 +1,4 @@
-"""Checking and running scenarios: the only place that calls the engine."""
+"""Checks and runs scenarios."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Described(Protocol):
-    """Whatever can say itself as the text of a scenario file, such as `penstock.Scenario`."""
+    """Anything that has the text of a scenario file, such as `penstock.Scenario`."""
 
     def source(self) -> library.Source:
         """Text and file name."""
@@ -35,7 +35,7 @@ Threads = int | Literal["auto"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes
     ----------
@@ -48,8 +48,7 @@ class Progress:
     wall_s : float
         Time since the run began, in seconds.
     warning : str or None
-        What a person should know now: that the run will exceed its memory limit if it goes on like this.
-        Told once.
+        Set once, when the run is about to exceed its memory limit.
     """
 
     simulated_s: float
@@ -61,7 +60,7 @@ class Progress:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Progress:
-        """What the engine reports, or ``Result.run``; anything beside is left out."""
+        """From a report of the engine or from ``Result.run``; other keys are ignored."""
         return cls(**{entry.name: told[entry.name] for entry in fields(cls) if entry.name in told})
 
 
@@ -70,7 +69,7 @@ ProgressCallback = Callable[[Progress], bool | None]
 
 
 def check(scenario: Runnable) -> str:
-    """The effective scenario as TOML: every default written out.
+    """Checks a scenario, and returns it as TOML with all defaults filled in.
 
     Parameters
     ----------
@@ -91,10 +90,10 @@ def check(scenario: Runnable) -> str:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The service that the scheduler of a port promises one of its queues: a latency-rate server.
+    """The service that a scheduler guarantees a queue: a latency-rate server.
 
     A queue that has been busy since time s has received at least ``rate_bps * (t - s - latency)`` bits by
-    time t, whatever the others do. Bits are counted as the scheduler bills them.
+    time t, whatever the other queues do. Bits count as the scheduler accounts them.
 
     Attributes
     ----------
@@ -105,7 +104,7 @@ class Guarantee:
     scheduler : str
         As in a scenario, such as ``"drr"``.
     rate_bps, latency_ns : float or None
-        Certain rate, and how late it may begin; ``None`` if nothing is certain.
+        Guaranteed rate and latency; ``None`` if nothing is guaranteed.
     """
 
     port: str
@@ -117,12 +116,12 @@ class Guarantee:
     def delay_ns(self, burst_bytes: float) -> float | None:
         """The longest time that a frame can spend in queue and transmission.
 
-        Holds for a flow that never exceeds ``burst_bytes`` (as billed) and then the certain rate.
+        The flow must conform to a token bucket of ``burst_bytes`` (accounted) and the guaranteed rate.
 
         Returns
         -------
         float or None
-            Nanoseconds; ``None`` if nothing is certain.
+            Nanoseconds; ``None`` if nothing is guaranteed.
         """
         if self.rate_bps is None or self.latency_ns is None:
             return None
@@ -130,9 +129,7 @@ class Guarantee:
 
 
 def guarantees(scenario: Runnable) -> list[Guarantee]:
-    """What the schedulers of a scenario promise each egress queue, whatever the others send.
-
-    Holds for queues that no pause stops.
+    """What the schedulers of a scenario guarantee each egress queue that is not paused.
 
     Parameters
     ----------
@@ -175,8 +172,8 @@ def run(
 ) -> Result:
     """Runs a scenario and returns what it measured.
 
-    A run that exceeds its memory limit (``memory_limit`` of the scenario, or a share of what is free) ends
-    there: ``result.complete`` is false, and ``result.run["cut_short_by"]`` says why.
+    A run that exceeds its memory limit (``memory_limit`` of the scenario, or a share of the free memory) ends
+    early: ``result.complete`` is false, and ``result.run["cut_short_by"]`` says why.
 
     Parameters
     ----------
@@ -185,12 +182,10 @@ def run(
     seed : int, optional
         Seed of all random streams, 0 to 2**64 - 1. Default: that of the scenario.
     threads : int or "auto"
-        The most threads for this one run, 1 to `MAX_THREADS`; "auto" stands for the number of processors. A
-        run begins on one thread and uses more where they pay: in large fabrics. The result does not depend on
-        it. Default "auto".
+        The most threads for this run, 1 to `MAX_THREADS`, or "auto" (default): the number of processors. More
+        than one are used if the run is faster with them. The result does not depend on it.
     progress : callable, optional
-        Gets a `Progress` about every 0.1 s; returning ``False`` ends the run early, and the result says so
-        (``result.complete`` is false).
+        Called with a `Progress` about every 0.1 s. If it returns ``False``, the run ends early.
 
     Raises
     ------
@@ -258,7 +253,7 @@ def source_of(scenario: Runnable) -> library.Source:
 
 
 def _go_on(_: Progress) -> None:
-    """Asked now and then, so that Ctrl-C reaches Python while the engine works."""
+    """Called now and then, so that Ctrl-C reaches Python."""
 
 
 def _adapter(progress: ProgressCallback) -> Callable[[str], bool]:

@@ -1,4 +1,4 @@
-"""What a run will take: time and memory, from running the beginning of it."""
+"""Predicts the time and memory of a run from its first part."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ ROW_BYTES = {"series": 150, "pauses": 330}
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run will take on this machine.
+    """The cost of a run on this machine.
 
     Attributes
     ----------
     wall_s : float
-        Wall time, building of the fabric included; saving and drawing of the result not.
+        Wall time, with setup, without saving and drawing the result.
     frame_hops : float
         Frames that cross a link, each counted at each link.
     memory_bytes : int
-        Of the engine and the tables of its result, beside the program itself.
+        Of the engine and the tables of its result, without the program itself.
     threads : int
-        That pay for this scenario, and for which the wall time holds.
+        Used for this scenario; the wall time holds for them.
     exact : bool
-        Whether the run was so short that it was run to its end.
+        Whether the run was short enough to run to its end.
     flows, nodes, links : int
         Of the scenario.
     """
@@ -61,10 +61,9 @@ class Estimate:
 
 @engine_errors()
 def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
-    """Runs the beginning of a scenario, three times for a fraction of a second, and judges the rest by it.
+    """Runs the first part of a scenario three times, for a fraction of a second, and extrapolates.
 
-    Time and frame-hops go on as in the second half of the first look: a scenario in which everything happens
-    late is judged too low. Memory is what the process grew by, and what the tables and the events still will.
+    Scenarios in which most happens late are underestimated.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The same scenario with several seeds, and what the spread between them says."""
+"""Runs a scenario with several seeds, and computes confidence intervals."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Replications:
     confidence : float
         Two-sided probability of the intervals, between 0 and 1. Default 0.95.
     wanted : int, optional
-        How many there should have been. Default: as many as there are.
+        How many were requested. Default: as many as there are.
     """
 
     def __init__(self, results: list[Result], *, confidence: float = 0.95, wanted: int | None = None) -> None:
@@ -69,11 +69,11 @@ class Replications:
 
     @property
     def complete(self) -> bool:
-        """Whether every replication that was wanted reached its end."""
+        """Whether all requested replications are complete."""
         return len(self.results) == self.wanted and all(result.complete for result in self.results)
 
     def intervals(self) -> list[FlowInterval]:
-        """One interval a flow and metric. Replications that were cut short are left out if any was not."""
+        """One interval per flow and metric, over complete replications if there are any."""
         whole = [result for result in self.results if result.complete] or self.results
         tables = [result.rows("flows") for result in whole]
         found = []
@@ -119,7 +119,7 @@ class Replications:
     def save(self, directory: str | PathLike[str], *, report: bool = True) -> Path:
         """Writes ``seed-K/`` for each replication and the intervals, all or nothing.
 
-        Only the first replication gets a report and pictures; the others differ from it by chance alone.
+        Only the first replication gets a report and pictures.
 
         Raises
         ------
@@ -162,10 +162,9 @@ def replicate(
     confidence : float
         Two-sided probability of the intervals, between 0 and 1. Default 0.95.
     workers : int, optional
-        Runs at a time, at least 1. Default: the number of processors. The engine runs outside Python's
-        lock, so threads are enough.
+        Runs at a time, at least 1. Default: the number of processors.
     progress : callable, optional
-        Gets the `Progress` of all runs together; returning ``False`` ends them early.
+        Called with the `Progress` of all runs together. If it returns ``False``, they end early.
 
     Raises
     ------
@@ -226,7 +225,7 @@ def replicate_source(
 
 
 class _Together:
-    """Adds up the progress of runs on several threads; one wish to stop stops all."""
+    """Adds up the progress of runs on several threads; stopping one stops all."""
 
     def __init__(self, runs: int, progress: ProgressCallback | None) -> None:
         self.stopped = False

@@ -1,8 +1,7 @@
-"""Scenarios from Python: calls that read like the scenario file and make the same model.
+"""Scenarios from Python: calls mirror the scenario file.
 
-A `Scenario` never changes; each call returns a new one, so that variants of one scenario can stand side by
-side. Nothing is checked before `Scenario.check`, `Scenario.run` or `Scenario.effective`: then the checker
-of the scenario file reads the TOML that the calls made, and its errors are the same.
+A `Scenario` is immutable; each call returns a new one. `Scenario.check` and `Scenario.run` pass it to the
+checker of the scenario file as TOML, so that errors are the same.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ class Scenario:
         return FlowControl(self)
 
     def probes(self, *, bin: str | None = None, pauses: bool | None = None) -> Scenario:
-        """What is recorded beside the totals.
+        """What is recorded besides totals.
 
         Parameters
         ----------
