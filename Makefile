@@ -42,7 +42,7 @@ rust: | needs ## runs the tests of the engine
 	cargo test --locked --workspace --quiet
 
 python: $(VENV)/developed ## runs the tests of the package, of the docs and of the house rules
-	$(BIN)/python -m pytest --quiet --numprocesses auto
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadfile
 
 viewer: ## says whether the committed report page is that of viewer/ (needs Node and viewer/node_modules)
 	@tools/viewer-fresh.sh

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from conftest import SMALL, command_line
+from conftest import LONG, SMALL, command_line
 from penstock import _core, running
 from penstock.errors import InputError
 from penstock.library import Source
@@ -185,7 +185,7 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, engine: list[int | None]) 
 
 
 def test_interrupted_replications_go_on(tmp_path: Path) -> None:
-    text = SMALL.replace("200 us", "2 s")
+    text = LONG.replace("3000 s", "500 ms")
     (tmp_path / "some.toml").write_text(text, "utf-8")
     words = command_line("run", "some.toml", "--replications", "6", "--no-report")
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -84,7 +84,7 @@ def test_a_run_tells_round_trips_and_exchanges(penstock: Command, tmp_path: Path
 
 
 def test_a_scenario_without_connections_has_none(penstock: Command, small: Path) -> None:
-    done = penstock("run", small)
+    done = penstock("run", small, "--no-report")
     assert "Connections" not in done.stdout
     assert json.loads(penstock("run", small, "--json").stdout)["connections"] == []
 

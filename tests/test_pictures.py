@@ -40,7 +40,7 @@ def test_timeline_shares_its_time_axis(made_up: Result) -> None:
     assert bottom.get_xlabel() == "time (µs)"
     assert "Gb/s" in top.get_ylabel()
     assert {text.get_text() for text in top.texts} == {"victim", "</script><b>"}
-    assert "mean of 10 µs" in top.get_ylabel()
+    assert "mean per 10 µs" in top.get_ylabel()
     assert "xoff" in {text.get_text() for text in middle.texts}
     assert [label.get_text() for label in bottom.get_yticklabels()] == ["h0.0->sw"]
 
@@ -155,7 +155,7 @@ def test_rows_of_pauses_have_room_and_it_says_how_many_more(made_up: Result) -> 
     assert many.bbox.height > 5 * few.bbox.height
     assert many.bbox.height / many.figure.dpi / 24 > 0.14, "inches: labels of 7 points must not touch"
     assert len(many.get_yticks()) == 24
-    assert many.get_title("left") == "Pauses: the 24 ports stopped longest; 6 more were stopped"
+    assert many.get_title("left") == "Pauses: the 24 ports paused longest, of 30"
 
 
 def test_the_warmup_and_faults_are_marked(made_up: Result) -> None:

@@ -25,10 +25,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._core import ScenarioError, SimulationError
     from .analysis import oracle
     from .analysis.statistics import Interval, jain, student_t_interval
-    from .errors import PenstockError, ResultError, StudyError
+    from .errors import InputError, PenstockError, ResultError, ScenarioError, SimulationError, StudyError
     from .result import Result
     from .running import Guarantee, check, guarantees, run
     from .scenario import Scenario
@@ -50,13 +49,14 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Guarantee": "running",
+    "InputError": "errors",
     "Interval": "analysis.statistics",
     "PenstockError": "errors",
     "Result": "result",
     "ResultError": "errors",
     "Scenario": "scenario",
-    "ScenarioError": "_core",
-    "SimulationError": "_core",
+    "ScenarioError": "errors",
+    "SimulationError": "errors",
     "StudyError": "errors",
     "bernoulli": "scenario.traffic",
     "bimodal": "scenario.traffic",
@@ -81,6 +81,7 @@ _HOME = {
 
 __all__ = [
     "Guarantee",
+    "InputError",
     "Interval",
     "PenstockError",
     "Result",

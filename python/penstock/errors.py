@@ -1,14 +1,32 @@
-"""What can go wrong outside the engine. Messages are written for the person who reads them."""
+"""The errors of the package."""
 
 from __future__ import annotations
 
+import tomllib
+
 
 class PenstockError(Exception):
-    """Base of the errors that this package raises itself."""
+    """Base of all errors of this package."""
+
+
+class ScenarioError(PenstockError, ValueError):
+    """A scenario that cannot be run.
+
+    Attributes
+    ----------
+    diagnostics : str
+        JSON list of objects with ``file``, ``line``, ``column``, ``message`` and ``help``.
+    """
+
+    diagnostics: str = "[]"
+
+
+class SimulationError(PenstockError, RuntimeError):
+    """A run that broke one of its invariants, such as a lost frame in a lossless class."""
 
 
 class InputError(PenstockError):
-    """Something the user gave cannot be used: a name, a file, a directory."""
+    """A name, file, directory or value that cannot be used."""
 
 
 class ArgumentError(InputError, ValueError, TypeError):
@@ -16,10 +34,14 @@ class ArgumentError(InputError, ValueError, TypeError):
 
 
 class UnknownNameError(InputError, KeyError):
-    """There is nothing of this name."""
+    """A name that does not exist."""
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class TomlError(InputError, tomllib.TOMLDecodeError):
+    """A text that is not TOML."""
 
 
 class ResultError(PenstockError):
@@ -31,4 +53,4 @@ class StudyError(PenstockError):
 
 
 class ConvergenceError(PenstockError):
-    """A numerical method that did not come to its end."""
+    """A numerical method that did not converge."""

@@ -1,7 +1,4 @@
-"""Where scenarios and studies are found, and how their text is read.
-
-Both are package data: they are there after ``pip install`` and in a checkout alike.
-"""
+"""Finds and reads scenarios and studies, which are package data."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,6 +14,18 @@ from .library import suggestion
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+
+_SHOWN = (
+    "flow",
+    "class",
+    "throughput_bps",
+    "frames_sent",
+    "frames_dropped",
+    "latency_mean_ns",
+    "latency_p99_ns",
+)
+_ROWS_SHOWN = 10
 
 
 class Measurements:
@@ -50,9 +62,37 @@ class Measurements:
         self._readers = dict(tables)
         self._tables: dict[str, pa.Table] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Tables may be the engine's, or still in a file: a copy has them itself.
+        return {**self.__dict__, "_readers": dict.fromkeys(self._readers), "_tables": self._all()}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def _all(self) -> dict[str, pa.Table]:
+        return {name: self.table(name) for name in self._readers}
+
     def __repr__(self) -> str:
         state = "" if self.complete else ", cut short"
         return f"<Result {self.name!r} seed {self.seed}, {self.run.get('simulated_s')} s simulated{state}>"
+
+    def _repr_html_(self) -> str:
+        """Name, fingerprint and the first flows, for notebooks."""
+        from html import escape
+
+        def row(cells: Iterable[Any], tag: str = "td") -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+        flows = self.table("flows") if "flows" in self._readers else pa.table({})
+        shown = [name for name in _SHOWN if name in flows.column_names]
+        cells = flows.select(shown).slice(0, _ROWS_SHOWN).to_pylist()
+        more = f"<p>and {flows.num_rows - len(cells):,} more flows</p>" if flows.num_rows > len(cells) else ""
+        return (
+            f"<p><b>{escape(self.name)}</b>, seed {self.seed}, fingerprint {escape(self.fingerprint)}"
+            f"{'' if self.complete else ', cut short'}</p><table>{row(shown, 'th')}"
+            f"{''.join(row(one.values()) for one in cells)}</table>{more}"
+            f"<p>tables: {escape(', '.join(self._readers))}</p>"
+        )
 
     @property
     def name(self) -> str:
@@ -126,11 +166,23 @@ class Measurements:
             Such as ``"flow_throughput_bps"``; see ``penstock explain series``.
         entity : str
             The flow, port or queue.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such series.
         """
         import pyarrow.compute as pc
 
         table = self.table("series")
         chosen = table.filter(pc.and_(pc.equal(table["metric"], metric), pc.equal(table["entity"], entity)))
+        if chosen.num_rows == 0:
+            of_metric = table.filter(pc.equal(table["metric"], metric))
+            if of_metric.num_rows == 0:
+                known = pc.unique(table["metric"]).to_pylist()
+                raise UnknownNameError(f"no series of {metric!r}; {suggestion(metric, known)}")
+            known = pc.unique(of_metric["entity"]).to_pylist()
+            raise UnknownNameError(f"no series {metric!r} of {entity!r}; {suggestion(entity, known)}")
         return chosen["time_ns"].to_numpy(), chosen["value"].to_numpy()
 
     def all_series(self, metric: str) -> dict[str, tuple[Any, Any]]:

@@ -1,8 +1,8 @@
-"""Directories that are either complete or not there.
+"""Directories that are complete or absent.
 
-Everything is written into a hidden sibling directory; the manifest, which names every file with its size
-and SHA-256, is written last; then the directory gets its name in one step. A full disk or a killed process
-leaves at most a hidden ``.NAME.*.partial`` directory, which nothing reads and which may be deleted.
+Files are written into a hidden sibling directory. The manifest, with the size and SHA-256 of every file,
+comes last; then the directory is renamed. A full disk or a killed process leaves at most a hidden
+``.NAME.*.partial`` directory, which may be deleted.
 """
 
 from __future__ import annotations

@@ -138,10 +138,10 @@ def from_sizes(
 
 
 class Learner:
-    """Learns from what was sent what a switch bills a frame, and the weights that make throughput equal.
+    """Learns the accounted length of frames from counters, and the weights that make throughput equal.
 
-    No formula and no knowledge of the switch: queues that always had something to send had the same number of
-    rounds, so that quanta tell what they were billed.
+    Needs no formula and no knowledge of the switch: queues that were always backlogged had the same number of
+    rounds, so quanta show what they were charged.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class Learner:
     Attributes
     ----------
     per_frame : float or None
-        Bytes billed a frame beside its own; ``None`` before anything could be told.
+        Bytes accounted per frame besides its own; ``None`` until known.
     """
 
     def __init__(self, metric: str = "payload") -> None:

@@ -108,7 +108,7 @@ function paused(report: Report): Fact {
   const total = ports.sum("paused_s");
   const stopped = ports.rowNumbers().filter((row) => (ports.number("paused_s", row) ?? 0) > 0).length;
   if (total === null || total === 0) return { label: "Time paused", value: "0 s", meaning: "no port was told to stop", tone: total === 0 ? "good" : "plain" };
-  return { label: "Time paused", value: seconds(total), meaning: `summed over ${counted(stopped, "port")} that had to stop`, tone: "warn" };
+  return { label: "Time paused", value: seconds(total), meaning: `summed over ${counted(stopped, "port")} paused`, tone: "warn" };
 }
 
 function pausedMost(report: Report): Fact {

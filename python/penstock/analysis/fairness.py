@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.errors import ConvergenceError
+from penstock.errors import ArgumentError, ConvergenceError
 
 Array = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Problem:
 
     Raises
     ------
-    ValueError
+    ArgumentError
         If shapes do not fit, a value is out of its range, or nothing bounds the rate of a flow.
     """
 
@@ -61,22 +61,22 @@ class Problem:
         for name in ("usage", "capacity", "demand", "weight"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
         if self.usage.ndim != 2 or self.usage.shape != (self.capacity.size, self.demand.size):
-            raise ValueError(
+            raise ArgumentError(
                 f"usage is {' x '.join(map(str, self.usage.shape))}; expected links x flows, "
                 f"{self.capacity.size} x {self.demand.size}"
             )
         if self.weight.shape != self.demand.shape:
-            raise ValueError(f"there are {self.weight.size} weights for {self.demand.size} flows")
+            raise ArgumentError(f"there are {self.weight.size} weights for {self.demand.size} flows")
         if not (np.isfinite(self.usage).all() and (self.usage >= 0).all()):
-            raise ValueError("usage has to be finite and at least 0")
+            raise ArgumentError("usage has to be finite and at least 0")
         if not (np.isfinite(self.capacity).all() and (self.capacity > 0).all()):
-            raise ValueError("every capacity has to be finite and above 0")
+            raise ArgumentError("every capacity has to be finite and above 0")
         if not (np.isfinite(self.weight).all() and (self.weight > 0).all()):
-            raise ValueError("every weight has to be finite and above 0")
+            raise ArgumentError("every weight has to be finite and above 0")
         if np.isnan(self.demand).any() or (self.demand < 0).any():
-            raise ValueError("every demand has to be at least 0, or infinite")
+            raise ArgumentError("every demand has to be at least 0, or infinite")
         if (~np.isfinite(self.demand) & ~(self.usage > 0).any(axis=0)).any():
-            raise ValueError(
+            raise ArgumentError(
                 "nothing bounds the rate of a flow; expected a link on its way, or a finite demand"
             )
 

@@ -1,4 +1,4 @@
-"""Pause forensics: why a port had to stop or a flow was held back, from the tables of a result.
+"""Pause forensics: why a port was paused or a flow was slow.
 
 The engine follows every pause to its root (tables ``pauses``, ``congestion``, ``congestion_flows``,
 ``deadlocks``, ``storms``); here they are read as trees and put into words.
@@ -29,7 +29,7 @@ SHARES = (
     "Shares of frames are of the whole measured time, not of the congestion alone: "
     "they do not say who caused it."
 )
-"""What no reader should take for guilt."""
+"""Printed after shares, which say nothing about the cause."""
 
 _CULPRITS_NAMED = 3
 _MEMBERS_NAMED = 5
@@ -48,7 +48,7 @@ class Edge:
     queue : str
         The queue that was full: port, slash, class. Empty if a host sent the pauses.
     sent_by, port : str
-        The port that sent the pauses and the one that had to stop.
+        The port that sent the pauses and the one that was paused.
     priority, pauses : int
         What was stopped, and how often.
     paused_ns, first_ns, last_ns : float
@@ -79,7 +79,7 @@ class Part:
     share : float
         Its share of the frames that passed the root.
     paused_ns : float
-        How long the tree stopped the port on its way that it stopped longest.
+        Longest time for which the tree paused a port on its path.
     paused_at : str
         That port.
     """
@@ -210,7 +210,7 @@ def deadlocks(result: Measurements) -> list[Deadlock]:
 
 
 def why(result: Measurements, name: str) -> list[str]:
-    """Why a port had to stop, or a flow was held back, in sentences.
+    """Why a port was paused, or a flow was slow, in sentences.
 
     Parameters
     ----------

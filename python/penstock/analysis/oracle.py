@@ -1,4 +1,4 @@
-"""How far from fair a run was: what an ideal fabric would have given each flow, beside what was measured.
+"""Fair shares: the rates that an ideal fabric would have given each flow, beside the measured ones.
 
 The ideal fabric is a fluid: it has the links, paths and demands of the run, loses nothing, delays nothing and
 sends no pauses. At every moment the flows that have something to send get the weighted max-min fair (or the

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from penstock.errors import ArgumentError
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -52,11 +54,11 @@ def student_t_interval(values: Iterable[float], confidence: float = 0.95) -> Int
 
     Raises
     ------
-    ValueError
+    ArgumentError
         If `confidence` is not between 0 and 1.
     """
     if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence is {confidence}; expected a number between 0 and 1, such as 0.95")
+        raise ArgumentError(f"confidence is {confidence}; expected a number between 0 and 1, such as 0.95")
     known = [float(value) for value in values if not math.isnan(value)]
     n = len(known)
     if n == 0:
@@ -76,13 +78,13 @@ def jain(values: Sequence[float]) -> float:
 
     Raises
     ------
-    ValueError
+    ArgumentError
         If there is no value or a negative one.
     """
     if len(values) == 0:
-        raise ValueError("the fairness of no values is not defined")
+        raise ArgumentError("the fairness of no values is not defined")
     if min(values) < 0:
-        raise ValueError(f"fairness needs values of at least 0, got {min(values)}")
+        raise ArgumentError(f"fairness needs values of at least 0, got {min(values)}")
     largest = max(values)
     if largest == 0:
         return 1.0

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 from penstock import _core
-from penstock.errors import InputError, PenstockError, ResultError
+from penstock.errors import InputError, PenstockError, ResultError, ScenarioError
 
 from .console import complain, say
 
@@ -71,13 +71,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CycloptsError as error:
         complain(f"{error}\nTry: penstock {_command(words)}--help")
         return EXIT_BAD_INPUT
-    except _core.ScenarioError as error:
+    except ScenarioError as error:
         say(str(error).rstrip())  # diagnostics with their places, made to be read as they are
         return EXIT_BAD_INPUT
     except (InputError, ResultError) as error:
         complain(str(error))
         return EXIT_BAD_INPUT
-    except (_core.SimulationError, PenstockError) as error:
+    except PenstockError as error:
         complain(str(error))
         return EXIT_FAILED
     except BrokenPipeError:

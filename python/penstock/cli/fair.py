@@ -59,7 +59,7 @@ def fair(
     from penstock.analysis import oracle
 
     result, origin = _result(run)
-    given = dict(_weight(text) for text in weight)
+    given = _weights(weight)
     found = oracle.assess(result, counts=counts, weights=given or None)
     if json:
         print_json({"schema": SCHEMA, "run": origin, **as_json(found)})
@@ -163,6 +163,16 @@ def _result(run: str) -> tuple[Result, str]:
         return Result.load(run), run
     with stop_on_interrupt() as wish, watching(wish) as watch:
         return running.run(run, progress=watch), run
+
+
+def _weights(texts: tuple[str, ...]) -> dict[str, float]:
+    given: dict[str, float] = {}
+    for text in texts:
+        name, number = _weight(text)
+        if name in given:
+            raise InputError(f"--weight {text}: {name} has the weight {given[name]:g} already")
+        given[name] = number
+    return given
 
 
 def _weight(text: str) -> tuple[str, float]:

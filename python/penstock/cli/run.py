@@ -16,6 +16,7 @@ from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from .console import complain, console, print_json, say, table
+from .options import Threads, Whole
 from .progress import Wish, stop_on_interrupt, watching
 
 if TYPE_CHECKING:
@@ -31,11 +32,11 @@ def run(
     scenario: str,
     /,
     *,
-    seed: int | None = None,
-    replications: int | None = None,
+    seed: Whole | None = None,
+    replications: Whole | None = None,
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
-    threads: running.Threads = "auto",
+    threads: Threads = "auto",
     report: bool = True,
 ) -> int:
     """Runs a scenario.

@@ -13,6 +13,7 @@ from penstock.units import count, duration, size
 
 from . import EXIT_DONE
 from .console import console, print_json, say, table
+from .options import Threads
 
 STARTER = Path(library.__file__).with_name("starter.toml")
 
@@ -23,7 +24,7 @@ def check(
     *,
     effective: Annotated[bool, Parameter(negative=())] = False,
     estimate: Annotated[bool, Parameter(negative=())] = False,
-    threads: running.Threads = "auto",
+    threads: Threads = "auto",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Checks a scenario without running it.
@@ -51,8 +52,10 @@ def check(
             f'--threads is {threads}; expected a whole number from 1 to {running.MAX_THREADS}, or "auto"'
         )
     source = library.read(scenario)
-    text = _core.check(source.text, source.file)
-    for warning in _core.warnings(source.text, source.file):
+    with running.engine_errors():
+        text = _core.check(source.text, source.file)
+        warnings = _core.warnings(source.text, source.file)
+    for warning in warnings:
         say(warning)
     if estimate:
         _tell(source, threads, json)

@@ -57,7 +57,7 @@ class Grid:
 
 
 def congestion(result: Measurements) -> Figure:
-    """The trees that stopped ports longest: root at the left, hosts at the right, wide lines stopped long."""
+    """The trees that paused ports longest: root left, hosts right, line width by paused time."""
     with style():
         found = trees(result)
         shown = [tree for tree in found[:MAX_TREES] if tree.paused_ns >= LEAST * found[0].paused_ns]
@@ -83,7 +83,7 @@ def congestion(result: Measurements) -> Figure:
         figure.text(
             0.5,
             0.0,
-            f"×: how often a port was stopped;  %: for how much of the run (the width of the line){rest}",
+            f"×: pauses of a port;  %: share of the run (line width){rest}",
             ha="center",
             fontsize=7.5,
             color=FAINT,
@@ -227,9 +227,9 @@ def _draw(axes: Axes, result: Measurements, tree: Tree, placed: list[Placed]) ->
     hidden = len(tree.edges) - len(placed)
     rest = f" ({hidden} edges with shorter pauses are not shown)" if hidden else ""
     victims = len(tree.victims)
-    said = f", made {victims} victim{'s' if victims != 1 else ''}" if victims else ""
+    said = f", {victims} victim{'s' if victims != 1 else ''}" if victims else ""
     ports = len({edge.port for edge in tree.edges})
-    stopped = f"stopped {ports} port{'s' if ports != 1 else ''}"
+    stopped = f"paused {ports} port{'s' if ports != 1 else ''}"
     axes.set_title(f"{tree.root} {WHY[tree.why]}, {stopped}{said}{rest}", fontsize=9, pad=12)
     axes.set_axis_off()
 

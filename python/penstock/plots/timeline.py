@@ -1,4 +1,4 @@
-"""What happened when: throughput, queues and pauses on one time axis, faults as lines through all of it."""
+"""Throughput, queues and pauses on one time axis, with faults as vertical lines."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
     axes.set_title("Throughput per flow")
     lines = {name: decimate.merge_bins(*line, MAX_BINS) for name, line in flows.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
-    axes.set_ylabel(f"throughput ({scale.unit})\nmean of {_width(result, lines)}")
+    axes.set_ylabel(f"throughput ({scale.unit})\nmean per {_width(result, lines)}")
     ranked = sorted(lines, key=lambda name: float(np.mean(lines[name][1])))
     named = lines if len(lines) <= MAX_LABELLED else {*ranked[:3], *ranked[-3:]}
     palette = colours()
@@ -147,11 +147,11 @@ def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
 def _queues(result: Measurements, axes: Axes, lines: Series, in_frames: bool, *, first_colour: int) -> None:
     """The fullest queues over time, each watermark at the queues that it belongs to."""
     counters = any(_is_counter(name) for name in lines)
-    axes.set_title("Queues and ingress counters" if counters else "Fullest queues")
+    axes.set_title("Queues and ingress counters" if counters else "Longest queues")
     lines = {name: decimate.merge_bins(*line, MAX_BINS, largest=True) for name, line in lines.items()}
     peak = max(float(values.max()) for _, values in lines.values())
     scale = Scale(1.0, "frames") if in_frames else size_scale(peak)
-    axes.set_ylabel(f"fill ({scale.unit})\nlargest in {_width(result, lines)}")
+    axes.set_ylabel(f"occupancy ({scale.unit})\nmaximum per {_width(result, lines)}")
     palette = colours()[:6]  # without the greys: they are for levels that several queues share
     of_queue = {name: palette[(first_colour + k) % len(palette)] for k, name in enumerate(lines)}
     for name, line in lines.items():
@@ -180,7 +180,7 @@ def _queues(result: Measurements, axes: Axes, lines: Series, in_frames: bool, *,
 
 
 def _pauses(result: Measurements, axes: Axes, spans: Pauses) -> None:
-    """One row a port and priority that had to stop, one bar a pause."""
+    """One row per paused port and priority, one bar per pause."""
     end = _end_ns(result)
     scale = time_scale(end)
     longest = sorted(spans, key=lambda key: -sum(end - start for start, end in spans[key]))[:MAX_PAUSE_ROWS]
@@ -201,9 +201,7 @@ def _pauses(result: Measurements, axes: Axes, spans: Pauses) -> None:
     more = len(spans) - len(rows)
     what = "priorities of ports" if several else "ports"
     axes.set_title(
-        f"Pauses: the {len(rows)} {what} stopped longest; {more} more were stopped"
-        if more
-        else "Pauses: which port had to stop"
+        f"Pauses: the {len(rows)} {what} paused longest, of {len(spans)}" if more else "Pauses by port"
     )
 
 

@@ -69,7 +69,7 @@ class Result(Measurements):
     def save(self, directory: str | PathLike[str], *, report: bool = True) -> Path:
         """Writes one Parquet file a table, the run, the scenario, the report and its pictures.
 
-        The directory appears complete or not at all. An earlier result of the same name is replaced.
+        The directory is complete or absent. An earlier result of that name is replaced.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Result(Measurements):
         InputError
             If `directory` holds something that is not a result.
         OSError
-            If it cannot be written, for example because the disk is full; nothing is left behind.
+            If it cannot be written, for example because the disk is full. Nothing is left behind.
         """
         target = Path(directory)
         with storage.complete_directory(target) as partial:

@@ -1,14 +1,14 @@
 """Checking and running scenarios: the one room that calls the engine."""
 
+from .arguments import MAX_THREADS
 from .engine import (
-    MAX_THREADS,
     Guarantee,
     Progress,
     ProgressCallback,
     Runnable,
     Threads,
-    at_most,
     check,
+    engine_errors,
     guarantees,
     run,
     run_source,
@@ -22,8 +22,8 @@ __all__ = [
     "ProgressCallback",
     "Runnable",
     "Threads",
-    "at_most",
     "check",
+    "engine_errors",
     "guarantees",
     "run",
     "run_source",

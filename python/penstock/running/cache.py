@@ -1,8 +1,7 @@
-"""Finished runs, kept until the work that they are part of is done: what was interrupted goes on from there.
+"""A cache of finished runs, so that interrupted work can resume.
 
-A run is a function of its scenario, the files that this names, the seed and the engine: as long as these are
-the same it need not be run again. One file a run: the SHA-256 of the rest, and a zip of its parts. A file
-that is not what its hash says counts as not there.
+A run depends only on its scenario, the files that it names, the seed and the engine. Each file has one run: a
+SHA-256, then a zip. A file whose hash is wrong is ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ HASH_BYTES = 32
 
 
 class RunCache:
-    """A directory of finished runs.
+    """A directory of cached runs.
 
     Parameters
     ----------
@@ -39,7 +38,7 @@ class RunCache:
     Attributes
     ----------
     found : int
-        How many runs were there at the beginning.
+        How many runs it had at the start.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -47,7 +46,7 @@ class RunCache:
         self.found = sum(1 for _ in directory.glob("*.run")) if directory.is_dir() else 0
 
     def result(self, source: Source, seed: int | None, run: Callable[[], Result]) -> Result:
-        """The result of a scenario: the one that is kept, or else that of `run`, which is kept if complete.
+        """The cached result of a scenario, or that of `run`, which is cached if it is complete.
 
         Raises
         ------
@@ -68,14 +67,14 @@ class RunCache:
         return result
 
     def greeting(self) -> str:
-        """What a person should know before the work begins; empty if nothing was there."""
+        """A message for the user; empty if the cache was."""
         if not self.found:
             return ""
         runs = "1 finished run" if self.found == 1 else f"{self.found} finished runs"
         return f"{runs} of an interrupted attempt in {self.directory} are used again"
 
     def clear(self) -> None:
-        """Forgets all runs: what they were for is done. Files of others stay."""
+        """Removes all runs, and no other files."""
         with contextlib.suppress(OSError):
             for pattern in ("*.run", ".*.partial"):
                 for file in self.directory.glob(pattern):
@@ -87,18 +86,18 @@ _in_use: RunCache | None = None
 
 
 def in_use() -> RunCache | None:
-    """Where the runs of the work at hand are kept, if they are."""
+    """The cache in use, if any."""
     return _in_use
 
 
 @contextlib.contextmanager
 def keeping(directory: Path) -> Iterator[RunCache]:
-    """Keeps all runs of the block, on whatever thread they are, and takes over those that are there.
+    """Caches all runs of the block, on all threads, and reuses those that are there.
 
     Parameters
     ----------
     directory : Path
-        For the files; nothing else may be in it. Whoever is done clears it.
+        For the files, and nothing else. The caller clears it.
     """
     global _in_use  # studies run scenarios wherever they like, some of them on threads of their own
     before, kept = _in_use, RunCache(directory)
@@ -110,13 +109,13 @@ def keeping(directory: Path) -> Iterator[RunCache]:
 
 
 def beside(directory: Path) -> Path:
-    """Where the runs are kept that a result is to be made of: a hidden directory beside it."""
+    """The cache for the runs of a result: a hidden directory beside it."""
     return directory.with_name(f".{directory.name}.runs")
 
 
 @functools.cache
 def _engine() -> str:
-    """A hash of the engine: another one may give other results."""
+    """A hash of the engine."""
     return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()[:16]
 
 

@@ -1,26 +1,26 @@
-"""Checking and running scenarios: the only place that calls the engine."""
+"""Checks and runs scenarios."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from penstock import _core, library
+from penstock.errors import ScenarioError, SimulationError
 
 from . import cache, memory
+from .arguments import seed_of, threads_of
 
 if TYPE_CHECKING:
     from penstock.result import Result
 
-MAX_THREADS = 64
-"""For one run; the engine takes no more."""
-
 
 class Described(Protocol):
-    """Whatever can say itself as the text of a scenario file, such as `penstock.Scenario`."""
+    """Anything that has the text of a scenario file, such as `penstock.Scenario`."""
 
     def source(self) -> library.Source:
         """Text and file name."""
@@ -35,7 +35,7 @@ Threads = int | Literal["auto"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes
     ----------
@@ -48,8 +48,7 @@ class Progress:
     wall_s : float
         Time since the run began, in seconds.
     warning : str or None
-        What a person should know now: that the run will exceed its memory limit if it goes on like this.
-        Told once.
+        Set once, when the run is about to exceed its memory limit.
     """
 
     simulated_s: float
@@ -61,7 +60,7 @@ class Progress:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Progress:
-        """What the engine reports, or ``Result.run``; anything beside is left out."""
+        """From a report of the engine or from ``Result.run``; other keys are ignored."""
         return cls(**{entry.name: told[entry.name] for entry in fields(cls) if entry.name in told})
 
 
@@ -70,7 +69,7 @@ ProgressCallback = Callable[[Progress], bool | None]
 
 
 def check(scenario: Runnable) -> str:
-    """The effective scenario as TOML: every default written out.
+    """Checks a scenario, and returns it as TOML with all defaults filled in.
 
     Parameters
     ----------
@@ -85,15 +84,16 @@ def check(scenario: Runnable) -> str:
         If there is no such file or name.
     """
     source = source_of(scenario)
-    return _core.check(source.text, source.file)
+    with engine_errors():
+        return _core.check(source.text, source.file)
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The service that the scheduler of a port promises one of its queues: a latency-rate server.
+    """The service that a scheduler guarantees a queue: a latency-rate server.
 
     A queue that has been busy since time s has received at least ``rate_bps * (t - s - latency)`` bits by
-    time t, whatever the others do. Bits are counted as the scheduler bills them.
+    time t, whatever the other queues do. Bits count as the scheduler accounts them.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Guarantee:
     scheduler : str
         As in a scenario, such as ``"drr"``.
     rate_bps, latency_ns : float or None
-        Certain rate, and how late it may begin; ``None`` if nothing is certain.
+        Guaranteed rate and latency; ``None`` if nothing is guaranteed.
     """
 
     port: str
@@ -116,12 +116,12 @@ class Guarantee:
     def delay_ns(self, burst_bytes: float) -> float | None:
         """The longest time that a frame can spend in queue and transmission.
 
-        Holds for a flow that never exceeds ``burst_bytes`` (as billed) and then the certain rate.
+        The flow must conform to a token bucket of ``burst_bytes`` (accounted) and the guaranteed rate.
 
         Returns
         -------
         float or None
-            Nanoseconds; ``None`` if nothing is certain.
+            Nanoseconds; ``None`` if nothing is guaranteed.
         """
         if self.rate_bps is None or self.latency_ns is None:
             return None
@@ -129,9 +129,7 @@ class Guarantee:
 
 
 def guarantees(scenario: Runnable) -> list[Guarantee]:
-    """What the schedulers of a scenario promise each egress queue, whatever the others send.
-
-    Holds for queues that no pause stops.
+    """What the schedulers of a scenario guarantee each egress queue that is not paused.
 
     Parameters
     ----------
@@ -151,6 +149,8 @@ def guarantees(scenario: Runnable) -> list[Guarantee]:
         If there is no such file or name.
     """
     source = source_of(scenario)
+    with engine_errors():
+        found = json.loads(_core.guarantees(source.text, source.file))
     return [
         Guarantee(
             queue["port"],
@@ -159,7 +159,7 @@ def guarantees(scenario: Runnable) -> list[Guarantee]:
             queue["rate_bps"],
             None if queue["latency_ps"] is None else queue["latency_ps"] / 1e3,
         )
-        for queue in json.loads(_core.guarantees(source.text, source.file))
+        for queue in found
     ]
 
 
@@ -172,8 +172,8 @@ def run(
 ) -> Result:
     """Runs a scenario and returns what it measured.
 
-    A run that exceeds its memory limit (``memory_limit`` of the scenario, or a share of what is free) ends
-    there: ``result.complete`` is false, and ``result.run["cut_short_by"]`` says why.
+    A run that exceeds its memory limit (``memory_limit`` of the scenario, or a share of the free memory) ends
+    early: ``result.complete`` is false, and ``result.run["cut_short_by"]`` says why.
 
     Parameters
     ----------
@@ -182,12 +182,10 @@ def run(
     seed : int, optional
         Seed of all random streams, 0 to 2**64 - 1. Default: that of the scenario.
     threads : int or "auto"
-        The most threads for this one run, 1 to `MAX_THREADS`; "auto" stands for the number of processors. A
-        run begins on one thread and uses more where they pay: in large fabrics. The result does not depend on
-        it. Default "auto".
+        The most threads for this run, 1 to `MAX_THREADS`, or "auto" (default): the number of processors. More
+        than one are used if the run is faster with them. The result does not depend on it.
     progress : callable, optional
-        Gets a `Progress` about every 0.1 s; returning ``False`` ends the run early, and the result says so
-        (``result.complete`` is false).
+        Called with a `Progress` about every 0.1 s. If it returns ``False``, the run ends early.
 
     Raises
     ------
@@ -197,6 +195,8 @@ def run(
         If the run broke an invariant, such as a lost frame in a lossless class.
     InputError
         If there is no such file or name.
+    ArgumentError
+        If `seed` or `threads` is not a whole number in its range.
     """
     return run_source(source_of(scenario), seed=seed, threads=threads, progress=progress)
 
@@ -210,13 +210,14 @@ def run_source(
     progress: ProgressCallback | None = None,
 ) -> Result:
     """As `run`, for text that has been read; `beside` is how many runs share the memory."""
+    seed, most = seed_of(seed), threads_of(threads)
 
     def simulate() -> Result:
         core = _core.run(
             source.text,
             source.file,
             seed=seed,
-            threads=at_most(threads),
+            threads=most,
             memory_limit=memory.limit_bytes(beside),
             progress=_adapter(progress or _go_on),
         )
@@ -227,12 +228,21 @@ def run_source(
         return Result.from_core(core)
 
     runs = cache.in_use()
-    return simulate() if runs is None else runs.result(source, seed, simulate)
+    with engine_errors():
+        return simulate() if runs is None else runs.result(source, seed, simulate)
 
 
-def at_most(threads: Threads) -> int | None:
-    """As the engine takes it."""
-    return None if threads == "auto" else threads
+@contextlib.contextmanager
+def engine_errors() -> Iterator[None]:
+    """Errors of the engine as those of the package, which can be caught together and pickled."""
+    try:
+        yield
+    except _core.ScenarioError as error:
+        wrong = ScenarioError(str(error))
+        wrong.diagnostics = error.diagnostics
+        raise wrong from None
+    except _core.SimulationError as error:
+        raise SimulationError(str(error)) from None
 
 
 def source_of(scenario: Runnable) -> library.Source:
@@ -243,7 +253,7 @@ def source_of(scenario: Runnable) -> library.Source:
 
 
 def _go_on(_: Progress) -> None:
-    """Asked now and then, so that Ctrl-C reaches Python while the engine works."""
+    """Called now and then, so that Ctrl-C reaches Python."""
 
 
 def _adapter(progress: ProgressCallback) -> Callable[[str], bool]:

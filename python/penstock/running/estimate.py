@@ -1,4 +1,4 @@
-"""What a run will take: time and memory, from running the beginning of it."""
+"""Predicts the time and memory of a run from its first part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Any
 from penstock import _core
 from penstock.library import Source
 
-from .engine import Threads, at_most
+from .arguments import threads_of
+from .engine import Threads, engine_errors
 
 SCHEMA = "penstock-estimate/1"
 LOOKS_S = (0.1, 0.7)
@@ -26,20 +27,20 @@ ROW_BYTES = {"series": 150, "pauses": 330}
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run will take on this machine.
+    """The cost of a run on this machine.
 
     Attributes
     ----------
     wall_s : float
-        Wall time, building of the fabric included; saving and drawing of the result not.
+        Wall time, with setup, without saving and drawing the result.
     frame_hops : float
         Frames that cross a link, each counted at each link.
     memory_bytes : int
-        Of the engine and the tables of its result, beside the program itself.
+        Of the engine and the tables of its result, without the program itself.
     threads : int
-        That pay for this scenario, and for which the wall time holds.
+        Used for this scenario; the wall time holds for them.
     exact : bool
-        Whether the run was so short that it was run to its end.
+        Whether the run was short enough to run to its end.
     flows, nodes, links : int
         Of the scenario.
     """
@@ -58,11 +59,11 @@ class Estimate:
         return {"schema": SCHEMA, **asdict(self)}
 
 
+@engine_errors()
 def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
-    """Runs the beginning of a scenario, three times for a fraction of a second, and judges the rest by it.
+    """Runs the first part of a scenario three times, for a fraction of a second, and extrapolates.
 
-    Time and frame-hops go on as in the second half of the first look: a scenario in which everything happens
-    late is judged too low. Memory is what the process grew by, and what the tables and the events still will.
+    Scenarios in which most happens late are underestimated.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
 
     before = _peak_bytes()
     first = _look(source, threads, LOOKS_S[0])
-    told = json.loads(_core.estimate(source.text, source.file, threads=at_most(threads)))
+    told = json.loads(_core.estimate(source.text, source.file, threads=threads_of(threads)))
     last = _look(source, threads, LOOKS_S[1])
     memory = int(told["memory_bytes"])
     if before is not None and first.peak_bytes is not None and last.peak_bytes is not None:
@@ -115,7 +116,7 @@ class _Look:
 
 def _look(source: Source, threads: Threads, wall_s: float) -> _Look:
     """Runs the beginning for about this long."""
-    core = _core.run(source.text, source.file, threads=at_most(threads), progress=_until(wall_s))
+    core = _core.run(source.text, source.file, threads=threads_of(threads), progress=_until(wall_s))
     peak = _peak_bytes()
     run = json.loads(core.run)
     tables = sum(_rows(core, table) * size for table, size in ROW_BYTES.items())

@@ -1,4 +1,4 @@
-"""How much memory a run may take: what the machine, the container and the process leave free."""
+"""The memory that a run may use: what machine, container and process limits leave free."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def limit_bytes(runs: int = 1) -> int | None:
     Parameters
     ----------
     runs : int
-        How many run beside each other, at least 1; each gets its part.
+        Runs at the same time, at least 1; they share the memory.
 
     Returns
     -------
     int or None
-        Bytes; nothing where the system does not tell what it has.
+        Bytes; ``None`` if the system does not say.
     """
     free = free_bytes()
     return None if free is None else int(free * SHARE / runs)
@@ -35,7 +35,7 @@ def free_bytes() -> int | None:
 
 
 def _of_machine() -> int | None:
-    """Linux tells what is available; elsewhere half of what there is."""
+    """Available memory on Linux; elsewhere half of the installed memory."""
     available = _entry(_PROC / "meminfo", "MemAvailable:")
     if available is not None:
         return available

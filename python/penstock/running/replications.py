@@ -1,4 +1,4 @@
-"""The same scenario with several seeds, and what the spread between them says."""
+"""Runs a scenario with several seeds, and computes confidence intervals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from penstock.errors import ResultError
 from penstock.library import Source
 from penstock.result import Result
 
-from .engine import Progress, ProgressCallback, Runnable, run_source, source_of
+from .arguments import MAX_SEED, seed_of, whole
+from .engine import Progress, ProgressCallback, Runnable, engine_errors, run_source, source_of
 
 FLOW_METRICS = (
     "offered_bps",
@@ -34,7 +35,7 @@ FLOW_METRICS = (
     "jitter_ns",
     "throughput_stddev_bps",
 )
-MAX_SEED = 2**64 - 1
+MAX_REPLICATIONS = 100_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Replications:
     confidence : float
         Two-sided probability of the intervals, between 0 and 1. Default 0.95.
     wanted : int, optional
-        How many there should have been. Default: as many as there are.
+        How many were requested. Default: as many as there are.
     """
 
     def __init__(self, results: list[Result], *, confidence: float = 0.95, wanted: int | None = None) -> None:
@@ -68,11 +69,11 @@ class Replications:
 
     @property
     def complete(self) -> bool:
-        """Whether every replication that was wanted reached its end."""
+        """Whether all requested replications are complete."""
         return len(self.results) == self.wanted and all(result.complete for result in self.results)
 
     def intervals(self) -> list[FlowInterval]:
-        """One interval a flow and metric. Replications that were cut short are left out if any was not."""
+        """One interval per flow and metric, over complete replications if there are any."""
         whole = [result for result in self.results if result.complete] or self.results
         tables = [result.rows("flows") for result in whole]
         found = []
@@ -118,7 +119,7 @@ class Replications:
     def save(self, directory: str | PathLike[str], *, report: bool = True) -> Path:
         """Writes ``seed-K/`` for each replication and the intervals, all or nothing.
 
-        Only the first replication gets a report and pictures; the others differ from it by chance alone.
+        Only the first replication gets a report and pictures.
 
         Raises
         ------
@@ -161,15 +162,14 @@ def replicate(
     confidence : float
         Two-sided probability of the intervals, between 0 and 1. Default 0.95.
     workers : int, optional
-        Runs at a time, at least 1. Default: the number of processors. The engine runs outside Python's
-        lock, so threads are enough.
+        Runs at a time, at least 1. Default: the number of processors.
     progress : callable, optional
-        Gets the `Progress` of all runs together; returning ``False`` ends them early.
+        Called with the `Progress` of all runs together. If it returns ``False``, they end early.
 
     Raises
     ------
-    ValueError
-        If `replications` is below 1 or a seed would exceed 2**64 - 1.
+    ArgumentError
+        If a number is not whole or out of range; seeds end at 2**64 - 1.
     ScenarioError, SimulationError
         As `penstock.run`.
     """
@@ -193,12 +193,13 @@ def replicate_source(
     progress: ProgressCallback | None = None,
 ) -> Replications:
     """As `replicate`, for text that has been read."""
-    if replications < 1:
-        raise ValueError(f"replications is {replications}; expected at least 1")
+    replications = whole("replications", replications, 1, MAX_REPLICATIONS)
+    workers = None if workers is None else whole("workers", workers, 1, MAX_REPLICATIONS)
+    seed = seed_of(seed)
     if seed is None:
-        seed = int(json.loads(_core.effective_json(source.text, source.file))["simulation"]["seed"])
-    if seed + replications - 1 > MAX_SEED:
-        raise ValueError(f"the last seed would be {seed + replications - 1}; the largest is {MAX_SEED}")
+        with engine_errors():
+            seed = int(json.loads(_core.effective_json(source.text, source.file))["simulation"]["seed"])
+    whole("the last seed", seed + replications - 1, 0, MAX_SEED)
     together = _Together(replications, progress)
     at_a_time = min(workers or os.cpu_count() or 1, replications)
 
@@ -224,7 +225,7 @@ def replicate_source(
 
 
 class _Together:
-    """Adds up the progress of runs on several threads; one wish to stop stops all."""
+    """Adds up the progress of runs on several threads; stopping one stops all."""
 
     def __init__(self, runs: int, progress: ProgressCallback | None) -> None:
         self.stopped = False

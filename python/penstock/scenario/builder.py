@@ -1,8 +1,7 @@
-"""Scenarios from Python: calls that read like the scenario file and make the same model.
+"""Scenarios from Python: calls mirror the scenario file.
 
-A `Scenario` never changes; each call returns a new one, so that variants of one scenario can stand side by
-side. Nothing is checked before `Scenario.check`, `Scenario.run` or `Scenario.effective`: then the checker
-of the scenario file reads the TOML that the calls made, and its errors are the same.
+A `Scenario` is immutable; each call returns a new one. `Scenario.check` and `Scenario.run` pass it to the
+checker of the scenario file as TOML, so that errors are the same.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock import library
-from penstock.errors import UnknownNameError
+from penstock.errors import TomlError, UnknownNameError
 from penstock.library import suggestion
 
 from .keys import Choice, FaultKeys, FlowKeys, HostKeys, SimulationKeys, SwitchKeys
@@ -70,11 +69,14 @@ class Scenario:
 
         Raises
         ------
-        tomllib.TOMLDecodeError
+        TomlError
             If the text is not TOML.
         """
         scenario = cls.__new__(cls)
-        scenario._model = tomllib.loads(text)
+        try:
+            scenario._model = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise TomlError(f"{file}: {error}" if file else str(error)) from None
         scenario._file = file
         return scenario
 
@@ -86,7 +88,7 @@ class Scenario:
         ------
         InputError
             If there is no such file or name.
-        tomllib.TOMLDecodeError
+        TomlError
             If the file is not TOML.
         """
         source = library.read(str(file))
@@ -112,7 +114,7 @@ class Scenario:
         return FlowControl(self)
 
     def probes(self, *, bin: str | None = None, pauses: bool | None = None) -> Scenario:
-        """What is recorded beside the totals.
+        """What is recorded besides totals.
 
         Parameters
         ----------

@@ -51,8 +51,8 @@ def _loss(flow: str) -> Reader:
 @case(
     "loss",
     "Loss of M/D/1/K and M/M/1/K",
-    compared="A queue that holds q frames. The limit counts frames that wait; K of theory also counts "
-    "the one in transmission, so K = q + 1. Lengths of M/M/1/K are those of the section on M/M/1.",
+    compared="A queue that holds q frames. The limit counts waiting frames; K of theory includes "
+    "the one in transmission, so K = q + 1.",
     formula="M/G/1/K: loss = 1 − 1/(p0 + ρ), p0 from the embedded Markov chain at departures, with the exact "
     "lengths. M/M/1/K: loss = (1 − ρ)·ρ^K / (1 − ρ^(K+1)).",
     sources=("Cooper, Introduction to Queueing Theory, 1981, section 5.9",),
@@ -158,13 +158,12 @@ source = { poisson = { rate = "5 Gb/s" } }
 @case(
     "buffers",
     "Buffers counted in bytes and in frames",
-    compared="Short (500 B) and long (1,500 B) frames share a FIFO queue. A limit in bytes lets short "
-    "frames in where long ones no longer fit; a limit in frames treats both alike. With frames of one "
-    "length a limit in bytes is one in frames: both runs are the same to the last frame.",
-    formula="A Markov renewal process over the sequence of frames that wait, looked at when a service "
-    "begins; during a service the sequence grows with the matrix exponential of the arrivals that fit. "
-    "The share lost is the share of time in which the frame does not fit (Poisson arrivals see time "
-    "averages).",
+    compared="Short (500 B) and long (1,500 B) frames share a FIFO queue. A limit in bytes admits "
+    "short frames where long ones no longer fit; a limit in frames does not distinguish. With frames "
+    "of one length both limits give the same run, frame by frame.",
+    formula="A Markov renewal process over the sequence of waiting frames, observed when a "
+    "service begins; during a service the sequence grows with the matrix exponential of the arrivals "
+    "that fit. The loss of a class is the share of time in which its frames do not fit (PASTA).",
     sources=(
         "Çinlar, Introduction to Stochastic Processes, 1975, chapter 10",
         "Wolff, Poisson arrivals see time averages, 1982",
@@ -250,9 +249,9 @@ def _into(busy: int) -> str:
 @case(
     "dynamic-thresholds",
     "Dynamic thresholds: memory that queues share",
-    compared="One to four ports of a switch are overloaded, each by two hosts that send as fast as they can. "
-    "All queues share a memory, and each may hold α times what is free. What a queue holds, as a mean "
-    "over time and over the busy ones, once they have settled.",
+    compared="One to four ports of a switch are overloaded, each by two greedy hosts. All queues "
+    "share a memory, and each may hold α times the free part. Measured is the mean occupancy of the "
+    "busy queues once it has settled.",
     formula="Each of n busy queues holds α / (1 + n·α) of the memory, and 1 / (1 + n·α) stays free.",
     sources=(
         "Choudhury and Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998, "

@@ -51,10 +51,9 @@ def _bursts(sources: int, peak: float, on_share: float) -> dict[str, object]:
 @case(
     "bursts",
     "On/off aggregates against fluid theory",
-    compared="N sources with exponential bursts (100 µs) and silences share a 10 Gb/s link; while on, a "
-    "source sends at its peak rate. A burst is tens of frames, so that the queue is close to one of "
-    "fluid. Compared are the mean wait of a frame, its "
-    "percentiles, and how fast the tail falls.",
+    compared="N sources with exponential bursts (100 µs) and silences share a 10 Gb/s link. A "
+    "burst has tens of frames, so that the queue is close to a fluid. Compared are the mean wait, "
+    "its percentiles, and the decay of the tail.",
     formula="F'(x)·D = F(x)·M for F_i(x) = P(i sources on, Q ≤ x), M the generator of the number on, D = "
     "diag(i − c), c the link in peak rates; F_i(0) = 0 for i > c. All eigenvalues are used. What arrives "
     "finds more than x with Σ i·(F_i(∞) − F_i(x)) / Σ i·F_i(∞). The tail falls as e^(−r·x), r = (1 − "
@@ -146,9 +145,9 @@ def _counts(length: int, bin_ns: float) -> Reader:
 @case(
     "generators",
     "Sources: rates, lengths and the index of dispersion",
-    compared="Each kind of source sends over a link so fast (400 Gb/s) that nothing waits, except the "
-    "Bernoulli source, whose slots are those of its 10 Gb/s link. Frames are counted in bins at the "
-    "receiver; the index of dispersion is the variance of the counts over their mean.",
+    compared="Each kind of source sends over a 400 Gb/s link, where nothing waits; the Bernoulli "
+    "source has the slots of its 10 Gb/s link. Frames are counted in bins at the receiver; the index "
+    "of dispersion is the variance of the counts over their mean.",
     formula="Index of dispersion: Poisson 1; Bernoulli 1 − p, p = r/C·(L + 20)/L; constant rate: counts "
     "differ by at most one; exponential on/off: 2·P·(1 − π)·(s·T − 1 + e^(−s·T)) / (s²·T) with P frames "
     "a second while on, π the share on, s = 1/on + 1/off, T the bin. Pareto times are cut at 100 "

@@ -64,11 +64,10 @@ def _outage(at: int, lasts: int, waiting: str) -> str:
 @case(
     "link-down",
     "A link that is down for a while",
-    compared="Frames of 1,000 B in even time steps from a host through a switch; one of the two links goes "
-    "down "
-    "and comes back. Outages begin and end at the picosecond at which a frame begins or ends, and one "
-    "picosecond beside it. In the last rows the second link is slower than the first, so that frames wait "
-    "for it in the switch when it goes down: they are lost at once, or kept.",
+    compared="Frames of 1,000 B cross a host, a switch and two links at even intervals; one link "
+    "goes down and comes back. Outages begin and end at the picosecond at which a frame begins or "
+    "ends, and one picosecond beside it. In the last rows the second link is slower, so that frames "
+    "wait for it when it goes down, and are lost or kept.",
     formula="A frame is lost if and only if a part of it is on the link while that is down: it began "
     "before the "
     "outage ended, and its last bit arrives after the outage began (of what happens in one picosecond, "
@@ -233,8 +232,8 @@ bit_error_rate = $probability
 @case(
     "bit-errors",
     "Frames with wrong bits",
-    compared="Poisson frames of one length over a link whose bits are wrong with a probability p each, then "
-    "over three such links in a row. A frame with a wrong bit is discarded where it arrives.",
+    compared="Poisson frames of one length cross one link, then three, whose bits are wrong with "
+    "probability p. A frame with a wrong bit is discarded on arrival.",
     formula="A frame of L bytes is lost with probability 1 − (1 − p)^(8·L) on each link.",
     sources=("Independent bits; IEEE 802.3 clause 3.4 (a frame with a wrong check sequence is discarded)",),
     scenario=fill(
@@ -323,11 +322,9 @@ pause_loss = $probability
 @case(
     "lost-pauses",
     "Pause frames that are lost",
-    compared="A host at 10 Gb/s feeds a link of 4 Gb/s under PFC, and the link loses pause frames. If all "
-    "are "
-    "lost, PFC is as good as none: the room of XOFF and headroom fills, and what finds it full is lost, to "
-    "the "
-    "frame. If half of them are, half of them are counted as lost.",
+    compared="A 10 Gb/s host feeds a 4 Gb/s link under PFC, and its link loses pause frames. If "
+    "all are lost, XOFF and headroom fill up, and exactly the frames that find them full are lost. "
+    "If half are lost, half are counted as lost.",
     formula="Frame k arrives at (k + 1)·t + d, and leaves when T has passed since the one before it; it is "
     "lost if "
     "as many frames wait as the room holds, 20 + 10. Losses of single pause frames are independent.",

@@ -71,13 +71,12 @@ def _flow(bench: Bench, **keys: object) -> dict[str, Any]:
 @case(
     "latency",
     "Store-and-forward and cut-through latency",
-    compared="One frame crosses an idle path: a host, one to four switches of 300 ns, links of 1 to 400 "
-    "Gb/s with fibre of 5 ns/m, also links of unequal rate. Every value has to be equal to the "
-    "picosecond.",
-    formula="Store-and-forward: Σ over links of ((L + 20)·8/C + delay), plus the latency of each switch. "
-    "Cut-through: a switch goes on when preamble and 64 B are there, so that L is min(L, 64) in all "
-    "terms but the last; where the way out of a switch is faster than its way in, it waits for the whole "
-    "frame. Each term is rounded down to a picosecond.",
+    compared="One frame crosses an idle path: a host, one to four switches of 300 ns, links of 1 "
+    "to 400 Gb/s with fibre of 5 ns/m, also of unequal rates. Values are equal to the picosecond.",
+    formula="Store-and-forward: Σ over links of ((L + 20)·8/C + delay), plus the latency of each "
+    "switch. Cut-through: a switch forwards once it has preamble and 64 B, so that L is min(L, 64) "
+    "in all terms but the last; if its egress link is faster than its ingress link, it waits for the "
+    "whole frame. Each term is rounded down to a picosecond.",
     sources=("Plain arithmetic; RFC 1242 for the terms",),
     scenario=fill(
         _PATH,
@@ -157,9 +156,9 @@ _CODES = {"8b/10b": Fraction(8, 10), "64b/66b": Fraction(64, 66), "128b/130b": F
 @case(
     "line-codes",
     "Links whose rate is that on the wire",
-    compared="Frames faster than they can leave through three links with a line code, at rates of PCI "
-    "Express, InfiniBand and Advanced Switching, at odd ones and at 1 Mb/s: shortest, longest and summed "
-    "latency, equal to the picosecond, and the share of time in which the first link is busy.",
+    compared="Frames arrive faster than three links with a line code can carry, at rates of PCI "
+    "Express, InfiniBand and Advanced Switching, at odd rates and at 1 Mb/s. Compared are the "
+    "shortest, longest and summed latency, and the utilisation of the first link.",
     formula="A byte takes 8·130/128 bit times on the wire with 128b/130b (8·66/64 with 64b/66b, 8·10/8 with "
     "8b/10b); beyond that as with Ethernet: Lindley's recursion link by link, end(k) = max(end(k−1), "
     "arrival(k)) + (L + 20)·8/C.",
@@ -242,10 +241,9 @@ source = { poisson = { rate = "6 Gb/s" } }
 @case(
     "tandem",
     "Store-and-forward links of unequal rate in a row",
-    compared="Bursts of equal frames from a host through three links, faster and slower ones: smallest, "
-    "largest and summed latency, equal to the picosecond. Then Poisson arrivals at the first of two or "
-    "three links: constant service times in a row make frames wait as if the slowest link stood alone, "
-    "in whatever order the links are, and nobody waits behind the slowest.",
+    compared="Bursts of equal frames cross three links of different rates: shortest, longest and "
+    "summed latency. Then Poisson arrivals cross two or three links: with constant lengths, frames "
+    "wait as if the slowest link stood alone, in any order of links, and nobody waits behind it.",
     formula="Bursts: Lindley's recursion link by link, end(k) = max(end(k−1), arrival(k)) + (L + "
     "20)·8/C. Poisson: the waits at all links add up to that of M/D/1 at the slowest (Friedman), mean "
     "ρ·S / (2·(1 − ρ)).",

@@ -184,11 +184,10 @@ def busy_exchanges(links: int, duration: int) -> list[int]:
 @case(
     "round-trips",
     "Requests and responses: round trips",
-    compared="A client asks, a server answers, the client thinks and asks again: over a star, a chain of "
-    "six switches and a fat-tree (k = 4), with requests and responses of one frame and of "
-    "several, switches of 250 ns, store-and-forward and cut-through. Then with the last link to "
-    "the server and the last one back to the client 98 % busy with constant flows that appear at "
-    "the switches before them, so that every exchange waits for another time.",
+    compared="A client asks, a server answers, the client thinks and asks again: over a star, a "
+    "chain of six switches and a fat-tree (k = 4), with one and several frames per request and "
+    "response, store-and-forward and cut-through. Then with the last links of both directions 98 % "
+    "busy, so that each exchange waits for a different time.",
     formula="Store-and-forward: Lindley's recursion over each link, end(n) = max(end(n−1), arrival(n)) + "
     "(L + 20)·8/C, plus cable and switch; there and back, plus the service time of the server. "
     "Cut-through: as in the section on latency, there and back. The next request follows the "
@@ -311,10 +310,9 @@ def delivered(window: int, links: Links, duration: int) -> int:
 @case(
     "windows",
     "Windows clocked by acknowledgements",
-    compared="A transfer may have W segments of 1,000 B in flight, each acknowledged with 64 B. Over links "
-    "of one rate, from W = 1 to beyond the full link: segments delivered from the start on, and "
-    "in whole round trips afterwards. Then with a slow link at the end, where what the path does "
-    "not hold stands before it.",
+    compared="A transfer has W segments of 1,000 B in flight, each acknowledged with 64 B. With "
+    "equal links, from W = 1 to beyond the full link: segments delivered from the start on, and in "
+    "whole round trips afterwards. With a slow last link, the queue holds what the path does not.",
     formula="Segment n + W leaves a round trip R after segment n, or as fast as the link can: W segments "
     "in each R as long as W·S ≤ R, S the time of a segment on the link; one in each S from there "
     "on. Before a slow link (time S) the path holds R/S segments, its bandwidth-delay product, "

@@ -142,10 +142,9 @@ class Step:
 @case(
     "step-marking",
     "Step marking, frame by frame",
-    compared="A window of 12 segments waits before a slow link, and four bursts of another host, which "
-    "understand no marks, come into the same queue. The marks of the whole run are counted, for "
-    "thresholds from 0 to above the longest queue, looked at when a frame enters or leaves, "
-    "without it or with it, in frames or in bytes.",
+    compared="A window of 12 segments waits before a slow link, and four bursts without ECN enter "
+    "the same queue. All marks are counted, for thresholds from 0 to above the longest queue, at "
+    "arrival or departure, with or without the frame itself, in frames or bytes.",
     formula="A frame is marked if and only if the queue is longer than the threshold at that instant. "
     "Theory is the queue in some twenty lines of Python: a heap of arrivals and ends of "
     "transmission.",
@@ -308,12 +307,10 @@ def idle_marks(think: int, weight: float, level: float, *, arrival: bool, durati
 @case(
     "red",
     "RED: random early detection",
-    compared="A window holds the queue before a slow link constant, so that the average is constant too. "
-    "How many segments are marked then, for all spacings, for queues on both slopes of the "
-    "probability, and in bytes; how the marks lie: 40 such queues, each looked at for a few "
-    "frames only. Then the average itself: which segment is the first to be marked after the "
-    "queue has jumped from 0, where every frame above a level is marked; and bursts with idle "
-    "times between them, in which the average decays.",
+    compared="A window keeps the queue before a slow link constant, and so the average. Compared "
+    "are the number of marks for all spacings, on both slopes of the probability and in bytes, and "
+    "the gaps between marks in 40 such queues. Then the average itself: the first segment marked "
+    "after the queue jumps from 0, and its decay in idle times between bursts.",
     formula="p = max_p·(q − min)/(max − min) between the thresholds, on to 1 at 2·max if gentle; times L "
     "/ mean frame in byte mode. Geometric: each frame with p. Uniform: p / (1 − n·p) for the n-th "
     "since the last mark, gaps 1 ... 1/p − 1, equally likely, with a mean of 1/(2p). Wait: gaps "

@@ -72,12 +72,11 @@ def notified(interval: int, duration: int) -> Iterator[int]:
 @case(
     "messages",
     "Messages of a switch to the source",
-    compared="Three switches in a row and a slow last link. The last switch sends the source a message of "
-    "64 B for every n-th frame that makes its queue three frames or more; messages go back over "
-    "two switches and three links. Without flow control and at a constant rate, nothing is in "
-    "their way. Under PFC the data is paused link by link; messages share links with pause frames "
-    "only. Then the source's card stops reading and pauses the switch before it, so that messages "
-    "are stopped themselves.",
+    compared="Three switches in a row and a slow last link. The last switch sends the source a 64 "
+    "B message for every n-th frame that makes its queue three frames or longer. Without flow "
+    "control nothing delays messages. Under PFC data is paused hop by hop, and messages share links "
+    "with pause frames only. Then the NIC of the source stops reading and pauses the first switch, "
+    "so that messages wait.",
     formula="Alone: 3·((64 + 20)·8/C + delay) plus the latency of two switches. Under PFC the shortest is "
     "the same, and the longest at most one pause frame a link longer. Where the pause of the "
     "first switch lasts from P to E (measured), a message is sent at max(E, end of the one "

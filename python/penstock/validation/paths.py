@@ -61,10 +61,9 @@ def _evenness(result: Result) -> dict[str, float]:
 @case(
     "spraying",
     "Spraying over eight paths",
-    compared="Four hosts at one leaf send as fast as they can to four at the other, over eight spines, "
-    "until each has sent its share. Each frame goes to a spine that is drawn at random, or to one "
-    "after the other. A value of the table is the mean over several runs; the runs of one row are "
-    "a hundred times as long as those of another.",
+    compared="Four hosts of one leaf send at line rate to four of another, over eight spines. "
+    "Each frame takes a random spine, or the next in turn. Each value is the mean of several runs; "
+    "one row's runs are a hundred times as long as another's.",
     formula="Random: the loads of eight paths are multinomial, so that χ² = Σ (load − n/8)² / (n/8) has a "
     "mean of 7 however many frames n there are: loads differ by √n, shares by 1/√n (the law of "
     "large numbers). In turn: loads are equal if n is a multiple of eight.",
@@ -178,9 +177,9 @@ def _constant(interval: int) -> str:
 @case(
     "flowlets",
     "Flowlets, and the order that they keep",
-    compared="Frames cross four paths whose delays are up to 6 us apart. In even time steps: sprayed, and "
-    "as flowlets with a gap shorter or longer than the step. Then at random (Poisson), with a gap "
-    "of a little more than the 6 us.",
+    compared="Frames cross four paths whose delays differ by up to 6 us: at even intervals, "
+    "sprayed and as flowlets with a gap below and above the interval; then as a Poisson process, "
+    "with a gap slightly above 6 us.",
     formula="A frame with delay d is overtaken unless all later ones, k steps behind, have a delay above "
     "d − k·s; the share of overtaken frames is 1 − E[Π_k P(D + k·s > d)]. A flow without gaps "
     "stays on one path. If the gap exceeds the spread of delays no frame is overtaken, and each "

@@ -117,12 +117,11 @@ class _Setup:
 @case(
     "cycles",
     "PAUSE and PFC: throughput by watermarks and delay",
-    compared="A host that always has something to send feeds a slower link through a switch. XOFF stops "
-    "it, XON lets it go on; if XON comes too late for the delay of the loop, the queue runs empty and "
-    "the slower link idles. The run is periodic: its period (from the start of one pause to the next) "
-    "and the frames delivered in twenty periods have to be equal to theory. The last rows look for the "
-    "least XON that loses nothing. With egress accounting XOFF looks at the queue before the frame is in "
-    "it, so that the cycle is that of one frame more.",
+    compared="A greedy host feeds a slower link through a switch. XOFF stops it, XON resumes it; "
+    "if XON comes too late for the delay of the loop, the queue runs empty. The run is periodic: the "
+    "period (from the start of one pause to the next) and the frames of twenty periods equal theory. "
+    "The last rows find the least XON that loses no throughput. With egress accounting, XOFF sees "
+    "the queue without the arriving frame, so that the cycle is that of one frame more.",
     formula="With t the time of a frame on the way in, T on the way out, p of a pause frame, d the delay "
     "of the link, h the response: XOFF is crossed by the first frame k (arriving at k·t) that finds k + "
     "1 − (⌊k·t/T⌋ + 1) ≥ XOFF waiting; the sender stops at s = k·t + p + d + h, after n = ⌊(s + d)/t⌋ + "
@@ -320,13 +319,12 @@ class _Loop:
 @case(
     "headroom",
     "The least headroom that loses nothing",
-    compared="A sender at line rate, a way out that gives nothing away, and a longest frame in front of "
-    "the pause frame in every phase: 10 to 400 Gb/s, 5 to 300 m, standard interface and response delays. "
-    "With the headroom of theory no phase loses a frame; with one byte less exactly the phases lose of "
-    "which theory says so, one frame each. Phases are evenly spaced over the blocking frame; both sides, "
-    "to the picosecond, of the phase from which one frame more arrives are among them. The last rows put "
-    "XOFF one byte after a frame boundary, so that the frame that crosses it takes all but one byte of "
-    "its length out of the headroom.",
+    compared="A sender at line rate, an egress link that drains nothing, and a longest frame in "
+    "front of the pause frame at every phase: 10 to 400 Gb/s, 5 to 300 m, standard interface and "
+    "response delays. With the headroom of theory no phase loses a frame; with one byte less, "
+    "exactly the phases of theory lose one frame each. Phases are evenly spaced, and include both "
+    "sides, to the picosecond, of the phase from which one more frame arrives. In the last rows XOFF "
+    "is one byte past a frame boundary.",
     formula="After the frame that crosses XOFF, ⌊(b + p + 2·d + h)/t⌋ + 1 frames arrive, b what is left "
     "of the blocking frame; the least headroom is that number times L for b just below t. In bit times: "
     "⌊TotalDelay / t⌋ frames with TotalDelay = 2·M + P + 2·C + 2·I + H of IEEE 802.1Qbb Annex O. That "

@@ -74,13 +74,13 @@ def _mg1_rows(
 @case(
     "md1",
     "M/D/1: Poisson arrivals, frames of one length",
-    compared="Frames of 980 B (1,000 B on the wire, 800 ns) appear at a switch at Poisson times and "
-    "leave over a 10 Gb/s link. The wait is from the entry into the queue to the start of the "
-    "transmission; frames that did not wait count as zero. Loads are those of the wire.",
-    formula="Mean wait W = ρ·S / (2·(1 − ρ)) (Pollaczek-Khinchine with E[S²] = S²); mean number waiting λ·W "
-    "(Little). The 99th percentile comes from the inverted Pollaczek-Khinchine transform, "
-    "E[e^(−sW)] = (1 − ρ) / (1 − ρ·R(s)) with R the transform of the residual service time, read as the "
-    "result tables read percentiles: linear within a histogram of 32 bins an octave.",
+    compared="Frames of 980 B (1,000 B on the wire, 800 ns) arrive at a switch as a Poisson "
+    "process and leave over a 10 Gb/s link. The wait is the time in the queue, zero for frames that "
+    "find the link free. Loads are on the wire.",
+    formula="Mean wait W = ρ·S / (2·(1 − ρ)) (Pollaczek-Khinchine with E[S²] = S²); mean number "
+    "waiting λ·W (Little). The 99th percentile inverts the transform E[e^(−sW)] = (1 − ρ) / (1 − "
+    "ρ·R(s)), with R the transform of the residual service time, read as the result tables read "
+    "percentiles: linear within a histogram of 32 bins per octave.",
     sources=("Kleinrock, Queueing Systems I, 1975, section 5.6",),
     scenario=fill(
         _POISSON, duration="201 ms", warmup="1 ms", overhead="20 B", frame='"980 B"', rate="8 Gb/s"
@@ -113,9 +113,9 @@ def sizes_file(bench: Bench, sizes: theory.Sizes) -> str:
 @case(
     "mm1",
     "M/M/1: Poisson arrivals, exponential lengths",
-    compared="Lengths are exponential with a mean of 700 B, rounded up to whole bytes, 1 B to 9,216 B, "
-    "from a file; links have no overhead. The first rows of a load hold the run against theory of "
-    "exactly these lengths (M/G/1), the last against M/M/1 itself.",
+    compared="Lengths are exponential with a mean of 700 B, rounded up to whole bytes, 1 B to "
+    "9,216 B; links have no overhead. The first rows of each load compare with theory of exactly "
+    "these lengths (M/G/1), the last with M/M/1.",
     formula="M/G/1: as for M/D/1, with the moments of the rounded lengths. M/M/1: W = ρ·S / (1 − ρ); P(W "
     "> t) = ρ·e^(−(1 − ρ)·t/S). Rounding up makes the mean length 700.5 B and M/G/1 differ from M/M/1 of "
     "this mean by −0.1 % in the mean wait; frames cut at 9,216 B (two in a million) account for −0.02 %.",
@@ -164,9 +164,8 @@ def mm1(bench: Bench) -> Iterator[Row]:
 @case(
     "mg1",
     "M/G/1: Poisson arrivals, a mix of lengths",
-    compared="The simple Internet mix (64, 594 and 1,518 B in the ratio 7 : 4 : 1), and a mix of the "
-    "shortest frame with jumbo frames (64 B nine times in ten, otherwise 9,216 B), each with 20 B of "
-    "overhead.",
+    compared="The simple Internet mix (64, 594 and 1,518 B, 7 : 4 : 1), and a mix of 64 B (90 %) "
+    "and 9,216 B, each with 20 B of overhead.",
     formula="W = λ·E[S²] / (2·(1 − ρ)) (Pollaczek-Khinchine); the 99th percentile as for M/D/1.",
     sources=("Kleinrock, Queueing Systems I, 1975, section 5.6", "RFC 6985, section 4 (the mix)"),
     scenario=fill(_POISSON, duration="201 ms", warmup="1 ms", overhead="20 B", frame='"imix"', rate="8 Gb/s"),
@@ -228,9 +227,9 @@ def mean_wait(port: str) -> Reader:
 @case(
     "nddd1",
     "N*D/D/1: periodic sources with random phases",
-    compared="N hosts send one frame of 800 ns a period to the same host, each with a phase of its own. "
-    "All is periodic, so one period is measured for each of many draws of the phases; a value of the "
-    "table is the mean over the draws of one replication.",
+    compared="N hosts send one frame of 800 ns per period to the same host, each at its own "
+    "phase. One period is measured for each of many draws of the phases; each value is the mean over "
+    "the draws of one replication.",
     formula="A frame finds the work of the other n = N − 1 sources at a random time: W = ∫ P(V > x) dx "
     "with P(V > x) = Σ_{x<k≤n} C(n,k) ((k−x)/D)^k (1−(k−x)/D)^(n−k) (D−n+x)/(D−k+x), D the period in "
     "service times.",
@@ -319,8 +318,8 @@ _MIXES: dict[str, theory.Sizes] = {
 @case(
     "priorities",
     "Non-preemptive priorities: two and three classes",
-    compared="Poisson flows of different priorities and lengths share a link under strict priority. The "
-    "frame on the link is never interrupted.",
+    compared="Poisson flows of different priorities and lengths share a link under strict "
+    "priority, without preemption.",
     formula="W_k = W_0 / ((1 − σ_(k−1))·(1 − σ_k)) with W_0 = Σ λ_i·E[S_i²]/2 over all classes and σ_k "
     "the load of class k and all more urgent ones (Cobham).",
     sources=("Cobham, Priority assignment in waiting line problems, 1954",),

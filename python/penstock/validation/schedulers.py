@@ -84,9 +84,8 @@ SHARERS = {
 @case(
     "shares",
     "Weighted shares",
-    compared="Four classes with frames of one length and weights 1 : 2 : 3 : 10, each with more to send "
-    "than it may. "
-    "Over whole rounds each gets its weight in frames, not one more or less.",
+    compared="Four backlogged classes with frames of one length and weights 1 : 2 : 3 : 10. Over "
+    "whole rounds each gets exactly its weight in frames.",
     formula="In any k·Σw frames of a busy link class i has k·w_i, once the order repeats.",
     sources=("Shreedhar and Varghese 1996 (DRR); Golestani 1994 (SCFQ); Bennett and Zhang 1997 (WF2Q+)",),
     scenario=_backlogged(
@@ -120,11 +119,10 @@ def shares(bench: Bench) -> Iterator[Row]:
 @case(
     "billing",
     "Deficit round robin: what billing does to small frames",
-    compared="Two backlogged queues with equal quanta, one with small frames, one with frames of 1,522 B; "
-    "a frame "
-    "is billed its time on the wire, L + 20, as the switch of Hagen does, or its length L. Whole periods "
-    "of the two counters are looked at, so that the frames are exact. The last rows give the small frames "
-    "the weight of theory: then the payload of both is the same.",
+    compared="Two backlogged queues with equal quanta, one with small frames, one with frames of "
+    "1,522 B. The accounted length is L + 20, as in the switch of Hagen, or L. Whole periods of both "
+    "deficit counters are measured, so that counts are exact. In the last rows the small frames have "
+    "the weight of theory, and both queues the same payload.",
     formula="Equal billed bytes make frames in proportion to 1 / bill(L). Frame throughput, small over "
     "large: "
     "[x / bill(x)] / [B / bill(B)]; payload (L − 18): [(x − 18) / bill(x)] / [(B − 18) / bill(B)]. For 68 "
@@ -236,10 +234,9 @@ def latency_ps(scheduler: str, tagged: int, lengths: Sequence[int]) -> Fraction:
 @case(
     "worst-delay",
     "Worst delay of a flow within its token bucket",
-    compared="One class keeps to a token bucket of ten frames and the rate that its weight makes certain; "
-    "the "
-    "three others always have frames. Its burst comes in every phase of the round of the others. The longest "
-    "latency over all phases must not exceed the bound, and must come near it.",
+    compared="One class conforms to a token bucket of ten frames and its guaranteed rate; the "
+    "three others are backlogged. Its burst arrives at every phase of the round. The longest latency "
+    "must not exceed the bound, and must come near it.",
     formula="A latency-rate server delays no bit of a flow with burst σ and rate ρ by more than Θ + σ / ρ. "
     "WFQ and "
     "WF2Q+: Θ = L_i / ρ_i + L / C; SCFQ: Θ = L_i / ρ_i + Σ over the others of L_j / C; DRR with quanta Q, "
@@ -371,11 +368,9 @@ SHAPED = 1000
 @case(
     "shaper",
     "Token buckets and leaky buckets",
-    compared="Frames of 1,000 B in even steps through a shaper of a port or of a class: longest and summed "
-    "latency, "
-    "equal to the picosecond. Then random bursts: over every interval of the time series (bins of 200 ns, "
-    "all "
-    "pairs of edges) what left is held against burst + rate · time.",
+    compared="Frames of 1,000 B arrive at even intervals at a shaper of a port or of a class: "
+    "longest and summed latency. Then random bursts: over every interval of the time series (bins of "
+    "200 ns, all pairs of edges), output is compared with burst + rate · time.",
     formula="The bucket starts full; a frame begins when the link is free and the bucket holds its L "
     "bytes: its level "
     "grows at the rate up to the depth b. So over any interval of length t at most b + r·t leaves. A leaky "
