@@ -189,7 +189,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     let mut paths = find_paths(&plan)?;
     let faults = FaultPlan::new(spec)?;
     let changes = reroute::changes(spec, &wiring, &faults, &mut paths);
-    let Faults { mut exposures, events, actions } = faults.faults(spec, &wiring, changes);
+    let Faults { mut schedules, events, actions } = faults.faults(spec, &wiring, changes);
     if paths.hops.len() > Route::LIMIT as usize {
         let hops = paths.hops.len();
         return Err(BuildError(format!(
@@ -205,10 +205,10 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         ..RouteTable::default()
     };
     let spreading = Spreading::new(&plan);
-    let exposures: Vec<Vec<_>> = (0..parts)
-        .map(|number| exposures.drain(..split.ports(number).len().min(exposures.len())).collect())
+    let schedules: Vec<Vec<_>> = (0..parts)
+        .map(|number| schedules.drain(..split.ports(number).len().min(schedules.len())).collect())
         .collect();
-    let part = |(number, exposures): (usize, Vec<_>)| {
+    let part = |(number, schedules): (usize, Vec<_>)| {
         let part = Part { plan: &plan, split: &split, number };
         let spreading = spreading.as_ref().map(|spreading| spreading.part(spec, part.nodes()));
         let own = RouteTable {
@@ -219,12 +219,12 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
             path_source: Vec::new(),
             spreading,
         };
-        let faults = Faults { exposures, events: Vec::new(), actions: Arc::clone(&actions) };
+        let faults = Faults { schedules, events: Vec::new(), actions: Arc::clone(&actions) };
         build_part(&part, &paths, own, faults, &events)
     };
     let mut parts = std::thread::scope(|scope| {
         let part = &part;
-        let mut numbered = exposures.into_iter().enumerate();
+        let mut numbered = schedules.into_iter().enumerate();
         let first = numbered.next();
         let others: Vec<_> = numbered.map(|own| scope.spawn(move || part(own))).collect();
         let first = first.map(part);
@@ -296,7 +296,7 @@ fn build_part(
         for port in plan.wiring.ports(id) {
             let bounded = node.memory().is_bounded();
             let hooks = &mut fabric.links.ports[part.port(port.0) as usize].hooks;
-            hooks.set(Hooks::METERED, bounded || node.pause_sender.is_some());
+            hooks.set(Hooks::COUNTED, bounded || node.pause_sender.is_some());
             hooks.set(Hooks::BOUNDED, bounded);
         }
         fabric.nodes.push(node);
@@ -306,7 +306,7 @@ fn build_part(
     traffic::add_receivers(part, paths, &mut fabric);
     nodes::add_receiving(part, &mut fabric);
     traffic::add_faults(part, events, &mut fabric);
-    expose(&mut fabric);
+    mark_faulted(&mut fabric);
     fabric.shrink();
     fabric.check();
     Ok(fabric)
@@ -376,7 +376,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     };
     let cold = ColdPort {
         rate: link.rate,
-        dead: 0,
+        down: 0,
         keeps: false,
         clock: plan.clock(plan.wiring.node_of[port as usize]),
         scheduler: node.scheduler().start(&plan.port_facts(port)),
@@ -403,12 +403,12 @@ fn link_control(plan: &Plan, port: u32) -> LinkControl {
 }
 
 /// What faults can hit knows it, and how its scheduler was at the beginning.
-fn expose(fabric: &mut Fabric) {
+fn mark_faulted(fabric: &mut Fabric) {
     let ports = fabric.links.ports.iter_mut().zip(&fabric.links.cold);
-    for ((port, cold), exposure) in ports.zip(&mut fabric.faults.exposures) {
-        if let Some(exposure) = exposure {
-            exposure.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| cold.scheduler.clone());
+    for ((port, cold), schedule) in ports.zip(&mut fabric.faults.schedules) {
+        if let Some(schedule) = schedule {
+            schedule.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| cold.scheduler.clone());
         }
-        port.hooks.set(Hooks::EXPOSED, exposure.is_some());
+        port.hooks.set(Hooks::FAULTED, schedule.is_some());
     }
 }

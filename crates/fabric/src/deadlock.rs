@@ -31,7 +31,7 @@ type QueuePlace = (u32, u8);
 
 /// Where the search for deadlocks is.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct DeadlockWatch {
     /// When to look next; never, if no deadlock can occur.
     pub next: Time,
     pub interval: Time,
@@ -215,10 +215,10 @@ impl Simulation {
         let places = there.iter().map(|&(&place, _)| place);
         let waits = places.filter_map(|(egress, class)| {
             let at = (egress - first_port) as usize;
-            let meter = &pause_sender.egress[at * PRIORITIES + usize::from(class)];
+            let counter = &pause_sender.egress[at * PRIORITIES + usize::from(class)];
             let occupancy = self.queue(egress, class).occupancy;
             let stops = node.classes.priorities(TrafficClass(class)) >> priority & 1 != 0
-                && meter.held(sender - first_port).in_force()
+                && counter.pause(sender - first_port).in_force()
                 && !occupancy.within(pause_sender.levels[at].xon);
             stops.then_some(((egress, class), occupancy))
         });
@@ -236,7 +236,7 @@ fn waits_by_ingress(
     let local = (sender - first_port) as usize;
     let mut waits = BTreeMap::new();
     let Some(group) = pause_sender.group(priority) else { return waits };
-    if !pause_sender.ingress[local * PRIORITIES + group].hold.in_force() {
+    if !pause_sender.ingress[local * PRIORITIES + group].pause.in_force() {
         return waits;
     }
     let mut total = Occupancy::default();

@@ -54,7 +54,7 @@ pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
     let mut edges = Edges { list: Vec::new(), sort_at: FIRST_SORT };
     let mut used = vec![false; fabric.queues()];
     for (path, &flow) in fabric.path_flow.iter().enumerate() {
-        let ports = fabric.way_of(path);
+        let ports = fabric.path_of(path);
         along_path(fabric, ports, priority(flow), &mut used, &mut edges);
         if fabric.spec.flows[flow as usize].transport.is_some() {
             // What the far end sends takes the same links back.
@@ -62,11 +62,11 @@ pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
             along_path(fabric, &back, priority(flow), &mut used, &mut edges);
         }
     }
-    // The ways that paths take while links are down.
+    // The routes that paths take while links are down.
     let first = &fabric.shards[0].world;
     for action in &*first.faults.actions {
         if let Action::Path { path, start } = *action {
-            let ports = first.routes.way(start);
+            let ports = first.routes.path(start);
             along_path(fabric, ports, priority(fabric.path_flow[path as usize]), &mut used, &mut edges);
         }
     }

@@ -12,7 +12,7 @@ use queueing::Refusal;
 use units::Time;
 
 /// At a port with one of these, somebody is asked before a frame waits.
-const ASKS: Hooks = Hooks::MANAGED.or(Hooks::WATCHED).or(Hooks::DEAD).or(Hooks::BOUNDED);
+const ASKS: Hooks = Hooks::MANAGED.or(Hooks::WATCHED).or(Hooks::DOWN).or(Hooks::BOUNDED);
 
 impl Fabric {
     /// Lets a frame wait, if there is room.
@@ -22,7 +22,7 @@ impl Fabric {
         if port.busy_until <= now || port.hooks.has(ASKS) {
             return self.enqueue_asking(egress, class, frame, ingress, now, windows);
         }
-        if port.hooks.has(Hooks::METERED)
+        if port.hooks.has(Hooks::COUNTED)
             && !self.before_enqueue(egress, class, &frame, ingress, now, windows)
         {
             self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
@@ -78,13 +78,13 @@ impl Fabric {
             && self.goes_at_once(egress, class, &frame, now)
         {
             if self.links.ports[egress as usize].hooks.has(Hooks::MANAGED) {
-                frame = self.tell_manager(egress, class, frame, now, windows);
+                frame = self.manager_on_dequeue(egress, class, frame, now, windows);
             }
             self.transmit(egress, frame, now, windows);
             return;
         }
         let hooks = self.links.ports[egress as usize].hooks;
-        if hooks.has(Hooks::BOUNDED.or(Hooks::WATCHED).or(Hooks::DEAD))
+        if hooks.has(Hooks::BOUNDED.or(Hooks::WATCHED).or(Hooks::DOWN))
             && let Some(cause) = self.refusal(egress, class, &frame)
         {
             self.note_tied_loss(egress, class, &frame, cause, now);
@@ -97,7 +97,7 @@ impl Fabric {
             self.lose(egress, class, &frame, ingress, Cause::SharedMemory, now);
             return;
         }
-        if hooks.has(Hooks::METERED) && !self.before_enqueue(egress, class, &frame, ingress, now, windows) {
+        if hooks.has(Hooks::COUNTED) && !self.before_enqueue(egress, class, &frame, ingress, now, windows) {
             self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
             return;
         }
@@ -107,7 +107,7 @@ impl Fabric {
             self.links.cold[egress as usize].occupancy.add(frame.bytes);
         }
         self.wait(egress, class, frame, ingress, now);
-        self.attend(egress, now, windows);
+        self.try_transmit(egress, now, windows);
         if self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
             self.note_stuck(egress, 1 << class.0, now, windows);
         }
@@ -117,7 +117,7 @@ impl Fabric {
     #[inline(always)]
     fn wait(&mut self, egress: u32, class: TrafficClass, frame: Frame, ingress: u32, now: Time) {
         if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
-            self.tell_arrival(egress, class, frame.bytes, now);
+            self.on_arrival(egress, class, frame.bytes, now);
         }
         let port = &mut self.links.ports[egress as usize];
         port.waiting |= 1 << class.0;
@@ -141,7 +141,7 @@ impl Fabric {
     #[inline(never)]
     fn goes_at_once(&mut self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
         let port = &self.links.ports[egress as usize];
-        if port.hooks.has(Hooks::PAUSE_WAITING.or(Hooks::DEAD)) {
+        if port.hooks.has(Hooks::PAUSE_WAITING.or(Hooks::DOWN)) {
             return false;
         }
         if port.stopped != 0 {
@@ -167,9 +167,9 @@ impl Fabric {
     }
 
     /// What waits where a frame of this class and port would.
-    pub fn waiting(&self, egress: u32, class: TrafficClass) -> queueing::Waiting {
+    pub fn waiting(&self, egress: u32, class: TrafficClass) -> queueing::Backlog {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
-        queueing::Waiting {
+        queueing::Backlog {
             total: node.memory().total,
             port: self.links.cold[egress as usize].occupancy,
             class: node.memory().by_class[class.at()],

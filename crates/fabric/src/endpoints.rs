@@ -154,7 +154,7 @@ impl Fabric {
             created: frame.created,
         };
         state.endpoint.handle_frame(now, &received);
-        self.attend_endpoint(nth, now, windows);
+        self.update_endpoint(nth, now, windows);
     }
 
     /// An endpoint asked to be called now.
@@ -169,12 +169,12 @@ impl Fabric {
         if state.endpoint.poll_timeout().is_some_and(|at| at <= now) {
             state.endpoint.handle_timeout(now);
         }
-        self.attend_endpoint(nth, now, windows);
+        self.update_endpoint(nth, now, windows);
     }
 
     /// Something has happened to an endpoint: takes its records, sets its timer, and lets it stand in line if it has
     /// something to send.
-    fn attend_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+    fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
         self.hosts.endpoints[nth as usize].collect();
         self.wake_in_time(nth, now, windows);
         if let Some((egress, class)) = self.stand_in_line(nth) {
@@ -222,7 +222,7 @@ impl Fabric {
         let (egress, back) = self.routes.step_back(behind)?;
         match self.routes.route_back(path, back).heading() {
             // What switches choose a path for leaves through any link of the host that is up.
-            Heading::Destination(to) if self.links.ports[egress as usize].hooks.has(Hooks::DEAD) => {
+            Heading::Destination(to) if self.links.ports[egress as usize].hooks.has(Hooks::DOWN) => {
                 self.choose_egress(self.node_of[egress as usize], path, to, Time::ZERO)
             }
             _ => Some(egress),
@@ -249,7 +249,7 @@ impl Fabric {
             self.hosts.endpoints[nth as usize].in_line = false;
         }
         for nth in waiting {
-            self.attend_endpoint(nth, now, windows);
+            self.update_endpoint(nth, now, windows);
         }
     }
 
@@ -262,7 +262,7 @@ impl Fabric {
             let Some(nic) = &self.links.cold[egress as usize].nic else { return };
             if nic.ready[class.at()].is_empty()
                 || nic.pulled[class.at()] >= keeps
-                || hooks.has(Hooks::DEAD)
+                || hooks.has(Hooks::DOWN)
                 || hooks.has(Hooks::BOUNDED) && !self.has_room(egress, class)
             {
                 return;
@@ -315,10 +315,10 @@ impl Fabric {
     /// The path of an endpoint begins at another port now.
     pub fn change_line(&mut self, old: u32, nth: u32, now: Time, windows: &mut Queued) {
         self.leave_line(old, nth);
-        self.attend_endpoint(nth, now, windows);
+        self.update_endpoint(nth, now, windows);
     }
 
-    /// Takes an endpoint out of its line, at whichever port of the host that this is one of: a dead link may have moved
+    /// Takes an endpoint out of its line, at whichever port of the host that this is one of: a failed link may have moved
     /// it.
     fn leave_line(&mut self, port: u32, nth: u32) {
         for port in self.ports_beside(port) {

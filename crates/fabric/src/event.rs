@@ -59,7 +59,7 @@ impl Kind {
 /// What happens to a frame on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Harm {
+pub(crate) enum LossCause {
     /// The link went down, or is.
     LinkDown = 0,
     /// A switch at one end restarts.
@@ -136,17 +136,17 @@ impl Event {
         first..first + count
     }
     /// A frame that is lost on its way to the port where it would have arrived, and why.
-    pub fn broken(time: Time, port: u32, frame: Frame, harm: Harm) -> Event {
+    pub fn broken(time: Time, port: u32, frame: Frame, loss_cause: LossCause) -> Event {
         // It goes no further: its route is free.
-        Event::arrival(Kind::Broken, time, port, Frame { route: Route::forward(harm as u32), ..frame })
+        Event::arrival(Kind::Broken, time, port, Frame { route: Route::forward(loss_cause as u32), ..frame })
     }
     /// Why the frame of [`Event::broken`] is lost.
-    pub fn harm(&self) -> Harm {
+    pub fn loss_cause(&self) -> LossCause {
         match self.frame.route.bits() {
-            0 => Harm::LinkDown,
-            1 => Harm::Restart,
-            2 => Harm::BitError,
-            _ => Harm::Loss,
+            0 => LossCause::LinkDown,
+            1 => LossCause::Restart,
+            2 => LossCause::BitError,
+            _ => LossCause::Loss,
         }
     }
     /// A pause frame: its signal and quanta in the word, and the note of its sender, which says why, in place of
@@ -216,10 +216,13 @@ mod tests {
 
     #[test]
     fn a_broken_frame_knows_why() {
-        for harm in [Harm::LinkDown, Harm::Restart, Harm::BitError, Harm::Loss] {
-            let event = Event::broken(Time::from_ns(1), 3, frame(), harm);
+        for loss_cause in [LossCause::LinkDown, LossCause::Restart, LossCause::BitError, LossCause::Loss] {
+            let event = Event::broken(Time::from_ns(1), 3, frame(), loss_cause);
             let broken = event.frame;
-            assert_eq!((event.harm(), broken.priority, broken.path), (harm, Priority(5), PathId(7)));
+            assert_eq!(
+                (event.loss_cause(), broken.priority, broken.path),
+                (loss_cause, Priority(5), PathId(7))
+            );
         }
         assert_eq!(Event::fault(Time::ZERO, 1, 4, 3).actions(), 4..7);
     }

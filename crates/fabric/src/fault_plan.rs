@@ -6,7 +6,7 @@
 
 use crate::BuildError;
 use crate::event::Event;
-use crate::faults::{Action, Exposure, Faults, Span};
+use crate::faults::{Action, FaultSchedule, Faults, Span};
 use crate::routing::Wiring;
 use crate::spec::{FaultSpec, LinkSpec, Reaction, ReceiveChange, Role, Spec};
 use engine::{Stream, stream};
@@ -163,9 +163,9 @@ impl FaultPlan {
     /// The tables of the run; `paths` are changes of routes by source place.
     pub fn faults(&self, spec: &Spec, wiring: &Wiring, paths: Vec<(Time, u32, Action)>) -> Faults {
         let mut all = paths;
-        let mut exposures = Vec::new();
+        let mut schedules = Vec::new();
         if !self.links.is_empty() || !self.restarts.is_empty() {
-            exposures = (0..wiring.peer.len() as u32).map(|port| self.exposure(spec, wiring, port)).collect();
+            schedules = (0..wiring.peer.len() as u32).map(|port| self.schedule(spec, wiring, port)).collect();
         }
         let mut ends: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (port, &link) in (0..).zip(&wiring.link_of).filter(|(_, link)| self.links.contains_key(link)) {
@@ -201,10 +201,10 @@ impl FaultPlan {
             events.push(Event::fault(group[0].0, group[0].1, first, count));
             first += count;
         }
-        Faults { exposures, events, actions }
+        Faults { schedules, events, actions }
     }
 
-    fn exposure(&self, spec: &Spec, wiring: &Wiring, port: u32) -> Option<Box<Exposure>> {
+    fn schedule(&self, spec: &Spec, wiring: &Wiring, port: u32) -> Option<Box<FaultSchedule>> {
         let at = port as usize;
         let (node, peer) = (wiring.node_of[at].0, wiring.neighbour(frame::PortId(port)).0);
         let of = |node: u32| {
@@ -222,7 +222,7 @@ impl FaultPlan {
         };
         let none = OnLink::default();
         let on = on.unwrap_or(&none);
-        Some(Box::new(Exposure {
+        Some(Box::new(FaultSchedule {
             outages: on.outages.iter().map(|outage| outage.span).collect(),
             here,
             there,

@@ -21,9 +21,9 @@
 //! ended; negotiation when a link comes back; headroom and response times that follow a change of rate (they
 //! are those of the fastest rate, and of the first); schedulers that follow a change of rate.
 
-use crate::event::{Event, Harm, Kind, Queued};
+use crate::event::{Event, Kind, LossCause, Queued};
 use crate::losses::Cause;
-use crate::port::{ColdPort, DOWN, Hooks, OFF, Port};
+use crate::port::{ColdPort, Hooks, LINK_DOWN, Port, SWITCH_OFF};
 use crate::spec::ReceiveChange;
 use crate::world::Fabric;
 use engine::Stream;
@@ -37,7 +37,7 @@ pub(crate) type Span = (Time, Time);
 
 /// What can happen to what leaves through a port.
 #[derive(Debug)]
-pub(crate) struct Exposure {
+pub(crate) struct FaultSchedule {
     /// When the link is down; these and the next two in order and apart.
     pub outages: Vec<Span>,
     /// When the own switch restarts, and that at the other end.
@@ -81,7 +81,7 @@ pub(crate) enum Action {
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     /// By port; empty without faults.
-    pub exposures: Vec<Option<Box<Exposure>>>,
+    pub schedules: Vec<Option<Box<FaultSchedule>>>,
     /// Events of the beginning, each with its actions.
     pub events: Vec<Event>,
     /// Of the whole fabric.
@@ -96,17 +96,17 @@ impl Faults {
 
     /// Bytes of the tables of this part; the spans of a port among them.
     pub fn memory_bytes(&self) -> usize {
-        let spans = self.exposures.iter().flatten().map(|exposure| {
-            let spans = exposure.outages.capacity() + exposure.here.capacity() + exposure.there.capacity();
-            let chances = exposure.bit_errors.capacity()
-                + exposure.pause_losses.capacity()
-                + exposure.frame_losses.capacity();
-            size_of::<Exposure>()
+        let spans = self.schedules.iter().flatten().map(|schedule| {
+            let spans = schedule.outages.capacity() + schedule.here.capacity() + schedule.there.capacity();
+            let chances = schedule.bit_errors.capacity()
+                + schedule.pause_losses.capacity()
+                + schedule.frame_losses.capacity();
+            size_of::<FaultSchedule>()
                 + spans * size_of::<Span>()
                 + chances * size_of::<(Span, f64)>()
-                + exposure.rates.capacity() * size_of::<Time>()
+                + schedule.rates.capacity() * size_of::<Time>()
         });
-        self.exposures.capacity() * size_of::<Option<Box<Exposure>>>()
+        self.schedules.capacity() * size_of::<Option<Box<FaultSchedule>>>()
             + spans.sum::<usize>()
             + self.events.capacity() * size_of::<Event>()
     }
@@ -142,34 +142,41 @@ fn strikes(spans: &[(Span, f64)], now: Time, bits: u64, stream: &mut Stream) -> 
     safe < 1.0 && workload::unit(stream) <= 1.0 - safe
 }
 
-impl Exposure {
+impl FaultSchedule {
     /// What happens to something that is sent from `began` to `ended` and acts at the other end at `acts`.
-    fn harm(&self, began: Time, ended: Time, delay: Time, acts: Time) -> Option<Harm> {
+    fn loss_cause(&self, began: Time, ended: Time, delay: Time, acts: Time) -> Option<LossCause> {
         if meets(&self.outages, began, ended + delay) {
-            return Some(Harm::LinkDown);
+            return Some(LossCause::LinkDown);
         }
         let restarts = meets(&self.here, began, ended) || meets(&self.there, began + delay, acts);
-        restarts.then_some(Harm::Restart)
+        restarts.then_some(LossCause::Restart)
     }
 }
 
 impl Faults {
     /// A frame has been put on a link that faults can hit: decides what becomes of it.
-    pub fn fate(&mut self, egress: u32, port: &Port, cold: &ColdPort, arrival: Event, began: Time) -> Event {
-        let Some(exposure) = self.exposures[egress as usize].as_deref_mut() else { return arrival };
+    pub fn outcome_on_link(
+        &mut self,
+        egress: u32,
+        port: &Port,
+        cold: &ColdPort,
+        arrival: Event,
+        began: Time,
+    ) -> Event {
+        let Some(schedule) = self.schedules[egress as usize].as_deref_mut() else { return arrival };
         let acts = port.busy_until + port.arrives_after;
         let bits = u64::from(arrival.frame.bytes) * 8;
-        let mut harm = exposure.harm(began, port.busy_until, cold.delay, acts);
-        if harm.is_none() && strikes(&exposure.frame_losses, began, 1, &mut exposure.losses) {
-            harm = Some(Harm::Loss);
+        let mut loss_cause = schedule.loss_cause(began, port.busy_until, cold.delay, acts);
+        if loss_cause.is_none() && strikes(&schedule.frame_losses, began, 1, &mut schedule.losses) {
+            loss_cause = Some(LossCause::Loss);
         }
-        if harm.is_none() && strikes(&exposure.bit_errors, began, bits, &mut exposure.bits) {
-            harm = Some(Harm::BitError);
+        if loss_cause.is_none() && strikes(&schedule.bit_errors, began, bits, &mut schedule.bits) {
+            loss_cause = Some(LossCause::BitError);
         }
-        if let Some(harm) = harm {
-            return Event::broken(acts, port.peer, arrival.frame, harm);
+        if let Some(loss_cause) = loss_cause {
+            return Event::broken(acts, port.peer, arrival.frame, loss_cause);
         }
-        if arrival.kind() == Kind::Head && exposure.rates.iter().any(|&at| began < at && at < acts) {
+        if arrival.kind() == Kind::Head && schedule.rates.iter().any(|&at| began < at && at < acts) {
             // The switch would compare rates that this frame did not travel at: it takes in all of it first.
             return Event::arrival(Kind::Frame, acts, port.peer, arrival.frame);
         }
@@ -181,14 +188,14 @@ impl Fabric {
     /// Whether a pause frame that is sent from `began` on, to act at `acts`, gets lost.
     #[cold]
     pub fn pause_is_lost(&mut self, egress: u32, began: Time, acts: Time) -> bool {
-        let Some(exposure) = self.faults.exposures[egress as usize].as_deref_mut() else { return false };
+        let Some(schedule) = self.faults.schedules[egress as usize].as_deref_mut() else { return false };
         let (ended, delay) =
             (self.links.ports[egress as usize].busy_until, self.links.cold[egress as usize].delay);
         // A pause that is on its way to its effect when the link goes down is forgotten like one in force.
-        exposure.harm(began, ended, delay, acts).is_some()
-            || meets(&exposure.outages, began, acts)
-            || strikes(&exposure.pause_losses, began, 1, &mut exposure.pauses)
-            || strikes(&exposure.bit_errors, began, u64::from(CONTROL_FRAME_BYTES) * 8, &mut exposure.bits)
+        schedule.loss_cause(began, ended, delay, acts).is_some()
+            || meets(&schedule.outages, began, acts)
+            || strikes(&schedule.pause_losses, began, 1, &mut schedule.pauses)
+            || strikes(&schedule.bit_errors, began, u64::from(CONTROL_FRAME_BYTES) * 8, &mut schedule.bits)
     }
 
     /// A frame that should have arrived does not, or arrives with a wrong checksum.
@@ -196,11 +203,11 @@ impl Fabric {
     #[inline(never)]
     pub fn broken(&mut self, event: &Event) {
         let (port, frame) = (event.place(), event.frame);
-        let cause = match event.harm() {
-            Harm::LinkDown => Cause::LinkDown,
-            Harm::Restart => Cause::Restart,
-            Harm::BitError => Cause::BitError,
-            Harm::Loss => Cause::LinkLoss,
+        let cause = match event.loss_cause() {
+            LossCause::LinkDown => Cause::LinkDown,
+            LossCause::Restart => Cause::Restart,
+            LossCause::BitError => Cause::BitError,
+            LossCause::Loss => Cause::LinkLoss,
         };
         let class = self.nodes[self.node_of[port as usize] as usize].classes.class(frame.priority);
         self.count_loss(port, class, &frame, cause);
@@ -218,12 +225,12 @@ impl Fabric {
         for at in event.actions() {
             match self.faults.actions[at] {
                 Action::Down { keep } => self.link_down(place, keep, now, windows),
-                Action::Up => self.revive(place, DOWN, now, windows),
+                Action::Up => self.revive(place, LINK_DOWN, now, windows),
                 Action::Rate(rate) => self.links.change_rate(place, rate),
                 Action::Off => self.switch_off(place, now, windows),
                 Action::On => {
                     for port in self.ports_beside(place) {
-                        self.revive(port, OFF, now, windows);
+                        self.revive(port, SWITCH_OFF, now, windows);
                     }
                 }
                 Action::Receive(change) => self.change_receiving(place, change, now, windows),
@@ -241,7 +248,7 @@ impl Fabric {
     }
 
     fn link_down(&mut self, port: u32, keep: bool, now: Time, windows: &mut Queued) {
-        self.links.set_dead(port, |dead| dead | DOWN);
+        self.links.set_down(port, |down| down | LINK_DOWN);
         self.links.cold[port as usize].keeps = keep;
         self.forget_pauses(port, now);
         if !keep {
@@ -254,7 +261,7 @@ impl Fabric {
 
     fn switch_off(&mut self, place: u32, now: Time, windows: &mut Queued) {
         for port in self.ports_beside(place) {
-            self.links.set_dead(port, |dead| dead | OFF);
+            self.links.set_down(port, |down| down | SWITCH_OFF);
             self.forget_pauses(port, now);
         }
         for port in self.ports_beside(place) {
@@ -264,13 +271,13 @@ impl Fabric {
 
     /// One reason less not to send.
     fn revive(&mut self, port: u32, reason: u8, now: Time, windows: &mut Queued) {
-        self.links.set_dead(port, |dead| dead & !reason);
+        self.links.set_down(port, |down| down & !reason);
         self.forget_pauses(port, now);
-        if self.links.cold[port as usize].dead != 0 {
+        if self.links.cold[port as usize].down != 0 {
             return;
         }
         if self.links.ports[port as usize].waiting != 0 {
-            self.attend(port, now, windows);
+            self.try_transmit(port, now, windows);
         }
         self.unblock_all(port, true, now, windows);
         self.pull_all(port, now, windows);
@@ -283,8 +290,8 @@ impl Fabric {
             let (waiting, before) = self.take(port, class, now);
             self.lose(port, class, &waiting.frame, waiting.ingress, cause, now);
             if self.links.ports[port as usize].waiting == 0
-                && let Some(exposure) = self.faults.exposures[port as usize].as_deref()
-                && let Some(fresh) = &exposure.fresh
+                && let Some(schedule) = self.faults.schedules[port as usize].as_deref()
+                && let Some(fresh) = &schedule.fresh
             {
                 self.links.cold[port as usize].scheduler = fresh.clone();
             }
@@ -302,13 +309,14 @@ impl Fabric {
         let node = self.node_of[port as usize] as usize;
         let Some(pause_sender) = &mut self.nodes[node].pause_sender else { return };
         let local = pause_sender.local(port);
-        for meter in pause_sender.ingress.iter_mut().skip(local * PRIORITIES).take(PRIORITIES) {
-            meter.hold.release();
+        for counter in pause_sender.ingress.iter_mut().skip(local * PRIORITIES).take(PRIORITIES) {
+            counter.pause.release();
         }
-        for meter in pause_sender.egress.iter_mut().filter(|meter| meter.held(local as u32).in_force()) {
-            meter.hold(local as u32).release();
+        for counter in pause_sender.egress.iter_mut().filter(|counter| counter.pause(local as u32).in_force())
+        {
+            counter.pause_mut(local as u32).release();
         }
-        pause_sender.holders[local * PRIORITIES..(local + 1) * PRIORITIES].fill(0);
+        pause_sender.pause_counts[local * PRIORITIES..(local + 1) * PRIORITIES].fill(0);
         pause_sender.renewals[local].cancel();
     }
 }

@@ -248,9 +248,9 @@ impl View<'_> {
     }
 
     fn is_down(&self, port: u32, at: Time) -> bool {
-        let exposure = self.s.exposure(port);
-        exposure
-            .is_some_and(|exposure| exposure.outages.iter().any(|&(from, until)| from <= at && at < until))
+        let schedule = self.s.schedule(port);
+        schedule
+            .is_some_and(|schedule| schedule.outages.iter().any(|&(from, until)| from <= at && at < until))
     }
 
     /// The watermark that a pause's counter had reached.
@@ -329,7 +329,7 @@ impl View<'_> {
         for (path, &flow) in self.s.path_flow.iter().enumerate() {
             let flow = flow as usize;
             let priority = self.s.spec.flows[flow].priority;
-            for &port in self.s.way_of(path) {
+            for &port in self.s.path_of(path) {
                 let class = self.s.node_at(port).classes.class(priority).0;
                 for &tree in rooted.get(&(port, class)).into_iter().flatten() {
                     let part = parts.entry((tree, flow)).or_default();

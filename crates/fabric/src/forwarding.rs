@@ -34,7 +34,7 @@ pub struct EdgeGroups {
 const NO_GROUP: u32 = u32::MAX;
 
 impl EdgeGroups {
-    /// The groups of `destinations`, numbered in the order in which they come up. Dead links do not count.
+    /// The groups of `destinations`, numbered in the order in which they come up. Failed links do not count.
     pub fn new(routes: &Routes, destinations: impl IntoIterator<Item = NodeId>) -> EdgeGroups {
         let mut group_of = vec![NO_GROUP; routes.nodes()];
         let mut known: BTreeMap<Vec<NodeId>, u32> = BTreeMap::new();
@@ -469,7 +469,7 @@ mod tests {
 
     proptest! {
         /// The candidates are the ports of shortest paths, and a hash picks from them the path that
-        /// [`Routes`] finds; on multigraphs with links between hosts, hosts with several links, dead links, and
+        /// [`Routes`] finds; on multigraphs with links between hosts, hosts with several links, failed links, and
         /// switches as destinations.
         #[test]
         fn candidates_are_those_of_routes(
@@ -479,12 +479,12 @@ mod tests {
             hash: u64,
         ) {
             let nodes = is_host.len() as u32;
-            let (links, dead): (Vec<(NodeId, NodeId)>, Vec<bool>) = ends.iter()
-                .map(|&(a, b, dead)| ((NodeId(a % nodes), NodeId(b % nodes)), dead == 0))
+            let (links, down): (Vec<(NodeId, NodeId)>, Vec<bool>) = ends.iter()
+                .map(|&(a, b, down)| ((NodeId(a % nodes), NodeId(b % nodes)), down == 0))
                 .filter(|((a, b), _)| a != b)
                 .unzip();
             let wiring = Wiring::new(is_host.len(), &links);
-            let routes = Routes::without(&wiring, |node| is_host[node.at()], |link| dead[link as usize]);
+            let routes = Routes::without(&wiring, |node| is_host[node.at()], |link| down[link as usize]);
             let all = || (0..nodes).map(NodeId);
             let left_out = NodeId(u32::from(left_out) % nodes);
             let table = ForwardingTable::new(&routes, all().filter(|&node| node != left_out));
@@ -501,7 +501,7 @@ mod tests {
                     let hops = routes.hops(&to, node);
                     let leads = |port: &PortId| {
                         let next = wiring.neighbour(*port);
-                        let lives = !dead[wiring.link_of[port.at()] as usize];
+                        let lives = !down[wiring.link_of[port.at()] as usize];
                         let onward = !is_host[next.at()] && next != destination;
                         let left = hops.map(|hops| hops - 1);
                         lives && match left {

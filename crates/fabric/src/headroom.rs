@@ -71,7 +71,7 @@ pub fn frame_bounds(spec: &Spec) -> (u16, u16) {
     bounds.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES))
 }
 
-/// The limit of what a network card holds for each priority; `None`: not limited, and no host.
+/// The limit of what a NIC holds for each priority; `None`: not limited, and no host.
 pub(crate) fn receive_buffer(node: &NodeSpec) -> Option<u64> {
     node.host()?.receive.as_ref()?.buffer
 }

@@ -4,7 +4,7 @@
 //! (`stops`) and the hooks of the port are all that a frame meets. What a mechanism needs of the fabric is called at a
 //! few places, each behind a hook of the port or in an event of its own:
 //!
-//! - a frame begins to wait, or has left: `before_enqueue` and `after_dequeue` (hook `METERED`);
+//! - a frame begins to wait, or has left: `before_enqueue` and `after_dequeue` (hook `COUNTED`);
 //! - something for the peer waits, and goes before all frames: `transmit_pause` (hook `PAUSE_WAITING`);
 //! - something of the peer has come: `receive_pause`;
 //! - which classes may not send: [`LinkControl::stopped`], and until when for all that is known: [`LinkControl::until`];

@@ -54,10 +54,10 @@ impl Links {
     }
 
     /// Writes the reasons for which nothing may leave a port anew.
-    pub fn set_dead(&mut self, port: u32, change: impl FnOnce(u8) -> u8) {
-        let dead = &mut self.cold[port as usize].dead;
-        *dead = change(*dead);
-        self.ports[port as usize].hooks.set(Hooks::DEAD, *dead != 0);
+    pub fn set_down(&mut self, port: u32, change: impl FnOnce(u8) -> u8) {
+        let down = &mut self.cold[port as usize].down;
+        *down = change(*down);
+        self.ports[port as usize].hooks.set(Hooks::DOWN, *down != 0);
     }
 
     /// From the next frame on the link has another rate.
@@ -111,7 +111,7 @@ impl Links {
         );
         for (port, cold) in self.ports.iter().zip(&self.cold) {
             assert!(
-                port.hooks.has(Hooks::DEAD) == (cold.dead != 0),
+                port.hooks.has(Hooks::DOWN) == (cold.down != 0),
                 "a port does not know that its link is down: this is a fault of the simulator"
             );
         }

@@ -52,7 +52,7 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        match self.ask_manager(egress, class, frame, End::Enters, now) {
+        match self.manager_on_enqueue(egress, class, frame, End::Enters, now) {
             Verdict::Drop => {
                 self.lose(egress, class, frame, ingress, Cause::QueueManager, now);
                 return false;
@@ -65,7 +65,7 @@ impl Fabric {
 
     /// A frame leaves the queue of a class for the link, perhaps with a mark.
     #[inline(never)]
-    pub fn tell_manager(
+    pub fn manager_on_dequeue(
         &mut self,
         egress: u32,
         class: TrafficClass,
@@ -73,7 +73,9 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> Frame {
-        if let Verdict::Notify(feedback) = self.ask_manager(egress, class, &mut frame, End::Leaves, now) {
+        if let Verdict::Notify(feedback) =
+            self.manager_on_enqueue(egress, class, &mut frame, End::Leaves, now)
+        {
             self.notify_source(egress, class, &frame, feedback, now, windows);
         }
         frame
@@ -81,7 +83,7 @@ impl Fabric {
 
     /// What the manager of a queue says of a frame; a mark is made at once.
     #[inline(never)]
-    fn ask_manager(
+    fn manager_on_enqueue(
         &mut self,
         egress: u32,
         class: TrafficClass,

@@ -60,9 +60,12 @@ impl Failure {
             Cause::Headroom => {
                 let group =
                     pause_sender.and_then(|pause_sender| pause_sender.group(frame.priority.0)).unwrap_or(0);
-                let meter = pause_sender
+                let counter = pause_sender
                     .and_then(|pause_sender| pause_sender.ingress.get(local(ingress) * PRIORITIES + group));
-                (meter.map(|meter| meter.occupancy).unwrap_or_default(), levels.map(|levels| levels.capacity))
+                (
+                    counter.map(|counter| counter.occupancy).unwrap_or_default(),
+                    levels.map(|levels| levels.capacity),
+                )
             }
         };
         let limit = limit.unwrap_or(Amount::Bytes(0));

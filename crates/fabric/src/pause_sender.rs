@@ -2,8 +2,8 @@
 
 use crate::pool::NIL;
 use engine::{Stream, Timer};
-use flow_control::pfc::{IngressMeter, Levels};
-use flow_control::tpfc::EgressMeter;
+use flow_control::pfc::{IngressCounter, Levels};
+use flow_control::tpfc::EgressCounter;
 use flow_control::{PauseKind, PauseSpec};
 use units::{Amount, Time};
 
@@ -17,11 +17,11 @@ pub(crate) struct PauseSender {
     /// For each port, when a pause sent through it has to be renewed.
     pub timing: Vec<PauseTiming>,
     /// By port and group of priorities; empty with egress accounting.
-    pub ingress: Vec<IngressMeter>,
+    pub ingress: Vec<IngressCounter>,
     /// By port and class; empty with ingress accounting.
-    pub egress: Vec<EgressMeter>,
+    pub egress: Vec<EgressCounter>,
     /// With egress accounting, by port and class: how many queues keep that port paused.
-    pub holders: Vec<u32>,
+    pub pause_counts: Vec<u32>,
     /// By port: when the next pause has to be renewed.
     pub renewals: Vec<Timer>,
     /// Draws for random sampling.
@@ -70,14 +70,14 @@ impl PauseCause {
 }
 
 impl PauseSender {
-    /// The meter of a priority: PAUSE has one for all, PFC one each; `None` if it is not controlled.
+    /// The counter of a priority: PAUSE has one for all, PFC one each; `None` if it is not controlled.
     pub fn group(&self, priority: u8) -> Option<usize> {
         match self.spec.kind {
             PauseKind::Link => Some(0),
             PauseKind::Priorities(set) => (set >> priority & 1 != 0).then_some(usize::from(priority)),
         }
     }
-    /// The priorities that a meter pauses.
+    /// The priorities that a counter pauses.
     pub fn bits(&self, group: usize) -> u8 {
         match self.spec.kind {
             PauseKind::Link => 0xFF,
@@ -104,12 +104,12 @@ impl PauseSender {
 
     /// Bytes of its tables.
     pub fn memory_bytes(&self) -> usize {
-        let egress = self.egress.iter().map(|meter| size_of::<EgressMeter>() + meter.memory_bytes());
+        let egress = self.egress.iter().map(|counter| size_of::<EgressCounter>() + counter.memory_bytes());
         size_of::<PauseSender>()
             + self.levels.len() * (size_of::<Levels>() + size_of::<PauseTiming>() + size_of::<Timer>())
-            + self.ingress.len() * size_of::<IngressMeter>()
+            + self.ingress.len() * size_of::<IngressCounter>()
             + egress.sum::<usize>()
-            + (self.holders.len() + self.ports.capacity()) * size_of::<u32>()
+            + (self.pause_counts.len() + self.ports.capacity()) * size_of::<u32>()
     }
 }
 

@@ -45,7 +45,7 @@ impl Fabric {
                 self.count_in(node, frame, ingress, queue, now, windows)
             }
             Accounting::Egress => {
-                self.meter_egress(node, egress, class, (ingress, frame.bytes), now, windows);
+                self.count_egress(node, egress, class, (ingress, frame.bytes), now, windows);
                 true
             }
         }
@@ -69,12 +69,12 @@ impl Fabric {
         let Some((local, group)) = pause_sender.counter(frame.priority.0, ingress) else { return true };
         let shared = architecture.memory().sharing.as_ref().map(|sharing| sharing.levels(local, group));
         let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
-        let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
-        if !meter.occupancy.has_room(levels.capacity, frame.bytes) {
+        let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
+        if !counter.occupancy.has_room(levels.capacity, frame.bytes) {
             return false;
         }
-        let xoff_due = meter.add(frame.bytes, levels, now);
-        record(&mut self.probes.meters, ingress as usize * PRIORITIES + group, now, meter.occupancy);
+        let xoff_due = counter.add(frame.bytes, levels, now);
+        record(&mut self.probes.counters, ingress as usize * PRIORITIES + group, now, counter.occupancy);
         if xoff_due {
             self.send_xoff(node, (ingress, group), queue, now, windows);
         }
@@ -94,9 +94,9 @@ impl Fabric {
         let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
         let local = pause_sender.local(ingress);
         let renew_at = now + pause_sender.timing[local].renew_after;
-        let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
-        meter.hold.set(renew_at);
-        let (counted, since) = (meter.occupancy, meter.rising_since);
+        let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
+        counter.pause.set(renew_at);
+        let (counted, since) = (counter.occupancy, counter.rising_since);
         let occupancy = counted.count(pause_sender.levels[local].xoff);
         let queue = self.to_blame(&pause_sender, queue, (ingress, group), counted);
         let inherited = queue != NIL && self.has_been_paused(queue, since);
@@ -109,7 +109,7 @@ impl Fabric {
 
     /// A frame is about to wait where queues are counted at the egress: XOFF may be due.
     #[inline(never)]
-    fn meter_egress(
+    fn count_egress(
         &mut self,
         node: u32,
         egress: u32,
@@ -123,11 +123,11 @@ impl Fabric {
         let queue_id = self.links.ports[egress as usize].first_queue + u32::from(class.0);
         let before = self.buffers.queues[queue_id as usize].occupancy;
         let first_port = pause_sender.first_port;
-        let PauseSender { egress: meters, random, spec, levels, ports, .. } = &mut *pause_sender;
+        let PauseSender { egress: counters, random, spec, levels, ports, .. } = &mut *pause_sender;
         let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
-        let meter = &mut meters[local * PRIORITIES + class.at()];
+        let counter = &mut counters[local * PRIORITIES + class.at()];
         let buffers = &self.buffers;
-        let aim = meter.aim(
+        let aim = counter.aim(
             xoff,
             spec.target.as_ref(),
             before,
@@ -141,11 +141,11 @@ impl Fabric {
         ports.clear();
         match aim {
             Aim::None => {}
-            Aim::Targets => ports.extend(meter.targets()),
+            Aim::Targets => ports.extend(counter.targets()),
             Aim::All => ports.extend((0..port_count).filter(|&port| port as usize != local)),
         }
-        let rising_since = meter.rising_since(before, levels[local].xon, now);
-        meter.add((ingress != NIL).then(|| ingress - first_port), bytes);
+        let rising_since = counter.rising_since(before, levels[local].xon, now);
+        counter.add((ingress != NIL).then(|| ingress - first_port), bytes);
         let bits = self.nodes[node as usize].classes.priorities(class) & pause_sender.controlled();
         if bits == 0 || pause_sender.ports.is_empty() {
             self.nodes[node as usize].pause_sender = Some(pause_sender);
@@ -176,13 +176,13 @@ impl Fabric {
     ) {
         let ports = std::mem::take(&mut pause_sender.ports);
         for &port in &ports {
-            let hold = pause_sender.egress[local * PRIORITIES + class.at()].hold(port);
-            if !hold.is_due(now) {
+            let pause = pause_sender.egress[local * PRIORITIES + class.at()].pause_mut(port);
+            if !pause.is_due(now) {
                 continue;
             }
-            let fresh = !hold.in_force();
-            hold.set(now + pause_sender.timing[port as usize].renew_after);
-            pause_sender.holders[port as usize * PRIORITIES + class.at()] += u32::from(fresh);
+            let fresh = !pause.in_force();
+            pause.set(now + pause_sender.timing[port as usize].renew_after);
+            pause_sender.pause_counts[port as usize * PRIORITIES + class.at()] += u32::from(fresh);
             self.schedule_renewal(pause_sender, port as usize, now, windows);
             let signal = PauseSignal { xoff, xon: 0 };
             self.signal(pause_sender.first_port + port, signal, cause.pack(), now, windows);
@@ -222,10 +222,10 @@ impl Fabric {
         };
         let shared = architecture.memory().sharing.as_ref().map(|sharing| sharing.levels(local, group));
         let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
-        let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
-        let xon_due = meter.remove(waiting.frame.bytes, levels);
-        let counter = waiting.ingress as usize * PRIORITIES + group;
-        record(&mut self.probes.meters, counter, now, meter.occupancy);
+        let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
+        let xon_due = counter.remove(waiting.frame.bytes, levels);
+        let series = waiting.ingress as usize * PRIORITIES + group;
+        record(&mut self.probes.counters, series, now, counter.occupancy);
         if xon_due && pause_sender.spec.resume {
             let signal = PauseSignal { xoff: 0, xon: pause_sender.bits(group) };
             self.signal(waiting.ingress, signal, 0, now, windows);
@@ -249,15 +249,15 @@ impl Fabric {
         let after = self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()]
             .occupancy;
         let first_port = pause_sender.first_port;
-        let PauseSender { egress: meters, ports, holders, spec, .. } = &mut *pause_sender;
-        let meter = &mut meters[local * PRIORITIES + class.at()];
+        let PauseSender { egress: counters, ports, pause_counts, spec, .. } = &mut *pause_sender;
+        let counter = &mut counters[local * PRIORITIES + class.at()];
         let from = (waiting.ingress != NIL).then(|| waiting.ingress - first_port);
-        meter.remove(from, waiting.frame.bytes, spec.target.as_ref(), after);
+        counter.remove(from, waiting.frame.bytes, spec.target.as_ref(), after);
         ports.clear();
-        meter.release(&levels, spec.target.as_ref(), before, after, |port| {
-            let holders = &mut holders[port as usize * PRIORITIES + class.at()];
-            *holders -= 1;
-            if *holders == 0 {
+        counter.release(&levels, spec.target.as_ref(), before, after, |port| {
+            let pause_counts = &mut pause_counts[port as usize * PRIORITIES + class.at()];
+            *pause_counts -= 1;
+            if *pause_counts == 0 {
                 ports.push(port);
             }
         });
@@ -332,13 +332,13 @@ impl Fabric {
             let levels = shared.unwrap_or(pause_sender.levels[local]);
             let group_bits = pause_sender.bits(group);
             let renew_at = now + pause_sender.timing[local].renew_after;
-            let meter = &mut pause_sender.ingress[local * PRIORITIES + group];
-            let (renew, counted) = (meter.renew(&levels, now), meter.occupancy);
+            let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
+            let (renew, counted) = (counter.renew(&levels, now), counter.occupancy);
             if renew {
-                meter.hold.set(renew_at);
+                counter.pause.set(renew_at);
             }
-            if meter.hold.in_force() {
-                due.next = due.next.min(meter.hold.renew_at());
+            if counter.pause.in_force() {
+                due.next = due.next.min(counter.pause.renew_at());
             }
             if renew {
                 due.bits |= group_bits;
@@ -365,9 +365,9 @@ impl Fabric {
             let occupancy = self.buffers.queues[queue_id as usize].occupancy;
             let levels = pause_sender.levels[queue_port];
             let controlled = pause_sender.controlled();
-            let meter = &mut pause_sender.egress[queue_port * PRIORITIES + class];
-            if meter.renew(local as u32, levels.xon, occupancy, now) {
-                meter.hold(local as u32).set(renew_at);
+            let counter = &mut pause_sender.egress[queue_port * PRIORITIES + class];
+            if counter.renew(local as u32, levels.xon, occupancy, now) {
+                counter.pause_mut(local as u32).set(renew_at);
                 due.bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
                 let occupancy = occupancy.count(levels.xoff);
                 let inherited = self.has_been_paused(queue_id, now);
@@ -375,9 +375,9 @@ impl Fabric {
                 due.note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
             }
             // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
-            let hold = meter.held(local as u32);
-            if hold.in_force() && !hold.is_due(now) {
-                due.next = due.next.min(hold.renew_at());
+            let pause = counter.pause(local as u32);
+            if pause.in_force() && !pause.is_due(now) {
+                due.next = due.next.min(pause.renew_at());
             }
         }
     }
@@ -387,13 +387,13 @@ impl Fabric {
     #[inline(never)]
     fn signal(&mut self, port: u32, signal: PauseSignal, cause: u64, now: Time, windows: &mut Queued) {
         // Nobody hears it. What was asked for is forgotten when the port comes back.
-        if self.links.ports[port as usize].hooks.has(Hooks::DEAD) {
+        if self.links.ports[port as usize].hooks.has(Hooks::DOWN) {
             return;
         }
         let LinkControl::Pause(pauses) = &mut self.links.cold[port as usize].control else { return };
         pauses.say(signal, cause);
         self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
-        self.attend(port, now, windows);
+        self.try_transmit(port, now, windows);
     }
 
     /// Puts the waiting pause frame on the link; the transmitter is free.
@@ -424,7 +424,7 @@ impl Fabric {
             }
         }
         let quanta = self.quanta_of(node);
-        if self.links.ports[egress as usize].hooks.has(Hooks::EXPOSED) && self.pause_is_lost(egress, now, at)
+        if self.links.ports[egress as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(egress, now, at)
         {
             self.links.cold[egress as usize].counts.pauses_lost += 1;
             return;

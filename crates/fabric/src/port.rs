@@ -54,15 +54,15 @@ impl Hooks {
     /// The peer is a cut-through switch: it acts on the first 64 B.
     pub const HEADS: Hooks = Hooks(1 << 2);
     /// Faults of the scenario, or losses of the link, may hit what leaves here.
-    pub const EXPOSED: Hooks = Hooks(1 << 3);
+    pub const FAULTED: Hooks = Hooks(1 << 3);
     /// Sources or endpoints may have to act when a frame leaves: some wait for room in the NIC.
     pub const FEEDS: Hooks = Hooks(1 << 4);
     /// The node counts what waits: it has limits or sends pauses.
-    pub const METERED: Hooks = Hooks(1 << 5);
+    pub const COUNTED: Hooks = Hooks(1 << 5);
     /// Pause storms are watched for: [`ColdPort::watch`].
     pub const WATCHED: Hooks = Hooks(1 << 6);
-    /// The link is down or the switch is off: [`ColdPort::dead`].
-    pub const DEAD: Hooks = Hooks(1 << 7);
+    /// The link is down or the switch is off: [`ColdPort::down`].
+    pub const DOWN: Hooks = Hooks(1 << 7);
     /// A queue manager looks at the frames.
     pub const MANAGED: Hooks = Hooks(1 << 8);
     /// Limits, or a memory that queues share, speak of what waits.
@@ -85,10 +85,10 @@ impl Hooks {
     }
 }
 
-/// In [`ColdPort::dead`]: the link is down.
-pub(crate) const DOWN: u8 = 1;
-/// In [`ColdPort::dead`]: the switch restarts.
-pub(crate) const OFF: u8 = 2;
+/// In [`ColdPort::down`]: the link is down.
+pub(crate) const LINK_DOWN: u8 = 1;
+/// In [`ColdPort::down`]: the switch restarts.
+pub(crate) const SWITCH_OFF: u8 = 2;
 
 impl Port {
     /// Puts a frame on the link, whose transmission begins at `begins`: when the transmitter is free, or will be.
@@ -135,9 +135,9 @@ impl Sent {
 pub(crate) struct ColdPort {
     /// Nominal: what the clock of the node makes of it is [`Port::clock`].
     pub rate: BitRate,
-    /// Why nothing may leave: [`DOWN`], [`OFF`]; 0: all is well.
-    pub dead: u8,
-    /// Whether dead links keep what waits for them.
+    /// Why nothing may leave: [`LINK_DOWN`], [`OFF`]; 0: all is well.
+    pub down: u8,
+    /// Whether failed links keep what waits for them.
     pub keeps: bool,
     pub clock: ClockOffset,
     pub scheduler: Scheduler,
@@ -160,10 +160,10 @@ impl ColdPort {
     /// Why frames may not even wait here; `None`: they may.
     #[inline]
     pub fn refuses(&self) -> Option<Cause> {
-        match self.dead {
+        match self.down {
             0 => None,
-            DOWN if self.keeps => None,
-            DOWN => Some(Cause::LinkDown),
+            LINK_DOWN if self.keeps => None,
+            LINK_DOWN => Some(Cause::LinkDown),
             _ => Some(Cause::Restart),
         }
     }

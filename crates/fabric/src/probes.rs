@@ -22,7 +22,7 @@ pub(crate) struct Probes {
     /// Bytes and frames of each queue.
     pub queues: Vec<Levels>,
     /// Bytes and frames of each ingress counter: port times 8 plus group.
-    pub meters: Vec<Levels>,
+    pub counters: Vec<Levels>,
     /// Pauses that have ended; `None` if they are not recorded.
     pub pauses: Option<Vec<PauseRecord>>,
 }
@@ -57,7 +57,7 @@ pub(crate) fn add(series: &mut [BinnedSum], of: usize, now: Time, bytes: u16) {
 impl Probes {
     /// Whether levels or transmissions are recorded, which have to be told in the order of time.
     pub fn any_levels(&self) -> bool {
-        !(self.sent.is_empty() && self.queues.is_empty() && self.meters.is_empty())
+        !(self.sent.is_empty() && self.queues.is_empty() && self.counters.is_empty())
     }
     /// Those of these nodes; their numbers are those of the whole.
     pub fn new(nodes: Range<u32>) -> Probes {
@@ -75,7 +75,7 @@ impl Probes {
     /// Bytes of all series.
     pub fn memory_bytes(&self) -> usize {
         let sums = self.delivered.iter().chain(&self.received).chain(&self.sent);
-        let levels = self.queues.iter().chain(&self.meters).flat_map(|(bytes, frames)| [bytes, frames]);
+        let levels = self.queues.iter().chain(&self.counters).flat_map(|(bytes, frames)| [bytes, frames]);
         self.fingerprints.capacity() * size_of::<u64>()
             + sums.map(BinnedSum::memory_bytes).sum::<usize>()
             + levels.map(BinnedMax::memory_bytes).sum::<usize>()

@@ -3,7 +3,7 @@
 //! A port of such a host has a buffer for each priority, or one for all where PAUSE stops them together: what shares a
 //! pause shares the memory that the pause protects. A server takes the frames out in order of arrival,
 //! whatever their priority, and takes `time_per_frame + bytes / rate` for each; a frame holds its place in
-//! the buffer until it is taken in, and its latency counts to there. With PAUSE or PFC the network card sends
+//! the buffer until it is taken in, and its latency counts to there. With PAUSE or PFC the NIC sends
 //! XOFF and XON by the ingress counters of a switch: XOFF at the buffer less the headroom of the link, XON at
 //! half of XOFF. Without, a frame that finds no room is lost.
 //!
@@ -38,7 +38,7 @@ pub(crate) struct Receiving {
     shared: bool,
 }
 
-/// Where a network card with this buffer sends XOFF and XON, if its link needs `headroom`.
+/// Where a NIC with this buffer sends XOFF and XON, if its link needs `headroom`.
 pub(crate) fn levels(buffer: u64, headroom: u64) -> Levels {
     let xoff = buffer.saturating_sub(headroom).max(1);
     Levels { xoff: Amount::Bytes(xoff), xon: Amount::Bytes(xoff / 2), capacity: Amount::Bytes(buffer) }
@@ -109,7 +109,7 @@ impl Fabric {
             let fits = self.count_in(node, &frame, ingress, NIL, now, windows);
             assert!(fits, "a receive buffer and its counter differ: this is a fault of the simulator");
         } else {
-            record(&mut self.probes.meters, ingress as usize * PRIORITIES + group, now, level);
+            record(&mut self.probes.counters, ingress as usize * PRIORITIES + group, now, level);
         }
         self.take_in(ingress, now, windows);
     }
@@ -146,7 +146,7 @@ impl Fabric {
         if self.nodes[node as usize].pause_sender.is_some() {
             self.count_out(node, &waiting, now, windows);
         } else {
-            record(&mut self.probes.meters, port as usize * PRIORITIES + group, now, level);
+            record(&mut self.probes.counters, port as usize * PRIORITIES + group, now, level);
         }
         self.take_in(port, now, windows);
     }

@@ -1,8 +1,8 @@
-//! Routes that avoid what is dead: found before the run, taken by each source on its own at their time.
+//! Routes that avoid what is down: found before the run, taken by each source on its own at their time.
 //!
 //! Some time after a link goes down (until routing has converged) flows whose path leads over it take a
-//! shortest path without dead links, and as long after it is back their old one. A flow that has no other
-//! way stays where it is and loses its frames at the dead link. So do frames that are on their way when the
+//! shortest path without failed links, and as long after it is back their old one. A flow that has no other
+//! way stays where it is and loses its frames at the failed link. So do frames that are on their way when the
 //! routes change.
 //!
 //! Not modelled: the protocol and the messages by which routing learns, routes that differ between switches
@@ -13,7 +13,7 @@ use crate::event::Queued;
 use crate::fault_plan::FaultPlan;
 use crate::faults::Action;
 use crate::paths::{Paths, route_hash};
-use crate::route_table::{DELIVER, way};
+use crate::route_table::{DELIVER, path_from};
 use crate::routing::{Routes, Wiring};
 use crate::spec::{Role, Spec};
 use crate::world::Fabric;
@@ -21,7 +21,7 @@ use frame::PortId;
 use std::collections::BTreeMap;
 use units::Time;
 
-/// All changes of routes: when, at which source's place, which path. Appends new ways to the table of hops.
+/// All changes of routes: when, at which source's place, which path. Appends new routes to the table of hops.
 pub(crate) fn changes(
     spec: &Spec,
     wiring: &Wiring,
@@ -46,14 +46,14 @@ pub(crate) fn changes(
     if steps.is_empty() {
         return changes;
     }
-    let mut ways = Ways::new(spec, wiring, paths);
-    let mut dead = vec![0u32; spec.links.len()];
+    let mut paths_in_use = PathsInUse::new(spec, wiring, paths);
+    let mut reasons = vec![0u32; spec.links.len()];
     for (at, step) in steps.into_iter().take_while(|&(at, _)| at < spec.duration) {
         for (link, down) in step {
-            let count = &mut dead[link as usize];
+            let count = &mut reasons[link as usize];
             *count = if down { *count + 1 } else { count.saturating_sub(1) };
         }
-        for (path, start) in ways.without(&dead, paths) {
+        for (path, start) in paths_in_use.without(&reasons, paths) {
             let place = wiring.peer.len() as u32 + paths.flows[path as usize];
             changes.push((at, place, Action::Path { path, start }));
         }
@@ -61,8 +61,8 @@ pub(crate) fn changes(
     changes
 }
 
-/// The ways of all paths known so far.
-struct Ways<'a> {
+/// The routes of all paths known so far.
+struct PathsInUse<'a> {
     spec: &'a Spec,
     wiring: &'a Wiring,
     /// By path: the first way and those found later, as starts in the table of hops; and the one in use.
@@ -70,17 +70,17 @@ struct Ways<'a> {
     used: Vec<u32>,
 }
 
-impl<'a> Ways<'a> {
-    fn new(spec: &'a Spec, wiring: &'a Wiring, paths: &Paths) -> Ways<'a> {
+impl<'a> PathsInUse<'a> {
+    fn new(spec: &'a Spec, wiring: &'a Wiring, paths: &Paths) -> PathsInUse<'a> {
         let known = paths.starts.iter().map(|&start| vec![start]).collect();
-        Ways { spec, wiring, known, used: paths.starts.clone() }
+        PathsInUse { spec, wiring, known, used: paths.starts.clone() }
     }
 
-    /// Paths that change when these links are dead, and where they begin then.
-    fn without(&mut self, dead: &[u32], paths: &mut Paths) -> Vec<(u32, u32)> {
-        let is_dead = |link: u32| dead[link as usize] != 0;
+    /// Paths that change when these links are down, and where they begin then.
+    fn without(&mut self, down: &[u32], paths: &mut Paths) -> Vec<(u32, u32)> {
+        let is_down = |link: u32| down[link as usize] != 0;
         let is_host = |node: frame::NodeId| matches!(self.spec.nodes[node.at()].role, Role::Host(_));
-        let routes = Routes::without(self.wiring, is_host, is_dead);
+        let routes = Routes::without(self.wiring, is_host, is_down);
         let mut distances = BTreeMap::new();
         let mut changed = Vec::new();
         for path in 0..paths.flows.len() {
@@ -89,8 +89,9 @@ impl<'a> Ways<'a> {
                 continue;
             }
             let first = self.known[path][0];
-            let lives =
-                way(&paths.hops, first).iter().all(|&port| !is_dead(self.wiring.link_of[port as usize]));
+            let lives = path_from(&paths.hops, first)
+                .iter()
+                .all(|&port| !is_down(self.wiring.link_of[port as usize]));
             let start = if lives {
                 first
             } else {
@@ -111,7 +112,8 @@ impl<'a> Ways<'a> {
 
     /// Where this way of a path begins; appends it if it is new.
     fn start_of(&mut self, path: usize, ports: &[PortId], hops: &mut Vec<u32>) -> u32 {
-        let same = |&&start: &&u32| way(hops, start).iter().copied().eq(ports.iter().map(|port| port.0));
+        let same =
+            |&&start: &&u32| path_from(hops, start).iter().copied().eq(ports.iter().map(|port| port.0));
         if let Some(&start) = self.known[path].iter().find(same) {
             return start;
         }

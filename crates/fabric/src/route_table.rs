@@ -55,8 +55,8 @@ impl RouteTable {
     }
 
     /// The egress ports of a path that begins there in the table of hops; numbers of the whole.
-    pub fn way(&self, start: u32) -> &[u32] {
-        way(&self.hops, start)
+    pub fn path(&self, start: u32) -> &[u32] {
+        path_from(&self.hops, start)
     }
 
     /// From now on a path begins there in the table of hops.
@@ -108,7 +108,7 @@ impl RouteTable {
 }
 
 /// The egress ports of a path that begins there in a table of hops.
-pub(crate) fn way(hops: &[u32], start: u32) -> &[u32] {
+pub(crate) fn path_from(hops: &[u32], start: u32) -> &[u32] {
     let rest = &hops[start as usize..];
     &rest[..rest.iter().position(|&port| port == DELIVER).unwrap_or(rest.len())]
 }

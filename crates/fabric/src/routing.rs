@@ -165,7 +165,7 @@ pub struct Routes<'a> {
     first_uplink: Vec<u32>,
     uplinks: Vec<Uplink>,
     /// By link, whether no frame may take it; empty if all may be taken.
-    dead: Vec<bool>,
+    down: Vec<bool>,
 }
 
 /// A port that leads to a switch.
@@ -191,9 +191,9 @@ impl<'a> Routes<'a> {
         Routes::avoiding(wiring, is_host, (0..links).map(is_dead).collect())
     }
 
-    fn avoiding(wiring: &'a Wiring, is_host: impl Fn(NodeId) -> bool, dead: Vec<bool>) -> Routes<'a> {
+    fn avoiding(wiring: &'a Wiring, is_host: impl Fn(NodeId) -> bool, down: Vec<bool>) -> Routes<'a> {
         let nodes = || (0..wiring.nodes() as u32).map(NodeId);
-        let lives = |port: PortId| dead.is_empty() || !dead[wiring.link_of[port.at()] as usize];
+        let lives = |port: PortId| down.is_empty() || !down[wiring.link_of[port.at()] as usize];
         let is_host: Vec<bool> = nodes().map(is_host).collect();
         let mut first_uplink = Vec::with_capacity(wiring.nodes() + 1);
         let mut uplinks = Vec::new();
@@ -207,7 +207,7 @@ impl<'a> Routes<'a> {
             uplinks.extend(to_switches);
         }
         first_uplink.push(uplinks.len() as u32);
-        Routes { wiring, is_host, first_uplink, uplinks, dead }
+        Routes { wiring, is_host, first_uplink, uplinks, down }
     }
 
     /// The distances to `destination`, by breadth-first search over the switches.
@@ -344,7 +344,7 @@ impl<'a> Routes<'a> {
     }
 
     fn is_dead(&self, port: PortId) -> bool {
-        !self.dead.is_empty() && self.dead[self.wiring.link_of[port.at()] as usize]
+        !self.down.is_empty() && self.down[self.wiring.link_of[port.at()] as usize]
     }
 
     /// The ports of a node whose live links lead to switches, and those switches, in the order of ports.

@@ -25,13 +25,13 @@ const ASKS: Hooks = Hooks::PAUSE_WAITING
     .or(Hooks::MANAGED)
     .or(Hooks::WATCHED)
     .or(Hooks::BOUNDED)
-    .or(Hooks::EXPOSED)
+    .or(Hooks::FAULTED)
     .or(Hooks::AHEAD);
 
 impl Fabric {
     /// The port has something to send: now if it is free, else when it will be.
     #[inline(always)]
-    pub fn attend(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+    pub fn try_transmit(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         let busy_until = self.links.ports[egress as usize].busy_until;
         if busy_until <= now {
             self.decide(egress, now, windows);
@@ -92,7 +92,7 @@ impl Fabric {
         }
         self.count_sent(egress, &waiting.frame, hooks.has(Hooks::FEEDS), now, windows);
         // After the transmission has begun: what follows may want to send a pause through this very port.
-        if hooks.has(Hooks::METERED) {
+        if hooks.has(Hooks::COUNTED) {
             self.after_dequeue(egress, class, &waiting, before, now, windows);
         }
     }
@@ -125,7 +125,7 @@ impl Fabric {
             }
             self.serve(egress, class, now, windows);
         } else {
-            self.arm_for_chance(egress, now, windows);
+            self.arm_next_eligible(egress, now, windows);
             return false;
         }
         let port = &self.links.ports[egress as usize];
@@ -138,8 +138,8 @@ impl Fabric {
 
     /// Nothing may go now.
     #[inline(never)]
-    fn arm_for_chance(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let at = self.next_chance(egress, now);
+    fn arm_next_eligible(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let at = self.next_eligible(egress, now);
         if at != Time::NEVER {
             self.arm(egress, at, windows);
         }
@@ -152,14 +152,14 @@ impl Fabric {
         let mut waiting = Waiting::default();
         let before = self.take_to(&mut waiting, true, egress, class, now);
         if hooks.has(Hooks::MANAGED) {
-            waiting.frame = self.tell_manager(egress, class, waiting.frame, now, windows);
+            waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now, windows);
         }
         if hooks.has(Hooks::SCHEDULER) {
-            self.tell_sent(egress, class, waiting.frame.bytes, now);
+            self.on_sent(egress, class, waiting.frame.bytes, now);
         }
         self.transmit(egress, waiting.frame, now, windows);
         // After the transmission has begun: what follows may want to send a pause through this very port.
-        if hooks.has(Hooks::METERED) {
+        if hooks.has(Hooks::COUNTED) {
             self.after_dequeue(egress, class, &waiting, before, now, windows);
         }
     }
@@ -175,7 +175,7 @@ impl Fabric {
 
     /// A frame has entered the queue of its class; `waiting` does not show it yet.
     #[inline(never)]
-    pub fn tell_arrival(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
+    pub fn on_arrival(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
         let port = &self.links.ports[egress as usize];
         let scheduler = &mut self.links.cold[egress as usize].scheduler;
         if port.waiting == 0 && port.busy_until <= now {
@@ -189,13 +189,13 @@ impl Fabric {
 
     /// The head of a class, which has left its queue, begins its transmission.
     #[inline(never)]
-    pub fn tell_sent(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
+    pub fn on_sent(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
         let next = self.head_bytes(egress, class);
         self.links.cold[egress as usize].scheduler.sent(u32::from(class.0), u32::from(bytes), next, now);
     }
 
     /// The set of stopped classes is about to become `stopped`.
-    pub fn tell_stopped(&mut self, egress: u32, stopped: u32, now: Time) {
+    pub fn on_stopped(&mut self, egress: u32, stopped: u32, now: Time) {
         let port = &self.links.ports[egress as usize];
         let (before, waiting) = (port.stopped, port.waiting);
         for class in (0..8).map(TrafficClass).filter(|class| waiting & (before ^ stopped) & 1 << class.0 != 0)
@@ -236,9 +236,9 @@ impl Fabric {
 
     /// When a port with frames that may not send now should look again, if nothing happens before: when the
     /// first pause ends, or when its scheduler lets something go.
-    pub fn next_chance(&mut self, egress: u32, now: Time) -> Time {
+    pub fn next_eligible(&mut self, egress: u32, now: Time) -> Time {
         let port = &self.links.ports[egress as usize];
-        if port.hooks.has(Hooks::DEAD) {
+        if port.hooks.has(Hooks::DOWN) {
             return Time::NEVER;
         }
         let (held, waiting) = (port.waiting & port.stopped, port.waiting != 0);

@@ -6,7 +6,7 @@
 
 use crate::event::Event;
 use crate::paths::Paths;
-use crate::route_table::way;
+use crate::route_table::path_from;
 use crate::routing::Wiring;
 use crate::world::Fabric;
 use engine::Shard;
@@ -30,7 +30,7 @@ impl Split {
     pub fn new(wiring: &Wiring, paths: &Paths, parts: usize) -> Split {
         let mut load: Vec<u64> = vec![1; wiring.nodes()];
         for &start in paths.starts.iter().filter(|_| parts > 1) {
-            for &port in way(&paths.hops, start) {
+            for &port in path_from(&paths.hops, start) {
                 load[wiring.node_of[port as usize].at()] += 1;
                 load[wiring.neighbour(PortId(port)).at()] += 1;
             }

@@ -1,7 +1,7 @@
 //! A simulation from start to end: the one value that owns everything.
 
 use crate::build::{Built, Plan, build, start};
-use crate::deadlock::Watch;
+use crate::deadlock::DeadlockWatch;
 use crate::event::{Event, Kind};
 use crate::fault_plan::Note;
 use crate::outcome::{Failure, SimulationError};
@@ -40,7 +40,7 @@ pub struct Simulation {
     /// Frames on links when it did.
     pub(crate) in_flight_at_warmup: Vec<(u64, u64)>,
     warmed_up: bool,
-    pub(crate) watch: Watch,
+    pub(crate) watch: DeadlockWatch,
     /// The cycle of queues that may come to wait for each other, as queue numbers.
     dependency_cycle: Option<Vec<u32>>,
 }
@@ -120,7 +120,11 @@ impl Simulation {
             panicked: None,
             hops_before: 0,
             warmed_up: spec.warmup == Time::ZERO,
-            watch: Watch { next: Time::NEVER, interval: spec.guards.deadlock_interval, found: Vec::new() },
+            watch: DeadlockWatch {
+                next: Time::NEVER,
+                interval: spec.guards.deadlock_interval,
+                found: Vec::new(),
+            },
             dependency_cycle: None,
         };
         simulation.dependency_cycle = dependencies::cycle(&simulation);

@@ -117,11 +117,11 @@ pub enum Role {
 /// An end station.
 #[derive(Clone, Debug)]
 pub struct HostSpec {
-    /// Queues of the network card.
+    /// Queues of the NIC.
     pub classes: ClassMap,
     /// Which queue sends.
     pub scheduler: scheduling::SchedulerSpec,
-    /// Room of the network card for each class; `None`: unlimited.
+    /// Room of the NIC for each class; `None`: unlimited.
     pub queue_limit: Option<Amount>,
     /// What a source does when there is no room.
     pub when_full: WhenFull,
@@ -158,12 +158,12 @@ pub enum ReceiveChange {
     },
 }
 
-/// What a source does when its queue in the network card is full.
+/// What a source does when its queue in the NIC is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
     /// Waits until a frame has left, then goes on (back-pressure; nothing is lost).
     Block,
-    /// Drops the frame, counted as a drop in the network card.
+    /// Drops the frame, counted as a drop in the NIC.
     Drop,
 }
 
@@ -391,7 +391,7 @@ pub enum FaultSpec {
 /// How stations react to a link that is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reaction {
-    /// Whether frames wait for a dead link; otherwise they are lost at once.
+    /// Whether frames wait for a failed link; otherwise they are lost at once.
     pub keep: bool,
     /// After this time flows use paths without the link, or with it when it is back; `None`: never.
     pub reroute: Option<Time>,

@@ -3,7 +3,7 @@
 //!
 //! Where some switch chooses by more than a hash, frames of flows without a route of their own carry their
 //! destination; switches that hash choose for them what they would have chosen before the run. A switch knows which
-//! of its own links are down and passes them over; that a path is dead further on it does not know.
+//! of its own links are down and passes them over; that a path is down further on it does not know.
 
 use crate::build::Plan;
 use crate::choice::{Chooser, Chosen, PathChoice};
@@ -112,7 +112,7 @@ impl Fabric {
                 + cold_ports[local(port)].rate.bits_in_ceil(own.busy_until.saturating_sub(now)).div_ceil(8)
         };
         let picked = choosers[node as usize].pick(candidates, Chosen { node: id, flow, now }, backlog)?;
-        let is_up = |port: PortId| !ports[local(port)].hooks.has(Hooks::DEAD);
+        let is_up = |port: PortId| !ports[local(port)].hooks.has(Hooks::DOWN);
         if is_up(picked) {
             return Some(local(picked) as u32);
         }

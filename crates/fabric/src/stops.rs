@@ -1,6 +1,6 @@
 //! What stops the classes of a port, and the pauses that it receives.
 //!
-//! Each reason is kept where it belongs: pauses in the control of the link, a dead link or switch with the port, a
+//! Each reason is kept where it belongs: pauses in the control of the link, a failed link or switch with the port, a
 //! storm with its watchdog. [`Fabric::update_stopped`] makes their union, tells the scheduler, and is the only one
 //! to write it: what has ended is gone, whether or not a frame waits.
 
@@ -34,7 +34,7 @@ impl Fabric {
         let stuck = stopped & port.waiting;
         // An XON for one of several priorities of a queue may bring forward the end of its pause.
         if port.waiting & !stopped != 0 || signal.xon != 0 && port.waiting != 0 {
-            self.attend(port_id, now, windows);
+            self.try_transmit(port_id, now, windows);
         }
         if watched {
             self.note_change(port_id, now, windows);
@@ -55,11 +55,11 @@ impl Fabric {
             watch.free(!stopped);
             stopped = watch.stopped(stopped, port.waiting);
         }
-        if cold.dead != 0 {
+        if cold.down != 0 {
             stopped = u32::MAX;
         }
         if port.hooks.has(Hooks::SCHEDULER) {
-            self.tell_stopped(port_id, stopped, now);
+            self.on_stopped(port_id, stopped, now);
         }
         self.links.ports[port_id as usize].stopped = stopped;
     }

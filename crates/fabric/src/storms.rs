@@ -101,7 +101,7 @@ impl Fabric {
         let Some(watch) = &mut cold.watch else { return };
         let map = self.nodes[self.node_of[port as usize] as usize].classes;
         for class in (0..map.classes() as u8).map(TrafficClass) {
-            // A pause that a dead link has ended may have been over for long.
+            // A pause that a failed link has ended may have been over for long.
             let at = (cold.control.until(map.priorities(class)) + watch.spec.restoration).max(now);
             if watch.queues[class.at()].is_storming() && watch.arm(at) {
                 windows.push(Event::bare(Kind::Watch, at, port));
@@ -172,7 +172,7 @@ impl Fabric {
         self.links.cold[port as usize].watch = Some(watch);
         self.update_stopped(port, now);
         if self.links.ports[port as usize].waiting != 0 {
-            self.attend(port, now, windows);
+            self.try_transmit(port, now, windows);
         }
     }
 
@@ -192,7 +192,7 @@ impl Fabric {
             self.update_stopped(egress, now);
         }
         if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
-            self.tell_sent(egress, class, frame.bytes, now);
+            self.on_sent(egress, class, frame.bytes, now);
         }
         self.lose(egress, class, &frame, ingress, Cause::Watchdog, now);
         self.after_dequeue(egress, class, &waiting, before, now, windows);

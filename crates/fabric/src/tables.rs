@@ -1,7 +1,7 @@
 //! The result of a simulation as described tables.
 
-mod asked;
 mod connections;
+mod demands;
 mod durations;
 mod losses;
 mod pauses;
@@ -120,7 +120,7 @@ impl View<'_> {
             .reals(
                 "offered_bps",
                 "b/s",
-                "Bits of frames (DA to FCS) that the source handed to its network card, a second of measured time. Of a connection its segments or requests: what comes back is not in this table.",
+                "Bits of frames (DA to FCS) that the source handed to its NIC, a second of measured time. Of a connection its segments or requests: what comes back is not in this table.",
                 rows.iter().map(|row| self.bps(row.bytes_sent)),
             )
             .reals(
@@ -135,10 +135,10 @@ impl View<'_> {
                 "Bits delivered without Ethernet header and FCS (18 B a frame), a second of measured time.",
                 rows.iter().map(|row| self.bps(goodput(row))),
             )
-            .integers("frames_sent", "", "Frames handed to the network card.", rows.iter().map(|row| row.frames_sent))
+            .integers("frames_sent", "", "Frames handed to the NIC.", rows.iter().map(|row| row.frames_sent))
             .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.received.frames))
             .integers("frames_dropped", "", "Frames lost on the way.", rows.iter().map(|row| row.dropped))
-            .integers("bytes_sent", "B", "Bytes handed to the network card.", rows.iter().map(|row| row.bytes_sent))
+            .integers("bytes_sent", "B", "Bytes handed to the NIC.", rows.iter().map(|row| row.bytes_sent))
             .integers("bytes_delivered", "B", "Bytes delivered.", rows.iter().map(|row| row.received.bytes));
         let stddev = |index: usize| {
             let name = &flows[index].name;
@@ -202,12 +202,7 @@ impl View<'_> {
                 "As in `flows`, summed.",
                 each().map(|c| self.bps(sum(c, |r| r.received.bytes))),
             )
-            .integers(
-                "frames_sent",
-                "",
-                "Frames handed to network cards.",
-                each().map(|c| sum(c, |r| r.frames_sent)),
-            )
+            .integers("frames_sent", "", "Frames handed to NICs.", each().map(|c| sum(c, |r| r.frames_sent)))
             .integers(
                 "frames_delivered",
                 "",

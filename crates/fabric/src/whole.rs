@@ -4,7 +4,7 @@
 
 use crate::buffers::Queue;
 use crate::endpoints::EndpointState;
-use crate::faults::Exposure;
+use crate::faults::FaultSchedule;
 use crate::hosts::Receiver;
 use crate::ledger::Ledger;
 use crate::node::Node;
@@ -57,9 +57,9 @@ impl Simulation {
         part.links.time_on_wire(port as u32)
     }
     /// What faults can do to what leaves through a port.
-    pub(crate) fn exposure(&self, port: u32) -> Option<&Exposure> {
+    pub(crate) fn schedule(&self, port: u32) -> Option<&FaultSchedule> {
         let (part, port) = self.part_at(port);
-        part.faults.exposures.get(port)?.as_deref()
+        part.faults.schedules.get(port)?.as_deref()
     }
     /// The cold state of all ports.
     pub(crate) fn cold_ports(&self) -> impl Iterator<Item = (u32, &ColdPort)> {
@@ -153,7 +153,7 @@ impl Simulation {
     /// The part where a path ends.
     fn part_of_end(&self, path: usize) -> &Fabric {
         let from = self.spec.flows[self.path_flow[path] as usize].from;
-        let last = self.way_of(path).last();
+        let last = self.path_of(path).last();
         self.part_of(last.map_or(from, |&port| self.wiring.neighbour(PortId(port))))
     }
     /// Bytes delivered over a path, if they are recorded.
@@ -173,10 +173,10 @@ impl Simulation {
         ends.chunks_exact(2).map(|ends| (ends[0], ends[1])).collect()
     }
     /// The egress ports of a path, as it goes now. Where it begins is known to the part that runs its source.
-    pub(crate) fn way_of(&self, path: usize) -> &[u32] {
+    pub(crate) fn path_of(&self, path: usize) -> &[u32] {
         let flow = self.path_flow[path] as usize;
         let routes = &self.part_of(self.spec.flows[flow].from).routes;
-        routes.way(routes.path_start[path])
+        routes.path(routes.path_start[path])
     }
 
     /// The ledgers of all parts together.

@@ -222,8 +222,8 @@ impl Fabric {
     #[inline(always)]
     pub fn transmit(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let port = &mut self.links.ports[egress as usize];
-        if port.hooks.has(Hooks::EXPOSED) {
-            return self.transmit_exposed(egress, frame, now, windows);
+        if port.hooks.has(Hooks::FAULTED) {
+            return self.transmit_faulted(egress, frame, now, windows);
         }
         let arrival = port.transmit(frame, now);
         let feeds = port.hooks.has(Hooks::FEEDS);
@@ -234,10 +234,11 @@ impl Fabric {
     /// The rest of [`Fabric::transmit`] at a port that faults may hit.
     #[cold]
     #[inline(never)]
-    fn transmit_exposed(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+    fn transmit_faulted(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let port = &mut self.links.ports[egress as usize];
         let arrival = port.transmit(frame, now);
-        let arrival = self.faults.fate(egress, port, &self.links.cold[egress as usize], arrival, now);
+        let arrival =
+            self.faults.outcome_on_link(egress, port, &self.links.cold[egress as usize], arrival, now);
         let feeds = port.hooks.has(Hooks::FEEDS);
         windows.send(arrival, || self.links.neighbours[egress as usize]);
         self.count_sent(egress, &frame, feeds, now, windows);

@@ -395,7 +395,7 @@ fn replies_leave_through_the_link_that_is_left() {
             // While the host works on a request that came this way.
             let reaction = Reaction { keep: false, reroute: Some(us(3)) };
             net.0.faults = vec![FaultSpec::LinkDown { link, at: us(500), reaction }];
-            // 41 before; then as fast again, unless the first switch goes on sending every other request the dead way,
+            // 41 before; then as fast again, unless the first switch goes on sending every other request the down way,
             // where it waits for its timeout.
             let exchanges = net.run().count("connections", "rpc", "exchanges");
             let least = if choice == PathChoice::Hash { 140 } else { 50 };

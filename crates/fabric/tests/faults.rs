@@ -85,7 +85,7 @@ fn frames_that_wait_for_a_dead_link_are_lost_or_kept() {
     let run = |reaction| {
         let (mut net, a, b) = line(us(100));
         // Ten frames at once, one a microsecond: the first is on the link to b from 12 us, when it dies at
-        // 14.5 us the third is cut; until 30 us the rest comes to a dead link.
+        // 14.5 us the third is cut; until 30 us the rest comes to a failed link.
         net.flow("f", a, 0, burst(b, 1230, 10, us(10)));
         net.0.faults = vec![down(1, ps(14_500_000), reaction), up(1, us(30))];
         on_threads(&net)

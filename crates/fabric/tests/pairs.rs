@@ -117,7 +117,7 @@ impl Draw {
     }
     /// Whether what was asked for has to be done in the end.
     fn gets_done(&self) -> bool {
-        // Pauses by egress queues can close a circle, and so can paths around a dead link; a lost pause frame, and a
+        // Pauses by egress queues can close a circle, and so can paths around a failed link; a lost pause frame, and a
         // pause of a switch that has restarted, end by their timers after the run.
         let paused = self.control != 0;
         !self.has(OUTAGES | ERRORS) && self.control < 4 && !(paused && self.has(RESTART | REROUTE))

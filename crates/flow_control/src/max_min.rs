@@ -225,7 +225,7 @@ mod tests {
     const MARKS: Marks = Marks { xoff: Amount::Frames(12), target: Amount::Frames(10) };
     const FRAME: u16 = 1000;
 
-    /// A queue with its meter, fed and drained by hand.
+    /// A queue with its counter, fed and drained by hand.
     struct Queue {
         max_min: MaxMin,
         waiting: VecDeque<(u32, u16)>,

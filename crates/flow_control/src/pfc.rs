@@ -2,7 +2,7 @@
 //!
 //! IEEE 802.1Qbb leaves the rule to the implementer; this is the usual one (Hagen 2012 §7.2): XOFF when the
 //! occupancy reaches the high watermark, XON when it is back at the low watermark, and a renewal before
-//! the pause runs out while the occupancy is still above it. The occupancy of an [`IngressMeter`] is what
+//! the pause runs out while the occupancy is still above it. The occupancy of an [`IngressCounter`] is what
 //! came in through one port with one priority and still waits.
 //!
 //! Source: IEEE 802.1Qbb (802.1Q clause 36); Hagen 2012 §7.2.
@@ -15,12 +15,12 @@ use units::{Amount, Time};
 
 /// A pause that this station has asked for, as far as it knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hold {
+pub struct OutstandingPause {
     /// From when on the XOFF must be said again; zero if none is in force.
     renew_at: Time,
 }
 
-impl Hold {
+impl OutstandingPause {
     /// Whether XOFF has to be sent now, because none is in force or it is about to run out.
     #[inline]
     pub fn is_due(&self, now: Time) -> bool {
@@ -82,16 +82,16 @@ impl Levels {
 
 /// What came in through one port with one priority and still waits, and the pause asked for because of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct IngressMeter {
+pub struct IngressCounter {
     /// What waits.
     pub occupancy: Occupancy,
     /// The pause in force.
-    pub hold: Hold,
+    pub pause: OutstandingPause,
     /// Since when it is above the low watermark.
     pub rising_since: Time,
 }
 
-impl IngressMeter {
+impl IngressCounter {
     /// A frame begins to wait. True: XOFF is due.
     #[inline(always)]
     #[must_use]
@@ -100,19 +100,19 @@ impl IngressMeter {
             self.rising_since = now;
         }
         self.occupancy.add(bytes);
-        self.occupancy.reaches(levels.xoff) && self.hold.is_due(now)
+        self.occupancy.reaches(levels.xoff) && self.pause.is_due(now)
     }
     /// A frame leaves. True: XON is due (if the station sends XON at all).
     #[inline(always)]
     #[must_use]
     pub fn remove(&mut self, bytes: u16, levels: &Levels) -> bool {
         self.occupancy.remove(bytes);
-        self.occupancy.within(levels.xon) && self.hold.release()
+        self.occupancy.within(levels.xon) && self.pause.release()
     }
     /// The time to renew has come. True: XOFF is due again.
     #[must_use]
     pub fn renew(&self, levels: &Levels, now: Time) -> bool {
-        self.hold.in_force() && self.hold.is_due(now) && !self.occupancy.within(levels.xon)
+        self.pause.in_force() && self.pause.is_due(now) && !self.occupancy.within(levels.xon)
     }
 }
 
@@ -125,25 +125,25 @@ mod tests {
 
     #[test]
     fn xoff_at_the_high_mark_xon_at_the_low_mark() {
-        let mut meter = IngressMeter::default();
+        let mut counter = IngressCounter::default();
         let now = Time::from_us(1);
-        assert!(!meter.add(64, &LEVELS, now));
-        assert!(!meter.add(64, &LEVELS, now));
-        assert!(meter.add(64, &LEVELS, now));
-        meter.hold.set(Time::from_us(100));
+        assert!(!counter.add(64, &LEVELS, now));
+        assert!(!counter.add(64, &LEVELS, now));
+        assert!(counter.add(64, &LEVELS, now));
+        counter.pause.set(Time::from_us(100));
         // In force: not said again, until it is about to run out.
-        assert!(!meter.add(64, &LEVELS, Time::from_us(99)));
-        assert!(meter.add(64, &LEVELS, Time::from_us(100)));
-        meter.hold.set(Time::from_us(200));
-        assert!(!meter.remove(64, &LEVELS));
-        assert!(!meter.remove(64, &LEVELS));
-        assert!(!meter.remove(64, &LEVELS));
-        assert!(!meter.renew(&LEVELS, Time::from_us(199)));
-        assert!(meter.renew(&LEVELS, Time::from_us(200)));
-        assert!(meter.remove(64, &LEVELS));
+        assert!(!counter.add(64, &LEVELS, Time::from_us(99)));
+        assert!(counter.add(64, &LEVELS, Time::from_us(100)));
+        counter.pause.set(Time::from_us(200));
+        assert!(!counter.remove(64, &LEVELS));
+        assert!(!counter.remove(64, &LEVELS));
+        assert!(!counter.remove(64, &LEVELS));
+        assert!(!counter.renew(&LEVELS, Time::from_us(199)));
+        assert!(counter.renew(&LEVELS, Time::from_us(200)));
+        assert!(counter.remove(64, &LEVELS));
         // Said once.
-        assert!(!meter.remove(64, &LEVELS));
-        assert!(!meter.renew(&LEVELS, Time::from_us(300)));
+        assert!(!counter.remove(64, &LEVELS));
+        assert!(!counter.renew(&LEVELS, Time::from_us(300)));
     }
 
     #[test]

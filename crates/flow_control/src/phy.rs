@@ -25,7 +25,7 @@
 //! 105 and 116 collect.
 //!
 //! *What is not verified.* The text of the standard was not at hand. 8,192 and 25,600 at 10 Gb/s are what the
-//! Linux driver of Intel's network cards takes; 6,144, 24,576 and 122,880 of BASE-R FEC at 25, 40 and 100 Gb/s
+//! Linux driver of Intel's NICs takes; 6,144, 24,576 and 122,880 of BASE-R FEC at 25, 40 and 100 Gb/s
 //! are published (as bounds of whole interfaces, which they are not). All others are recalled. Their sums speak
 //! for them: in quanta of 512 bit times they are 80 for 25GBASE-R with RS-FEC, 453 for 200GBASE-R and 905 for
 //! 400GBASE-R, exactly the published limits of the response to a pause at these rates; 10GBASE-T and the 8 quanta

@@ -26,7 +26,7 @@
 //!   pause in force.
 
 use crate::max_min::{Marks, MaxMin};
-use crate::pfc::{Hold, Levels};
+use crate::pfc::{Levels, OutstandingPause};
 use crate::{TargetMethod, TargetSpec};
 use frame::Occupancy;
 use units::{Amount, Time};
@@ -36,7 +36,7 @@ use units::{Amount, Time};
 pub enum Aim {
     /// Nobody.
     None,
-    /// The ports in [`EgressMeter::targets`], because of the target watermark.
+    /// The ports in [`EgressCounter::targets`], because of the target watermark.
     Targets,
     /// All ports but the egress port itself, because of the high watermark.
     All,
@@ -46,12 +46,12 @@ pub enum Aim {
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     frames: u32,
-    hold: Hold,
+    pause: OutstandingPause,
 }
 
 /// One egress queue, its frames by ingress port, and the pauses asked for because of it.
 #[derive(Clone, Debug)]
-pub struct EgressMeter {
+pub struct EgressCounter {
     /// Ports of the station.
     ports: u32,
     /// By ingress port; empty until the first frame waits. Most queues of a large switch never hold one, and all of
@@ -68,10 +68,10 @@ pub struct EgressMeter {
     max_min: Option<Box<MaxMin>>,
 }
 
-impl EgressMeter {
+impl EgressCounter {
     /// An empty queue in a station with `ports` ports.
-    pub fn new(ports: u32) -> EgressMeter {
-        EgressMeter {
+    pub fn new(ports: u32) -> EgressCounter {
+        EgressCounter {
             ports,
             shares: Vec::new(),
             present: 0,
@@ -91,19 +91,19 @@ impl EgressMeter {
         }
     }
     /// The pause in force towards an ingress port.
-    pub fn hold(&mut self, port: u32) -> &mut Hold {
+    pub fn pause_mut(&mut self, port: u32) -> &mut OutstandingPause {
         self.prepare();
-        &mut self.shares[port as usize].hold
+        &mut self.shares[port as usize].pause
     }
     /// The pause in force towards an ingress port, to look at.
-    pub fn held(&self, port: u32) -> Hold {
-        self.shares.get(port as usize).map_or_else(Hold::default, |share| share.hold)
+    pub fn pause(&self, port: u32) -> OutstandingPause {
+        self.shares.get(port as usize).map_or_else(OutstandingPause::default, |share| share.pause)
     }
     /// Bytes behind the value itself.
     pub fn memory_bytes(&self) -> usize {
         self.shares.capacity() * size_of::<Share>() + self.targets.capacity() * size_of::<u32>()
     }
-    /// Ingress ports found by the last [`EgressMeter::aim`] that answered [`Aim::Targets`].
+    /// Ingress ports found by the last [`EgressCounter::aim`] that answered [`Aim::Targets`].
     pub fn targets(&self) -> &[u32] {
         &self.targets
     }
@@ -129,7 +129,7 @@ impl EgressMeter {
             let (shares, ports) = (&self.shares, self.shares.len());
             let max_min = self.max_min.get_or_insert_with(|| Box::new(MaxMin::new(ports)));
             // Also at the high watermark: who is paused for more than safety waits for its turn.
-            max_min.search(marks, before, |port| shares[port as usize].hold.is_due(now), &mut self.targets);
+            max_min.search(marks, before, |port| shares[port as usize].pause.is_due(now), &mut self.targets);
             return match (before.reaches(xoff), self.targets.is_empty()) {
                 (true, _) => Aim::All,
                 (false, true) => Aim::None,
@@ -230,7 +230,7 @@ impl EgressMeter {
         }
         for (port, share) in (0u32..).zip(&mut self.shares) {
             let waits = self.max_min.as_ref().is_some_and(|max_min| max_min.is_target(port));
-            if !waits && (others || turn == Some(port)) && share.hold.release() {
+            if !waits && (others || turn == Some(port)) && share.pause.release() {
                 xon(port);
             }
         }
@@ -239,9 +239,9 @@ impl EgressMeter {
     /// Whether the pause towards `port` has to be said again: the queue is still above the low watermark. That of
     /// a target by max-min share runs out: then it has waited long enough for its turn.
     pub fn renew(&self, port: u32, xon: Amount, occupancy: Occupancy, now: Time) -> bool {
-        let hold = self.held(port);
+        let pause = self.pause(port);
         let waits = self.max_min.as_ref().is_some_and(|max_min| max_min.is_target(port));
-        hold.in_force() && hold.is_due(now) && !waits && !occupancy.within(xon)
+        pause.in_force() && pause.is_due(now) && !waits && !occupancy.within(xon)
     }
 }
 
@@ -260,14 +260,14 @@ mod tests {
 
     #[test]
     fn fair_bandwidth_pauses_who_has_more_than_its_share() {
-        let mut meter = EgressMeter::new(4);
+        let mut counter = EgressCounter::new(4);
         for port in [0, 1, 2, 2, 2, 2] {
-            meter.add(Some(port), 1522);
+            counter.add(Some(port), 1522);
         }
         let spec = target(TargetMethod::FairBandwidth, false);
         let mut aim = |before| {
-            let aim = meter.aim(HW, Some(&spec), before, Time::ZERO, |_| 0, |_| None);
-            (aim, meter.targets().to_vec())
+            let aim = counter.aim(HW, Some(&spec), before, Time::ZERO, |_| 0, |_| None);
+            (aim, counter.targets().to_vec())
         };
         assert_eq!(aim(frames(5)).0, Aim::None);
         // b = 6 frames of N = 3 partners: more than two frames make an aggressor.
@@ -277,45 +277,48 @@ mod tests {
 
     #[test]
     fn equal_partners_are_no_aggressors() {
-        let mut meter = EgressMeter::new(3);
+        let mut counter = EgressCounter::new(3);
         for port in [0, 1, 2, 0, 1, 2] {
-            meter.add(Some(port), 1522);
+            counter.add(Some(port), 1522);
         }
         let spec = target(TargetMethod::FairBandwidth, false);
-        assert_eq!(meter.aim(HW, Some(&spec), frames(6), Time::ZERO, |_| 0, |_| None), Aim::Targets);
-        assert!(meter.targets().is_empty());
+        assert_eq!(counter.aim(HW, Some(&spec), frames(6), Time::ZERO, |_| 0, |_| None), Aim::Targets);
+        assert!(counter.targets().is_empty());
     }
 
     #[test]
     fn one_sample_a_crossing() {
-        let mut meter = EgressMeter::new(2);
+        let mut counter = EgressCounter::new(2);
         for _ in 0..7 {
-            meter.add(Some(1), 1522);
+            counter.add(Some(1), 1522);
         }
         let once = target(TargetMethod::RandomSampling, true);
         assert_eq!(
-            meter.aim(HW, Some(&once), frames(6), Time::ZERO, |n| n - 1, |i| (i == 5).then_some(1)),
+            counter.aim(HW, Some(&once), frames(6), Time::ZERO, |n| n - 1, |i| (i == 5).then_some(1)),
             Aim::Targets
         );
-        assert_eq!(meter.targets(), [1]);
-        assert_eq!(meter.aim(HW, Some(&once), frames(7), Time::ZERO, |_| 0, |_| Some(1)), Aim::None);
-        meter.remove(Some(1), 1522, Some(&once), frames(6));
-        assert_eq!(meter.aim(HW, Some(&once), frames(6), Time::ZERO, |_| 0, |_| Some(1)), Aim::None);
-        meter.remove(Some(1), 1522, Some(&once), frames(5));
-        assert_eq!(meter.aim(HW, Some(&once), frames(6), Time::ZERO, |_| 0, |_| Some(1)), Aim::Targets);
+        assert_eq!(counter.targets(), [1]);
+        assert_eq!(counter.aim(HW, Some(&once), frames(7), Time::ZERO, |_| 0, |_| Some(1)), Aim::None);
+        counter.remove(Some(1), 1522, Some(&once), frames(6));
+        assert_eq!(counter.aim(HW, Some(&once), frames(6), Time::ZERO, |_| 0, |_| Some(1)), Aim::None);
+        counter.remove(Some(1), 1522, Some(&once), frames(5));
+        assert_eq!(counter.aim(HW, Some(&once), frames(6), Time::ZERO, |_| 0, |_| Some(1)), Aim::Targets);
         let every = target(TargetMethod::RandomSampling, false);
         for _ in 0..3 {
-            assert_eq!(meter.aim(HW, Some(&every), frames(7), Time::ZERO, |_| 0, |_| Some(1)), Aim::Targets);
+            assert_eq!(
+                counter.aim(HW, Some(&every), frames(7), Time::ZERO, |_| 0, |_| Some(1)),
+                Aim::Targets
+            );
         }
     }
 
     #[test]
     fn xon_goes_to_those_with_a_pause_in_force() {
-        let mut meter = EgressMeter::new(3);
-        meter.hold(1).set(Time::from_us(9));
+        let mut counter = EgressCounter::new(3);
+        counter.pause_mut(1).set(Time::from_us(9));
         let mut released = Vec::new();
-        meter.release(&LEVELS, None, frames(3), frames(2), |port| released.push(port));
-        meter.release(&LEVELS, None, frames(3), frames(2), |port| released.push(port));
+        counter.release(&LEVELS, None, frames(3), frames(2), |port| released.push(port));
+        counter.release(&LEVELS, None, frames(3), frames(2), |port| released.push(port));
         assert_eq!(released, [1]);
     }
 }

@@ -19,7 +19,7 @@ pub use manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManag
 pub use red::{Action, IdleExponent, Mode, Red, RedParams, Spacing};
 pub use sampling::{Sampling, SamplingParams};
 pub use step::{Moment, Step, StepParams};
-pub use tail_drop::{BufferSpec, Refusal, Waiting};
+pub use tail_drop::{Backlog, BufferSpec, Refusal};
 
 use units::Time;
 

@@ -21,13 +21,13 @@ pub struct BufferSpec {
     pub port: Option<Amount>,
     /// All waiting frames of one traffic class of the switch.
     pub class: Option<Amount>,
-    /// Waiting frames of one queue: one traffic class of one egress port.
+    /// Backlog frames of one queue: one traffic class of one egress port.
     pub queue: Option<Amount>,
 }
 
 /// What waits, seen from each of the limits.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Waiting {
+pub struct Backlog {
     /// In the switch.
     pub total: Occupancy,
     /// At the port.
@@ -60,7 +60,7 @@ impl BufferSpec {
 
     /// Whether a frame of `bytes` may enter; the narrowest limit is named first.
     #[inline]
-    pub fn admit(&self, waiting: &Waiting, bytes: u16) -> Result<(), Refusal> {
+    pub fn admit(&self, waiting: &Backlog, bytes: u16) -> Result<(), Refusal> {
         let limits = [
             (self.queue, waiting.queue, Refusal::Queue),
             (self.port, waiting.port, Refusal::Port),
@@ -82,8 +82,8 @@ impl BufferSpec {
 mod tests {
     use super::*;
 
-    fn queue(bytes: u64, frames: u64) -> Waiting {
-        Waiting { queue: Occupancy { bytes, frames }, ..Waiting::default() }
+    fn queue(bytes: u64, frames: u64) -> Backlog {
+        Backlog { queue: Occupancy { bytes, frames }, ..Backlog::default() }
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
         let one = Some(Amount::Frames(1));
         let full = Occupancy { bytes: 64, frames: 1 };
         let none = BufferSpec::default();
-        let waiting = Waiting { total: full, port: full, class: full, queue: full };
+        let waiting = Backlog { total: full, port: full, class: full, queue: full };
         assert_eq!(none.admit(&waiting, 64), Ok(()));
         assert_eq!(BufferSpec { port: one, ..none.clone() }.admit(&waiting, 64), Err(Refusal::Port));
         assert_eq!(BufferSpec { class: one, ..none.clone() }.admit(&waiting, 64), Err(Refusal::Class));

@@ -9,7 +9,7 @@ use frame::PRIORITIES;
 
 /// With one of these somebody is asked, or has to be told, when a frame leaves.
 const OTHERS: [Hooks; 6] =
-    [Hooks::SCHEDULER, Hooks::EXPOSED, Hooks::FEEDS, Hooks::METERED, Hooks::WATCHED, Hooks::MANAGED];
+    [Hooks::SCHEDULER, Hooks::FAULTED, Hooks::FEEDS, Hooks::COUNTED, Hooks::WATCHED, Hooks::MANAGED];
 
 /// Sets the bit of these ports. Called when everything else is known.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {

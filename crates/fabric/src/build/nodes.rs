@@ -11,8 +11,8 @@ use crate::sharing::Sharing;
 use crate::spec::{NodeSpec, Role, WhenFull};
 use crate::world::Fabric;
 use engine::{Timer, stream};
-use flow_control::pfc::IngressMeter;
-use flow_control::tpfc::EgressMeter;
+use flow_control::pfc::IngressCounter;
+use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{NodeId, PRIORITIES, PortId};
 use queueing::{BufferSpec, LinkFacts, ManagerSpec, SharedMemory};
@@ -28,7 +28,7 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
         Role::Host(_) => BufferSpec::default(),
         Role::Switch(switch) => switch.buffer.clone(),
     };
-    // A network card counts what came in through its ports, by its buffer.
+    // A NIC counts what came in through its ports, by its buffer.
     let receive_buffer = receive_buffer(node);
     let own_control = match receive_buffer {
         Some(_) => control.map(|control| PauseSpec {
@@ -50,13 +50,13 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
                 .iter()
                 .map(|&port| PauseTiming { renew_after: plan.renew_after(control, port) })
                 .collect(),
-            ingress: vec![IngressMeter::default(); if by_ingress { ports.len() * PRIORITIES } else { 0 }],
+            ingress: vec![IngressCounter::default(); if by_ingress { ports.len() * PRIORITIES } else { 0 }],
             egress: if by_ingress {
                 Vec::new()
             } else {
-                vec![EgressMeter::new(ports.len() as u32); ports.len() * PRIORITIES]
+                vec![EgressCounter::new(ports.len() as u32); ports.len() * PRIORITIES]
             },
-            holders: vec![0; ports.len() * PRIORITIES],
+            pause_counts: vec![0; ports.len() * PRIORITIES],
             renewals: vec![Timer::IDLE; ports.len()],
             random: stream(plan.spec.seed, &format!("node/{}/sampling", node.name)),
             ports: Vec::with_capacity(ports.len()),

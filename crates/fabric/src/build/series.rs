@@ -54,7 +54,7 @@ pub fn record(spec: &Spec, parts: &mut [Fabric]) -> Vec<String> {
         part.probes.received = sums(of_ports, ports);
         part.probes.sent = sums(of_ports, ports);
         part.probes.queues = levels(of_queues, part.buffers.queues.len());
-        part.probes.meters = levels(of_counters, ports * PRIORITIES);
+        part.probes.counters = levels(of_counters, ports * PRIORITIES);
     }
     left_out
 }

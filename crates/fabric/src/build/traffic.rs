@@ -25,7 +25,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
         if !part.owns(flow.from) {
             continue;
         }
-        let egress = fabric.routes.way(fabric.routes.path_start[path as usize])[0];
+        let egress = fabric.routes.path(fabric.routes.path_start[path as usize])[0];
         let link = plan.link(egress);
         let rng = stream(spec.seed, &format!("flow/{}", flow.name));
         let clock = plan.clock(flow.from);
@@ -90,7 +90,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}", flow.name));
             let (near, far) = connection.start(random("near"), random("far"));
             let start = fabric.routes.path_start[path];
-            let behind = start + fabric.routes.way(start).len() as u32;
+            let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, *to, Some(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
                 if part.owns(node) {

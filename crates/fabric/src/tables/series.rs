@@ -67,7 +67,7 @@ impl View<'_> {
                 self.level_series(&mut series, levels, bin, self.queue_name(port, class));
             }
         }
-        for (counter, levels) in self.s.parts().flat_map(|part| &part.probes.meters).enumerate() {
+        for (counter, levels) in self.s.parts().flat_map(|part| &part.probes.counters).enumerate() {
             let (port, group) = ((counter / PRIORITIES) as u32, counter % PRIORITIES);
             if levels.0.is_used() {
                 self.level_series(&mut series, levels, bin, ingress_name(self, port, group));

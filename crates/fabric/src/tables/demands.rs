@@ -1,4 +1,4 @@
-//! What flows ask for and the ways they take: what an allocation of rates is computed from.
+//! What flows ask for and the routes they take: what an allocation of rates is computed from.
 
 use super::View;
 use crate::port::HEAD_BYTES;
@@ -15,7 +15,7 @@ impl View<'_> {
     /// The rate and the overhead of the link that a flow begins at, as they are at the start.
     fn first_link(&self, flow: usize) -> (BitRate, u16) {
         let path = self.s.source(flow).first_path as usize;
-        let Some(&port) = self.s.way_of(path).first() else { return (BitRate::from_bps(0), 0) };
+        let Some(&port) = self.s.path_of(path).first() else { return (BitRate::from_bps(0), 0) };
         let link = &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
         (link.rate, link.overhead)
     }
@@ -47,7 +47,7 @@ impl View<'_> {
 
     /// The ports of a path, and those of what comes back.
     fn there_and_back(&self, path: usize) -> (Vec<u32>, Vec<u32>) {
-        let there: Vec<u32> = self.s.way_of(path).to_vec();
+        let there: Vec<u32> = self.s.path_of(path).to_vec();
         let back = there.iter().rev().map(|&port| self.s.peer(port)).collect();
         (there, back)
     }
@@ -114,7 +114,7 @@ impl View<'_> {
             .reals("time_ns", "ns", "When the change comes.", rows.iter().map(|row| row.1.as_ns_f64()))
             .reals("rate_bps", "b/s", "Bits of frames (DA to FCS) that it asks for a second from then on, on average; infinite if it takes all that the link gives. Of a connection the most that its window or its outstanding requests allow with the round trip of an empty fabric, or its rate of pacing, and no more than its links carry.", rows.iter().map(|row| row.2))
             .reals("limit_bytes", "B", "Most that the flow sends in all; infinite without limit.", rows.iter().map(|row| limit(row.0)))
-            .reals("room_bytes", "B", "What may wait in the network card of its host: what the flow asks for and is not given is kept up to this. Infinite without limit; 0 for a connection, which asks for nothing more until it has an answer.", rows.iter().map(|row| room(row.0)))
+            .reals("room_bytes", "B", "What may wait in the NIC of its host: what the flow asks for and is not given is kept up to this. Infinite without limit; 0 for a connection, which asks for nothing more until it has an answer.", rows.iter().map(|row| room(row.0)))
             .reals("frame_bytes_mean", "B", "Mean length of its frames, DA to FCS.", rows.iter().map(|row| mean(row.0)))
             .reals("back_share", "", "Bytes of frames that come back for each byte delivered: acknowledgements or responses. 0 for a source that pushes frames.", rows.iter().map(|row| back(row.0)))
             .reals("back_frame_bytes_mean", "B", "Mean length of frames that come back, DA to FCS; 0 if none do.", rows.iter().map(|row| back_mean(row.0)))
