@@ -1,36 +1,41 @@
 //! From a checked description to a fabric at time zero.
 
 mod ahead;
+pub(crate) mod fault_plan;
+pub(crate) mod guarantees;
+pub(crate) mod headroom;
 mod nodes;
+pub(crate) mod paths;
+pub(crate) mod reroute;
 mod series;
+pub(crate) mod shards;
 mod traffic;
 
 pub use series::{MAX_BINS, MAX_SERIES};
 pub(crate) use traffic::start;
 
-use crate::buffers::Buffers;
-use crate::event::Event;
-use crate::fault_plan::{FaultPlan, Note};
-use crate::faults::Faults;
-use crate::headroom::frame_bounds;
-use crate::hosts::Hosts;
-use crate::ledger::Ledger;
-use crate::link_control::{LinkControl, PauseState};
-use crate::links::Links;
-use crate::numbering::Numbering;
-use crate::paths::{Paths, find_paths};
-use crate::pool::NIL;
-use crate::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
-use crate::probes::Probes;
-use crate::reroute;
-use crate::route_table::RouteTable;
-use crate::routing::Wiring;
-use crate::selection::asks_scheduler;
-use crate::shards::Split;
+use crate::build::fault_plan::{FaultPlan, Note};
+use crate::build::headroom::frame_bounds;
+use crate::build::paths::{Paths, find_paths};
+use crate::build::shards::Split;
+use crate::run::buffers::Buffers;
+use crate::run::event::Event;
+use crate::run::faults::Faults;
+use crate::run::hosts::Hosts;
+use crate::run::ledger::Ledger;
+use crate::run::link_control::{LinkControl, PauseState};
+use crate::run::links::Links;
+use crate::run::numbering::Numbering;
+use crate::run::pool::NIL;
+use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
+use crate::run::probes::Probes;
+use crate::run::route_table::RouteTable;
+use crate::run::selection::asks_scheduler;
+use crate::run::spreading::Spreading;
+use crate::run::storms::PortWatch;
+use crate::run::world::Fabric;
+use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, NodeSpec, Queueing, Spec};
-use crate::spreading::Spreading;
-use crate::storms::PortWatch;
-use crate::world::Fabric;
 use engine::Timer;
 use flow_control::{PauseKind, PauseSpec};
 use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, Route};
@@ -204,7 +209,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         peers: wiring.peer.iter().map(|peer| peer.0).collect(),
         ..RouteTable::default()
     };
-    let spreading = Spreading::new(&plan);
+    let spreading = Spreading::new(spec, &wiring);
     let schedules: Vec<Vec<_>> = (0..parts)
         .map(|number| schedules.drain(..split.ports(number).len().min(schedules.len())).collect())
         .collect();

@@ -1,19 +1,24 @@
 //! A simulation from start to end: the one value that owns everything.
 
+pub(crate) mod deadlock;
+pub(crate) mod dependencies;
+pub(crate) mod threads;
+mod ties;
+pub(crate) mod whole;
+
+use crate::BuildError;
+use crate::build::fault_plan::Note;
+use crate::build::shards::Split;
 use crate::build::{Built, Plan, build, start};
-use crate::deadlock::DeadlockWatch;
-use crate::event::{Event, Kind};
-use crate::fault_plan::Note;
-use crate::outcome::{Failure, SimulationError};
-use crate::routing::Wiring;
-use crate::shards::Split;
+use crate::run::event::{Event, Kind};
+use crate::run::outcome::{Failure, SimulationError};
+use crate::run::world::Fabric;
+use crate::simulation::deadlock::DeadlockWatch;
+use crate::simulation::threads::{Pilot, Threads};
+use crate::spec::routing::Wiring;
 use crate::spec::{OnDeadlock, Spec};
-use crate::threads::{Pilot, Threads};
-use crate::world::Fabric;
-use crate::{BuildError, dependencies, tables};
 use engine::{Panicked, RunStatus, Runner, Shard, Way, Workers};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
-use measure::Table;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -280,11 +285,6 @@ impl Simulation {
             (hash ^ of_node).rotate_left(23).wrapping_mul(0x9fb2_1c65_1e98_df25)
         })
     }
-    /// The result up to now, as tables.
-    pub fn tables(&mut self) -> Vec<Table> {
-        self.settle();
-        tables::tables(self)
-    }
 
     /// Bytes that the simulation holds now, in all parts.
     pub fn memory_bytes(&mut self) -> usize {
@@ -322,7 +322,7 @@ impl Simulation {
     }
 
     /// Makes up for the departures up to now of frames that were sent ahead.
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         let Some(before) = self.now().ps().checked_sub(1).map(Time::from_ps) else { return };
         self.shards.iter_mut().for_each(|shard| shard.world.settle_all(before));
     }

@@ -1,9 +1,16 @@
 //! A checked description of a simulation: what a scenario becomes, and all that a [`crate::Simulation`]
 //! is built from. Plain data; a value of type [`Spec`] that passed [`Spec::check`] cannot be wrong.
 
-use crate::choice::PathChoice;
-use crate::routing::Wiring;
+pub mod choice;
+pub mod forwarding;
+pub mod routing;
+pub mod topology;
+
+use crate::spec::choice::PathChoice;
+use crate::spec::routing::Wiring;
+use engine::stream;
 use frame::{ClassMap, NodeId, Priority};
+use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
 use transport::ConnectionSpec;
 use units::{Amount, BitRate, ClockOffset, ClockTolerance, Time};
@@ -36,6 +43,12 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// What picks one of several shortest paths for a flow and destination.
+    pub(crate) fn route_hash(&self, flow: &FlowSpec, destination: NodeId) -> u64 {
+        let to = &self.nodes[destination.at()].name;
+        stream(self.seed, &format!("route/{}/{to}", flow.name)).next_u64()
+    }
+
     /// Where the links are plugged in.
     pub(crate) fn wiring(&self) -> Wiring {
         let ends: Vec<(NodeId, NodeId)> = self.links.iter().map(|link| (link.a, link.b)).collect();

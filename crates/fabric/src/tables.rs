@@ -1,23 +1,34 @@
 //! The result of a simulation as described tables.
 
 mod connections;
+mod deadlocks;
 mod demands;
 mod durations;
+mod forensics;
 mod losses;
 mod pauses;
 mod series;
+mod storms;
 
 use self::durations::{with_latency, with_wait};
 use self::series::{FLOW_SERIES, Series, series_table};
-use crate::hosts::Receiver;
-use crate::losses::Cause;
+use crate::run::hosts::Receiver;
+use crate::run::losses::Cause;
 use crate::simulation::Simulation;
 use frame::{HEADER_BYTES, PRIORITIES, TrafficClass};
 use measure::{Latency, LatencySummary, Table, jain};
 use units::Time;
 
+impl Simulation {
+    /// The result up to now, as tables.
+    pub fn tables(&mut self) -> Vec<Table> {
+        self.settle();
+        tables(self)
+    }
+}
+
 /// All tables, in the order of documentation.
-pub(crate) fn tables(simulation: &mut Simulation) -> Vec<Table> {
+fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let end = simulation.now();
     let in_flight = simulation.in_flight();
     let view = View { s: simulation, start: simulation.spec.warmup.min(end), end, in_flight };
@@ -367,7 +378,7 @@ impl View<'_> {
         let shares: Vec<f64> = rows.iter().map(|row| row.received.bytes as f64).collect();
         let paused = self.s.cold_ports().map(|(_, cold)| cold.control.paused_time(self.end).as_secs_f64());
         let paused: f64 = paused.sum();
-        let count = |value: fn(&crate::port::PortCounts) -> u64| {
+        let count = |value: fn(&crate::run::port::PortCounts) -> u64| {
             self.s.cold_ports().map(|(_, cold)| value(&cold.counts)).sum::<u64>() as f64
         };
         let lost = |causes: &[Cause]| {

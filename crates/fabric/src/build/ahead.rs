@@ -1,10 +1,10 @@
 //! Which ports send frames ahead of their time: where only the clock decides when a waiting frame leaves.
 
 use super::Plan;
-use crate::headroom::receive_buffer;
-use crate::port::Hooks;
+use crate::build::headroom::receive_buffer;
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
 use crate::spec::NodeSpec;
-use crate::world::Fabric;
 use frame::PRIORITIES;
 
 /// With one of these somebody is asked, or has to be told, when a frame leaves.

@@ -1,15 +1,15 @@
 //! Hosts and switches at time zero.
 
 use super::{Part, Plan, controlled};
-use crate::architecture::{Architecture, NodeMemory};
-use crate::headroom::receive_buffer;
-use crate::managed::Managed;
-use crate::node::Node;
-use crate::pause_sender::{PauseSender, PauseTiming};
-use crate::receive::Receiving;
-use crate::sharing::Sharing;
+use crate::build::headroom::receive_buffer;
+use crate::run::architecture::{Architecture, NodeMemory};
+use crate::run::managed::Managed;
+use crate::run::node::Node;
+use crate::run::pause_sender::{PauseSender, PauseTiming};
+use crate::run::receive::Receiving;
+use crate::run::sharing::Sharing;
+use crate::run::world::Fabric;
 use crate::spec::{NodeSpec, Role, WhenFull};
-use crate::world::Fabric;
 use engine::{Timer, stream};
 use flow_control::pfc::IngressCounter;
 use flow_control::tpfc::EgressCounter;

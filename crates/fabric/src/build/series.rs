@@ -1,8 +1,8 @@
 //! Which time series are recorded.
 
-use crate::node::Node;
+use crate::run::node::Node;
+use crate::run::world::Fabric;
 use crate::spec::Spec;
-use crate::world::Fabric;
 use frame::PRIORITIES;
 use measure::{BinnedMax, BinnedSum};
 

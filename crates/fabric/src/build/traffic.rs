@@ -1,15 +1,15 @@
 //! What sends and receives, and the first events of it.
 
 use super::Part;
-use crate::endpoints::{EndpointState, RAW};
-use crate::event::{Event, Kind, Queued};
-use crate::hosts::Receiver;
-use crate::paths::Paths;
-use crate::pool::NIL;
-use crate::port::Hooks;
-use crate::sources::SourceState;
+use crate::build::paths::Paths;
+use crate::run::endpoints::{EndpointState, RAW};
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::hosts::Receiver;
+use crate::run::pool::NIL;
+use crate::run::port::Hooks;
+use crate::run::sources::SourceState;
+use crate::run::world::Fabric;
 use crate::spec::WhenFull;
-use crate::world::Fabric;
 use engine::stream;
 use frame::NodeId;
 use units::Time;

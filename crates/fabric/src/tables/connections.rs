@@ -1,7 +1,7 @@
 //! What connections have measured.
 
 use super::View;
-use crate::endpoints::EndpointState;
+use crate::run::endpoints::EndpointState;
 use measure::{LatencySummary, Table};
 use transport::Protocol;
 use units::Time;

@@ -1,7 +1,7 @@
 //! What flows ask for and the routes they take: what an allocation of rates is computed from.
 
 use super::View;
-use crate::port::HEAD_BYTES;
+use crate::run::port::HEAD_BYTES;
 use crate::spec::Role;
 use frame::{NodeId, PortId};
 use measure::Table;

@@ -2,9 +2,9 @@
 
 use super::View;
 use crate::build::Plan;
-use crate::forensics::{Forensics, Pause};
-use crate::pause_sender::unit_of;
-use crate::pool::NIL;
+use crate::run::pause_sender::unit_of;
+use crate::run::pool::NIL;
+use crate::tables::forensics::{Forensics, Pause};
 use flow_control::Accounting;
 use frame::{PRIORITIES, TrafficClass};
 use measure::Table;

@@ -2,7 +2,7 @@
 
 use super::View;
 use super::pauses::ingress_name;
-use crate::probes::Probes;
+use crate::run::probes::Probes;
 use frame::PRIORITIES;
 use measure::{BinnedMax, BinnedSum, Table};
 use units::Time;

@@ -1,0 +1,143 @@
+//! What ports that send pauses need: the room above XOFF, watermarks, renewals.
+//!
+//! All of it comes from [`flow_control::headroom`] and [`flow_control::renewal`]; here are the facts of link and
+//! stations that go in. The response is that of the station at the other end, which is the one that is paused;
+//! the interfaces are in the delay of the link.
+
+use crate::build::Plan;
+use crate::run::receive;
+use crate::spec::{FlowSpec, NodeSpec, Spec};
+use flow_control::headroom::{Headroom, TotalDelay, response_time, resume_level};
+use flow_control::pause::pause_time;
+use flow_control::pfc::Levels;
+use flow_control::renewal::Renewal;
+use flow_control::{PauseSpec, Watermarks};
+use frame::{CONTROL_FRAME_BYTES, NodeId};
+use units::{Amount, Bytes, Time};
+
+/// What a port that sends pauses needs.
+#[derive(Clone, Copy, Debug)]
+pub struct PauseNeeds {
+    /// Whose port it is.
+    pub node: NodeId,
+    /// The node at the other end, which is paused.
+    pub peer: NodeId,
+    /// Bytes around each frame on its link.
+    pub overhead: u16,
+    /// What may be on its way to the port when it decides to send XOFF.
+    pub delay: TotalDelay,
+    /// The room above XOFF for each priority (for all together with PAUSE).
+    pub room: Bytes,
+    /// The levels that the port works with.
+    pub levels: Levels,
+    /// The response time of the peer.
+    pub response: Time,
+    /// The shortest pause that works, in quanta.
+    pub least_quanta: u64,
+    /// How long the pauses of this port last.
+    pub lasts: Time,
+}
+
+/// What each port needs that sends pauses: all ports of switches with flow control, and of hosts with it whose
+/// receive buffer is limited.
+pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
+    let wiring = spec.wiring();
+    let plan = Plan::new(spec, &wiring);
+    let of_port = |port: u32| {
+        let control = plan.node(port).flow_control()?;
+        let buffer = match plan.node(port).host() {
+            Some(_) => Some(receive_buffer(plan.node(port))?),
+            None => None,
+        };
+        Some(PauseNeeds {
+            node: wiring.node_of[port as usize],
+            peer: wiring.node_of[wiring.peer[port as usize].at()],
+            overhead: plan.link(port).overhead,
+            delay: plan.total_delay(port),
+            room: Bytes::new(plan.room(port)),
+            levels: plan.levels(control, buffer, port),
+            response: plan.response(wiring.peer[port as usize].0),
+            least_quanta: plan.renewal(port).least_quanta(control.refresh),
+            lasts: pause_time(control.quanta, plan.rates(port).1),
+        })
+    };
+    (0..wiring.peer.len() as u32).filter_map(of_port).collect()
+}
+
+/// The shortest and the longest frame of all flows, in bytes.
+pub fn frame_bounds(spec: &Spec) -> (u16, u16) {
+    let bounds = spec.flows.iter().map(FlowSpec::frame_bounds);
+    let bounds = bounds.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
+    bounds.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES))
+}
+
+/// The limit of what a NIC holds for each priority; `None`: not limited, and no host.
+pub(crate) fn receive_buffer(node: &NodeSpec) -> Option<u64> {
+    node.host()?.receive.as_ref()?.buffer
+}
+
+impl Plan<'_> {
+    /// From the end of a pause frame to its effect at `port`.
+    pub fn response(&self, port: u32) -> Time {
+        let control = self.node(port).flow_control();
+        let configured = control.and_then(|control| control.response_time);
+        let link = self.link(port);
+        configured.or(link.response_time).unwrap_or_else(|| response_time(link.rate))
+    }
+    /// What is on its way to `port`, at most, when its node decides to send XOFF.
+    pub fn total_delay(&self, port: u32) -> TotalDelay {
+        let link = self.link(port);
+        let (slowest, rate) = self.rates(port);
+        let peer = self.wiring.peer[port as usize].0;
+        let headroom = Headroom {
+            rate,
+            slowest,
+            cable: link.delay,
+            // A pause frame may be in the way too, where frames are shorter than it.
+            max_frame: self.frames.1.max(CONTROL_FRAME_BYTES),
+            overhead: link.overhead,
+            pause_frame: CONTROL_FRAME_BYTES,
+            interface_bits: 0,
+            response_bits: rate.bits_in_ceil(self.response(peer)),
+            pipeline: self.node(port).latency(),
+        };
+        headroom.delay()
+    }
+    /// The room above XOFF that a port needs for each priority.
+    pub fn room(&self, port: u32) -> u64 {
+        self.total_delay(port).room(self.frames.1).get()
+    }
+    /// Watermarks of a port: those of its receive buffer, as configured, or such that nothing is lost and no
+    /// queue runs dry.
+    pub fn levels(&self, control: &PauseSpec, receive_buffer: Option<u64>, port: u32) -> Levels {
+        if let Some(buffer) = receive_buffer {
+            return receive::levels(buffer, self.room(port));
+        }
+        let delay = self.total_delay(port);
+        let computed = || {
+            let xon = resume_level(delay.rate, delay.time()).get();
+            let xoff = xon + 2 * u64::from(self.frames.1);
+            Watermarks { xoff: Amount::Bytes(xoff), xon: Amount::Bytes(xon), headroom: None }
+        };
+        let marks = control.watermarks.unwrap_or_else(computed);
+        Levels::new(&marks, delay.room(self.frames.1).get(), self.frames)
+    }
+    /// What decides when a pause sent through a port has to be renewed.
+    pub fn renewal(&self, port: u32) -> Renewal {
+        let link = self.link(port);
+        Renewal {
+            rate: link.rate,
+            rates: self.rates(port),
+            delay: link.delay,
+            max_frame: self.frames.1,
+            overhead: link.overhead,
+            response: self.response(self.wiring.peer[port as usize].0),
+        }
+    }
+    /// From a pause sent through a port to its renewal, or to its end if it is not renewed.
+    pub fn renew_after(&self, control: &PauseSpec, port: u32) -> Time {
+        let lasts = pause_time(control.quanta, self.rates(port).1);
+        let after = if control.refresh { self.renewal(port).renew_after(control.quanta) } else { lasts };
+        after.max(Time::from_ps(1))
+    }
+}

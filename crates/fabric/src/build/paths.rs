@@ -1,0 +1,106 @@
+//! The way of each flow to each of its destinations: found once, kept as egress ports.
+
+use crate::BuildError;
+use crate::build::Plan;
+use crate::run::route_table::DELIVER;
+use crate::spec::Role;
+use crate::spec::forwarding::EdgeGroups;
+use crate::spec::routing::{Distances, Routes};
+use frame::{NodeId, PortId};
+
+/// All paths of a fabric.
+pub(crate) struct Paths {
+    /// As in [`RouteTable`](crate::run::route_table::RouteTable).
+    pub hops: Vec<u32>,
+    pub starts: Vec<u32>,
+    /// The flow of each path, which is its source, and the node where it ends.
+    pub flows: Vec<u32>,
+    pub destinations: Vec<NodeId>,
+}
+
+/// Finds all paths.
+pub(crate) fn find_paths(plan: &Plan) -> Result<Paths, BuildError> {
+    let mut wanted: Vec<Wanted> = Vec::new();
+    let (mut flows, mut destinations) = (Vec::new(), Vec::new());
+    for (flow, from) in (0..).zip(&plan.spec.flows) {
+        for destination in from.source.destinations.nodes() {
+            wanted.push(Wanted { destination, flow, path: flows.len() as u32 });
+            flows.push(flow);
+            destinations.push(destination);
+        }
+    }
+    // The order of the table of hops. It is part of every fingerprint: frames carry their place in it.
+    wanted.sort_unstable();
+    let found = find(plan, &wanted)?;
+    let mut starts = vec![0; wanted.len()];
+    let mut hops = Vec::with_capacity(found.ports.len() + wanted.len());
+    for (index, wanted) in wanted.iter().enumerate() {
+        starts[wanted.path as usize] = hops.len() as u32;
+        hops.extend(found.path(index).iter().map(|port| port.0));
+        hops.push(DELIVER);
+    }
+    Ok(Paths { hops, starts, flows, destinations })
+}
+
+/// A path to be found.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Wanted {
+    destination: NodeId,
+    flow: u32,
+    path: u32,
+}
+
+/// Paths one after the other, in the order in which they were found.
+struct Found {
+    ports: Vec<PortId>,
+    /// By path wanted, where its ports begin and end.
+    spans: Vec<(usize, usize)>,
+}
+
+impl Found {
+    fn path(&self, wanted: usize) -> &[PortId] {
+        let (begin, end) = self.spans[wanted];
+        &self.ports[begin..end]
+    }
+}
+
+/// Searches edge group by edge group, so that distances are computed once for all hosts of a switch.
+fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
+    let spec = plan.spec;
+    let routes = Routes::new(plan.wiring, |node| matches!(spec.nodes[node.at()].role, Role::Host(_)));
+    let groups = EdgeGroups::new(&routes, wanted.iter().map(|wanted| wanted.destination));
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by_key(|&index| groups.of(wanted[index].destination));
+    let mut found = Found { ports: Vec::new(), spans: vec![(0, 0); wanted.len()] };
+    let (mut distances, mut group_at_hand) = (Distances::default(), None);
+    for index in order {
+        let Wanted { destination, flow, .. } = wanted[index];
+        let flow = &spec.flows[flow as usize];
+        let hash = spec.route_hash(flow, destination);
+        let begin = found.ports.len();
+        let is_found = match &flow.route {
+            Some(nodes) => {
+                let path = routes
+                    .along(flow.from, nodes, hash)
+                    .map_err(|error| BuildError(format!("flow \"{}\": {error}", flow.name)))?;
+                found.ports.extend(path);
+                true
+            }
+            None => {
+                let group = groups.of(destination);
+                if let Some(group) = group.filter(|_| group != group_at_hand) {
+                    routes.distances_beyond(groups.neighbours(group), &mut distances);
+                }
+                group_at_hand = group;
+                distances.redirect(destination);
+                routes.path_onto(&distances, flow.from, hash, &mut found.ports)
+            }
+        };
+        if !is_found {
+            let (from, to) = (&spec.nodes[flow.from.at()].name, &spec.nodes[destination.at()].name);
+            return Err(BuildError(format!("flow \"{}\": no way from {from} to {to}", flow.name)));
+        }
+        found.spans[index] = (begin, found.ports.len());
+    }
+    Ok(found)
+}

@@ -1,0 +1,123 @@
+//! Routes that avoid what is down: found before the run, taken by each source on its own at their time.
+//!
+//! Some time after a link goes down (until routing has converged) flows whose path leads over it take a
+//! shortest path without failed links, and as long after it is back their old one. A flow that has no other
+//! way stays where it is and loses its frames at the failed link. So do frames that are on their way when the
+//! routes change.
+//!
+//! Not modelled: the protocol and the messages by which routing learns, routes that differ between switches
+//! meanwhile; flows with a route of their own keep it.
+
+use crate::build::fault_plan::FaultPlan;
+use crate::build::paths::Paths;
+use crate::run::faults::Action;
+use crate::run::route_table::{DELIVER, path_from};
+use crate::spec::routing::{Routes, Wiring};
+use crate::spec::{Role, Spec};
+use frame::PortId;
+use std::collections::BTreeMap;
+use units::Time;
+
+/// All changes of routes: when, at which source's place, which path. Appends new routes to the table of hops.
+pub(crate) fn changes(
+    spec: &Spec,
+    wiring: &Wiring,
+    plan: &FaultPlan,
+    paths: &mut Paths,
+) -> Vec<(Time, u32, Action)> {
+    let mut steps: BTreeMap<Time, Vec<(u32, bool)>> = BTreeMap::new();
+    let mut view = |link: u32, (from, until): (Time, Time), after: Option<Time>| {
+        let Some(after) = after else { return };
+        steps.entry(from.saturating_add(after)).or_default().push((link, true));
+        steps.entry(until.saturating_add(after)).or_default().push((link, false));
+    };
+    for (link, outage) in plan.outages() {
+        view(link, outage.span, outage.reaction.reroute);
+    }
+    for (node, restart) in plan.restarts() {
+        for port in wiring.ports(node) {
+            view(wiring.link_of[port.at()], restart.span, restart.reroute);
+        }
+    }
+    let mut changes = Vec::new();
+    if steps.is_empty() {
+        return changes;
+    }
+    let mut paths_in_use = PathsInUse::new(spec, wiring, paths);
+    let mut reasons = vec![0u32; spec.links.len()];
+    for (at, step) in steps.into_iter().take_while(|&(at, _)| at < spec.duration) {
+        for (link, down) in step {
+            let count = &mut reasons[link as usize];
+            *count = if down { *count + 1 } else { count.saturating_sub(1) };
+        }
+        for (path, start) in paths_in_use.without(&reasons, paths) {
+            let place = wiring.peer.len() as u32 + paths.flows[path as usize];
+            changes.push((at, place, Action::Path { path, start }));
+        }
+    }
+    changes
+}
+
+/// The routes of all paths known so far.
+struct PathsInUse<'a> {
+    spec: &'a Spec,
+    wiring: &'a Wiring,
+    /// By path: the first way and those found later, as starts in the table of hops; and the one in use.
+    known: Vec<Vec<u32>>,
+    used: Vec<u32>,
+}
+
+impl<'a> PathsInUse<'a> {
+    fn new(spec: &'a Spec, wiring: &'a Wiring, paths: &Paths) -> PathsInUse<'a> {
+        let known = paths.starts.iter().map(|&start| vec![start]).collect();
+        PathsInUse { spec, wiring, known, used: paths.starts.clone() }
+    }
+
+    /// Paths that change when these links are down, and where they begin then.
+    fn without(&mut self, down: &[u32], paths: &mut Paths) -> Vec<(u32, u32)> {
+        let is_down = |link: u32| down[link as usize] != 0;
+        let is_host = |node: frame::NodeId| matches!(self.spec.nodes[node.at()].role, Role::Host(_));
+        let routes = Routes::without(self.wiring, is_host, is_down);
+        let mut distances = BTreeMap::new();
+        let mut changed = Vec::new();
+        for path in 0..paths.flows.len() {
+            let flow = &self.spec.flows[paths.flows[path] as usize];
+            if flow.route.is_some() {
+                continue;
+            }
+            let first = self.known[path][0];
+            let lives = path_from(&paths.hops, first)
+                .iter()
+                .all(|&port| !is_down(self.wiring.link_of[port as usize]));
+            let start = if lives {
+                first
+            } else {
+                let to = paths.destinations[path];
+                let distances = distances.entry(to).or_insert_with(|| routes.distances(to));
+                let Some(ports) = routes.path(distances, flow.from, self.spec.route_hash(flow, to)) else {
+                    continue;
+                };
+                self.start_of(path, &ports, &mut paths.hops)
+            };
+            if start != self.used[path] {
+                self.used[path] = start;
+                changed.push((path as u32, start));
+            }
+        }
+        changed
+    }
+
+    /// Where this way of a path begins; appends it if it is new.
+    fn start_of(&mut self, path: usize, ports: &[PortId], hops: &mut Vec<u32>) -> u32 {
+        let same =
+            |&&start: &&u32| path_from(hops, start).iter().copied().eq(ports.iter().map(|port| port.0));
+        if let Some(&start) = self.known[path].iter().find(same) {
+            return start;
+        }
+        let start = hops.len() as u32;
+        hops.extend(ports.iter().map(|port| port.0));
+        hops.push(DELIVER);
+        self.known[path].push(start);
+        start
+    }
+}

@@ -1,0 +1,135 @@
+//! Frames that are sent ahead of their time.
+//!
+//! At many ports it is certain when a waiting frame will leave: nothing can pause the port, no other class can go first,
+//! nobody is asked. Such a frame goes on its way when it begins to wait, and no decision of its own is needed, which is
+//! one of two events of a frame that waits. Its arrival at the peer is scheduled for the time at which it would have come
+//! anyway. It stays in its queue, *committed*, until its transmission begins; that it leaves then is made up for, as of
+//! that time, before anybody looks: [`Fabric::settle`].
+//!
+//! Which ports these are is known when the fabric is built (`build/ahead.rs`). A port of a node that sends pauses is
+//! none of them: an XON is due at a departure, and cannot be made up for.
+
+use crate::run::event::Queued;
+use crate::run::pool::{NIL, Waiting};
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
+use frame::Frame;
+use units::Time;
+
+/// So many frames of a port are committed at a time, at most: each takes a pending event.
+const MOST: u32 = 32;
+
+impl Fabric {
+    /// Makes up for the departures of a port up to `now`.
+    #[inline(always)]
+    fn settle(&mut self, egress: u32, now: Time) {
+        let port = &mut self.links.ports[egress as usize];
+        if port.waiting == 0 {
+            return;
+        }
+        // One class at most is in use here.
+        let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
+        let list = &mut self.buffers.voqs[queue.first_voq as usize];
+        let sent = &mut self.links.sent[egress as usize];
+        while queue.committed > 0
+            && let Some(waiting) = self.buffers.pool.pop_left(list, now)
+        {
+            queue.committed -= 1;
+            queue.leave(waiting.frame.bytes, waiting.leaves - waiting.since, true);
+            sent.count(&waiting.frame);
+        }
+        if queue.occupancy.frames == 0 {
+            port.waiting = 0;
+        }
+    }
+
+    /// Makes up for all departures up to `now`, before somebody looks at the whole.
+    pub fn settle_all(&mut self, now: Time) {
+        for port in 0..self.links.ports.len() as u32 {
+            if self.links.ports[port as usize].hooks.has(Hooks::AHEAD) {
+                self.settle(port, now);
+            }
+        }
+    }
+
+    /// The frames of a port that have been sent ahead and have not left.
+    pub fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
+        let state = &self.links.ports[port as usize];
+        let waiting = state.hooks.has(Hooks::AHEAD) && state.waiting != 0;
+        let queue = waiting.then(|| state.first_queue + state.waiting.trailing_zeros());
+        let committed = |queue: u32| {
+            self.buffers.frames(queue).take(self.buffers.queues[queue as usize].committed as usize)
+        };
+        queue.into_iter().flat_map(committed)
+    }
+    /// Until when the frame takes that is on the link of a port: those sent ahead follow it without a gap.
+    pub fn on_link_until(&self, port: u32) -> Time {
+        let next = self.committed(port).next().map(|waiting| waiting.leaves);
+        next.unwrap_or(self.links.ports[port as usize].busy_until)
+    }
+
+    /// A frame comes to a port that sends ahead, and something waits there, or seems to.
+    #[inline(never)]
+    pub fn enqueue_ahead(
+        &mut self,
+        egress: u32,
+        frame: Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        self.settle(egress, now);
+        let port = &mut self.links.ports[egress as usize];
+        if port.waiting == 0 && port.busy_until <= now {
+            self.transmit(egress, frame, now, windows);
+            return;
+        }
+        let class = port.classes.class(frame.priority);
+        let queue = &mut self.buffers.queues[port.first_queue as usize + class.at()];
+        let commit = queue.committed < MOST && u64::from(queue.committed) == queue.occupancy.frames;
+        let leaves = if commit { port.busy_until } else { Time::NEVER };
+        queue.add(frame.bytes);
+        port.waiting = 1 << class.0;
+        self.buffers.pool.push_leaving(
+            &mut self.buffers.voqs[queue.first_voq as usize],
+            frame,
+            now,
+            leaves,
+            ingress,
+        );
+        if commit {
+            queue.committed += 1;
+            let arrival = port.transmit(frame, leaves);
+            windows.send(arrival, || self.links.neighbours[egress as usize]);
+        } else {
+            let at = port.busy_until;
+            self.arm(egress, at, windows);
+        }
+    }
+
+    /// All that was committed has left, and more waits: the port commits the next frames.
+    #[inline(never)]
+    pub fn decide_ahead(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        self.settle(egress, now);
+        let port = &mut self.links.ports[egress as usize];
+        if port.waiting == 0 {
+            return;
+        }
+        debug_assert!(port.busy_until == now, "what waits is committed, or the port decides when it is free");
+        let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
+        let mut slot = self.buffers.voqs[queue.first_voq as usize].head();
+        while slot != NIL && queue.committed < MOST {
+            let (frame, next) = self.buffers.pool.commit(slot, port.busy_until);
+            queue.committed += 1;
+            let arrival = port.transmit(frame, port.busy_until);
+            windows.send(arrival, || self.links.neighbours[egress as usize]);
+            slot = next;
+        }
+        let at = port.busy_until;
+        if slot != NIL {
+            self.arm(egress, at, windows);
+        }
+        // The first leaves at once.
+        self.settle(egress, now);
+    }
+}

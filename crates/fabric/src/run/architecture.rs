@@ -1,0 +1,80 @@
+//! How a node brings frames from the port they come in through to the one they leave through.
+//!
+//! A closed enum, one variant an architecture. A frame meets it where it has to wait (`enqueue_asking` in `egress`); a
+//! frame that finds its port free, with no hook set, does not ask. A port of an architecture in which that may not be
+//! has a hook that `forward` and `enqueue` look at.
+
+use crate::run::sharing::Sharing;
+use frame::{Occupancy, PRIORITIES};
+use queueing::BufferSpec;
+use units::Time;
+
+/// The architecture of a node, and its state.
+#[derive(Debug)]
+pub(crate) enum Architecture {
+    /// A frame is in the queue of its egress port as soon as it is there; all queues lie in one memory.
+    OutputQueued(NodeMemory),
+}
+
+/// What a node counts of what waits at its ports, all of them together.
+#[derive(Debug)]
+pub(crate) struct NodeMemory {
+    /// The limits.
+    pub buffer: BufferSpec,
+    /// Whether `buffer` sets any limit.
+    pub limited: bool,
+    /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues.
+    pub last_entry: Time,
+    pub total: Occupancy,
+    pub by_class: [Occupancy; PRIORITIES],
+    /// The memory that its queues share by dynamic thresholds.
+    pub sharing: Option<Box<Sharing>>,
+}
+
+impl Architecture {
+    /// The memory that frames wait in.
+    #[inline(always)]
+    pub fn memory(&self) -> &NodeMemory {
+        match self {
+            Architecture::OutputQueued(memory) => memory,
+        }
+    }
+    #[inline(always)]
+    pub fn memory_mut(&mut self) -> &mut NodeMemory {
+        match self {
+            Architecture::OutputQueued(memory) => memory,
+        }
+    }
+}
+
+impl NodeMemory {
+    /// Nothing waits.
+    pub fn new(buffer: BufferSpec, sharing: Option<Box<Sharing>>) -> NodeMemory {
+        NodeMemory {
+            limited: !buffer.is_unlimited(),
+            buffer,
+            last_entry: Time::NEVER,
+            total: Occupancy::default(),
+            by_class: [Occupancy::default(); PRIORITIES],
+            sharing,
+        }
+    }
+
+    /// Whether something has to be asked before a frame may wait: a limit, or the shared memory.
+    pub fn is_bounded(&self) -> bool {
+        self.limited || self.sharing.is_some()
+    }
+
+    /// A frame begins to wait.
+    pub fn add(&mut self, class: usize, bytes: u16, now: Time) {
+        self.last_entry = now;
+        self.total.add(bytes);
+        self.by_class[class].add(bytes);
+    }
+
+    /// A frame has left.
+    pub fn remove(&mut self, class: usize, bytes: u16) {
+        self.total.remove(bytes);
+        self.by_class[class].remove(bytes);
+    }
+}

@@ -1,0 +1,242 @@
+//! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
+
+use crate::run::architecture::Architecture;
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::losses::Cause;
+use crate::run::pool::{NIL, Waiting};
+use crate::run::port::Hooks;
+use crate::run::probes::record;
+use crate::run::world::Fabric;
+use frame::{Frame, Occupancy, TrafficClass};
+use queueing::Refusal;
+use units::Time;
+
+/// At a port with one of these, somebody is asked before a frame waits.
+const ASKS: Hooks = Hooks::MANAGED.or(Hooks::WATCHED).or(Hooks::DOWN).or(Hooks::BOUNDED);
+
+impl Fabric {
+    /// Lets a frame wait, if there is room.
+    pub fn enqueue(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
+        let port = &self.links.ports[egress as usize];
+        let class = port.classes.class(frame.priority);
+        if port.busy_until <= now || port.hooks.has(ASKS) {
+            return self.enqueue_asking(egress, class, frame, ingress, now, windows);
+        }
+        if port.hooks.has(Hooks::COUNTED)
+            && !self.before_enqueue(egress, class, &frame, ingress, now, windows)
+        {
+            self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
+            return;
+        }
+        self.wait(egress, class, frame, ingress, now);
+        // The transmitter is busy: nothing can be decided before it is free.
+        let port = &mut self.links.ports[egress as usize];
+        let (at, stopped) = (port.busy_until, port.stopped);
+        if port.decision.arm(at) {
+            windows.push(Event::bare(Kind::Decide, at, egress));
+        }
+        if stopped >> class.0 & 1 != 0 {
+            self.note_stuck(egress, 1 << class.0, now, windows);
+        }
+    }
+
+    /// The rest of [`Fabric::enqueue`] where somebody has to be asked: what then happens is the architecture's.
+    #[inline(always)]
+    fn enqueue_asking(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        match self.nodes[self.node_of[egress as usize] as usize].architecture {
+            Architecture::OutputQueued(_) => {
+                self.enqueue_at_output(egress, class, frame, ingress, now, windows)
+            }
+        }
+    }
+
+    /// A frame comes to the queue of its egress port. It may be refused, or may go at once.
+    #[inline(never)]
+    fn enqueue_at_output(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        mut frame: Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if self.links.ports[egress as usize].hooks.has(Hooks::MANAGED)
+            && !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows)
+        {
+            return;
+        }
+        if self.links.ports[egress as usize].busy_until <= now
+            && self.goes_at_once(egress, class, &frame, now)
+        {
+            if self.links.ports[egress as usize].hooks.has(Hooks::MANAGED) {
+                frame = self.manager_on_dequeue(egress, class, frame, now, windows);
+            }
+            self.transmit(egress, frame, now, windows);
+            return;
+        }
+        let hooks = self.links.ports[egress as usize].hooks;
+        if hooks.has(Hooks::BOUNDED.or(Hooks::WATCHED).or(Hooks::DOWN))
+            && let Some(cause) = self.refusal(egress, class, &frame)
+        {
+            self.note_tied_loss(egress, class, &frame, cause, now);
+            self.lose(egress, class, &frame, ingress, cause, now);
+            return;
+        }
+        let node = self.node_of[egress as usize];
+        let shares = hooks.has(Hooks::BOUNDED) && self.nodes[node as usize].memory().sharing.is_some();
+        if shares && !self.share_in(node, egress, class, &frame, ingress) {
+            self.lose(egress, class, &frame, ingress, Cause::SharedMemory, now);
+            return;
+        }
+        if hooks.has(Hooks::COUNTED) && !self.before_enqueue(egress, class, &frame, ingress, now, windows) {
+            self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
+            return;
+        }
+        let memory = self.nodes[node as usize].memory_mut();
+        if memory.limited {
+            memory.add(class.at(), frame.bytes, now);
+            self.links.cold[egress as usize].occupancy.add(frame.bytes);
+        }
+        self.wait(egress, class, frame, ingress, now);
+        self.try_transmit(egress, now, windows);
+        if self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
+            self.note_stuck(egress, 1 << class.0, now, windows);
+        }
+    }
+
+    /// A frame begins to wait.
+    #[inline(always)]
+    fn wait(&mut self, egress: u32, class: TrafficClass, frame: Frame, ingress: u32, now: Time) {
+        if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
+            self.on_arrival(egress, class, frame.bytes, now);
+        }
+        let port = &mut self.links.ports[egress as usize];
+        port.waiting |= 1 << class.0;
+        let queue_id = port.first_queue as usize + class.at();
+        let queue = &mut self.buffers.queues[queue_id];
+        queue.add(frame.bytes);
+        let voq = if queue.voqs == 1 {
+            queue.first_voq as usize
+        } else {
+            let first_port = self.nodes[self.node_of[egress as usize] as usize].first_port;
+            let voq = queue.voq((ingress != NIL).then(|| ingress - first_port));
+            queue.enter(voq);
+            voq
+        };
+        self.buffers.pool.push(&mut self.buffers.voqs[voq], frame, now, ingress);
+        record(&mut self.probes.queues, queue_id, now, queue.occupancy);
+    }
+
+    /// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
+    /// stopped, and what waits in others is. It then takes no memory, and no limit of what waits speaks of it.
+    #[inline(never)]
+    fn goes_at_once(&mut self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+        let port = &self.links.ports[egress as usize];
+        if port.hooks.has(Hooks::PAUSE_WAITING.or(Hooks::DOWN)) {
+            return false;
+        }
+        if port.stopped != 0 {
+            self.update_stopped(egress, now);
+        }
+        let port = &self.links.ports[egress as usize];
+        let first = port.waiting & !port.stopped == 0 && port.stopped >> class.0 & 1 == 0;
+        first && (!port.hooks.has(Hooks::SCHEDULER) || self.may_pass(egress, class, frame.bytes, now))
+    }
+
+    /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
+    #[inline(never)]
+    fn refusal(&mut self, egress: u32, class: TrafficClass, frame: &Frame) -> Option<Cause> {
+        let port = &self.links.ports[egress as usize];
+        if let Some(cause) = self.links.cold[egress as usize].refuses() {
+            return Some(cause);
+        }
+        if port.hooks.has(Hooks::WATCHED) && self.dropped_in_storm(egress, class, frame.bytes) {
+            return Some(Cause::Watchdog);
+        }
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        if node.memory().limited { self.admit(egress, class, frame.bytes).err() } else { None }
+    }
+
+    /// What waits where a frame of this class and port would.
+    pub fn waiting(&self, egress: u32, class: TrafficClass) -> queueing::Backlog {
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        queueing::Backlog {
+            total: node.memory().total,
+            port: self.links.cold[egress as usize].occupancy,
+            class: node.memory().by_class[class.at()],
+            queue: self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()]
+                .occupancy,
+        }
+    }
+
+    /// Whether the limits leave room for a frame.
+    fn admit(&self, egress: u32, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        node.memory().buffer.admit(&self.waiting(egress, class), bytes).map_err(|refusal| match refusal {
+            Refusal::Queue if node.is_host => Cause::NicFull,
+            Refusal::Queue => Cause::Queue,
+            Refusal::Port => Cause::Port,
+            Refusal::Class => Cause::Class,
+            Refusal::Total => Cause::Total,
+        })
+    }
+
+    /// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
+    pub fn take(&mut self, egress: u32, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
+        let mut waiting = Waiting::default();
+        let before = self.take_to(&mut waiting, false, egress, class, now);
+        (waiting, before)
+    }
+
+    /// The same, the frame straight to where it is needed; `send`: it goes to the link, so that its waiting time counts.
+    #[inline(always)]
+    pub fn take_to(
+        &mut self,
+        waiting: &mut Waiting,
+        send: bool,
+        egress: u32,
+        class: TrafficClass,
+        now: Time,
+    ) -> Occupancy {
+        let port = &mut self.links.ports[egress as usize];
+        let queue_id = port.first_queue as usize + class.at();
+        let queue = &mut self.buffers.queues[queue_id];
+        *waiting = self.buffers.pool.pop(&mut self.buffers.voqs[queue.head_voq()]);
+        let before = queue.occupancy;
+        queue.leave(waiting.frame.bytes, now - waiting.since, send);
+        queue.next_turn(&self.buffers.voqs);
+        record(&mut self.probes.queues, queue_id, now, queue.occupancy);
+        if queue.occupancy.frames == 0 {
+            port.waiting &= !(1 << class.0);
+        }
+        if port.hooks.has(Hooks::BOUNDED) {
+            let waiting = *waiting;
+            self.count_leaving(egress, class, &waiting);
+        }
+        before
+    }
+
+    /// A frame has left its queue where limits or a shared memory count it.
+    #[inline(never)]
+    fn count_leaving(&mut self, egress: u32, class: TrafficClass, waiting: &Waiting) {
+        let node_id = self.node_of[egress as usize];
+        let bytes = waiting.frame.bytes;
+        if self.nodes[node_id as usize].memory().sharing.is_some() {
+            self.share_out(node_id, egress, class, &waiting.frame, waiting.ingress);
+        }
+        let memory = self.nodes[node_id as usize].memory_mut();
+        if memory.limited {
+            memory.remove(class.at(), bytes);
+            self.links.cold[egress as usize].occupancy.remove(bytes);
+        }
+    }
+}

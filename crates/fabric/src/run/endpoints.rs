@@ -1,0 +1,362 @@
+//! Endpoints at work: where the machines of `transport` meet NICs and frames.
+//!
+//! A connection has an endpoint at each end of its path. One that has something to send stands in line at the class
+//! of its NIC, which pulls from those in line by turns as long as less than a frame or two of theirs wait: so a
+//! hundred connections do not stand in one queue, a paused priority stops its own endpoints only, and an endpoint
+//! decides what to send when the wire wants it. One that is idle stands nowhere and costs nothing.
+//!
+//! Sources that push frames share the queue of the class with them: a frame of an endpoint waits behind theirs, one at
+//! a time. Beside a greedy source all endpoints of the class together have the turns of one.
+//!
+//! Frames towards the far end follow the path; its replies take the same links back, of the way that the last frame
+//! from the near end took.
+
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::port::Hooks;
+use crate::run::probes;
+use crate::run::world::Fabric;
+use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, TrafficClass};
+use measure::Latency;
+use transport::{Endpoint, Protocol, Received, RecordKind, Segment};
+use units::Time;
+
+/// A path that no endpoint uses.
+pub(crate) const RAW: u32 = u32::MAX;
+
+/// An endpoint and its place.
+#[derive(Debug)]
+pub(crate) struct EndpointState {
+    pub endpoint: Endpoint,
+    /// Its number in the whole fabric.
+    pub number: u32,
+    pub path: u32,
+    /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here.
+    pub behind: Option<u32>,
+    pub priority: Priority,
+    /// The earliest pending call.
+    wakes_at: Time,
+    /// It stands in line at its NIC.
+    in_line: bool,
+    pub measured: Measured,
+}
+
+/// What an endpoint has measured.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measured {
+    /// Time from a segment to its acknowledgement.
+    pub round_trips: Latency,
+    /// Time from a request to its complete response.
+    pub exchanges: Latency,
+    /// Time from a congestion message to its arrival.
+    pub messages: Latency,
+    /// Bytes of the application in exchanges and transfers.
+    pub bytes: u64,
+    /// When a transfer was complete.
+    pub completed: Option<Time>,
+}
+
+impl Measured {
+    /// Begins anew; what has been completed stays so.
+    pub fn clear(&mut self) {
+        self.round_trips.clear();
+        self.exchanges.clear();
+        self.messages.clear();
+        self.bytes = 0;
+    }
+}
+
+impl EndpointState {
+    pub fn new(
+        endpoint: Endpoint,
+        number: u32,
+        path: u32,
+        behind: Option<u32>,
+        priority: Priority,
+    ) -> EndpointState {
+        EndpointState {
+            endpoint,
+            number,
+            path,
+            behind,
+            priority,
+            wakes_at: Time::NEVER,
+            in_line: false,
+            measured: Measured::default(),
+        }
+    }
+
+    /// Takes what the endpoint has measured.
+    fn collect(&mut self) {
+        while let Some(record) = self.endpoint.poll_record() {
+            let took = record.end - record.start;
+            match record.kind {
+                RecordKind::RoundTrip => self.measured.round_trips.record(took),
+                RecordKind::Exchange => {
+                    self.measured.exchanges.record(took);
+                    self.measured.bytes += record.bytes;
+                }
+                RecordKind::Transfer => {
+                    self.measured.completed = Some(record.end);
+                    self.measured.bytes += record.bytes;
+                }
+            }
+        }
+    }
+}
+
+impl Fabric {
+    /// The endpoints' first events.
+    pub fn start_endpoints(&mut self, windows: &mut Queued) {
+        let first = self.links.len() + self.hosts.sources.len();
+        for (place, state) in (first as u32..).zip(&mut self.hosts.endpoints) {
+            if let Some(at) = state.endpoint.poll_timeout() {
+                state.wakes_at = at;
+                windows.push(Event::bare(Kind::Timeout, at, place));
+            }
+        }
+    }
+
+    /// A frame of a connection has come to its end.
+    #[inline(never)]
+    pub fn deliver_to_endpoint(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+        self.ledger.delivered += 1;
+        let ends = self.hosts.endpoints_of_path.get(frame.path.at()).copied().unwrap_or([RAW; 2]);
+        let to_far = match frame.route.heading() {
+            Heading::Forward(_) => true,
+            Heading::Backward(_) => false,
+            Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
+        };
+        let nth = ends[usize::from(to_far)];
+        // A message for a source that does not listen.
+        if nth == RAW {
+            return;
+        }
+        if to_far {
+            // Of a frame whose path was chosen on the way nothing is known; the planned path leads back as well.
+            if let Some(next) = frame.route.next_hop() {
+                self.answer_along(nth, next - 1);
+            }
+            if frame.flags.kind() == FrameKind::Data {
+                let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
+                self.hosts.receivers[receiver].count(frame, now);
+                probes::add(&mut self.probes.delivered, receiver, now, frame.bytes);
+            }
+        }
+        let state = &mut self.hosts.endpoints[nth as usize];
+        if frame.flags.kind() == FrameKind::Cnm {
+            state.measured.messages.record(now - frame.created);
+        }
+        let received = Received {
+            kind: frame.flags.kind(),
+            word: frame.word,
+            bytes: frame.bytes,
+            congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
+            created: frame.created,
+        };
+        state.endpoint.handle_frame(now, &received);
+        self.update_endpoint(nth, now, windows);
+    }
+
+    /// An endpoint asked to be called now.
+    #[inline(never)]
+    pub fn endpoint_due(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let state = &mut self.hosts.endpoints[nth as usize];
+        // An event that a later wish has overtaken.
+        if state.wakes_at != now {
+            return;
+        }
+        state.wakes_at = Time::NEVER;
+        if state.endpoint.poll_timeout().is_some_and(|at| at <= now) {
+            state.endpoint.handle_timeout(now);
+        }
+        self.update_endpoint(nth, now, windows);
+    }
+
+    /// Something has happened to an endpoint: takes its records, sets its timer, and lets it stand in line if it has
+    /// something to send.
+    fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        self.hosts.endpoints[nth as usize].collect();
+        self.wake_in_time(nth, now, windows);
+        if let Some((egress, class)) = self.stand_in_line(nth) {
+            self.pull(egress, class, now, windows);
+        }
+    }
+
+    /// Schedules the next call of an endpoint, unless one is pending that is not later: then it is looked at anew.
+    fn wake_in_time(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let place = (self.links.len() + self.hosts.sources.len()) as u32 + nth;
+        let state = &mut self.hosts.endpoints[nth as usize];
+        if let Some(at) =
+            state.endpoint.poll_timeout().map(|at| at.max(now)).filter(|&at| at < state.wakes_at)
+        {
+            state.wakes_at = at;
+            windows.push(Event::bare(Kind::Timeout, at, place));
+        }
+    }
+
+    /// Puts an endpoint that has something to send at the end of its line, if it is in none: port and class.
+    fn stand_in_line(&mut self, nth: u32) -> Option<(u32, TrafficClass)> {
+        let state = &self.hosts.endpoints[nth as usize];
+        let priority = state.priority;
+        if state.in_line || !state.endpoint.has_work() {
+            return None;
+        }
+        let egress = self.egress_of(nth)?;
+        let class = self.class_of(egress, priority);
+        self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth);
+        self.hosts.endpoints[nth as usize].in_line = true;
+        Some((egress, class))
+    }
+
+    fn class_of(&self, egress: u32, priority: Priority) -> TrafficClass {
+        self.nodes[self.node_of[egress as usize] as usize].classes.class(priority)
+    }
+
+    /// The port that an endpoint sends through.
+    fn egress_of(&mut self, nth: u32) -> Option<u32> {
+        let state = &self.hosts.endpoints[nth as usize];
+        let path = state.path;
+        let Some(behind) = state.behind else {
+            return Some(self.routes.first_port(path));
+        };
+        let (egress, back) = self.routes.step_back(behind)?;
+        match self.routes.route_back(path, back).heading() {
+            // What switches choose a path for leaves through any link of the host that is up.
+            Heading::Destination(to) if self.links.ports[egress as usize].hooks.has(Hooks::DOWN) => {
+                self.choose_egress(self.node_of[egress as usize], path, to, Time::ZERO)
+            }
+            _ => Some(egress),
+        }
+    }
+
+    /// The far end of a path answers along the way that leads here over `behind` entries of the table of hops. It may
+    /// stand in line at a port of another way, whose link may be down for good.
+    fn answer_along(&mut self, nth: u32, behind: u32) {
+        let old = self.hosts.endpoints[nth as usize].behind.replace(behind);
+        if old == Some(behind) || !self.hosts.endpoints[nth as usize].in_line {
+            return;
+        }
+        if let Some((egress, _)) = old.and_then(|old| self.routes.step_back(old)) {
+            self.leave_line(egress, nth);
+        }
+    }
+
+    /// Those in line at a port whose link goes down stand where they can send now, if there is such a place.
+    pub fn change_lines(&mut self, port: u32, now: Time, windows: &mut Queued) {
+        let Some(nic) = &mut self.links.cold[port as usize].nic else { return };
+        let waiting: Vec<u32> = nic.ready.iter_mut().flat_map(|line| line.drain(..)).collect();
+        for &nth in &waiting {
+            self.hosts.endpoints[nth as usize].in_line = false;
+        }
+        for nth in waiting {
+            self.update_endpoint(nth, now, windows);
+        }
+    }
+
+    /// Fills a class of a NIC from those in line, by turns.
+    pub fn pull(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
+        loop {
+            let hooks = self.links.ports[egress as usize].hooks;
+            // A scheduler that is told of every frame must not see a queue run empty between two.
+            let keeps = if hooks.has(Hooks::SCHEDULER) { 2 } else { 1 };
+            let Some(nic) = &self.links.cold[egress as usize].nic else { return };
+            if nic.ready[class.at()].is_empty()
+                || nic.pulled[class.at()] >= keeps
+                || hooks.has(Hooks::DOWN)
+                || hooks.has(Hooks::BOUNDED) && !self.has_room(egress, class)
+            {
+                return;
+            }
+            let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
+            let Some(nth) = nic.ready[class.at()].pop_front() else { return };
+            let state = &mut self.hosts.endpoints[nth as usize];
+            state.in_line = false;
+            let segment = state.endpoint.poll_transmit(now);
+            // Back in line before the frame goes: sending it may pull the next one.
+            state.collect();
+            self.wake_in_time(nth, now, windows);
+            let place = self.stand_in_line(nth);
+            if let Some(segment) = segment {
+                if let Some(nic) = &mut self.links.cold[egress as usize].nic {
+                    nic.pulled[class.at()] += 1;
+                }
+                self.send_segment(egress, nth, segment, now, windows);
+            }
+            // Its link is up again: it stands at another port now, where nothing else may happen.
+            if let Some((other, class)) = place.filter(|&(other, _)| other != egress) {
+                self.pull(other, class, now, windows);
+            }
+        }
+    }
+
+    /// Whether a NIC that drops what it cannot hold has room for one more frame. If not, one that leaves makes some.
+    fn has_room(&self, egress: u32, class: TrafficClass) -> bool {
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        let waiting = self.waiting(egress, class);
+        waiting.queue.frames == 0
+            || node.memory().buffer.admit(&waiting, frame::MAX_TAGGED_FRAME_BYTES).is_ok()
+    }
+
+    /// A frame of an endpoint waits no longer: it is on the link, or lost.
+    pub fn endpoint_frame_left(&mut self, egress: u32, class: TrafficClass) {
+        if let Some(nic) = &mut self.links.cold[egress as usize].nic {
+            nic.pulled[class.at()] = nic.pulled[class.at()].saturating_sub(1);
+        }
+    }
+
+    /// Pulls for all classes of a port that can send again.
+    pub fn pull_all(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let classes = self.nodes[self.node_of[egress as usize] as usize].classes.classes();
+        for class in 0..classes as u8 {
+            self.pull(egress, TrafficClass(class), now, windows);
+        }
+    }
+
+    /// The path of an endpoint begins at another port now.
+    pub fn change_line(&mut self, old: u32, nth: u32, now: Time, windows: &mut Queued) {
+        self.leave_line(old, nth);
+        self.update_endpoint(nth, now, windows);
+    }
+
+    /// Takes an endpoint out of its line, at whichever port of the host that this is one of: a failed link may have moved
+    /// it.
+    fn leave_line(&mut self, port: u32, nth: u32) {
+        for port in self.ports_beside(port) {
+            if let Some(nic) = &mut self.links.cold[port as usize].nic {
+                nic.ready.iter_mut().for_each(|line| line.retain(|&other| other != nth));
+            }
+        }
+        self.hosts.endpoints[nth as usize].in_line = false;
+    }
+
+    fn send_segment(&mut self, egress: u32, nth: u32, segment: Segment, now: Time, windows: &mut Queued) {
+        let state = &self.hosts.endpoints[nth as usize];
+        let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
+        let frame = Frame {
+            created: now,
+            path: PathId(state.path),
+            route: Route::default(),
+            word: segment.word,
+            bytes: segment.bytes,
+            priority: state.priority,
+            flags: Flags::new(segment.kind, ecn),
+        };
+        if let Some(behind) = state.behind {
+            // Through the port where it stood in line.
+            if let Some((_, back)) = self.routes.step_back(behind) {
+                let route = self.routes.route_back(frame.path.0, back);
+                self.originate(egress, Frame { route, ..frame }, now, windows);
+            }
+            return;
+        }
+        if segment.kind == FrameKind::Data {
+            let source = &mut self.hosts.sources[self.routes.path_source[state.path as usize] as usize];
+            source.frames += 1;
+            source.bytes += u64::from(segment.bytes);
+        }
+        let path = state.path;
+        let start = self.routes.path_start[path as usize];
+        let route = self.routes.route_of(path, Route::forward(start + 1));
+        self.originate(egress, Frame { route, ..frame }, now, windows);
+    }
+}

@@ -1,0 +1,109 @@
+//! What stands at the ends of paths: sources, the endpoints of connections, and who receives.
+
+use crate::run::endpoints::EndpointState;
+use crate::run::pool::NIL;
+use crate::run::receive::Receiving;
+use crate::run::sources::SourceState;
+use frame::Frame;
+use measure::Latency;
+use units::Time;
+
+/// All that sends and receives.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    pub sources: Vec<SourceState>,
+    /// Near and far ends of connections.
+    pub endpoints: Vec<EndpointState>,
+    /// By path, its near and far endpoint; [`RAW`](crate::run::endpoints::RAW) if it has none here. Empty without
+    /// connections.
+    pub endpoints_of_path: Vec<[u32; 2]>,
+    /// One for each path that ends here.
+    pub receivers: Vec<Receiver>,
+    /// By path, its receiver; [`NIL`](crate::run::pool::NIL) if it ends elsewhere.
+    pub receiver_of_path: Vec<u32>,
+    /// By port, what arrives there and is not taken in yet; empty if every host takes in at any speed.
+    pub receiving: Vec<Option<Box<Receiving>>>,
+}
+
+/// What one destination has received of one flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Receiver {
+    pub frames: u64,
+    pub bytes: u64,
+    pub latency: Latency,
+    /// Of the frame that was made last among those that have arrived.
+    pub last_created: Time,
+    pub reordered: u64,
+}
+
+impl Receiver {
+    /// One more frame has arrived.
+    #[inline(always)]
+    pub fn count(&mut self, frame: &Frame, now: Time) {
+        self.frames += 1;
+        self.bytes += u64::from(frame.bytes);
+        self.latency.record(now - frame.created);
+        // RFC 4737 section 3.3: a frame is reordered if one that was sent later has arrived before it.
+        self.reordered += u64::from(frame.created < self.last_created);
+        self.last_created = self.last_created.max(frame.created);
+    }
+
+    /// Begins to count anew.
+    pub fn clear(&mut self) {
+        self.latency.clear();
+        (self.frames, self.bytes, self.reordered) = (0, 0, 0);
+    }
+}
+
+impl Hosts {
+    /// Frames that have arrived and wait to be taken in.
+    pub fn frames_waiting(&self) -> u64 {
+        self.receiving.iter().flatten().map(|receiving| receiving.frames()).sum()
+    }
+
+    /// Those of them that lie in the pool: all but the ones being taken in.
+    pub fn frames_in_pool(&self) -> u64 {
+        self.receiving.iter().flatten().map(|receiving| receiving.frames_in_pool()).sum()
+    }
+
+    /// Begins measuring: counts at zero.
+    pub fn restart(&mut self) {
+        self.receivers.iter_mut().for_each(Receiver::clear);
+        for source in &mut self.sources {
+            (source.frames, source.bytes) = (0, 0);
+        }
+        self.endpoints.iter_mut().for_each(|state| state.measured.clear());
+    }
+
+    /// What must hold whenever nothing is running: a greedy source has no more frames in its NIC than it keeps there,
+    /// and each receiver has its path.
+    pub fn check(&self) {
+        assert!(
+            self.sources.iter().all(|source| source.in_nic <= source.keeps),
+            "a source keeps more in its NIC than it may: this is a fault of the simulator"
+        );
+        assert!(
+            self.receiver_of_path.iter().filter(|&&receiver| receiver != NIL).count() == self.receivers.len(),
+            "a receiver belongs to no path: this is a fault of the simulator"
+        );
+    }
+
+    /// Gives back what the tables took while they grew.
+    pub fn shrink(&mut self) {
+        self.sources.shrink_to_fit();
+        self.endpoints.shrink_to_fit();
+        self.receivers.shrink_to_fit();
+    }
+
+    /// Bytes of the tables and histograms.
+    pub fn memory_bytes(&self) -> usize {
+        self.sources.capacity() * size_of::<SourceState>()
+            + self.endpoints.capacity() * size_of::<EndpointState>()
+            + self.endpoints_of_path.capacity() * size_of::<[u32; 2]>()
+            + self.receiver_of_path.capacity() * size_of::<u32>()
+            + self.receivers.capacity() * size_of::<Receiver>()
+            + self.receivers.iter().map(|receiver| receiver.latency.memory_bytes()).sum::<usize>()
+            + self.receiving.iter().flatten().count() * size_of::<Receiving>()
+            + self.receiving.capacity() * size_of::<Option<Box<Receiving>>>()
+    }
+}

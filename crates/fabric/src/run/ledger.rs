@@ -1,0 +1,51 @@
+//! The ledger: frames made, delivered and lost. They must add up, whatever else is reset.
+
+use crate::run::losses::Cause;
+use crate::run::outcome::Failure;
+use crate::spec::OnLosslessDrop;
+use frame::{Frame, PathId, TrafficClass};
+use std::collections::BTreeMap;
+
+/// Losses by port, class, path and cause: frames and bytes.
+pub(crate) type Drops = BTreeMap<(u32, TrafficClass, PathId, Cause), (u64, u64)>;
+
+/// Frames since time zero, losses since measuring began, and the broken promise that stops the run.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    pub made: u64,
+    pub delivered: u64,
+    pub lost: u64,
+    pub drops: Drops,
+    pub on_lossless_drop: OnLosslessDrop,
+    pub failure: Option<Failure>,
+}
+
+impl Ledger {
+    /// A frame is lost at a port.
+    pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, cause: Cause) {
+        let entry = self.drops.entry((port, class, frame.path, cause)).or_default();
+        entry.0 += 1;
+        entry.1 += u64::from(frame.bytes);
+        self.lost += 1;
+    }
+
+    /// Adds what a part of the fabric has counted; `number` gives the number of its ports in the whole.
+    pub fn absorb(&mut self, part: &Ledger, number: impl Fn(u32) -> u32) {
+        self.made += part.made;
+        self.delivered += part.delivered;
+        self.lost += part.lost;
+        for (&(port, class, path, cause), &lost) in &part.drops {
+            self.drops.insert((number(port), class, path, cause), lost);
+        }
+        if let Some(failure) = &part.failure {
+            self.fail(failure.clone());
+        }
+    }
+
+    /// A promise is broken. Several nodes may fail in one window, in any order: the earliest is told.
+    pub fn fail(&mut self, failure: Failure) {
+        if self.failure.as_ref().is_none_or(|first| failure.when() < first.when()) {
+            self.failure = Some(failure);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Links and ports: what each end of a link sends, and what it has sent.
+//!
+//! A port has three parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
+//! and then; [`Sent`], counts.
+
+use crate::run::port::{ColdPort, Hooks, Port, PortCounts, Sent};
+use frame::CONTROL_FRAME_BYTES;
+use units::{BitRate, Time};
+
+/// All ports, in the order of their nodes.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    pub ports: Vec<Port>,
+    pub cold: Vec<ColdPort>,
+    pub sent: Vec<Sent>,
+    /// The node at the other end of each link; numbers of the whole.
+    pub neighbours: Vec<u32>,
+}
+
+/// Frames that were sent through ports, and those that came to ports no more or damaged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Crossings {
+    pub sent: u64,
+    pub broken: u64,
+}
+
+impl Links {
+    pub fn with_capacity(ports: usize) -> Links {
+        Links {
+            ports: Vec::with_capacity(ports),
+            cold: Vec::with_capacity(ports),
+            sent: Vec::with_capacity(ports),
+            neighbours: Vec::with_capacity(ports),
+        }
+    }
+
+    /// A port is added: the three parts of it, and the node at the other end.
+    pub fn push(&mut self, port: Port, cold: ColdPort, neighbour: u32) {
+        self.neighbours.push(neighbour);
+        self.ports.push(port);
+        self.cold.push(cold);
+        self.sent.push(Sent::default());
+    }
+
+    /// How many ports there are.
+    pub fn len(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Port and class of a queue.
+    pub fn place_of_queue(&self, queue: u32) -> (u32, u8) {
+        let port = self.ports.partition_point(|port| port.first_queue <= queue) - 1;
+        (port as u32, (queue - self.ports[port].first_queue) as u8)
+    }
+
+    /// Writes the reasons for which nothing may leave a port anew.
+    pub fn set_down(&mut self, port: u32, change: impl FnOnce(u8) -> u8) {
+        let down = &mut self.cold[port as usize].down;
+        *down = change(*down);
+        self.ports[port as usize].hooks.set(Hooks::DOWN, *down != 0);
+    }
+
+    /// From the next frame on the link has another rate.
+    pub fn change_rate(&mut self, port: u32, rate: BitRate) {
+        let bits = self.bits_on_wire(port);
+        let cold = &mut self.cold[port as usize];
+        cold.counts.settled.0 += bits.saturating_sub(cold.counts.settled.1) as f64 / cold.rate.bps_f64();
+        cold.counts.settled.1 = bits;
+        cold.rate = rate;
+        self.ports[port as usize].clock = units::WireClock::with_offset(rate, cold.clock);
+    }
+
+    /// Bits that a port has put on its link since measuring began, line overhead and pause frames included.
+    fn bits_on_wire(&self, port: u32) -> u64 {
+        let (sent, overhead) = (&self.sent[port as usize], u64::from(self.ports[port as usize].overhead));
+        let pauses =
+            self.cold[port as usize].counts.pause_frames * (u64::from(CONTROL_FRAME_BYTES) + overhead);
+        (sent.bytes + sent.frames.iter().sum::<u64>() * overhead + pauses) * 8
+    }
+
+    /// Time that a port's transmitter was busy since measuring began, in seconds; the frame on the wire
+    /// counts as a whole.
+    pub fn time_on_wire(&self, port: u32) -> f64 {
+        let cold = &self.cold[port as usize];
+        let (seconds, bits) = cold.counts.settled;
+        seconds + self.bits_on_wire(port).saturating_sub(bits) as f64 / cold.rate.bps_f64()
+    }
+
+    /// Begins measuring `now`: counts at zero. What they were.
+    pub fn restart(&mut self, now: Time, on_link_until: &[Time]) -> Crossings {
+        let mut before = Crossings::default();
+        for sent in &mut self.sent {
+            before.sent += sent.frames.iter().sum::<u64>();
+            *sent = Sent::default();
+        }
+        for (cold, on_link_until) in self.cold.iter_mut().zip(on_link_until) {
+            before.broken += cold.counts.broken.0;
+            cold.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
+            cold.control.restart(now);
+            let begun_before = on_link_until.saturating_sub(now);
+            cold.counts = PortCounts { begun_before, ..PortCounts::default() };
+        }
+        before
+    }
+
+    /// What must hold whenever nothing is running: asked after building and at the end of a run.
+    pub fn check(&self) {
+        assert!(
+            self.ports.len() == self.cold.len() && self.ports.len() == self.sent.len(),
+            "a port lacks a part: this is a fault of the simulator"
+        );
+        for (port, cold) in self.ports.iter().zip(&self.cold) {
+            assert!(
+                port.hooks.has(Hooks::DOWN) == (cold.down != 0),
+                "a port does not know that its link is down: this is a fault of the simulator"
+            );
+        }
+    }
+
+    /// Bytes of the tables.
+    pub fn memory_bytes(&self) -> usize {
+        self.ports.capacity() * size_of::<Port>()
+            + self.cold.capacity() * size_of::<ColdPort>()
+            + self.cold.iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
+            + self.sent.capacity() * size_of::<Sent>()
+            + self.neighbours.capacity() * size_of::<u32>()
+    }
+}

@@ -1,0 +1,100 @@
+//! Lost frames: why, where, and what a loss means.
+//!
+//! Every loss is counted by port, class, path and cause, and in the ledger. A limit that loses a frame of a
+//! lossless class breaks a promise; a fault of the scenario does not.
+
+use crate::run::outcome::Failure;
+use crate::run::world::Fabric;
+use crate::spec::OnLosslessDrop;
+use frame::{Frame, TrafficClass};
+use units::Time;
+
+/// Why a frame was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    Queue,
+    Port,
+    Class,
+    Total,
+    QueueManager,
+    SharedMemory,
+    NicFull,
+    Headroom,
+    ReceiveBuffer,
+    LinkDown,
+    Restart,
+    BitError,
+    LinkLoss,
+    Watchdog,
+}
+
+impl Cause {
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Queue => "queue_limit",
+            Cause::Port => "port_limit",
+            Cause::Class => "class_limit",
+            Cause::Total => "total_limit",
+            Cause::QueueManager => "queue_manager",
+            Cause::SharedMemory => "shared_memory",
+            Cause::NicFull => "nic_full",
+            Cause::Headroom => "headroom",
+            Cause::ReceiveBuffer => "receive_buffer",
+            Cause::LinkDown => "link_down",
+            Cause::Restart => "restart",
+            Cause::BitError => "bit_error",
+            Cause::LinkLoss => "link_loss",
+            Cause::Watchdog => "watchdog",
+        }
+    }
+    /// Whether a fault of the scenario or a watchdog is to blame, and no limit: such losses are counted and stop
+    /// nothing.
+    pub fn is_fault(self) -> bool {
+        matches!(self, Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog)
+    }
+}
+
+impl Fabric {
+    /// Counts a lost frame at a port.
+    pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, cause: Cause) {
+        self.ledger.count_loss(port, class, frame, cause);
+        self.links.cold[port as usize].counts.drops += 1;
+    }
+
+    /// A frame that should have waited, or waits, at a port is lost.
+    #[cold]
+    pub fn lose(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        cause: Cause,
+        now: Time,
+    ) {
+        self.count_loss(egress, class, frame, cause);
+        self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()].drops += 1;
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        if node.is_host {
+            self.nic_refused(egress, class, frame);
+        } else if node.lossless >> frame.priority.0 & 1 != 0 && !cause.is_fault() {
+            self.violate(egress, class, frame, ingress, cause, now);
+        }
+    }
+
+    /// A limit has lost a frame of a lossless class.
+    pub fn violate(
+        &mut self,
+        port: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        cause: Cause,
+        now: Time,
+    ) {
+        self.links.cold[port as usize].counts.violations += 1;
+        if self.ledger.on_lossless_drop == OnLosslessDrop::Stop {
+            self.ledger.fail(Failure::lossless_drop(self, (port, class), frame, ingress, cause, now));
+        }
+    }
+}

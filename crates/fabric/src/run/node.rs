@@ -1,0 +1,33 @@
+//! A host or a switch: what is the node's and not one port's.
+
+use crate::run::architecture::{Architecture, NodeMemory};
+use crate::run::pause_sender::PauseSender;
+use frame::ClassMap;
+
+/// A host or a switch.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub first_port: u32,
+    pub classes: ClassMap,
+    pub is_host: bool,
+    /// Priorities in which a loss breaks a promise.
+    pub lossless: u8,
+    /// Length of the pauses it sends.
+    pub pause_quanta: u16,
+    /// The part that sends pauses.
+    pub pause_sender: Option<Box<PauseSender>>,
+    /// How it brings frames to their egress ports, and what it counts of what waits there.
+    pub architecture: Architecture,
+}
+
+impl Node {
+    /// The memory that frames wait in.
+    #[inline(always)]
+    pub fn memory(&self) -> &NodeMemory {
+        self.architecture.memory()
+    }
+    #[inline(always)]
+    pub fn memory_mut(&mut self) -> &mut NodeMemory {
+        self.architecture.memory_mut()
+    }
+}

@@ -1,0 +1,155 @@
+//! Why a run had to stop.
+
+use crate::run::losses::Cause;
+use crate::run::pause_sender::unit_of;
+use crate::run::pool::NIL;
+use crate::run::world::Fabric;
+use frame::{Frame, PRIORITIES, TrafficClass};
+use std::fmt;
+use units::{Amount, Time};
+
+/// A broken invariant, with the numbers that explain it.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// A frame of a lossless class found no room. Ports are those of the whole fabric.
+    LosslessDrop {
+        at: Time,
+        egress: u32,
+        ingress: Option<u32>,
+        class: TrafficClass,
+        priority: u8,
+        bytes: u16,
+        cause: Cause,
+        /// What waited against the limit that refused the frame, and the limit.
+        occupancy: u64,
+        limit: Amount,
+        /// The XOFF watermark that was to prevent it.
+        xoff: Option<Amount>,
+    },
+    /// Frames made are not frames delivered, lost, waiting and on their way.
+    Conservation { made: u64, delivered: u64, lost: u64, waiting: u64, in_flight: u64 },
+}
+
+impl Failure {
+    /// A frame is lost that had to be kept, at `egress` in `class`.
+    pub fn lossless_drop(
+        fabric: &Fabric,
+        (egress, class): (u32, TrafficClass),
+        frame: &Frame,
+        ingress: u32,
+        cause: Cause,
+        at: Time,
+    ) -> Failure {
+        let waiting = fabric.waiting(egress, class);
+        let node = &fabric.nodes[fabric.node_of[egress as usize] as usize];
+        let pause_sender = node.pause_sender.as_deref();
+        let local = |port: u32| (port - node.first_port) as usize;
+        let by_ingress = pause_sender.is_some_and(|s| !s.ingress.is_empty()) && ingress != NIL;
+        let levels = pause_sender
+            .map(|pause_sender| pause_sender.levels[local(if by_ingress { ingress } else { egress })]);
+        let (occupancy, limit) = match cause {
+            Cause::Queue | Cause::NicFull => (waiting.queue, node.memory().buffer.queue),
+            Cause::Port => (waiting.port, node.memory().buffer.port),
+            Cause::Class => (waiting.class, node.memory().buffer.class),
+            Cause::Total | Cause::SharedMemory => (waiting.total, node.memory().buffer.total),
+            Cause::QueueManager => (waiting.queue, None),
+            Cause::ReceiveBuffer => fabric.received_so_far(ingress, frame.priority),
+            Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
+                (waiting.queue, None)
+            }
+            Cause::Headroom => {
+                let group =
+                    pause_sender.and_then(|pause_sender| pause_sender.group(frame.priority.0)).unwrap_or(0);
+                let counter = pause_sender
+                    .and_then(|pause_sender| pause_sender.ingress.get(local(ingress) * PRIORITIES + group));
+                (
+                    counter.map(|counter| counter.occupancy).unwrap_or_default(),
+                    levels.map(|levels| levels.capacity),
+                )
+            }
+        };
+        let limit = limit.unwrap_or(Amount::Bytes(0));
+        Failure::LosslessDrop {
+            at,
+            egress: fabric.numbering.port(egress),
+            ingress: (ingress != NIL).then(|| fabric.numbering.port(ingress)),
+            class,
+            priority: frame.priority.0,
+            bytes: frame.bytes,
+            cause,
+            occupancy: occupancy.count(limit),
+            limit,
+            xoff: levels.map(|levels| levels.xoff),
+        }
+    }
+}
+
+/// What stopped a simulation, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimulationError {
+    pub(crate) message: String,
+}
+
+impl fmt::Display for SimulationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+impl std::error::Error for SimulationError {}
+
+impl Failure {
+    /// Time and port: which of several failures came first.
+    pub fn when(&self) -> (Time, u32) {
+        match self {
+            Failure::LosslessDrop { at, egress, .. } => (*at, *egress),
+            Failure::Conservation { .. } => (Time::NEVER, u32::MAX),
+        }
+    }
+
+    /// The failure in words. `port_name` names ports; `headroom` tells what a lossless class of an ingress
+    /// port (or, without one, of all other ports of the switch together) needs above XOFF, in bytes.
+    pub fn describe(
+        &self,
+        port_name: impl Fn(u32) -> String,
+        headroom: impl Fn(u32, Option<u32>) -> u64,
+    ) -> SimulationError {
+        let message = match self {
+            Failure::LosslessDrop {
+                at,
+                egress,
+                ingress,
+                class,
+                priority,
+                bytes,
+                cause,
+                occupancy,
+                limit,
+                xoff,
+            } => {
+                let (unit, limit_value) = unit_of(*limit);
+                let through =
+                    ingress.map_or(String::new(), |port| format!(", in through {}", port_name(port)));
+                let xoff =
+                    xoff.map_or("no XOFF watermark is set".to_string(), |xoff| format!("XOFF is at {xoff}"));
+                let needed = match cause {
+                    Cause::Headroom | Cause::ReceiveBuffer => headroom(*egress, *ingress),
+                    _ => headroom(*egress, None),
+                };
+                format!(
+                    "a frame of a lossless class was lost at {at}: {bytes} B of priority {priority} at port {}, \
+                     class {}{through}. Its limit ({}) is {limit_value} {unit} and {occupancy} {unit} were in use; \
+                     {xoff}. The headroom above XOFF has to be {needed} B to take what is on the way when XOFF is \
+                     sent. Lower XOFF or raise the limit, or set on_lossless_drop = \"count\" to count such losses",
+                    port_name(*egress),
+                    class.0,
+                    cause.name(),
+                )
+            }
+            Failure::Conservation { made, delivered, lost, waiting, in_flight } => format!(
+                "frames were not conserved: {made} made, but {delivered} delivered, {lost} lost, {waiting} waiting \
+                 and {in_flight} on links; this is a fault of the simulator, please report it with the scenario"
+            ),
+        };
+        SimulationError { message }
+    }
+}

@@ -1,0 +1,447 @@
+//! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
+
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::link_control::LinkControl;
+use crate::run::node::Node;
+use crate::run::pause_sender::{PauseCause, PauseSender};
+use crate::run::pool::{NIL, Waiting};
+use crate::run::port::Hooks;
+use crate::run::probes::record;
+use crate::run::world::Fabric;
+use flow_control::Accounting;
+use flow_control::pause::PauseSignal;
+use flow_control::tpfc::Aim;
+use frame::{CONTROL_FRAME_BYTES, Frame, Occupancy, PRIORITIES, TrafficClass};
+use rand_xoshiro::rand_core::Rng;
+use units::Time;
+
+/// What has to be said again through a port: priorities, the note of the last of them, and when to look next.
+struct RenewalsDue {
+    bits: u8,
+    note: u64,
+    next: Time,
+}
+
+impl Fabric {
+    /// A frame is about to wait: XOFF may be due. False: it does not fit the headroom of its ingress port.
+    /// Pauses are decided on the queue as it is without the frame (Hagen 2012, Appendices A and B), or on what came in
+    /// through the ingress port with it.
+    #[must_use]
+    #[inline(always)]
+    pub fn before_enqueue(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) -> bool {
+        let node = self.node_of[egress as usize];
+        let Some(pause_sender) = &self.nodes[node as usize].pause_sender else { return true };
+        match pause_sender.spec.accounting {
+            Accounting::Ingress => {
+                let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
+                self.count_in(node, frame, ingress, queue, now, windows)
+            }
+            Accounting::Egress => {
+                self.count_egress(node, egress, class, (ingress, frame.bytes), now, windows);
+                true
+            }
+        }
+    }
+
+    /// A frame that came in through a port begins to wait, unless the port's headroom is full (false): XOFF may be
+    /// due there.
+    #[must_use]
+    #[inline(always)]
+    pub fn count_in(
+        &mut self,
+        node: u32,
+        frame: &Frame,
+        ingress: u32,
+        queue: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) -> bool {
+        let Node { pause_sender, architecture, .. } = &mut self.nodes[node as usize];
+        let Some(pause_sender) = pause_sender.as_deref_mut() else { return true };
+        let Some((local, group)) = pause_sender.counter(frame.priority.0, ingress) else { return true };
+        let shared = architecture.memory().sharing.as_ref().map(|sharing| sharing.levels(local, group));
+        let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
+        let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
+        if !counter.occupancy.has_room(levels.capacity, frame.bytes) {
+            return false;
+        }
+        let xoff_due = counter.add(frame.bytes, levels, now);
+        record(&mut self.probes.counters, ingress as usize * PRIORITIES + group, now, counter.occupancy);
+        if xoff_due {
+            self.send_xoff(node, (ingress, group), queue, now, windows);
+        }
+        true
+    }
+
+    /// An ingress counter has reached its high watermark, by a frame for `queue`.
+    #[inline(never)]
+    fn send_xoff(
+        &mut self,
+        node: u32,
+        (ingress, group): (u32, usize),
+        queue: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
+        let local = pause_sender.local(ingress);
+        let renew_at = now + pause_sender.timing[local].renew_after;
+        let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
+        counter.pause.set(renew_at);
+        let (counted, since) = (counter.occupancy, counter.rising_since);
+        let occupancy = counted.count(pause_sender.levels[local].xoff);
+        let queue = self.to_blame(&pause_sender, queue, (ingress, group), counted);
+        let inherited = queue != NIL && self.has_been_paused(queue, since);
+        let cause = PauseCause { targeted: false, inherited, queue: self.numbering.queue(queue), occupancy };
+        self.schedule_renewal(&mut pause_sender, local, now, windows);
+        let signal = PauseSignal { xoff: pause_sender.bits(group), xon: 0 };
+        self.signal(ingress, signal, cause.pack(), now, windows);
+        self.nodes[node as usize].pause_sender = Some(pause_sender);
+    }
+
+    /// A frame is about to wait where queues are counted at the egress: XOFF may be due.
+    #[inline(never)]
+    fn count_egress(
+        &mut self,
+        node: u32,
+        egress: u32,
+        class: TrafficClass,
+        (ingress, bytes): (u32, u16),
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
+        let local = pause_sender.local(egress);
+        let queue_id = self.links.ports[egress as usize].first_queue + u32::from(class.0);
+        let before = self.buffers.queues[queue_id as usize].occupancy;
+        let first_port = pause_sender.first_port;
+        let PauseSender { egress: counters, random, spec, levels, ports, .. } = &mut *pause_sender;
+        let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
+        let counter = &mut counters[local * PRIORITIES + class.at()];
+        let buffers = &self.buffers;
+        let aim = counter.aim(
+            xoff,
+            spec.target.as_ref(),
+            before,
+            now,
+            |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64,
+            |nth| {
+                let frame = buffers.frames(queue_id).nth(nth as usize)?;
+                (frame.ingress != NIL).then(|| frame.ingress - first_port)
+            },
+        );
+        ports.clear();
+        match aim {
+            Aim::None => {}
+            Aim::Targets => ports.extend(counter.targets()),
+            Aim::All => ports.extend((0..port_count).filter(|&port| port as usize != local)),
+        }
+        let rising_since = counter.rising_since(before, levels[local].xon, now);
+        counter.add((ingress != NIL).then(|| ingress - first_port), bytes);
+        let bits = self.nodes[node as usize].classes.priorities(class) & pause_sender.controlled();
+        if bits == 0 || pause_sender.ports.is_empty() {
+            self.nodes[node as usize].pause_sender = Some(pause_sender);
+            return;
+        }
+        if aim == Aim::Targets {
+            self.note_tied_pause(egress, class, ingress, now);
+        }
+        let cause = PauseCause {
+            targeted: aim == Aim::Targets,
+            inherited: self.has_been_paused(queue_id, rising_since),
+            queue: self.numbering.queue(queue_id),
+            occupancy: before.count(xoff),
+        };
+        self.pause_ports(&mut pause_sender, (local, class), bits, cause, now, windows);
+        self.nodes[node as usize].pause_sender = Some(pause_sender);
+    }
+
+    /// Sends XOFF through the ports that a queue wants paused, except where it is in force.
+    fn pause_ports(
+        &mut self,
+        pause_sender: &mut PauseSender,
+        (local, class): (usize, TrafficClass),
+        xoff: u8,
+        cause: PauseCause,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let ports = std::mem::take(&mut pause_sender.ports);
+        for &port in &ports {
+            let pause = pause_sender.egress[local * PRIORITIES + class.at()].pause_mut(port);
+            if !pause.is_due(now) {
+                continue;
+            }
+            let fresh = !pause.in_force();
+            pause.set(now + pause_sender.timing[port as usize].renew_after);
+            pause_sender.pause_counts[port as usize * PRIORITIES + class.at()] += u32::from(fresh);
+            self.schedule_renewal(pause_sender, port as usize, now, windows);
+            let signal = PauseSignal { xoff, xon: 0 };
+            self.signal(pause_sender.first_port + port, signal, cause.pack(), now, windows);
+        }
+        pause_sender.ports = ports;
+    }
+
+    /// A frame has left its queue, which held `before` with it: XON may be due.
+    #[inline(always)]
+    pub fn after_dequeue(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        waiting: &Waiting,
+        before: Occupancy,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let node = self.node_of[egress as usize];
+        match self.nodes[node as usize].pause_sender.as_ref().map(|pause_sender| pause_sender.spec.accounting)
+        {
+            Some(Accounting::Ingress) => self.count_out(node, waiting, now, windows),
+            Some(Accounting::Egress) => {
+                self.release_egress(node, (egress, class), waiting, before, now, windows)
+            }
+            None => {}
+        }
+    }
+
+    /// A frame that came in through a port has left its queue.
+    #[inline(always)]
+    pub fn count_out(&mut self, node: u32, waiting: &Waiting, now: Time, windows: &mut Queued) {
+        let Node { pause_sender, architecture, .. } = &mut self.nodes[node as usize];
+        let Some(pause_sender) = pause_sender.as_deref_mut() else { return };
+        let Some((local, group)) = pause_sender.counter(waiting.frame.priority.0, waiting.ingress) else {
+            return;
+        };
+        let shared = architecture.memory().sharing.as_ref().map(|sharing| sharing.levels(local, group));
+        let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
+        let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
+        let xon_due = counter.remove(waiting.frame.bytes, levels);
+        let series = waiting.ingress as usize * PRIORITIES + group;
+        record(&mut self.probes.counters, series, now, counter.occupancy);
+        if xon_due && pause_sender.spec.resume {
+            let signal = PauseSignal { xoff: 0, xon: pause_sender.bits(group) };
+            self.signal(waiting.ingress, signal, 0, now, windows);
+        }
+    }
+
+    /// The same where queues are counted at the egress.
+    #[inline(never)]
+    fn release_egress(
+        &mut self,
+        node: u32,
+        (egress, class): (u32, TrafficClass),
+        waiting: &Waiting,
+        before: Occupancy,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
+        let local = pause_sender.local(egress);
+        let levels = pause_sender.levels[local];
+        let after = self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()]
+            .occupancy;
+        let first_port = pause_sender.first_port;
+        let PauseSender { egress: counters, ports, pause_counts, spec, .. } = &mut *pause_sender;
+        let counter = &mut counters[local * PRIORITIES + class.at()];
+        let from = (waiting.ingress != NIL).then(|| waiting.ingress - first_port);
+        counter.remove(from, waiting.frame.bytes, spec.target.as_ref(), after);
+        ports.clear();
+        counter.release(&levels, spec.target.as_ref(), before, after, |port| {
+            let pause_counts = &mut pause_counts[port as usize * PRIORITIES + class.at()];
+            *pause_counts -= 1;
+            if *pause_counts == 0 {
+                ports.push(port);
+            }
+        });
+        let bits = self.nodes[node as usize].classes.priorities(class) & pause_sender.controlled();
+        let ports = std::mem::take(&mut pause_sender.ports);
+        for &port in ports.iter().filter(|_| pause_sender.spec.resume) {
+            let signal = PauseSignal { xoff: 0, xon: bits };
+            self.signal(pause_sender.first_port + port, signal, 0, now, windows);
+        }
+        pause_sender.ports = ports;
+        self.nodes[node as usize].pause_sender = Some(pause_sender);
+    }
+
+    /// A pause has been sent through a port: arms the timer for its renewal.
+    fn schedule_renewal(
+        &mut self,
+        pause_sender: &mut PauseSender,
+        local: usize,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if !pause_sender.spec.refresh {
+            return;
+        }
+        let at = now + pause_sender.timing[local].renew_after;
+        if at < pause_sender.renewals[local].due() && pause_sender.renewals[local].arm(at) {
+            windows.push(Event::bare(Kind::Renew, at, pause_sender.first_port + local as u32));
+        }
+    }
+
+    /// Says again what is about to run out and still needed.
+    #[inline(never)]
+    pub fn renew_pauses(&mut self, port: u32, now: Time, windows: &mut Queued) {
+        let node = self.node_of[port as usize] as usize;
+        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
+        let local = pause_sender.local(port);
+        if pause_sender.renewals[local].fires(now) {
+            self.renew_due(&mut pause_sender, port, local, now, windows);
+        }
+        self.nodes[node].pause_sender = Some(pause_sender);
+    }
+
+    fn renew_due(
+        &mut self,
+        pause_sender: &mut PauseSender,
+        port: u32,
+        local: usize,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let mut due = RenewalsDue { bits: 0, note: 0, next: Time::NEVER };
+        if !pause_sender.ingress.is_empty() {
+            self.renew_by_ingress(pause_sender, port, now, &mut due);
+        }
+        if !pause_sender.egress.is_empty() {
+            self.renew_by_egress(pause_sender, port, now, &mut due);
+        }
+        let RenewalsDue { bits, note, next } = due;
+        if next > now && next != Time::NEVER && pause_sender.renewals[local].arm(next) {
+            windows.push(Event::bare(Kind::Renew, next, port));
+        }
+        if bits != 0 {
+            self.signal(port, PauseSignal { xoff: bits, xon: 0 }, note, now, windows);
+        }
+    }
+
+    fn renew_by_ingress(&self, pause_sender: &mut PauseSender, port: u32, now: Time, due: &mut RenewalsDue) {
+        let local = pause_sender.local(port);
+        let sharing = &self.nodes[self.node_of[port as usize] as usize].memory().sharing;
+        for group in 0..PRIORITIES {
+            let shared = sharing.as_ref().map(|sharing| sharing.levels(local, group));
+            let levels = shared.unwrap_or(pause_sender.levels[local]);
+            let group_bits = pause_sender.bits(group);
+            let renew_at = now + pause_sender.timing[local].renew_after;
+            let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
+            let (renew, counted) = (counter.renew(&levels, now), counter.occupancy);
+            if renew {
+                counter.pause.set(renew_at);
+            }
+            if counter.pause.in_force() {
+                due.next = due.next.min(counter.pause.renew_at());
+            }
+            if renew {
+                due.bits |= group_bits;
+                let occupancy = counted.count(levels.xoff);
+                let queue = self.to_blame(pause_sender, NIL, (port, group), counted);
+                let inherited = queue != NIL && self.has_been_paused(queue, now);
+                let queue = self.numbering.queue(queue);
+                due.note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
+            }
+        }
+    }
+
+    fn renew_by_egress(&self, pause_sender: &mut PauseSender, port: u32, now: Time, due: &mut RenewalsDue) {
+        let local = pause_sender.local(port);
+        let classes = self.nodes[self.node_of[port as usize] as usize].classes;
+        let renew_at = now + pause_sender.timing[local].renew_after;
+        for (queue_port, class) in (0..pause_sender.egress.len()).map(|at| (at / PRIORITIES, at % PRIORITIES))
+        {
+            if class >= classes.classes() {
+                continue;
+            }
+            let first_queue = self.links.ports[pause_sender.first_port as usize + queue_port].first_queue;
+            let queue_id = first_queue + class as u32;
+            let occupancy = self.buffers.queues[queue_id as usize].occupancy;
+            let levels = pause_sender.levels[queue_port];
+            let controlled = pause_sender.controlled();
+            let counter = &mut pause_sender.egress[queue_port * PRIORITIES + class];
+            if counter.renew(local as u32, levels.xon, occupancy, now) {
+                counter.pause_mut(local as u32).set(renew_at);
+                due.bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
+                let occupancy = occupancy.count(levels.xoff);
+                let inherited = self.has_been_paused(queue_id, now);
+                let queue = self.numbering.queue(queue_id);
+                due.note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
+            }
+            // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
+            let pause = counter.pause(local as u32);
+            if pause.in_force() && !pause.is_due(now) {
+                due.next = due.next.min(pause.renew_at());
+            }
+        }
+    }
+
+    /// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already
+    /// says both.
+    #[inline(never)]
+    fn signal(&mut self, port: u32, signal: PauseSignal, cause: u64, now: Time, windows: &mut Queued) {
+        // Nobody hears it. What was asked for is forgotten when the port comes back.
+        if self.links.ports[port as usize].hooks.has(Hooks::DOWN) {
+            return;
+        }
+        let LinkControl::Pause(pauses) = &mut self.links.cold[port as usize].control else { return };
+        pauses.say(signal, cause);
+        self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
+        self.try_transmit(port, now, windows);
+    }
+
+    /// Puts the waiting pause frame on the link; the transmitter is free.
+    #[inline(never)]
+    pub fn transmit_pause(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let node = self.node_of[egress as usize];
+        let cold = &mut self.links.cold[egress as usize];
+        let LinkControl::Pause(pauses) = &mut cold.control else { return };
+        let (signal, causes) = pauses.take_signal();
+        cold.counts.pause_frames += 1;
+        cold.counts.pauses_sent += u64::from(signal.xoff != 0);
+        cold.counts.resumes_sent += u64::from(signal.xon != 0);
+        // The frame carries one cause; where it stops several priorities for different ones, the others are
+        // kept here, to be found by time.
+        let cause = causes[signal.xoff.trailing_zeros() as usize % PRIORITIES];
+        let (delay, peer_response) = (cold.delay, pauses.peer_response);
+        let port = &mut self.links.ports[egress as usize];
+        port.hooks.set(Hooks::PAUSE_WAITING, false);
+        if port.busy_until < now {
+            port.clock.restart();
+        }
+        port.busy_until = now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
+        let (ends_at, peer) = (port.busy_until + delay, port.peer);
+        let at = ends_at + peer_response;
+        for (priority, &other) in (0u8..).zip(&causes) {
+            if signal.xoff >> priority & 1 != 0 && other != cause && self.probes.pauses.is_some() {
+                pauses.other_causes.push((at, priority, other));
+            }
+        }
+        let quanta = self.quanta_of(node);
+        if self.links.ports[egress as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(egress, now, at)
+        {
+            self.links.cold[egress as usize].counts.pauses_lost += 1;
+            return;
+        }
+        windows
+            .send(Event::pause(at, peer, signal, quanta, cause), || self.links.neighbours[egress as usize]);
+    }
+
+    /// Whether the port of a queue has been paused for it at any time since then.
+    fn has_been_paused(&self, queue: u32, since: Time) -> bool {
+        let (port, class) = self.links.place_of_queue(queue);
+        let classes = self.nodes[self.node_of[port as usize] as usize].classes;
+        self.links.cold[port as usize].control.until(classes.priorities(TrafficClass(class))) > since
+    }
+
+    fn quanta_of(&self, node: u32) -> u16 {
+        // The pause sender is out of its place while it reacts to a frame; its quanta are then with the node.
+        self.nodes[node as usize].pause_quanta
+    }
+}

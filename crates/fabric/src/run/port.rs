@@ -1,0 +1,215 @@
+//! A port: one end of a link, with its transmitter.
+
+use crate::run::event::{Event, Kind};
+use crate::run::link_control::LinkControl;
+use crate::run::losses::Cause;
+use crate::run::managed::Managed;
+use crate::run::storms::PortWatch;
+use engine::Timer;
+use frame::{ClassMap, Frame, Occupancy, PRIORITIES};
+use scheduling::Scheduler;
+use std::collections::VecDeque;
+use units::{BitRate, ClockOffset, Time, WireClock};
+
+/// Bytes after which a cut-through switch knows where a frame goes.
+pub(crate) const HEAD_BYTES: u16 = 64;
+
+/// What every frame that passes a port touches: one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Port {
+    /// Until when the transmitter is busy.
+    pub busy_until: Time,
+    /// The pending decision; armed only while something waits.
+    pub decision: Timer,
+    pub clock: WireClock,
+    /// From the last bit sent to the frame's arrival event at the peer: delay of the link, and latency of
+    /// the switch there.
+    pub arrives_after: Time,
+    /// The port at the other end, as the part of the fabric counts that owns it.
+    pub peer: u32,
+    pub first_queue: u32,
+    /// Classes with frames waiting, bit n for class n.
+    pub waiting: u32,
+    /// Classes that may not send, for one reason or another; [`Fabric::update_stopped`](crate::run::world::Fabric)
+    /// alone writes it. Looked at again when a pause may be over.
+    pub stopped: u32,
+    /// Bytes around each frame.
+    pub overhead: u16,
+    /// What is not plain about the port; none: a frame that finds it free goes straight to the link.
+    pub hooks: Hooks,
+    /// Those of its node.
+    pub classes: ClassMap,
+}
+
+/// What has to be done at a port beside sending frames in order: a set of bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hooks(u16);
+
+impl Hooks {
+    /// A pause frame waits.
+    pub const PAUSE_WAITING: Hooks = Hooks(1);
+    /// The scheduler has to be told what happens; otherwise the classes with frames are all it needs.
+    pub const SCHEDULER: Hooks = Hooks(1 << 1);
+    /// The peer is a cut-through switch: it acts on the first 64 B.
+    pub const HEADS: Hooks = Hooks(1 << 2);
+    /// Faults of the scenario, or losses of the link, may hit what leaves here.
+    pub const FAULTED: Hooks = Hooks(1 << 3);
+    /// Sources or endpoints may have to act when a frame leaves: some wait for room in the NIC.
+    pub const FEEDS: Hooks = Hooks(1 << 4);
+    /// The node counts what waits: it has limits or sends pauses.
+    pub const COUNTED: Hooks = Hooks(1 << 5);
+    /// Pause storms are watched for: [`ColdPort::watch`].
+    pub const WATCHED: Hooks = Hooks(1 << 6);
+    /// The link is down or the switch is off: [`ColdPort::down`].
+    pub const DOWN: Hooks = Hooks(1 << 7);
+    /// A queue manager looks at the frames.
+    pub const MANAGED: Hooks = Hooks(1 << 8);
+    /// Limits, or a memory that queues share, speak of what waits.
+    pub const BOUNDED: Hooks = Hooks(1 << 9);
+    /// Frames are sent ahead of their time: see `ahead`.
+    pub const AHEAD: Hooks = Hooks(1 << 10);
+
+    /// Whether any of these is set.
+    #[inline(always)]
+    pub const fn has(self, any: Hooks) -> bool {
+        self.0 & any.0 != 0
+    }
+    #[inline]
+    pub const fn or(self, other: Hooks) -> Hooks {
+        Hooks(self.0 | other.0)
+    }
+    #[inline]
+    pub fn set(&mut self, which: Hooks, on: bool) {
+        self.0 = if on { self.0 | which.0 } else { self.0 & !which.0 };
+    }
+}
+
+/// In [`ColdPort::down`]: the link is down.
+pub(crate) const LINK_DOWN: u8 = 1;
+/// In [`ColdPort::down`]: the switch restarts.
+pub(crate) const SWITCH_OFF: u8 = 2;
+
+impl Port {
+    /// Puts a frame on the link, whose transmission begins at `begins`: when the transmitter is free, or will be.
+    /// Returns its arrival.
+    #[inline(always)]
+    pub fn transmit(&mut self, frame: Frame, begins: Time) -> Event {
+        if self.busy_until < begins {
+            self.clock.restart();
+        }
+        self.busy_until = begins + self.clock.advance(u64::from(frame.bytes) + u64::from(self.overhead));
+        let (kind, left_at) = if self.hooks.has(Hooks::HEADS) {
+            self.head_leaves(&frame, begins)
+        } else {
+            (Kind::Frame, self.busy_until)
+        };
+        Event::arrival(kind, left_at + self.arrives_after, self.peer, frame)
+    }
+    /// What a cut-through peer sees of a frame that is sent from now on: its head, and when that has left.
+    #[inline]
+    fn head_leaves(&self, frame: &Frame, now: Time) -> (Kind, Time) {
+        let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(self.overhead);
+        (Kind::Head, now + self.clock.span_floor(head))
+    }
+}
+
+/// What has been sent through a port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sent {
+    pub bytes: u64,
+    pub frames: [u64; PRIORITIES],
+}
+
+impl Sent {
+    /// One frame more.
+    #[inline(always)]
+    pub fn count(&mut self, frame: &Frame) {
+        self.bytes += u64::from(frame.bytes);
+        self.frames[frame.priority.at()] += 1;
+    }
+}
+
+/// What a port needs now and then.
+#[derive(Debug)]
+pub(crate) struct ColdPort {
+    /// Nominal: what the clock of the node makes of it is [`Port::clock`].
+    pub rate: BitRate,
+    /// Why nothing may leave: [`LINK_DOWN`], [`OFF`]; 0: all is well.
+    pub down: u8,
+    /// Whether failed links keep what waits for them.
+    pub keeps: bool,
+    pub clock: ClockOffset,
+    pub scheduler: Scheduler,
+    /// All frames that wait here.
+    pub occupancy: Occupancy,
+    /// Delay of the link alone.
+    pub delay: Time,
+    /// What the link's flow control says.
+    pub control: LinkControl,
+    /// At hosts, who waits for room in the NIC.
+    pub nic: Option<Box<Nic>>,
+    pub counts: PortCounts,
+    /// Watches for pause storms; at switches that do.
+    pub watch: Option<Box<PortWatch>>,
+    /// Queue managers by class; empty without any.
+    pub managers: Vec<Option<Box<Managed>>>,
+}
+
+impl ColdPort {
+    /// Why frames may not even wait here; `None`: they may.
+    #[inline]
+    pub fn refuses(&self) -> Option<Cause> {
+        match self.down {
+            0 => None,
+            LINK_DOWN if self.keeps => None,
+            LINK_DOWN => Some(Cause::LinkDown),
+            _ => Some(Cause::Restart),
+        }
+    }
+}
+
+/// What a host's port keeps for each class of its NIC: a class that is full or paused holds back its own sources only.
+#[derive(Debug, Default)]
+pub(crate) struct Nic {
+    /// Sources that wait for room, in order.
+    pub blocked: [VecDeque<u32>; PRIORITIES],
+    /// Endpoints that have something to send, by turns.
+    pub ready: [VecDeque<u32>; PRIORITIES],
+    /// How many frames of endpoints wait.
+    pub pulled: [u32; PRIORITIES],
+}
+
+/// Counts of a port beside those of frames sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PortCounts {
+    pub pauses_sent: u64,
+    pub resumes_sent: u64,
+    pub pauses_received: u64,
+    /// Pause frames sent, of either kind; each takes time on the wire.
+    pub pause_frames: u64,
+    /// What a frame that was on the link when measuring began still took.
+    pub begun_before: Time,
+    pub drops: u64,
+    pub violations: u64,
+    /// Decisions against one of several frames that came in the same picosecond: see `ties`.
+    pub ties: u64,
+    /// Frames and bytes that came to this port's side of the link no more, or damaged.
+    pub broken: (u64, u64),
+    /// Those among them that arrived with a wrong checksum.
+    pub bit_errors: u64,
+    /// Pause frames sent that were lost or damaged.
+    pub pauses_lost: u64,
+    /// Time on the wire, in seconds, and bits, up to the last change of rate.
+    pub settled: (f64, u64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ports_hot_state_is_one_cache_line() {
+        assert_eq!(size_of::<Port>(), 64);
+    }
+}

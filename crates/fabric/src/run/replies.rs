@@ -1,0 +1,88 @@
+//! Frames that nodes send themselves, and the way back along a path.
+//!
+//! A node that has a frame of a path in its hands can answer its sender: the reply takes the path's links in the
+//! other direction, so that it needs no table of its own. It is booked, counted and made part of the fingerprint like
+//! every other frame.
+
+use crate::run::event::Queued;
+use crate::run::pool::NIL;
+use crate::run::world::Fabric;
+use frame::{Frame, Heading, PathId, Route};
+use units::Time;
+
+impl Fabric {
+    /// The next egress port of a frame that does not follow a path forward, `None` if it has come to its end, and the
+    /// rest of its way.
+    #[inline(never)]
+    pub fn routed_otherwise(
+        &mut self,
+        ingress: u32,
+        path: PathId,
+        route: Route,
+        now: Time,
+    ) -> (Option<u32>, Route) {
+        match route.heading() {
+            Heading::Backward(hops) => match self.routes.step_back(hops) {
+                Some((egress, rest)) => (Some(egress), rest),
+                None => (None, route),
+            },
+            Heading::Destination(to) => {
+                (self.choose_egress(self.node_of[ingress as usize], path.0, to, now), route)
+            }
+            Heading::Forward(_) => (None, route),
+        }
+    }
+
+    /// A node answers the sender of a frame that follows its path forward and of which `hops` entries of the table of
+    /// hops are behind it: `reply` goes back along the path. False if the frame began its way here.
+    pub fn reply(&mut self, hops: u32, reply: Frame, now: Time, windows: &mut Queued) -> bool {
+        let Some((egress, back)) = self.routes.step_back(hops) else { return false };
+        let route = self.routes.route_back(reply.path.0, back);
+        self.originate(egress, Frame { route, created: now, ..reply }, now, windows);
+        true
+    }
+
+    /// A switch that is about to pass a frame on answers its sender, whichever end of the path that is. False if the
+    /// frame began its way here.
+    pub fn answer(
+        &mut self,
+        node: u32,
+        passing: &Frame,
+        answer: Frame,
+        now: Time,
+        windows: &mut Queued,
+    ) -> bool {
+        match passing.route.heading() {
+            // The next hop is the one that it takes now.
+            Heading::Forward(next) => self.reply(next - 1, answer, now, windows),
+            // It has come back along this hop, which leads on to its sender.
+            Heading::Backward(hop) => {
+                let egress = self.routes.port_at(hop + 1);
+                let planned = Route::forward(hop + 2);
+                let frame = Frame { route: planned, created: now, ..answer };
+                self.originate(egress, frame, now, windows);
+                true
+            }
+            Heading::Destination(to) => {
+                let path = passing.path.0;
+                let ends = self.routes.spreading.as_ref().and_then(|spreading| spreading.ends[path as usize]);
+                let Some(ends) = ends else { return false };
+                let back = if to == ends.to { ends.from } else { ends.to };
+                let Some(egress) = self.choose_egress(node, path, back, now) else { return false };
+                self.originate(
+                    egress,
+                    Frame { route: Route::to(back), created: now, ..answer },
+                    now,
+                    windows,
+                );
+                true
+            }
+        }
+    }
+
+    /// A node sends a frame of its own through one of its ports.
+    pub fn originate(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        self.ledger.made += 1;
+        self.forward(egress, frame, NIL, now, windows);
+    }
+}

@@ -1,0 +1,257 @@
+//! Transmission selection: when a port chooses what to send, what it tells its scheduler, and what it asks.
+//!
+//! FIFO and strict priority need nothing but the set of classes that may send; the port keeps it as bits. The
+//! other schedulers are told of every arrival, of every class that comes to be able to send or ceases to be, and
+//! of every frame sent. A class is *active* for its scheduler exactly if it has frames and its bit in `stopped`
+//! is clear; that bit may outlive a pause, until the port looks again (see `stops`).
+
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::pool::Waiting;
+use crate::run::port::Hooks;
+use crate::run::probes::record;
+use crate::run::world::Fabric;
+use frame::TrafficClass;
+use scheduling::{Discipline, SchedulerSpec};
+use units::Time;
+
+/// Whether a scheduler has to be told what happens.
+pub(crate) fn asks_scheduler(spec: &SchedulerSpec) -> bool {
+    !matches!(spec, SchedulerSpec::Fifo | SchedulerSpec::StrictPriority)
+}
+
+/// At a port with one of these, somebody is asked before a frame is sent.
+const ASKS: Hooks = Hooks::PAUSE_WAITING
+    .or(Hooks::SCHEDULER)
+    .or(Hooks::MANAGED)
+    .or(Hooks::WATCHED)
+    .or(Hooks::BOUNDED)
+    .or(Hooks::FAULTED)
+    .or(Hooks::AHEAD);
+
+impl Fabric {
+    /// The port has something to send: now if it is free, else when it will be.
+    #[inline(always)]
+    pub fn try_transmit(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let busy_until = self.links.ports[egress as usize].busy_until;
+        if busy_until <= now {
+            self.decide(egress, now, windows);
+        } else {
+            self.arm(egress, busy_until, windows);
+        }
+    }
+
+    /// The port decides then.
+    #[inline(always)]
+    pub fn arm(&mut self, egress: u32, at: Time, windows: &mut Queued) {
+        if self.links.ports[egress as usize].decision.arm(at) {
+            windows.push(Event::bare(Kind::Decide, at, egress));
+        }
+    }
+
+    /// The port chooses what to send next.
+    pub fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let port = &self.links.ports[egress as usize];
+        let may_go = port.busy_until <= now && port.waiting != 0 && port.waiting & port.stopped == 0;
+        if may_go && !port.hooks.has(ASKS) {
+            self.send_next(egress, now, windows);
+        } else {
+            self.decide_asking(egress, now, windows);
+        }
+    }
+
+    /// The rest of [`Fabric::decide`] where somebody has to be asked.
+    #[inline(never)]
+    fn decide_asking(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        if self.decide_once(egress, now, windows) {
+            self.decide_in_storm(egress, now, windows);
+        }
+    }
+
+    /// Sends the first frame of the highest class that has any: by strict priority, and FIFO, which has but one class.
+    #[inline(always)]
+    fn send_next(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let port = &mut self.links.ports[egress as usize];
+        let class = TrafficClass((u32::BITS - 1 - port.waiting.leading_zeros()) as u8);
+        let queue_id = port.first_queue as usize + class.at();
+        let queue = &mut self.buffers.queues[queue_id];
+        let before = queue.occupancy;
+        let waiting = self.buffers.pool.pop(&mut self.buffers.voqs[queue.head_voq()]);
+        queue.leave(waiting.frame.bytes, now - waiting.since, true);
+        queue.next_turn(&self.buffers.voqs);
+        record(&mut self.probes.queues, queue_id, now, queue.occupancy);
+        if queue.occupancy.frames == 0 {
+            port.waiting &= !(1 << class.0);
+        }
+        let hooks = port.hooks;
+        let arrival = port.transmit(waiting.frame, now);
+        let at = port.busy_until;
+        let decides_again = port.waiting != 0 && port.decision.arm(at);
+        windows.send(arrival, || self.links.neighbours[egress as usize]);
+        if decides_again {
+            windows.push(Event::bare(Kind::Decide, at, egress));
+        }
+        self.count_sent(egress, &waiting.frame, hooks.has(Hooks::FEEDS), now, windows);
+        // After the transmission has begun: what follows may want to send a pause through this very port.
+        if hooks.has(Hooks::COUNTED) {
+            self.after_dequeue(egress, class, &waiting, before, now, windows);
+        }
+    }
+
+    /// Decides until a frame is not dropped: a watchdog may drop a queue of any length.
+    #[cold]
+    #[inline(never)]
+    fn decide_in_storm(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        while self.decide_once(egress, now, windows) {}
+    }
+
+    /// Pause frames go first; they wait for the frame on the link only. True: a frame was dropped, decide again.
+    #[inline(always)]
+    fn decide_once(&mut self, egress: u32, now: Time, windows: &mut Queued) -> bool {
+        let port = &self.links.ports[egress as usize];
+        let (busy_until, watched) = (port.busy_until, port.hooks.has(Hooks::WATCHED));
+        if port.hooks.has(Hooks::AHEAD) {
+            self.decide_ahead(egress, now, windows);
+            return false;
+        }
+        if busy_until > now {
+            self.arm(egress, busy_until, windows);
+            return false;
+        }
+        if port.hooks.has(Hooks::PAUSE_WAITING) {
+            self.transmit_pause(egress, now, windows);
+        } else if let Some(class) = self.pick(egress, now) {
+            if watched && self.discard(egress, class, now, windows) {
+                return true;
+            }
+            self.serve(egress, class, now, windows);
+        } else {
+            self.arm_next_eligible(egress, now, windows);
+            return false;
+        }
+        let port = &self.links.ports[egress as usize];
+        if port.waiting != 0 || port.hooks.has(Hooks::PAUSE_WAITING) {
+            let at = port.busy_until;
+            self.arm(egress, at, windows);
+        }
+        false
+    }
+
+    /// Nothing may go now.
+    #[inline(never)]
+    fn arm_next_eligible(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let at = self.next_eligible(egress, now);
+        if at != Time::NEVER {
+            self.arm(egress, at, windows);
+        }
+    }
+
+    /// Takes the next frame of a class and transmits it.
+    #[inline(always)]
+    fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
+        let hooks = self.links.ports[egress as usize].hooks;
+        let mut waiting = Waiting::default();
+        let before = self.take_to(&mut waiting, true, egress, class, now);
+        if hooks.has(Hooks::MANAGED) {
+            waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now, windows);
+        }
+        if hooks.has(Hooks::SCHEDULER) {
+            self.on_sent(egress, class, waiting.frame.bytes, now);
+        }
+        self.transmit(egress, waiting.frame, now, windows);
+        // After the transmission has begun: what follows may want to send a pause through this very port.
+        if hooks.has(Hooks::COUNTED) {
+            self.after_dequeue(egress, class, &waiting, before, now, windows);
+        }
+    }
+
+    /// A frame finds its port free and nothing waiting that may go: whether its scheduler lets it go at once.
+    pub fn may_pass(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) -> bool {
+        let scheduler = &mut self.links.cold[egress as usize].scheduler;
+        if self.links.ports[egress as usize].waiting == 0 {
+            scheduler.idle(now);
+        }
+        scheduler.pass(u32::from(class.0), u32::from(bytes), now)
+    }
+
+    /// A frame has entered the queue of its class; `waiting` does not show it yet.
+    #[inline(never)]
+    pub fn on_arrival(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
+        let port = &self.links.ports[egress as usize];
+        let scheduler = &mut self.links.cold[egress as usize].scheduler;
+        if port.waiting == 0 && port.busy_until <= now {
+            scheduler.idle(now);
+        }
+        scheduler.arrive(u32::from(class.0), u32::from(bytes), now);
+        if (port.waiting | port.stopped) >> class.0 & 1 == 0 {
+            scheduler.activate(u32::from(class.0), u32::from(bytes), now);
+        }
+    }
+
+    /// The head of a class, which has left its queue, begins its transmission.
+    #[inline(never)]
+    pub fn on_sent(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
+        let next = self.head_bytes(egress, class);
+        self.links.cold[egress as usize].scheduler.sent(u32::from(class.0), u32::from(bytes), next, now);
+    }
+
+    /// The set of stopped classes is about to become `stopped`.
+    pub fn on_stopped(&mut self, egress: u32, stopped: u32, now: Time) {
+        let port = &self.links.ports[egress as usize];
+        let (before, waiting) = (port.stopped, port.waiting);
+        for class in (0..8).map(TrafficClass).filter(|class| waiting & (before ^ stopped) & 1 << class.0 != 0)
+        {
+            let head = self.head_bytes(egress, class);
+            let scheduler = &mut self.links.cold[egress as usize].scheduler;
+            match head {
+                Some(head) if stopped >> class.0 & 1 == 0 => {
+                    scheduler.activate(u32::from(class.0), head, now)
+                }
+                _ => scheduler.deactivate(u32::from(class.0), now),
+            }
+        }
+    }
+
+    /// The class to serve; `None` if no class may send now.
+    #[inline(always)]
+    pub fn pick(&mut self, egress: u32, now: Time) -> Option<TrafficClass> {
+        let port = &self.links.ports[egress as usize];
+        let asks = port.hooks.has(Hooks::SCHEDULER);
+        let mut eligible = port.waiting & !port.stopped;
+        if eligible != port.waiting {
+            self.update_stopped(egress, now);
+            let port = &self.links.ports[egress as usize];
+            eligible = port.waiting & !port.stopped;
+        }
+        if eligible == 0 {
+            return None;
+        }
+        if asks {
+            let queue = self.links.cold[egress as usize].scheduler.pick(now)?;
+            debug_assert!(eligible >> queue & 1 != 0, "the scheduler picked a class that may not send");
+            return Some(TrafficClass(queue as u8));
+        }
+        // Strict priority: the highest class; FIFO has but one.
+        Some(TrafficClass(31 - eligible.leading_zeros() as u8))
+    }
+
+    /// When a port with frames that may not send now should look again, if nothing happens before: when the
+    /// first pause ends, or when its scheduler lets something go.
+    pub fn next_eligible(&mut self, egress: u32, now: Time) -> Time {
+        let port = &self.links.ports[egress as usize];
+        if port.hooks.has(Hooks::DOWN) {
+            return Time::NEVER;
+        }
+        let (held, waiting) = (port.waiting & port.stopped, port.waiting != 0);
+        let asks = port.hooks.has(Hooks::SCHEDULER);
+        let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
+        let cold = &mut self.links.cold[egress as usize];
+        let held = (0..8).map(TrafficClass).filter(|class| held >> class.0 & 1 != 0);
+        let pause_end = held.map(|class| cold.control.until(classes.priorities(class))).min();
+        let allowed = if asks && waiting { cold.scheduler.wake(now) } else { None };
+        pause_end.into_iter().chain(allowed).min().unwrap_or(Time::NEVER)
+    }
+
+    fn head_bytes(&self, egress: u32, class: TrafficClass) -> Option<u32> {
+        self.buffers.head_bytes(self.links.ports[egress as usize].first_queue as usize + class.at())
+    }
+}

@@ -1,0 +1,212 @@
+//! Sources and the NIC that they send through.
+//!
+//! A NIC has a queue for each class and port. A class that is full or paused holds back the sources that wait for it,
+//! and no others.
+
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::pool::NIL;
+use crate::run::world::Fabric;
+use frame::{Frame, FrameKind, PRIORITIES, PathId, Priority, Route, TrafficClass};
+use units::{Amount, Time};
+use workload::{Made, Source, Wake};
+
+/// A source and its place.
+#[derive(Debug)]
+pub(crate) struct SourceState {
+    /// Its flow: its number in the whole fabric.
+    pub flow: u32,
+    pub source: Source,
+    /// Paths are numbered from here, one a destination.
+    pub first_path: u32,
+    pub priority: Priority,
+    /// What the queue of its class may hold while it goes on sending; `None`: nothing holds it back.
+    pub limit: Option<Amount>,
+    /// Its paths begin at more than one port: which queue is next depends on the frame.
+    pub several_ports: bool,
+    /// Endpoints send in its place; it counts what they send.
+    pub silent: bool,
+    /// How many frames a greedy source keeps in the NIC, and how many of its frames are there.
+    pub keeps: u32,
+    pub in_nic: u32,
+    pub frames: u64,
+    pub bytes: u64,
+}
+
+impl Fabric {
+    /// The time of a source has come.
+    pub fn source_due(&mut self, source: u32, now: Time, windows: &mut Queued) {
+        loop {
+            if self.hosts.sources[source as usize].limit.is_some() && self.is_held_back(source) {
+                let (egress, class) = self.next_place(source);
+                if let Some(nic) = &mut self.links.cold[egress as usize].nic {
+                    nic.blocked[class.at()].push_back(source);
+                }
+                return;
+            }
+            let own = &mut self.hosts.sources[source as usize].source;
+            let wake = own.wake(now);
+            let mut next = own.next_wake();
+            match wake {
+                Wake::Nothing => {}
+                Wake::Emit(made) => self.submit(source, made, now, windows),
+                Wake::Fill => {
+                    self.fill(source, now, windows);
+                    next = self.hosts.sources[source as usize].source.next_wake();
+                }
+            }
+            match next {
+                Some(at) if at <= now => {}
+                Some(at) => {
+                    let place = self.links.len() as u32 + source;
+                    windows.push(Event::bare(Kind::Source, at, place));
+                    return;
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// A greedy source begins.
+    #[cold]
+    #[inline(never)]
+    fn fill(&mut self, source: u32, now: Time, windows: &mut Queued) {
+        for _ in 0..self.hosts.sources[source as usize].keeps {
+            self.refill(source, now, windows);
+        }
+    }
+
+    /// The port and class of the next frame of a source.
+    fn next_place(&mut self, source: u32) -> (u32, TrafficClass) {
+        let state = &mut self.hosts.sources[source as usize];
+        let nth = if state.several_ports { state.source.next_destination() } else { 0 };
+        let egress = self.routes.first_port(state.first_path + nth);
+        let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
+        (egress, classes.class(state.priority))
+    }
+
+    /// Whether the NIC has no room for the next frame of a source. A greedy one has asked before.
+    fn is_held_back(&mut self, source: u32) -> bool {
+        let state = &self.hosts.sources[source as usize];
+        let Some(limit) = state.limit.filter(|_| !state.source.is_greedy()) else { return false };
+        let (egress, class) = self.next_place(source);
+        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+        self.buffers.queues[queue].occupancy.reaches(limit)
+    }
+
+    /// A source hands a frame to its NIC (or, as an ideal injector, to its switch).
+    #[inline(always)]
+    fn submit(&mut self, source: u32, made: Made, now: Time, windows: &mut Queued) {
+        let state = &mut self.hosts.sources[source as usize];
+        state.frames += 1;
+        state.bytes += u64::from(made.bytes);
+        self.ledger.made += 1;
+        let (path, priority) = (state.first_path + made.destination, state.priority);
+        let start = self.routes.path_start[path as usize];
+        let frame = Frame {
+            created: now,
+            path: PathId(path),
+            route: self.routes.route_of(path, Route::forward(start + 1)),
+            bytes: made.bytes,
+            priority,
+            ..Frame::default()
+        };
+        self.forward(self.routes.port_at(start), frame, NIL, now, windows);
+    }
+
+    /// A greedy source keeps a frame or two in the NIC.
+    #[inline(never)]
+    pub fn refill(&mut self, source: u32, now: Time, windows: &mut Queued) {
+        let state = &mut self.hosts.sources[source as usize];
+        if state.in_nic < state.keeps
+            && let Some(made) = state.source.take(now)
+        {
+            state.in_nic += 1;
+            self.submit(source, made, now, windows);
+        }
+    }
+
+    /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
+    pub fn nic_refused(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
+        if frame.flags.kind() != FrameKind::Raw {
+            self.endpoint_frame_left(egress, class);
+            return;
+        }
+        let source = self.routes.path_source[frame.path.at()];
+        let state = &mut self.hosts.sources[source as usize];
+        if state.source.is_greedy() {
+            // What it left at another port when its path changed is not counted any more.
+            state.in_nic = state.in_nic.saturating_sub(1);
+            if let Some(nic) = &mut self.links.cold[egress as usize].nic {
+                nic.blocked[class.at()].push_back(source);
+            }
+        }
+    }
+
+    /// A frame has left a NIC: whoever waited for that acts. Endpoints come before sources, which would take the room
+    /// that has become free again and again.
+    #[inline(always)]
+    pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+        let class = self.links.ports[egress as usize].classes.class(frame.priority);
+        let raw = frame.flags.kind() == FrameKind::Raw;
+        if !raw {
+            self.endpoint_frame_left(egress, class);
+        }
+        let Some(nic) = &self.links.cold[egress as usize].nic else { return };
+        if !nic.ready[class.at()].is_empty() {
+            self.pull(egress, class, now, windows);
+        }
+        if raw {
+            let source = self.routes.path_source[frame.path.at()];
+            let state = &mut self.hosts.sources[source as usize];
+            if state.source.is_greedy() {
+                state.in_nic = state.in_nic.saturating_sub(1);
+                self.refill(source, now, windows);
+            }
+        }
+        let Some(nic) = &self.links.cold[egress as usize].nic else { return };
+        if !nic.blocked[class.at()].is_empty() {
+            self.unblock(egress, class, true, now, windows);
+        }
+    }
+
+    /// Lets those act who wait for a port, of all classes; greedy sources only if `greedy`.
+    pub fn unblock_all(&mut self, egress: u32, greedy: bool, now: Time, windows: &mut Queued) {
+        for class in (0..PRIORITIES as u8).map(TrafficClass) {
+            self.unblock(egress, class, greedy, now, windows);
+        }
+    }
+
+    /// Lets those act who wait for a class of a port, as long as there is room; greedy sources only if `greedy`.
+    #[inline(never)]
+    fn unblock(&mut self, egress: u32, class: TrafficClass, greedy: bool, now: Time, windows: &mut Queued) {
+        let waiting = |fabric: &Fabric| {
+            fabric.links.cold[egress as usize].nic.as_ref().map_or(0, |nic| nic.blocked[class.at()].len())
+        };
+        for _ in 0..waiting(self) {
+            let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
+            let Some(source) = nic.blocked[class.at()].pop_front() else { return };
+            if self.is_held_back(source) {
+                // Still no room, or its next frame goes elsewhere now.
+                if let Some(nic) = &mut self.links.cold[egress as usize].nic {
+                    nic.blocked[class.at()].push_front(source);
+                }
+                return;
+            }
+            if !self.hosts.sources[source as usize].source.is_greedy() {
+                self.source_due(source, now, windows);
+            } else if greedy {
+                self.refill(source, now, windows);
+            } else if let Some(nic) = &mut self.links.cold[egress as usize].nic {
+                nic.blocked[class.at()].push_back(source);
+            }
+        }
+    }
+
+    /// Takes a source off the list of those that wait for a port. Whether it was there.
+    pub fn stop_waiting(&mut self, egress: u32, source: u32) -> bool {
+        let Some(nic) = &mut self.links.cold[egress as usize].nic else { return false };
+        let before: usize = nic.blocked.iter().map(|blocked| blocked.len()).sum();
+        nic.blocked.iter_mut().for_each(|blocked| blocked.retain(|&of| of != source));
+        nic.blocked.iter().map(|blocked| blocked.len()).sum::<usize>() < before
+    }
+}

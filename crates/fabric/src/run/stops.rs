@@ -1,0 +1,72 @@
+//! What stops the classes of a port, and the pauses that it receives.
+//!
+//! Each reason is kept where it belongs: pauses in the control of the link, a failed link or switch with the port, a
+//! storm with its watchdog. [`Fabric::update_stopped`] makes their union, tells the scheduler, and is the only one
+//! to write it: what has ended is gone, whether or not a frame waits.
+
+use crate::run::event::{Event, Queued};
+use crate::run::link_control::LinkControl;
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
+use flow_control::pause::pause_time;
+use frame::{ClassMap, TrafficClass};
+use units::Time;
+
+impl Fabric {
+    /// A pause frame takes effect at a transmitter.
+    #[inline(never)]
+    pub fn receive_pause(&mut self, event: &Event, windows: &mut Queued) {
+        let (signal, quanta, cause) = event.signal();
+        let (port_id, now) = (event.place(), event.time);
+        let cold = &mut self.links.cold[port_id as usize];
+        cold.counts.pauses_received += u64::from(signal.xoff != 0);
+        let LinkControl::Pause(pauses) = &mut cold.control else { return };
+        let until = (now - pauses.response) + pause_time(quanta, cold.rate);
+        if let Some(watch) = &mut cold.watch {
+            // A pause that had run out leaves a gap even if the next one follows at once.
+            let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
+            watch.free(classes_where(classes, |priorities| pauses.timers.until(priorities) < now));
+        }
+        pauses.receive(signal, until, cause, now, |ended| self.probes.pause_ended(port_id, ended));
+        self.update_stopped(port_id, now);
+        let port = &self.links.ports[port_id as usize];
+        let (stopped, watched) = (port.stopped, port.hooks.has(Hooks::WATCHED));
+        let stuck = stopped & port.waiting;
+        // An XON for one of several priorities of a queue may bring forward the end of its pause.
+        if port.waiting & !stopped != 0 || signal.xon != 0 && port.waiting != 0 {
+            self.try_transmit(port_id, now, windows);
+        }
+        if watched {
+            self.note_change(port_id, now, windows);
+        }
+        if stuck != 0 {
+            self.note_stuck(port_id, stuck, now, windows);
+        }
+    }
+
+    /// Writes anew which classes of a port may not send.
+    #[inline(never)]
+    pub fn update_stopped(&mut self, port_id: u32, now: Time) {
+        let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
+        let cold = &mut self.links.cold[port_id as usize];
+        let port = &self.links.ports[port_id as usize];
+        let mut stopped = cold.control.stopped(classes, now);
+        if let Some(watch) = &mut cold.watch {
+            watch.free(!stopped);
+            stopped = watch.stopped(stopped, port.waiting);
+        }
+        if cold.down != 0 {
+            stopped = u32::MAX;
+        }
+        if port.hooks.has(Hooks::SCHEDULER) {
+            self.on_stopped(port_id, stopped, now);
+        }
+        self.links.ports[port_id as usize].stopped = stopped;
+    }
+}
+
+/// The classes for whose priorities this holds, as a bit set.
+fn classes_where(classes: ClassMap, holds: impl Fn(u8) -> bool) -> u32 {
+    let all = (0..classes.classes() as u8).map(TrafficClass);
+    all.filter(|&class| holds(classes.priorities(class))).fold(0, |set, class| set | 1 << class.0)
+}

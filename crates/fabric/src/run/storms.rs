@@ -1,0 +1,199 @@
+//! The watchdog at work: where its state machine (`flow_control::watchdog`) meets the queues of a port.
+
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::losses::Cause;
+use crate::run::pool::Waiting;
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
+use engine::Timer;
+use flow_control::watchdog::{QueueWatch, StormAction, Verdict, WatchdogSpec};
+use frame::{PRIORITIES, TrafficClass};
+use units::Time;
+
+/// The watchdog of a switch port.
+#[derive(Debug)]
+pub(crate) struct PortWatch {
+    pub spec: WatchdogSpec,
+    queues: [QueueWatch; PRIORITIES],
+    /// The next look at any of the queues.
+    look: Timer,
+    /// Classes whose frames are dropped, and those whose pauses are ignored.
+    dropping: u32,
+    forwarding: u32,
+    pub storms: Vec<Storm>,
+}
+
+/// A storm that was detected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Storm {
+    pub class: u8,
+    pub began: Time,
+    pub detected: Time,
+    pub over: Option<Time>,
+    pub frames_dropped: u64,
+    pub bytes_dropped: u64,
+}
+
+impl PortWatch {
+    pub fn new(spec: WatchdogSpec) -> PortWatch {
+        PortWatch {
+            spec,
+            queues: [QueueWatch::default(); PRIORITIES],
+            look: Timer::IDLE,
+            dropping: 0,
+            forwarding: 0,
+            storms: Vec::new(),
+        }
+    }
+    /// Which classes count as stopped, if pauses stop `paused` and frames of `waiting` are there. Where frames
+    /// are dropped, those that wait have their turn, and an empty queue is closed.
+    pub fn stopped(&self, paused: u32, waiting: u32) -> u32 {
+        (paused & !self.dropping | self.dropping & !waiting) & !self.forwarding
+    }
+    /// These classes are not paused now.
+    pub fn free(&mut self, classes: u32) {
+        for (class, queue) in self.queues.iter_mut().enumerate() {
+            if classes >> class & 1 != 0 {
+                queue.free();
+            }
+        }
+    }
+    pub fn drops(&self, class: TrafficClass) -> bool {
+        self.dropping >> class.0 & 1 != 0
+    }
+    /// A frame is dropped because of a storm.
+    fn count(&mut self, class: TrafficClass, bytes: u16) {
+        if let Some(storm) = self.storms.iter_mut().rev().find(|storm| storm.class == class.0) {
+            storm.frames_dropped += 1;
+            storm.bytes_dropped += u64::from(bytes);
+        }
+    }
+    /// Whether a look has to be scheduled: none is, or only a later one.
+    fn arm(&mut self, at: Time) -> bool {
+        at < self.look.due() && self.look.arm(at)
+    }
+}
+
+impl Fabric {
+    /// These classes of a port have frames and are stopped: are they stuck?
+    #[cold]
+    pub fn note_stuck(&mut self, port: u32, classes: u32, now: Time, windows: &mut Queued) {
+        let cold = &mut self.links.cold[port as usize];
+        let Some(watch) = &mut cold.watch else { return };
+        let map = self.nodes[self.node_of[port as usize] as usize].classes;
+        for class in (0..PRIORITIES as u8).filter(|class| classes >> class & 1 != 0) {
+            if cold.control.until(map.priorities(TrafficClass(class))) <= now {
+                continue;
+            }
+            let look_at = watch.queues[usize::from(class)].stuck(&watch.spec, now);
+            if look_at.is_some_and(|at| watch.arm(at)) {
+                windows.push(Event::bare(Kind::Watch, watch.look.due(), port));
+            }
+        }
+    }
+
+    /// A pause frame has changed until when classes are paused: a storm may be over earlier than it seemed.
+    #[cold]
+    pub fn note_change(&mut self, port: u32, now: Time, windows: &mut Queued) {
+        let cold = &mut self.links.cold[port as usize];
+        let Some(watch) = &mut cold.watch else { return };
+        let map = self.nodes[self.node_of[port as usize] as usize].classes;
+        for class in (0..map.classes() as u8).map(TrafficClass) {
+            // A pause that a failed link has ended may have been over for long.
+            let at = (cold.control.until(map.priorities(class)) + watch.spec.restoration).max(now);
+            if watch.queues[class.at()].is_storming() && watch.arm(at) {
+                windows.push(Event::bare(Kind::Watch, at, port));
+            }
+        }
+    }
+
+    /// Whether a frame of this class is dropped because of a storm; if so it is counted there.
+    #[cold]
+    pub fn dropped_in_storm(&mut self, port: u32, class: TrafficClass, bytes: u16) -> bool {
+        let Some(watch) = self.links.cold[port as usize].watch.as_mut().filter(|watch| watch.drops(class))
+        else {
+            return false;
+        };
+        watch.count(class, bytes);
+        true
+    }
+
+    /// The time to look at the queues of a port has come.
+    #[inline(never)]
+    pub fn watch_due(&mut self, port: u32, now: Time, windows: &mut Queued) {
+        let Some(mut watch) = self.links.cold[port as usize].watch.take() else { return };
+        if !watch.look.fires(now) {
+            self.links.cold[port as usize].watch = Some(watch);
+            return;
+        }
+        let map = self.nodes[self.node_of[port as usize] as usize].classes;
+        for class in 0..map.classes() as u8 {
+            let paused_until =
+                self.links.cold[port as usize].control.until(map.priorities(TrafficClass(class)));
+            let spec = watch.spec;
+            match watch.queues[usize::from(class)].look(&spec, now, paused_until) {
+                Verdict::Quiet => {}
+                Verdict::LookAt(at) => {
+                    if watch.arm(at) {
+                        windows.push(Event::bare(Kind::Watch, at, port));
+                    }
+                }
+                Verdict::Storm(began) => {
+                    let storm = Storm {
+                        class,
+                        began,
+                        detected: now,
+                        over: None,
+                        frames_dropped: 0,
+                        bytes_dropped: 0,
+                    };
+                    watch.storms.push(storm);
+                    match spec.action {
+                        StormAction::Report => {}
+                        StormAction::Drop => watch.dropping |= 1 << class,
+                        StormAction::Forward => watch.forwarding |= 1 << class,
+                    }
+                    let at = paused_until + spec.restoration;
+                    if watch.arm(at) {
+                        windows.push(Event::bare(Kind::Watch, at, port));
+                    }
+                }
+                Verdict::Over => {
+                    watch.dropping &= !(1 << class);
+                    watch.forwarding &= !(1 << class);
+                    if let Some(storm) = watch.storms.iter_mut().rev().find(|storm| storm.class == class) {
+                        storm.over = Some(now);
+                    }
+                }
+            }
+        }
+        self.links.cold[port as usize].watch = Some(watch);
+        self.update_stopped(port, now);
+        if self.links.ports[port as usize].waiting != 0 {
+            self.try_transmit(port, now, windows);
+        }
+    }
+
+    /// The next frame of a class has its turn; true if it was dropped because of a storm.
+    #[inline(never)]
+    pub fn discard(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) -> bool {
+        if self.links.cold[egress as usize].watch.as_ref().is_none_or(|watch| !watch.drops(class)) {
+            return false;
+        }
+        let (waiting, before) = self.take(egress, class, now);
+        let Waiting { frame, ingress, .. } = waiting;
+        if let Some(watch) = &mut self.links.cold[egress as usize].watch {
+            watch.count(class, frame.bytes);
+        }
+        if self.links.ports[egress as usize].waiting >> class.0 & 1 == 0 {
+            // What comes now is dropped at the door, and must not find the way free.
+            self.update_stopped(egress, now);
+        }
+        if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
+            self.on_sent(egress, class, frame.bytes, now);
+        }
+        self.lose(egress, class, &frame, ingress, Cause::Watchdog, now);
+        self.after_dequeue(egress, class, &waiting, before, now, windows);
+        true
+    }
+}

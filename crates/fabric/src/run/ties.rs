@@ -1,0 +1,61 @@
+//! Ties: decisions between frames of different sources that come to a queue in the same picosecond.
+//!
+//! In real fabrics no two frames come at the same time. Here they do, when sources have clocks that are equal to
+//! the picosecond and send in step: then the order in which ports are handled decides which of them is lost, and
+//! it decides the same way each time. That is no property of the mechanisms. So such decisions are counted, and a
+//! result says how many of its losses are of this kind.
+//!
+//! Counted are a frame that a limit refuses while one of another source has entered the same memory in this
+//! picosecond, and a pause with targets under the same condition. Not counted are frames that are refused
+//! together, as none of them would have been taken in another order.
+
+use crate::run::losses::Cause;
+use crate::run::world::Fabric;
+use frame::{Frame, TrafficClass};
+use units::Time;
+
+impl Fabric {
+    /// A limit has refused a frame: was it a tie?
+    #[cold]
+    pub fn note_tied_loss(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        cause: Cause,
+        now: Time,
+    ) {
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        if node.memory().last_entry != now {
+            return;
+        }
+        let class_of_port = |port: u32| self.links.ports[port as usize].first_queue + u32::from(class.0);
+        let all_of_port = |port: u32| {
+            let first = self.links.ports[port as usize].first_queue;
+            first..first + node.classes.classes() as u32
+        };
+        let ports = || self.ports_beside(egress);
+        let own = |queue: u32| self.other_came(queue, frame, now);
+        let tied = match cause {
+            Cause::Queue | Cause::NicFull => own(class_of_port(egress)),
+            Cause::Port => all_of_port(egress).any(own),
+            Cause::Class => ports().map(class_of_port).any(own),
+            Cause::Total => ports().flat_map(all_of_port).any(own),
+            _ => false,
+        };
+        self.links.cold[egress as usize].counts.ties += u64::from(tied);
+    }
+
+    /// A queue that a frame comes to pauses targets: was it a tie?
+    pub fn note_tied_pause(&mut self, egress: u32, class: TrafficClass, ingress: u32, now: Time) {
+        let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
+        let tied = self.buffers.last_frames(queue).any(|last| last.since == now && last.ingress != ingress);
+        self.links.cold[egress as usize].counts.ties += u64::from(tied);
+    }
+
+    /// Whether a frame of another source began to wait in a queue now.
+    fn other_came(&self, queue: u32, frame: &Frame, now: Time) -> bool {
+        let source = |frame: &Frame| self.routes.path_source[frame.path.at()];
+        self.buffers.last_frames(queue).any(|last| last.since == now && source(&last.frame) != source(frame))
+    }
+}

@@ -1,0 +1,301 @@
+//! The fabric at work: what happens to a frame between its source and its destination.
+//!
+//! The way of a frame, in order: [`Fabric::forward`] at each port on its way: straight to the link if the port is
+//! free and nothing waits, else [`Fabric::enqueue`] in `egress`; [`Fabric::decide`] in `selection` when the
+//! port is free again; [`Fabric::transmit`] onto the link; and [`Fabric::deliver`] at the end. Sources are in
+//! `sources`, pauses in `pausing`.
+//!
+//! One event a frame-hop: a free port sends at once and needs no event for the end of the transmission; a
+//! decision is scheduled only while something waits.
+//!
+//! A frame waits from its entry into an egress queue to the start of its transmission, and only as long
+//! does it occupy memory. Line overhead goes ahead of the frame: the last bit of the frame is the last
+//! that the link carries of it.
+
+use crate::run::buffers::Buffers;
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::faults::Faults;
+use crate::run::hosts::Hosts;
+use crate::run::ledger::Ledger;
+use crate::run::links::{Crossings, Links};
+use crate::run::node::Node;
+use crate::run::numbering::Numbering;
+use crate::run::port::{HEAD_BYTES, Hooks};
+use crate::run::probes::{self, Probes};
+use crate::run::route_table::RouteTable;
+use engine::World;
+use frame::{Frame, FrameKind, PathId, Route};
+use units::Time;
+
+/// With one of these a frame does not go past its queue before somebody was asked.
+const NOT_AT_ONCE: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED);
+
+/// All state of a simulation, or of the nodes that one thread runs. Each of its parts is a file of its own and keeps its
+/// own invariants; what is here and in the files of the way of a frame leads from one to the other.
+#[derive(Debug)]
+pub(crate) struct Fabric {
+    /// Where its numbers begin in those of the whole.
+    pub numbering: Numbering,
+    /// Node of each place: ports, then sources, then endpoints.
+    pub node_of: Vec<u32>,
+    /// Hosts and switches.
+    pub nodes: Vec<Node>,
+    /// Transmitters and the links behind them.
+    pub links: Links,
+    /// What waits.
+    pub buffers: Buffers,
+    /// Where frames go.
+    pub routes: RouteTable,
+    /// Who sends and receives them.
+    pub hosts: Hosts,
+    /// What goes wrong, and when.
+    pub faults: Faults,
+    /// Frames made, delivered and lost.
+    pub ledger: Ledger,
+    /// What is observed.
+    pub probes: Probes,
+}
+
+impl World for Fabric {
+    type Event = Event;
+
+    fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+    fn places(&self) -> usize {
+        // Windows are as wide in all parts.
+        self.numbering.all_places as usize
+    }
+    #[inline]
+    fn node_of(&self, event: &Event) -> u32 {
+        self.node_of[event.place() as usize]
+    }
+    fn stopped(&self) -> bool {
+        self.ledger.failure.is_some()
+    }
+
+    #[inline(always)]
+    fn handle(&mut self, event: Event, windows: &mut Queued) {
+        if event.is(Kind::Frame) {
+            self.note(&event, Kind::Frame, self.numbering.port(event.place()));
+            self.arrive(event.place(), event.frame, event.time, windows);
+        } else if event.is_decision() {
+            // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
+            // nothing. Arrivals and timers cover all that can be seen.
+            if self.links.ports[event.place() as usize].decision.fires(event.time) {
+                self.decide(event.place(), event.time, windows);
+            }
+        } else if event.is(Kind::Source) {
+            let source = event.place() - self.links.len() as u32;
+            let flow = self.hosts.sources[source as usize].flow;
+            self.note(&event, Kind::Source, self.numbering.source(flow));
+            self.source_due(source, event.time, windows);
+        } else {
+            self.handle_others(event, windows);
+        }
+    }
+}
+
+impl Fabric {
+    /// The other kinds, compiled apart from those that every frame needs.
+    #[inline(never)]
+    fn handle_others(&mut self, event: Event, windows: &mut Queued) {
+        let (kind, place, now) = (event.kind(), event.place(), event.time);
+        if kind == Kind::Watch {
+            return self.watch_due(place, now, windows);
+        }
+        self.note(&event, kind, self.number_of_place(place));
+        match kind {
+            Kind::Head => self.head_arrives(place, event.frame, now, windows),
+            Kind::Pause => self.receive_pause(&event, windows),
+            Kind::Renew => self.renew_pauses(place, now, windows),
+            Kind::Broken => self.broken(&event),
+            Kind::Served => self.served(place, now, windows),
+            Kind::Fault => self.fault(&event, windows),
+            Kind::Timeout => {
+                let first = self.links.len() + self.hosts.sources.len();
+                self.endpoint_due(place - first as u32, now, windows);
+            }
+            Kind::Decide | Kind::Frame | Kind::Source | Kind::Watch => {}
+        }
+    }
+
+    /// The number of a place in the whole fabric.
+    fn number_of_place(&self, place: u32) -> u32 {
+        let Some(source) = (place as usize).checked_sub(self.links.len()) else {
+            return self.numbering.port(place);
+        };
+        match self.hosts.sources.get(source) {
+            Some(state) => self.numbering.source(state.flow),
+            None => {
+                let endpoint = &self.hosts.endpoints[source - self.hosts.sources.len()];
+                self.numbering.endpoint(endpoint.number)
+            }
+        }
+    }
+
+    /// Adds an event to the fingerprint of its node; `place` is the number of its place in the whole fabric.
+    #[inline(always)]
+    fn note(&mut self, event: &Event, kind: Kind, place: u32) {
+        let fingerprint = &mut self.probes.fingerprints[self.node_of[event.place() as usize] as usize];
+        *fingerprint =
+            (fingerprint.rotate_left(5) ^ event.digest(kind, place)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    }
+
+    /// A frame is there as a whole.
+    #[inline(always)]
+    fn arrive(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
+        probes::add(&mut self.probes.received, ingress as usize, now, frame.bytes);
+        let egress;
+        (egress, frame.route) = self.next_egress(ingress, frame.path, frame.route, now);
+        let Some(egress) = egress else {
+            self.arrived(ingress, frame, now, windows);
+            return;
+        };
+        self.forward(egress, frame, ingress, now, windows);
+    }
+
+    /// The head of a frame is there. It may go on at once unless the way out is faster than the way in:
+    /// then the link would run dry in the middle of the frame.
+    #[inline(never)]
+    fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
+        let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
+        let Some(egress) = egress else { return };
+        if self.links.cold[egress as usize].rate > self.links.cold[ingress as usize].rate {
+            let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
+            let at = now + self.links.ports[ingress as usize].clock.span_floor(rest);
+            windows.push(Event::arrival(Kind::Frame, at, ingress, frame));
+            return;
+        }
+        frame.route = rest_of_way;
+        probes::add(&mut self.probes.received, ingress as usize, now, frame.bytes);
+        self.forward(egress, frame, ingress, now, windows);
+    }
+
+    /// The port that a frame leaves through, `None` if it has come to its end, and the rest of its way. Not told of the
+    /// frame as a whole, so that it need not lie in memory.
+    #[inline(always)]
+    fn next_egress(&mut self, ingress: u32, path: PathId, route: Route, now: Time) -> (Option<u32>, Route) {
+        let Some(hop) = route.next_hop() else { return self.routed_otherwise(ingress, path, route, now) };
+        (self.routes.egress(hop), Route::forward(hop + 1))
+    }
+
+    /// A frame has come to its end: a host takes it in.
+    #[inline(always)]
+    fn arrived(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        if self.hosts.receiving.is_empty() {
+            self.deliver(&frame, now, windows);
+        } else {
+            self.receive(ingress, frame, now, windows);
+        }
+    }
+
+    #[inline(always)]
+    pub fn deliver(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+        if frame.flags.kind() != FrameKind::Raw {
+            // A copy: whose address is told has to lie in memory.
+            let frame = *frame;
+            return self.deliver_to_endpoint(&frame, now, windows);
+        }
+        let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
+        self.hosts.receivers[receiver].count(frame, now);
+        self.ledger.delivered += 1;
+        probes::add(&mut self.probes.delivered, receiver, now, frame.bytes);
+    }
+
+    /// A frame wants to leave through `egress`; `ingress` is the port it came in through, [`NIL`](crate::run::pool::NIL) if it
+    /// begins its way here.
+    #[inline(always)]
+    pub fn forward(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
+        let port = &self.links.ports[egress as usize];
+        let nothing_waits = port.busy_until <= now && port.waiting | port.stopped == 0;
+        if nothing_waits && !port.hooks.has(NOT_AT_ONCE) {
+            self.transmit(egress, frame, now, windows);
+        } else if port.hooks.has(Hooks::AHEAD) {
+            self.enqueue_ahead(egress, frame, ingress, now, windows);
+        } else {
+            self.enqueue(egress, frame, ingress, now, windows);
+        }
+    }
+
+    /// Puts a frame on the link; the transmitter is free.
+    #[inline(always)]
+    pub fn transmit(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        let port = &mut self.links.ports[egress as usize];
+        if port.hooks.has(Hooks::FAULTED) {
+            return self.transmit_faulted(egress, frame, now, windows);
+        }
+        let arrival = port.transmit(frame, now);
+        let feeds = port.hooks.has(Hooks::FEEDS);
+        windows.send(arrival, || self.links.neighbours[egress as usize]);
+        self.count_sent(egress, &frame, feeds, now, windows);
+    }
+
+    /// The rest of [`Fabric::transmit`] at a port that faults may hit.
+    #[cold]
+    #[inline(never)]
+    fn transmit_faulted(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        let port = &mut self.links.ports[egress as usize];
+        let arrival = port.transmit(frame, now);
+        let arrival =
+            self.faults.outcome_on_link(egress, port, &self.links.cold[egress as usize], arrival, now);
+        let feeds = port.hooks.has(Hooks::FEEDS);
+        windows.send(arrival, || self.links.neighbours[egress as usize]);
+        self.count_sent(egress, &frame, feeds, now, windows);
+    }
+
+    /// A transmission has begun: counts it, and tells the sources that wait for it.
+    #[inline(always)]
+    pub fn count_sent(&mut self, egress: u32, frame: &Frame, feeds: bool, now: Time, windows: &mut Queued) {
+        self.links.sent[egress as usize].count(frame);
+        probes::add(&mut self.probes.sent, egress as usize, now, frame.bytes);
+        if feeds {
+            self.feed(egress, frame, now, windows);
+        }
+    }
+
+    /// What must hold whenever nothing is running: asked after building and at the end of a run.
+    pub fn check(&self) {
+        self.links.check();
+        self.buffers.check(self.hosts.frames_in_pool());
+        self.routes.check();
+        self.hosts.check();
+    }
+
+    /// Begins measuring `now`: counts at zero, levels as they are. Pauses stay: those that last on may be consequences
+    /// of those that are over.
+    pub fn restart(&mut self, now: Time) -> Crossings {
+        let on_link_until: Vec<Time> =
+            (0..self.links.len() as u32).map(|port| self.on_link_until(port)).collect();
+        self.buffers.restart(now);
+        self.hosts.restart();
+        self.ledger.drops.clear();
+        self.links.restart(now, &on_link_until)
+    }
+
+    /// Gives back what tables that have their final length took while they grew.
+    pub fn shrink(&mut self) {
+        self.node_of.shrink_to_fit();
+        self.buffers.shrink();
+        self.hosts.shrink();
+    }
+
+    /// Bytes of what the parts of a fabric have together.
+    pub fn shared_bytes(&self) -> usize {
+        self.routes.shared_bytes() + self.faults.shared_bytes()
+    }
+
+    /// Bytes of all other tables, series included; small allocations behind them (names, watermarks) are not.
+    pub fn memory_bytes(&self) -> usize {
+        let senders = self.nodes.iter().flat_map(|node| &node.pause_sender);
+        self.node_of.capacity() * size_of::<u32>()
+            + self.nodes.capacity() * size_of::<Node>()
+            + senders.map(|sender| sender.memory_bytes()).sum::<usize>()
+            + self.links.memory_bytes()
+            + self.buffers.memory_bytes()
+            + self.routes.memory_bytes()
+            + self.hosts.memory_bytes()
+            + self.faults.memory_bytes()
+            + self.probes.memory_bytes()
+    }
+}

@@ -1,0 +1,287 @@
+//! Deadlock: queues that wait for each other in a circle, found while the simulation runs.
+//!
+//! A stopped queue is dead if the counter that keeps it stopped cannot fall to its low watermark, because too
+//! much of what is counted there waits in queues that are dead themselves. The largest set of queues for which
+//! this holds is found by taking all stopped queues and striking out those that can still be released, until
+//! nothing changes. What is left contains a cycle. It closed when the last of its pauses took effect.
+//!
+//! The state is looked at every so often in simulated time, and once more at the end. The time at which a
+//! cycle closed does not depend on when it is seen. A fabric whose graph of buffer dependencies has no cycle
+//! is not looked at.
+//!
+//! A deadlock lasts for ever if pauses are renewed. Without renewal they run out: the cycle then moves on, into
+//! the headroom and perhaps into losses, and closes again. A watchdog that drops or forwards ends it too.
+//!
+//! Source: Dally and Seitz 1987; Hu et al., Deadlocks in datacenter networks, HotNets 2016 (cyclic buffer
+//! dependency is necessary, and sufficient only with the traffic for it).
+//!
+//! Not modelled: starvation under strict priority, which can hold a queue as long but is no circle.
+
+use crate::run::node::Node;
+use crate::run::pause_sender::PauseSender;
+use crate::simulation::Simulation;
+use flow_control::Accounting;
+use frame::{NodeId, Occupancy, PRIORITIES, TrafficClass};
+use std::collections::BTreeMap;
+use units::Time;
+
+type QueuePlace = (u32, u8);
+
+/// Where the search for deadlocks is.
+#[derive(Debug)]
+pub(crate) struct DeadlockWatch {
+    /// When to look next; never, if no deadlock can occur.
+    pub next: Time,
+    pub interval: Time,
+    pub found: Vec<Deadlock>,
+}
+
+/// A cycle of queues each of which waits for the next.
+#[derive(Clone, Debug)]
+pub(crate) struct Deadlock {
+    pub closed: Time,
+    pub seen: Time,
+    /// When it was seen to be over.
+    pub ended: Option<Time>,
+    pub members: Vec<Member>,
+}
+
+/// A queue of a deadlock, as it was when it was seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    pub queue: QueuePlace,
+    pub waiting: Occupancy,
+    /// Since when it has been stopped.
+    pub since: Time,
+    /// Its frames' successors: what of the counter that stops it waits in the next queue.
+    pub counted: Occupancy,
+}
+
+/// A stopped queue: since when, and what its counter holds in each dead queue.
+struct Dead {
+    since: Time,
+    waits_for: BTreeMap<QueuePlace, Occupancy>,
+}
+
+/// What waits in a stopped queue, by ingress port and priority.
+type Content = BTreeMap<(u32, u8), Occupancy>;
+
+impl Simulation {
+    /// Looks for deadlocks now; true if there is one, seen before or not.
+    pub fn look_for_deadlock(&mut self) -> bool {
+        let dead = self.dead_queues();
+        let now = self.now();
+        for deadlock in self.watch.found.iter_mut().filter(|deadlock| deadlock.ended.is_none()) {
+            if deadlock.members.iter().any(|member| !dead.contains_key(&member.queue)) {
+                deadlock.ended = Some(now);
+            }
+        }
+        for cycle in cycles(&dead) {
+            let known = |deadlock: &Deadlock| {
+                deadlock.ended.is_none()
+                    && deadlock.members.iter().any(|member| cycle.contains(&member.queue))
+            };
+            if self.watch.found.iter().any(known) {
+                continue;
+            }
+            let member = |at: usize| {
+                let (queue, next) = (cycle[at], cycle[(at + 1) % cycle.len()]);
+                let waiting = self.queue(queue.0, queue.1).occupancy;
+                Member { queue, waiting, since: dead[&queue].since, counted: dead[&queue].waits_for[&next] }
+            };
+            let members: Vec<Member> = (0..cycle.len()).map(member).collect();
+            let closed = members.iter().map(|member| member.since).max().unwrap_or(now);
+            self.watch.found.push(Deadlock { closed, seen: now, ended: None, members });
+        }
+        !dead.is_empty()
+    }
+
+    /// The first deadlock that lasts, in words.
+    pub fn deadlock(&self) -> Option<String> {
+        let deadlock = self.watch.found.iter().find(|deadlock| deadlock.ended.is_none())?;
+        let name = |member: &Member| format!("{}/{}", self.port_name(member.queue.0), member.queue.1);
+        let waits = |(at, member): (usize, &Member)| {
+            let next = &deadlock.members[(at + 1) % deadlock.members.len()];
+            format!(
+                "{} ({} frames, paused since {}) waits for {}",
+                name(member),
+                member.waiting.frames,
+                member.since,
+                name(next)
+            )
+        };
+        let waits: Vec<String> = deadlock.members.iter().enumerate().map(waits).collect();
+        Some(format!(
+            "a deadlock of {} queues closed at {}: {}",
+            waits.len(),
+            deadlock.closed,
+            waits.join("; ")
+        ))
+    }
+
+    /// Queues between switches that can never send again unless something outside of them changes.
+    fn dead_queues(&self) -> BTreeMap<QueuePlace, Dead> {
+        let mut stopped = self.stopped_queues();
+        // Cheap first: a queue can only be dead if one at the other end of its link is stopped too.
+        let node_of = |port: u32| self.wiring.node_of[port as usize];
+        loop {
+            let nodes: std::collections::BTreeSet<NodeId> =
+                stopped.iter().map(|queue| node_of(queue.0)).collect();
+            let before = stopped.len();
+            stopped.retain(|queue| nodes.contains(&node_of(self.peer(queue.0))));
+            if stopped.len() == before {
+                break;
+            }
+        }
+        let mut contents: BTreeMap<QueuePlace, Content> =
+            stopped.iter().map(|&queue| (queue, self.content(queue))).collect();
+        loop {
+            let dead: BTreeMap<QueuePlace, Dead> =
+                contents.keys().filter_map(|&queue| Some((queue, self.death(queue, &contents)?))).collect();
+            if dead.len() == contents.len() {
+                return dead;
+            }
+            contents.retain(|queue, _| dead.contains_key(queue));
+        }
+    }
+
+    /// Queues between switches that have frames and are paused.
+    fn stopped_queues(&self) -> Vec<QueuePlace> {
+        let now = self.now();
+        let mut stopped = Vec::new();
+        for id in 0..self.ports() as u32 {
+            let port = self.port(id);
+            let classes = port.stopped & port.waiting;
+            if classes == 0 || self.node_at(id).is_host || self.node_at(self.peer(id)).is_host {
+                continue;
+            }
+            let (map, cold) = (self.node_at(id).classes, self.cold(id));
+            let paused = |class: u8| cold.control.until(map.priorities(TrafficClass(class))) > now;
+            stopped.extend(
+                (0..8).filter(|&class| classes >> class & 1 != 0 && paused(class)).map(|class| (id, class)),
+            );
+        }
+        stopped
+    }
+
+    fn content(&self, (port, class): QueuePlace) -> Content {
+        let mut content = Content::new();
+        for (waiting, ingress) in self.frames_with_ingress(port, class) {
+            if let Some(ingress) = ingress {
+                content.entry((ingress, waiting.frame.priority.0)).or_default().add(waiting.frame.bytes);
+            }
+        }
+        content
+    }
+
+    /// Why a queue cannot be released, given what waits in queues that may be dead; `None` if it can.
+    fn death(&self, (port, class): QueuePlace, contents: &BTreeMap<QueuePlace, Content>) -> Option<Dead> {
+        let now = self.now();
+        let sender = self.peer(port);
+        let (node, first_port) = (self.node_at(sender), self.first_port_beside(sender));
+        let pause_sender = node.pause_sender.as_ref()?;
+        let priorities = self.node_at(port).classes.priorities(TrafficClass(class));
+        let cold = self.cold(port);
+        let ports = first_port..first_port + pause_sender.levels.len() as u32;
+        let there: Vec<_> = contents.range((ports.start, 0)..(ports.end, 0)).collect();
+        let mut dead: Option<Dead> = None;
+        for priority in (0..PRIORITIES as u8).filter(|&priority| priorities >> priority & 1 != 0) {
+            let Some((since, _)) = cold.control.in_force(priority) else { continue };
+            if cold.control.until(1 << priority) <= now {
+                continue;
+            }
+            let waits_for = match pause_sender.spec.accounting {
+                Accounting::Ingress => waits_by_ingress(pause_sender, (first_port, sender), priority, &there),
+                Accounting::Egress => self.waits_by_egress(node, (first_port, sender), priority, &there),
+            };
+            if !waits_for.is_empty() && dead.as_ref().is_none_or(|dead| since < dead.since) {
+                dead = Some(Dead { since, waits_for });
+            }
+        }
+        dead
+    }
+
+    /// The queues that keep a priority of the port behind `sender` paused, where each queue counts for itself.
+    fn waits_by_egress(
+        &self,
+        node: &Node,
+        (first_port, sender): (u32, u32),
+        priority: u8,
+        there: &[(&QueuePlace, &Content)],
+    ) -> BTreeMap<QueuePlace, Occupancy> {
+        let Some(pause_sender) = &node.pause_sender else { return BTreeMap::new() };
+        let places = there.iter().map(|&(&place, _)| place);
+        let waits = places.filter_map(|(egress, class)| {
+            let at = (egress - first_port) as usize;
+            let counter = &pause_sender.egress[at * PRIORITIES + usize::from(class)];
+            let occupancy = self.queue(egress, class).occupancy;
+            let stops = node.classes.priorities(TrafficClass(class)) >> priority & 1 != 0
+                && counter.pause(sender - first_port).in_force()
+                && !occupancy.within(pause_sender.levels[at].xon);
+            stops.then_some(((egress, class), occupancy))
+        });
+        waits.collect()
+    }
+}
+
+/// The queues that keep a priority of the port behind `sender` paused, where what came in through it is counted.
+fn waits_by_ingress(
+    pause_sender: &PauseSender,
+    (first_port, sender): (u32, u32),
+    priority: u8,
+    there: &[(&QueuePlace, &Content)],
+) -> BTreeMap<QueuePlace, Occupancy> {
+    let local = (sender - first_port) as usize;
+    let mut waits = BTreeMap::new();
+    let Some(group) = pause_sender.group(priority) else { return waits };
+    if !pause_sender.ingress[local * PRIORITIES + group].pause.in_force() {
+        return waits;
+    }
+    let mut total = Occupancy::default();
+    let sum = |into: &mut Occupancy, part: &Occupancy| {
+        into.frames += part.frames;
+        into.bytes += part.bytes;
+    };
+    for &(&queue, content) in there {
+        let mut counted = Occupancy::default();
+        for (&(ingress, priority), part) in content {
+            if ingress == sender && pause_sender.group(priority) == Some(group) {
+                sum(&mut counted, part);
+            }
+        }
+        if counted.frames > 0 {
+            sum(&mut total, &counted);
+            waits.insert(queue, counted);
+        }
+    }
+    if total.within(pause_sender.levels[local].xon) { BTreeMap::new() } else { waits }
+}
+
+/// The cycles that one meets who goes, from each dead queue, on to the one that holds most of what it waits for.
+fn cycles(dead: &BTreeMap<QueuePlace, Dead>) -> Vec<Vec<QueuePlace>> {
+    let next = |queue: &QueuePlace| {
+        let most = dead
+            .get(queue)?
+            .waits_for
+            .iter()
+            .max_by_key(|(queue, counted)| (counted.frames, std::cmp::Reverse(**queue)));
+        most.map(|(&queue, _)| queue)
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    let mut cycles = Vec::new();
+    for &start in dead.keys() {
+        let mut way = Vec::new();
+        let mut at = Some(start);
+        while let Some(queue) = at.filter(|queue| seen.insert(*queue)) {
+            way.push(queue);
+            at = next(&queue);
+        }
+        if let Some(begin) = at.and_then(|queue| way.iter().position(|&passed| passed == queue)) {
+            let mut cycle = way.split_off(begin);
+            let lowest = (0..cycle.len()).min_by_key(|&at| cycle[at]).unwrap_or(0);
+            cycle.rotate_left(lowest);
+            cycles.push(cycle);
+        }
+    }
+    cycles
+}

@@ -1,0 +1,303 @@
+//! Which queue may have to wait for which: the graph of buffer dependencies, before anything runs.
+//!
+//! A queue waits for another if frames that it sends fill a counter which pauses it, and wait in the other.
+//! With ingress accounting these are the consecutive queues of each path; with egress accounting a queue stops
+//! all ports but its own, whether frames come from there or not. If the graph has no cycle, no deadlock can
+//! occur (Dally and Seitz, Deadlock-free message routing, 1987, theorem 1); if it has one, a deadlock needs
+//! only the traffic.
+//!
+//! Scope: queues between switches whose priorities are lossless. A host never waits for what it receives
+//! before it reads, so no cycle passes one.
+//!
+//! Not modelled: that a switch's shared buffer may couple queues that no path connects.
+
+use crate::build::BuildError;
+use crate::run::faults::Action;
+use crate::run::spreading::Spreading;
+use crate::simulation::Simulation;
+use crate::spec::{ProbeSpec, Spec};
+use flow_control::Accounting;
+use frame::{NodeId, Priority, TrafficClass};
+use std::collections::BTreeSet;
+
+/// Sorting out what is there twice begins at this many edges.
+const FIRST_SORT: usize = 1 << 20;
+/// The shortest cycle is looked for through at most this many queues.
+const MOST_STARTS: usize = 256;
+
+/// The search builds the fabric: in one with more links than this, or with as many ports at one node, it
+/// would take longer than a warning is worth.
+const MOST_LINKS: usize = 20_000;
+const MOST_PORTS: u32 = 512;
+
+/// The shortest circle of queues that may come to wait for each other, by name; `None` if there is none, or
+/// if the fabric is too large to look.
+///
+/// # Errors
+/// If the description cannot be built.
+pub fn dependency_cycle(spec: &Spec) -> Result<Option<Vec<String>>, BuildError> {
+    let mut ports = vec![0u32; spec.nodes.len()];
+    spec.links.iter().flat_map(|link| [link.a, link.b]).for_each(|node| ports[node.at()] += 1);
+    if spec.links.len() > MOST_LINKS || ports.iter().any(|&ports| ports > MOST_PORTS) {
+        return Ok(None);
+    }
+    let probes = ProbeSpec { bin: None, pauses: false };
+    Ok(Simulation::new(&Spec { probes, ..spec.clone() })?.dependency_cycle())
+}
+
+/// The shortest cycle found, as queue numbers, from the lowest on; `None` if there is none.
+pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
+    let priority = |flow: u32| fabric.spec.flows[flow as usize].priority;
+    if fabric.nodes().all(|(_, node)| node.is_host || node.pause_sender.is_none()) {
+        return None;
+    }
+    let mut edges = Edges { list: Vec::new(), sort_at: FIRST_SORT };
+    let mut used = vec![false; fabric.queues()];
+    for (path, &flow) in fabric.path_flow.iter().enumerate() {
+        let ports = fabric.path_of(path);
+        along_path(fabric, ports, priority(flow), &mut used, &mut edges);
+        if fabric.spec.flows[flow as usize].transport.is_some() {
+            // What the far end sends takes the same links back.
+            let back: Vec<u32> = ports.iter().rev().map(|&port| fabric.peer(port)).collect();
+            along_path(fabric, &back, priority(flow), &mut used, &mut edges);
+        }
+    }
+    // The routes that paths take while links are down.
+    let first = &fabric.shards[0].world;
+    for action in &*first.faults.actions {
+        if let Action::Path { path, start } = *action {
+            let ports = first.routes.path(start);
+            along_path(fabric, ports, priority(fabric.path_flow[path as usize]), &mut used, &mut edges);
+        }
+    }
+    if let Some(spreading) = &first.routes.spreading {
+        by_choice(fabric, spreading, &priority, &mut used, &mut edges);
+    }
+    by_egress(fabric, &used, &mut edges);
+    edges.settle();
+    shortest(&edges.list)
+}
+
+struct Edges {
+    list: Vec<(u32, u32)>,
+    sort_at: usize,
+}
+
+impl Edges {
+    fn push(&mut self, from: u32, to: u32) {
+        self.list.push((from, to));
+        if self.list.len() >= self.sort_at {
+            self.settle();
+            self.sort_at = FIRST_SORT.max(self.list.len() * 2);
+        }
+    }
+    fn settle(&mut self) {
+        self.list.sort_unstable();
+        self.list.dedup();
+    }
+}
+
+fn is_switch(fabric: &Simulation, port: u32) -> bool {
+    !fabric.node_at(port).is_host
+}
+
+/// Between two switches.
+fn is_transit(fabric: &Simulation, port: u32) -> bool {
+    is_switch(fabric, port) && is_switch(fabric, fabric.peer(port))
+}
+
+fn queue(fabric: &Simulation, port: u32, priority: Priority) -> u32 {
+    fabric.queue_number(port, fabric.node_at(port).classes.class(priority))
+}
+
+/// The queues of a port that stop with any of these priorities.
+fn stopped_with(fabric: &Simulation, port: u32, priorities: u8) -> impl Iterator<Item = u32> {
+    let classes = fabric.node_at(port).classes;
+    let first = fabric.queue_number(port, TrafficClass(0));
+    let stopped = priorities & fabric.cold(port).control.pauses().map_or(0, |pauses| pauses.obeys);
+    (0..classes.classes() as u8)
+        .filter(move |&class| classes.priorities(TrafficClass(class)) & stopped != 0)
+        .map(move |class| first + u32::from(class))
+}
+
+fn along_path(fabric: &Simulation, ports: &[u32], priority: Priority, used: &mut [bool], edges: &mut Edges) {
+    let mut before = None;
+    for &port in ports {
+        let waits_at = queue(fabric, port, priority);
+        used[waits_at as usize] = true;
+        let transit = is_transit(fabric, port);
+        if let Some(before) = before.filter(|_| transit) {
+            let pause_sender = &fabric.node_at(port).pause_sender;
+            let by_ingress = pause_sender
+                .as_ref()
+                .filter(|pause_sender| pause_sender.spec.accounting == Accounting::Ingress);
+            let group =
+                by_ingress.and_then(|pause_sender| Some(pause_sender.bits(pause_sender.group(priority.0)?)));
+            for from in group.into_iter().flat_map(|bits| stopped_with(fabric, before, bits)) {
+                edges.push(from, waits_at);
+            }
+        }
+        before = transit.then_some(port);
+    }
+}
+
+/// Where switches choose: every port that a frame may take, with every port that it may take next.
+fn by_choice(
+    fabric: &Simulation,
+    spreading: &Spreading,
+    priority: &impl Fn(u32) -> Priority,
+    used: &mut [bool],
+    edges: &mut Edges,
+) {
+    let ends = spreading.ends.iter().zip(&fabric.path_flow);
+    let wanted: BTreeSet<(NodeId, Priority)> = ends
+        .filter_map(|(ends, &flow)| Some((ends.as_ref()?, priority(flow))))
+        .flat_map(|(ends, priority)| [(ends.from, priority), (ends.to, priority)])
+        .collect();
+    for (destination, priority) in wanted {
+        for node in (0..fabric.wiring.nodes() as u32).map(NodeId) {
+            for &first in spreading.table.candidates(node, destination) {
+                let next = fabric.wiring.neighbour(first);
+                for &second in spreading.table.candidates(next, destination) {
+                    along_path(fabric, &[first.0, second.0], priority, used, edges);
+                }
+            }
+        }
+    }
+}
+
+/// Egress accounting: each used queue stops all ports but its own.
+fn by_egress(fabric: &Simulation, used: &[bool], edges: &mut Edges) {
+    for (first_port, node) in fabric.nodes() {
+        let pause_sender = node
+            .pause_sender
+            .as_ref()
+            .filter(|pause_sender| pause_sender.spec.accounting == Accounting::Egress);
+        let Some(pause_sender) = pause_sender else { continue };
+        let ports = || first_port..first_port + pause_sender.levels.len() as u32;
+        for port in ports().filter(|&port| is_transit(fabric, port)) {
+            for class in (0..node.classes.classes() as u8).map(TrafficClass) {
+                let full = fabric.queue_number(port, class);
+                let bits = node.classes.priorities(class) & pause_sender.controlled();
+                if bits == 0 || !used[full as usize] {
+                    continue;
+                }
+                let others = ports().filter(|&other| other != port).map(|other| fabric.peer(other));
+                for stopped in others.filter(|&other| is_transit(fabric, other)) {
+                    stopped_with(fabric, stopped, bits)
+                        .filter(|&from| used[from as usize])
+                        .for_each(|from| edges.push(from, full));
+                }
+            }
+        }
+    }
+}
+
+/// The shortest cycle of a graph given as sorted edges, among those through the first queues that lie on one or
+/// lead from one to another.
+fn shortest(edges: &[(u32, u32)]) -> Option<Vec<u32>> {
+    let core = peel(edges);
+    let after = |from: u32| {
+        let first = core.partition_point(|edge| edge.0 < from);
+        core[first..].iter().take_while(move |edge| edge.0 == from).map(|edge| edge.1)
+    };
+    let mut starts: Vec<u32> = core.iter().map(|edge| edge.0).collect();
+    starts.dedup();
+    let mut best: Option<Vec<u32>> = None;
+    for &start in starts.iter().take(MOST_STARTS) {
+        let mut came_from = std::collections::BTreeMap::new();
+        let mut queue = std::collections::VecDeque::from([start]);
+        'search: while let Some(at) = queue.pop_front() {
+            for next in after(at) {
+                if next == start {
+                    let mut cycle = vec![at];
+                    while cycle[0] != start {
+                        cycle.insert(0, came_from[&cycle[0]]);
+                    }
+                    if best.as_ref().is_none_or(|best| cycle.len() < best.len()) {
+                        best = Some(cycle);
+                    }
+                    break 'search;
+                }
+                if let std::collections::btree_map::Entry::Vacant(entry) = came_from.entry(next) {
+                    entry.insert(at);
+                    queue.push_back(next);
+                }
+            }
+        }
+    }
+    best.map(|mut cycle| {
+        let lowest = (0..cycle.len()).min_by_key(|&at| cycle[at]).unwrap_or(0);
+        cycle.rotate_left(lowest);
+        cycle
+    })
+}
+
+/// The edges that are left when queues without edges in or without edges out are taken away, again and again.
+fn peel(edges: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let mut left = without_ends(edges.to_vec());
+    left.iter_mut().for_each(|edge| *edge = (edge.1, edge.0));
+    left.sort_unstable();
+    left = without_ends(left);
+    left.iter_mut().for_each(|edge| *edge = (edge.1, edge.0));
+    left.sort_unstable();
+    left
+}
+
+/// Takes away all edges that lead, sooner or later, only to an end. Edges are sorted.
+fn without_ends(edges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+    let size = edges.iter().map(|edge| edge.0.max(edge.1) as usize + 1).max().unwrap_or(0);
+    let mut out = vec![0u32; size];
+    edges.iter().for_each(|edge| out[edge.0 as usize] += 1);
+    let mut back: Vec<(u32, u32)> = edges.iter().map(|edge| (edge.1, edge.0)).collect();
+    back.sort_unstable();
+    let mut ends: Vec<u32> = back.iter().map(|edge| edge.0).filter(|&to| out[to as usize] == 0).collect();
+    ends.dedup();
+    let mut gone = vec![false; size];
+    while let Some(end) = ends.pop() {
+        gone[end as usize] = true;
+        let first = back.partition_point(|edge| edge.0 < end);
+        for &(_, from) in back[first..].iter().take_while(|edge| edge.0 == end) {
+            out[from as usize] -= 1;
+            if out[from as usize] == 0 {
+                ends.push(from);
+            }
+        }
+    }
+    edges.into_iter().filter(|edge| !gone[edge.0 as usize] && !gone[edge.1 as usize]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_shortest_cycle_is_named_from_its_lowest_queue() {
+        assert_eq!(shortest(&[]), None);
+        assert_eq!(shortest(&[(0, 1), (1, 2), (0, 2)]), None);
+        assert_eq!(shortest(&[(1, 2), (2, 3), (3, 1)]), Some(vec![1, 2, 3]));
+        // Tails on either side, and a longer cycle beside.
+        let edges = [(0, 5), (2, 9), (3, 4), (4, 6), (5, 3), (6, 3), (6, 7), (7, 5)];
+        assert_eq!(shortest(&edges), Some(vec![3, 4, 6]));
+        assert_eq!(shortest(&[(4, 4)]), Some(vec![4]));
+    }
+
+    proptest! {
+        /// Edges that lead upwards only make no cycle; one edge back along a path makes one.
+        #[test]
+        fn an_order_has_no_cycle(edges: Vec<(u8, u8)>, back: prop::sample::Index) {
+            let mut edges: Vec<(u32, u32)> =
+                edges.iter().map(|&(a, b)| (u32::from(a.min(b)), u32::from(a.max(b)))).filter(|(a, b)| a != b).collect();
+            edges.sort_unstable();
+            edges.dedup();
+            prop_assert_eq!(shortest(&edges), None);
+            if !edges.is_empty() {
+                let (a, b) = edges[back.index(edges.len())];
+                edges.push((b, a));
+                edges.sort_unstable();
+                prop_assert_eq!(shortest(&edges), Some(vec![a, b]));
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The fabric as a whole, whichever part holds what: what results are made of.
+//!
+//! Nodes, ports, queues, paths and flows have the numbers of the whole here.
+
+use crate::run::buffers::Queue;
+use crate::run::endpoints::EndpointState;
+use crate::run::faults::FaultSchedule;
+use crate::run::hosts::Receiver;
+use crate::run::ledger::Ledger;
+use crate::run::node::Node;
+use crate::run::pool::Waiting;
+use crate::run::port::{ColdPort, Port, Sent};
+use crate::run::probes::Levels;
+use crate::run::sources::SourceState;
+use crate::run::world::Fabric;
+use crate::simulation::Simulation;
+use frame::{NodeId, PortId, TrafficClass};
+use measure::BinnedSum;
+use units::Time;
+
+impl Simulation {
+    /// The parts, in the order of their nodes.
+    pub(crate) fn parts(&self) -> impl DoubleEndedIterator<Item = &Fabric> + Clone {
+        self.shards.iter().map(|shard| &shard.world)
+    }
+
+    /// The part that runs a node.
+    fn part_of(&self, node: NodeId) -> &Fabric {
+        &self.shards[self.split.part_of(node)].world
+    }
+
+    /// The part that owns a port, and what it calls the port.
+    fn part_at(&self, port: u32) -> (&Fabric, usize) {
+        let part = self.part_of(self.wiring.node_of[port as usize]);
+        (part, (port - part.numbering.first_port) as usize)
+    }
+
+    /// How many ports there are.
+    pub(crate) fn ports(&self) -> usize {
+        self.wiring.peer.len()
+    }
+    pub(crate) fn port(&self, port: u32) -> &Port {
+        let (part, port) = self.part_at(port);
+        &part.links.ports[port]
+    }
+    pub(crate) fn cold(&self, port: u32) -> &ColdPort {
+        let (part, port) = self.part_at(port);
+        &part.links.cold[port]
+    }
+    pub(crate) fn sent(&self, port: u32) -> &Sent {
+        let (part, port) = self.part_at(port);
+        &part.links.sent[port]
+    }
+    /// As [`Links::time_on_wire`](crate::run::links::Links::time_on_wire).
+    pub(crate) fn time_on_wire(&self, port: u32) -> f64 {
+        let (part, port) = self.part_at(port);
+        part.links.time_on_wire(port as u32)
+    }
+    /// What faults can do to what leaves through a port.
+    pub(crate) fn schedule(&self, port: u32) -> Option<&FaultSchedule> {
+        let (part, port) = self.part_at(port);
+        part.faults.schedules.get(port)?.as_deref()
+    }
+    /// The cold state of all ports.
+    pub(crate) fn cold_ports(&self) -> impl Iterator<Item = (u32, &ColdPort)> {
+        (0..).zip(self.parts().flat_map(|part| &part.links.cold))
+    }
+    /// The port at the other end.
+    pub(crate) fn peer(&self, port: u32) -> u32 {
+        self.wiring.peer[port as usize].0
+    }
+
+    /// All nodes, each with the number of its first port.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (u32, &Node)> {
+        let first = |node: usize| self.wiring.first_port[node];
+        self.parts().flat_map(|part| &part.nodes).enumerate().map(move |(id, node)| (first(id), node))
+    }
+    pub(crate) fn node(&self, node: NodeId) -> &Node {
+        let part = self.part_of(node);
+        &part.nodes[(node.0 - part.numbering.first_node) as usize]
+    }
+    /// The node of a port.
+    pub(crate) fn node_at(&self, port: u32) -> &Node {
+        self.node(self.wiring.node_of[port as usize])
+    }
+    /// The first port of the node of a port.
+    pub(crate) fn first_port_beside(&self, port: u32) -> u32 {
+        self.wiring.first_port[self.wiring.node_of[port as usize].at()]
+    }
+
+    /// Port and class of a queue.
+    pub(crate) fn place_of_queue(&self, queue: u32) -> (u32, u8) {
+        let part = self.parts().rev().find(|part| part.numbering.first_queue <= queue);
+        let Some(part) = part.filter(|part| part.links.len() > 0) else { return (0, 0) };
+        let (port, class) = part.links.place_of_queue(queue - part.numbering.first_queue);
+        (part.numbering.port(port), class)
+    }
+    /// The number of a queue.
+    pub(crate) fn queue_number(&self, port: u32, class: TrafficClass) -> u32 {
+        let (part, port) = self.part_at(port);
+        part.numbering.queue(part.links.ports[port].first_queue + u32::from(class.0))
+    }
+    /// How many queues there are.
+    pub(crate) fn queues(&self) -> usize {
+        self.parts().map(|part| part.buffers.queues.len()).sum()
+    }
+    /// The queues of a port, by class.
+    pub(crate) fn port_queues(&self, port: u32) -> &[Queue] {
+        let (part, local) = self.part_at(port);
+        let first = part.links.ports[local].first_queue as usize;
+        &part.buffers.queues[first..first + self.node_at(port).classes.classes()]
+    }
+    pub(crate) fn queue(&self, port: u32, class: u8) -> &Queue {
+        &self.port_queues(port)[usize::from(class)]
+    }
+    /// The frames that wait in a queue. The port that one came in through is called as the part calls it.
+    pub(crate) fn frames_in(&self, port: u32, class: u8) -> impl Iterator<Item = &Waiting> {
+        let (part, local) = self.part_at(port);
+        part.buffers.frames(part.links.ports[local].first_queue + u32::from(class))
+    }
+    /// Those sent ahead of their time that wait at a port.
+    pub(crate) fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
+        let (part, local) = self.part_at(port);
+        part.committed(local as u32)
+    }
+    /// Until when the frame takes that is on the link of a port.
+    pub(crate) fn on_link_until(&self, port: u32) -> Time {
+        let (part, local) = self.part_at(port);
+        part.on_link_until(local as u32)
+    }
+    /// The same as [`Simulation::frames_in`], each with the port that it came in through: none if it began its way there.
+    pub(crate) fn frames_with_ingress(
+        &self,
+        port: u32,
+        class: u8,
+    ) -> impl Iterator<Item = (&Waiting, Option<u32>)> {
+        let (part, _) = self.part_at(port);
+        let number = |ingress: u32| (ingress != crate::run::pool::NIL).then(|| part.numbering.port(ingress));
+        self.frames_in(port, class).map(move |waiting| (waiting, number(waiting.ingress)))
+    }
+
+    /// The source of a flow.
+    pub(crate) fn source(&self, flow: usize) -> &SourceState {
+        let sources = &self.part_of(self.spec.flows[flow].from).hosts.sources;
+        let at = sources.partition_point(|state| (state.flow as usize) < flow);
+        &sources[at]
+    }
+    /// What the destination of a path has received.
+    pub(crate) fn receiver(&self, path: usize) -> &Receiver {
+        let hosts = &self.part_of_end(path).hosts;
+        &hosts.receivers[hosts.receiver_of_path[path] as usize]
+    }
+    /// The part where a path ends.
+    fn part_of_end(&self, path: usize) -> &Fabric {
+        let from = self.spec.flows[self.path_flow[path] as usize].from;
+        let last = self.path_of(path).last();
+        self.part_of(last.map_or(from, |&port| self.wiring.neighbour(PortId(port))))
+    }
+    /// Bytes delivered over a path, if they are recorded.
+    pub(crate) fn delivered(&self, path: usize) -> Option<&BinnedSum> {
+        let part = self.part_of_end(path);
+        part.probes.delivered.get(part.hosts.receiver_of_path[path] as usize)
+    }
+    /// What is recorded of a queue.
+    pub(crate) fn queue_levels(&self, port: u32, class: u8) -> &Levels {
+        let (part, local) = self.part_at(port);
+        &part.probes.queues[part.links.ports[local].first_queue as usize + usize::from(class)]
+    }
+    /// The ends of all connections, near and far, by path.
+    pub(crate) fn connections(&self) -> Vec<(&EndpointState, &EndpointState)> {
+        let mut ends: Vec<&EndpointState> = self.parts().flat_map(|part| &part.hosts.endpoints).collect();
+        ends.sort_by_key(|state| state.number);
+        ends.chunks_exact(2).map(|ends| (ends[0], ends[1])).collect()
+    }
+    /// The egress ports of a path, as it goes now. Where it begins is known to the part that runs its source.
+    pub(crate) fn path_of(&self, path: usize) -> &[u32] {
+        let flow = self.path_flow[path] as usize;
+        let routes = &self.part_of(self.spec.flows[flow].from).routes;
+        routes.path(routes.path_start[path])
+    }
+
+    /// The ledgers of all parts together.
+    pub(crate) fn ledger(&self) -> Ledger {
+        let mut all = Ledger::default();
+        for part in self.parts() {
+            all.absorb(&part.ledger, |port| part.numbering.port(port));
+        }
+        all
+    }
+}

@@ -1,0 +1,510 @@
+//! Path choice: which of several equal paths a frame takes, decided at each switch.
+//!
+//! - `hash`: a hash of flow and node; all frames of a flow take one path (ECMP).
+//! - `spray`: for each frame a port drawn at random (random packet spraying).
+//! - `round_robin`: the ports in turn, one turn a list of equal ports. Each turn begins at a drawn port, because
+//!   switches that all began with their first would send the first frames of all hosts to one core.
+//! - `least_queued`: the port with the fewest bytes waiting; among equals one drawn at random, or the first
+//!   port would carry all of a light load.
+//! - `flowlet`: as `spray`, but a flow draws again only if it has paused for `gap`. If the gap exceeds the
+//!   spread of delays between paths, frames stay in order: the first frame of the new burst leaves at least a
+//!   gap behind the last of the old one.
+//!
+//! A flowlet table is an array without tags, as in switches: a hash of flow and node names the entry, which
+//! holds a port and the time of the last frame. Flows that share an entry share a flowlet; they stay on its
+//! port as long as any of them sends, and do not get out of order by that. Only where flows of one entry have
+//! different candidates may one of them be moved within the gap. With n active flows a flow shares its
+//! entry with probability 1 - (1 - 1/entries)^(n - 1).
+//!
+//! A switch uses its own ports and its own named random stream only. With a single candidate nothing is drawn.
+//!
+//! Source: `hash`: RFC 2992 §2. `spray`: Dixit, Prakash, Hu and Kompella, On the impact of packet spraying in
+//! data center networks (INFOCOM 2013). `round_robin`: Cao, Xia, Yang, Guo, Lu, Yuan, Xiong, Lin, Xia and
+//! Xu, Per-packet load-balanced, low-latency routing for Clos-based data center networks (CoNEXT 2013, §3),
+//! here in each switch instead of each source. `least_queued`: Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian, DRILL
+//! (SIGCOMM 2017, §3), with all ports sampled and no memory. `flowlet`: Sinha, Kandula and Katabi, Harnessing TCP's
+//! burstiness with flowlet switching (HotNets 2004); uniform draws from Vanini, Pan, Alizadeh, Taheri and
+//! Edsall, Let it flow (NSDI 2017, §3); the untagged table and its 65,536 entries from Alizadeh et al., CONGA
+//! (SIGCOMM 2014, §3.4).
+//!
+//! Not modelled: the age bits of CONGA, by which a gap is known to a factor of two only (here it is exact);
+//! congestion of the path behind the next link; weights for ports of different rates; queue lengths that are
+//! known late.
+
+use crate::spec::forwarding::Candidates;
+use crate::spec::routing::{choose, mix_in, scale};
+use engine::Stream;
+use frame::{NodeId, PortId};
+use rand_xoshiro::rand_core::Rng;
+use units::Time;
+
+/// Which of several equal paths a frame takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathChoice {
+    /// One path a flow.
+    #[default]
+    Hash,
+    /// A random port for each frame.
+    Spray,
+    /// The ports in turn.
+    RoundRobin,
+    /// The port with the fewest bytes waiting.
+    LeastQueued,
+    /// A random port for each burst.
+    Flowlet(FlowletSpec),
+}
+
+/// How bursts are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowletSpec {
+    /// A flow that has sent nothing for this long begins a new flowlet. Above 0.
+    pub gap: Time,
+    /// Entries of the table of a switch: a power of two, 1 to 2^20; default [`FlowletSpec::ENTRIES`]. Each takes 12 bytes
+    /// once it is used.
+    pub entries: u32,
+}
+
+impl FlowletSpec {
+    /// The usual number of entries (CONGA §3.4).
+    pub const ENTRIES: u32 = 1 << 16;
+    /// The largest number of entries.
+    pub const MOST_ENTRIES: u32 = 1 << 20;
+}
+
+/// What a choice may depend on, beside the candidates.
+#[derive(Clone, Copy, Debug)]
+pub struct Chosen {
+    /// The node that decides.
+    pub node: NodeId,
+    /// The hash of the frame's flow.
+    pub flow: u64,
+    /// The time.
+    pub now: Time,
+}
+
+/// A [`PathChoice`] at work in one node.
+#[derive(Clone, Debug)]
+pub enum Chooser {
+    /// See [`PathChoice::Hash`].
+    Hash,
+    /// See [`PathChoice::Spray`].
+    Spray(Stream),
+    /// See [`PathChoice::RoundRobin`].
+    RoundRobin(Turns),
+    /// See [`PathChoice::LeastQueued`].
+    LeastQueued(Stream),
+    /// See [`PathChoice::Flowlet`].
+    Flowlet(Box<Flowlets>),
+}
+
+impl Chooser {
+    /// The chooser of a node that has `lists` lists of candidates, with a stream of its own.
+    ///
+    /// # Panics
+    /// If the entries of a flowlet table are no power of two.
+    pub fn new(choice: PathChoice, lists: usize, random: Stream) -> Chooser {
+        match choice {
+            PathChoice::Hash => Chooser::Hash,
+            PathChoice::Spray => Chooser::Spray(random),
+            PathChoice::RoundRobin => Chooser::RoundRobin(Turns::new(lists, random)),
+            PathChoice::LeastQueued => Chooser::LeastQueued(random),
+            PathChoice::Flowlet(spec) => Chooser::Flowlet(Box::new(Flowlets::new(spec, random))),
+        }
+    }
+
+    /// One of the candidates; `None` if there is none. `backlog` tells the bytes that wait at a port.
+    #[inline]
+    pub fn pick(
+        &mut self,
+        from: Candidates,
+        frame: Chosen,
+        backlog: impl Fn(PortId) -> u64,
+    ) -> Option<PortId> {
+        let ports = from.ports;
+        if ports.len() < 2 {
+            return ports.first().copied();
+        }
+        Some(match self {
+            Chooser::Hash => ports[choose(ports.len(), frame.flow, frame.node)],
+            Chooser::Spray(random) => draw(ports, random),
+            Chooser::RoundRobin(turns) => turns.next(from),
+            Chooser::LeastQueued(random) => least_queued(ports, random, backlog),
+            Chooser::Flowlet(flowlets) => flowlets.pick(ports, frame),
+        })
+    }
+
+    /// Bytes on the heap.
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            Chooser::RoundRobin(turns) => turns.next.capacity() * size_of::<u32>(),
+            Chooser::Flowlet(flowlets) => {
+                let entry = size_of::<u64>() + size_of::<u32>();
+                size_of::<Flowlets>() + flowlets.seen_at.capacity() * entry
+            }
+            Chooser::Hash | Chooser::Spray(_) | Chooser::LeastQueued(_) => 0,
+        }
+    }
+}
+
+/// A port drawn at random. Ports are few: the draw is uniform to within 2^-48.
+#[inline]
+fn draw(ports: &[PortId], random: &mut Stream) -> PortId {
+    ports[scale(random.next_u64(), ports.len())]
+}
+
+fn least_queued(ports: &[PortId], random: &mut Stream, backlog: impl Fn(PortId) -> u64) -> PortId {
+    let (mut least, mut equals, mut first) = (u64::MAX, 0, ports[0]);
+    for &port in ports {
+        let bytes = backlog(port);
+        if bytes < least || equals == 0 {
+            (least, equals, first) = (bytes, 1, port);
+        } else if bytes == least {
+            equals += 1;
+        }
+    }
+    if equals == 1 {
+        return first;
+    }
+    let drawn = scale(random.next_u64(), equals);
+    ports.iter().copied().filter(|&port| backlog(port) == least).nth(drawn).unwrap_or(first)
+}
+
+/// For each list of a node the place of the port whose turn is next.
+#[derive(Clone, Debug)]
+pub struct Turns {
+    next: Vec<u32>,
+}
+
+impl Turns {
+    /// Starts that no list is long enough for are brought into range when it is first used.
+    fn new(lists: usize, mut random: Stream) -> Turns {
+        Turns { next: (0..lists).map(|_| (random.next_u64() >> 32) as u32).collect() }
+    }
+
+    #[inline]
+    fn next(&mut self, from: Candidates) -> PortId {
+        let count = from.ports.len() as u32;
+        let next = &mut self.next[from.list];
+        if *next >= count {
+            *next %= count;
+        }
+        let port = from.ports[*next as usize];
+        *next = if *next + 1 == count { 0 } else { *next + 1 };
+        port
+    }
+}
+
+/// A flowlet table. Its memory comes zeroed from the system and is taken up as entries are used.
+#[derive(Clone, Debug)]
+pub struct Flowlets {
+    gap: Time,
+    random: Stream,
+    /// The index is this many high bits of the hash.
+    index_bits: u32,
+    /// By entry, picoseconds of the last frame.
+    seen_at: Vec<u64>,
+    /// By entry, the port of the flowlet plus 1; 0: not used yet.
+    port: Vec<u32>,
+}
+
+impl Flowlets {
+    fn new(spec: FlowletSpec, random: Stream) -> Flowlets {
+        assert!(spec.entries.is_power_of_two(), "{} entries are no power of two", spec.entries);
+        let entries = spec.entries as usize;
+        let index_bits = spec.entries.trailing_zeros();
+        Flowlets { gap: spec.gap, random, index_bits, seen_at: vec![0; entries], port: vec![0; entries] }
+    }
+
+    #[inline]
+    fn pick(&mut self, ports: &[PortId], frame: Chosen) -> PortId {
+        let hash = mix_in(frame.flow, frame.node);
+        let entry = hash.checked_shr(u64::BITS - self.index_bits).unwrap_or(0) as usize;
+        let since = frame.now.ps() - self.seen_at[entry];
+        let last = PortId(self.port[entry].wrapping_sub(1));
+        let goes_on = since < self.gap.ps() && ports.contains(&last);
+        let port = if goes_on { last } else { draw(ports, &mut self.random) };
+        self.seen_at[entry] = frame.now.ps();
+        self.port[entry] = port.0 + 1;
+        port
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::forwarding::ForwardingTable;
+    use crate::spec::routing::{Routes, Wiring};
+    use crate::spec::topology::{Cable, LeafSpine, NodeRole};
+    use engine::stream;
+    use proptest::prelude::*;
+    use units::BitRate;
+
+    const SPREADING: [PathChoice; 4] =
+        [PathChoice::Spray, PathChoice::RoundRobin, PathChoice::LeastQueued, flowlet(Time::from_us(1), 64)];
+
+    const fn flowlet(gap: Time, entries: u32) -> PathChoice {
+        PathChoice::Flowlet(FlowletSpec { gap, entries })
+    }
+
+    fn chooser(choice: PathChoice) -> Chooser {
+        Chooser::new(choice, 2, stream(7, "node/s/path_choice"))
+    }
+
+    fn at(us: u64, flow: u64) -> Chosen {
+        Chosen { node: NodeId(3), flow, now: Time::from_us(us) }
+    }
+
+    fn ports(first: u32, count: u32) -> Vec<PortId> {
+        (first..first + count).map(PortId).collect()
+    }
+
+    /// Pearson's statistic of counts that should be equal.
+    fn chi_square(counts: &[u64]) -> f64 {
+        let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+        counts.iter().map(|&count| (count as f64 - expected).powi(2) / expected).sum()
+    }
+
+    /// With 7 degrees of freedom 99.9 % of all cases are below.
+    const CHI_SQUARE_7: f64 = 24.32;
+
+    #[test]
+    fn a_hash_chooses_as_paths_do() {
+        let eight = ports(40, 8);
+        let mut chooser = chooser(PathChoice::Hash);
+        for flow in 0..1_000 {
+            let from = Candidates { ports: &eight, list: 0 };
+            let port = chooser.pick(from, at(flow, flow), |_| 0).unwrap();
+            assert_eq!(port, eight[choose(8, flow, NodeId(3))]);
+        }
+    }
+
+    #[test]
+    fn loads_are_equal() {
+        let eight = ports(40, 8);
+        for choice in SPREADING {
+            let (mut chooser, mut sent) = (chooser(choice), [0u64; 8]);
+            // One flow with pauses longer than the gap, on ports that never hold anything.
+            for frame in 0..80_000 {
+                let from = Candidates { ports: &eight, list: 1 };
+                let port = chooser.pick(from, at(2 * frame, 5), |_| 0).unwrap();
+                sent[port.at() - 40] += 1;
+            }
+            assert!(chi_square(&sent) < CHI_SQUARE_7, "{choice:?}: {sent:?}");
+            // Counts that are too equal for draws would be wrong as well: 99.9 % are above 0.6.
+            if choice == PathChoice::RoundRobin {
+                assert_eq!(sent, [10_000; 8]);
+            } else {
+                assert!(chi_square(&sent) > 0.6, "{choice:?}: {sent:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn least_queued_keeps_the_queues_level() {
+        let eight = ports(0, 8);
+        let mut chooser = chooser(PathChoice::LeastQueued);
+        let (mut bytes, mut lengths) = ([0u64; 8], stream(7, "lengths"));
+        for frame in 0..10_000 {
+            let from = Candidates { ports: &eight, list: 0 };
+            let port = chooser.pick(from, at(frame, frame), |port| bytes[port.at()]).unwrap();
+            assert_eq!(bytes[port.at()], *bytes.iter().min().unwrap());
+            bytes[port.at()] += 64 + lengths.next_u64() % 1459;
+        }
+        assert!(bytes.iter().max().unwrap() - bytes.iter().min().unwrap() <= 1522, "{bytes:?}");
+        // Queues that no frame can make longer are ports like others.
+        let from = Candidates { ports: &eight, list: 0 };
+        assert!(chooser.pick(from, at(0, 0), |_| u64::MAX).is_some());
+    }
+
+    #[test]
+    fn each_list_has_its_own_turn() {
+        let (low, high) = (ports(0, 2), ports(1, 3));
+        let mut chooser = chooser(PathChoice::RoundRobin);
+        let mut sent = [[0u64; 4]; 2];
+        for frame in 0..600 {
+            for (list, ports) in [&low, &high].into_iter().enumerate() {
+                let port = chooser.pick(Candidates { ports, list }, at(frame, 1), |_| 0).unwrap();
+                sent[list][port.at()] += 1;
+            }
+        }
+        assert_eq!(sent, [[300, 300, 0, 0], [0, 200, 200, 200]]);
+    }
+
+    #[test]
+    fn nodes_begin_their_turns_apart() {
+        let eight = ports(0, 8);
+        let mut first = [0u64; 8];
+        for node in 0..8_000 {
+            let random = stream(1, &format!("node/s{node}/path_choice"));
+            let mut chooser = Chooser::new(PathChoice::RoundRobin, 1, random);
+            let from = Candidates { ports: &eight, list: 0 };
+            first[chooser.pick(from, at(0, 1), |_| 0).unwrap().at()] += 1;
+        }
+        assert!(chi_square(&first) < CHI_SQUARE_7, "{first:?}");
+    }
+
+    #[test]
+    fn without_a_choice_nothing_is_drawn() {
+        let (one, eight) = (ports(9, 1), ports(40, 8));
+        for choice in SPREADING {
+            let (mut plain, mut disturbed) = (chooser(choice), chooser(choice));
+            for frame in 0..100 {
+                let alone = Candidates { ports: &one, list: 0 };
+                assert_eq!(disturbed.pick(alone, at(10 * frame + 5, 1), |_| 0), Some(PortId(9)));
+                let nothing = Candidates { ports: &[], list: 0 };
+                assert_eq!(disturbed.pick(nothing, at(10 * frame + 5, 1), |_| 0), None);
+                let from = Candidates { ports: &eight, list: 1 };
+                let (a, b) = (at(10 * frame + 9, 1), at(10 * frame + 9, 1));
+                assert_eq!(plain.pick(from, a, |_| 0), disturbed.pick(from, b, |_| 0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_flowlet_ends_with_its_gap_and_not_before() {
+        let eight = ports(40, 8);
+        let gap = Time::from_us(10);
+        let mut chooser = chooser(flowlet(gap, 1 << 10));
+        let mut pick = |now: Time| {
+            let frame = Chosen { node: NodeId(3), flow: 99, now };
+            chooser.pick(Candidates { ports: &eight, list: 0 }, frame, |_| 0).unwrap()
+        };
+        let mut now = Time::ZERO;
+        let first = pick(now);
+        for _ in 0..1_000 {
+            now += gap - Time::from_ps(1);
+            assert_eq!(pick(now), first);
+        }
+        let mut moved = 0;
+        let mut last = first;
+        for _ in 0..8_000 {
+            now += gap;
+            let port = pick(now);
+            moved += u64::from(port != last);
+            last = port;
+        }
+        // Seven of eight draws move; the deviation is 30.
+        assert!((6_880..=7_120).contains(&moved), "{moved}");
+    }
+
+    #[test]
+    fn flows_share_entries_as_often_as_documented() {
+        // 400 flows in 4,096 entries: each shares its entry with probability 1 - (1 - 1/4096)^399, 9.3 %.
+        let mut shared = 0;
+        for node in 0..50 {
+            let entry = |flow: u64| mix_in(flow, NodeId(node)) >> (64 - 12);
+            let mut used: Vec<u64> = (0..400).map(entry).collect();
+            used.sort_unstable();
+            shared +=
+                used.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).map(<[u64]>::len).sum::<usize>();
+        }
+        let expected = 50.0 * 400.0 * (1.0 - (1.0 - 1.0 / 4096.0f64).powi(399));
+        // Sharing comes in pairs: the deviation is about that of 930 pairs, twice 30.
+        assert!((shared as f64 - expected).abs() < 4.0 * 61.0, "{shared} instead of {expected:.0}");
+    }
+
+    #[test]
+    #[should_panic(expected = "48 entries are no power of two")]
+    fn entries_are_a_power_of_two() {
+        chooser(flowlet(Time::from_us(1), 48));
+    }
+
+    #[test]
+    fn spraying_over_eight_spines_loads_them_equally() {
+        let cable = Cable { rate: BitRate::from_gbps(10), delay: Time::from_us(1), overhead: 20 };
+        let leaf_spine = LeafSpine { leaves: 2, spines: 8, hosts_per_leaf: 4, uplink_rate: None, cable };
+        let graph = leaf_spine.graph().unwrap();
+        let ends: Vec<(NodeId, NodeId)> = graph.links.iter().map(|link| (link.a, link.b)).collect();
+        let wiring = Wiring::new(graph.nodes.len(), &ends);
+        let routes = Routes::new(&wiring, |node| graph.nodes[node.at()].role == NodeRole::Host);
+        let table = ForwardingTable::new(&routes, graph.hosts());
+        let hosts: Vec<NodeId> = graph.hosts().collect();
+        for choice in SPREADING {
+            let mut choosers: Vec<Chooser> = (0..graph.nodes.len() as u32)
+                .map(|node| {
+                    let random = stream(3, &graph.nodes[node as usize].name);
+                    Chooser::new(choice, table.lists(NodeId(node)), random)
+                })
+                .collect();
+            let mut passed = vec![0u64; graph.nodes.len()];
+            for frame in 0..40_000u64 {
+                let (from, to) = (hosts[(frame % 4) as usize], hosts[4 + (frame / 4 % 4) as usize]);
+                let mut node = from;
+                while node != to {
+                    passed[node.at()] += 1;
+                    let chosen = Chosen { node, flow: frame % 16, now: Time::from_us(frame) };
+                    let chooser = &mut choosers[node.at()];
+                    let port = chooser.pick(table.lookup(node, to), chosen, |_| 0).unwrap();
+                    node = wiring.neighbour(port);
+                }
+            }
+            let spines = graph.switches().filter(|spine| {
+                !wiring
+                    .ports(*spine)
+                    .any(|port| graph.nodes[wiring.neighbour(port).at()].role == NodeRole::Host)
+            });
+            let loads: Vec<u64> = spines.map(|spine| passed[spine.at()]).collect();
+            assert_eq!((loads.len(), loads.iter().sum()), (8, 40_000));
+            assert!(chi_square(&loads) < CHI_SQUARE_7, "{choice:?}: {loads:?}");
+        }
+    }
+
+    /// Whether frames of each flow arrive in the order in which they were sent, over ports with these delays.
+    /// Frames: time since the last one in nanoseconds, flow.
+    fn in_order(gap: Time, entries: u32, delays: &[u64], frames: &[(u64, u64)]) -> bool {
+        let list = ports(0, delays.len() as u32);
+        let mut chooser = chooser(flowlet(gap, entries));
+        let (mut now, mut latest) = (Time::ZERO, [Time::ZERO; 4]);
+        frames.iter().all(|&(since, flow)| {
+            now += Time::from_ns(since);
+            let frame = Chosen { node: NodeId(3), flow, now };
+            let port = chooser.pick(Candidates { ports: &list, list: 0 }, frame, |_| 0).unwrap();
+            let arrives = now + Time::from_ns(delays[port.at()]);
+            let in_order = arrives >= latest[flow as usize];
+            latest[flow as usize] = arrives;
+            in_order
+        })
+    }
+
+    #[test]
+    fn a_gap_below_the_spread_gets_frames_out_of_order() {
+        let frames: Vec<(u64, u64)> = (0..100).map(|_| (50, 0)).collect();
+        assert!(!in_order(Time::from_ns(40), 64, &[0, 1_000], &frames));
+        assert!(in_order(Time::from_ns(1_001), 64, &[0, 1_000], &frames));
+    }
+
+    proptest! {
+        /// Whatever the flows do, and also if they share entries.
+        #[test]
+        fn flowlets_keep_order_if_the_gap_exceeds_the_spread(
+            delays in proptest::collection::vec(0u64..2_000, 2..9),
+            frames in proptest::collection::vec((0u64..3_000, 0u64..4), 1..400),
+            index_bits in 0u32..7,
+        ) {
+            let spread = delays.iter().max().unwrap() - delays.iter().min().unwrap();
+            prop_assert!(in_order(Time::from_ns(spread + 1), 1 << index_bits, &delays, &frames));
+        }
+
+        #[test]
+        fn what_is_picked_is_a_candidate(
+            lists in proptest::collection::vec(proptest::collection::btree_set(0u32..50, 0..9), 2..3),
+            frames in proptest::collection::vec((0u64..5, 0u64..9, 0usize..2, any::<u32>()), 0..200),
+        ) {
+            let lists: Vec<Vec<PortId>> =
+                lists.iter().map(|list| list.iter().map(|&port| PortId(port)).collect()).collect();
+            for choice in SPREADING.into_iter().chain([PathChoice::Hash]) {
+                let (mut first, mut second) = (chooser(choice), chooser(choice));
+                let mut now = 0;
+                for &(since, flow, list, load) in &frames {
+                    now += since;
+                    let from = Candidates { ports: &lists[list], list };
+                    let backlog = |port: PortId| u64::from(load >> (port.0 % 32) & 3);
+                    let port = first.pick(from, at(now, flow), backlog);
+                    prop_assert_eq!(port, second.pick(from, at(now, flow), backlog));
+                    prop_assert_eq!(port.is_none(), lists[list].is_empty());
+                    prop_assert!(port.is_none_or(|port| lists[list].contains(&port)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,629 @@
+//! Which way frames go: ports, shortest paths with equal-cost multipath, explicit routes.
+//!
+//! By default a path is decided when a flow is made, not at each hop: it is the list of egress ports from the
+//! source to the last switch. `forwarding` has the table for choices at each hop. Shortest means fewest links. Where several ports lie on a shortest path, a hash of
+//! flow and node picks one (ECMP, RFC 2992 §2); mixing in the node makes the choices of different tiers
+//! independent, so that a second tier does not see only flows that hash alike (polarisation).
+//!
+//! Scope: the fabric is a multigraph; parallel links are ports of their own everywhere. Hosts never
+//! forward, also not if they have several links.
+//!
+//! Not modelled: link weights, routing protocols.
+
+use frame::{NodeId, PortId};
+use std::fmt;
+
+/// Ports and what they are plugged into. The ports of all nodes are numbered node by node, those of a node
+/// in the order of its links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wiring {
+    /// The first port of each node, and at the end the number of ports.
+    pub first_port: Vec<u32>,
+    /// For each port the port at the other end of its link.
+    pub peer: Vec<PortId>,
+    /// For each port its node.
+    pub node_of: Vec<NodeId>,
+    /// For each port its link, as an index into the list of links.
+    pub link_of: Vec<u32>,
+}
+
+impl Wiring {
+    /// The wiring of `nodes` nodes with a link between each pair of `links`.
+    ///
+    /// # Panics
+    /// If a link names a node that is not there.
+    pub fn new(nodes: usize, links: &[(NodeId, NodeId)]) -> Wiring {
+        let mut first_port = vec![0u32; nodes + 1];
+        for &(a, b) in links {
+            first_port[a.at() + 1] += 1;
+            first_port[b.at() + 1] += 1;
+        }
+        for node in 0..nodes {
+            first_port[node + 1] += first_port[node];
+        }
+        let ports = first_port[nodes] as usize;
+        let mut next = first_port.clone();
+        let mut wiring = Wiring {
+            first_port,
+            peer: vec![PortId(0); ports],
+            node_of: vec![NodeId(0); ports],
+            link_of: vec![0; ports],
+        };
+        for (link, &(a, b)) in (0..).zip(links) {
+            let ends = [a, b].map(|node| {
+                let port = PortId(next[node.at()]);
+                next[node.at()] += 1;
+                wiring.node_of[port.at()] = node;
+                wiring.link_of[port.at()] = link;
+                port
+            });
+            wiring.peer[ends[0].at()] = ends[1];
+            wiring.peer[ends[1].at()] = ends[0];
+        }
+        wiring
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.first_port.len() - 1
+    }
+    /// The ports of a node.
+    pub fn ports(&self, node: NodeId) -> impl DoubleEndedIterator<Item = PortId> + ExactSizeIterator + use<> {
+        (self.first_port[node.at()]..self.first_port[node.at() + 1]).map(PortId)
+    }
+    /// The node at the other end of a port's link.
+    pub fn neighbour(&self, port: PortId) -> NodeId {
+        self.node_of[self.peer[port.at()].at()]
+    }
+    /// The number of a port among those of its node, from 0.
+    pub fn local(&self, port: PortId) -> u32 {
+        port.0 - self.first_port[self.node_of[port.at()].at()]
+    }
+    /// "sw.2->h1": node, number of the port, node at the other end.
+    pub fn port_name<'a>(&self, port: PortId, name: impl Fn(NodeId) -> &'a str) -> String {
+        let (node, peer) = (self.node_of[port.at()], self.neighbour(port));
+        format!("{}.{}->{}", name(node), self.local(port), name(peer))
+    }
+}
+
+/// Why an explicit route is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouteError {
+    /// It names no node beside the source.
+    Empty,
+    /// A node that is not there.
+    UnknownNode(NodeId),
+    /// No link between two consecutive nodes.
+    NotAdjacent(NodeId, NodeId),
+    /// A host before the end: hosts do not forward.
+    HostInTheMiddle(NodeId),
+    /// The last node is a switch.
+    EndsAtSwitch(NodeId),
+}
+
+impl fmt::Display for RouteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RouteError::Empty => write!(f, "the route is empty: it has to end at a host"),
+            RouteError::UnknownNode(node) => write!(f, "there is no node {}", node.0),
+            RouteError::NotAdjacent(a, b) => write!(f, "there is no link between nodes {} and {}", a.0, b.0),
+            RouteError::HostInTheMiddle(node) => {
+                write!(f, "node {} is a host in the middle of the route: hosts do not forward", node.0)
+            }
+            RouteError::EndsAtSwitch(node) => {
+                write!(f, "node {} is a switch: a route ends at a host", node.0)
+            }
+        }
+    }
+}
+impl std::error::Error for RouteError {}
+
+/// Hops from every switch to one destination. A value may be reused for the next destination.
+#[derive(Clone, Debug)]
+pub struct Distances {
+    destination: NodeId,
+    hops: Vec<u32>,
+    queue: Vec<NodeId>,
+}
+
+const UNREACHED: u32 = u32::MAX;
+
+impl Default for Distances {
+    fn default() -> Distances {
+        Distances { destination: NodeId(u32::MAX), hops: Vec::new(), queue: Vec::new() }
+    }
+}
+
+impl Distances {
+    fn clear(&mut self, nodes: usize, destination: NodeId) {
+        self.destination = destination;
+        self.hops.clear();
+        self.hops.resize(nodes, UNREACHED);
+        self.queue.clear();
+    }
+    /// The node that the distances lead to.
+    pub fn destination(&self) -> NodeId {
+        self.destination
+    }
+    /// The same distances for another destination with the same neighbours as the one they were computed for.
+    pub fn redirect(&mut self, destination: NodeId) {
+        self.destination = destination;
+    }
+    /// Links from a switch to the destination; `None` if it does not reach it.
+    pub fn of_switch(&self, switch: NodeId) -> Option<u32> {
+        Some(self.hops[switch.at()]).filter(|&hops| hops != UNREACHED)
+    }
+}
+
+/// Finds paths through a wiring.
+#[derive(Clone, Debug)]
+pub struct Routes<'a> {
+    wiring: &'a Wiring,
+    is_host: Vec<bool>,
+    /// Ports that lead to switches, node by node: a frame in transit goes through no other, and a search
+    /// that never looks at hosts takes a fraction of the time.
+    first_uplink: Vec<u32>,
+    uplinks: Vec<Uplink>,
+    /// By link, whether no frame may take it; empty if all may be taken.
+    down: Vec<bool>,
+}
+
+/// A port that leads to a switch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Uplink {
+    pub port: PortId,
+    pub switch: NodeId,
+}
+
+impl<'a> Routes<'a> {
+    /// Routes through `wiring`, whose node n is a host if `is_host(n)`.
+    pub fn new(wiring: &'a Wiring, is_host: impl Fn(NodeId) -> bool) -> Routes<'a> {
+        Routes::avoiding(wiring, is_host, Vec::new())
+    }
+
+    /// Routes that take no link for which `is_dead` holds.
+    pub fn without(
+        wiring: &'a Wiring,
+        is_host: impl Fn(NodeId) -> bool,
+        is_dead: impl Fn(u32) -> bool,
+    ) -> Routes<'a> {
+        let links = wiring.peer.len() as u32 / 2;
+        Routes::avoiding(wiring, is_host, (0..links).map(is_dead).collect())
+    }
+
+    fn avoiding(wiring: &'a Wiring, is_host: impl Fn(NodeId) -> bool, down: Vec<bool>) -> Routes<'a> {
+        let nodes = || (0..wiring.nodes() as u32).map(NodeId);
+        let lives = |port: PortId| down.is_empty() || !down[wiring.link_of[port.at()] as usize];
+        let is_host: Vec<bool> = nodes().map(is_host).collect();
+        let mut first_uplink = Vec::with_capacity(wiring.nodes() + 1);
+        let mut uplinks = Vec::new();
+        for node in nodes() {
+            first_uplink.push(uplinks.len() as u32);
+            let to_switches = wiring
+                .ports(node)
+                .filter(|&port| lives(port))
+                .map(|port| Uplink { port, switch: wiring.neighbour(port) })
+                .filter(|uplink| !is_host[uplink.switch.at()]);
+            uplinks.extend(to_switches);
+        }
+        first_uplink.push(uplinks.len() as u32);
+        Routes { wiring, is_host, first_uplink, uplinks, down }
+    }
+
+    /// The distances to `destination`, by breadth-first search over the switches.
+    pub fn distances(&self, destination: NodeId) -> Distances {
+        let mut distances = Distances::default();
+        self.distances_into(destination, &mut distances);
+        distances
+    }
+
+    /// As [`Routes::distances`], in the memory of a value that is no longer needed.
+    pub fn distances_into(&self, destination: NodeId, into: &mut Distances) {
+        into.clear(self.wiring.nodes(), destination);
+        into.hops[destination.at()] = 0;
+        into.queue.push(destination);
+        self.search(into);
+    }
+
+    /// The distances to a destination whose links lead to these neighbours. They hold for every destination
+    /// with the same neighbours: [`Distances::redirect`] says which one is meant.
+    pub fn distances_beyond(&self, neighbours: &[NodeId], into: &mut Distances) {
+        into.clear(self.wiring.nodes(), NodeId(u32::MAX));
+        for &neighbour in neighbours.iter().filter(|neighbour| !self.is_host[neighbour.at()]) {
+            into.hops[neighbour.at()] = 1;
+            into.queue.push(neighbour);
+        }
+        self.search(into);
+    }
+
+    /// Goes on from the nodes in the queue, all of which have the same distance.
+    fn search(&self, into: &mut Distances) {
+        let mut done = 0;
+        while let Some(&node) = into.queue.get(done) {
+            done += 1;
+            let hops = into.hops[node.at()] + 1;
+            for uplink in self.uplinks(node) {
+                let reached = &mut into.hops[uplink.switch.at()];
+                if *reached == UNREACHED {
+                    *reached = hops;
+                    into.queue.push(uplink.switch);
+                }
+            }
+        }
+    }
+
+    /// Number of links on a shortest path from `source`; `None` if there is no path, or nothing to go.
+    pub fn hops(&self, to: &Distances, source: NodeId) -> Option<u32> {
+        if source == to.destination {
+            return None;
+        }
+        if !self.is_host[source.at()] {
+            return to.of_switch(source);
+        }
+        // The search does not enter hosts: a host is one link behind the nearest of its neighbours.
+        if self.last_hops(to.destination, source).next().is_some() {
+            return Some(1);
+        }
+        let nearest = self.uplinks(source).iter().map(|uplink| to.hops[uplink.switch.at()]).min()?;
+        (nearest != UNREACHED).then(|| nearest + 1)
+    }
+
+    /// The egress ports of a shortest path from `source` (a host, or a switch that frames appear in), from
+    /// its own port to that of the last node before the destination. Flows with different `hash` are
+    /// spread over all shortest paths. `None` if there is no path, or if the source is the destination.
+    pub fn path(&self, to: &Distances, source: NodeId, hash: u64) -> Option<Vec<PortId>> {
+        let mut path = Vec::new();
+        self.path_onto(to, source, hash, &mut path).then_some(path)
+    }
+
+    /// As [`Routes::path`], but appends the ports to `path`; false, and nothing appended, without a path.
+    pub fn path_onto(&self, to: &Distances, source: NodeId, hash: u64, path: &mut Vec<PortId>) -> bool {
+        let Some(hops) = self.hops(to, source) else {
+            return false;
+        };
+        let mut node = source;
+        for left in (1..hops).rev() {
+            let nearer = self.uplinks(node).iter().filter(|uplink| to.hops[uplink.switch.at()] == left);
+            let choice = choose(nearer.clone().count(), hash, node);
+            let Some(uplink) = nearer.clone().nth(choice) else {
+                unreachable!("a node {} hops away has a neighbour that is one hop nearer", left + 1)
+            };
+            path.push(uplink.port);
+            node = uplink.switch;
+        }
+        let last = self.last_hops(to.destination, node);
+        let choice = choose(last.clone().count(), hash, node);
+        path.extend(last.clone().nth(choice));
+        true
+    }
+
+    /// The egress ports of the route from `source` over `nodes`, the last of which is a host. Of parallel
+    /// links the hash picks one. A route may begin with the source itself and may pass a switch twice.
+    pub fn along(&self, source: NodeId, nodes: &[NodeId], hash: u64) -> Result<Vec<PortId>, RouteError> {
+        let nodes = nodes.strip_prefix(&[source]).unwrap_or(nodes);
+        if let Some(&unknown) = [source].iter().chain(nodes).find(|node| node.at() >= self.is_host.len()) {
+            return Err(RouteError::UnknownNode(unknown));
+        }
+        let (&last, middle) = nodes.split_last().ok_or(RouteError::Empty)?;
+        if let Some(&host) = middle.iter().find(|node| self.is_host[node.at()]) {
+            return Err(RouteError::HostInTheMiddle(host));
+        }
+        if !self.is_host[last.at()] {
+            return Err(RouteError::EndsAtSwitch(last));
+        }
+        let mut from = source;
+        nodes
+            .iter()
+            .map(|&node| {
+                let parallel = self.last_hops(node, from);
+                let choice = choose(parallel.clone().count(), hash, from);
+                let port = parallel.clone().nth(choice).ok_or(RouteError::NotAdjacent(from, node))?;
+                from = node;
+                Ok(port)
+            })
+            .collect()
+    }
+
+    /// The nodes that live links of `node` lead to, in order and each once.
+    pub fn neighbours(&self, node: NodeId) -> Vec<NodeId> {
+        let live = self.wiring.ports(node).filter(|port| !self.is_dead(*port));
+        let mut neighbours: Vec<NodeId> = live.map(|port| self.wiring.neighbour(port)).collect();
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        neighbours
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.wiring.nodes()
+    }
+
+    /// Whether a node is a host.
+    pub fn is_host(&self, node: NodeId) -> bool {
+        self.is_host[node.at()]
+    }
+
+    fn is_dead(&self, port: PortId) -> bool {
+        !self.down.is_empty() && self.down[self.wiring.link_of[port.at()] as usize]
+    }
+
+    /// The ports of a node whose live links lead to switches, and those switches, in the order of ports.
+    pub(crate) fn uplinks(&self, node: NodeId) -> &[Uplink] {
+        &self.uplinks[self.first_uplink[node.at()] as usize..self.first_uplink[node.at() + 1] as usize]
+    }
+
+    /// The ports of `node` whose links end at `destination`. Looks at the ports of whichever has fewer.
+    pub(crate) fn last_hops(
+        &self,
+        destination: NodeId,
+        node: NodeId,
+    ) -> impl Iterator<Item = PortId> + Clone + use<'_, 'a> {
+        let wiring = self.wiring;
+        let from_destination = wiring.ports(destination).len() <= wiring.ports(node).len();
+        let (scanned, sought) = if from_destination { (destination, node) } else { (node, destination) };
+        (wiring.first_port[scanned.at()]..wiring.first_port[scanned.at() + 1])
+            .map(PortId)
+            .filter(move |&port| wiring.neighbour(port) == sought)
+            .filter(move |&port| !self.is_dead(port))
+            .map(move |port| if from_destination { wiring.peer[port.at()] } else { port })
+    }
+}
+
+/// One of `candidates`, all equally likely over flows and independent between nodes. Scales the hash
+/// instead of taking a remainder: no division, and the well-mixed high bits decide.
+pub(crate) fn choose(candidates: usize, hash: u64, node: NodeId) -> usize {
+    scale(mix_in(hash, node), candidates)
+}
+
+/// A flow's hash at one node, independent of what it is at others.
+pub(crate) fn mix_in(hash: u64, node: NodeId) -> u64 {
+    mix(hash ^ mix(u64::from(node.0).wrapping_add(0x9E37_79B9_7F4A_7C15)))
+}
+
+/// A number below `below`, from 64 well-mixed bits.
+pub(crate) fn scale(bits: u64, below: usize) -> usize {
+    ((u128::from(bits) * below as u128) >> 64) as usize
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014, fig. 13): every bit of the input
+/// changes every bit of the output with probability close to one half.
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::topology::{Cable, FatTree, Graph, NTree, NodeRole, Ring};
+    use proptest::prelude::*;
+    use units::{BitRate, Time};
+
+    const CABLE: Cable = Cable { rate: BitRate::from_gbps(10), delay: Time::from_ns(10), overhead: 20 };
+
+    fn wire(graph: &Graph) -> Wiring {
+        let links: Vec<(NodeId, NodeId)> = graph.links.iter().map(|link| (link.a, link.b)).collect();
+        Wiring::new(graph.nodes.len(), &links)
+    }
+
+    fn routes<'a>(graph: &Graph, wiring: &'a Wiring) -> Routes<'a> {
+        Routes::new(wiring, |node| graph.nodes[node.at()].role == NodeRole::Host)
+    }
+
+    /// The nodes of a path; panics if consecutive ports are not connected.
+    fn walk(wiring: &Wiring, source: NodeId, path: &[PortId]) -> Vec<NodeId> {
+        let mut nodes = vec![source];
+        for &port in path {
+            assert_eq!(wiring.node_of[port.at()], *nodes.last().unwrap());
+            nodes.push(wiring.neighbour(port));
+        }
+        nodes
+    }
+
+    fn by_name(graph: &Graph, name: &str) -> NodeId {
+        NodeId(graph.nodes.iter().position(|n| n.name == name).unwrap() as u32)
+    }
+
+    #[test]
+    fn ports_are_numbered_in_the_order_of_links() {
+        let n = NodeId;
+        let wiring = Wiring::new(3, &[(n(0), n(2)), (n(1), n(2)), (n(0), n(2))]);
+        assert_eq!(wiring.first_port, [0, 2, 3, 6]);
+        assert_eq!(wiring.peer, [3, 5, 4, 0, 2, 1].map(PortId));
+        assert_eq!(wiring.link_of, [0, 2, 1, 0, 1, 2]);
+        assert_eq!(wiring.node_of, [0, 0, 1, 2, 2, 2].map(NodeId));
+        assert_eq!((wiring.local(PortId(5)), wiring.neighbour(PortId(1))), (2, n(2)));
+    }
+
+    #[test]
+    fn fat_tree_distances_are_two_four_or_six() {
+        let graph = FatTree { k: 4, cable: CABLE }.graph().unwrap();
+        let wiring = wire(&graph);
+        let routes = routes(&graph, &wiring);
+        let hosts: Vec<NodeId> = graph.hosts().collect();
+        let to = routes.distances(hosts[0]);
+        for (h, &host) in hosts.iter().enumerate().skip(1) {
+            let expected = if h < 2 {
+                2
+            } else if h < 4 {
+                4
+            } else {
+                6
+            };
+            assert_eq!(routes.path(&to, host, 7).unwrap().len(), expected);
+        }
+        assert_eq!(routes.path(&to, hosts[0], 7), None);
+        assert_eq!(routes.path(&to, by_name(&graph, "core3"), 7).unwrap().len(), 3);
+    }
+
+    /// Pearson's statistic of counts that should be equal.
+    fn chi_square(counts: &[u32]) -> f64 {
+        let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
+        counts.iter().map(|&c| (f64::from(c) - expected).powi(2) / expected).sum()
+    }
+
+    #[test]
+    fn ecmp_spreads_evenly_and_tiers_choose_independently() {
+        let graph = FatTree { k: 8, cable: CABLE }.graph().unwrap();
+        let wiring = wire(&graph);
+        let routes = routes(&graph, &wiring);
+        let hosts: Vec<NodeId> = graph.hosts().collect();
+        let to = routes.distances(hosts[127]);
+        // Consecutive hashes are the hardest case for a mixer. 16 paths lead up to the 16 cores, and a
+        // path is given by its core; 15 degrees of freedom stay below 37.7 in 99.9 % of all cases.
+        let mut cores = [0u32; 16];
+        for hash in 0..16_000 {
+            let path = routes.path(&to, hosts[0], hash).unwrap();
+            let core = walk(&wiring, hosts[0], &path)[3];
+            cores[core.at() - by_name(&graph, "core0").at()] += 1;
+        }
+        assert!(chi_square(&cores) < 37.7, "{cores:?}");
+        // The same hash from different sources must not always choose alike either.
+        let mut ups = [0u32; 4];
+        for &host in &hosts[..112] {
+            let path = routes.path(&to, host, 1).unwrap();
+            ups[wiring.local(path[1]) as usize - 4] += 1;
+        }
+        assert!(ups.iter().all(|&count| count > 0), "{ups:?}");
+    }
+
+    #[test]
+    fn parallel_links_are_paths_of_their_own() {
+        let n = NodeId;
+        // h0 - s1 = s2 - h3, four cables between the switches, two at the second host.
+        let (s1, s2) = ((n(1), n(2)), (n(2), n(3)));
+        let wiring = Wiring::new(4, &[(n(0), n(1)), s1, s1, s1, s1, s2, s2]);
+        let routes = Routes::new(&wiring, |node| node.0 == 0 || node.0 == 3);
+        let to = routes.distances(n(3));
+        let (mut trunk, mut access) = ([0u32; 4], [0u32; 2]);
+        for hash in 0..4_000 {
+            let path = routes.path(&to, n(0), hash).unwrap();
+            assert_eq!(walk(&wiring, n(0), &path), [0, 1, 2, 3].map(NodeId));
+            assert_eq!(routes.along(n(0), &[n(1), n(2), n(3)], hash).unwrap().len(), 3);
+            trunk[wiring.local(path[1]) as usize - 1] += 1;
+            access[wiring.local(path[2]) as usize - 4] += 1;
+        }
+        assert!(chi_square(&trunk) < 16.3 && chi_square(&access) < 10.8, "{trunk:?} {access:?}");
+    }
+
+    #[test]
+    fn hosts_do_not_forward() {
+        let n = NodeId;
+        // s0 - h1 - s2 - h3: the only way from s0 to h3 leads through a host.
+        let wiring = Wiring::new(4, &[(n(0), n(1)), (n(1), n(2)), (n(2), n(3))]);
+        let routes = Routes::new(&wiring, |node| node.0 == 1 || node.0 == 3);
+        let to = routes.distances(n(3));
+        assert_eq!(routes.path(&to, n(0), 0), None);
+        assert_eq!(routes.path(&to, n(1), 0).unwrap().len(), 2);
+        // Two hosts on one cable.
+        let wiring = Wiring::new(2, &[(n(0), n(1))]);
+        let routes = Routes::new(&wiring, |_| true);
+        assert_eq!(routes.path(&routes.distances(n(1)), n(0), 0), Some(vec![PortId(0)]));
+    }
+
+    #[test]
+    fn explicit_routes() {
+        let graph = Ring { switches: 4, hosts_per_switch: 1, cable: CABLE }.graph().unwrap();
+        let wiring = wire(&graph);
+        let routes = routes(&graph, &wiring);
+        let named = |names: &[&str]| names.iter().map(|name| by_name(&graph, name)).collect::<Vec<_>>();
+        let source = by_name(&graph, "h0.0");
+        let along = |names: &[&str]| routes.along(source, &named(names), 3);
+        // The long way round, as the rings of a deadlock study need it.
+        let path = along(&["sw0", "sw1", "sw2", "sw3", "h3.0"]).unwrap();
+        assert_eq!(walk(&wiring, source, &path)[1..], named(&["sw0", "sw1", "sw2", "sw3", "h3.0"]));
+        assert!(along(&["h0.0", "sw0", "sw1", "h1.0"]).is_ok());
+        assert!(along(&["sw0", "sw1", "sw2", "sw3", "sw0", "sw1", "h1.0"]).is_ok());
+        let at = |name| by_name(&graph, name);
+        assert_eq!(along(&[]), Err(RouteError::Empty));
+        assert_eq!(along(&["h0.0"]), Err(RouteError::Empty));
+        assert_eq!(along(&["sw0", "sw2", "h2.0"]), Err(RouteError::NotAdjacent(at("sw0"), at("sw2"))));
+        assert_eq!(along(&["sw0", "h1.0"]), Err(RouteError::NotAdjacent(at("sw0"), at("h1.0"))));
+        assert_eq!(along(&["sw0", "sw1"]), Err(RouteError::EndsAtSwitch(at("sw1"))));
+        assert_eq!(along(&["sw0", "h0.0", "sw0", "h0.0"]), Err(RouteError::HostInTheMiddle(source)));
+        assert_eq!(routes.along(source, &[NodeId(99)], 0), Err(RouteError::UnknownNode(NodeId(99))));
+        assert_eq!(routes.along(NodeId(99), &[source], 0), Err(RouteError::UnknownNode(NodeId(99))));
+        // A switch as the source.
+        assert_eq!(routes.along(at("sw1"), &named(&["sw1", "sw2", "h2.0"]), 0).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn tree_paths_turn_at_the_nearest_common_level() {
+        let graph = NTree { k: 4, n: 3, cable: CABLE }.graph().unwrap();
+        let wiring = wire(&graph);
+        let routes = routes(&graph, &wiring);
+        let hosts: Vec<NodeId> = graph.hosts().collect();
+        let mut to = Distances::default();
+        for d in [0, 17, 63] {
+            routes.distances_into(hosts[d], &mut to);
+            for s in (0..64).filter(|&s| s != d) {
+                let levels = if s / 4 == d / 4 {
+                    1
+                } else if s / 16 == d / 16 {
+                    2
+                } else {
+                    3
+                };
+                assert_eq!(routes.hops(&to, hosts[s]), Some(2 * levels));
+            }
+        }
+    }
+
+    /// Distances by relaxation until nothing changes: slow and obvious.
+    fn relaxed(nodes: usize, links: &[(NodeId, NodeId)], is_host: &[bool], destination: NodeId) -> Vec<u32> {
+        let mut hops = vec![UNREACHED; nodes];
+        hops[destination.at()] = 0;
+        for _ in 0..nodes {
+            for &(a, b) in links {
+                for (near, far) in [(a, b), (b, a)] {
+                    if hops[near.at()] != UNREACHED && (near == destination || !is_host[near.at()]) {
+                        hops[far.at()] = hops[far.at()].min(hops[near.at()] + 1);
+                    }
+                }
+            }
+        }
+        hops
+    }
+
+    proptest! {
+        #[test]
+        fn paths_of_random_graphs(
+            is_host in proptest::collection::vec(any::<bool>(), 2..24),
+            ends in proptest::collection::vec((any::<u32>(), any::<u32>()), 1..60),
+            hash in any::<u64>(),
+        ) {
+            let nodes = is_host.len();
+            let links: Vec<(NodeId, NodeId)> = ends.iter()
+                .map(|&(a, b)| (NodeId(a % nodes as u32), NodeId(b % nodes as u32)))
+                .filter(|(a, b)| a != b)
+                .collect();
+            let wiring = Wiring::new(nodes, &links);
+            prop_assert_eq!(wiring.peer.len(), 2 * links.len());
+            for (port, &peer) in wiring.peer.iter().enumerate() {
+                prop_assert_eq!(wiring.peer[peer.at()].at(), port);
+                prop_assert_eq!(wiring.link_of[peer.at()], wiring.link_of[port]);
+            }
+            let routes = Routes::new(&wiring, |node| is_host[node.at()]);
+            let mut to = Distances::default();
+            for destination in (0..nodes as u32).map(NodeId) {
+                routes.distances_into(destination, &mut to);
+                let expected = relaxed(nodes, &links, &is_host, destination);
+                for source in (0..nodes as u32).map(NodeId).filter(|&s| s != destination) {
+                    let path = routes.path(&to, source, hash);
+                    prop_assert_eq!(&path, &routes.path(&to, source, hash));
+                    let hops = expected[source.at()];
+                    prop_assert_eq!(path.is_some(), hops != UNREACHED);
+                    let Some(path) = path else { continue };
+                    prop_assert_eq!(path.len() as u32, hops);
+                    let passed = walk(&wiring, source, &path);
+                    prop_assert_eq!(*passed.last().unwrap(), destination);
+                    prop_assert!(passed[1..passed.len() - 1].iter().all(|node| !is_host[node.at()]));
+                    if is_host[destination.at()] {
+                        prop_assert_eq!(routes.along(source, &passed, hash).unwrap().len(), path.len());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Pause forensics: which pause was a consequence of which, and the trees of congestion that this makes.
+//!
+//! A pause is sent because frames for some egress queue fill a counter up to its watermark. If that queue's
+//! own port has been paused while the counter rose from its low watermark, the pause is a consequence of that
+//! pause (the latest that had begun); if not, the queue is a root: more frames came than its link carries. A
+//! pause sent by a host has its root in that host: it reads too slowly.
+//!
+//! All pauses with the same root make a tree: from the root over the ports that were paused because of it to
+//! the hosts. Flows through the root queue are its culprits, by their share of the frames; flows that were
+//! paused and do not pass it are its victims.
+//!
+//! With ingress accounting the frame that crosses the watermark may be on its way to a queue that is nearly
+//! empty while the counted frames wait elsewhere. If its queue holds less than half of what is counted, the queue
+//! that holds most of it is named instead.
+//!
+//! A root whose link was down is the fault's.
+//!
+//! Not modelled: shares of blame. A pause has one cause, also where two queues fill one counter.
+
+use crate::run::pause_sender::PauseCause;
+use crate::run::pool::NIL;
+use crate::run::probes::PauseRecord;
+use crate::run::world::Fabric;
+use crate::tables::View;
+use flow_control::Accounting;
+use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
+use measure::Table;
+use std::collections::BTreeMap;
+use units::{Amount, Time};
+
+/// Flows are looked for in this many trees, those with the most paused time.
+const TREES_WITH_FLOWS: usize = 64;
+
+/// Port and class.
+pub(crate) type QueuePlace = (u32, u8);
+
+/// Why a queue is a root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Why {
+    /// More frames came than the link carries.
+    Oversubscribed,
+    /// The host at the other end sent the pause.
+    SlowReceiver,
+    /// The link was down.
+    LinkDown,
+    /// The pause does not say for which queue it was.
+    Unknown,
+}
+
+impl Why {
+    fn name(self) -> &'static str {
+        match self {
+            Why::Oversubscribed => "oversubscribed",
+            Why::SlowReceiver => "slow_receiver",
+            Why::LinkDown => "link_down",
+            Why::Unknown => "unknown",
+        }
+    }
+}
+
+/// A pause and its place in the chain of causes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pause {
+    pub record: PauseRecord,
+    pub cause: PauseCause,
+    /// Index of the pause that this one is a consequence of.
+    pub because_of: Option<usize>,
+    /// Index of its tree.
+    pub tree: usize,
+    depth: u64,
+}
+
+/// All pauses with one root.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub root: QueuePlace,
+    pub why: Why,
+    edges: BTreeMap<EdgeKey, Edge>,
+    paused: Time,
+}
+
+/// Depth, the queue that the pauses were for, the paused port, its priority.
+type EdgeKey = (u64, Option<QueuePlace>, u32, u8);
+
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    pauses: u64,
+    paused: Time,
+    first: Time,
+    last: Time,
+}
+
+/// What all pauses of a run say together.
+pub(crate) struct Forensics {
+    pub pauses: Vec<Pause>,
+    pub trees: Vec<Tree>,
+}
+
+/// What a flow has to do with a tree.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    through_root: bool,
+    frames: u64,
+    paused: Time,
+    at: Option<u32>,
+}
+
+impl View<'_> {
+    /// Looks for the cause of each pause.
+    pub fn forensics(&self) -> Forensics {
+        let mut pauses = self.pauses_with_causes();
+        let mut order: Vec<usize> = (0..pauses.len()).collect();
+        order.sort_by_key(|&index| (pauses[index].record.start, index));
+        let mut roots: BTreeMap<(QueuePlace, Why), usize> = BTreeMap::new();
+        let mut trees: Vec<Tree> = Vec::new();
+        for index in order {
+            let Pause { record, cause, .. } = pauses[index];
+            let queue = (cause.queue != NIL).then(|| self.s.place_of_queue(cause.queue));
+            // A pause takes time to act, so the one it follows from has begun before: its tree is known.
+            let parent =
+                queue.filter(|_| cause.inherited).and_then(|queue| self.held_by(&pauses, queue, &record));
+            let (tree, depth) = match parent {
+                Some(parent) => (pauses[parent].tree, pauses[parent].depth + 1),
+                None => {
+                    let root = self.root_of(&record, queue);
+                    let tree = *roots.entry(root).or_insert_with(|| {
+                        trees.push(Tree {
+                            root: root.0,
+                            why: root.1,
+                            edges: BTreeMap::new(),
+                            paused: Time::ZERO,
+                        });
+                        trees.len() - 1
+                    });
+                    (tree, 1)
+                }
+            };
+            let pause = &mut pauses[index];
+            (pause.because_of, pause.tree, pause.depth) = (parent, tree, depth);
+            let start = record.start.max(self.start);
+            if record.end <= start {
+                continue; // over before measuring began: it may be a cause, and is no row
+            }
+            let lasted = record.end - start;
+            let tree = &mut trees[tree];
+            let fresh = Edge { pauses: 0, paused: Time::ZERO, first: start, last: record.end };
+            let edge = tree.edges.entry((depth, queue, record.port, record.priority)).or_insert(fresh);
+            edge.pauses += 1;
+            edge.paused += lasted;
+            edge.last = edge.last.max(record.end);
+            tree.paused += lasted;
+        }
+        // The tree that stopped most comes first.
+        let mut rank: Vec<usize> = (0..trees.len()).filter(|&tree| !trees[tree].edges.is_empty()).collect();
+        rank.sort_by_key(|&tree| (std::cmp::Reverse(trees[tree].paused), trees[tree].root, trees[tree].why));
+        let mut place = vec![0; trees.len()];
+        rank.iter().enumerate().for_each(|(new, &old)| place[old] = new);
+        pauses.iter_mut().for_each(|pause| pause.tree = place[pause.tree]);
+        let trees = rank.iter().map(|&old| trees[old].clone()).collect();
+        Forensics { pauses: self.measured(pauses), trees }
+    }
+
+    /// The pauses that lasted into measured time, from its beginning on.
+    fn measured(&self, pauses: Vec<Pause>) -> Vec<Pause> {
+        let lasts = |pause: &Pause| pause.record.end > self.start;
+        let mut rows = 0;
+        let row_of: Vec<Option<usize>> = pauses
+            .iter()
+            .map(|pause| {
+                rows += usize::from(lasts(pause));
+                lasts(pause).then(|| rows - 1)
+            })
+            .collect();
+        let mut measured: Vec<Pause> = pauses.into_iter().filter(lasts).collect();
+        for pause in &mut measured {
+            pause.because_of = pause.because_of.and_then(|parent| row_of[parent]);
+            pause.record.start = pause.record.start.max(self.start);
+        }
+        measured
+    }
+
+    /// Pauses that have ended, also before measuring began, and those in force at the end, by port and time, each
+    /// with what its sender noted.
+    fn pauses_with_causes(&self) -> Vec<Pause> {
+        if !self.s.spec.probes.pauses {
+            return Vec::new();
+        }
+        let numbered = |part: &Fabric, record: &PauseRecord| PauseRecord {
+            port: part.numbering.port(record.port),
+            ..*record
+        };
+        let ended = |part| move |record| numbered(part, record);
+        let mut records: Vec<PauseRecord> =
+            self.s.parts().flat_map(|part| part.probes.pauses.iter().flatten().map(ended(part))).collect();
+        for (port, cold) in self.s.cold_ports() {
+            for priority in 0..PRIORITIES as u8 {
+                if let Some((start, cause)) = cold.control.in_force(priority) {
+                    let end = cold.control.until(1 << priority).min(self.end);
+                    records.push(PauseRecord { port, priority, start, end, cause });
+                }
+            }
+        }
+        // A run that a failure ends has no time left for its last pauses.
+        records.retain(|record| record.end > record.start);
+        records.sort_by_key(|record| (record.port, record.start, record.priority));
+        let pause = |record: &PauseRecord| {
+            let sender = self.s.cold(self.s.peer(record.port)).control.pauses();
+            let others = sender.map_or(&[][..], |pauses| &pauses.other_causes);
+            let first = others.partition_point(|other| (other.0, other.1) < (record.start, record.priority));
+            let other =
+                others.get(first).filter(|other| (other.0, other.1) == (record.start, record.priority));
+            let cause = PauseCause::unpack(other.map_or(record.cause, |other| other.2));
+            Pause { record: *record, cause, because_of: None, tree: 0, depth: 0 }
+        };
+        records.iter().map(pause).collect()
+    }
+
+    /// The latest pause of a queue's port that had begun when `record` was sent.
+    fn held_by(&self, pauses: &[Pause], (port, class): QueuePlace, record: &PauseRecord) -> Option<usize> {
+        let peer = self.s.peer(record.port);
+        let from = self.s.port(peer);
+        let wire = from.clock.span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(from.overhead));
+        let response = self.s.cold(record.port).control.pauses().map_or(Time::ZERO, |pauses| pauses.response);
+        let on_the_way = response + self.s.cold(peer).delay + wire;
+        let sent = record.start.saturating_sub(on_the_way);
+        let priorities = self.s.node_at(port).classes.priorities(TrafficClass(class));
+        let after = pauses.partition_point(|pause| (pause.record.port, pause.record.start) <= (port, sent));
+        let before =
+            pauses[..after].iter().enumerate().rev().take_while(|(_, pause)| pause.record.port == port);
+        before
+            .into_iter()
+            .find(|(_, pause)| priorities >> pause.record.priority & 1 != 0)
+            .map(|(index, _)| index)
+    }
+
+    /// The root of a pause that follows from no other.
+    fn root_of(&self, record: &PauseRecord, queue: Option<QueuePlace>) -> (QueuePlace, Why) {
+        let class_at = |port: u32| self.s.node_at(port).classes.class(frame::Priority(record.priority)).0;
+        let sender = self.s.peer(record.port);
+        if self.s.node_at(sender).is_host {
+            return ((record.port, class_at(record.port)), Why::SlowReceiver);
+        }
+        match queue {
+            Some(queue) if self.is_down(queue.0, record.start) => (queue, Why::LinkDown),
+            Some(queue) => (queue, Why::Oversubscribed),
+            None => ((sender, class_at(sender)), Why::Unknown),
+        }
+    }
+
+    fn is_down(&self, port: u32, at: Time) -> bool {
+        let schedule = self.s.schedule(port);
+        schedule
+            .is_some_and(|schedule| schedule.outages.iter().any(|&(from, until)| from <= at && at < until))
+    }
+
+    /// The watermark that a pause's counter had reached.
+    pub fn watermark(&self, pause: &Pause) -> Amount {
+        let sender = self.s.peer(pause.record.port);
+        let node = self.s.node_at(sender);
+        let Some(pause_sender) = &node.pause_sender else { return Amount::Bytes(0) };
+        if let Some(target) = pause_sender.spec.target.as_ref().filter(|_| pause.cause.targeted) {
+            return target.watermark;
+        }
+        let at = match pause_sender.spec.accounting {
+            Accounting::Egress if pause.cause.queue != NIL => self.s.place_of_queue(pause.cause.queue).0,
+            _ => sender,
+        };
+        pause_sender.levels[(at - self.s.first_port_beside(at)) as usize].xoff
+    }
+
+    /// The trees: one row an edge.
+    pub fn congestion(&self, forensics: &Forensics) -> Table {
+        let rows: Vec<(usize, &Tree, EdgeKey, Edge)> = (1..)
+            .zip(&forensics.trees)
+            .flat_map(|(number, tree)| tree.edges.iter().map(move |(&key, &edge)| (number, tree, key, edge)))
+            .collect();
+        let queue = |key: &EdgeKey| key.1.map_or(String::new(), |(port, class)| self.queue_name(port, class));
+        Table::new("congestion", "One row an edge of a congestion tree: pauses of one port and priority because of one queue, all from the same root.")
+            .integers("tree", "", "Number of the tree; 1 is the one that stopped ports longest.", rows.iter().map(|row| row.0 as u64))
+            .texts("root", "The queue that all of it began at; of a slow receiver the queue towards it.", rows.iter().map(|row| self.queue_name(row.1.root.0, row.1.root.1)))
+            .texts("why", "oversubscribed: more came than its link carries; slow_receiver: the host behind it sent pauses; link_down: a fault; unknown.", rows.iter().map(|row| row.1.why.name().to_string()))
+            .integers("depth", "", "Pauses from the root to this edge: 1 is sent because of the root itself.", rows.iter().map(|row| row.2.0))
+            .texts("queue", "The queue that the pauses were sent for; empty if a host sent them.", rows.iter().map(|row| queue(&row.2)))
+            .texts("sent_by", "The port that sent them.", rows.iter().map(|row| self.s.port_name(self.s.peer(row.2.2))))
+            .texts("port", "The port that had to stop.", rows.iter().map(|row| self.s.port_name(row.2.2)))
+            .integers("priority", "", "The priority that was stopped, 0 to 7.", rows.iter().map(|row| row.2.3.into()))
+            .integers("pauses", "", "How many.", rows.iter().map(|row| row.3.pauses))
+            .reals("paused_ns", "ns", "How long they lasted together.", rows.iter().map(|row| row.3.paused.as_ns_f64()))
+            .reals("first_ns", "ns", "When the first took effect.", rows.iter().map(|row| row.3.first.as_ns_f64()))
+            .reals("last_ns", "ns", "When the last ended.", rows.iter().map(|row| row.3.last.as_ns_f64()))
+    }
+
+    /// Culprits and victims of the trees.
+    pub fn congestion_flows(&self, forensics: &Forensics) -> Table {
+        let rows = self.parts(&forensics.trees);
+        let root = |tree: usize| {
+            let (port, class) = forensics.trees[tree].root;
+            self.queue_name(port, class)
+        };
+        let mut total = vec![0; forensics.trees.len()];
+        rows.iter().for_each(|(tree, _, part)| total[*tree] += part.frames);
+        let share = |&(tree, _, part): &(usize, usize, Part)| {
+            if total[tree] > 0 { part.frames as f64 / total[tree] as f64 } else { 0.0 }
+        };
+        let part = |part: &Part| if part.through_root { "culprit" } else { "victim" };
+        Table::new("congestion_flows", "One row a flow and congestion tree that it feeds or suffers from, for the 64 trees that stopped ports longest.")
+            .integers("tree", "", "Number of the tree, as in `congestion`.", rows.iter().map(|row| row.0 as u64 + 1))
+            .texts("root", "The queue that the tree began at.", rows.iter().map(|row| root(row.0)))
+            .texts("flow", "Name of the flow.", rows.iter().map(|row| self.s.spec.flows[row.1].name.clone()))
+            .texts("part", "culprit: it passes the root queue; victim: it does not and was paused all the same.", rows.iter().map(|row| part(&row.2).to_string()))
+            .integers("frames", "", "Its frames that went through the root queue and were delivered, or wait there.", rows.iter().map(|row| row.2.frames))
+            .reals("share", "", "Its share of all such frames.", rows.iter().map(share))
+            .reals("paused_ns", "ns", "How long the tree stopped the port on its way that it stopped longest.", rows.iter().map(|row| row.2.paused.as_ns_f64()))
+            .texts("paused_at", "That port; empty if none was stopped.", rows.iter().map(|row| row.2.at.map_or(String::new(), |port| self.s.port_name(port))))
+    }
+
+    /// Tree, flow, and what they have to do with each other; by tree, culprits first, the largest share first.
+    fn parts(&self, trees: &[Tree]) -> Vec<(usize, usize, Part)> {
+        let mut paused: BTreeMap<(u32, u8), BTreeMap<usize, Time>> = BTreeMap::new();
+        let mut rooted: BTreeMap<QueuePlace, Vec<usize>> = BTreeMap::new();
+        for (number, tree) in trees.iter().enumerate().take(TREES_WITH_FLOWS) {
+            rooted.entry(tree.root).or_default().push(number);
+            for (&(_, _, port, priority), edge) in &tree.edges {
+                *paused.entry((port, priority)).or_default().entry(number).or_default() += edge.paused;
+            }
+        }
+        let waiting = self.waiting_by_path(rooted.keys().copied());
+        let mut parts: BTreeMap<(usize, usize), Part> = BTreeMap::new();
+        for (path, &flow) in self.s.path_flow.iter().enumerate() {
+            let flow = flow as usize;
+            let priority = self.s.spec.flows[flow].priority;
+            for &port in self.s.path_of(path) {
+                let class = self.s.node_at(port).classes.class(priority).0;
+                for &tree in rooted.get(&(port, class)).into_iter().flatten() {
+                    let part = parts.entry((tree, flow)).or_default();
+                    part.through_root = true;
+                    part.frames += self.s.receiver(path).frames;
+                    part.frames += waiting.get(&(port, class, path as u32)).copied().unwrap_or(0);
+                }
+                for (&tree, &paused) in paused.get(&(port, priority.0)).into_iter().flatten() {
+                    let part = parts.entry((tree, flow)).or_default();
+                    if paused > part.paused {
+                        (part.paused, part.at) = (paused, Some(port));
+                    }
+                }
+            }
+        }
+        let matters = |part: &Part| part.frames > 0 || part.paused > Time::ZERO;
+        let mut rows: Vec<(usize, usize, Part)> = parts
+            .into_iter()
+            .filter(|(_, part)| matters(part))
+            .map(|((tree, flow), part)| (tree, flow, part))
+            .collect();
+        rows.sort_by_key(|&(tree, flow, part)| {
+            (tree, !part.through_root, std::cmp::Reverse((part.frames, part.paused)), flow)
+        });
+        rows
+    }
+
+    /// Frames that wait in these queues, by queue and path.
+    fn waiting_by_path(&self, queues: impl Iterator<Item = QueuePlace>) -> BTreeMap<(u32, u8, u32), u64> {
+        let mut waiting = BTreeMap::new();
+        for (port, class) in queues {
+            for frame in self.s.frames_in(port, class) {
+                *waiting.entry((port, class, frame.frame.path.0)).or_default() += 1;
+            }
+        }
+        waiting
+    }
+}

@@ -1,0 +1,64 @@
+//! Storms that watchdogs detected.
+
+use super::View;
+use crate::run::storms::Storm;
+use flow_control::watchdog::{StormAction, WatchdogSpec};
+use measure::Table;
+use units::Time;
+
+impl View<'_> {
+    /// Storms that watchdogs detected.
+    pub fn storms(&self) -> Table {
+        let cold_ports = self.s.cold_ports();
+        let rows: Vec<(u32, WatchdogSpec, Storm)> = cold_ports
+            .filter_map(|(port, cold)| Some((port, cold.watch.as_deref()?)))
+            .flat_map(|(port, watch)| watch.storms.iter().map(move |&storm| (port, watch.spec, storm)))
+            .collect();
+        let action = |spec: &WatchdogSpec| match spec.action {
+            StormAction::Report => "report",
+            StormAction::Drop => "drop",
+            StormAction::Forward => "forward",
+        };
+        Table::new(
+            "storms",
+            "One row a pause storm that a watchdog detected: a switch queue that was kept paused too long.",
+        )
+        .texts("port", "Port of the queue.", rows.iter().map(|row| self.s.port_name(row.0)))
+        .integers("class", "", "Its traffic class.", rows.iter().map(|row| row.2.class.into()))
+        .texts(
+            "action",
+            "What was done: report, drop (what waited and what came), forward (pauses ignored).",
+            rows.iter().map(|row| action(&row.1).to_string()),
+        )
+        .reals(
+            "began_ns",
+            "ns",
+            "Since when the queue had been paused with frames waiting.",
+            rows.iter().map(|row| row.2.began.as_ns_f64()),
+        )
+        .reals(
+            "detected_ns",
+            "ns",
+            "When the storm was detected.",
+            rows.iter().map(|row| row.2.detected.as_ns_f64()),
+        )
+        .reals(
+            "over_ns",
+            "ns",
+            "When it was over; not a number if it was not.",
+            rows.iter().map(|row| row.2.over.map_or(f64::NAN, Time::as_ns_f64)),
+        )
+        .integers(
+            "frames_dropped",
+            "",
+            "Frames dropped because of it.",
+            rows.iter().map(|row| row.2.frames_dropped),
+        )
+        .integers(
+            "bytes_dropped",
+            "B",
+            "Bytes dropped because of it.",
+            rows.iter().map(|row| row.2.bytes_dropped),
+        )
+    }
+}
