@@ -216,7 +216,7 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
             spacing: rolls.pick(&[Spacing::Geometric, Spacing::Uniform, Spacing::Wait]),
             action: rolls.pick(&[Action::Drop, Action::Mark]),
             mark_above_max: rolls.coin(),
-            mean_frame: 500,
+            mean_frame: units::Bytes::new(500),
             counts,
             idle_exponent: rolls.pick(&[IdleExponent::Elapsed, IdleExponent::ElapsedAndArrival]),
         }),
@@ -238,13 +238,10 @@ fn scheduler(classes: ClassMap, draw: &Draw, rolls: &mut Rolls) -> SchedulerSpec
     }
     let weights: Vec<u32> = (0..classes.classes()).map(|_| 1 + rolls.below(4) as u32).collect();
     match rolls.below(3) {
-        0 if draw.has(SCHEDULERS) => SchedulerSpec::Drr(DrrParams {
-            weights,
-            base_quantum: None,
-            quanta: vec![],
-            charge: Charge::WIRE,
-        }),
-        1 if draw.has(SCHEDULERS) => SchedulerSpec::Wfq(WfqParams { weights, charge: Charge::WIRE }),
+        0 if draw.has(SCHEDULERS) => SchedulerSpec::Drr(DrrParams::weighted(weights, Charge::WIRE)),
+        1 if draw.has(SCHEDULERS) => {
+            SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(Charge::WIRE) })
+        }
         _ => SchedulerSpec::StrictPriority,
     }
 }

@@ -5,9 +5,10 @@
 
 use crate::check::used_priorities;
 use crate::model::*;
-use crate::quantity::{Or, TimeText, ToleranceText};
+use frame::PRIORITIES;
+use scheduling::{Configuration, SchedulerSpec};
 use std::path::Path;
-use units::{Bytes, ClockTolerance, Time};
+use units::{Bytes, ClockTolerance, Or, Time};
 
 /// A comment in the effective scenario, above the table `[table]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,10 +21,10 @@ pub struct Note {
 pub fn fill(model: &mut Model, file: &str) {
     let simulation = &mut model.simulation;
     simulation.name.get_or_insert_with(|| stem(file));
-    let duration = simulation.duration.0;
+    let duration = simulation.duration;
     model.probes.bin.get_or_insert_with(|| {
         let ns = duration.ps().div_ceil(500).div_ceil(1_000).max(1);
-        Or::Value(TimeText::from(Time::from_ps(ns * 1_000)))
+        Or::Value(Time::from_ps(ns * 1_000))
     });
     match &mut model.topology {
         Topology::Star(it) => it.fill(),
@@ -42,15 +43,15 @@ pub fn fill(model: &mut Model, file: &str) {
         Topology::Explicit(it) => it.links.iter_mut().for_each(ExplicitLink::fill),
     }
     if let Some(watchdog) = &mut model.watchdog {
-        watchdog.detection_time.get_or_insert(TimeText::from(Time::from_ms(200)));
-        watchdog.restoration_time.get_or_insert(TimeText::from(Time::from_ms(200)));
+        watchdog.detection_time.get_or_insert(Time::from_ms(200));
+        watchdog.restoration_time.get_or_insert(Time::from_ms(200));
         watchdog.action.get_or_insert(StormAction::Drop);
     }
     let priorities = used_priorities(model);
     fill_flow_control(&mut model.flow_control, &priorities);
     fill_stations(model, &priorities);
     for flow in &mut model.flows {
-        flow.stop.get_or_insert(TimeText::from(duration));
+        flow.stop.get_or_insert(duration);
     }
     for fault in &mut model.faults {
         fill_fault(fault, duration);
@@ -60,8 +61,8 @@ pub fn fill(model: &mut Model, file: &str) {
 /// A station reacts to outages alone, and probabilities alone have a beginning and an end.
 fn fill_fault(fault: &mut Fault, duration: Time) {
     if fault.bit_error_rate.or(fault.pause_loss).or(fault.frame_loss).is_some() {
-        fault.from.get_or_insert(TimeText::from(Time::ZERO));
-        fault.until.get_or_insert(TimeText::from(duration));
+        fault.from.get_or_insert(Time::ZERO);
+        fault.until.get_or_insert(duration);
     }
     if fault.down || fault.mean_time_between.is_some() {
         fault.waiting.get_or_insert(WaitingFrames::Lost);
@@ -69,15 +70,15 @@ fn fill_fault(fault: &mut Fault, duration: Time) {
     if (fault.down || fault.mean_time_between.is_some() || fault.restart.is_some())
         && *fault.reroute.get_or_insert(false)
     {
-        fault.after.get_or_insert(TimeText::from(Time::from_us(50)));
+        fault.after.get_or_insert(Time::from_us(50));
     }
 }
 
 /// Writes the defaults of a receiving host.
 pub fn fill_receive(receive: &mut Receive) {
-    receive.time_per_frame.get_or_insert(TimeText::from(Time::ZERO));
+    receive.time_per_frame.get_or_insert(Time::ZERO);
     receive.rate.get_or_insert(Or::word());
-    receive.buffer.get_or_insert(Or::Value(Bytes::new(256 * 1024).into()));
+    receive.buffer.get_or_insert(Or::Value(Bytes::new(256 * 1024)));
     receive.script.get_or_insert_default();
 }
 
@@ -112,16 +113,13 @@ pub fn fill_pause(settings: &mut PauseSettings) {
 }
 
 /// The scheduler for these queues.
-fn scheduler(queues: &Queues) -> Scheduler {
-    match queues {
-        Queues::Named(QueuesWord::Shared) => Scheduler::FIFO,
-        _ => Scheduler::STRICT,
-    }
+fn scheduler(queues: &Queues) -> SchedulerSpec {
+    SchedulerSpec::default_for(if *queues == Queues::Named(QueuesWord::Shared) { 1 } else { PRIORITIES })
 }
 
-/// Writes the keys of a scheduler out.
-fn fill_scheduler(scheduler: &mut Option<Scheduler>) {
-    *scheduler = scheduler.take().map(Scheduler::filled);
+/// Writes the keys of a scheduler out that follow from others.
+fn fill_scheduler(scheduler: &mut Option<SchedulerSpec>) {
+    scheduler.iter_mut().for_each(SchedulerSpec::complete);
 }
 
 /// The settings of switches in a scenario that says nothing about them.
@@ -133,7 +131,7 @@ pub fn switch_defaults() -> SwitchSettings {
 
 fn fill_switch(all: &mut SwitchSettings) {
     all.forwarding.get_or_insert(Forwarding::StoreAndForward);
-    all.latency.get_or_insert(TimeText::from(Time::ZERO));
+    all.latency.get_or_insert(Time::ZERO);
     all.queueing.get_or_insert(Queueing::Output);
     all.path_choice.get_or_insert(PathChoice::Hash);
     let queues = all.queues.get_or_insert(Queues::Named(QueuesWord::PerPriority));
@@ -144,17 +142,7 @@ fn fill_switch(all: &mut SwitchSettings) {
     buffer.port.get_or_insert(Or::word());
     buffer.class.get_or_insert(Or::word());
     buffer.queue.get_or_insert(Or::word());
-    all.clock_tolerance.get_or_insert(ToleranceText::from(ClockTolerance::EXACT));
-    fill_queueing(all);
-}
-
-/// Writes the keys of queue managers and dynamic thresholds out, where there are any.
-fn fill_queueing(settings: &mut SwitchSettings) {
-    settings.queue_managers.iter_mut().flatten().for_each(QueueManagerEntry::fill);
-    let buffer = settings.buffer.as_mut();
-    if let Some(threshold) = buffer.and_then(|buffer| buffer.dynamic_threshold.as_mut()) {
-        threshold.fill();
-    }
+    all.clock_tolerance.get_or_insert(ClockTolerance::EXACT);
 }
 
 fn fill_stations(model: &mut Model, priorities: &[u64]) {
@@ -173,7 +161,7 @@ fn fill_stations(model: &mut Model, priorities: &[u64]) {
     host.scheduler.get_or_insert(scheduler(queues));
     host.queue_limit.get_or_insert(Or::word());
     host.when_full.get_or_insert(WhenFull::Block);
-    host.clock_tolerance.get_or_insert(ToleranceText::from(ClockTolerance::EXACT));
+    host.clock_tolerance.get_or_insert(ClockTolerance::EXACT);
     if let Some(receive) = &mut host.receive {
         fill_receive(receive);
     } else {
@@ -183,7 +171,6 @@ fn fill_stations(model: &mut Model, priorities: &[u64]) {
     fill_scheduler(&mut model.host.scheduler);
     model.hosts.values_mut().for_each(|own| fill_scheduler(&mut own.scheduler));
     model.switches.values_mut().for_each(|own| fill_scheduler(&mut own.scheduler));
-    model.switches.values_mut().for_each(fill_queueing);
     let outer = &model.flow_control;
     let fill_own = |outer: &FlowControl, own: &mut Option<FlowControl>| {
         if let Some(own) = own.as_mut().filter(|own| !same_kind(outer, own)) {

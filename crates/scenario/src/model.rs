@@ -6,24 +6,18 @@
 
 mod faults;
 mod flows;
-mod queueing;
-mod scheduler;
-mod scheduler_defaults;
 mod stations;
 mod topology;
 
 pub use faults::*;
 pub use flows::*;
-pub use queueing::*;
-pub use scheduler::*;
 pub use stations::*;
 pub use topology::*;
 
-use crate::quantity::{Available, Off, Or, TimeText};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use units::{Bytes, Time};
+use units::{Available, Bytes, Off, Or, Time};
 
 /// A Penstock scenario: a fabric, its traffic and its mechanisms.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -72,10 +66,10 @@ pub struct Simulation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// When the simulation ends. A time with unit, above 0. Required.
-    pub duration: TimeText,
+    pub duration: Time,
     /// When measuring begins. Totals and statistics count what happens from then on: a frame that was sent before is not counted as sent, but as delivered or lost if that happens later, with its whole latency. Time series, deadlocks, storms and faults are listed from 0 s; pauses, if they end later. A time with unit, below `duration`. Default: "0 s" (everything counts).
     #[serde(default = "zero")]
-    pub warmup: TimeText,
+    pub warmup: Time,
     /// Seed of all random streams. A whole number, 0 to 9223372036854775807 (the largest that TOML can write). Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 9223372036854775807u64))]
@@ -88,7 +82,7 @@ pub struct Simulation {
     pub on_deadlock: OnDeadlock,
     /// Simulated time between two looks for deadlocks; when a circle closed is told exactly all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).
     #[serde(default = "hundred_us")]
-    pub deadlock_interval: TimeText,
+    pub deadlock_interval: Time,
     /// How much memory the engine may hold, results included that it records. A run that exceeds it ends with what was measured until then, and warns before. It changes nothing else. A size with unit, at least 1 MiB, or "available": four fifths of what is free on the machine when the run begins, shared by replications that run beside each other. Default: "available".
     #[serde(default = "available")]
     pub memory_limit: Or<Bytes, Available>,
@@ -98,14 +92,14 @@ fn available() -> Or<Bytes, Available> {
     Or::word()
 }
 
-fn zero() -> TimeText {
-    TimeText::from(Time::ZERO)
+fn zero() -> Time {
+    Time::ZERO
 }
 fn one() -> u64 {
     1
 }
-fn hundred_us() -> TimeText {
-    TimeText::from(Time::from_us(100))
+fn hundred_us() -> Time {
+    Time::from_us(100)
 }
 
 /// What a deadlock does.

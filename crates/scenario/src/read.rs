@@ -214,6 +214,7 @@ fn explain(raw: &str) -> (String, String) {
     }
     let whole = raw
         .replace("expected u64", "expected a whole number, 0 or more")
+        .replace("expected u32", "expected a whole number, 0 or more, at most 4294967295")
         .replace("expected f64", "expected a number");
     for separator in [": expected ", "; expected ", ", expected "] {
         if let Some((message, rest)) = whole.split_once(separator) {

@@ -502,7 +502,7 @@ idle_exponent = "elapsed_and_arrival"
         spacing: Spacing::Wait,
         action: Action::Mark,
         mark_above_max: true,
-        mean_frame: 1000,
+        mean_frame: units::Bytes::new(1000),
         counts: Counts::WithFrame,
         idle_exponent: IdleExponent::ElapsedAndArrival,
     };

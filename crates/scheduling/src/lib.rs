@@ -44,22 +44,31 @@ pub use charge::{Basis, Bill, Charge};
 pub use discipline::{Configuration, Discipline};
 pub use drr::{Drr, DrrParams};
 pub use drr_awc::{
-    BINS, Counters, DrrAwc, DrrAwcParams, Histogram, Learner, Metric, Mix, Representative, TopBin, WeightRule,
+    BINS, Counters, DrrAwc, DrrAwcParams, Formula, Histogram, Learner, Metric, Mix, Representative, TopBin,
+    WeightRule,
 };
-pub use dtable::{DTable, DTableParams, Entry};
+pub use dtable::{DTable, DTableParams, Entry, WeightedEntry};
 pub use ets::{Ets, EtsClass, EtsParams, Selection};
 pub use fifo::{Fifo, FifoParams};
 pub use min_bw::{MinBw, MinBwParams};
 pub use port::{PortFacts, Share};
 pub use scfq::{Scfq, ScfqParams};
 pub use scfq_ca::{ScfqCa, ScfqCaParams};
-pub use shaper::{LeakyBucket, Shaped, ShapedParams, Shaper, ShaperSpec, TokenBucket};
+pub use shaper::{
+    ClassShaper, LeakyBucket, LeakyBucketKeys, Shaped, ShapedParams, Shaper, ShaperSpec, TokenBucket,
+    TokenBucketKeys,
+};
 pub use strict_priority::{StrictPriority, StrictPriorityParams};
 pub use vc_table::{VcTable, VcTableParams};
+pub use weights::Weights;
 pub use wf2q_plus::{Wf2qPlus, Wf2qPlusParams};
 pub use wfq::{Wfq, WfqParams};
 pub use wrr::{Wrr, WrrParams};
 
+use keys::{Choice, Keyed, Remarks, by_form};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use units::Time;
 
 /// The calls on the path of a frame, each compiled for itself. Together in one function they would all have to save
@@ -96,21 +105,21 @@ mod apart {
 /// Makes the closed enum of schedulers, its specification and its dispatch from one list.
 macro_rules! schedulers {
     (
-        plain { $($(#[$plain_doc:meta])* $plain:ident($plain_params:ident) = $plain_text:literal),* $(,)? }
-        configured { $($(#[$doc:meta])* $name:ident($params:ident) = $text:literal),* $(,)? }
+        plain { $($(#[doc = $plain_doc:literal])+ $plain:ident($plain_params:ident) = $plain_text:literal),* $(,)? }
+        configured { $($(#[doc = $doc:literal])+ $name:ident($params:ident) = $text:literal),* $(,)? }
     ) => {
         /// Which scheduler a port runs, with its parameters.
         #[derive(Clone, Debug, PartialEq)]
         pub enum SchedulerSpec {
-            $($(#[$plain_doc])* $plain,)*
-            $($(#[$doc])* $name($params),)*
+            $($(#[doc = $plain_doc])+ $plain,)*
+            $($(#[doc = $doc])+ $name($params),)*
         }
 
         /// A scheduler at work.
         #[derive(Clone, Debug)]
         pub enum Scheduler {
-            $($(#[$plain_doc])* $plain($plain),)*
-            $($(#[$doc])* $name($name),)*
+            $($(#[doc = $plain_doc])+ $plain($plain),)*
+            $($(#[doc = $doc])+ $name($name),)*
         }
 
         /// Each scheduler's name and the file that is its page.
@@ -132,10 +141,20 @@ macro_rules! schedulers {
         impl Configuration for SchedulerSpec {
             type Machine = Scheduler;
 
-            fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+            fn complete(&mut self) {
+                match self {
+                    $(SchedulerSpec::$plain => {})*
+                    $(SchedulerSpec::$name(params) => params.complete(),)*
+                }
+            }
+            /// Places begin at the name of the scheduler, if it has keys.
+            fn check(&self, port: &PortFacts) -> Remarks {
                 match self {
                     $(SchedulerSpec::$plain => $plain_params.check(port),)*
-                    $(SchedulerSpec::$name(params) => params.check(port),)*
+                    $(SchedulerSpec::$name(params) => match params.check(port) {
+                        Ok(warnings) => Ok(warnings.into_iter().map(|one| one.within($text)).collect()),
+                        Err(why) => Err(why.within($text)),
+                    })*
                 }
             }
             fn start(&self, port: &PortFacts) -> Scheduler {
@@ -149,6 +168,49 @@ macro_rules! schedulers {
                     $(SchedulerSpec::$plain => $plain_params.latency_rate_bound(queue, port),)*
                     $(SchedulerSpec::$name(params) => params.latency_rate_bound(queue, port),)*
                 }
+            }
+        }
+
+        impl Choice for SchedulerSpec {
+            const EXPECTED: &'static str = "the name of a scheduler, or a table of that name with its keys";
+            const NAMES: &'static [&'static str] = SchedulerSpec::NAMES;
+            const WITH_KEYS: &'static [&'static str] = &[$($text,)*];
+            const TABLE: &'static str = "switch.scheduler";
+
+            fn plain(name: &str) -> Option<SchedulerSpec> {
+                match name {
+                    $($plain_text => Some(SchedulerSpec::$plain),)*
+                    _ => None,
+                }
+            }
+            fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<SchedulerSpec, D::Error> {
+                match name {
+                    $($text => $params::deserialize(table).map(SchedulerSpec::$name),)*
+                    _ => Err(serde::de::Error::unknown_variant(name, Self::WITH_KEYS)),
+                }
+            }
+        }
+        by_form!(SchedulerSpec);
+
+        impl Serialize for SchedulerSpec {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(SchedulerSpec::$plain => serializer.serialize_str($plain_text),)*
+                    $(SchedulerSpec::$name(params) => {
+                        serializer.serialize_newtype_variant("Scheduler", 0, $text, params)
+                    })*
+                }
+            }
+        }
+
+        impl JsonSchema for SchedulerSpec {
+            fn schema_name() -> Cow<'static, str> {
+                "Scheduler".into()
+            }
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                let plain = [$(($plain_text, concat!($($plain_doc),+).trim()),)*];
+                let keyed = vec![$(Keyed::new::<$params>($text, concat!($($doc),+).trim(), generator),)*];
+                keys::schema("Which queue sends: a name, with the defaults, or a table of that name with its keys.", &plain, keyed)
             }
         }
 
@@ -244,5 +306,12 @@ schedulers! {
         Ets(EtsParams) = "ets",
         /// Any scheduler behind token or leaky buckets.
         Shaped(ShapedParams) = "shaper",
+    }
+}
+
+impl SchedulerSpec {
+    /// What a port with so many queues has if nobody says otherwise.
+    pub fn default_for(queues: usize) -> SchedulerSpec {
+        if queues == 1 { SchedulerSpec::Fifo } else { SchedulerSpec::StrictPriority }
     }
 }

@@ -4,7 +4,6 @@ use super::Context;
 use super::topology::{Fabric, check_rate};
 use crate::model::{Fault, FaultLink, LinkWord, Model, WaitingFrames};
 use crate::place::Place;
-use crate::quantity::TimeText;
 use fabric::spec::{FaultSpec, Reaction};
 use fabric::topology::NodeRole;
 use frame::NodeId;
@@ -54,7 +53,7 @@ fn keys(fault: &Fault) -> Vec<&'static str> {
 
 /// All faults; none of an entry that is wrong.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<FaultSpec> {
-    let end = model.simulation.duration.0;
+    let end = model.simulation.duration;
     let mut faults = Vec::new();
     let mut order = Order::default();
     for (i, fault) in model.faults.iter().enumerate() {
@@ -135,8 +134,8 @@ fn one(
                 );
             }
             let towards = towards(fault, links.as_deref(), at, fabric, context);
-            let from = fault.from.map_or(Time::ZERO, |from| from.0);
-            let until = fault.until.map_or(end, |until| until.0);
+            let from = fault.from.unwrap_or(Time::ZERO);
+            let until = fault.until.unwrap_or(end);
             if from >= until {
                 context.error(
                     &at.key("from"),
@@ -156,7 +155,7 @@ fn one(
         _ => {
             let link = links(fault, None, at, fabric, context).and_then(|links| links.first().copied());
             let line_code = link.and_then(|link| fabric.line_code(link));
-            let rate = fault.rate.map(|rate| check_rate(rate.0, line_code, &at.key("rate"), context));
+            let rate = fault.rate.map(|rate| check_rate(rate, line_code, &at.key("rate"), context));
             let (link, when) = (link?, when?);
             Some(match rate {
                 Some(rate) => vec![FaultSpec::LinkRate { link, at: when, rate }],
@@ -188,7 +187,7 @@ fn late(place: &Place, key: &str, time: Time, end: Time, context: &mut Context<'
 }
 
 fn required(
-    time: Option<TimeText>,
+    time: Option<Time>,
     key: &str,
     example: &str,
     kind: &str,
@@ -204,18 +203,18 @@ fn required(
                 format!("`{kind}` needs it, like {key} = \"{example}\""),
             );
         }
-        Some(time) if time.0 >= end => late(&at.key(key), key, time.0, end, context),
+        Some(time) if time >= end => late(&at.key(key), key, time, end, context),
         Some(_) => {}
     }
-    time.map(|time| time.0)
+    time
 }
 
-fn positive(time: Option<TimeText>, key: &str, at: &Place, context: &mut Context<'_>) -> Option<Time> {
-    if time.is_some_and(|time| time.0 == Time::ZERO) {
+fn positive(time: Option<Time>, key: &str, at: &Place, context: &mut Context<'_>) -> Option<Time> {
+    if time.is_some_and(|time| time == Time::ZERO) {
         context.error(&at.key(key), format!("{key} is 0"), "expected a time above 0");
         return None;
     }
-    time.map(|time| time.0)
+    time
 }
 
 fn reroute(fault: &Fault, at: &Place, context: &mut Context<'_>) -> Option<Time> {
@@ -227,7 +226,7 @@ fn reroute(fault: &Fault, at: &Place, context: &mut Context<'_>) -> Option<Time>
             "expected reroute = true, or no `after`",
         );
     }
-    fault.after.map(|after| after.0).filter(|_| wanted)
+    fault.after.filter(|_| wanted)
 }
 
 fn switch(fault: &Fault, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Option<NodeId> {

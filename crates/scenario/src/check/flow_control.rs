@@ -5,10 +5,9 @@ use super::stations::exceeds;
 use crate::effective::fill_pause;
 use crate::model::{self, FlowControl, Model, PauseSettings, Sampling};
 use crate::place::Place;
-use crate::quantity::{Computed, Or};
 use flow_control::{Accounting, PauseKind, PauseSpec, TargetMethod, TargetSpec, Watermarks};
 use std::collections::BTreeSet;
-use units::{Amount, Time};
+use units::{Amount, Computed, Or, Time};
 
 /// What `inner` says, and where it says nothing and is of the same kind, what `outer` says.
 fn resolve(outer: &FlowControl, inner: Option<&FlowControl>) -> FlowControl {
@@ -82,7 +81,7 @@ fn spec(flow_control: &FlowControl, model: &Model) -> Option<PauseSpec> {
             model::TargetMethod::MaxMin => TargetMethod::MaxMin,
             model::TargetMethod::RandomSampling => TargetMethod::RandomSampling,
         },
-        watermark: target.watermark.0,
+        watermark: target.watermark,
         one_shot: target.sampling == Sampling::OneShot,
     });
     Some(PauseSpec {
@@ -246,7 +245,7 @@ fn target(kind: &str, settings: &PauseSettings, at: &Place, context: &mut Contex
         return;
     }
     let value = |or: Option<Or<Amount, Computed>>| or.and_then(|or| or.value());
-    let (watermark, at) = (target.watermark.0, at_target.key("watermark"));
+    let (watermark, at) = (target.watermark, at_target.key("watermark"));
     let order = "expected xon < target watermark < xoff";
     let Some((xoff, xon)) = value(settings.xoff).zip(value(settings.xon)) else {
         context.error(

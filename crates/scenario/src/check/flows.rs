@@ -5,7 +5,6 @@ use super::topology::{Fabric, is_name};
 use super::{Context, sizes, transports};
 use crate::model::{Flow, Model, PeriodText, RateCounts, SourceText};
 use crate::place::Place;
-use crate::quantity::RateText;
 use fabric::spec::FlowSpec;
 use frame::{NodeId, Priority};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,7 +82,7 @@ fn one(
     flows: &mut Vec<FlowSpec>,
     context: &mut Context<'_>,
 ) {
-    let end = model.simulation.duration.0;
+    let end = model.simulation.duration;
     let pairs = receivers::lower(flow, model.simulation.seed, at, fabric, context);
     let checked = context.clean(|context| {
         if flow.priority > 7 {
@@ -105,7 +104,7 @@ fn one(
                 "expected a size above 0, or \"unlimited\"",
             );
         }
-        if flow.jitter.0 > Time::ZERO && flow.source == SourceText::Greedy {
+        if flow.jitter > Time::ZERO && flow.source == SourceText::Greedy {
             context.error(
                 &at.key("jitter"),
                 "jitter of a greedy source",
@@ -140,11 +139,11 @@ fn one(
                 },
                 sizes: sizes.clone(),
                 destinations: to,
-                start: flow.start.0,
-                stop: flow.stop.map(|stop| stop.0).filter(|&stop| stop < end),
+                start: flow.start,
+                stop: flow.stop.filter(|&stop| stop < end),
                 script: script.clone(),
                 limit: flow.limit.value(),
-                jitter: flow.jitter.0,
+                jitter: flow.jitter,
             },
             route: route.clone(),
             transport: transport.clone(),
@@ -153,14 +152,14 @@ fn one(
 }
 
 fn times(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) {
-    let stop = flow.stop.map(|stop| stop.0).filter(|&stop| stop < end);
-    if stop.is_some_and(|stop| stop <= flow.start.0) {
+    let stop = flow.stop.filter(|&stop| stop < end);
+    if stop.is_some_and(|stop| stop <= flow.start) {
         context.error(
             &at.key("stop"),
             format!("stop {} is not after start {}", stop.unwrap_or_default(), flow.start),
             "expected start < stop",
         );
-    } else if flow.start.0 >= end {
+    } else if flow.start >= end {
         context.warn(
             &at.key("start"),
             format!("flow \"{}\" starts at {}, after the end of the simulation", flow.name, flow.start),
@@ -174,7 +173,7 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
     let mut changes = Vec::new();
     for (i, step) in flow.script.iter().enumerate() {
         let at = at.key("script").index(i);
-        let time = step.at.0;
+        let time = step.at;
         if time < before {
             context.error(
                 &at.key("at"),
@@ -190,7 +189,7 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
         }
         before = time;
         let change = match (step.start, step.stop) {
-            (true, false) => Change::Start(step.rate.map(|rate| rate.0)),
+            (true, false) => Change::Start(step.rate),
             (false, true) => Change::Stop,
             (both, _) => {
                 let what = if both { "start and stop at once" } else { "neither start nor stop" };
@@ -218,21 +217,21 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
 }
 
 /// The rate of a source, which is above 0 and not absurd.
-pub fn positive(rate: RateText, at: &Place, context: &mut Context<'_>) -> BitRate {
-    if rate.0.bps() == 0 {
+pub fn positive(rate: BitRate, at: &Place, context: &mut Context<'_>) -> BitRate {
+    if rate.bps() == 0 {
         context.error(
             at,
             "the rate of a source is 0",
             "expected a rate above 0, like \"2.5 Gb/s\"; a source is silent before start and after stop",
         );
-    } else if rate.0 > FASTEST_SOURCE {
+    } else if rate > FASTEST_SOURCE {
         context.error(
             at,
             format!("a source of {rate} is too fast"),
             format!("expected at most \"{FASTEST_SOURCE}\""),
         );
     }
-    rate.0
+    rate
 }
 
 /// Ten times the fastest link: beyond it is a slip of the unit.
@@ -274,11 +273,11 @@ fn period(period: &PeriodText, at: &Place, context: &mut Context<'_>) -> Period 
     };
     match period {
         PeriodText::Exponential(mean) => {
-            Period::Exponential { mean: above_zero(mean.0, &at.key("exponential")) }
+            Period::Exponential { mean: above_zero(*mean, &at.key("exponential")) }
         }
         PeriodText::Pareto { mean, shape } => {
             let at = at.key("pareto");
-            let mean = above_zero(mean.0, &at.key("mean"));
+            let mean = above_zero(*mean, &at.key("mean"));
             if !(shape.is_finite() && *shape > 1.0) {
                 context.error(
                     &at.key("shape"),
@@ -306,7 +305,7 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
             }
             return;
         }
-        SourceText::Constant { rate, .. } => (rate.0, at.key("constant").key("rate")),
+        SourceText::Constant { rate, .. } => (*rate, at.key("constant").key("rate")),
         SourceText::Bernoulli { rate } => {
             if let Some(pair) = pairs.iter().find(|pair| !fabric.is_host(pair.from)) {
                 let message = format!("a bernoulli source at the switch \"{}\"", fabric.name(pair.from));
@@ -317,10 +316,10 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
                 );
                 return;
             }
-            (rate.0, at.key("bernoulli").key("rate"))
+            (*rate, at.key("bernoulli").key("rate"))
         }
-        SourceText::Poisson { rate } => (rate.0, at.key("poisson").key("rate")),
-        SourceText::OnOff { peak, .. } => (peak.0, at.key("on_off").key("peak")),
+        SourceText::Poisson { rate } => (*rate, at.key("poisson").key("rate")),
+        SourceText::OnOff { peak, .. } => (*peak, at.key("on_off").key("peak")),
         SourceText::Window { rate, .. } => match rate.value() {
             Some(rate) => (rate, at.key("window").key("rate")),
             None => return,

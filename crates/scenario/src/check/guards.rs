@@ -10,7 +10,7 @@ use units::Time;
 
 /// The guards of a scenario.
 pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
-    let interval = model.simulation.deadlock_interval.0;
+    let interval = model.simulation.deadlock_interval;
     if interval == Time::ZERO {
         let at = Place::of("simulation").key("deadlock_interval");
         context.error(&at, "deadlock_interval is 0", "expected a time above 0, like \"100 us\"");
@@ -27,7 +27,7 @@ pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
 
 fn watchdog(model: &Model, watchdog: &model::Watchdog, context: &mut Context<'_>) -> WatchdogSpec {
     let at = Place::of("watchdog");
-    let time = |time: Option<crate::quantity::TimeText>| time.map_or(Time::from_ms(200), |time| time.0);
+    let time = |time: Option<units::Time>| time.map_or(Time::from_ms(200), |time| time);
     let (detection, restoration) = (time(watchdog.detection_time), time(watchdog.restoration_time));
     if detection == Time::ZERO {
         context.error(
@@ -35,7 +35,7 @@ fn watchdog(model: &Model, watchdog: &model::Watchdog, context: &mut Context<'_>
             "detection_time is 0: every pause would be a storm",
             "expected a time above 0, like \"200 ms\"",
         );
-    } else if detection >= model.simulation.duration.0 {
+    } else if detection >= model.simulation.duration {
         context.warn(
             &at.key("detection_time"),
             format!("detection_time {detection} is not below the duration {}", model.simulation.duration),

@@ -4,8 +4,8 @@ use super::Context;
 use crate::diagnostics::{Severity, Source};
 use crate::model::{FrameTable, FrameText};
 use crate::place::Place;
-use crate::quantity::SizeText;
 use std::io::Read;
+use units::Bytes;
 use workload::FrameSizes;
 
 /// The largest frame of the engine: a jumbo frame of 9216 B of payload with header, tag and FCS.
@@ -64,8 +64,8 @@ pub fn probability(value: f64, key: &str, at: &Place, context: &mut Context<'_>)
 }
 
 /// A length that frames may have.
-pub fn size(bytes: SizeText, at: &Place, context: &mut Context<'_>) -> Option<u16> {
-    let bytes = bytes.0.get();
+pub fn size(bytes: Bytes, at: &Place, context: &mut Context<'_>) -> Option<u16> {
+    let bytes = bytes.get();
     match u16::try_from(bytes) {
         Ok(size) if (1..=LARGEST).contains(&bytes) => {
             if bytes < u64::from(frame::MIN_FRAME_BYTES) || bytes > JUMBO {

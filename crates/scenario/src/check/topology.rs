@@ -4,7 +4,6 @@ use super::{Context, phy};
 use crate::diagnostics::nearest;
 use crate::model::{Explicit, LineCodeName, LinkText, Topology, data_rate};
 use crate::place::Place;
-use crate::quantity::RateText;
 use fabric::spec::LinkSpec;
 use fabric::topology::{
     self, Cable, Graph, GraphLink, GraphNode, MAX_LINKS, MAX_NODES, NodeRole, TopologyError,
@@ -135,8 +134,8 @@ fn kind(topology: &Topology) -> &'static str {
 fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Option<(Graph, &'static str)> {
     // A count past 32 bits is past the limit of nodes as well: the generators refuse both alike.
     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    let extra_rate = |context: &mut Context<'_>, key: &str, rate: Option<RateText>, link: LinkText| {
-        rate.map(|rate| check_rate(rate.0, link.line_code, &at.key(key), context))
+    let extra_rate = |context: &mut Context<'_>, key: &str, rate: Option<BitRate>, link: LinkText| {
+        rate.map(|rate| check_rate(rate, link.line_code, &at.key(key), context))
     };
     let (graph, counts): (Result<Graph, TopologyError>, Vec<(&'static str, u64)>) = match topology {
         Topology::Star(it) => {
@@ -149,7 +148,7 @@ fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Op
                 left: count(it.left),
                 right: count(it.right),
                 bottleneck_rate: extra_rate(context, "bottleneck_rate", it.bottleneck_rate, it.link()),
-                bottleneck_delay: it.bottleneck_delay.map(|delay| delay.0),
+                bottleneck_delay: it.bottleneck_delay,
                 cable,
             };
             (graph.graph(), vec![("left", it.left), ("right", it.right)])
@@ -225,7 +224,7 @@ fn refuse(why: TopologyError, counts: &[(&str, u64)], at: &Place, context: &mut 
 /// Checks what a link says about itself.
 fn cable(link: LinkText, at: &Place, context: &mut Context<'_>) -> Option<Cable> {
     context.clean(|context| {
-        let rate = check_rate(link.rate.0, link.line_code, &at.key("rate"), context);
+        let rate = check_rate(link.rate, link.line_code, &at.key("rate"), context);
         if link.delay.is_some() && link.length.is_some() {
             context.error(
                 &at.key("length"),
@@ -233,16 +232,15 @@ fn cable(link: LinkText, at: &Place, context: &mut Context<'_>) -> Option<Cable>
                 "keep one of them: a length is 5 ns/m of delay",
             );
         }
-        if link.phy.is_some() && link.interface_delay.0 != Time::ZERO {
+        if link.phy.is_some() && link.interface_delay != Time::ZERO {
             context.error(
                 &at.key("interface_delay"),
                 "both phy and interface_delay are given",
                 "keep one of them: a PHY is a delay of the interfaces",
             );
         }
-        let cable_delay =
-            link.delay.map(|delay| delay.0).or(link.length.map(|length| length.0.fibre_delay_saturating()));
-        let delay = cable_delay.unwrap_or_default().saturating_add(link.interface_delay.0);
+        let cable_delay = link.delay.or(link.length.map(|length| length.fibre_delay_saturating()));
+        let delay = cable_delay.unwrap_or_default().saturating_add(link.interface_delay);
         if delay > LONGEST_DELAY {
             let key = if link.length.is_some() { "length" } else { "delay" };
             context.error(
@@ -251,7 +249,7 @@ fn cable(link: LinkText, at: &Place, context: &mut Context<'_>) -> Option<Cable>
                 format!("expected at most \"{LONGEST_DELAY}\""),
             );
         }
-        let overhead = u16::try_from(link.overhead.0.get()).unwrap_or_else(|_| {
+        let overhead = u16::try_from(link.overhead.get()).unwrap_or_else(|_| {
             context.error(
                 &at.key("overhead"),
                 format!("overhead {} is too large", link.overhead),

@@ -5,13 +5,12 @@ use super::topology::Fabric;
 use super::{Context, flows, sizes};
 use crate::model::{DelayTable, DelayText, Flow, Model, RateCounts, SourceText};
 use crate::place::Place;
-use crate::quantity::{Never, Or, SizeText, Unlimited};
 use fabric::spec::{FaultSpec, FlowSpec, NodeSpec, Role, Spec};
 use transport::{
     Application, ConnectionSpec, ControllerConfiguration, ControllerSpec, Delay, FixedRateParams,
     FixedWindowParams, MAX_OUTSTANDING, MAX_SEGMENTS, RequestResponseSpec, UnlimitedParams, WindowSpec,
 };
-use units::{Amount, BitRate, Time};
+use units::{Amount, BitRate, Bytes, Never, Or, Time, Unlimited};
 use workload::{Destinations, FrameSizes};
 
 /// Acknowledgements are never rarer.
@@ -38,9 +37,9 @@ pub fn lower(
             return None;
         }
     };
-    let stop = flow.stop.map(|stop| stop.0).filter(|&stop| stop < end);
+    let stop = flow.stop.filter(|&stop| stop < end);
     let application = application(flow, segment, &at.key("source").key(name), context)?;
-    Some(ConnectionSpec { start: flow.start.0, stop, application })
+    Some(ConnectionSpec { start: flow.start, stop, application })
 }
 
 /// Whether each sender is a host with one destination, which only the pairs tell.
@@ -156,7 +155,7 @@ fn application(flow: &Flow, segment: u16, at: &Place, context: &mut Context<'_>)
                 controller,
                 ack_bytes: ack_bytes?,
                 ack_every,
-                ack_delay: ack_delay.0,
+                ack_delay: *ack_delay,
                 timeout: timeout?,
                 ecn_capable: *ecn,
             };
@@ -253,8 +252,8 @@ fn count(value: u64, most: u64, at: &Place, what: &str, context: &mut Context<'_
     None
 }
 
-fn message(size: SizeText, segment: u16, at: &Place, what: &str, context: &mut Context<'_>) -> Option<u64> {
-    let (bytes, most) = (size.0.get(), MAX_SEGMENTS * u64::from(segment));
+fn message(size: Bytes, segment: u16, at: &Place, what: &str, context: &mut Context<'_>) -> Option<u64> {
+    let (bytes, most) = (size.get(), MAX_SEGMENTS * u64::from(segment));
     if (1..=most).contains(&bytes) {
         return Some(bytes);
     }
@@ -280,16 +279,16 @@ fn requests(flow: &Flow, request: u64, at: &Place, context: &mut Context<'_>) ->
 
 fn delay(text: &DelayText, at: &Place, context: &mut Context<'_>) -> Delay {
     match text {
-        DelayText::Fixed(time) => Delay::Fixed(time.0),
+        DelayText::Fixed(time) => Delay::Fixed(*time),
         DelayText::Table(DelayTable::Exponential(mean)) => {
-            if mean.0 == Time::ZERO {
+            if *mean == Time::ZERO {
                 context.error(
                     &at.key("exponential"),
                     "a mean of 0",
                     "expected a time above 0, like \"10 us\"",
                 );
             }
-            Delay::Exponential(mean.0)
+            Delay::Exponential(*mean)
         }
     }
 }

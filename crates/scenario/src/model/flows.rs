@@ -1,25 +1,24 @@
 //! `[[flows]]`: who sends what to whom, when and how.
 
 use super::yes;
-use crate::quantity::{Never, Or, RateText, SizeText, TimeText, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Amount, BitRate, Bytes, Time};
+use units::{Amount, BitRate, Bytes, Never, Or, Time, Unlimited};
 
-fn at_start() -> TimeText {
-    TimeText::from(Time::ZERO)
+fn at_start() -> Time {
+    Time::ZERO
 }
 fn full_frame() -> FrameText {
-    FrameText::Fixed(SizeText::from(Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES))))
+    FrameText::Fixed(Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES)))
 }
-fn smallest_frame() -> SizeText {
-    SizeText::from(Bytes::new(u64::from(frame::MIN_FRAME_BYTES)))
+fn smallest_frame() -> Bytes {
+    Bytes::new(u64::from(frame::MIN_FRAME_BYTES))
 }
 fn one() -> u64 {
     1
 }
-fn half_ms() -> TimeText {
-    TimeText::from(Time::from_us(500))
+fn half_ms() -> Time {
+    Time::from_us(500)
 }
 fn any_size() -> Or<Amount, Unlimited> {
     Or::word()
@@ -31,7 +30,7 @@ fn never() -> Or<Time, Never> {
     Or::word()
 }
 fn at_once() -> DelayText {
-    DelayText::Fixed(TimeText::from(Time::ZERO))
+    DelayText::Fixed(Time::ZERO)
 }
 fn no_limit() -> Or<Bytes, Unlimited> {
     Or::word()
@@ -56,10 +55,10 @@ pub struct Flow {
     pub frame: FrameText,
     /// When the source begins. A time with unit. Default: "0 s".
     #[serde(default = "at_start")]
-    pub start: TimeText,
+    pub start: Time,
     /// When the source ends. A time with unit, after `start`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stop: Option<TimeText>,
+    pub stop: Option<Time>,
     /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window` or `request_response`. Required.
     pub source: SourceText,
     /// What the bits of a rate count: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
@@ -70,7 +69,7 @@ pub struct Flow {
     pub limit: Or<Bytes, Unlimited>,
     /// Each frame is sent later than the source says, by a random time from 0 to this, all equally likely; frames keep their order, and their rate does not change. A greedy source has none: it sends when the link is free. A time with unit. Default: "0 s" (sources are exact).
     #[serde(default = "at_start")]
-    pub jitter: TimeText,
+    pub jitter: Time,
     /// Changes while the simulation runs, in order of time. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub script: Vec<Step>,
@@ -153,7 +152,7 @@ pub struct Shift {
 #[serde(untagged)]
 pub enum FrameText {
     /// All alike. A size with unit, 1 to 9238 B, DA to FCS.
-    Fixed(SizeText),
+    Fixed(Bytes),
     /// A word.
     Word(FrameWord),
     /// A distribution.
@@ -175,16 +174,16 @@ pub enum FrameTable {
     /// Every size from `min` to `max`, equally likely.
     Uniform {
         /// The smallest. A size with unit, 1 to 9238 B. Required.
-        min: SizeText,
+        min: Bytes,
         /// The largest. A size with unit, 1 to 9238 B, not below `min`. Required.
-        max: SizeText,
+        max: Bytes,
     },
     /// Two sizes.
     Bimodal {
         /// The one. A size with unit, 1 to 9238 B. Required.
-        small: SizeText,
+        small: Bytes,
         /// The other. A size with unit, 1 to 9238 B. Required.
-        large: SizeText,
+        large: Bytes,
         /// The probability of `small`. A number, 0 to 1. Required.
         #[schemars(range(min = 0.0, max = 1.0))]
         small_share: f64,
@@ -213,7 +212,7 @@ pub enum SourceText {
     /// One frame every `bytes * 8 / rate`.
     Constant {
         /// Rate of the source. A rate with unit, above 0. Required.
-        rate: RateText,
+        rate: BitRate,
         /// Whether the first frame comes at a random time within the first interval, or at the start. Default: true (sources of one rate would otherwise send in step).
         #[serde(default = "yes")]
         random_phase: bool,
@@ -221,17 +220,17 @@ pub enum SourceText {
     /// In each frame time of the link a frame with a fixed probability.
     Bernoulli {
         /// Mean rate of the source. A rate with unit, above 0, at most that of the link. Required.
-        rate: RateText,
+        rate: BitRate,
     },
     /// Exponential gaps between frames.
     Poisson {
         /// Mean rate of the source. A rate with unit, above 0. Required.
-        rate: RateText,
+        rate: BitRate,
     },
     /// Bursts at the peak rate for a random time, then silence for a random time.
     OnOff {
         /// Rate during a burst. A rate with unit, above 0. Required.
-        peak: RateText,
+        peak: BitRate,
         /// Length of a burst. Required.
         on: PeriodText,
         /// Length of a silence. Required.
@@ -247,14 +246,14 @@ pub enum SourceText {
         rate: Or<BitRate, Unlimited>,
         /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
         #[serde(default = "smallest_frame")]
-        ack: SizeText,
+        ack: Bytes,
         /// An acknowledgement for each so many segments. A count, 1 to 1024. Default: 1 (RFC 5681 allows 2).
         #[serde(default = "one")]
         #[schemars(range(min = 1, max = 1024))]
         ack_every: u64,
         /// How long a segment waits for its acknowledgement at most, where `ack_every` is above 1. A time with unit. Default: "500 us" (a choice; RFC 9293 allows up to 0.5 s).
         #[serde(default = "half_ms")]
-        ack_delay: TimeText,
+        ack_delay: Time,
         /// After this time without progress everything in flight is sent again (go-back-N). A time with unit, above the longest round trip; or "never": a lost segment ends the transfer. Default: "never" (a lossless fabric).
         #[serde(default = "never")]
         timeout: Or<Time, Never>,
@@ -265,9 +264,9 @@ pub enum SourceText {
     /// Requests and responses; full segments of either have the length `frame`.
     RequestResponse {
         /// Bytes of a request, cut into segments. A size with unit, 1 B to 65536 segments. Required.
-        request: SizeText,
+        request: Bytes,
         /// Bytes of a response, cut into segments. A size with unit, 1 B to 65536 segments. Required.
-        response: SizeText,
+        response: Bytes,
         /// Requests that are outstanding at the same time. A count, 1 to 256. Default: 1.
         #[serde(default = "one")]
         #[schemars(range(min = 1, max = 256))]
@@ -292,7 +291,7 @@ pub enum SourceText {
 #[serde(untagged)]
 pub enum DelayText {
     /// Always the same. A time with unit.
-    Fixed(TimeText),
+    Fixed(Time),
     /// A distribution.
     Table(DelayTable),
 }
@@ -302,7 +301,7 @@ pub enum DelayText {
 #[serde(rename_all = "snake_case")]
 pub enum DelayTable {
     /// Exponential with this mean. A time with unit, above 0.
-    Exponential(TimeText),
+    Exponential(Time),
 }
 
 /// The random length of an on or off period.
@@ -310,11 +309,11 @@ pub enum DelayTable {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum PeriodText {
     /// Exponential with this mean. A time with unit, above 0.
-    Exponential(TimeText),
+    Exponential(Time),
     /// Pareto, truncated: no period is longer than 100 times `mean`.
     Pareto {
         /// The mean of the truncated periods: none is longer than 100 times it, and the least length is such that the mean holds all the same. A time with unit, above 0. Required.
-        mean: TimeText,
+        mean: Time,
         /// The shape: the smaller, the more of the time lies in few long periods. A number above 1 (below, there is no mean). Required.
         shape: f64,
     },
@@ -325,7 +324,7 @@ pub enum PeriodText {
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// When. A time with unit, not before the step above. Required.
-    pub at: TimeText,
+    pub at: Time,
     /// Whether the source falls silent. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default)]
     pub stop: bool,
@@ -334,5 +333,5 @@ pub struct Step {
     pub start: bool,
     /// The new rate (the peak rate of an on/off source), with `start`. A rate with unit, above 0. Default: as before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<RateText>,
+    pub rate: Option<BitRate>,
 }

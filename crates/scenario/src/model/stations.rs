@@ -1,10 +1,11 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
-use super::{DynamicThreshold, QueueManagerEntry, Receive, Scheduler};
-use crate::quantity::{AmountText, Computed, Or, Standard, TimeText, ToleranceText, Unlimited};
+use super::Receive;
+use queueing::{DynamicThreshold, ManagerEntry};
+use scheduling::SchedulerSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Amount, Time};
+use units::{Amount, ClockTolerance, Computed, Or, Standard, Time, Unlimited};
 
 /// Which queue each priority uses.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -77,7 +78,7 @@ pub enum PathChoice {
 #[serde(deny_unknown_fields)]
 pub struct Flowlet {
     /// A flow that has sent nothing for this long begins a new burst. A time with unit, above 0; frames stay in order if it exceeds the spread of delays between the paths. Required.
-    pub gap: TimeText,
+    pub gap: Time,
     /// Entries of the table of a switch; flows that share one share their bursts. A power of two, 1 to 1048576. Default: 65536 (CONGA, SIGCOMM 2014, section 3.4).
     #[serde(default = "flowlet_entries")]
     #[schemars(range(min = 1, max = 1_048_576))]
@@ -98,7 +99,7 @@ pub struct HostSettings {
     pub queues: Option<Queues>,
     /// Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or "drr", or a table of that name with its keys, like `[host.scheduler.drr]`. Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<Scheduler>,
+    pub scheduler: Option<SchedulerSpec>,
     /// Room of the network card for each queue. A size in bytes or frames, or "unlimited". Default: "unlimited" (the memory of a host).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
@@ -116,7 +117,7 @@ pub struct HostSettings {
     /// How far the clock of each of these hosts may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock makes frames and sends them that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
-    pub clock_tolerance: Option<ToleranceText>,
+    pub clock_tolerance: Option<ClockTolerance>,
 }
 
 /// Settings of switches.
@@ -130,7 +131,7 @@ pub struct SwitchSettings {
     /// From the arrival of a frame (in cut-through its first 64 B) to its entry into the egress queue. A time with unit. Default: "0 s".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 s"))]
-    pub latency: Option<TimeText>,
+    pub latency: Option<Time>,
     /// How frames wait: "output" or "virtual_output". Default: "output".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "output"))]
@@ -145,20 +146,20 @@ pub struct SwitchSettings {
     pub queues: Option<Queues>,
     /// Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or "drr", or a table of that name with its keys, like `[switch.scheduler.drr]`. Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<Scheduler>,
+    pub scheduler: Option<SchedulerSpec>,
     /// Limits of the memory of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
     /// Queue managers, which mark, drop early or tell sources: entries of `red`, `step` or `sampling`, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue_managers: Option<Vec<QueueManagerEntry>>,
+    pub queue_managers: Option<Vec<ManagerEntry>>,
     /// Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
     /// How far the clock of each of these switches may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock sends frames that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
-    pub clock_tolerance: Option<ToleranceText>,
+    pub clock_tolerance: Option<ClockTolerance>,
 }
 
 /// A watchdog for pause storms: a queue that is kept paused for too long is reported, emptied or let go.
@@ -168,11 +169,11 @@ pub struct Watchdog {
     /// A queue that has been paused for this long without a gap, with frames waiting, is in a storm. A time with unit, above 0. Default: "200 ms" (as switches in use have it).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "200 ms"))]
-    pub detection_time: Option<TimeText>,
+    pub detection_time: Option<Time>,
     /// A queue that has not been paused for this long is in a storm no more. A time with unit. Default: "200 ms" (as switches in use have it).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "200 ms"))]
-    pub restoration_time: Option<TimeText>,
+    pub restoration_time: Option<Time>,
     /// What is done during a storm: only "report" it, "drop" what waits and what comes, or "forward", that is, ignore the pauses. Default: "drop" (as switches in use have it).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "drop"))]
@@ -290,7 +291,7 @@ pub struct Target {
     /// How the link partners to pause are found: "fair_bandwidth" (all with more than a fair share of the queue; Hagen 2012, Appendix B), "random_sampling" (the sender of a frame drawn from the queue; Appendix A) or "max_min" (the fewest that bring the queue back, the heaviest first; Penstock's own). Required.
     pub method: TargetMethod,
     /// Target watermark: at or above it the search begins. A size in bytes or frames, between `xon` and `xoff`; with "max_min" the room up to `xoff` is what one partner has in flight. Required.
-    pub watermark: AmountText,
+    pub watermark: Amount,
     /// When a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at each frame above it). Default: "one_shot".
     #[serde(default)]
     pub sampling: Sampling,

@@ -1,17 +1,16 @@
 //! `[topology.KIND]`: the shape of the fabric and its links.
 
-use crate::quantity::{LengthText, RateText, SizeText, TimeText};
 use flow_control::phy::Phy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Length, LineCode, Time};
 
 /// The line overhead of Ethernet: preamble and start delimiter (8 B), shortest gap (12 B).
-fn ethernet_overhead() -> SizeText {
-    SizeText::from(Bytes::new(frame::LINE_OVERHEAD_BYTES))
+fn ethernet_overhead() -> Bytes {
+    Bytes::new(frame::LINE_OVERHEAD_BYTES)
 }
-fn no_time() -> TimeText {
-    TimeText::from(Time::ZERO)
+fn no_time() -> Time {
+    Time::ZERO
 }
 fn one_link() -> u64 {
     1
@@ -179,19 +178,19 @@ impl PhyName {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkText {
     /// Rate in each direction.
-    pub rate: RateText,
+    pub rate: BitRate,
     /// What makes it a signalling rate.
     pub line_code: Option<LineCodeName>,
     /// One-way delay of the cable.
-    pub delay: Option<TimeText>,
+    pub delay: Option<Time>,
     /// Length of the cable.
-    pub length: Option<LengthText>,
+    pub length: Option<Length>,
     /// Delay of the two interfaces together.
-    pub interface_delay: TimeText,
+    pub interface_delay: Time,
     /// What gives that delay otherwise.
     pub phy: Option<PhyName>,
     /// Bytes around each frame.
-    pub overhead: SizeText,
+    pub overhead: Bytes,
 }
 
 macro_rules! topology {
@@ -202,25 +201,25 @@ macro_rules! topology {
         pub struct $name {
             $($(#[$key_doc])* pub $key: $type,)*
             /// Rate of every link in each direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
-            pub rate: RateText,
+            pub rate: BitRate,
             /// The line code of every link; then rates of links are those on the wire, before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching name them, and data get 8/10, 64/66 or 128/130 of that. "8b/10b", "64b/66b" or "128b/130b". Default: none, a rate is that of data, as Ethernet names it.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub line_code: Option<LineCodeName>,
             /// One-way delay of every cable. A time with unit. Default: what `length` gives. Not together with `length`.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub delay: Option<TimeText>,
+            pub delay: Option<Time>,
             /// Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). A length with unit. Default: "2 m" (a cable in a rack).
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub length: Option<LengthText>,
+            pub length: Option<Length>,
             /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: "0 s", or what `phy` gives. Not together with `phy`.
             #[serde(default = "no_time")]
-            pub interface_delay: TimeText,
+            pub interface_delay: Time,
             /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no delay.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub phy: Option<PhyName>,
             /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
             #[serde(default = "ethernet_overhead")]
-            pub overhead: SizeText,
+            pub overhead: Bytes,
         }
         impl $name {
             pub(crate) fn link(&self) -> LinkText {
@@ -236,7 +235,7 @@ macro_rules! topology {
             }
             pub(crate) fn fill(&mut self) {
                 if self.delay.is_none() && self.length.is_none() {
-                    self.length = Some(LengthText::from(DEFAULT_LENGTH));
+                    self.length = Some(DEFAULT_LENGTH);
                 }
             }
         }
@@ -259,10 +258,10 @@ topology! {
         right: u64,
         /// Rate of the link between the switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         #[serde(skip_serializing_if = "Option::is_none")]
-        bottleneck_rate: Option<RateText>,
+        bottleneck_rate: Option<BitRate>,
         /// One-way delay of the link between the switches, interfaces included. A time with unit. Default: that of the other links.
         #[serde(skip_serializing_if = "Option::is_none")]
-        bottleneck_delay: Option<TimeText>,
+        bottleneck_delay: Option<Time>,
     }
 }
 topology! {
@@ -294,7 +293,7 @@ topology! {
         hosts_per_leaf: u64,
         /// Rate of the links between leaves and spines. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         #[serde(skip_serializing_if = "Option::is_none")]
-        uplink_rate: Option<RateText>,
+        uplink_rate: Option<BitRate>,
     }
 }
 topology! {
@@ -334,25 +333,25 @@ pub struct ExplicitLink {
     /// The names of the two ends. Required.
     pub between: (String, String),
     /// Rate in each direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
-    pub rate: RateText,
+    pub rate: BitRate,
     /// The line code of the link; then its rate is that on the wire, before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching name them, and data get 8/10, 64/66 or 128/130 of that. "8b/10b", "64b/66b" or "128b/130b". Default: none, the rate is that of data, as Ethernet names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_code: Option<LineCodeName>,
     /// One-way delay of the cable. A time with unit. Default: what `length` gives. Not together with `length`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<TimeText>,
+    pub delay: Option<Time>,
     /// Length of the cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). A length with unit. Default: "2 m" (a cable in a rack).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub length: Option<LengthText>,
+    pub length: Option<Length>,
     /// Delay of the two interfaces together, added to that of the cable. A time with unit. Default: "0 s", or what `phy` gives. Not together with `phy`.
     #[serde(default = "no_time")]
-    pub interface_delay: TimeText,
+    pub interface_delay: Time,
     /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", or "slowest" for that of the rate which may take longest. Default: none, no delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phy: Option<PhyName>,
     /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
     #[serde(default = "ethernet_overhead")]
-    pub overhead: SizeText,
+    pub overhead: Bytes,
     /// Number of parallel links. A count, 1 to 65536. Default: 1.
     #[serde(default = "one_link")]
     pub count: u64,
@@ -372,7 +371,7 @@ impl ExplicitLink {
     }
     pub(crate) fn fill(&mut self) {
         if self.delay.is_none() && self.length.is_none() {
-            self.length = Some(LengthText::from(DEFAULT_LENGTH));
+            self.length = Some(DEFAULT_LENGTH);
         }
     }
 }
