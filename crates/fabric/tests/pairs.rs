@@ -15,7 +15,7 @@ use fabric::spec::{
 };
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Star};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
-use flow_control::{Accounting, PauseKind, PauseSpec, TargetMethod, TargetSpec, Watermarks};
+use flow_control::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
@@ -190,7 +190,8 @@ fn control(draw: &Draw, rolls: &mut Rolls) -> Option<PauseSpec> {
     let response_time = if rolls.coin() { None } else { Some(ns(rolls.below(4_000))) };
     let base = PauseSpec { response_time, ..pfc(rolls.pick(&[0xFF, 0x08, 0x09])) };
     let egress = PauseSpec { accounting: Accounting::Egress, watermarks: marks(20, 4), ..base.clone() };
-    let target = |method| Some(TargetSpec { method, watermark: Amount::Frames(10), one_shot: true });
+    let target =
+        |method| Some(TargetSpec { method, watermark: Amount::Frames(10), sampling: Sampling::OneShot });
     match draw.control {
         0 => None,
         1 => Some(base),

@@ -126,8 +126,3 @@ pub(crate) fn number(amount: Amount) -> u64 {
         Amount::Bytes(number) | Amount::Frames(number) => number,
     }
 }
-
-/// Whether both are bytes, or both frames.
-pub(crate) fn same_unit(a: Amount, b: Amount) -> bool {
-    matches!((a, b), (Amount::Bytes(_), Amount::Bytes(_)) | (Amount::Frames(_), Amount::Frames(_)))
-}

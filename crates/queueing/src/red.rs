@@ -31,8 +31,8 @@
 //! Not modelled: adaptive RED (the largest probability is fixed), weighted RED with more than one pair of thresholds in
 //! one queue (give each class its own), the hard limit (that of the buffer).
 
+use crate::manager::number;
 use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
-use crate::manager::{number, same_unit};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -145,7 +145,7 @@ impl Configuration for RedParams {
             let message = format!("a probability of {}", self.max_probability);
             return wrong("max_probability", message, "accepted is above 0 to 1");
         }
-        if !same_unit(min, max) {
+        if !min.comparable(max) {
             return wrong(
                 "max",
                 format!("max {max} beside min {min}"),

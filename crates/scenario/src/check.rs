@@ -21,8 +21,6 @@ mod stations;
 mod topology;
 mod transports;
 
-pub use flow_control::used_priorities;
-
 use crate::Scenario;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
 use crate::effective;

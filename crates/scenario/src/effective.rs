@@ -3,8 +3,8 @@
 //! Filling in is idempotent, and the checks see only filled models: a scenario and its effective form
 //! cannot mean different things.
 
-use crate::check::used_priorities;
 use crate::model::*;
+use flow_control::FlowControl;
 use frame::PRIORITIES;
 use scheduling::{Configuration, SchedulerSpec};
 use std::path::Path;
@@ -42,13 +42,8 @@ pub fn fill(model: &mut Model, file: &str) {
         Topology::NTree(it) => it.fill(),
         Topology::Explicit(it) => it.links.iter_mut().for_each(ExplicitLink::fill),
     }
-    if let Some(watchdog) = &mut model.watchdog {
-        watchdog.detection_time.get_or_insert(Time::from_ms(200));
-        watchdog.restoration_time.get_or_insert(Time::from_ms(200));
-        watchdog.action.get_or_insert(StormAction::Drop);
-    }
-    let priorities = used_priorities(model);
-    fill_flow_control(&mut model.flow_control, &priorities);
+    let priorities = model.used_priorities();
+    model.flow_control.complete(&priorities);
     fill_stations(model, &priorities);
     for flow in &mut model.flows {
         flow.stop.get_or_insert(duration);
@@ -87,31 +82,6 @@ fn stem(file: &str) -> String {
     stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "scenario".to_string())
 }
 
-fn fill_flow_control(flow_control: &mut FlowControl, priorities: &[u64]) {
-    match flow_control {
-        FlowControl::Off => {}
-        FlowControl::Pause(settings) => fill_pause(settings),
-        FlowControl::Pfc(settings) => {
-            settings.priorities.get_or_insert_with(|| priorities.to_vec());
-            fill_pause(settings);
-        }
-    }
-}
-
-/// Writes the defaults that PAUSE and PFC share.
-pub fn fill_pause(settings: &mut PauseSettings) {
-    let accounting = *settings.accounting.get_or_insert(Accounting::Ingress);
-    settings.xoff.get_or_insert(Or::word());
-    settings.xon.get_or_insert(Or::word());
-    if accounting == Accounting::Ingress {
-        settings.headroom.get_or_insert(Or::word());
-    }
-    settings.pause_quanta.get_or_insert(65535);
-    settings.resume.get_or_insert(true);
-    settings.refresh.get_or_insert(true);
-    settings.response_time.get_or_insert(Or::word());
-}
-
 /// The scheduler for these queues.
 fn scheduler(queues: &Queues) -> SchedulerSpec {
     SchedulerSpec::default_for(if *queues == Queues::Named(QueuesWord::Shared) { 1 } else { PRIORITIES })
@@ -145,7 +115,7 @@ fn fill_switch(all: &mut SwitchSettings) {
     all.clock_tolerance.get_or_insert(ClockTolerance::EXACT);
 }
 
-fn fill_stations(model: &mut Model, priorities: &[u64]) {
+fn fill_stations(model: &mut Model, priorities: &[u32]) {
     // A scheduler that was chosen for the queues of all does not suit the queues of one: where neither
     // names one, the one gets its own default.
     let scheduled = model.host.scheduler.is_some();
@@ -173,8 +143,8 @@ fn fill_stations(model: &mut Model, priorities: &[u64]) {
     model.switches.values_mut().for_each(|own| fill_scheduler(&mut own.scheduler));
     let outer = &model.flow_control;
     let fill_own = |outer: &FlowControl, own: &mut Option<FlowControl>| {
-        if let Some(own) = own.as_mut().filter(|own| !same_kind(outer, own)) {
-            fill_flow_control(own, priorities);
+        if let Some(own) = own.as_mut().filter(|own| !own.inherits(outer)) {
+            own.complete(priorities);
         }
     };
     fill_own(outer, &mut model.host.flow_control);
@@ -185,29 +155,11 @@ fn fill_stations(model: &mut Model, priorities: &[u64]) {
     model.switches.values_mut().for_each(|own| fill_own(outer_switch, &mut own.flow_control));
 }
 
-fn same_kind(a: &FlowControl, b: &FlowControl) -> bool {
-    matches!(
-        (a, b),
-        (FlowControl::Pfc(_), FlowControl::Pfc(_)) | (FlowControl::Pause(_), FlowControl::Pause(_))
-    )
-}
-
 /// What a reader of the effective scenario wants to know beside the values.
 pub fn notes(model: &Model) -> Vec<Note> {
-    let (kind, settings) = match &model.flow_control {
-        FlowControl::Off => return Vec::new(),
-        FlowControl::Pause(settings) => ("pause", settings),
-        FlowControl::Pfc(settings) => ("pfc", settings),
-    };
+    let Some((kind, _)) = model.flow_control.settings() else { return Vec::new() };
     let note = |text: &str| Note { table: format!("flow_control.{kind}"), text: text.to_string() };
-    let mut notes = Vec::new();
-    if settings.xoff.is_some_and(|xoff| xoff.value().is_none()) {
-        notes.push(note("xoff and xon are computed for each port from its link, so that nothing is lost and no queue runs dry."));
-    }
-    if settings.headroom.is_some_and(|headroom| headroom.value().is_none()) {
-        notes.push(note("headroom is computed for each port: 2 longest frames, pause frame, cable both ways, response (802.1Qbb Annex O), and the frame that crosses XOFF."));
-    }
-    notes
+    model.flow_control.notes().into_iter().map(note).collect()
 }
 
 /// The model as TOML: a header for each table that a reader thinks of as one, other tables in line.

@@ -14,9 +14,11 @@ pub use flows::*;
 pub use stations::*;
 pub use topology::*;
 
+use flow_control::FlowControl;
+use flow_control::watchdog::WatchdogSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use units::{Available, Bytes, Off, Or, Time};
 
 /// A Penstock scenario: a fabric, its traffic and its mechanisms.
@@ -47,7 +49,7 @@ pub struct Model {
     pub flow_control: FlowControl,
     /// Watches the egress queues of all switches for pause storms. Default: no watchdog.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub watchdog: Option<Watchdog>,
+    pub watchdog: Option<WatchdogSpec>,
     /// The traffic: each entry is one flow, or one flow for each of several senders.
     pub flows: Vec<Flow>,
     /// What goes wrong while the simulation runs: links, switches, bits, pause frames. Default: nothing.
@@ -86,6 +88,14 @@ pub struct Simulation {
     /// How much memory the engine may hold, results included that it records. A run that exceeds it ends with what was measured until then, and warns before. It changes nothing else. A size with unit, at least 1 MiB, or "available": four fifths of what is free on the machine when the run begins, shared by replications that run beside each other. Default: "available".
     #[serde(default = "available")]
     pub memory_limit: Or<Bytes, Available>,
+}
+
+impl Model {
+    /// The priorities of all flows, ascending.
+    pub fn used_priorities(&self) -> Vec<u32> {
+        let used = self.flows.iter().map(|flow| flow.priority).filter(|&priority| priority <= 7);
+        used.collect::<BTreeSet<u64>>().into_iter().map(|priority| priority as u32).collect()
+    }
 }
 
 fn available() -> Or<Bytes, Available> {

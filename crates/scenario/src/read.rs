@@ -3,7 +3,7 @@
 //! Each table, and each flow, is read by itself, so that one mistake does not hide those in other tables.
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source, nearest};
-use crate::model::{Model, Probes, Watchdog};
+use crate::model::{Model, Probes};
 use crate::place::Place;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -109,7 +109,7 @@ impl<'i> Reader<'_, 'i> {
         let switch = self.optional("switch");
         let switches = self.optional("switches");
         let flow_control = if one_flow_control { self.optional("flow_control") } else { None };
-        let watchdog: Option<Option<Watchdog>> = self.optional("watchdog");
+        let watchdog: Option<Option<_>> = self.optional("watchdog");
         let flows = self.list("flows", "flow");
         let faults = self.list("faults", "fault");
         Some(Model {

@@ -3,9 +3,7 @@
 //! What that is for each port says [`fabric::pause_needs`], which the run works with too.
 
 use super::Context;
-use super::flow_control::comparable;
 use super::pauses::{place_of, settings_of};
-use super::stations::exceeds;
 use crate::model::{self, Model};
 use crate::place::Place;
 use fabric::PauseNeeds;
@@ -113,14 +111,14 @@ fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &
     let headroom = room.pause.watermarks.and_then(|marks| marks.headroom);
     if let Some(headroom) = headroom {
         let place = at(context, "headroom");
-        if exceeds(needed(headroom), headroom) {
+        if needed(headroom).exceeds(headroom) {
             report(
                 context,
                 &place,
                 format!("headroom {headroom} is less than what a link of \"{name}\" has in flight"),
                 format!("expected at least \"{}\", or no headroom to have it computed", needed(headroom)),
             );
-        } else if exceeds(Amount::Frames(room.most_short_frames), headroom) {
+        } else if Amount::Frames(room.most_short_frames).exceeds(headroom) {
             let short = room.most_short_frames;
             context.warn(
                 &place,
@@ -130,7 +128,7 @@ fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &
         }
     }
     let limit = buffer.queue.or(buffer.port).filter(|_| !ingress);
-    if let Some(limit) = limit.filter(|&limit| comparable(limit, room.xoff)) {
+    if let Some(limit) = limit.filter(|&limit| limit.comparable(room.xoff)) {
         let configured = room.pause.watermarks.is_some();
         let (place, what) = match configured {
             true => (at(context, "xoff"), "xoff"),
@@ -139,7 +137,7 @@ fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &
             }
         };
         let xoff = room.xoff;
-        if !exceeds(limit, xoff) {
+        if !limit.exceeds(xoff) {
             context.error(
                 &place,
                 format!("{what} {xoff} is not below the queue limit {limit}"),
@@ -152,7 +150,7 @@ fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &
                 Amount::Bytes(_) => Amount::Bytes(l - x),
                 Amount::Frames(_) => Amount::Frames(l - x),
             };
-            if exceeds(needed(limit), left) {
+            if needed(limit).exceeds(left) {
                 report(
                     context,
                     &place,
@@ -161,7 +159,7 @@ fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &
                     ),
                     format!("expected room for \"{}\": a lower xoff or a higher limit", needed(limit)),
                 );
-            } else if exceeds(Amount::Frames(room.most_short_frames), left) {
+            } else if Amount::Frames(room.most_short_frames).exceeds(left) {
                 let short = room.most_short_frames;
                 context.warn(
                     &place,

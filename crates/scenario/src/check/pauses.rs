@@ -132,7 +132,7 @@ pub fn place_of(
     key: &str,
     context: &Context<'_>,
 ) -> Place {
-    let kind = if matches!(control.kind, PauseKind::Link) { "pause" } else { "pfc" };
+    let kind = control.kind.name();
     let own = settings.map(|name| table(node, true).key(name).key("flow_control"));
     let all = [table(node, false).key("flow_control"), Place::of("flow_control")];
     let tables: Vec<Place> = own.into_iter().chain(all).map(|place| place.key(kind)).collect();

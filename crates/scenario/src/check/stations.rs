@@ -25,7 +25,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
             "they have no effect",
         );
     }
-    if !has_switch && model.flow_control != model::FlowControl::Off {
+    if !has_switch && model.flow_control != ::flow_control::FlowControl::Off {
         context.warn(
             &Place::of("flow_control"),
             "flow control, but the fabric has no switch",
@@ -240,7 +240,7 @@ fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut 
     };
     for (key, wide) in [("total", spec.total), ("port", spec.port), ("class", spec.class)] {
         if let (Some(wide), Some(queue)) = (wide, spec.queue)
-            && exceeds(queue, wide)
+            && queue.exceeds(wide)
         {
             context.warn(
                 &at.key("queue"),
@@ -250,14 +250,6 @@ fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut 
         }
     }
     spec
-}
-
-/// Whether `a` is more than `b`, as far as the units can be compared.
-pub fn exceeds(a: Amount, b: Amount) -> bool {
-    match (a, b) {
-        (Amount::Bytes(a), Amount::Bytes(b)) | (Amount::Frames(a), Amount::Frames(b)) => a > b,
-        _ => false,
-    }
 }
 
 fn limit(limit: Option<Or<Amount, Unlimited>>, at: &Place, context: &mut Context<'_>) -> Option<Amount> {
