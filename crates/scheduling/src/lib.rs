@@ -42,28 +42,16 @@ mod testbed;
 pub use bound::LatencyRate;
 pub use charge::{Basis, Bill, Charge};
 pub use discipline::{Configuration, Discipline};
-pub use drr::{Drr, DrrParams};
 pub use drr_awc::{
-    BINS, Counters, DrrAwc, DrrAwcParams, Formula, Histogram, Learner, Metric, Mix, Representative, TopBin,
-    WeightRule,
+    BINS, Counters, Formula, Histogram, Learner, Metric, Mix, Representative, TopBin, WeightRule,
 };
-pub use dtable::{DTable, DTableParams, Entry, WeightedEntry};
-pub use ets::{Ets, EtsClass, EtsParams, Selection};
-pub use fifo::{Fifo, FifoParams};
-pub use min_bw::{MinBw, MinBwParams};
+pub use dtable::{Entry, WeightedEntry};
+pub use ets::{EtsClass, Selection};
 pub use port::{PortFacts, Share};
-pub use scfq::{Scfq, ScfqParams};
-pub use scfq_ca::{ScfqCa, ScfqCaParams};
 pub use shaper::{
-    ClassShaper, LeakyBucket, LeakyBucketKeys, Shaped, ShapedParams, Shaper, ShaperSpec, TokenBucket,
-    TokenBucketKeys,
+    ClassShaper, LeakyBucket, LeakyBucketKeys, Shaper, ShaperSpec, TokenBucket, TokenBucketKeys,
 };
-pub use strict_priority::{StrictPriority, StrictPriorityParams};
-pub use vc_table::{VcTable, VcTableParams};
 pub use weights::Weights;
-pub use wf2q_plus::{Wf2qPlus, Wf2qPlusParams};
-pub use wfq::{Wfq, WfqParams};
-pub use wrr::{Wrr, WrrParams};
 
 use keys::{Choice, Keyed, Remarks, by_form};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -105,9 +93,12 @@ mod apart {
 /// Makes the closed enum of schedulers, its specification and its dispatch from one list.
 macro_rules! schedulers {
     (
-        plain { $($(#[doc = $plain_doc:literal])+ $plain:ident($plain_params:ident) = $plain_text:literal),* $(,)? }
-        configured { $($(#[doc = $doc:literal])+ $name:ident($params:ident) = $text:literal),* $(,)? }
+        plain { $($(#[doc = $plain_doc:literal])+ $plain_file:ident: $plain:ident($plain_params:ident)),* $(,)? }
+        configured { $($(#[doc = $doc:literal])+ $file:ident: $name:ident($params:ident)),* $(,)? }
     ) => {
+        $(pub use $plain_file::{$plain, $plain_params};)*
+        $(pub use $file::{$name, $params};)*
+
         /// Which scheduler a port runs, with its parameters.
         #[derive(Clone, Debug, PartialEq)]
         pub enum SchedulerSpec {
@@ -122,19 +113,19 @@ macro_rules! schedulers {
             $($(#[doc = $doc])+ $name($name),)*
         }
 
-        /// Each scheduler's name and the file that is its page.
-        pub const PAGES: &[(&str, &str)] = &[
-            $(($plain_text, include_str!(concat!($plain_text, ".rs"))),)*
-            $(($text, include_str!(concat!($text, ".rs"))),)*
+        /// Each scheduler's name, the file that is its page, and the definition of its keys in the JSON Schema.
+        pub const PAGES: &[(&str, &str, &str)] = &[
+            $((stringify!($plain_file), include_str!(concat!(stringify!($plain_file), ".rs")), ""),)*
+            $((stringify!($file), include_str!(concat!(stringify!($file), ".rs")), stringify!($params)),)*
         ];
 
         impl SchedulerSpec {
             /// All schedulers by the name that a scenario uses.
-            pub const NAMES: &[&str] = &[$($plain_text,)* $($text,)*];
+            pub const NAMES: &[&str] = &[$(stringify!($plain_file),)* $(stringify!($file),)*];
 
             /// Its name.
             pub fn name(&self) -> &'static str {
-                match self { $(SchedulerSpec::$plain => $plain_text,)* $(SchedulerSpec::$name(_) => $text,)* }
+                match self { $(SchedulerSpec::$plain => stringify!($plain_file),)* $(SchedulerSpec::$name(_) => stringify!($file),)* }
             }
         }
 
@@ -152,8 +143,8 @@ macro_rules! schedulers {
                 match self {
                     $(SchedulerSpec::$plain => $plain_params.check(port),)*
                     $(SchedulerSpec::$name(params) => match params.check(port) {
-                        Ok(warnings) => Ok(warnings.into_iter().map(|one| one.within($text)).collect()),
-                        Err(why) => Err(why.within($text)),
+                        Ok(warnings) => Ok(warnings.into_iter().map(|one| one.within(stringify!($file))).collect()),
+                        Err(why) => Err(why.within(stringify!($file))),
                     })*
                 }
             }
@@ -174,20 +165,20 @@ macro_rules! schedulers {
         impl Choice for SchedulerSpec {
             const EXPECTED: &'static str = "the name of a scheduler, or a table of that name with its keys";
             const NAMES: &'static [&'static str] = SchedulerSpec::NAMES;
-            const WITH_KEYS: &'static [&'static str] = &[$($text,)*];
+            const WITH_KEYS: &'static [&'static str] = &[$(stringify!($file),)*];
             const TABLE: &'static str = "switch.scheduler";
 
             fn plain(name: &str) -> Option<SchedulerSpec> {
-                match name {
-                    $($plain_text => Some(SchedulerSpec::$plain),)*
-                    _ => None,
-                }
+                $(if name == stringify!($plain_file) {
+                    return Some(SchedulerSpec::$plain);
+                })*
+                None
             }
             fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<SchedulerSpec, D::Error> {
-                match name {
-                    $($text => $params::deserialize(table).map(SchedulerSpec::$name),)*
-                    _ => Err(serde::de::Error::unknown_variant(name, Self::WITH_KEYS)),
-                }
+                $(if name == stringify!($file) {
+                    return $params::deserialize(table).map(SchedulerSpec::$name);
+                })*
+                Err(serde::de::Error::unknown_variant(name, Self::WITH_KEYS))
             }
         }
         by_form!(SchedulerSpec);
@@ -195,9 +186,9 @@ macro_rules! schedulers {
         impl Serialize for SchedulerSpec {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
-                    $(SchedulerSpec::$plain => serializer.serialize_str($plain_text),)*
+                    $(SchedulerSpec::$plain => serializer.serialize_str(stringify!($plain_file)),)*
                     $(SchedulerSpec::$name(params) => {
-                        serializer.serialize_newtype_variant("Scheduler", 0, $text, params)
+                        serializer.serialize_newtype_variant("Scheduler", 0, stringify!($file), params)
                     })*
                 }
             }
@@ -208,8 +199,8 @@ macro_rules! schedulers {
                 "Scheduler".into()
             }
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-                let plain = [$(($plain_text, concat!($($plain_doc),+).trim()),)*];
-                let keyed = vec![$(Keyed::new::<$params>($text, concat!($($doc),+).trim(), generator),)*];
+                let plain = [$((stringify!($plain_file), concat!($($plain_doc),+).trim()),)*];
+                let keyed = vec![$(Keyed::new::<$params>(stringify!($file), concat!($($doc),+).trim(), generator),)*];
                 keys::schema("Which queue sends: a name, with the defaults, or a table of that name with its keys.", &plain, keyed)
             }
         }
@@ -277,35 +268,35 @@ macro_rules! schedulers {
 schedulers! {
     plain {
         /// One queue in order of arrival.
-        Fifo(FifoParams) = "fifo",
+        fifo: Fifo(FifoParams),
         /// The highest non-empty queue first.
-        StrictPriority(StrictPriorityParams) = "strict_priority",
+        strict_priority: StrictPriority(StrictPriorityParams),
     }
     configured {
         /// Weighted round robin by packets.
-        Wrr(WrrParams) = "wrr",
+        wrr: Wrr(WrrParams),
         /// Deficit round robin, weighted or not.
-        Drr(DrrParams) = "drr",
+        drr: Drr(DrrParams),
         /// Deficit round robin whose weights follow the sizes of the frames.
-        DrrAwc(DrrAwcParams) = "drr_awc",
+        drr_awc: DrrAwc(DrrAwcParams),
         /// Weighted fair queueing: packet-by-packet generalised processor sharing.
-        Wfq(WfqParams) = "wfq",
+        wfq: Wfq(WfqParams),
         /// Worst-case fair weighted fair queueing.
-        Wf2qPlus(Wf2qPlusParams) = "wf2q_plus",
+        wf2q_plus: Wf2qPlus(Wf2qPlusParams),
         /// Self-clocked fair queueing.
-        Scfq(ScfqParams) = "scfq",
+        scfq: Scfq(ScfqParams),
         /// Credit-aware self-clocked fair queueing.
-        ScfqCa(ScfqCaParams) = "scfq_ca",
+        scfq_ca: ScfqCa(ScfqCaParams),
         /// The virtual channel arbitration table of Advanced Switching.
-        VcTable(VcTableParams) = "vc_table",
+        vc_table: VcTable(VcTableParams),
         /// The deficit table.
-        DTable(DTableParams) = "dtable",
+        dtable: DTable(DTableParams),
         /// The minimum-bandwidth scheduler of Advanced Switching.
-        MinBw(MinBwParams) = "min_bw",
+        min_bw: MinBw(MinBwParams),
         /// Enhanced transmission selection.
-        Ets(EtsParams) = "ets",
+        ets: Ets(EtsParams),
         /// Any scheduler behind token or leaky buckets.
-        Shaped(ShapedParams) = "shaper",
+        shaper: Shaped(ShapedParams),
     }
 }
 
