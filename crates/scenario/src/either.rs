@@ -4,16 +4,15 @@
 //! form that was written decides the alternative, and its own error is the one reported.
 
 use crate::model::{
-    DelayText, FaultLink, FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord,
-    Receivers, ReceiversTable,
+    FaultLink, FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord, Receivers,
+    ReceiversTable,
 };
 use keys::{Forms, by_form};
 use serde::Deserialize;
-use serde::de::value::{I64Deserializer, MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{self, MapAccess, SeqAccess};
-use units::Time;
 
-by_form!(Nodes, Receivers, Queues, Permutation, FrameText, DelayText, FaultLink);
+by_form!(Nodes, Receivers, Queues, Permutation, FrameText, FaultLink);
 
 impl Forms for Nodes {
     const EXPECTED: &'static str = "the name of a host, \"all\", a pattern with *, or a list of these";
@@ -83,18 +82,5 @@ impl Forms for FrameText {
     }
     fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
         FrameTable::deserialize(MapAccessDeserializer::new(table)).map(FrameText::Table)
-    }
-}
-
-impl Forms for DelayText {
-    const EXPECTED: &'static str = "a time as text with a unit, like \"1.5 us\", or a table with exponential";
-    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
-        Time::deserialize(StrDeserializer::new(text)).map(DelayText::Fixed)
-    }
-    fn number<E: de::Error>(number: i64) -> Result<Self, E> {
-        Time::deserialize(I64Deserializer::new(number)).map(DelayText::Fixed)
-    }
-    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
-        Deserialize::deserialize(MapAccessDeserializer::new(table)).map(DelayText::Table)
     }
 }

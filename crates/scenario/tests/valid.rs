@@ -357,7 +357,8 @@ fn every_scheduler_loads_and_runs() {
         ("shaper", "scheduler.shaper = { scheduler = \"drr\", port = { token_bucket = { rate = { share = 0.9 }, depth = \"4 KiB\" } }, classes = [{ class = 7, leaky_bucket = { rate = \"1 Gb/s\" } }] }".into()),
     ];
     // All that need no keys, also those that are registered later.
-    let alone = scheduling::SchedulerSpec::NAMES.iter().map(|&name| (name, format!("scheduler = \"{name}\"")));
+    let alone =
+        scheduling::SchedulerSpec::NAMES.iter().map(|&name| (name, format!("scheduler = \"{name}\"")));
     let alone = alone.filter(|(_, settings)| {
         load(&scheduled(&format!("[switch]\n{settings}")), "alone.toml", None).is_ok()
     });

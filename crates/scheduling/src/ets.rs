@@ -19,6 +19,7 @@
 //! Not modelled: vendor-specific transmission selection (255); frame pre-emption; the gates of IEEE 802.1Qbv.
 
 use crate::charge::billed;
+use crate::credit::Credit;
 use crate::drr::{self, Rounds};
 use crate::ready::ReadySet;
 use crate::{Basis, Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Share};
@@ -292,59 +293,6 @@ impl Configuration for EtsParams {
             bound.latency += port.wire_time(port.largest_frame);
         }
         Some(bound)
-    }
-}
-
-/// Credit of a shaped class in units of 10^-12 bit.
-#[derive(Clone, Copy, Debug)]
-struct Credit {
-    slope: BitRate,
-    link: BitRate,
-    credit: i128,
-    /// When `credit` was right; in the future while the class sends.
-    since: Time,
-    waiting: bool,
-}
-
-impl Credit {
-    fn new(slope: BitRate, link: BitRate) -> Credit {
-        Credit { slope, link, credit: 0, since: Time::ZERO, waiting: false }
-    }
-    /// Credit grows while frames wait, or up to zero.
-    #[inline]
-    fn settle(&mut self, now: Time) {
-        let span = now.saturating_sub(self.since);
-        let grown = self.credit + i128::from(span.ps()) * i128::from(self.slope.bps());
-        self.credit = if self.waiting { grown } else { grown.min(0) };
-        self.since = self.since.max(now);
-    }
-    #[inline]
-    fn set_waiting(&mut self, waiting: bool, now: Time) {
-        self.settle(now);
-        self.waiting = waiting;
-        if !waiting {
-            self.credit = self.credit.min(0);
-        }
-    }
-    #[inline]
-    fn allows(&mut self, now: Time) -> bool {
-        self.settle(now);
-        self.credit >= 0
-    }
-    /// A frame takes the link for `span`: credit falls with the link's rate less the slope.
-    #[inline]
-    fn sends(&mut self, span: Time, waiting: bool, now: Time) {
-        self.settle(now);
-        self.credit -= i128::from(span.ps()) * i128::from(self.link.bps() - self.slope.bps());
-        self.since = now + span;
-        self.waiting = waiting;
-        if !waiting {
-            self.credit = self.credit.min(0);
-        }
-    }
-    fn ready_at(&self) -> Time {
-        let missing = (-self.credit).max(0) as u128;
-        self.since + Time::from_ps(missing.div_ceil(u128::from(self.slope.bps())) as u64)
     }
 }
 

@@ -8,12 +8,14 @@
 
 mod bound;
 mod charge;
+mod credit;
 mod discipline;
 mod drr;
 mod drr_awc;
 mod dtable;
 mod ets;
 mod fifo;
+mod learner;
 mod min_bw;
 mod port;
 mod ready;
@@ -42,11 +44,10 @@ mod testbed;
 pub use bound::LatencyRate;
 pub use charge::{Basis, Bill, Charge};
 pub use discipline::{Configuration, Discipline};
-pub use drr_awc::{
-    BINS, Counters, Formula, Histogram, Learner, Metric, Mix, Representative, TopBin, WeightRule,
-};
+pub use drr_awc::{BINS, Formula, Histogram, Metric, Mix, Representative, TopBin, WeightRule};
 pub use dtable::{Entry, WeightedEntry};
 pub use ets::{EtsClass, Selection};
+pub use learner::{Counters, Learner};
 pub use port::{PortFacts, Share};
 pub use shaper::{
     ClassShaper, LeakyBucket, LeakyBucketKeys, Shaper, ShaperSpec, TokenBucket, TokenBucketKeys,

@@ -137,6 +137,11 @@ pub enum Or<T, W> {
     Value(T),
 }
 
+impl<T, W: Word> Default for Or<T, W> {
+    fn default() -> Or<T, W> {
+        Or::Word(W::default())
+    }
+}
 impl<T: Copy, W: Word> Or<T, W> {
     /// The word.
     pub fn word() -> Or<T, W> {

@@ -240,9 +240,7 @@ const FASTEST_SOURCE: BitRate = BitRate::from_gbps(16_000);
 fn arrivals(source: &SourceText, at: &Place, context: &mut Context<'_>) -> Arrivals {
     match source {
         // Endpoints take what the fabric gives; when, they know themselves.
-        SourceText::Greedy | SourceText::Window { .. } | SourceText::RequestResponse { .. } => {
-            Arrivals::Greedy
-        }
+        SourceText::Greedy | SourceText::Window(_) | SourceText::RequestResponse(_) => Arrivals::Greedy,
         SourceText::Constant { rate, random_phase } => Arrivals::Constant {
             rate: positive(*rate, &at.key("constant").key("rate"), context),
             random_phase: *random_phase,
@@ -320,11 +318,11 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
         }
         SourceText::Poisson { rate } => (*rate, at.key("poisson").key("rate")),
         SourceText::OnOff { peak, .. } => (*peak, at.key("on_off").key("peak")),
-        SourceText::Window { rate, .. } => match rate.value() {
+        SourceText::Window(keys) => match keys.rate.value() {
             Some(rate) => (rate, at.key("window").key("rate")),
             None => return,
         },
-        SourceText::RequestResponse { .. } => return,
+        SourceText::RequestResponse(_) => return,
     };
     let slow = pairs.iter().find(|pair| {
         fabric.is_host(pair.from) && fabric.rate[pair.from.at()].is_some_and(|link| rate > link)

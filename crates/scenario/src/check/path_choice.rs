@@ -70,8 +70,8 @@ fn overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         return;
     }
     for (i, flow) in model.flows.iter().enumerate() {
-        if let model::SourceText::Window { timeout, .. } = &flow.source
-            && timeout.value().is_none()
+        if let model::SourceText::Window(keys) = &flow.source
+            && keys.timeout.value().is_none()
             && flow.route.is_none()
         {
             context.warn(

@@ -1,10 +1,10 @@
 //! The PHYs of links: what they add to the delay.
 
 use super::Context;
-use crate::model::{PhyName, Topology};
+use crate::model::Topology;
 use crate::place::Place;
 use fabric::topology::{Graph, GraphLink, NodeRole};
-use flow_control::phy::Phy;
+use flow_control::phy::{Phy, PhyName};
 use frame::NodeId;
 use units::Time;
 

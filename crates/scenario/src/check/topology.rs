@@ -2,7 +2,7 @@
 
 use super::{Context, phy};
 use crate::diagnostics::nearest;
-use crate::model::{Explicit, LineCodeName, LinkText, Topology, data_rate};
+use crate::model::{Explicit, LinkText, Topology, data_rate};
 use crate::place::Place;
 use fabric::spec::LinkSpec;
 use fabric::topology::{
@@ -12,7 +12,7 @@ use flow_control::headroom::response_time_of;
 use flow_control::phy::Phy;
 use frame::NodeId;
 use std::collections::BTreeMap;
-use units::{BitRate, Time, WireClock};
+use units::{BitRate, LineCode, Time, WireClock};
 
 /// The slowest and the fastest link.
 const SLOWEST: BitRate = BitRate::from_bps(1_000_000);
@@ -32,7 +32,7 @@ pub struct Fabric {
     /// The PHY of each link, if it has one.
     phys: Vec<Option<&'static Phy>>,
     /// The line code of each link, if it has one.
-    line_codes: Vec<Option<LineCodeName>>,
+    line_codes: Vec<Option<LineCode>>,
 }
 
 impl Fabric {
@@ -95,7 +95,7 @@ impl Fabric {
         self.graph.links.iter().zip(&self.phys).map(link).collect()
     }
     /// The line code of a link: rates of it that are written down are rates on the wire.
-    pub fn line_code(&self, link: u32) -> Option<LineCodeName> {
+    pub fn line_code(&self, link: u32) -> Option<LineCode> {
         self.line_codes[link as usize]
     }
     pub fn levels(&self) -> Vec<u8> {
@@ -277,7 +277,7 @@ impl FibreDelay for units::Length {
 /// Checks the rate of a link, which with a line code is that on the wire; the rate of data.
 pub fn check_rate(
     rate: BitRate,
-    line_code: Option<LineCodeName>,
+    line_code: Option<LineCode>,
     at: &Place,
     context: &mut Context<'_>,
 ) -> BitRate {
@@ -296,7 +296,7 @@ pub fn check_rate(
                 BitRate::from_bps(rate.bps() / 1000 * 1000)
             ),
         );
-    } else if line_code == Some(LineCodeName::SixtyFourSixtySix) && Phy::at(rate).next().is_some() {
+    } else if line_code == Some(LineCode::SixtyFourSixtySix) && Phy::at(rate).next().is_some() {
         let wire = BitRate::from_bps(rate.bps() / 64 * 66);
         context.warn(
             at,

@@ -3,34 +3,14 @@
 use super::yes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Amount, BitRate, Bytes, Never, Or, Time, Unlimited};
+use transport::{RequestResponseKeys, WindowKeys};
+use units::{BitRate, Bytes, Or, Time, Unlimited};
 
 fn at_start() -> Time {
     Time::ZERO
 }
 fn full_frame() -> FrameText {
     FrameText::Fixed(Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES)))
-}
-fn smallest_frame() -> Bytes {
-    Bytes::new(u64::from(frame::MIN_FRAME_BYTES))
-}
-fn one() -> u64 {
-    1
-}
-fn half_ms() -> Time {
-    Time::from_us(500)
-}
-fn any_size() -> Or<Amount, Unlimited> {
-    Or::word()
-}
-fn any_rate() -> Or<BitRate, Unlimited> {
-    Or::word()
-}
-fn never() -> Or<Time, Never> {
-    Or::word()
-}
-fn at_once() -> DelayText {
-    DelayText::Fixed(Time::ZERO)
 }
 fn no_limit() -> Or<Bytes, Unlimited> {
     Or::word()
@@ -237,71 +217,9 @@ pub enum SourceText {
         off: PeriodText,
     },
     /// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
-    Window {
-        /// How much may be in flight: bytes (DA to FCS) or full segments. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited".
-        #[serde(default = "any_size")]
-        size: Or<Amount, Unlimited>,
-        /// The rate of pacing (bits of frames, DA to FCS). A rate with unit, above 0; or "unlimited". At most one of `size` and `rate` is limited. Default: "unlimited" (as fast as the link).
-        #[serde(default = "any_rate")]
-        rate: Or<BitRate, Unlimited>,
-        /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
-        #[serde(default = "smallest_frame")]
-        ack: Bytes,
-        /// An acknowledgement for each so many segments. A count, 1 to 1024. Default: 1 (RFC 5681 allows 2).
-        #[serde(default = "one")]
-        #[schemars(range(min = 1, max = 1024))]
-        ack_every: u64,
-        /// How long a segment waits for its acknowledgement at most, where `ack_every` is above 1. A time with unit. Default: "500 us" (a choice; RFC 9293 allows up to 0.5 s).
-        #[serde(default = "half_ms")]
-        ack_delay: Time,
-        /// After this time without progress everything in flight is sent again (go-back-N). A time with unit, above the longest round trip; or "never": a lost segment ends the transfer. Default: "never" (a lossless fabric).
-        #[serde(default = "never")]
-        timeout: Or<Time, Never>,
-        /// Whether switches may mark segments (ECN). Default: false.
-        #[serde(default)]
-        ecn: bool,
-    },
+    Window(WindowKeys),
     /// Requests and responses; full segments of either have the length `frame`.
-    RequestResponse {
-        /// Bytes of a request, cut into segments. A size with unit, 1 B to 65536 segments. Required.
-        request: Bytes,
-        /// Bytes of a response, cut into segments. A size with unit, 1 B to 65536 segments. Required.
-        response: Bytes,
-        /// Requests that are outstanding at the same time. A count, 1 to 256. Default: 1.
-        #[serde(default = "one")]
-        #[schemars(range(min = 1, max = 256))]
-        outstanding: u64,
-        /// From a response to the next request in its place: a time with unit, or a table `exponential`. Default: "0 s".
-        #[serde(default = "at_once")]
-        think: DelayText,
-        /// From a request to its response at the server: a time with unit, or a table `exponential`. Requests do not wait for each other. Default: "0 s".
-        #[serde(default = "at_once")]
-        service: DelayText,
-        /// After this time without progress a request is repeated. A time with unit, above the longest exchange without a loss; or "never": a lost frame ends its place. Default: "never" (a lossless fabric).
-        #[serde(default = "never")]
-        timeout: Or<Time, Never>,
-        /// Whether switches may mark frames (ECN). Default: false.
-        #[serde(default)]
-        ecn: bool,
-    },
-}
-
-/// How long something takes.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum DelayText {
-    /// Always the same. A time with unit.
-    Fixed(Time),
-    /// A distribution.
-    Table(DelayTable),
-}
-
-/// Distributions of times.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DelayTable {
-    /// Exponential with this mean. A time with unit, above 0.
-    Exponential(Time),
+    RequestResponse(RequestResponseKeys),
 }
 
 /// The random length of an on or off period.

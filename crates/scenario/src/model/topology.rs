@@ -1,6 +1,6 @@
 //! `[topology.KIND]`: the shape of the fabric and its links.
 
-use flow_control::phy::Phy;
+use flow_control::phy::PhyName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Length, LineCode, Time};
@@ -55,7 +55,7 @@ impl Topology {
         }
     }
     /// The line code of each of so many links.
-    pub(crate) fn line_codes(&self, links: usize) -> Vec<Option<LineCodeName>> {
+    pub(crate) fn line_codes(&self, links: usize) -> Vec<Option<LineCode>> {
         let of_all = match self {
             Topology::Star(it) => it.line_code,
             Topology::Dumbbell(it) => it.line_code,
@@ -75,103 +75,9 @@ impl Topology {
     }
 }
 
-/// A line code, by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub enum LineCodeName {
-    /// Ten bits on the wire for eight of data: PCI Express 1 and 2, InfiniBand up to QDR, Advanced Switching.
-    #[serde(rename = "8b/10b")]
-    EightTen,
-    /// 66 bits on the wire for 64 of data: InfiniBand from FDR on; the fibres of Ethernet from 10 Gb/s on.
-    #[serde(rename = "64b/66b")]
-    SixtyFourSixtySix,
-    /// 130 bits on the wire for 128 of data: PCI Express 3 to 5.
-    #[serde(rename = "128b/130b")]
-    OneTwentyEightOneThirty,
-}
-
-impl LineCodeName {
-    pub(crate) fn code(self) -> LineCode {
-        match self {
-            LineCodeName::EightTen => LineCode::EightTen,
-            LineCodeName::SixtyFourSixtySix => LineCode::SixtyFourSixtySix,
-            LineCodeName::OneTwentyEightOneThirty => LineCode::OneTwentyEightOneThirty,
-        }
-    }
-}
-
 /// What a rate that is written down leaves for data.
-pub(crate) fn data_rate(rate: BitRate, line_code: Option<LineCodeName>) -> BitRate {
-    line_code.map_or(rate, |name| name.code().data_rate(rate))
-}
-
-/// The PHY at both ends of a link, as far as its delay goes.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub enum PhyName {
-    /// That of the rate of the link which may take longest.
-    #[serde(rename = "slowest")]
-    Slowest,
-    /// 10GBASE-R.
-    #[serde(rename = "10GBASE-R")]
-    TenR,
-    /// 10GBASE-T.
-    #[serde(rename = "10GBASE-T")]
-    TenT,
-    /// 25GBASE-R.
-    #[serde(rename = "25GBASE-R")]
-    TwentyFiveR,
-    /// 25GBASE-R FEC.
-    #[serde(rename = "25GBASE-R FEC")]
-    TwentyFiveRFec,
-    /// 25GBASE-R RS-FEC.
-    #[serde(rename = "25GBASE-R RS-FEC")]
-    TwentyFiveRRsFec,
-    /// 40GBASE-R.
-    #[serde(rename = "40GBASE-R")]
-    FortyR,
-    /// 40GBASE-R FEC.
-    #[serde(rename = "40GBASE-R FEC")]
-    FortyRFec,
-    /// 50GBASE-R.
-    #[serde(rename = "50GBASE-R")]
-    FiftyR,
-    /// 100GBASE-R.
-    #[serde(rename = "100GBASE-R")]
-    HundredR,
-    /// 100GBASE-R RS-FEC.
-    #[serde(rename = "100GBASE-R RS-FEC")]
-    HundredRRsFec,
-    /// 100GBASE-R FEC.
-    #[serde(rename = "100GBASE-R FEC")]
-    HundredRFec,
-    /// 200GBASE-R.
-    #[serde(rename = "200GBASE-R")]
-    TwoHundredR,
-    /// 400GBASE-R.
-    #[serde(rename = "400GBASE-R")]
-    FourHundredR,
-}
-
-impl PhyName {
-    /// The PHY, at a link of this rate; `None`: none of this name and rate is known.
-    pub fn at(self, rate: BitRate) -> Option<&'static Phy> {
-        let name = match self {
-            PhyName::Slowest => return Phy::slowest_at(rate),
-            PhyName::TenR => "10GBASE-R",
-            PhyName::TenT => "10GBASE-T",
-            PhyName::TwentyFiveR => "25GBASE-R",
-            PhyName::TwentyFiveRFec => "25GBASE-R FEC",
-            PhyName::TwentyFiveRRsFec => "25GBASE-R RS-FEC",
-            PhyName::FortyR => "40GBASE-R",
-            PhyName::FortyRFec => "40GBASE-R FEC",
-            PhyName::FiftyR => "50GBASE-R",
-            PhyName::HundredR => "100GBASE-R",
-            PhyName::HundredRRsFec => "100GBASE-R RS-FEC",
-            PhyName::HundredRFec => "100GBASE-R FEC",
-            PhyName::TwoHundredR => "200GBASE-R",
-            PhyName::FourHundredR => "400GBASE-R",
-        };
-        Phy::named(name).filter(|phy| phy.rate == rate)
-    }
+pub(crate) fn data_rate(rate: BitRate, line_code: Option<LineCode>) -> BitRate {
+    line_code.map_or(rate, |code| code.data_rate(rate))
 }
 
 /// Rate, delay and overhead of links, as written.
@@ -180,7 +86,7 @@ pub struct LinkText {
     /// Rate in each direction.
     pub rate: BitRate,
     /// What makes it a signalling rate.
-    pub line_code: Option<LineCodeName>,
+    pub line_code: Option<LineCode>,
     /// One-way delay of the cable.
     pub delay: Option<Time>,
     /// Length of the cable.
@@ -204,7 +110,7 @@ macro_rules! topology {
             pub rate: BitRate,
             /// The line code of every link; then rates of links are those on the wire, before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching name them, and data get 8/10, 64/66 or 128/130 of that. "8b/10b", "64b/66b" or "128b/130b". Default: none, a rate is that of data, as Ethernet names it.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub line_code: Option<LineCodeName>,
+            pub line_code: Option<LineCode>,
             /// One-way delay of every cable. A time with unit. Default: what `length` gives. Not together with `length`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub delay: Option<Time>,
@@ -336,7 +242,7 @@ pub struct ExplicitLink {
     pub rate: BitRate,
     /// The line code of the link; then its rate is that on the wire, before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching name them, and data get 8/10, 64/66 or 128/130 of that. "8b/10b", "64b/66b" or "128b/130b". Default: none, the rate is that of data, as Ethernet names it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub line_code: Option<LineCodeName>,
+    pub line_code: Option<LineCode>,
     /// One-way delay of the cable. A time with unit. Default: what `length` gives. Not together with `length`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
