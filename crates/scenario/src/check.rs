@@ -24,10 +24,10 @@ mod transports;
 use crate::Scenario;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
 use crate::effective;
-use crate::model::{self, Model};
+use crate::model::Model;
 use crate::place::Place;
 use crate::read::MAX_ERRORS;
-use fabric::spec::{OnLosslessDrop, ProbeSpec, Spec};
+use fabric::spec::{ProbeSpec, Spec};
 use std::path::Path;
 use toml::de::DeTable;
 use units::{Bytes, Time};
@@ -133,10 +133,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         links,
         flows,
         probes,
-        on_lossless_drop: match model.simulation.on_lossless_drop {
-            model::OnLosslessDrop::Stop => OnLosslessDrop::Stop,
-            model::OnLosslessDrop::Count => OnLosslessDrop::Count,
-        },
+        on_lossless_drop: model.simulation.on_lossless_drop,
         faults,
         guards,
     };

@@ -14,6 +14,7 @@ pub use flows::*;
 pub use stations::*;
 pub use topology::*;
 
+use fabric::spec::{OnDeadlock, OnLosslessDrop};
 use flow_control::FlowControl;
 use flow_control::watchdog::WatchdogSpec;
 use schemars::JsonSchema;
@@ -110,28 +111,6 @@ fn one() -> u64 {
 }
 fn hundred_us() -> Time {
     Time::from_us(100)
-}
-
-/// What a deadlock does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OnDeadlock {
-    /// Ends the run when it is seen.
-    #[default]
-    Stop,
-    /// Is counted, and the run goes on.
-    Count,
-}
-
-/// What a lost frame of a lossless class does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OnLosslessDrop {
-    /// Stops the run with the port, class, occupancy, threshold and the headroom that was needed.
-    #[default]
-    Stop,
-    /// Is counted as a headroom violation.
-    Count,
 }
 
 /// What is recorded beside the totals.

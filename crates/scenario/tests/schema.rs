@@ -163,3 +163,40 @@ fn the_key_of_bins_names_its_limits() {
         format!("at most {} series with {} bins together are recorded", fabric::MAX_SERIES, fabric::MAX_BINS);
     assert!(bin.contains(&recorded), "{bin}");
 }
+
+/// The text of a key says the default that the key has: what follows "Default: ", if that is a value.
+#[test]
+fn descriptions_say_the_defaults_that_hold() {
+    fn walk(value: &Value, compared: &mut usize, wrong: &mut Vec<String>) {
+        if let (Some(text), Some(default)) = (value["description"].as_str(), value.get("default"))
+            && let Some((_, said)) = text.split_once("Default: ")
+        {
+            let (what, mut rest) = (default.to_string(), said.to_string());
+            // Numbers are written as people write them.
+            if let (Some(number), Ok(written)) = (default.as_f64(), first_word(said).parse::<f64>()) {
+                rest = if number == written { what.clone() } else { rest };
+            }
+            let is_value =
+                rest.starts_with(['"', 't', 'f']) || rest.starts_with(|c: char| c.is_ascii_digit());
+            if is_value && !default.is_null() {
+                *compared += 1;
+                if !rest.starts_with(&what) {
+                    wrong.push(format!("{text}\n  but it is {what}"));
+                }
+            }
+        }
+        match value {
+            Value::Object(table) => table.values().for_each(|inner| walk(inner, compared, wrong)),
+            Value::Array(list) => list.iter().for_each(|inner| walk(inner, compared, wrong)),
+            _ => {}
+        }
+    }
+    fn first_word(text: &str) -> &str {
+        text.split([' ', '(']).next().unwrap_or_default().trim_end_matches('.')
+    }
+    let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap();
+    let (mut compared, mut wrong) = (0, Vec::new());
+    walk(&schema, &mut compared, &mut wrong);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(compared > 80, "{compared} defaults");
+}

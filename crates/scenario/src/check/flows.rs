@@ -3,14 +3,14 @@
 use super::receivers::{self, Pair};
 use super::topology::{Fabric, is_name};
 use super::{Context, sizes, transports};
-use crate::model::{Flow, Model, PeriodText, RateCounts, SourceText};
+use crate::model::{Flow, Model, PeriodText, SourceText};
 use crate::place::Place;
 use fabric::spec::FlowSpec;
 use frame::{NodeId, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
-use workload::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};
+use workload::{Arrivals, Change, Destinations, FrameSizes, Period, SourceSpec};
 
 /// More flows than this are refused.
 const MAX_FLOWS: usize = 1_000_000;
@@ -133,10 +133,7 @@ fn one(
             priority: Priority(flow.priority as u8),
             source: SourceSpec {
                 arrivals: arrivals.clone(),
-                rate_basis: match flow.rate_counts {
-                    RateCounts::Frame => RateBasis::Frame,
-                    RateCounts::Wire => RateBasis::Wire,
-                },
+                rate_basis: flow.rate_counts,
                 sizes: sizes.clone(),
                 destinations: to,
                 start: flow.start,

@@ -1,9 +1,9 @@
 //! What is watched for while a simulation runs, and what can be seen before: deadlocks and pause storms.
 
 use super::Context;
-use crate::model::{self, Model, Topology};
+use crate::model::{Model, Topology};
 use crate::place::Place;
-use fabric::spec::{GuardSpec, OnDeadlock, Spec};
+use fabric::spec::{GuardSpec, Spec};
 use flow_control::watchdog::WatchdogSpec;
 use flow_control::{Accounting, FlowControl};
 use units::Time;
@@ -19,10 +19,7 @@ pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
         check_watchdog(model, watchdog, context);
     }
     GuardSpec {
-        on_deadlock: match model.simulation.on_deadlock {
-            model::OnDeadlock::Stop => OnDeadlock::Stop,
-            model::OnDeadlock::Count => OnDeadlock::Count,
-        },
+        on_deadlock: model.simulation.on_deadlock,
         deadlock_interval: interval,
         watchdog: model.watchdog,
     }

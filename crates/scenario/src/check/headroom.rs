@@ -4,10 +4,10 @@
 
 use super::Context;
 use super::pauses::{place_of, settings_of};
-use crate::model::{self, Model};
+use crate::model::Model;
 use crate::place::Place;
 use fabric::PauseNeeds;
-use fabric::spec::{NodeSpec, Role, Spec, SwitchSpec};
+use fabric::spec::{NodeSpec, OnLosslessDrop, Role, Spec, SwitchSpec};
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use queueing::SharedMemorySpec;
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &
     let buffer = &room.switch.buffer;
     let at_buffer = station.key("buffer");
     // A run that counts losses may be meant to have them.
-    let strict = model.simulation.on_lossless_drop == model::OnLosslessDrop::Stop;
+    let strict = model.simulation.on_lossless_drop == OnLosslessDrop::Stop;
     let report = |context: &mut Context<'_>, place: &Place, message: String, help: String| {
         if strict { context.error(place, message, help) } else { context.warn(place, message, help) }
     };
@@ -237,7 +237,7 @@ fn shared_memory(
     );
     let help =
         format!("expected at least \"{}\", within a total that has room for it", Bytes::new(room.sum_bytes));
-    if model.simulation.on_lossless_drop == model::OnLosslessDrop::Stop {
+    if model.simulation.on_lossless_drop == OnLosslessDrop::Stop {
         context.error(&place, message, help);
     } else {
         context.warn(&place, message, help);
@@ -283,7 +283,7 @@ fn receive_buffers(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &m
         let why =
             if sends_pauses { ": a frame, and what is on the way after XOFF" } else { ", the longest frame" };
         let help = format!("expected at least \"{}\"{why}", Bytes::new(needed));
-        if sends_pauses && model.simulation.on_lossless_drop == model::OnLosslessDrop::Stop {
+        if sends_pauses && model.simulation.on_lossless_drop == OnLosslessDrop::Stop {
             context.error(&at, message, help);
         } else {
             context.warn(&at, message, help);

@@ -2,7 +2,7 @@
 
 use super::topology::Fabric;
 use super::{Context, flow_control, path_choice, queueing, receive};
-use crate::model::{self, Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
+use crate::model::{Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
 use ::queueing::BufferSpec;
 use fabric::spec::{Forwarding, HostSpec, NodeSpec, Queueing, Role, SwitchSpec, WhenFull};
@@ -124,10 +124,7 @@ fn host(
             &at.key("queue_limit"),
             context,
         ),
-        when_full: match pick(own.map(|o| &o.when_full), &all.when_full) {
-            Some(model::WhenFull::Drop) => WhenFull::Drop,
-            _ => WhenFull::Block,
-        },
+        when_full: pick(own.map(|o| &o.when_full), &all.when_full).unwrap_or(WhenFull::Block),
         flow_control: flow_control::lower(
             model,
             &all.flow_control,
@@ -179,15 +176,9 @@ fn switch(
         context,
     );
     SwitchSpec {
-        forwarding: match pick(own.map(|o| &o.forwarding), &all.forwarding) {
-            Some(model::Forwarding::CutThrough) => Forwarding::CutThrough,
-            _ => Forwarding::StoreAndForward,
-        },
+        forwarding: pick(own.map(|o| &o.forwarding), &all.forwarding).unwrap_or(Forwarding::StoreAndForward),
         latency,
-        queueing: match pick(own.map(|o| &o.queueing), &all.queueing) {
-            Some(model::Queueing::VirtualOutput) => Queueing::VirtualOutput,
-            _ => Queueing::Output,
-        },
+        queueing: pick(own.map(|o| &o.queueing), &all.queueing).unwrap_or(Queueing::Output),
         path_choice: path_choice::lower(
             pick(own.map(|o| &o.path_choice), &all.path_choice),
             &at.key("path_choice"),

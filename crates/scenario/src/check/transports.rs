@@ -3,12 +3,12 @@
 use super::receivers::Pair;
 use super::topology::Fabric;
 use super::{Context, flows, sizes};
-use crate::model::{Flow, Model, RateCounts, SourceText};
+use crate::model::{Flow, Model, SourceText};
 use crate::place::Place;
 use fabric::spec::{FaultSpec, FlowSpec, NodeSpec, Role, Spec};
 use transport::{Application, ConnectionSpec};
 use units::{Or, Time};
-use workload::{Destinations, FrameSizes};
+use workload::{Destinations, FrameSizes, RateBasis};
 
 /// The connection of a flow, if its source is one. A connection with something wrong is reported and left out.
 pub fn lower(
@@ -124,7 +124,7 @@ fn no_other_keys(flow: &Flow, name: &str, at: &Place, context: &mut Context<'_>)
             "a connection has start and stop; expected no script",
         );
     }
-    if flow.rate_counts == RateCounts::Wire {
+    if flow.rate_counts == RateBasis::Wire {
         context.error(
             &at.key("rate_counts"),
             format!("rate_counts = \"wire\" with {name}"),

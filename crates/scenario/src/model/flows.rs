@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use transport::{RequestResponseKeys, WindowKeys};
 use units::{BitRate, Bytes, Or, Time, Unlimited};
+use workload::RateBasis;
 
 fn at_start() -> Time {
     Time::ZERO
@@ -43,7 +44,7 @@ pub struct Flow {
     pub source: SourceText,
     /// What the bits of a rate count: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
     #[serde(default)]
-    pub rate_counts: RateCounts,
+    pub rate_counts: RateBasis,
     /// How much each sender sends at most; with `request_response` only whole requests count. A size with unit, or "unlimited". Default: "unlimited".
     #[serde(default = "no_limit")]
     pub limit: Or<Bytes, Unlimited>,
@@ -170,17 +171,6 @@ pub enum FrameTable {
     },
     /// The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario.
     Empirical(String),
-}
-
-/// What the bits of a rate count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RateCounts {
-    /// DA to FCS.
-    #[default]
-    Frame,
-    /// DA to FCS and the line overhead of the sender's link.
-    Wire,
 }
 
 /// When frames are due.

@@ -1,6 +1,7 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
 use super::Receive;
+use fabric::spec::{Forwarding, Queueing, WhenFull};
 use flow_control::FlowControl;
 use queueing::{DynamicThreshold, ManagerEntry};
 use scheduling::SchedulerSpec;
@@ -26,36 +27,6 @@ pub enum QueuesWord {
     PerPriority,
     /// One queue for all.
     Shared,
-}
-
-/// What a source does when its queue in the network card is full.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WhenFull {
-    /// Waits until a frame has left, then goes on; nothing is lost.
-    Block,
-    /// Drops the frame.
-    Drop,
-}
-
-/// When a frame may leave a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Forwarding {
-    /// After its last bit has arrived.
-    StoreAndForward,
-    /// After its first 64 B, unless the egress link is faster than the ingress link.
-    CutThrough,
-}
-
-/// How frames wait in a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Queueing {
-    /// One queue a traffic class and egress port.
-    Output,
-    /// One queue a traffic class, egress port and ingress port, served in turn.
-    VirtualOutput,
 }
 
 /// Which of several equal paths a frame takes.
