@@ -88,11 +88,6 @@ fn scheduler(queues: &Queues) -> SchedulerSpec {
     SchedulerSpec::default_for(if *queues == Queues::Named(QueuesWord::Shared) { 1 } else { PRIORITIES })
 }
 
-/// Writes the keys of a scheduler out that follow from others.
-fn fill_scheduler(scheduler: &mut Option<SchedulerSpec>) {
-    scheduler.iter_mut().for_each(SchedulerSpec::complete);
-}
-
 /// The settings of switches in a scenario that says nothing about them.
 pub fn switch_defaults() -> SwitchSettings {
     let mut settings = SwitchSettings::default();
@@ -107,7 +102,6 @@ fn fill_switch(all: &mut SwitchSettings) {
     all.path_choice.get_or_insert(PathChoice::Hash);
     let queues = all.queues.get_or_insert(Queues::Named(QueuesWord::PerPriority));
     all.scheduler.get_or_insert(scheduler(queues));
-    fill_scheduler(&mut all.scheduler);
     let buffer = all.buffer.get_or_insert_default();
     buffer.total.get_or_insert(Or::word());
     buffer.port.get_or_insert(Or::word());
@@ -139,9 +133,9 @@ fn fill_stations(model: &mut Model, priorities: &[u32]) {
         model.hosts.values_mut().filter_map(|own| own.receive.as_mut()).for_each(fill_receive);
     }
     fill_switch(&mut model.switch);
-    fill_scheduler(&mut model.host.scheduler);
-    model.hosts.values_mut().for_each(|own| fill_scheduler(&mut own.scheduler));
-    model.switches.values_mut().for_each(|own| fill_scheduler(&mut own.scheduler));
+    let hosts = [&mut model.host].into_iter().chain(model.hosts.values_mut()).map(|it| &mut it.scheduler);
+    let switches = [&mut model.switch].into_iter().chain(model.switches.values_mut());
+    hosts.chain(switches.map(|it| &mut it.scheduler)).flatten().for_each(SchedulerSpec::complete);
     let outer = &model.flow_control;
     let fill_own = |outer: &FlowControl, own: &mut Option<FlowControl>| {
         if let Some(own) = own.as_mut().filter(|own| !own.inherits(outer)) {

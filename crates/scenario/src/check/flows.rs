@@ -85,32 +85,12 @@ fn one(
     let end = model.simulation.duration;
     let pairs = receivers::lower(flow, model.simulation.seed, at, fabric, context);
     let checked = context.clean(|context| {
-        if flow.priority > 7 {
-            context.error(
-                &at.key("priority"),
-                format!("priority {}", flow.priority),
-                "expected 0 to 7 (IEEE 802.1Q)",
-            );
-        }
+        numbers(flow, at, context);
         let sizes = sizes::lower(&flow.frame, &at.key("frame"), context);
         let arrivals = arrivals(&flow.source, &at.key("source"), context);
         let transport = transports::lower(flow, sizes.as_ref(), end, at, context);
         times(flow, end, at, context);
         let script = script(flow, end, at, context);
-        if flow.limit.value() == Some(Bytes::new(0)) {
-            context.error(
-                &at.key("limit"),
-                "a limit of 0: nothing would be sent",
-                "expected a size above 0, or \"unlimited\"",
-            );
-        }
-        if flow.jitter > Time::ZERO && flow.source == SourceText::Greedy {
-            context.error(
-                &at.key("jitter"),
-                "jitter of a greedy source",
-                "a greedy source sends whenever the link is free; expected no jitter, or clock_tolerance for its host",
-            );
-        }
         (sizes, arrivals, transport.map(Arc::new), script)
     });
     let Some(pairs) = pairs else { return };
@@ -145,6 +125,27 @@ fn one(
             route: route.clone(),
             transport: transport.clone(),
         });
+    }
+}
+
+fn numbers(flow: &Flow, at: &Place, context: &mut Context<'_>) {
+    if flow.priority > 7 {
+        let message = format!("priority {}", flow.priority);
+        context.error(&at.key("priority"), message, "expected 0 to 7 (IEEE 802.1Q)");
+    }
+    if flow.limit.value() == Some(Bytes::new(0)) {
+        context.error(
+            &at.key("limit"),
+            "a limit of 0: nothing would be sent",
+            "expected a size above 0, or \"unlimited\"",
+        );
+    }
+    if flow.jitter > Time::ZERO && flow.source == SourceText::Greedy {
+        context.error(
+            &at.key("jitter"),
+            "jitter of a greedy source",
+            "a greedy source sends whenever the link is free; expected no jitter, or clock_tolerance for its host",
+        );
     }
 }
 
@@ -396,26 +397,25 @@ fn route(
         context.error(&at.index(names.len() - 1), message, help);
         return None;
     }
-    for pair in pairs {
-        let skip = usize::from(nodes.first() == Some(&pair.from));
-        let mut from = pair.from;
-        for (i, &node) in nodes.iter().enumerate().skip(skip) {
-            if !fabric.linked(from, node) {
-                let message =
-                    format!("no link between \"{}\" and \"{}\"", fabric.name(from), fabric.name(node));
-                context.error(&at.index(i), message, "expected each node to be linked to the one before");
-                return None;
-            }
-            if i + 1 < nodes.len() && fabric.is_host(node) {
-                context.error(
-                    &at.index(i),
-                    format!("\"{}\" is a host in the middle of the route", fabric.name(node)),
-                    "expected switches: hosts do not forward",
-                );
-                return None;
-            }
-            from = node;
+    pairs.iter().all(|pair| is_way(pair, &nodes, &at, fabric, context)).then_some(nodes)
+}
+
+/// Whether the nodes of a route are linked, from the sender on, and pass no host.
+fn is_way(pair: &Pair, nodes: &[NodeId], at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> bool {
+    let skip = usize::from(nodes.first() == Some(&pair.from));
+    let mut from = pair.from;
+    for (i, &node) in nodes.iter().enumerate().skip(skip) {
+        if !fabric.linked(from, node) {
+            let message = format!("no link between \"{}\" and \"{}\"", fabric.name(from), fabric.name(node));
+            context.error(&at.index(i), message, "expected each node to be linked to the one before");
+            return false;
         }
+        if i + 1 < nodes.len() && fabric.is_host(node) {
+            let message = format!("\"{}\" is a host in the middle of the route", fabric.name(node));
+            context.error(&at.index(i), message, "expected switches: hosts do not forward");
+            return false;
+        }
+        from = node;
     }
-    Some(nodes)
+    true
 }

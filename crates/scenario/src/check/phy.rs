@@ -22,7 +22,7 @@ pub fn lower(
                 std::iter::repeat_n((link.phy, Some(i)), usize::try_from(link.count).unwrap_or(0))
             })
             .collect(),
-        named => vec![(named.phy(), None); graph.links.len()],
+        named => vec![(named.link().and_then(|link| link.phy), None); graph.links.len()],
     };
     // A delay of the bottleneck is that of the whole link.
     let is_switch = |node: NodeId| graph.nodes[node.at()].role == NodeRole::Switch;

@@ -15,19 +15,17 @@ use std::collections::BTreeSet;
 /// Where the setting of a station stands: its own, or that of all.
 fn place<'m>(model: &'m Model, node: &'m NodeSpec) -> (&'static str, Option<&'m str>) {
     // A station with queues of its own is where a scheduler of all does not fit.
-    let own = |scheduler: bool, queues: bool| (scheduler || queues).then_some(node.name.as_str());
-    match node.role {
+    let (all, each, own) = match node.role {
         Role::Host(_) => {
-            let settings = model.hosts.get(&node.name);
-            let own = settings.and_then(|it| own(it.scheduler.is_some(), it.queues.is_some()));
-            (if own.is_some() { "hosts" } else { "host" }, own)
+            let own = model.hosts.get(&node.name).map(|it| it.scheduler.is_some() || it.queues.is_some());
+            ("host", "hosts", own)
         }
         Role::Switch(_) => {
-            let settings = model.switches.get(&node.name);
-            let own = settings.and_then(|it| own(it.scheduler.is_some(), it.queues.is_some()));
-            (if own.is_some() { "switches" } else { "switch" }, own)
+            let own = model.switches.get(&node.name).map(|it| it.scheduler.is_some() || it.queues.is_some());
+            ("switch", "switches", own)
         }
-    }
+    };
+    if own == Some(true) { (each, Some(&node.name)) } else { (all, None) }
 }
 
 /// Asks each scheduler about each kind of port that it serves.

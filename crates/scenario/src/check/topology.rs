@@ -2,7 +2,7 @@
 
 use super::{Context, phy};
 use crate::diagnostics::nearest;
-use crate::model::{Explicit, LinkText, Topology, data_rate};
+use crate::model::{Explicit, ExplicitLink, LinkText, Topology, data_rate};
 use crate::place::Place;
 use fabric::spec::LinkSpec;
 use fabric::topology::{
@@ -134,27 +134,26 @@ fn kind(topology: &Topology) -> &'static str {
 fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Option<(Graph, &'static str)> {
     // A count past 32 bits is past the limit of nodes as well: the generators refuse both alike.
     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    let extra_rate = |context: &mut Context<'_>, key: &str, rate: Option<BitRate>, link: LinkText| {
+    let link = topology.link()?;
+    let cable = cable(link, at, context)?;
+    let mut extra_rate = |key: &str, rate: Option<BitRate>| {
         rate.map(|rate| check_rate(rate, link.line_code, &at.key(key), context))
     };
     let (graph, counts): (Result<Graph, TopologyError>, Vec<(&'static str, u64)>) = match topology {
         Topology::Star(it) => {
-            let cable = cable(it.link(), at, context)?;
             (topology::Star { hosts: count(it.hosts), cable }.graph(), vec![("hosts", it.hosts)])
         }
         Topology::Dumbbell(it) => {
-            let cable = cable(it.link(), at, context)?;
             let graph = topology::Dumbbell {
                 left: count(it.left),
                 right: count(it.right),
-                bottleneck_rate: extra_rate(context, "bottleneck_rate", it.bottleneck_rate, it.link()),
+                bottleneck_rate: extra_rate("bottleneck_rate", it.bottleneck_rate),
                 bottleneck_delay: it.bottleneck_delay,
                 cable,
             };
             (graph.graph(), vec![("left", it.left), ("right", it.right)])
         }
         Topology::Chain(it) => {
-            let cable = cable(it.link(), at, context)?;
             let graph = topology::Chain {
                 switches: count(it.switches),
                 hosts_per_switch: count(it.hosts_per_switch),
@@ -163,7 +162,6 @@ fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Op
             (graph.graph(), vec![("switches", it.switches), ("hosts_per_switch", it.hosts_per_switch)])
         }
         Topology::Ring(it) => {
-            let cable = cable(it.link(), at, context)?;
             let graph = topology::Ring {
                 switches: count(it.switches),
                 hosts_per_switch: count(it.hosts_per_switch),
@@ -172,29 +170,22 @@ fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Op
             (graph.graph(), vec![("switches", it.switches), ("hosts_per_switch", it.hosts_per_switch)])
         }
         Topology::LeafSpine(it) => {
-            let cable = cable(it.link(), at, context)?;
             let graph = topology::LeafSpine {
                 leaves: count(it.leaves),
                 spines: count(it.spines),
                 hosts_per_leaf: count(it.hosts_per_leaf),
-                uplink_rate: extra_rate(context, "uplink_rate", it.uplink_rate, it.link()),
+                uplink_rate: extra_rate("uplink_rate", it.uplink_rate),
                 cable,
             };
             let counts =
                 vec![("leaves", it.leaves), ("spines", it.spines), ("hosts_per_leaf", it.hosts_per_leaf)];
             (graph.graph(), counts)
         }
-        Topology::FatTree(it) => {
-            let cable = cable(it.link(), at, context)?;
-            (topology::FatTree { k: count(it.k), cable }.graph(), vec![("k", it.k)])
-        }
-        Topology::NTree(it) => {
-            let cable = cable(it.link(), at, context)?;
-            (
-                topology::NTree { k: count(it.k), n: count(it.n), cable }.graph(),
-                vec![("k", it.k), ("n", it.n)],
-            )
-        }
+        Topology::FatTree(it) => (topology::FatTree { k: count(it.k), cable }.graph(), vec![("k", it.k)]),
+        Topology::NTree(it) => (
+            topology::NTree { k: count(it.k), n: count(it.n), cable }.graph(),
+            vec![("k", it.k), ("n", it.n)],
+        ),
         Topology::Explicit(_) => return None,
     };
     let widest = counts.iter().max_by_key(|(_, value)| *value).map_or("rate", |(key, _)| key);
@@ -353,38 +344,45 @@ fn explicit_graph(explicit: &Explicit, at: &Place, context: &mut Context<'_>) ->
             break;
         }
         let at = at.key("links").index(i);
-        let cable = cable(link.link(), &at, context);
-        if link.count == 0 {
-            context.error(&at.key("count"), "count is 0", "expected at least 1");
-        }
-        let mut end = |name: &str, which: usize| {
-            let found = names.get(name).copied();
-            if found.is_none() {
-                let hint = nearest(name, names.keys().copied())
-                    .map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
-                let place = at.key("between").index(which);
-                context.error(
-                    &place,
-                    format!("unknown node \"{name}\""),
-                    format!("expected one of hosts or switches above{hint}"),
-                );
-            }
-            found
-        };
-        let ends = (end(&link.between.0, 0), end(&link.between.1, 1));
-        let (Some(a), Some(b), Some(cable)) = (ends.0, ends.1, cable) else { continue };
-        if a == b {
-            context.error(
-                &at.key("between"),
-                format!("a link from \"{}\" to itself", link.between.0),
-                "expected two different nodes",
-            );
-            continue;
-        }
-        let one = GraphLink { a, b, rate: cable.rate, delay: cable.delay, overhead: cable.overhead };
-        graph.links.extend(std::iter::repeat_n(one, usize::try_from(link.count).unwrap_or(0)));
+        graph.links.extend(explicit_link(link, &names, &at, context).into_iter().flatten());
     }
     Some(graph)
+}
+
+/// A link of an explicit topology, as often as it says.
+fn explicit_link(
+    link: &ExplicitLink,
+    names: &BTreeMap<&str, NodeId>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<impl Iterator<Item = GraphLink>> {
+    let cable = cable(link.link(), at, context);
+    if link.count == 0 {
+        context.error(&at.key("count"), "count is 0", "expected at least 1");
+    }
+    let mut end = |name: &str, which: usize| {
+        let found = names.get(name).copied();
+        if found.is_none() {
+            let hint = nearest(name, names.keys().copied())
+                .map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
+            let place = at.key("between").index(which);
+            context.error(
+                &place,
+                format!("unknown node \"{name}\""),
+                format!("expected one of hosts or switches above{hint}"),
+            );
+        }
+        found
+    };
+    let ends = (end(&link.between.0, 0), end(&link.between.1, 1));
+    let (a, b, cable) = (ends.0?, ends.1?, cable?);
+    if a == b {
+        let message = format!("a link from \"{}\" to itself", link.between.0);
+        context.error(&at.key("between"), message, "expected two different nodes");
+        return None;
+    }
+    let one = GraphLink { a, b, rate: cable.rate, delay: cable.delay, overhead: cable.overhead };
+    Some(std::iter::repeat_n(one, usize::try_from(link.count).unwrap_or(0)))
 }
 
 const NAME_HELP: &str = "expected letters without spaces, *, quotes, brackets or \"all\"";

@@ -41,37 +41,28 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// The PHY of all links alike.
-    pub(crate) fn phy(&self) -> Option<PhyName> {
+    /// What all links of a named topology are.
+    pub(crate) fn link(&self) -> Option<LinkText> {
         match self {
-            Topology::Star(it) => it.phy,
-            Topology::Dumbbell(it) => it.phy,
-            Topology::Chain(it) => it.phy,
-            Topology::Ring(it) => it.phy,
-            Topology::LeafSpine(it) => it.phy,
-            Topology::FatTree(it) => it.phy,
-            Topology::NTree(it) => it.phy,
+            Topology::Star(it) => Some(it.link()),
+            Topology::Dumbbell(it) => Some(it.link()),
+            Topology::Chain(it) => Some(it.link()),
+            Topology::Ring(it) => Some(it.link()),
+            Topology::LeafSpine(it) => Some(it.link()),
+            Topology::FatTree(it) => Some(it.link()),
+            Topology::NTree(it) => Some(it.link()),
             Topology::Explicit(_) => None,
         }
     }
     /// The line code of each of so many links.
     pub(crate) fn line_codes(&self, links: usize) -> Vec<Option<LineCode>> {
-        let of_all = match self {
-            Topology::Star(it) => it.line_code,
-            Topology::Dumbbell(it) => it.line_code,
-            Topology::Chain(it) => it.line_code,
-            Topology::Ring(it) => it.line_code,
-            Topology::LeafSpine(it) => it.line_code,
-            Topology::FatTree(it) => it.line_code,
-            Topology::NTree(it) => it.line_code,
-            Topology::Explicit(it) => {
-                let row = |link: &ExplicitLink| {
-                    std::iter::repeat_n(link.line_code, usize::try_from(link.count).unwrap_or(0))
-                };
-                return it.links.iter().flat_map(row).collect();
-            }
+        let row = |link: &ExplicitLink| {
+            std::iter::repeat_n(link.line_code, usize::try_from(link.count).unwrap_or(0))
         };
-        vec![of_all; links]
+        match self {
+            Topology::Explicit(it) => it.links.iter().flat_map(row).collect(),
+            named => vec![named.link().and_then(|link| link.line_code); links],
+        }
     }
 }
 
