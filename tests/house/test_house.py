@@ -19,7 +19,8 @@ MECHANISM_CRATES = ("scheduling", "flow_control", "queueing", "transport")
 SHARED = {"crates/scheduling/src/bound.rs"}
 """Has a source and omissions, and is no mechanism: what schedulers promise."""
 REGISTRY = re.compile(
-    r'"(\w+)"\s*,\s*include_str!\("(\w+\.rs)"\)|[A-Z]\w*(?:\(\w+\))? = "(\w+)"|^ +(\w+): \w+\(\w+\),$', re.MULTILINE
+    r'"(\w+)"\s*,\s*include_str!\("(\w+\.rs)"\)|[A-Z]\w*(?:\(\w+\))? = "(\w+)"|^ +(\w+): \w+\(\w+\),$',
+    re.MULTILINE,
 )
 
 

@@ -25,7 +25,7 @@ use keys::{Remark, Remarks};
 use units::{Bytes, Computed, Or, Time};
 
 billed! {
-    /// Parameters of deficit round robin.
+    /// Keys of deficit round robin.
     pub struct DrrParams bills wire {
         /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
         pub weights: Weights = Weights::Equal,

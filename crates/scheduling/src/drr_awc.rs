@@ -42,7 +42,7 @@ const PIVOT: u32 = 146;
 const HEADER: f64 = HEADER_BYTES as f64;
 
 billed! {
-    /// Parameters of DRR-AWC.
+    /// Keys of deficit round robin with adaptive weights.
     pub struct DrrAwcParams bills wire {
         /// How weights follow from the frames: "published" (formulas 6.1 and 6.2 of Hagen 2012), "analytic" (from what is billed and what counts) or "learned" (from what was sent; Penstock's own). Default: "published".
         pub formula: Formula = Formula::Published,

@@ -70,7 +70,7 @@ fn credit() -> Bytes {
 }
 
 billed! {
-    /// Parameters of the deficit table.
+    /// Keys of the deficit table.
     pub struct DTableParams bills frame {
         /// The table: 32, 64, 128, 256, 512 or 1024 entries, each a traffic class or {class, weight}. Every class has to be named. Required.
         pub entries: Vec<Entry>,

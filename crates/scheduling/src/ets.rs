@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Time};
 
 billed! {
-    /// Parameters of ETS.
+    /// Keys of enhanced transmission selection.
     pub struct EtsParams bills wire {
         /// The classes of transmission selection, the lowest first, 1 to 8; each with its queues and one of `percent`, `strict` and `idle_slope`. Every queue belongs to one. Required.
         pub classes: Vec<EtsClass>,

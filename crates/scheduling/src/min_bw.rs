@@ -19,7 +19,7 @@ use keys::{Remark, Remarks};
 use units::{Bytes, Time};
 
 billed! {
-    /// Parameters of MinBW.
+    /// Keys of the minimum-bandwidth scheduler.
     pub struct MinBwParams bills frame {
         /// The traffic class of management, which goes first within its rate. A class number, 0 to 7. Default: the class whose weight is 0, or the highest (Advanced Switching).
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use units::Time;
 
 billed! {
-    /// Parameters of SCFQ.
+    /// Keys of self-clocked fair queueing.
     pub struct ScfqParams bills frame {
         /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
         pub weights: Weights = Weights::Equal,

@@ -20,7 +20,7 @@ use keys::Remarks;
 use units::Time;
 
 billed! {
-    /// Parameters of SCFQ-CA.
+    /// Keys of credit-aware self-clocked fair queueing.
     pub struct ScfqCaParams bills frame {
         /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Weights that leave a part of the link unassigned mean the same as weights that do not: what nobody uses is shared by weight. Default: "equal".
         pub weights: Weights = Weights::Equal,

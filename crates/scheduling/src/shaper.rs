@@ -218,7 +218,7 @@ impl Shaper {
 }
 
 billed! {
-    /// Parameters of a shaped port.
+    /// Keys of shaped ports.
     pub struct ShapedParams bills wire {
         /// The scheduler behind the shapers: a name or a table. Default: "strict_priority".
         pub scheduler: Box<SchedulerSpec> = Box::new(SchedulerSpec::StrictPriority),

@@ -27,7 +27,7 @@ use keys::Remarks;
 use units::{BitRate, Time};
 
 billed! {
-    /// Parameters of WF2Q+.
+    /// Keys of worst-case fair weighted fair queueing.
     pub struct Wf2qPlusParams bills frame {
         /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
         pub weights: Weights = Weights::Equal,

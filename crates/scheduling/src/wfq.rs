@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 use units::{BitRate, Time};
 
 billed! {
-    /// Parameters of WFQ.
+    /// Keys of weighted fair queueing.
     pub struct WfqParams bills wire {
         /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
         pub weights: Weights = Weights::Equal,
