@@ -18,7 +18,10 @@ ROW = re.compile(r"^\| `(?P<crate>\w+)` \|[^|]*\| (?P<uses>[^|]*) \|$", re.MULTI
 MECHANISM_CRATES = ("scheduling", "flow_control", "queueing", "transport")
 SHARED = {"crates/scheduling/src/bound.rs"}
 """Has a source and omissions, and is no mechanism: what schedulers promise."""
-REGISTRY = re.compile(r'"(\w+)"\s*,\s*include_str!\("(\w+\.rs)"\)|= "(\w+)"')
+REGISTRY = re.compile(
+    r'"(\w+)"\s*,\s*include_str!\("(\w+\.rs)"\)|[A-Z]\w*(?:\(\w+\))? = "(\w+)"|^ +(\w+): \w+\(\w+\),$',
+    re.MULTILINE,
+)
 
 
 @pytest.fixture
@@ -113,7 +116,7 @@ def test_files_are_short(root: Path) -> None:
 def registered(library: Path) -> set[Path]:
     """The files that the registry in a crate's lib.rs makes pages of."""
     found = REGISTRY.findall(library.read_text("utf-8"))
-    return {library.with_name(file or f"{name}.rs") for _, file, name in found}
+    return {library.with_name(file or f"{name or entry}.rs") for _, file, name, entry in found}
 
 
 def libraries(root: Path) -> list[Path]:

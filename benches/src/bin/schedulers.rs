@@ -8,9 +8,9 @@
 //! scheduler is taken off.
 
 use scheduling::{
-    Charge, Configuration, DTableParams, Discipline, DrrAwcParams, DrrParams, EtsClass, EtsParams,
-    MinBwParams, PortFacts, ScfqCaParams, ScfqParams, SchedulerSpec, Selection, ShapedParams, ShaperSpec,
-    Share, VcTableParams, Wf2qPlusParams, WfqParams, WrrParams,
+    Charge, ClassShaper, Configuration, DTableParams, Discipline, DrrAwcParams, DrrParams, EtsClass,
+    EtsParams, MinBwParams, PortFacts, ScfqCaParams, ScfqParams, SchedulerSpec, Selection, ShapedParams,
+    ShaperSpec, Share, VcTableParams, Wf2qPlusParams, WfqParams, WrrParams,
 };
 use std::io::Write;
 use std::time::Instant;
@@ -133,25 +133,28 @@ fn specs(queues: u32, draws: &Draws) -> Vec<SchedulerSpec> {
         selection: Selection::Percent(100 / classes + u32::from(class < 100 % classes)),
     };
     let drr = SchedulerSpec::Drr(DrrParams::weighted(weights.clone(), charge));
-    let bucket = ShaperSpec::TokenBucket { rate: Share::PartsPerMillion(1_000_000), depth: 1 << 20 };
+    let bucket = ShaperSpec::token_bucket(Share::PartsPerMillion(1_000_000), 1 << 20);
     vec![
         SchedulerSpec::StrictPriority,
-        SchedulerSpec::Wrr(WrrParams { weights: weights.clone(), interleaved: false }),
+        SchedulerSpec::Wrr(WrrParams { weights: weights.clone().into(), interleaved: false }),
         drr.clone(),
-        SchedulerSpec::DrrAwc(DrrAwcParams { weights: weights.clone(), ..DrrAwcParams::default() }),
+        SchedulerSpec::DrrAwc(DrrAwcParams { weights: weights.clone().into(), ..DrrAwcParams::default() }),
         SchedulerSpec::VcTable(VcTableParams { entries: entries.clone() }),
         SchedulerSpec::DTable(DTableParams::uniform(entries, 34)),
-        SchedulerSpec::Ets(EtsParams { classes: (0..classes).map(class).collect(), charge }),
-        SchedulerSpec::Scfq(ScfqParams { weights: weights.clone(), charge }),
-        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights.clone(), charge }),
+        SchedulerSpec::Ets(EtsParams::new((0..classes).map(class).collect())),
+        SchedulerSpec::Scfq(ScfqParams { weights: weights.clone().into(), ..ScfqParams::by(charge) }),
+        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights.clone().into(), ..ScfqCaParams::by(charge) }),
         SchedulerSpec::MinBw(MinBwParams::new(managed)),
-        SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.clone(), charge }),
-        SchedulerSpec::Wfq(WfqParams { weights, charge }),
+        SchedulerSpec::Wf2qPlus(Wf2qPlusParams {
+            weights: weights.clone().into(),
+            ..Wf2qPlusParams::by(charge)
+        }),
+        SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(charge) }),
         SchedulerSpec::Shaped(ShapedParams {
             scheduler: Box::new(drr),
             port: Some(bucket),
-            queues: vec![Some(bucket); queues as usize],
-            charge,
+            classes: (0..queues).map(|class| ClassShaper { class, shaper: bucket }).collect(),
+            ..ShapedParams::by(charge)
         }),
     ]
 }

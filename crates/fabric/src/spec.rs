@@ -11,6 +11,8 @@ use crate::spec::routing::Wiring;
 use engine::stream;
 use frame::{ClassMap, NodeId, Priority};
 use rand_xoshiro::rand_core::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use transport::ConnectionSpec;
 use units::{Amount, BitRate, ClockOffset, ClockTolerance, Time};
@@ -172,7 +174,8 @@ pub enum ReceiveChange {
 }
 
 /// What a source does when its queue in the NIC is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum WhenFull {
     /// Waits until a frame has left, then goes on (back-pressure; nothing is lost).
     Block,
@@ -206,7 +209,8 @@ pub struct SwitchSpec {
 }
 
 /// When a frame may leave a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Forwarding {
     /// After its last bit has arrived.
     StoreAndForward,
@@ -215,7 +219,8 @@ pub enum Forwarding {
 }
 
 /// How frames wait in a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Queueing {
     /// One queue a traffic class and egress port, in order of arrival.
     Output,
@@ -296,16 +301,19 @@ impl Default for GuardSpec {
 }
 
 /// What a deadlock does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum OnDeadlock {
     /// Ends the run when it is seen; what was measured until then is the result.
+    #[default]
     Stop,
     /// Is counted, and told in the result.
     Count,
 }
 
 /// What a lost frame of a lossless class does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum OnLosslessDrop {
     /// Stops the run with the port, class, occupancy, threshold and the headroom that was needed.
     #[default]

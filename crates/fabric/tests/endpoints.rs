@@ -278,7 +278,7 @@ fn endpoints_and_sources_of_a_class_take_turns() {
     };
     // 1 ms of 10 Gb/s is 1,225 frames; the first 12 are the source's own.
     let weights = vec![1; 8];
-    let wfq = SchedulerSpec::Wfq(WfqParams { weights, charge: Charge::FRAME });
+    let wfq = SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(Charge::FRAME) });
     for scheduler in [SchedulerSpec::StrictPriority, wfq] {
         let (raw, endpoints) = share(None, 1, 1, scheduler);
         assert!(raw[0].abs_diff(endpoints[0]) <= 14, "{raw:?} {endpoints:?}");

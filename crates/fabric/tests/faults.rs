@@ -285,13 +285,8 @@ fn random_net(rolls: &[u32], control: bool) -> Net {
     let weights = || vec![1, 2, 3, 4, 1, 2, 3, 4];
     let scheduler = match roll(3) {
         0 => SchedulerSpec::StrictPriority,
-        1 => SchedulerSpec::Wfq(WfqParams { weights: weights(), charge: Charge::FRAME }),
-        _ => SchedulerSpec::Drr(DrrParams {
-            weights: weights(),
-            base_quantum: None,
-            quanta: vec![],
-            charge: Charge::FRAME,
-        }),
+        1 => SchedulerSpec::Wfq(WfqParams { weights: weights().into(), ..WfqParams::by(Charge::FRAME) }),
+        _ => SchedulerSpec::Drr(DrrParams::weighted(weights(), Charge::FRAME)),
     };
     let host_scheduler = scheduler.clone();
     let host = move || HostSpec { scheduler: host_scheduler.clone(), ..host() };

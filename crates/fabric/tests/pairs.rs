@@ -15,7 +15,7 @@ use fabric::spec::{
 };
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Star};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
-use flow_control::{Accounting, PauseKind, PauseSpec, TargetMethod, TargetSpec, Watermarks};
+use flow_control::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
@@ -190,7 +190,8 @@ fn control(draw: &Draw, rolls: &mut Rolls) -> Option<PauseSpec> {
     let response_time = if rolls.coin() { None } else { Some(ns(rolls.below(4_000))) };
     let base = PauseSpec { response_time, ..pfc(rolls.pick(&[0xFF, 0x08, 0x09])) };
     let egress = PauseSpec { accounting: Accounting::Egress, watermarks: marks(20, 4), ..base.clone() };
-    let target = |method| Some(TargetSpec { method, watermark: Amount::Frames(10), one_shot: true });
+    let target =
+        |method| Some(TargetSpec { method, watermark: Amount::Frames(10), sampling: Sampling::OneShot });
     match draw.control {
         0 => None,
         1 => Some(base),
@@ -216,7 +217,7 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
             spacing: rolls.pick(&[Spacing::Geometric, Spacing::Uniform, Spacing::Wait]),
             action: rolls.pick(&[Action::Drop, Action::Mark]),
             mark_above_max: rolls.coin(),
-            mean_frame: 500,
+            mean_frame: units::Bytes::new(500),
             counts,
             idle_exponent: rolls.pick(&[IdleExponent::Elapsed, IdleExponent::ElapsedAndArrival]),
         }),
@@ -238,13 +239,10 @@ fn scheduler(classes: ClassMap, draw: &Draw, rolls: &mut Rolls) -> SchedulerSpec
     }
     let weights: Vec<u32> = (0..classes.classes()).map(|_| 1 + rolls.below(4) as u32).collect();
     match rolls.below(3) {
-        0 if draw.has(SCHEDULERS) => SchedulerSpec::Drr(DrrParams {
-            weights,
-            base_quantum: None,
-            quanta: vec![],
-            charge: Charge::WIRE,
-        }),
-        1 if draw.has(SCHEDULERS) => SchedulerSpec::Wfq(WfqParams { weights, charge: Charge::WIRE }),
+        0 if draw.has(SCHEDULERS) => SchedulerSpec::Drr(DrrParams::weighted(weights, Charge::WIRE)),
+        1 if draw.has(SCHEDULERS) => {
+            SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(Charge::WIRE) })
+        }
         _ => SchedulerSpec::StrictPriority,
     }
 }

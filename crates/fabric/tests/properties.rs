@@ -10,7 +10,7 @@ use fabric::spec::{
     WhenFull,
 };
 use fabric::topology::{Cable, Dumbbell, FatTree, Graph, LeafSpine, NodeRole, Ring, Star};
-use flow_control::{Accounting, PauseKind, PauseSpec, TargetMethod, TargetSpec, Watermarks};
+use flow_control::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::BufferSpec;
@@ -111,7 +111,8 @@ fn control(kind: u8, rolls: &mut Rolls) -> Option<PauseSpec> {
     let base = PauseSpec { response_time, ..pfc(0xFF) };
     let egress = PauseSpec { accounting: Accounting::Egress, ..base.clone() };
     let target = |method, rolls: &mut Rolls| {
-        Some(TargetSpec { method, watermark: Amount::Frames(10), one_shot: rolls.coin() })
+        let sampling = if rolls.coin() { Sampling::OneShot } else { Sampling::EveryEnqueue };
+        Some(TargetSpec { method, watermark: Amount::Frames(10), sampling })
     };
     let priorities = rolls.pick(&[0xFFu8, 0x08, 0x0F]);
     match kind {

@@ -185,7 +185,7 @@ fn red(max_probability: f64) -> ManagerSpec {
         counts: Counts::WithoutFrame,
         idle_exponent: IdleExponent::Elapsed,
         mark_above_max: true,
-        mean_frame: 1000,
+        mean_frame: units::Bytes::new(1000),
     })
 }
 

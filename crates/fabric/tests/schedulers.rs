@@ -7,7 +7,7 @@ use fabric::spec::{HostSpec, Queueing, SwitchSpec};
 use flow_control::PauseSpec;
 use frame::ClassMap;
 use scheduling::{
-    Charge, DTableParams, DrrAwcParams, DrrParams, Entry, EtsClass, EtsParams, ScfqCaParams, ScfqParams,
+    Charge, DTableParams, DrrAwcParams, DrrParams, EtsClass, EtsParams, ScfqCaParams, ScfqParams,
     SchedulerSpec, Selection, VcTableParams, Wf2qPlusParams, WfqParams, WrrParams,
 };
 use units::Time;
@@ -23,21 +23,20 @@ const BYTES: [u16; 4] = [1472, 320, 64, 1024];
 
 /// Schedulers that share bytes as 4 : 2 : 1 : 1, and the line overhead that they bill.
 fn by_bytes() -> Vec<(SchedulerSpec, f64)> {
-    let weights = || vec![4, 2, 1, 1];
+    let weights = || vec![4, 2, 1, 1].into();
     let charge = Charge::WIRE;
     let class = |queue, percent| EtsClass { queues: vec![queue], selection: Selection::Percent(percent) };
     let ets = vec![class(0, 50), class(1, 24), class(2, 13), class(3, 13)];
-    let entry = |queue| Entry { queue, weight: 34 };
-    let entries = [0, 1, 0, 2, 0, 1, 0, 3].map(entry).repeat(4);
+    let entries = [0, 1, 0, 2, 0, 1, 0, 3].repeat(4);
     let wire = [
-        SchedulerSpec::Drr(DrrParams { weights: weights(), base_quantum: None, quanta: vec![], charge }),
-        SchedulerSpec::Wfq(WfqParams { weights: weights(), charge }),
-        SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights(), charge }),
-        SchedulerSpec::Scfq(ScfqParams { weights: weights(), charge }),
-        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights(), charge }),
-        SchedulerSpec::Ets(EtsParams { classes: ets, charge }),
+        SchedulerSpec::Drr(DrrParams::weighted(vec![4, 2, 1, 1], charge)),
+        SchedulerSpec::Wfq(WfqParams { weights: weights(), ..WfqParams::by(charge) }),
+        SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights(), ..Wf2qPlusParams::by(charge) }),
+        SchedulerSpec::Scfq(ScfqParams { weights: weights(), ..ScfqParams::by(charge) }),
+        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights(), ..ScfqCaParams::by(charge) }),
+        SchedulerSpec::Ets(EtsParams::new(ets)),
     ];
-    let table = SchedulerSpec::DTable(DTableParams { entries, credit: 64, charge: Charge::FRAME });
+    let table = SchedulerSpec::DTable(DTableParams::uniform(entries, 34));
     wire.into_iter().map(|scheduler| (scheduler, 20.0)).chain([(table, 0.0)]).collect()
 }
 
@@ -99,7 +98,7 @@ fn pauses_do_not_change_the_shares_and_nothing_is_lost() {
 
 #[test]
 fn packet_schedulers_share_packets() {
-    let wrr = SchedulerSpec::Wrr(WrrParams { weights: vec![1, 1, 1, 1], interleaved: false });
+    let wrr = SchedulerSpec::Wrr(WrrParams { weights: vec![1, 1, 1, 1].into(), interleaved: false });
     let entries = [0, 1, 2, 3].repeat(8);
     let table = SchedulerSpec::VcTable(VcTableParams { entries });
     let sum: f64 = BYTES.map(f64::from).iter().sum();
@@ -124,7 +123,7 @@ fn large_and_small(net: &mut Net) {
 #[test]
 fn drr_bills_line_overhead_to_small_frames() {
     // Golden vector 7: 68 B against 1522 B, equal quanta, billed with 20 B of line overhead, 10 Gb/s.
-    let params = DrrParams { weights: vec![], base_quantum: None, quanta: vec![], charge: Charge::WIRE };
+    let params = DrrParams::equal(Charge::WIRE);
     let drr = SchedulerSpec::Drr(params);
     let mut net = overload(drr, None, Queueing::Output);
     large_and_small(&mut net);

@@ -5,25 +5,31 @@ pub mod pause;
 pub mod pfc;
 pub mod phy;
 pub mod renewal;
+mod settings;
 pub mod tpfc;
 pub mod watchdog;
 
 pub mod headroom;
 
+pub use settings::{Findings, FlowControl, PauseSettings};
+pub use tpfc::{Sampling, TargetMethod, TargetSpec};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
 
 /// Each mechanism's name, the file that is its page, and the definition of its keys in the JSON Schema.
 pub const PAGES: &[(&str, &str, &str)] = &[
     ("pause", include_str!("pause.rs"), "PauseSettings"),
     ("pfc", include_str!("pfc.rs"), "PauseSettings"),
-    ("tpfc", include_str!("tpfc.rs"), "Target"),
-    ("random_sampling", include_str!("tpfc.rs"), "Target"),
-    ("fair_bandwidth", include_str!("tpfc.rs"), "Target"),
-    ("max_min", include_str!("max_min.rs"), "Target"),
+    ("tpfc", include_str!("tpfc.rs"), "TargetSpec"),
+    ("random_sampling", include_str!("tpfc.rs"), "TargetSpec"),
+    ("fair_bandwidth", include_str!("tpfc.rs"), "TargetSpec"),
+    ("max_min", include_str!("max_min.rs"), "TargetSpec"),
     ("headroom", include_str!("headroom.rs"), ""),
     ("phy", include_str!("phy.rs"), ""),
     ("renewal", include_str!("renewal.rs"), "PauseSettings"),
-    ("watchdog", include_str!("watchdog.rs"), "Watchdog"),
+    ("watchdog", include_str!("watchdog.rs"), "WatchdogSpec"),
 ];
 
 /// What a pause stops.
@@ -35,12 +41,23 @@ pub enum PauseKind {
     Priorities(u8),
 }
 
-/// Where the occupancy is counted that is held against the watermarks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl PauseKind {
+    /// The name that a scenario has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            PauseKind::Link => "pause",
+            PauseKind::Priorities(_) => "pfc",
+        }
+    }
+}
+
+/// Where occupancy is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Accounting {
-    /// Frames by the port and priority they came in through; the pause goes to that port.
+    /// By the port and priority that frames came in through; the pause goes to that port.
     Ingress,
-    /// Frames in an egress queue; the pause goes to all other ports, or to the targeted ones.
+    /// By egress queue; the pause goes to all other ports, or to the targeted ones.
     Egress,
 }
 
@@ -53,28 +70,6 @@ pub struct Watermarks {
     pub xon: Amount,
     /// Room above `xoff` (ingress accounting); `None`: what the link needs, see [`crate`] headroom.
     pub headroom: Option<Amount>,
-}
-
-/// How TPFC finds the link partners to pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetMethod {
-    /// Appendix A: the ingress port of a frame drawn at random from the queue.
-    RandomSampling,
-    /// Appendix B: every ingress port with more than its fair share of the queue.
-    FairBandwidth,
-    /// Ours: the fewest that bring the queue back, the heaviest first.
-    MaxMin,
-}
-
-/// Targeted PFC (Hagen 2012 §7.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TargetSpec {
-    /// How targets are found.
-    pub method: TargetMethod,
-    /// The target watermark TW, between `xon` and `xoff`.
-    pub watermark: Amount,
-    /// One search each time the watermark is crossed, or one at every frame above it.
-    pub one_shot: bool,
 }
 
 /// PAUSE, PFC or TPFC, as a station is configured.

@@ -35,6 +35,9 @@
 //! Not modelled: XAUI, XGXS and other extenders, WAN PHYs, PHYs that differ at both ends, and the PMDs of
 //! backplanes and copper cables, which may take longer than those of the table.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
 use units::{BitRate, Time};
 
 /// What one sublayer may take.
@@ -61,6 +64,56 @@ pub struct Phy {
     pub sublayers: &'static [Sublayer],
     /// The limit of the response to a pause in quanta of 512 bit times, where it is not that of the rate.
     pub response_quanta: Option<u64>,
+}
+
+/// The PHY at both ends of a link, as far as its delay goes: one of [`PHYS`], or "slowest".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhyName(Option<&'static str>);
+
+impl PhyName {
+    const SLOWEST: &str = "slowest";
+
+    fn all() -> impl Iterator<Item = &'static str> {
+        std::iter::once(PhyName::SLOWEST).chain(PHYS.iter().map(|phy| phy.name))
+    }
+    /// The PHY, at a link of this rate; `None`: none of this name and rate is known.
+    pub fn at(self, rate: BitRate) -> Option<&'static Phy> {
+        match self.0 {
+            Some(name) => Phy::named(name).filter(|phy| phy.rate == rate),
+            None => Phy::slowest_at(rate),
+        }
+    }
+}
+
+impl Serialize for PhyName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.unwrap_or(PhyName::SLOWEST))
+    }
+}
+impl<'de> Deserialize<'de> for PhyName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PhyName, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == PhyName::SLOWEST {
+            return Ok(PhyName(None));
+        }
+        let known = PHYS.iter().find(|phy| phy.name == text);
+        known.map(|phy| PhyName(Some(phy.name))).ok_or_else(|| {
+            let names: Vec<String> = PhyName::all().map(|name| format!("`{name}`")).collect();
+            de::Error::custom(format!("unknown variant `{text}`, expected one of {}", names.join(", ")))
+        })
+    }
+}
+impl JsonSchema for PhyName {
+    fn schema_name() -> Cow<'static, str> {
+        "PhyName".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The PHY at both ends of a link, as far as its delay goes.",
+            "type": "string",
+            "enum": PhyName::all().collect::<Vec<_>>()
+        })
+    }
 }
 
 const fn gbps(rate: u64) -> BitRate {

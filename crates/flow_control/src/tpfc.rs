@@ -27,9 +27,46 @@
 
 use crate::max_min::{Marks, MaxMin};
 use crate::pfc::{Levels, OutstandingPause};
-use crate::{TargetMethod, TargetSpec};
 use frame::Occupancy;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
+
+/// Targeted PFC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TargetSpec {
+    /// How the link partners to pause are found: "fair_bandwidth" (all with more than a fair share of the queue; Hagen 2012, Appendix B), "random_sampling" (the sender of a frame drawn from the queue; Appendix A) or "max_min" (the fewest that bring the queue back, the heaviest first; Penstock's own). Required.
+    pub method: TargetMethod,
+    /// Target watermark: at or above it the search begins. A size in bytes or frames, between `xon` and `xoff`; with "max_min" the room up to `xoff` is what one partner has in flight. Required.
+    pub watermark: Amount,
+    /// When a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at each frame above it). Default: "one_shot".
+    #[serde(default)]
+    pub sampling: Sampling,
+}
+
+/// How targets are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetMethod {
+    /// Every ingress port with more than its fair share of the queue.
+    FairBandwidth,
+    /// The ingress port of a frame drawn at random from the queue.
+    RandomSampling,
+    /// The fewest ingress ports that bring the queue back, the heaviest first; each goes on in its turn.
+    MaxMin,
+}
+
+/// When targets are searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sampling {
+    /// Once each time the watermark is crossed.
+    #[default]
+    OneShot,
+    /// At every frame above the watermark.
+    EveryEnqueue,
+}
 
 /// Who has to be paused because of a frame that enters the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +182,7 @@ impl EgressCounter {
         self.targets.clear();
         match target.method {
             TargetMethod::RandomSampling => {
-                if target.one_shot && !std::mem::replace(&mut self.armed, false) {
+                if target.sampling == Sampling::OneShot && !std::mem::replace(&mut self.armed, false) {
                     return Aim::None;
                 }
                 self.targets.extend(ingress_of(draw(before.frames)));
@@ -250,7 +287,8 @@ mod tests {
     use super::*;
 
     fn target(method: TargetMethod, one_shot: bool) -> TargetSpec {
-        TargetSpec { method, watermark: Amount::Frames(6), one_shot }
+        let sampling = if one_shot { Sampling::OneShot } else { Sampling::EveryEnqueue };
+        TargetSpec { method, watermark: Amount::Frames(6), sampling }
     }
     fn frames(frames: u64) -> Occupancy {
         Occupancy { bytes: frames * 1522, frames }

@@ -14,28 +14,41 @@
 //! Not modelled: polling. Real watchdogs look every 100 ms or so and find a storm up to that much later; here
 //! the times are exact. A real one that drops may also disable the sending of pauses for the queue's ingress.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// What a watchdog does about a storm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A watchdog for pause storms: a queue that is kept paused for too long is reported, emptied or let go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WatchdogSpec {
+    /// A queue that has been paused for this long without a gap, with frames waiting, is in a storm. A time with unit, above 0. Default: "200 ms" (as switches in use have it).
+    #[serde(rename = "detection_time")]
+    pub detection: Time,
+    /// A queue that has not been paused for this long is in a storm no more. A time with unit. Default: "200 ms" (as switches in use have it).
+    #[serde(rename = "restoration_time")]
+    pub restoration: Time,
+    /// What is done during a storm: only "report" it, "drop" what waits and what comes, or "forward", that is, ignore the pauses. Default: "drop" (as switches in use have it).
+    pub action: StormAction,
+}
+
+impl Default for WatchdogSpec {
+    fn default() -> WatchdogSpec {
+        let time = Time::from_ms(200);
+        WatchdogSpec { detection: time, restoration: time, action: StormAction::Drop }
+    }
+}
+
+/// What a watchdog does during a storm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum StormAction {
     /// Tells of it.
     Report,
-    /// Drops what waits in the queue and what comes to it.
+    /// Drops what waits and what comes.
     Drop,
-    /// Ignores the pauses: the queue sends.
+    /// Ignores the pauses.
     Forward,
-}
-
-/// A watchdog, as switches are configured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WatchdogSpec {
-    /// A queue paused for this long, with frames waiting, is in a storm.
-    pub detection: Time,
-    /// A queue not paused for this long is in a storm no more.
-    pub restoration: Time,
-    /// What is done meanwhile.
-    pub action: StormAction,
 }
 
 /// What has to be done when a queue is looked at.

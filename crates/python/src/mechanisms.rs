@@ -4,20 +4,18 @@
 use serde_json::{Value, json};
 
 /// A mechanism's page: kind, name in scenarios, source text of its file, definition of its keys.
-type Page = (&'static str, &'static str, &'static str, Option<&'static str>);
+type Page = (&'static str, &'static str, &'static str, &'static str);
 
 /// Every mechanism as JSON.
 pub fn describe() -> String {
     let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap_or_default();
-    let schedulers = scheduling::PAGES.iter().map(|&(name, text)| ("scheduler", name, text, None));
-    let controls =
-        flow_control::PAGES.iter().map(|&(name, text, keys)| ("flow control", name, text, Some(keys)));
-    let queueing = queueing::PAGES.iter().map(|&(name, text, keys)| ("queueing", name, text, Some(keys)));
-    let endpoints = transport::ENDPOINT_PAGES.iter().map(|&(name, text)| ("endpoint", name, text, None));
-    let controllers =
-        transport::CONTROLLER_PAGES.iter().map(|&(name, text)| ("controller", name, text, None));
+    let schedulers = scheduling::PAGES.iter().map(|&(name, text, keys)| ("scheduler", name, text, keys));
+    let controls = flow_control::PAGES.iter().map(|&(name, text, keys)| ("flow control", name, text, keys));
+    let queueing = queueing::PAGES.iter().map(|&(name, text, keys)| ("queueing", name, text, keys));
+    let endpoints = transport::ENDPOINT_PAGES.iter().map(|&(name, text)| ("endpoint", name, text, ""));
+    let controllers = transport::CONTROLLER_PAGES.iter().map(|&(name, text)| ("controller", name, text, ""));
     let applications =
-        transport::APPLICATION_PAGES.iter().map(|&(name, text)| ("application", name, text, None));
+        transport::APPLICATION_PAGES.iter().map(|&(name, text)| ("application", name, text, ""));
     let transports = endpoints.chain(controllers).chain(applications);
     let pages: Vec<Page> = schedulers.chain(controls).chain(queueing).chain(transports).collect();
     Value::Array(pages.iter().map(|page| page_of(page, &schema)).collect()).to_string()
@@ -41,7 +39,7 @@ fn page_of(&(kind, name, text, keys): &Page, schema: &Value) -> Value {
         "summary": summary,
         "source": labelled("Source:"),
         "not_modelled": not_modelled,
-        "parameters": keys.map_or(Vec::new(), |keys| parameters(schema, keys)),
+        "parameters": parameters(schema, keys),
     })
 }
 

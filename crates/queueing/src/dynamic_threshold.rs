@@ -20,6 +20,45 @@
 //! Not modelled: memory cells (a frame takes its own length); a frame that is charged to two parts at once, but for the
 //! minimum and the shared part of one queue.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
+use units::Bytes;
+
+/// Dynamic thresholds (Choudhury and Hahne 1998): the `total` of the buffer is one memory that all queues share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DynamicThreshold {
+    /// What a queue may hold, as a multiple of the shared memory that is free. A number, 1/1024 to 1024, in steps of 1/1024. Default: 1.0.
+    pub alpha: Alpha,
+    /// Memory that belongs to each queue: each traffic class of each port. A size. Default: "0 B".
+    pub minimum: Bytes,
+    /// Memory that lossless classes alone use, above the threshold: for what all links of the switch together have in flight after XOFF. A size. Default: "0 B".
+    pub headroom: Bytes,
+    /// How far below its threshold a paused queue lets go. A size. Default: "0 B".
+    pub resume_offset: Bytes,
+}
+
+impl Default for DynamicThreshold {
+    fn default() -> DynamicThreshold {
+        let none = Bytes::new(0);
+        DynamicThreshold { alpha: Alpha::ONE, minimum: none, headroom: none, resume_offset: none }
+    }
+}
+
+impl DynamicThreshold {
+    /// The rules of a memory of so many bytes.
+    pub fn of(&self, total: u64) -> SharedMemorySpec {
+        SharedMemorySpec {
+            total,
+            alpha: self.alpha,
+            minimum: self.minimum.get(),
+            headroom: self.headroom.get(),
+            resume_offset: self.resume_offset.get(),
+        }
+    }
+}
+
 /// The rules of a shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedMemorySpec {
@@ -64,6 +103,36 @@ impl Alpha {
     }
     fn of(self, bytes: u64) -> u64 {
         ((u128::from(bytes) * u128::from(self.0)) >> Alpha::FRACTION_BITS) as u64
+    }
+}
+
+impl Serialize for Alpha {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.get())
+    }
+}
+impl<'de> Deserialize<'de> for Alpha {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Alpha, D::Error> {
+        let alpha = f64::deserialize(deserializer)?;
+        Alpha::new(alpha).ok_or_else(|| {
+            let step = f64::from(Alpha::ONE.0);
+            let nearest = ((alpha * step).round() / step).clamp(1.0 / step, Alpha::LARGEST);
+            let nearest = if nearest.is_nan() { 1.0 } else { nearest };
+            de::Error::custom(format!(
+                "alpha is {alpha}; expected 1/1024 to 1024 in steps of 1/1024, such as {nearest}"
+            ))
+        })
+    }
+}
+impl JsonSchema for Alpha {
+    fn schema_name() -> Cow<'static, str> {
+        "Alpha".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "minimum": 1.0 / 1024.0, "maximum": Alpha::LARGEST })
     }
 }
 

@@ -5,6 +5,7 @@
 //! verdict comes out.
 
 mod dynamic_threshold;
+mod entry;
 mod manager;
 mod red;
 mod sampling;
@@ -14,18 +15,22 @@ mod tail_drop;
 #[cfg(test)]
 mod testbed;
 
-pub use dynamic_threshold::{Alpha, Holding, Part, SharedMemory, SharedMemorySpec};
+pub use dynamic_threshold::{Alpha, DynamicThreshold, Holding, Part, SharedMemory, SharedMemorySpec};
+pub use entry::assign;
 pub use manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 pub use red::{Action, IdleExponent, Mode, Red, RedParams, Spacing};
 pub use sampling::{Sampling, SamplingParams};
 pub use step::{Moment, Step, StepParams};
 pub use tail_drop::{Backlog, BufferSpec, Refusal};
 
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::Time;
 
 /// Makes the closed enum of queue managers, its specification, its dispatch and its pages from one list.
 macro_rules! queue_managers {
-    ($($(#[$doc:meta])* $name:ident($params:ident) = $text:literal with keys $keys:literal),* $(,)?) => {
+    ($($(#[$doc:meta])* $key:ident: $name:ident($params:ident)),* $(,)?) => {
         /// Which manager a queue has, with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum ManagerSpec {
@@ -42,24 +47,54 @@ macro_rules! queue_managers {
         pub const PAGES: &[(&str, &str, &str)] = &[
             ("tail_drop", include_str!("tail_drop.rs"), "Buffer"),
             ("dynamic_threshold", include_str!("dynamic_threshold.rs"), "DynamicThreshold"),
-            $(($text, include_str!(concat!($text, ".rs")), $keys),)*
+            $((stringify!($key), include_str!(concat!(stringify!($key), ".rs")), stringify!($params)),)*
         ];
+
+        /// A queue manager and the traffic classes whose queues it manages: exactly one of them.
+        #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct ManagerEntry {
+            /// Traffic classes, 0 to 7 each; every queue of one of them has a manager of its own. Default: all that no other entry names.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub classes: Option<Vec<u32>>,
+            $(
+                $(#[$doc])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $key: Option<$params>,
+            )*
+        }
+
+        impl ManagerEntry {
+            /// All managers that it has; one is accepted.
+            fn managers(&self) -> Vec<ManagerSpec> {
+                [$(self.$key.map(ManagerSpec::$name),)*].into_iter().flatten().collect()
+            }
+        }
 
         impl ManagerSpec {
             /// All queue managers by the name that a scenario uses.
-            pub const NAMES: &[&str] = &[$($text,)*];
+            pub const NAMES: &[&str] = &[$(stringify!($key),)*];
 
             /// Its name.
             pub fn name(&self) -> &'static str {
-                match self { $(ManagerSpec::$name(_) => $text,)* }
+                match self { $(ManagerSpec::$name(_) => stringify!($key),)* }
             }
         }
 
         impl Configuration for ManagerSpec {
             type Machine = Manager;
 
-            fn check(&self) -> Result<(), (&'static str, String)> {
-                match self { $(ManagerSpec::$name(params) => params.check(),)* }
+            /// Places begin at the name of the manager.
+            fn check(&self) -> Result<(), Remark> {
+                match self {
+                    $(ManagerSpec::$name(params) => params.check().map_err(|why| why.within(stringify!($key))),)*
+                }
+            }
+            fn unmarked(&self) -> Option<&'static str> {
+                match self { $(ManagerSpec::$name(params) => params.unmarked(),)* }
+            }
+            fn drops(&self) -> Option<(&'static str, &'static str)> {
+                match self { $(ManagerSpec::$name(params) => params.drops(),)* }
             }
             fn start(&self, link: &LinkFacts) -> Manager {
                 match self { $(ManagerSpec::$name(params) => Manager::$name(params.start(link)),)* }
@@ -92,10 +127,10 @@ macro_rules! queue_managers {
 }
 
 queue_managers! {
-    /// Random early detection.
-    Red(RedParams) = "red" with keys "RedKeys",
-    /// Step marking.
-    Step(StepParams) = "step" with keys "StepKeys",
-    /// The sampling notifier.
-    Sampling(SamplingParams) = "sampling" with keys "SamplingKeys",
+    /// Random early detection (Floyd and Jacobson 1993).
+    red: Red(RedParams),
+    /// Step marking: marks frames while the queue is longer than a threshold.
+    step: Step(StepParams),
+    /// A sampling notifier: tells the sources of a queue that it is long.
+    sampling: Sampling(SamplingParams),
 }

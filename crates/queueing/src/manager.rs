@@ -1,6 +1,9 @@
 //! What a queue asks its manager, and what it is told.
 
 use frame::Occupancy;
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::{Amount, BitRate, Time};
 
 /// What a queue manager says of a frame.
@@ -79,15 +82,25 @@ pub trait Configuration {
     /// The manager that they make.
     type Machine: QueueManager;
 
-    /// What is wrong with them, as the key and a sentence.
-    fn check(&self) -> Result<(), (&'static str, String)>;
+    /// What is wrong with them.
+    fn check(&self) -> Result<(), Remark>;
+
+    /// If it marks frames: what it does where no endpoint understands marks.
+    fn unmarked(&self) -> Option<&'static str> {
+        None
+    }
+    /// If it drops frames: which, and what belongs there where no frame may be lost.
+    fn drops(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
 
     /// A manager of an empty queue. The parameters have passed [`check`](Configuration::check).
     fn start(&self, link: &LinkFacts) -> Self::Machine;
 }
 
-/// Whether a queue is counted with the frame that is asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// What the length of a queue includes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Counts {
     /// The other frames alone: what an arriving frame finds, or a leaving one leaves behind.
     #[default]
@@ -112,9 +125,4 @@ pub(crate) fn number(amount: Amount) -> u64 {
     match amount {
         Amount::Bytes(number) | Amount::Frames(number) => number,
     }
-}
-
-/// Whether both are bytes, or both frames.
-pub(crate) fn same_unit(a: Amount, b: Amount) -> bool {
-    matches!((a, b), (Amount::Bytes(_), Amount::Bytes(_)) | (Amount::Frames(_), Amount::Frames(_)))
 }

@@ -31,36 +31,42 @@
 //! Not modelled: adaptive RED (the largest probability is fixed), weighted RED with more than one pair of thresholds in
 //! one queue (give each class its own), the hard limit (that of the buffer).
 
+use crate::manager::number;
 use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
-use crate::manager::{number, same_unit};
-use units::{Amount, Time};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Amount, Bytes, Time};
 
-/// Parameters of RED.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Keys of random early detection.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct RedParams {
-    /// Weight of a sample in the average, above 0 to 1. Default 0.002.
+    /// Weight of a sample in the moving average of the queue's length. A number above 0, to 1. Default: 0.002 (Floyd and Jacobson 1993).
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub weight: f64,
-    /// Below this average nothing happens. Default 5 frames.
+    /// Minimum threshold: nothing happens while the average is below. A size in bytes or frames; thresholds in bytes count the queue in bytes, those in frames in frames. Default: "5 frames" (Floyd and Jacobson 1993).
     pub min: Amount,
-    /// Average at which the largest probability is reached; above `min`, in its unit. Default 15 frames.
+    /// Maximum threshold: the average at which the largest probability is reached. A size in bytes or frames, above `min` and in its unit. Default: "15 frames" (Floyd and Jacobson 1993).
     pub max: Amount,
-    /// Probability at `max`, above 0 to 1. Default 0.02.
+    /// Probability at the maximum threshold. A number above 0, to 1. Default: 0.02 (Floyd and Jacobson 1993).
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub max_probability: f64,
-    /// Whether the probability rises to 1 between `max` and twice `max`. Default true.
+    /// Whether the probability rises to 1 between `max` and twice `max`; otherwise every frame is picked from `max` on. Default: true (Floyd 2000).
     pub gentle: bool,
-    /// Whether long frames are picked more often. Default [`Mode::Frame`].
+    /// What the probability belongs to: each "frame", or each "byte", so that long frames are picked more often. Default: "frame".
     pub mode: Mode,
-    /// How picks are spread. Default [`Spacing::Uniform`].
+    /// How picks are spread: "geometric" (each frame by itself), "uniform" (gaps up to 1/p frames, equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform" (Floyd and Jacobson 1993).
     pub spacing: Spacing,
-    /// What happens to a frame that is picked. Default [`Action::Drop`].
+    /// What happens to a frame that is picked: "drop" or "mark"; frames whose endpoints understand no marks are dropped. Default: "drop".
     pub action: Action,
-    /// Whether frames are marked also where every frame is picked. RFC 3168 says that they should be dropped there. Default false.
+    /// Whether frames are marked also where every frame is picked. Default: false (RFC 3168 drops them).
     pub mark_above_max: bool,
-    /// Mean frame in bytes: unit of idle time, and of byte mode. 1 to 65535, default 500.
-    pub mean_frame: u32,
-    /// What the queue includes. Default [`Counts::WithoutFrame`].
+    /// Mean frame: unit of the idle time, and of byte mode. A size, "1 B" to "65535 B". Default: "500 B" (ns-2).
+    pub mean_frame: Bytes,
+    /// What the queue includes beside the frames that wait: "without_frame" (only them) or "with_frame" (the arriving frame too). Default: "without_frame" (Floyd and Jacobson 1993).
     pub counts: Counts,
-    /// How far an idle time lets the average decay. Default [`IdleExponent::Elapsed`].
+    /// How an idle time in which m mean frames could have been sent lets the average decay: "elapsed" (m times) or "elapsed_and_arrival" (m + 1 times, as ns-2 does). Default: "elapsed" (Floyd and Jacobson 1993).
     pub idle_exponent: IdleExponent,
 }
 
@@ -76,15 +82,16 @@ impl Default for RedParams {
             spacing: Spacing::Uniform,
             action: Action::Drop,
             mark_above_max: false,
-            mean_frame: 500,
+            mean_frame: Bytes::new(500),
             counts: Counts::WithoutFrame,
             idle_exponent: IdleExponent::Elapsed,
         }
     }
 }
 
-/// What the probability belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the probability of RED belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Each frame, whatever its length ("packet mode").
     Frame,
@@ -92,8 +99,9 @@ pub enum Mode {
     Byte,
 }
 
-/// How picks are spread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How picks of RED are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Spacing {
     /// Each frame by itself; gaps are geometric.
     Geometric,
@@ -103,8 +111,9 @@ pub enum Spacing {
     Wait,
 }
 
-/// What happens to a frame that is picked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What RED does to a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     /// It is dropped.
     Drop,
@@ -112,8 +121,9 @@ pub enum Action {
     Mark,
 }
 
-/// How far an idle time lets the average decay, where m mean frames could have been sent in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How far an idle time lets the average of RED decay, where m mean frames could have been sent in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum IdleExponent {
     /// (1 - w)^m.
     Elapsed,
@@ -124,40 +134,49 @@ pub enum IdleExponent {
 impl Configuration for RedParams {
     type Machine = Red;
 
-    fn check(&self) -> Result<(), (&'static str, String)> {
+    fn check(&self) -> Result<(), Remark> {
+        let RedParams { min, max, mean_frame, .. } = *self;
+        let wrong = |key, message: String, help| Err(Remark::about(key, message, help));
         let part = |value: f64| value > 0.0 && value <= 1.0;
         if !part(self.weight) {
-            return Err(("weight", format!("a weight of {}; accepted is above 0 to 1", self.weight)));
+            return wrong("weight", format!("a weight of {}", self.weight), "accepted is above 0 to 1");
         }
         if !part(self.max_probability) {
-            let given = self.max_probability;
-            return Err(("max_probability", format!("a probability of {given}; accepted is above 0 to 1")));
+            let message = format!("a probability of {}", self.max_probability);
+            return wrong("max_probability", message, "accepted is above 0 to 1");
         }
-        if !same_unit(self.min, self.max) {
-            let (min, max) = (self.min, self.max);
-            return Err((
+        if !min.comparable(max) {
+            return wrong(
                 "max",
-                format!("max {max} beside min {min}; both have to be bytes, or both frames"),
-            ));
+                format!("max {max} beside min {min}"),
+                "both have to be bytes, or both frames",
+            );
         }
-        if number(self.max) <= number(self.min) {
-            let (min, max) = (self.min, self.max);
-            return Err((
-                "max",
-                format!("max {max} is not above min {min}; the probability rises from min to max"),
-            ));
+        if number(max) <= number(min) {
+            let message = format!("max {max} is not above min {min}");
+            return wrong("max", message, "the probability rises from min to max");
         }
-        if !(1..=u32::from(u16::MAX)).contains(&self.mean_frame) {
-            let given = self.mean_frame;
-            return Err(("mean_frame", format!("a mean frame of {given} B; accepted are 1 to 65535 B")));
+        if !(1..=u64::from(u16::MAX)).contains(&mean_frame.get()) {
+            let message = format!("a mean frame of {} B", mean_frame.get());
+            return wrong("mean_frame", message, "accepted are 1 to 65535 B");
         }
         Ok(())
+    }
+    fn unmarked(&self) -> Option<&'static str> {
+        (self.action == Action::Mark).then_some("it drops frames instead")
+    }
+    fn drops(&self) -> Option<(&'static str, &'static str)> {
+        let what = match self.action {
+            Action::Mark => "drops what it cannot mark, such as acknowledgements",
+            Action::Drop => "drops frames",
+        };
+        Some((what, "step, which never drops"))
     }
     fn start(&self, link: &LinkFacts) -> Red {
         Red {
             params: *self,
             link: *link,
-            mean_time: link.time_of(self.mean_frame),
+            mean_time: link.time_of(self.mean_frame.get() as u32),
             average: 0.0,
             since_pick: None,
             idle_since: Time::ZERO,
@@ -220,7 +239,7 @@ impl Red {
     fn picks(&mut self, p: f64, frame: FrameFacts, random: &mut impl FnMut() -> u64) -> bool {
         let length = match self.params.mode {
             Mode::Frame => 1.0,
-            Mode::Byte => f64::from(frame.bytes) / f64::from(self.params.mean_frame),
+            Mode::Byte => f64::from(frame.bytes) / self.params.mean_frame.get() as f64,
         };
         let count = self.since_pick.map_or(0.0, |count| count + length);
         let spread = match self.params.spacing {
@@ -416,7 +435,7 @@ mod tests {
     #[test]
     fn in_byte_mode_long_frames_are_picked_more_often() {
         let rate = |spacing, bytes: u16| {
-            let params = RedParams { spacing, mode: Mode::Byte, mean_frame: 500, ..at_once() };
+            let params = RedParams { spacing, mode: Mode::Byte, mean_frame: Bytes::new(500), ..at_once() };
             let (mut red, mut random) = (params.start(&LINK), bits(7));
             let picked = |_: &u32| {
                 red.on_enqueue(Time::ZERO, &holding(10), capable(bytes), &mut random) == Verdict::Drop
@@ -459,11 +478,11 @@ mod tests {
             ("weight", RedParams { weight: 0.0, ..default }),
             ("weight", RedParams { weight: f64::NAN, ..default }),
             ("max_probability", RedParams { max_probability: 1.01, ..default }),
-            ("mean_frame", RedParams { mean_frame: 0, ..default }),
+            ("mean_frame", RedParams { mean_frame: Bytes::new(0), ..default }),
         ];
         assert_eq!(default.check(), Ok(()));
         for (key, params) in wrong {
-            assert_eq!(params.check().unwrap_err().0, key);
+            assert_eq!(params.check().unwrap_err().path, [keys::Step::Key(key.into())]);
         }
     }
 }

@@ -9,15 +9,25 @@
 //! Not modelled: quantised feedback and its slope (QCN), random sampling.
 
 use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
 
-/// Parameters of the sampling notifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Keys of the sampling notifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SamplingParams {
-    /// Frames that enter a queue of at least this length, themselves included, are counted.
+    /// Frames that enter a queue of at least this length, themselves included, are counted. A size in bytes or frames. Required.
     pub threshold: Amount,
-    /// One of this many frames makes a message, the first one too. 1 to 1000000, default 100.
+    /// One of so many frames makes a message to its source, the first one too. A count, 1 to 1000000. Default: 100.
+    #[serde(default = "hundred")]
+    #[schemars(range(min = 1, max = 1000000))]
     pub every: u32,
+}
+
+fn hundred() -> u32 {
+    100
 }
 
 impl SamplingParams {
@@ -27,11 +37,12 @@ impl SamplingParams {
 impl Configuration for SamplingParams {
     type Machine = Sampling;
 
-    fn check(&self) -> Result<(), (&'static str, String)> {
+    fn check(&self) -> Result<(), Remark> {
         if (1..=Self::MOST).contains(&self.every) {
             return Ok(());
         }
-        Err(("every", format!("one of {} frames; accepted are 1 to {}", self.every, Self::MOST)))
+        let accepted = format!("accepted are 1 to {}", Self::MOST);
+        Err(Remark::about("every", format!("one of {} frames", self.every), accepted))
     }
     fn start(&self, _link: &LinkFacts) -> Sampling {
         Sampling { params: *self, passed: 0 }
@@ -83,6 +94,6 @@ mod tests {
         // Frames below the threshold do not count.
         assert_eq!([verdict(0), verdict(5)], [Verdict::Pass, Verdict::Notify(5_500)]);
         let no_frame = SamplingParams { threshold: Amount::Frames(3), every: 0 };
-        assert_eq!(no_frame.check().unwrap_err().0, "every");
+        assert_eq!(no_frame.check().unwrap_err().path, [keys::Step::Key("every".into())]);
     }
 }

@@ -11,21 +11,28 @@
 //! weighted RED.
 
 use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict, number};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
 
-/// Parameters of step marking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Keys of step marking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct StepParams {
-    /// Frames are marked above this length. In bytes or frames.
+    /// Frames are marked while the queue is longer than this. A size in bytes or frames. Required.
     pub threshold: Amount,
-    /// When the length is looked at. Default [`Moment::Enqueue`].
+    /// When the queue is looked at: when a frame enters ("enqueue") or leaves ("dequeue"). Default: "enqueue".
+    #[serde(default)]
     pub at: Moment,
-    /// What the length includes. Default [`Counts::WithoutFrame`].
+    /// What the queue includes beside the frames that wait: "without_frame" (only the others) or "with_frame" (the frame that enters or leaves, too). Default: "without_frame" (Alizadeh and others 2010).
+    #[serde(default)]
     pub counts: Counts,
 }
 
-/// When a queue is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// When step marking looks at the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Moment {
     /// When a frame enters.
     #[default]
@@ -38,8 +45,11 @@ impl Configuration for StepParams {
     type Machine = Step;
 
     /// Any threshold is one: with 0 every frame that finds another is marked.
-    fn check(&self) -> Result<(), (&'static str, String)> {
+    fn check(&self) -> Result<(), Remark> {
         Ok(())
+    }
+    fn unmarked(&self) -> Option<&'static str> {
+        Some("it has no effect")
     }
     fn start(&self, _link: &LinkFacts) -> Step {
         Step { params: *self }

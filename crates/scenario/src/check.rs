@@ -21,15 +21,13 @@ mod stations;
 mod topology;
 mod transports;
 
-pub use flow_control::used_priorities;
-
 use crate::Scenario;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
 use crate::effective;
-use crate::model::{self, Model};
+use crate::model::Model;
 use crate::place::Place;
 use crate::read::MAX_ERRORS;
-use fabric::spec::{OnLosslessDrop, ProbeSpec, Spec};
+use fabric::spec::{ProbeSpec, Spec};
 use std::path::Path;
 use toml::de::DeTable;
 use units::{Bytes, Time};
@@ -54,7 +52,6 @@ impl<'a> Context<'a> {
         Context { source, document, base_dir, findings: Vec::new(), errors: 0, budget: BUDGET }
     }
     fn error(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
-        self.errors += 1;
         self.report(Severity::Error, place, message.into(), help.into());
     }
     /// Whether so much is wrong that looking for more only takes time.
@@ -81,7 +78,12 @@ impl<'a> Context<'a> {
     fn first_written(&self, places: &[Place]) -> Option<Place> {
         places.iter().find(|place| place.is_written(self.document)).cloned()
     }
+    /// What a mechanism says of its keys, which stand at `place`.
+    fn refuse(&mut self, why: keys::Remark, place: &Place) {
+        self.error(&place.along(&why.path), why.message, why.help);
+    }
     fn report(&mut self, severity: Severity, place: &Place, message: String, help: String) {
+        self.errors += usize::from(severity == Severity::Error);
         if self.findings.iter().filter(|one| one.severity == severity).count() < MAX_ERRORS {
             let span = place.span(self.document);
             self.findings.push(self.source.at(severity, span, message, help));
@@ -125,16 +127,13 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let guards = guards::lower(model, context);
     let spec = Spec {
         seed: model.simulation.seed,
-        duration: model.simulation.duration.0,
-        warmup: model.simulation.warmup.0,
+        duration: model.simulation.duration,
+        warmup: model.simulation.warmup,
         nodes,
         links,
         flows,
         probes,
-        on_lossless_drop: match model.simulation.on_lossless_drop {
-            model::OnLosslessDrop::Stop => OnLosslessDrop::Stop,
-            model::OnLosslessDrop::Count => OnLosslessDrop::Count,
-        },
+        on_lossless_drop: model.simulation.on_lossless_drop,
         faults,
         guards,
     };
@@ -158,14 +157,14 @@ const MAX_BINS: u64 = 1_000_000;
 fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
     let simulation = &model.simulation;
     let at = Place::of("simulation");
-    let duration = simulation.duration.0;
+    let duration = simulation.duration;
     if duration == Time::ZERO {
         context.error(
             &at.key("duration"),
             "duration is 0: nothing would be simulated",
             "expected a time above 0, like \"10 ms\"",
         );
-    } else if simulation.warmup.0 >= duration {
+    } else if simulation.warmup >= duration {
         context.error(
             &at.key("warmup"),
             format!(

@@ -3,11 +3,13 @@
 //! Filling in is idempotent, and the checks see only filled models: a scenario and its effective form
 //! cannot mean different things.
 
-use crate::check::used_priorities;
 use crate::model::*;
-use crate::quantity::{Or, TimeText, ToleranceText};
+use fabric::spec::{Forwarding, Queueing, WhenFull};
+use flow_control::FlowControl;
+use frame::PRIORITIES;
+use scheduling::{Configuration, SchedulerSpec};
 use std::path::Path;
-use units::{Bytes, ClockTolerance, Time};
+use units::{Bytes, ClockTolerance, Or, Time};
 
 /// A comment in the effective scenario, above the table `[table]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,10 +22,10 @@ pub struct Note {
 pub fn fill(model: &mut Model, file: &str) {
     let simulation = &mut model.simulation;
     simulation.name.get_or_insert_with(|| stem(file));
-    let duration = simulation.duration.0;
+    let duration = simulation.duration;
     model.probes.bin.get_or_insert_with(|| {
         let ns = duration.ps().div_ceil(500).div_ceil(1_000).max(1);
-        Or::Value(TimeText::from(Time::from_ps(ns * 1_000)))
+        Or::Value(Time::from_ps(ns * 1_000))
     });
     match &mut model.topology {
         Topology::Star(it) => it.fill(),
@@ -41,16 +43,11 @@ pub fn fill(model: &mut Model, file: &str) {
         Topology::NTree(it) => it.fill(),
         Topology::Explicit(it) => it.links.iter_mut().for_each(ExplicitLink::fill),
     }
-    if let Some(watchdog) = &mut model.watchdog {
-        watchdog.detection_time.get_or_insert(TimeText::from(Time::from_ms(200)));
-        watchdog.restoration_time.get_or_insert(TimeText::from(Time::from_ms(200)));
-        watchdog.action.get_or_insert(StormAction::Drop);
-    }
-    let priorities = used_priorities(model);
-    fill_flow_control(&mut model.flow_control, &priorities);
+    let priorities = model.used_priorities();
+    model.flow_control.complete(&priorities);
     fill_stations(model, &priorities);
     for flow in &mut model.flows {
-        flow.stop.get_or_insert(TimeText::from(duration));
+        flow.stop.get_or_insert(duration);
     }
     for fault in &mut model.faults {
         fill_fault(fault, duration);
@@ -60,8 +57,8 @@ pub fn fill(model: &mut Model, file: &str) {
 /// A station reacts to outages alone, and probabilities alone have a beginning and an end.
 fn fill_fault(fault: &mut Fault, duration: Time) {
     if fault.bit_error_rate.or(fault.pause_loss).or(fault.frame_loss).is_some() {
-        fault.from.get_or_insert(TimeText::from(Time::ZERO));
-        fault.until.get_or_insert(TimeText::from(duration));
+        fault.from.get_or_insert(Time::ZERO);
+        fault.until.get_or_insert(duration);
     }
     if fault.down || fault.mean_time_between.is_some() {
         fault.waiting.get_or_insert(WaitingFrames::Lost);
@@ -69,15 +66,15 @@ fn fill_fault(fault: &mut Fault, duration: Time) {
     if (fault.down || fault.mean_time_between.is_some() || fault.restart.is_some())
         && *fault.reroute.get_or_insert(false)
     {
-        fault.after.get_or_insert(TimeText::from(Time::from_us(50)));
+        fault.after.get_or_insert(Time::from_us(50));
     }
 }
 
 /// Writes the defaults of a receiving host.
 pub fn fill_receive(receive: &mut Receive) {
-    receive.time_per_frame.get_or_insert(TimeText::from(Time::ZERO));
+    receive.time_per_frame.get_or_insert(Time::ZERO);
     receive.rate.get_or_insert(Or::word());
-    receive.buffer.get_or_insert(Or::Value(Bytes::new(256 * 1024).into()));
+    receive.buffer.get_or_insert(Or::Value(Bytes::new(256 * 1024)));
     receive.script.get_or_insert_default();
 }
 
@@ -86,42 +83,9 @@ fn stem(file: &str) -> String {
     stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "scenario".to_string())
 }
 
-fn fill_flow_control(flow_control: &mut FlowControl, priorities: &[u64]) {
-    match flow_control {
-        FlowControl::Off => {}
-        FlowControl::Pause(settings) => fill_pause(settings),
-        FlowControl::Pfc(settings) => {
-            settings.priorities.get_or_insert_with(|| priorities.to_vec());
-            fill_pause(settings);
-        }
-    }
-}
-
-/// Writes the defaults that PAUSE and PFC share.
-pub fn fill_pause(settings: &mut PauseSettings) {
-    let accounting = *settings.accounting.get_or_insert(Accounting::Ingress);
-    settings.xoff.get_or_insert(Or::word());
-    settings.xon.get_or_insert(Or::word());
-    if accounting == Accounting::Ingress {
-        settings.headroom.get_or_insert(Or::word());
-    }
-    settings.pause_quanta.get_or_insert(65535);
-    settings.resume.get_or_insert(true);
-    settings.refresh.get_or_insert(true);
-    settings.response_time.get_or_insert(Or::word());
-}
-
 /// The scheduler for these queues.
-fn scheduler(queues: &Queues) -> Scheduler {
-    match queues {
-        Queues::Named(QueuesWord::Shared) => Scheduler::FIFO,
-        _ => Scheduler::STRICT,
-    }
-}
-
-/// Writes the keys of a scheduler out.
-fn fill_scheduler(scheduler: &mut Option<Scheduler>) {
-    *scheduler = scheduler.take().map(Scheduler::filled);
+fn scheduler(queues: &Queues) -> SchedulerSpec {
+    SchedulerSpec::default_for(if *queues == Queues::Named(QueuesWord::Shared) { 1 } else { PRIORITIES })
 }
 
 /// The settings of switches in a scenario that says nothing about them.
@@ -133,31 +97,20 @@ pub fn switch_defaults() -> SwitchSettings {
 
 fn fill_switch(all: &mut SwitchSettings) {
     all.forwarding.get_or_insert(Forwarding::StoreAndForward);
-    all.latency.get_or_insert(TimeText::from(Time::ZERO));
+    all.latency.get_or_insert(Time::ZERO);
     all.queueing.get_or_insert(Queueing::Output);
     all.path_choice.get_or_insert(PathChoice::Hash);
     let queues = all.queues.get_or_insert(Queues::Named(QueuesWord::PerPriority));
     all.scheduler.get_or_insert(scheduler(queues));
-    fill_scheduler(&mut all.scheduler);
     let buffer = all.buffer.get_or_insert_default();
     buffer.total.get_or_insert(Or::word());
     buffer.port.get_or_insert(Or::word());
     buffer.class.get_or_insert(Or::word());
     buffer.queue.get_or_insert(Or::word());
-    all.clock_tolerance.get_or_insert(ToleranceText::from(ClockTolerance::EXACT));
-    fill_queueing(all);
+    all.clock_tolerance.get_or_insert(ClockTolerance::EXACT);
 }
 
-/// Writes the keys of queue managers and dynamic thresholds out, where there are any.
-fn fill_queueing(settings: &mut SwitchSettings) {
-    settings.queue_managers.iter_mut().flatten().for_each(QueueManagerEntry::fill);
-    let buffer = settings.buffer.as_mut();
-    if let Some(threshold) = buffer.and_then(|buffer| buffer.dynamic_threshold.as_mut()) {
-        threshold.fill();
-    }
-}
-
-fn fill_stations(model: &mut Model, priorities: &[u64]) {
+fn fill_stations(model: &mut Model, priorities: &[u32]) {
     // A scheduler that was chosen for the queues of all does not suit the queues of one: where neither
     // names one, the one gets its own default.
     let scheduled = model.host.scheduler.is_some();
@@ -173,21 +126,20 @@ fn fill_stations(model: &mut Model, priorities: &[u64]) {
     host.scheduler.get_or_insert(scheduler(queues));
     host.queue_limit.get_or_insert(Or::word());
     host.when_full.get_or_insert(WhenFull::Block);
-    host.clock_tolerance.get_or_insert(ToleranceText::from(ClockTolerance::EXACT));
+    host.clock_tolerance.get_or_insert(ClockTolerance::EXACT);
     if let Some(receive) = &mut host.receive {
         fill_receive(receive);
     } else {
         model.hosts.values_mut().filter_map(|own| own.receive.as_mut()).for_each(fill_receive);
     }
     fill_switch(&mut model.switch);
-    fill_scheduler(&mut model.host.scheduler);
-    model.hosts.values_mut().for_each(|own| fill_scheduler(&mut own.scheduler));
-    model.switches.values_mut().for_each(|own| fill_scheduler(&mut own.scheduler));
-    model.switches.values_mut().for_each(fill_queueing);
+    let hosts = [&mut model.host].into_iter().chain(model.hosts.values_mut()).map(|it| &mut it.scheduler);
+    let switches = [&mut model.switch].into_iter().chain(model.switches.values_mut());
+    hosts.chain(switches.map(|it| &mut it.scheduler)).flatten().for_each(SchedulerSpec::complete);
     let outer = &model.flow_control;
     let fill_own = |outer: &FlowControl, own: &mut Option<FlowControl>| {
-        if let Some(own) = own.as_mut().filter(|own| !same_kind(outer, own)) {
-            fill_flow_control(own, priorities);
+        if let Some(own) = own.as_mut().filter(|own| !own.inherits(outer)) {
+            own.complete(priorities);
         }
     };
     fill_own(outer, &mut model.host.flow_control);
@@ -198,29 +150,11 @@ fn fill_stations(model: &mut Model, priorities: &[u64]) {
     model.switches.values_mut().for_each(|own| fill_own(outer_switch, &mut own.flow_control));
 }
 
-fn same_kind(a: &FlowControl, b: &FlowControl) -> bool {
-    matches!(
-        (a, b),
-        (FlowControl::Pfc(_), FlowControl::Pfc(_)) | (FlowControl::Pause(_), FlowControl::Pause(_))
-    )
-}
-
 /// What a reader of the effective scenario wants to know beside the values.
 pub fn notes(model: &Model) -> Vec<Note> {
-    let (kind, settings) = match &model.flow_control {
-        FlowControl::Off => return Vec::new(),
-        FlowControl::Pause(settings) => ("pause", settings),
-        FlowControl::Pfc(settings) => ("pfc", settings),
-    };
+    let Some((kind, _)) = model.flow_control.settings() else { return Vec::new() };
     let note = |text: &str| Note { table: format!("flow_control.{kind}"), text: text.to_string() };
-    let mut notes = Vec::new();
-    if settings.xoff.is_some_and(|xoff| xoff.value().is_none()) {
-        notes.push(note("xoff and xon are computed for each port from its link, so that nothing is lost and no queue runs dry."));
-    }
-    if settings.headroom.is_some_and(|headroom| headroom.value().is_none()) {
-        notes.push(note("headroom is computed for each port: 2 longest frames, pause frame, cable both ways, response (802.1Qbb Annex O), and the frame that crosses XOFF."));
-    }
-    notes
+    model.flow_control.notes().into_iter().map(note).collect()
 }
 
 /// The model as TOML: a header for each table that a reader thinks of as one, other tables in line.

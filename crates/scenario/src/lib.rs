@@ -14,7 +14,6 @@ mod effective;
 mod either;
 pub mod model;
 mod place;
-pub mod quantity;
 mod read;
 mod schema;
 
@@ -59,7 +58,7 @@ impl Scenario {
     pub fn identity(&self) -> u64 {
         let mut digest = Digest(DefaultHasher::new());
         let mut effective = self.effective.clone();
-        effective.simulation.memory_limit = quantity::Or::word();
+        effective.simulation.memory_limit = units::Or::word();
         // Every part derives its form, and numbers are written so that they read back the same.
         let _ = write!(digest, "{:?}", (&self.name, &self.spec, &effective));
         digest.0.finish()

@@ -6,24 +6,21 @@
 
 mod faults;
 mod flows;
-mod queueing;
-mod scheduler;
-mod scheduler_defaults;
 mod stations;
 mod topology;
 
 pub use faults::*;
 pub use flows::*;
-pub use queueing::*;
-pub use scheduler::*;
 pub use stations::*;
 pub use topology::*;
 
-use crate::quantity::{Available, Off, Or, TimeText};
+use fabric::spec::{OnDeadlock, OnLosslessDrop};
+use flow_control::FlowControl;
+use flow_control::watchdog::WatchdogSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use units::{Bytes, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use units::{Available, Bytes, Off, Or, Time};
 
 /// A Penstock scenario: a fabric, its traffic and its mechanisms.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -53,7 +50,7 @@ pub struct Model {
     pub flow_control: FlowControl,
     /// Watches the egress queues of all switches for pause storms. Default: no watchdog.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub watchdog: Option<Watchdog>,
+    pub watchdog: Option<WatchdogSpec>,
     /// The traffic: each entry is one flow, or one flow for each of several senders.
     pub flows: Vec<Flow>,
     /// What goes wrong while the simulation runs: links, switches, bits, pause frames. Default: nothing.
@@ -72,10 +69,10 @@ pub struct Simulation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// When the simulation ends. A time with unit, above 0. Required.
-    pub duration: TimeText,
+    pub duration: Time,
     /// When measuring begins. Totals and statistics count what happens from then on: a frame that was sent before is not counted as sent, but as delivered or lost if that happens later, with its whole latency. Time series, deadlocks, storms and faults are listed from 0 s; pauses, if they end later. A time with unit, below `duration`. Default: "0 s" (everything counts).
     #[serde(default = "zero")]
-    pub warmup: TimeText,
+    pub warmup: Time,
     /// Seed of all random streams. A whole number, 0 to 9223372036854775807 (the largest that TOML can write). Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 9223372036854775807u64))]
@@ -88,46 +85,32 @@ pub struct Simulation {
     pub on_deadlock: OnDeadlock,
     /// Simulated time between two looks for deadlocks; when a circle closed is told exactly all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).
     #[serde(default = "hundred_us")]
-    pub deadlock_interval: TimeText,
+    pub deadlock_interval: Time,
     /// How much memory the engine may hold, results included that it records. A run that exceeds it ends with what was measured until then, and warns before. It changes nothing else. A size with unit, at least 1 MiB, or "available": four fifths of what is free on the machine when the run begins, shared by replications that run beside each other. Default: "available".
     #[serde(default = "available")]
     pub memory_limit: Or<Bytes, Available>,
+}
+
+impl Model {
+    /// The priorities of all flows, ascending.
+    pub fn used_priorities(&self) -> Vec<u32> {
+        let used = self.flows.iter().map(|flow| flow.priority).filter(|&priority| priority <= 7);
+        used.collect::<BTreeSet<u64>>().into_iter().map(|priority| priority as u32).collect()
+    }
 }
 
 fn available() -> Or<Bytes, Available> {
     Or::word()
 }
 
-fn zero() -> TimeText {
-    TimeText::from(Time::ZERO)
+fn zero() -> Time {
+    Time::ZERO
 }
 fn one() -> u64 {
     1
 }
-fn hundred_us() -> TimeText {
-    TimeText::from(Time::from_us(100))
-}
-
-/// What a deadlock does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OnDeadlock {
-    /// Ends the run when it is seen.
-    #[default]
-    Stop,
-    /// Is counted, and the run goes on.
-    Count,
-}
-
-/// What a lost frame of a lossless class does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OnLosslessDrop {
-    /// Stops the run with the port, class, occupancy, threshold and the headroom that was needed.
-    #[default]
-    Stop,
-    /// Is counted as a headroom violation.
-    Count,
+fn hundred_us() -> Time {
+    Time::from_us(100)
 }
 
 /// What is recorded beside the totals.

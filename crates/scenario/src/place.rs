@@ -3,6 +3,7 @@
 //! The typed model carries no positions. A check names the value by its path, and only when something is
 //! wrong is the path looked up. A key that is not there is reported at the nearest table around it.
 
+use keys::Step;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -10,12 +11,6 @@ use toml::de::{DeTable, DeValue};
 /// A path from the root of a scenario to a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Place(Vec<Step>);
-
-#[derive(Clone, Debug, PartialEq)]
-enum Step {
-    Key(String),
-    Index(usize),
-}
 
 impl Place {
     /// The value of `key` at the root.
@@ -25,6 +20,10 @@ impl Place {
     /// The value of `key` in this table.
     pub fn key(&self, key: &str) -> Place {
         self.then(Step::Key(key.to_string()))
+    }
+    /// What these steps lead to from here.
+    pub fn along(&self, steps: &[Step]) -> Place {
+        Place(self.0.iter().chain(steps).cloned().collect())
     }
     /// An element of this array.
     pub fn index(&self, index: usize) -> Place {

@@ -3,7 +3,7 @@
 //! Each table, and each flow, is read by itself, so that one mistake does not hide those in other tables.
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source, nearest};
-use crate::model::{Model, Probes, Watchdog};
+use crate::model::{Model, Probes};
 use crate::place::Place;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -109,7 +109,7 @@ impl<'i> Reader<'_, 'i> {
         let switch = self.optional("switch");
         let switches = self.optional("switches");
         let flow_control = if one_flow_control { self.optional("flow_control") } else { None };
-        let watchdog: Option<Option<Watchdog>> = self.optional("watchdog");
+        let watchdog: Option<Option<_>> = self.optional("watchdog");
         let flows = self.list("flows", "flow");
         let faults = self.list("faults", "fault");
         Some(Model {
@@ -214,6 +214,7 @@ fn explain(raw: &str) -> (String, String) {
     }
     let whole = raw
         .replace("expected u64", "expected a whole number, 0 or more")
+        .replace("expected u32", "expected a whole number, 0 or more, at most 4294967295")
         .replace("expected f64", "expected a number");
     for separator in [": expected ", "; expected ", ", expected "] {
         if let Some((message, rest)) = whole.split_once(separator) {

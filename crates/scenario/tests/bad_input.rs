@@ -690,7 +690,7 @@ fn schedulers() {
         (named("‸\"wf2q\""), "unknown value `wf2q`", "did you mean \"wfq\"?"),
         (named("‸\"drr_acw\""), "unknown value `drr_acw`", "did you mean \"drr_awc\"?"),
         (named("‸\"ets\""), "needs its classes", "[switch.scheduler.ets]"),
-        (named("‸\"dtable\""), "needs its table", "[switch.scheduler.dtable]"),
+        (named("‸\"dtable\""), "needs its entries", "[switch.scheduler.dtable]"),
         (named("‸5"), "invalid type: integer `5`", "the name of a scheduler"),
         (scheduler("‸dr", ""), "unknown value `dr`", "did you mean \"drr\"?"),
         (scheduler("drr", "‸weight = [1]"), "unknown key `weight`", "did you mean weights?"),
@@ -766,8 +766,8 @@ fn schedulers() {
         (scheduler("‸shaper", ""), "shapes nothing", "port, classes"),
         (
             scheduler("shaper", "port = { leaky_bucket = { rate = \"1 Gb/s\" } }\nscheduler = ‸\"fifo\""),
-            "keeps the order of one queue",
-            "this port has 8",
+            "\"fifo\" serves one queue, but there are 8",
+            "queues = \"shared\"",
         ),
         (
             scheduler(

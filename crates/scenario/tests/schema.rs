@@ -46,6 +46,8 @@ const NUMBERS: [&str; 38] = [
 
 struct Walk<'s> {
     root: &'s Value,
+    /// Definitions around: a scheduler behind a shaper is a scheduler.
+    inside: Vec<&'s str>,
     problems: Vec<String>,
     leaves: usize,
 }
@@ -59,6 +61,15 @@ impl<'s> Walk<'s> {
     }
 
     fn walk(&mut self, path: &str, key: &str, schema: &'s Value) {
+        let Some(definition) = schema["$ref"].as_str() else { return self.walk_in(path, key, schema) };
+        if !self.inside.contains(&definition) {
+            self.inside.push(definition);
+            self.walk_in(path, key, schema);
+            self.inside.pop();
+        }
+    }
+
+    fn walk_in(&mut self, path: &str, key: &str, schema: &'s Value) {
         let resolved = self.resolve(schema);
         if let Some(properties) = resolved["properties"].as_object() {
             for (key, value) in properties {
@@ -124,7 +135,7 @@ impl<'s> Walk<'s> {
 #[test]
 fn every_key_is_described_and_every_quantity_has_a_unit() {
     let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap();
-    let mut walk = Walk { root: &schema, problems: Vec::new(), leaves: 0 };
+    let mut walk = Walk { root: &schema, inside: Vec::new(), problems: Vec::new(), leaves: 0 };
     walk.walk("", "", &schema);
     assert!(walk.problems.is_empty(), "{:#?}", walk.problems);
     assert!(walk.leaves > 80, "{} leaves", walk.leaves);
@@ -151,4 +162,41 @@ fn the_key_of_bins_names_its_limits() {
     let recorded =
         format!("at most {} series with {} bins together are recorded", fabric::MAX_SERIES, fabric::MAX_BINS);
     assert!(bin.contains(&recorded), "{bin}");
+}
+
+/// The text of a key says the default that the key has: what follows "Default: ", if that is a value.
+#[test]
+fn descriptions_say_the_defaults_that_hold() {
+    fn walk(value: &Value, compared: &mut usize, wrong: &mut Vec<String>) {
+        if let (Some(text), Some(default)) = (value["description"].as_str(), value.get("default"))
+            && let Some((_, said)) = text.split_once("Default: ")
+        {
+            let (what, mut rest) = (default.to_string(), said.to_string());
+            // Numbers are written as people write them.
+            if let (Some(number), Ok(written)) = (default.as_f64(), first_word(said).parse::<f64>()) {
+                rest = if number == written { what.clone() } else { rest };
+            }
+            let is_value =
+                rest.starts_with(['"', 't', 'f']) || rest.starts_with(|c: char| c.is_ascii_digit());
+            if is_value && !default.is_null() {
+                *compared += 1;
+                if !rest.starts_with(&what) {
+                    wrong.push(format!("{text}\n  but it is {what}"));
+                }
+            }
+        }
+        match value {
+            Value::Object(table) => table.values().for_each(|inner| walk(inner, compared, wrong)),
+            Value::Array(list) => list.iter().for_each(|inner| walk(inner, compared, wrong)),
+            _ => {}
+        }
+    }
+    fn first_word(text: &str) -> &str {
+        text.split([' ', '(']).next().unwrap_or_default().trim_end_matches('.')
+    }
+    let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap();
+    let (mut compared, mut wrong) = (0, Vec::new());
+    walk(&schema, &mut compared, &mut wrong);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(compared > 80, "{compared} defaults");
 }

@@ -356,8 +356,12 @@ fn every_scheduler_loads_and_runs() {
         ("ets", "scheduler.ets.classes = [{ queues = [0, 1, 2, 3, 4], percent = 100 }, { queues = [5], idle_slope = \"1 Gb/s\" }, { queues = [6, 7], strict = true }]".into()),
         ("shaper", "scheduler.shaper = { scheduler = \"drr\", port = { token_bucket = { rate = { share = 0.9 }, depth = \"4 KiB\" } }, classes = [{ class = 7, leaky_bucket = { rate = \"1 Gb/s\" } }] }".into()),
     ];
-    let alone = ["wrr", "drr", "drr_awc", "wfq", "wf2q_plus", "scfq", "scfq_ca", "min_bw"];
-    let alone = alone.map(|name| (name, format!("scheduler = \"{name}\"")));
+    // All that need no keys, also those that are registered later.
+    let alone =
+        scheduling::SchedulerSpec::NAMES.iter().map(|&name| (name, format!("scheduler = \"{name}\"")));
+    let alone = alone.filter(|(_, settings)| {
+        load(&scheduled(&format!("[switch]\n{settings}")), "alone.toml", None).is_ok()
+    });
     let mut names = BTreeSet::new();
     for (name, settings) in all.into_iter().chain(alone) {
         for table in ["switch", "host", "switches.sw", "hosts.h1"] {
@@ -502,7 +506,7 @@ idle_exponent = "elapsed_and_arrival"
         spacing: Spacing::Wait,
         action: Action::Mark,
         mark_above_max: true,
-        mean_frame: 1000,
+        mean_frame: units::Bytes::new(1000),
         counts: Counts::WithFrame,
         idle_exponent: IdleExponent::ElapsedAndArrival,
     };

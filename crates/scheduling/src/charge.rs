@@ -11,17 +11,104 @@
 
 use crate::PortFacts;
 use frame::HEADER_BYTES;
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
 
-/// Which bytes of a frame of length L (DA to FCS) are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which bytes of a frame are billed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// L - 18: without Ethernet header and FCS.
     Payload,
-    /// L.
+    /// L: DA to FCS.
     Frame,
-    /// L + the overhead of the link, which is 20 on Ethernet: preamble, start delimiter and inter-frame gap.
+    /// L + the overhead of the link: on Ethernet 20 B of preamble, start delimiter and inter-frame gap.
     Wire,
 }
+
+impl Basis {
+    pub(crate) const fn frame() -> Basis {
+        Basis::Frame
+    }
+    pub(crate) const fn wire() -> Basis {
+        Basis::Wire
+    }
+}
+
+/// Declares the parameters of a scheduler that meters bytes: its own keys, and those of what a frame is billed. Keys
+/// that say `= VALUE` have that default; a scheduler with a key that has none says `#[serde(default)]` at the others.
+macro_rules! billed {
+    ($(#[$doc:meta])* pub struct $name:ident bills $basis:ident {
+        $($(#[$about:meta])* pub $key:ident: $type:ty = $default:expr,)*
+    }) => {
+        $crate::charge::billed! {
+            @keys $basis $(#[$doc])* #[serde(default)] pub struct $name { $($(#[$about])* pub $key: $type,)* }
+        }
+        impl Default for $name {
+            fn default() -> $name {
+                $name {
+                    $($key: $default,)*
+                    bills: $crate::Basis::$basis(),
+                    per_frame: ::units::Bytes::new(0),
+                    cell: ::units::Bytes::new(0),
+                }
+            }
+        }
+        impl $name {
+            /// The defaults, but for what a frame is billed.
+            pub fn by(charge: $crate::Charge) -> $name {
+                $name::default().billing(charge)
+            }
+        }
+    };
+    ($(#[$doc:meta])* pub struct $name:ident bills $basis:ident { $($(#[$about:meta])* pub $key:ident: $type:ty,)* }) => {
+        $crate::charge::billed! { @keys $basis $(#[$doc])* pub struct $name { $($(#[$about])* pub $key: $type,)* } }
+    };
+    (@keys wire $($rest:tt)*) => { $crate::charge::billed! { @struct "crate::Basis::wire" "wire" $($rest)* } };
+    (@keys frame $($rest:tt)*) => { $crate::charge::billed! { @struct "crate::Basis::frame" "frame" $($rest)* } };
+    (@struct $basis:tt $word:tt $(#[$doc:meta])* pub struct $name:ident {
+        $($(#[$about:meta])* pub $key:ident: $type:ty,)*
+    }) => {
+        #[derive(Clone, Debug, PartialEq, ::serde::Deserialize, ::serde::Serialize, ::schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        $(#[$doc])*
+        pub struct $name {
+            $($(#[$about])* pub $key: $type,)*
+            #[doc = concat!(
+                "What a frame of length L (DA to FCS) is billed: \"payload\" (L - 18), \"frame\" (L) or \"wire\" (time on the \
+                 link: L + the `overhead` of the link, 20 B on Ethernet). Default: \"", $word, "\"."
+            )]
+            #[serde(default = $basis)]
+            pub bills: $crate::Basis,
+            /// Bytes billed more for every frame, such as an internal header. A size, "0 B" to "64 KiB". Default: "0 B".
+            #[serde(default)]
+            pub per_frame: ::units::Bytes,
+            /// Memory cell that the bill is rounded up to. A size, "0 B" (no rounding) to "64 KiB". Default: "0 B".
+            #[serde(default)]
+            pub cell: ::units::Bytes,
+        }
+
+        impl $name {
+            /// What a frame is billed.
+            pub fn charge(&self) -> $crate::Charge {
+                $crate::Charge::of(self.bills, self.per_frame, self.cell)
+            }
+            /// The same with another bill.
+            #[must_use]
+            pub fn billing(self, charge: $crate::Charge) -> $name {
+                $name {
+                    bills: charge.basis,
+                    per_frame: ::units::Bytes::new(charge.per_frame.into()),
+                    cell: ::units::Bytes::new(charge.cell.into()),
+                    ..self
+                }
+            }
+        }
+    };
+}
+pub(crate) use billed;
 
 /// What is billed for a frame, at any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +130,10 @@ impl Charge {
     pub const WIRE: Charge = Charge { basis: Basis::Wire, per_frame: 0, cell: 0 };
     const LARGEST_PART: u32 = 65_536;
 
+    /// From the keys of a scheduler; more bytes than fit are more than are accepted.
+    pub fn of(basis: Basis, per_frame: Bytes, cell: Bytes) -> Charge {
+        Charge { basis, per_frame: count(per_frame), cell: count(cell) }
+    }
     /// The bill of a port.
     pub fn at(self, port: &PortFacts) -> Bill {
         let (less, around) = match self.basis {
@@ -53,14 +144,22 @@ impl Charge {
         Bill { less, more: around.saturating_add(self.per_frame), cell: self.cell }
     }
 
-    pub(crate) fn check(&self) -> Result<(), String> {
-        for (what, value) in [("the charge a frame", self.per_frame), ("the memory cell", self.cell)] {
-            if value > Self::LARGEST_PART {
-                return Err(format!("{what} is {value} B; accepted are 0 to {} B", Self::LARGEST_PART));
+    pub(crate) fn check(&self) -> Result<(), Remark> {
+        let parts =
+            [("per_frame", "the charge a frame", self.per_frame), ("cell", "the memory cell", self.cell)];
+        match parts.into_iter().find(|&(.., value)| value > Self::LARGEST_PART) {
+            Some((key, what, value)) => {
+                let accepted = format!("accepted are 0 to {} B", Self::LARGEST_PART);
+                Err(Remark::about(key, format!("{what} is {value} B"), accepted))
             }
+            None => Ok(()),
         }
-        Ok(())
     }
+}
+
+/// Bytes that are few wherever they are accepted.
+pub(crate) fn count(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.get()).unwrap_or(u32::MAX)
 }
 
 /// What is billed for a frame at one port: a [`Charge`] that knows the overhead of its link.

@@ -69,10 +69,10 @@ proptest! {
         let others = (QUEUES - 1) as f64;
         // In frames of the longest length.
         let specs = [
-            (SchedulerSpec::Wfq(WfqParams { weights: weights.clone(), charge }), 1.0),
-            (SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.clone(), charge }), 1.0),
-            (SchedulerSpec::Scfq(ScfqParams { weights: weights.clone(), charge }), others),
-            (SchedulerSpec::ScfqCa(ScfqCaParams { weights, charge }), others),
+            (SchedulerSpec::Wfq(WfqParams { weights: weights.clone().into(), ..WfqParams::by(charge) }), 1.0),
+            (SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.clone().into(), ..Wf2qPlusParams::by(charge) }), 1.0),
+            (SchedulerSpec::Scfq(ScfqParams { weights: weights.clone().into(), ..ScfqParams::by(charge) }), others),
+            (SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights.into(), ..ScfqCaParams::by(charge) }), others),
         ];
         for (spec, bound) in specs {
             let facts = port(QUEUES as u32);

@@ -1,6 +1,7 @@
 //! What a port tells its scheduler, and what it asks.
 
 use crate::{LatencyRate, PortFacts};
+use keys::Remarks;
 use units::Time;
 
 /// A scheduler at work. A queue is *active* if it holds a frame and flow control lets that frame go.
@@ -59,8 +60,11 @@ pub trait Configuration {
     /// The scheduler that they make.
     type Machine: Discipline;
 
-    /// What is wrong with them at this port, as a sentence; or what to beware of.
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String>;
+    /// Writes the defaults that follow from other keys. Most schedulers have none.
+    fn complete(&mut self) {}
+
+    /// What is wrong with them at this port; or what to beware of.
+    fn check(&self, port: &PortFacts) -> Remarks;
 
     /// A scheduler with nothing served yet. The parameters have passed [`check`](Configuration::check).
     fn start(&self, port: &PortFacts) -> Self::Machine;

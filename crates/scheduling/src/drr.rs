@@ -18,23 +18,23 @@
 //! Not modelled: the variant that starts a counter with a quantum before the first visit (Linux); long-run
 //! shares are the same.
 
+use crate::charge::{billed, count};
 use crate::ring::Ring;
-use crate::weights;
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
-use units::Time;
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Weights, weights};
+use keys::{Remark, Remarks};
+use units::{Bytes, Computed, Or, Time};
 
-/// Parameters of deficit round robin.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DrrParams {
-    /// One a queue, 1 to 1000000; empty (the default): all equal.
-    pub weights: Vec<u32>,
-    /// Quantum of the smallest weight in billed bytes, 1 to 2^24. Default: the largest frame as billed
-    /// (1542 B for frames of 1522 B billed with line overhead), the smallest that needs no skipping.
-    pub base_quantum: Option<u32>,
-    /// Quanta in billed bytes, one a queue, instead of weights; empty (the default): by weights.
-    pub quanta: Vec<u32>,
-    /// What a frame is billed. Default: wire, as the switch of Hagen 2012 §6.1 does.
-    pub charge: Charge,
+billed! {
+    /// Keys of deficit round robin.
+    pub struct DrrParams bills wire {
+        /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
+        pub weights: Weights = Weights::Equal,
+        /// Quantum of the smallest weight: what it may send a round, as billed. A size, "1 B" to "16 MiB", or "computed". Default: "computed" (the longest frame of all flows, as billed: the smallest with which no class has to skip a round; Shreedhar and Varghese 1996).
+        pub quantum: Or<Bytes, Computed> = Or::word(),
+        /// Quanta, one for each traffic class, instead of `weights` and `quantum`. Sizes, "1 B" to "16 MiB". Default: none (by weights).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub quanta: Option<Vec<Bytes>> = None,
+    }
 }
 
 impl DrrParams {
@@ -42,19 +42,24 @@ impl DrrParams {
 
     /// Equal quanta of the largest frame.
     pub fn equal(charge: Charge) -> DrrParams {
-        DrrParams { weights: Vec::new(), base_quantum: None, quanta: Vec::new(), charge }
+        DrrParams::by(charge)
     }
     /// Quanta by weights.
     pub fn weighted(weights: Vec<u32>, charge: Charge) -> DrrParams {
-        DrrParams { weights, ..DrrParams::equal(charge) }
+        DrrParams { weights: weights.into(), ..DrrParams::by(charge) }
+    }
+    /// Quanta as billed, one a queue.
+    pub fn with_quanta(quanta: &[u32], charge: Charge) -> DrrParams {
+        let quanta = quanta.iter().map(|&quantum| Bytes::new(quantum.into())).collect();
+        DrrParams { quanta: Some(quanta), ..DrrParams::by(charge) }
     }
     /// Quanta in units of 1/scale byte, and the scale.
     fn scaled_quanta(&self, port: &PortFacts) -> (Vec<u64>, u64) {
-        if !self.quanta.is_empty() {
-            return (self.quanta.iter().map(|&quantum| u64::from(quantum)).collect(), 1);
+        if let Some(quanta) = &self.quanta {
+            return (quanta.iter().map(|quantum| quantum.get()).collect(), 1);
         }
-        let base = u64::from(self.base_quantum.unwrap_or(port.largest(self.charge)));
-        let weights = weights::expand(&self.weights, port.queues);
+        let base = self.quantum.value().map_or(port.largest(self.charge()).into(), Bytes::get);
+        let weights = self.weights.of(port.queues);
         let least = weights.iter().copied().min().unwrap_or(1);
         (weights.iter().map(|&weight| base * u64::from(weight)).collect(), u64::from(least))
     }
@@ -62,48 +67,55 @@ impl DrrParams {
         let (quanta, scale) = self.scaled_quanta(port);
         quanta.iter().map(|&quantum| quantum as f64 / scale as f64).collect()
     }
+    /// A warning for each quantum that the largest frame exceeds.
+    fn small_quanta(&self, port: &PortFacts) -> Vec<Remark> {
+        let largest = f64::from(port.largest(self.charge()));
+        let quanta = self.quanta_in_bytes(port);
+        let small = quanta.iter().enumerate().filter(|&(_, &quantum)| quantum < largest);
+        let warning = |(queue, &quantum): (usize, &f64)| {
+            let rounds = (largest / quantum).ceil();
+            let message = format!(
+                "the quantum of queue {queue} ({quantum:.0} B) is below the largest frame as billed ({largest:.0} B): the queue \
+                 can be skipped for {:.0} of {rounds:.0} rounds, delays grow and a decision is no longer constant in time",
+                rounds - 1.0
+            );
+            match &self.quanta {
+                Some(_) => Remark::about("quanta", message, "").entry(queue),
+                None => Remark::about("quantum", message, ""),
+            }
+        };
+        small.map(warning).collect()
+    }
 }
 
 impl Configuration for DrrParams {
     type Machine = Drr;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
-        self.charge.check()?;
-        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
-        weights::check("quantum", &self.quanta, port.queues, Self::LARGEST_QUANTUM)?;
-        if !self.quanta.is_empty() && (!self.weights.is_empty() || self.base_quantum.is_some()) {
-            return Err("quanta are given in bytes and by weights; give one of the two".into());
+    fn check(&self, port: &PortFacts) -> Remarks {
+        self.charge().check()?;
+        self.weights.check(port.queues)?;
+        if let Some(quanta) = &self.quanta {
+            let quanta: Vec<u32> = quanta.iter().map(|&quantum| count(quantum)).collect();
+            weights::check("quanta", "quantum", &quanta, port.queues, Self::LARGEST_QUANTUM)?;
+            if self.weights != Weights::Equal || self.quantum.value().is_some() {
+                let message = "quanta are given in bytes and by weights";
+                return Err(Remark::about("quanta", message, "give one of the two"));
+            }
         }
-        if let Some(base) = self.base_quantum.filter(|base| !(1..=Self::LARGEST_QUANTUM).contains(base)) {
-            return Err(format!(
-                "the base quantum is {base} B; accepted are 1 to {} B",
-                Self::LARGEST_QUANTUM
-            ));
+        let base = self.quantum.value().map(Bytes::get);
+        if let Some(base) = base.filter(|base| !(1..=Self::LARGEST_QUANTUM.into()).contains(base)) {
+            let accepted = format!("accepted are 1 to {} B", Self::LARGEST_QUANTUM);
+            return Err(Remark::about("quantum", format!("the base quantum is {base} B"), accepted));
         }
-        let quanta = self.quanta_in_bytes(port);
-        Ok(small_quanta(&quanta, port.largest(self.charge)))
+        Ok(self.small_quanta(port))
     }
     fn start(&self, port: &PortFacts) -> Drr {
         let (quanta, scale) = self.scaled_quanta(port);
-        Drr { rounds: Rounds::new(quanta, scale), bill: self.charge.at(port) }
+        Drr { rounds: Rounds::new(quanta, scale), bill: self.charge().at(port) }
     }
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        Some(bound(&self.quanta_in_bytes(port), queue, self.charge, port))
+        Some(bound(&self.quanta_in_bytes(port), queue, self.charge(), port))
     }
-}
-
-/// A warning for each quantum that the largest frame exceeds.
-fn small_quanta(quanta: &[f64], largest: u32) -> Vec<String> {
-    let small = quanta.iter().enumerate().filter(|&(_, &quantum)| quantum < f64::from(largest));
-    let warning = |(queue, &quantum): (usize, &f64)| {
-        let rounds = (f64::from(largest) / quantum).ceil();
-        format!(
-            "the quantum of queue {queue} ({quantum:.0} B) is below the largest frame as billed ({largest} B): the queue \
-             can be skipped for {:.0} of {rounds:.0} rounds, delays grow and a decision is no longer constant in time",
-            rounds - 1.0
-        )
-    };
-    small.map(warning).collect()
 }
 
 /// Between p visits to queue i it gets at least p·Q_i - d_i, each other queue j at most (p + 1)·Q_j + d_j; d is
@@ -260,7 +272,7 @@ mod tests {
     #[test]
     fn figure_2_5_frame_by_frame() {
         // Golden vector 6: quantum 2; queues of frames of 1, 2 and 4 units.
-        let params = DrrParams { quanta: vec![2; 3], ..DrrParams::equal(Charge::FRAME) };
+        let params = DrrParams::with_quanta(&[2; 3], Charge::FRAME);
         let queues = [vec![1; 8], vec![2; 4], vec![4; 2]];
         let rounds = [vec![0, 0, 1], vec![0, 0, 1, 2], vec![0, 0, 1], vec![0, 0, 1, 2]].concat();
         assert_eq!(order_of(&mut params.start(&port(3)), &queues), rounds);
@@ -281,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_stopped_queue_loses_its_deficit() {
-        let params = DrrParams { quanta: vec![1000; 2], ..DrrParams::equal(Charge::FRAME) };
+        let params = DrrParams::with_quanta(&[1000; 2], Charge::FRAME);
         let mut drr = params.start(&port(2));
         drr.activate(0, 600, Time::ZERO);
         drr.activate(1, 1000, Time::ZERO);
@@ -306,7 +318,7 @@ mod tests {
 
     #[test]
     fn tiny_quanta_skip_rounds_at_once() {
-        let slow = DrrParams { quanta: vec![1, 3], ..DrrParams::equal(Charge::FRAME) };
+        let slow = DrrParams::with_quanta(&[1, 3], Charge::FRAME);
         let queues = [vec![9000; 4], vec![9000; 12]];
         let order = order_of(&mut slow.start(&port(2)), &queues);
         assert_eq!(order[..8], [1, 1, 0, 1, 1, 1, 0, 1]);
@@ -330,15 +342,13 @@ mod tests {
 
     #[test]
     fn a_quantum_below_the_largest_frame_is_warned_of() {
-        let params = DrrParams { quanta: vec![1542, 500], ..DrrParams::equal(Charge::WIRE) };
+        let params = DrrParams::with_quanta(&[1542, 500], Charge::WIRE);
         let warnings = params.check(&port(2)).unwrap();
         assert_eq!(warnings.len(), 1);
         assert!(warnings[0].contains("queue 1 (500 B)") && warnings[0].contains("skipped for 3 of 4 rounds"));
+        assert!(DrrParams::with_quanta(&[0, 1], Charge::WIRE).check(&port(2)).unwrap_err().contains("is 0"));
         assert!(
-            DrrParams { quanta: vec![0, 1], ..params.clone() }.check(&port(2)).unwrap_err().contains("is 0")
-        );
-        assert!(
-            DrrParams { weights: vec![1, 2], ..params.clone() }
+            DrrParams { weights: vec![1, 2].into(), ..params.clone() }
                 .check(&port(2))
                 .unwrap_err()
                 .contains("one of the two")

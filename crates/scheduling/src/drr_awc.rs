@@ -23,10 +23,14 @@
 //! Not modelled: the time that reading the counters takes; a switch that reports frames sent instead of
 //! frames received (the learned rule counts frames sent, the others frames received).
 
+use crate::charge::billed;
 use crate::drr::{self, Rounds};
-use crate::weights;
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::learner::{Counters, Learner};
+use crate::{Bill, Configuration, Discipline, LatencyRate, PortFacts, Weights};
 use frame::HEADER_BYTES;
+use keys::{Remark, Remarks};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::Time;
 
 /// Number of bins of frame sizes.
@@ -37,31 +41,42 @@ const EDGES: [u32; BINS - 1] = [68, 128, 256, 512, 1024];
 const PIVOT: u32 = 146;
 const HEADER: f64 = HEADER_BYTES as f64;
 
-/// Parameters of DRR-AWC.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DrrAwcParams {
-    /// How weights are found. Default: published, with formula 6.2 in the sixth bin, upper edges.
-    pub rule: WeightRule,
-    /// How long frames are counted before weights change; above zero. Default 1 ms (the paper: 60 s).
-    pub interval: Time,
-    /// Whether a bin counts by its frames or by their bytes. Default: frames, as Algorithm 1.
-    pub mix: Mix,
-    /// Shares to aim at, one a queue, 1 to 1000000; empty (the default): equal throughput.
-    pub weights: Vec<u32>,
-    /// What a frame is billed. Default: wire.
-    pub charge: Charge,
+billed! {
+    /// Keys of deficit round robin with adaptive weights.
+    pub struct DrrAwcParams bills wire {
+        /// How weights follow from the frames: "published" (formulas 6.1 and 6.2 of Hagen 2012), "analytic" (from what is billed and what counts) or "learned" (from what was sent; Penstock's own). Default: "published".
+        pub formula: Formula = Formula::Published,
+        /// How long frames are counted before weights change. A time with unit, above 0. Default: "1 ms" (Hagen 2012: 60 s).
+        pub interval: Time = Time::from_ms(1),
+        /// Whether sizes are weighed by their "frames" or their "bytes". Default: "frames" (Hagen 2012, Algorithm 1).
+        pub mix: Mix = Mix::Frames,
+        /// The weight of frames above 1024 B, which the paper does not have: "formula" (6.2) or "one"; "published" only. Default: "formula".
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("default" = "formula"))]
+        pub top_bin: Option<TopBin> = None,
+        /// The size that stands for a bin of sizes: its "upper_edge" or its "middle"; "published" only. Default: "upper_edge".
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("default" = "upper_edge"))]
+        pub representative: Option<Representative> = None,
+        /// What is to be equal: "payload" (L - 18) or "frame" (L); "analytic" and "learned" only. Default: "payload" (what a user sees).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("default" = "payload"))]
+        pub metric: Option<Metric> = None,
+        /// Shares to aim at, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
+        pub weights: Weights = Weights::Equal,
+    }
 }
 
-impl Default for DrrAwcParams {
-    fn default() -> DrrAwcParams {
-        DrrAwcParams {
-            rule: WeightRule::PUBLISHED,
-            interval: Time::from_ms(1),
-            mix: Mix::Frames,
-            weights: Vec::new(),
-            charge: Charge::WIRE,
-        }
-    }
+/// How weights follow from frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Formula {
+    /// Formulas 6.1 and 6.2 of Hagen 2012.
+    Published,
+    /// From what is billed and what counts.
+    Analytic,
+    /// From what was sent.
+    Learned,
 }
 
 /// How a queue's weight follows from its frames.
@@ -89,7 +104,7 @@ pub enum WeightRule {
 impl WeightRule {
     /// The paper's rule with its gaps filled.
     pub const PUBLISHED: WeightRule =
-        WeightRule::Published { top_bin: TopBin::Formula, representative: Representative::UpperEdge };
+        WeightRule::Published { top_bin: TOP_BIN, representative: REPRESENTATIVE };
 
     /// The weight that frames of one size should have.
     fn weight(self, bytes: u32, largest: u32, overhead: u32, top: bool) -> f64 {
@@ -107,8 +122,9 @@ impl WeightRule {
     }
 }
 
-/// The weight of the bin that the paper does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The weight of the largest frames, which the paper does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum TopBin {
     /// Formula 6.2 at the largest frame: 0.976 for 1522 B.
     Formula,
@@ -117,7 +133,8 @@ pub enum TopBin {
 }
 
 /// The size that stands for a bin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Representative {
     /// The largest of the bin; exact for a queue of 68 B alone.
     UpperEdge,
@@ -126,7 +143,8 @@ pub enum Representative {
 }
 
 /// What counts as throughput.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// L - 18 a frame.
     Payload,
@@ -135,7 +153,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    fn of(self, frames: f64, bytes: f64) -> f64 {
+    pub(crate) fn of(self, frames: f64, bytes: f64) -> f64 {
         match self {
             Metric::Payload => bytes - HEADER * frames,
             Metric::Frame => bytes,
@@ -143,10 +161,16 @@ impl Metric {
     }
 }
 
-/// What a bin's part of the sum is weighted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the keys say that a formula has and the scenario does not give.
+const TOP_BIN: TopBin = TopBin::Formula;
+const REPRESENTATIVE: Representative = Representative::UpperEdge;
+const METRIC: Metric = Metric::Payload;
+
+/// What sizes are weighed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Mix {
-    /// The number of its frames.
+    /// Their frames.
     Frames,
     /// Their bytes.
     Bytes,
@@ -200,79 +224,46 @@ fn representative(rule: WeightRule, bin: usize, largest: u32) -> u32 {
     }
 }
 
-/// What a switch counted of one queue during an interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Counters {
-    /// Frames sent.
-    pub frames: u64,
-    /// Their bytes, DA to FCS.
-    pub bytes: u64,
-    /// The quantum that was in force, in any unit.
-    pub quantum: f64,
-    /// Whether the queue had a frame that might go during the whole interval.
-    pub always_active: bool,
-}
-
-/// Learns what a switch bills for a frame, and the weights that make throughput equal.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Learner {
-    /// Bytes billed beside the frame's own, on average; `None` before anything could be told.
-    pub per_frame: Option<f64>,
-}
-
-impl Learner {
-    /// Below this share of its largest value the determinant says that the queues' frames are alike.
-    const ALIKE: f64 = 1e-6;
-
-    /// Weights from the counters of an interval; `None` for a queue that sent nothing.
-    pub fn weights(&mut self, metric: Metric, counters: &[Counters]) -> Vec<Option<f64>> {
-        let usable = |it: &&Counters| it.always_active && it.frames > 0 && it.quantum > 0.0;
-        let busy: Vec<&Counters> = counters.iter().filter(usable).collect();
-        if let Some(found) = fit(&busy) {
-            // The edges of an interval cut rounds: half-way, so that the error averages out.
-            self.per_frame = Some(self.per_frame.map_or(found, |before| (before + found) / 2.0));
-        }
-        let per_frame = self.per_frame.unwrap_or(0.0);
-        let billed = |it: &Counters| it.bytes as f64 + per_frame * it.frames as f64;
-        let quanta: f64 = busy.iter().map(|it| it.quantum).sum();
-        let rounds = busy.iter().map(|it| billed(it)).sum::<f64>() / quanta;
-        let weight = |it: &Counters| {
-            let counted = metric.of(it.frames as f64, it.bytes as f64).max(1.0);
-            let billed = if usable(&it) && busy.len() > 1 { rounds * it.quantum } else { billed(it) };
-            (it.frames > 0).then_some(billed / counted)
-        };
-        counters.iter().map(weight).collect()
-    }
-}
-
-/// The bytes billed a frame, x, and the rounds, r, of (bytes + x · frames = r · quantum) for all queues: least
-/// squares of the relative error. `None` if the queues are too alike to tell.
-fn fit(busy: &[&Counters]) -> Option<f64> {
-    let (mut aa, mut ab, mut bb, mut a_sum, mut b_sum) = (0.0, 0.0, 0.0, 0.0, 0.0);
-    for it in busy {
-        let (a, b) = (it.frames as f64 / it.bytes as f64, -it.quantum / it.bytes as f64);
-        aa += a * a;
-        ab += a * b;
-        bb += b * b;
-        a_sum += a;
-        b_sum += b;
-    }
-    let determinant = aa * bb - ab * ab;
-    let found = (ab * b_sum - bb * a_sum) / determinant;
-    (determinant > Learner::ALIKE * aa * bb && found.is_finite()).then_some(found)
-}
-
 impl DrrAwcParams {
+    /// How weights are found.
+    pub fn rule(&self) -> WeightRule {
+        let metric = self.metric.unwrap_or(METRIC);
+        match self.formula {
+            Formula::Published => WeightRule::Published {
+                top_bin: self.top_bin.unwrap_or(TOP_BIN),
+                representative: self.representative.unwrap_or(REPRESENTATIVE),
+            },
+            Formula::Analytic => WeightRule::Analytic { metric },
+            Formula::Learned => WeightRule::Learned { metric },
+        }
+    }
+    /// Whether all keys that are given mean something.
+    fn check_formula(&self) -> Result<(), Remark> {
+        let published = self.formula == Formula::Published;
+        let all = [
+            ("metric", published && self.metric.is_some(), "\"analytic\" and \"learned\""),
+            ("top_bin", !published && self.top_bin.is_some(), "\"published\""),
+            ("representative", !published && self.representative.is_some(), "\"published\""),
+        ];
+        match all.into_iter().find(|&(_, idle, _)| idle) {
+            Some((key, _, only)) => Err(Remark::about(
+                key,
+                format!("{key} has no meaning for this formula"),
+                format!("expected it with formula {only} only"),
+            )),
+            None => Ok(()),
+        }
+    }
     fn shares(&self, port: &PortFacts) -> Vec<f64> {
-        let weights = weights::expand(&self.weights, port.queues);
+        let weights = self.weights.of(port.queues);
         let least = weights.iter().copied().min().unwrap_or(1);
         weights.iter().map(|&weight| f64::from(weight) / f64::from(least)).collect()
     }
     /// What a weight is multiplied with.
     fn base(&self, port: &PortFacts) -> f64 {
-        match self.rule {
-            WeightRule::Published { .. } => f64::from(port.largest_frame),
-            _ => f64::from(port.largest(self.charge)),
+        match self.formula {
+            Formula::Published => f64::from(port.largest_frame),
+            _ => f64::from(port.largest(self.charge())),
         }
     }
 }
@@ -280,27 +271,37 @@ impl DrrAwcParams {
 impl Configuration for DrrAwcParams {
     type Machine = DrrAwc;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
-        self.charge.check()?;
-        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
+    fn complete(&mut self) {
+        match self.formula {
+            Formula::Published => {
+                self.top_bin.get_or_insert(TOP_BIN);
+                self.representative.get_or_insert(REPRESENTATIVE);
+            }
+            Formula::Analytic | Formula::Learned => {
+                self.metric.get_or_insert(METRIC);
+            }
+        }
+    }
+    fn check(&self, port: &PortFacts) -> Remarks {
+        self.charge().check()?;
+        self.weights.check(port.queues)?;
+        self.check_formula()?;
         if self.interval == Time::ZERO {
-            return Err(
-                "the interval of drr_awc is zero; it has to be longer than a round of all queues".into()
-            );
+            let help = "it has to be longer than a round of all queues";
+            return Err(Remark::about("interval", "the interval of drr_awc is zero", help));
         }
         let mut warnings = Vec::new();
         let round = port.wire_time(port.largest_frame) * (u64::from(port.queues) * 10);
         if self.interval < round {
             let interval = self.interval;
-            warnings.push(format!(
+            let message = format!(
                 "the interval of drr_awc ({interval}) is shorter than ten rounds of all queues ({round}): weights follow single frames"
-            ));
+            );
+            warnings.push(Remark::about("interval", message, ""));
         }
-        if matches!(self.rule, WeightRule::Published { .. }) && port.largest_frame > 1522 {
-            warnings.push(format!(
-                "the published weights were fitted to frames of at most 1522 B; the largest here is {} B",
-                port.largest_frame
-            ));
+        if self.formula == Formula::Published && port.largest_frame > 1522 {
+            let message = "the published weights were fitted to frames of at most 1522 B";
+            warnings.push(Remark::new(message, format!("the largest here is {} B", port.largest_frame)));
         }
         Ok(warnings)
     }
@@ -311,7 +312,7 @@ impl Configuration for DrrAwcParams {
         DrrAwc {
             rounds: Rounds::new(quanta, DrrAwc::SCALE),
             params: self.clone(),
-            bill: self.charge.at(port),
+            bill: self.charge().at(port),
             largest: port.largest_frame,
             overhead: port.overhead,
             bases: shares,
@@ -322,12 +323,13 @@ impl Configuration for DrrAwcParams {
     }
     /// With the smallest weight for the queue and the largest for all others.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        if matches!(self.rule, WeightRule::Learned { .. }) {
+        let rule = self.rule();
+        if matches!(rule, WeightRule::Learned { .. }) {
             return None;
         }
         let weight = |bin| {
-            self.rule.weight(
-                representative(self.rule, bin, port.largest_frame),
+            rule.weight(
+                representative(rule, bin, port.largest_frame),
                 port.largest_frame,
                 port.overhead,
                 bin == BINS - 1,
@@ -339,7 +341,7 @@ impl Configuration for DrrAwcParams {
             share * self.base(port) * weight
         };
         let quanta: Vec<f64> = self.shares(port).iter().enumerate().map(quantum).collect();
-        Some(drr::bound(&quanta, queue, self.charge, port))
+        Some(drr::bound(&quanta, queue, self.charge(), port))
     }
 }
 
@@ -389,7 +391,7 @@ impl DrrAwc {
     }
     #[cold]
     fn adapt(&mut self, now: Time) {
-        let weights: Vec<Option<f64>> = match self.params.rule {
+        let weights: Vec<Option<f64>> = match self.params.rule() {
             WeightRule::Learned { metric } => {
                 let counted = (0..).zip(&self.statistics).map(|(queue, it)| Counters {
                     frames: it.frames_sent,
@@ -464,6 +466,7 @@ impl Discipline for DrrAwc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Charge;
     use crate::testbed::{port, saturate};
 
     fn histogram(frames: [u64; BINS]) -> Histogram {
@@ -576,15 +579,11 @@ mod tests {
     #[test]
     fn payload_becomes_fair_at_every_bin() {
         // H6-10.
-        for rule in [
-            WeightRule::PUBLISHED,
-            WeightRule::Analytic { metric: Metric::Payload },
-            WeightRule::Learned { metric: Metric::Payload },
-        ] {
+        for formula in [Formula::Published, Formula::Analytic, Formula::Learned] {
             for size in [68, 128, 256, 512, 1024] {
-                let params = DrrAwcParams { rule, ..DrrAwcParams::default() };
+                let params = DrrAwcParams { formula, ..DrrAwcParams::default() };
                 let jain = jain(&params, &[size, 1522], &port(2));
-                assert!(jain > 0.999, "{rule:?} at {size} B: {jain}");
+                assert!(jain > 0.999, "{formula:?} at {size} B: {jain}");
             }
         }
     }
@@ -595,9 +594,9 @@ mod tests {
         let charge = Charge { cell: 208, ..Charge::FRAME };
         let port = PortFacts { largest_frame: 9216, ..port(2) };
         let fairness =
-            |rule| jain(&DrrAwcParams { rule, charge, ..DrrAwcParams::default() }, &[220, 9216], &port);
-        let learned = fairness(WeightRule::Learned { metric: Metric::Payload });
-        let published = fairness(WeightRule::PUBLISHED);
+            |formula| jain(&DrrAwcParams { formula, ..DrrAwcParams::by(charge) }, &[220, 9216], &port);
+        let learned = fairness(Formula::Learned);
+        let published = fairness(Formula::Published);
         assert!(learned > 0.9999 && published < 0.97, "learned {learned}, published {published}");
     }
 

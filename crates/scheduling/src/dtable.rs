@@ -12,82 +12,151 @@
 //!
 //! Not modelled: the six-bit deficit counters of the paper's memory estimate (counters are wide here).
 
-use crate::table::{self, Table};
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
-use units::Time;
+use crate::charge::{billed, count};
+use crate::table::{self, KEY, Table};
+use crate::{Basis, Bill, Configuration, Discipline, LatencyRate, PortFacts};
+use keys::{Forms, Remark, Remarks, by_form};
+use schemars::JsonSchema;
+use serde::de::value::{I64Deserializer, MapAccessDeserializer};
+use serde::de::{Error, MapAccess};
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Time};
 
-/// An entry of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The queue it serves.
-    pub queue: u32,
-    /// Credits that it adds, 1 to 65536.
+/// An entry of the deficit table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Entry {
+    /// A traffic class.
+    Class(u32),
+    /// A traffic class with its own credits.
+    Own(WeightedEntry),
+}
+
+/// A traffic class with its credits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedEntry {
+    /// The traffic class that it serves. A class number, 0 to 7. Required.
+    pub class: u32,
+    /// Credits that it adds. A count, 1 to 65536. Required.
     pub weight: u32,
 }
 
-/// Parameters of the deficit table.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DTableParams {
-    /// 32, 64, 128, 256, 512 or 1024 entries; every queue has to be named.
-    pub entries: Vec<Entry>,
-    /// Bytes a credit, 1 to 65536. Default 64 (Advanced Switching).
-    pub credit: u32,
-    /// What a frame is billed, before it is rounded up to credits. Default: frame.
-    pub charge: Charge,
+impl Forms for Entry {
+    const EXPECTED: &'static str = "a class number, or a table with class and weight";
+    fn number<E: Error>(number: i64) -> Result<Entry, E> {
+        u32::deserialize(I64Deserializer::new(number)).map(Entry::Class)
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Entry, A::Error> {
+        WeightedEntry::deserialize(MapAccessDeserializer::new(table)).map(Entry::Own)
+    }
+}
+by_form!(Entry);
+
+impl Entry {
+    fn queue(&self) -> u32 {
+        match *self {
+            Entry::Class(class) | Entry::Own(WeightedEntry { class, .. }) => class,
+        }
+    }
+}
+
+/// 34 credits of 64 B: 2176 B.
+fn largest_frame() -> u32 {
+    34
+}
+fn credit() -> Bytes {
+    Bytes::new(64)
+}
+
+billed! {
+    /// Keys of the deficit table.
+    pub struct DTableParams bills frame {
+        /// The table: 32, 64, 128, 256, 512 or 1024 entries, each a traffic class or {class, weight}. Every class has to be named. Required.
+        pub entries: Vec<Entry>,
+        /// Credits of the entries that are only a class. A count, 1 to 65536. Default: 34 (the largest frame of Advanced Switching in credits of 64 B).
+        #[serde(default = "largest_frame")]
+        #[schemars(range(min = 1, max = 65536))]
+        pub weight: u32,
+        /// Bytes a credit. A size, "1 B" to "64 KiB". Default: "64 B" (Advanced Switching).
+        #[serde(default = "credit")]
+        pub credit: Bytes,
+    }
 }
 
 impl DTableParams {
     const LARGEST_PART: u32 = 65_536;
-    /// Credits of 64 B, frames billed as they are.
-    const CREDIT: u32 = 64;
 
     /// The table of Advanced Switching: every entry adds `weight` credits (34 for an MTU of 2176 B).
     pub fn uniform(queues: impl IntoIterator<Item = u32>, weight: u32) -> DTableParams {
-        let entries = queues.into_iter().map(|queue| Entry { queue, weight }).collect();
-        DTableParams { entries, credit: Self::CREDIT, charge: Charge::FRAME }
+        DTableParams {
+            entries: queues.into_iter().map(Entry::Class).collect(),
+            weight,
+            credit: credit(),
+            bills: Basis::Frame,
+            per_frame: Bytes::default(),
+            cell: Bytes::default(),
+        }
     }
     fn credits(&self, bytes: u32, port: &PortFacts) -> u32 {
-        self.charge.at(port).of(bytes).div_ceil(self.credit)
+        self.charge().at(port).of(bytes).div_ceil(count(self.credit))
+    }
+    fn weight(&self, entry: &Entry) -> u32 {
+        match *entry {
+            Entry::Class(_) => self.weight,
+            Entry::Own(WeightedEntry { weight, .. }) => weight,
+        }
+    }
+    fn weights(&self) -> Vec<u32> {
+        self.entries.iter().map(|entry| self.weight(entry)).collect()
+    }
+    fn queues(&self) -> Vec<u32> {
+        self.entries.iter().map(Entry::queue).collect()
     }
 }
 
 impl Configuration for DTableParams {
     type Machine = DTable;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
-        self.charge.check()?;
-        if !(1..=Self::LARGEST_PART).contains(&self.credit) {
-            return Err(format!("a credit is {} B; accepted are 1 to {} B", self.credit, Self::LARGEST_PART));
+    fn check(&self, port: &PortFacts) -> Remarks {
+        self.charge().check()?;
+        let most = Self::LARGEST_PART;
+        let accepted = 1..=most;
+        if !accepted.contains(&count(self.credit)) {
+            let message = format!("a credit is {} B", self.credit.get());
+            return Err(Remark::about("credit", message, format!("accepted are 1 to {most} B")));
         }
-        table::check(self.entries.iter().map(|entry| entry.queue), port.queues)?;
-        for (at, entry) in self.entries.iter().enumerate() {
-            if !(1..=Self::LARGEST_PART).contains(&entry.weight) {
-                return Err(format!(
-                    "entry {at} of the table has weight {}; accepted are 1 to {}",
-                    entry.weight,
-                    Self::LARGEST_PART
-                ));
-            }
+        table::check(self.queues().into_iter(), port.queues)?;
+        let weights = self.weights();
+        if let Some(at) = weights.iter().position(|weight| !accepted.contains(weight)) {
+            let help = format!("accepted are 1 to {most}");
+            return Err(match self.entries[at] {
+                Entry::Class(_) => {
+                    Remark::about("weight", format!("an entry has weight {}", weights[at]), help)
+                }
+                Entry::Own(WeightedEntry { weight, .. }) => {
+                    Remark::about(KEY, format!("entry {at} of the table has weight {weight}"), help).entry(at)
+                }
+            });
         }
         let largest = self.credits(port.largest_frame, port);
-        let small = self.entries.iter().filter(|entry| entry.weight < largest).count();
+        let small = weights.iter().filter(|&&weight| weight < largest).count();
         let warning = format!(
             "{small} entries of the table have weights below the largest frame ({largest} credits): their queues can be \
              skipped for some cycles, delays grow and a decision is no longer constant in time"
         );
-        Ok(if small > 0 { vec![warning] } else { Vec::new() })
+        Ok(if small > 0 { vec![Remark::new(warning, "")] } else { Vec::new() })
     }
     fn start(&self, port: &PortFacts) -> DTable {
-        let queues: Vec<u32> = self.entries.iter().map(|entry| entry.queue).collect();
         let mut slots = vec![Slot { deficit: 0, head: 0, cycle: 0 }; port.queues as usize];
         for entry in &self.entries {
-            slots[entry.queue as usize].cycle += u64::from(entry.weight);
+            slots[entry.queue() as usize].cycle += u64::from(self.weight(entry));
         }
         DTable {
-            bill: self.charge.at(port),
-            credit: self.credit,
-            table: Table::new(queues, port.queues),
-            weights: self.entries.iter().map(|entry| entry.weight).collect(),
+            bill: self.charge().at(port),
+            credit: count(self.credit),
+            table: Table::new(self.queues(), port.queues),
+            weights: self.weights(),
             queues: slots,
             position: 0,
             visiting: false,
@@ -96,10 +165,10 @@ impl Configuration for DTableParams {
     /// As for DRR, with the quantum spread over the entries.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         // Everything in bytes of whole credits.
-        let credit = f64::from(self.credit);
+        let credit = f64::from(count(self.credit));
         let rate = port.slowest_per_s(|bytes| self.credits(bytes, port)) * credit;
-        let weight = |at: usize| f64::from(self.entries[at].weight) * credit;
-        let queues: Vec<u32> = self.entries.iter().map(|entry| entry.queue).collect();
+        let (queues, weights) = (self.queues(), self.weights());
+        let weight = |at: usize| f64::from(weights[at]) * credit;
         let all: f64 = (0..queues.len()).map(weight).sum();
         let own: f64 = (0..queues.len()).filter(|&at| queues[at] == queue).map(weight).sum();
         let deficit = f64::from(self.credits(port.largest_frame, port) - 1) * credit;
@@ -222,6 +291,7 @@ impl Discipline for DTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Charge;
     use crate::testbed::{order_of, port};
 
     #[test]
@@ -251,10 +321,8 @@ mod tests {
     fn consecutive_entries_are_deficit_round_robin() {
         let table = [vec![0; 3], vec![1; 1]].concat();
         let mut dtable = DTableParams::uniform(table, 34).start(&port(2));
-        let drr = crate::DrrParams {
-            quanta: vec![3 * 34 * 64, 34 * 64],
-            ..crate::DrrParams::equal(Charge { cell: 64, ..Charge::FRAME })
-        };
+        let charge = Charge { cell: 64, ..Charge::FRAME };
+        let drr = crate::DrrParams::with_quanta(&[3 * 34 * 64, 34 * 64], charge);
         let queues = [vec![1000; 30], vec![2176; 10]];
         let share = |order: &[u32]| order[..20].iter().filter(|&&queue| queue == 0).count();
         let (a, b) = (order_of(&mut dtable, &queues), order_of(&mut drr.start(&port(2)), &queues));
@@ -277,7 +345,7 @@ mod tests {
     #[test]
     fn small_weights_skip_cycles_at_once() {
         let mut params = DTableParams::uniform([0, 1], 1);
-        params.entries[1].weight = 3;
+        params.entries[1] = Entry::Own(WeightedEntry { class: params.entries[1].queue(), weight: 3 });
         let order = order_of(&mut params.start(&port(2)), &[vec![9000; 4], vec![9000; 12]]);
         assert_eq!(order[..8], [1, 1, 0, 1, 1, 1, 0, 1]);
     }
@@ -290,7 +358,10 @@ mod tests {
             DTableParams::uniform([0, 1].repeat(16), 0).check(&port(2)).unwrap_err().contains("weight 0")
         );
         assert!(
-            DTableParams { credit: 0, ..params }.check(&port(2)).unwrap_err().contains("a credit is 0 B")
+            DTableParams { credit: Bytes::new(0), ..params }
+                .check(&port(2))
+                .unwrap_err()
+                .contains("a credit is 0 B")
         );
         let warnings = DTableParams::uniform([0, 1].repeat(16), 10).check(&port(2)).unwrap();
         assert!(warnings[0].contains("32 entries") && warnings[0].contains("24 credits"), "{warnings:?}");

@@ -18,22 +18,30 @@
 //!
 //! Not modelled: vendor-specific transmission selection (255); frame pre-emption; the gates of IEEE 802.1Qbv.
 
+use crate::charge::billed;
+use crate::credit::Credit;
 use crate::drr::{self, Rounds};
 use crate::ready::ReadySet;
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Share};
-use units::{BitRate, Time};
+use crate::{Basis, Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Share};
+use keys::{Forms, Remark, Remarks, by_form};
+use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess};
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Time};
 
-/// Parameters of ETS.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EtsParams {
-    /// Traffic classes, the lowest first; at most eight. Every queue of the port belongs to one.
-    pub classes: Vec<EtsClass>,
-    /// What a frame is billed by the ETS classes. Default: wire, so that shares are shares of link time.
-    pub charge: Charge,
+billed! {
+    /// Keys of enhanced transmission selection.
+    pub struct EtsParams bills wire {
+        /// The classes of transmission selection, the lowest first, 1 to 8; each with its queues and one of `percent`, `strict` and `idle_slope`. Every queue belongs to one. Required.
+        pub classes: Vec<EtsClass>,
+    }
 }
 
 /// A traffic class.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(into = "EtsClassKeys")]
+#[schemars(try_from = "EtsClassKeys")]
 pub struct EtsClass {
     /// Its queues.
     pub queues: Vec<u32>,
@@ -55,16 +63,71 @@ pub enum Selection {
     Percent(u32),
 }
 
+/// A class of enhanced transmission selection.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct EtsClassKeys {
+    /// Its queues: class numbers, 0 to 7. Required.
+    queues: Vec<u32>,
+    /// Share of what strict and shaped classes leave, in percent, 0 to 100; all shares sum to 100. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    percent: Option<u32>,
+    /// true: before all others, the highest first. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+    /// Credit-based shaper: the rate that the class is certain of, below the link's; a rate or {share}. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle_slope: Option<Share>,
+}
+
+impl Forms for EtsClass {
+    const EXPECTED: &'static str = "a class: a table with queues and one of percent, strict and idle_slope";
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<EtsClass, A::Error> {
+        let keys = EtsClassKeys::deserialize(MapAccessDeserializer::new(table))?;
+        let selection = match (keys.percent, keys.strict, keys.idle_slope) {
+            (Some(percent), None, None) => Selection::Percent(percent),
+            (None, Some(true), None) => Selection::Strict,
+            (None, None, Some(idle_slope)) => Selection::CreditBased { idle_slope },
+            _ => {
+                return Err(A::Error::custom(
+                    "a class of ets is selected in exactly one way; expected one of percent = 50, strict = true and \
+                     idle_slope = \"1 Gb/s\"",
+                ));
+            }
+        };
+        Ok(EtsClass { queues: keys.queues, selection })
+    }
+}
+by_form!(EtsClass);
+
+impl From<EtsClass> for EtsClassKeys {
+    fn from(EtsClass { queues, selection }: EtsClass) -> EtsClassKeys {
+        let keys = EtsClassKeys { queues, ..EtsClassKeys::default() };
+        match selection {
+            Selection::Percent(percent) => EtsClassKeys { percent: Some(percent), ..keys },
+            Selection::Strict => EtsClassKeys { strict: Some(true), ..keys },
+            Selection::CreditBased { idle_slope } => EtsClassKeys { idle_slope: Some(idle_slope), ..keys },
+        }
+    }
+}
+
 impl EtsParams {
     const MOST_CLASSES: usize = 8;
+    const KEY: &str = "classes";
 
+    /// These classes, which share time on the link.
+    pub fn new(classes: Vec<EtsClass>) -> EtsParams {
+        let none = Bytes::default();
+        EtsParams { classes, bills: Basis::Wire, per_frame: none, cell: none }
+    }
     /// One class a queue, all ETS.
     pub fn percentages(percentages: &[u32]) -> EtsParams {
         let class = |(queue, &percent): (u32, &u32)| EtsClass {
             queues: vec![queue],
             selection: Selection::Percent(percent),
         };
-        EtsParams { classes: (0..).zip(percentages).map(class).collect(), charge: Charge::WIRE }
+        EtsParams::new((0..).zip(percentages).map(class).collect())
     }
     fn percent(&self, class: usize) -> Option<u32> {
         match self.classes[class].selection {
@@ -76,35 +139,39 @@ impl EtsParams {
     fn quanta(&self, port: &PortFacts) -> (Vec<u64>, u64) {
         let percents = (0..self.classes.len()).map(|class| self.percent(class).unwrap_or(0));
         let least = percents.clone().filter(|&percent| percent > 0).min().unwrap_or(1);
-        let largest = u64::from(port.largest(self.charge));
+        let largest = u64::from(port.largest(self.charge()));
         (percents.map(|percent| largest * u64::from(percent)).collect(), u64::from(least))
     }
     fn class_of(&self, queue: u32) -> Option<usize> {
         self.classes.iter().position(|class| class.queues.contains(&queue))
     }
-    fn check_queues(&self, port: &PortFacts) -> Result<(), String> {
+    fn check_queues(&self, port: &PortFacts) -> Result<(), Remark> {
         let mut owner: Vec<Option<usize>> = vec![None; port.queues as usize];
         for (at, class) in self.classes.iter().enumerate() {
             if class.queues.is_empty() {
-                return Err(format!("traffic class {at} has no queue"));
+                let message = format!("traffic class {at} has no queue");
+                return Err(Remark::about(Self::KEY, message, "expected one at least").entry(at));
             }
             for &queue in &class.queues {
                 match owner.get_mut(queue as usize) {
                     None => {
-                        let last = port.queues - 1;
-                        return Err(format!(
-                            "traffic class {at} claims queue {queue}; the port has queues 0 to {last}"
-                        ));
+                        let message = format!("traffic class {at} claims queue {queue}");
+                        let help = format!("the port has queues 0 to {}", port.queues - 1);
+                        return Err(Remark::about(Self::KEY, message, help).entry(at));
                     }
                     Some(Some(other)) => {
-                        return Err(format!("traffic classes {other} and {at} both claim queue {queue}"));
+                        let message = format!("traffic classes {other} and {at} both claim queue {queue}");
+                        return Err(Remark::about(Self::KEY, message, "expected each queue once"));
                     }
                     Some(owner) => *owner = Some(at),
                 }
             }
         }
         match owner.iter().position(Option::is_none) {
-            Some(queue) => Err(format!("queue {queue} belongs to no traffic class: it would never send")),
+            Some(queue) => {
+                let message = format!("queue {queue} belongs to no traffic class: it would never send");
+                Err(Remark::about(Self::KEY, message, "expected every queue in one class"))
+            }
             None => Ok(()),
         }
     }
@@ -113,53 +180,57 @@ impl EtsParams {
 impl Configuration for EtsParams {
     type Machine = Ets;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
-        self.charge.check()?;
+    fn check(&self, port: &PortFacts) -> Remarks {
+        self.charge().check()?;
         let classes = self.classes.len();
-        if !(1..=Self::MOST_CLASSES).contains(&classes) {
-            return Err(format!("{classes} traffic classes; accepted are 1 to {}", Self::MOST_CLASSES));
-        }
-        if classes > port.queues as usize {
-            return Err(format!("{classes} traffic classes for {} queues", port.queues));
+        let most = Self::MOST_CLASSES.min(port.queues as usize);
+        if !(1..=most).contains(&classes) {
+            let message = format!("{classes} traffic classes for {} queues", port.queues);
+            return Err(Remark::about(Self::KEY, message, format!("accepted are 1 to {most}")));
         }
         self.check_queues(port)?;
         let (mut warnings, mut slopes) = (Vec::new(), 0);
         for (at, class) in self.classes.iter().enumerate() {
             match class.selection {
                 Selection::CreditBased { idle_slope } => {
-                    idle_slope.check(&format!("the idle slope of traffic class {at}"), port.rate)?;
+                    let what = format!("the idle slope of traffic class {at}");
+                    let place =
+                        |remark: Remark| remark.within("idle_slope").within_entry(at).within(Self::KEY);
+                    idle_slope.check(&what, port.rate).map_err(place)?;
                     slopes += idle_slope.of(port.rate).bps();
                     if class.queues.len() > 1 {
-                        return Err(format!(
-                            "traffic class {at} has a credit-based shaper and {} queues; it can have one",
-                            class.queues.len()
-                        ));
+                        let queues = class.queues.len();
+                        let message =
+                            format!("traffic class {at} has a credit-based shaper and {queues} queues");
+                        return Err(Remark::about(Self::KEY, message, "it can have one").entry(at));
                     }
                 }
-                Selection::Percent(0) => warnings.push(format!(
-                    "traffic class {at} has 0 %: it sends only when no other ETS class has anything to send"
-                )),
+                Selection::Percent(0) => {
+                    let message = format!(
+                        "traffic class {at} has 0 %: it sends only when no other ETS class has anything to send"
+                    );
+                    warnings.push(Remark::about(Self::KEY, message, "").entry(at));
+                }
                 _ => {}
             }
         }
         if slopes >= port.rate.bps() {
             let sum = BitRate::from_bps(slopes);
-            return Err(format!(
-                "the idle slopes sum to {sum}; they have to stay below the link's {}",
-                port.rate
-            ));
+            let help = format!("they have to stay below the link's {}", port.rate);
+            return Err(Remark::about(Self::KEY, format!("the idle slopes sum to {sum}"), help));
         }
         let percents: Vec<u32> = (0..classes).filter_map(|class| self.percent(class)).collect();
         let sum: u64 = percents.iter().map(|&percent| u64::from(percent)).sum();
         if !percents.is_empty() && sum != 100 {
-            return Err(format!("the percentages of the ETS classes sum to {sum}; they have to sum to 100"));
+            let message = format!("the percentages of the ETS classes sum to {sum}");
+            return Err(Remark::about(Self::KEY, message, "they have to sum to 100"));
         }
         Ok(warnings)
     }
     fn start(&self, port: &PortFacts) -> Ets {
         let classes = self.classes.len() as u32;
         let (quanta, scale) = self.quanta(port);
-        let largest = u64::from(port.largest(self.charge));
+        let largest = u64::from(port.largest(self.charge()));
         let class = |class: &EtsClass| Class {
             kind: match class.selection {
                 Selection::Strict => Kind::Strict,
@@ -185,7 +256,7 @@ impl Configuration for EtsParams {
             }
         }
         Ets {
-            bill: self.charge.at(port),
+            bill: self.charge().at(port),
             port: *port,
             place,
             classes: self.classes.iter().map(class).collect(),
@@ -216,65 +287,12 @@ impl Configuration for EtsParams {
             .filter(|&&quantum| quantum > 0)
             .map(|&quantum| quantum as f64 / scale as f64)
             .collect();
-        let mut bound = drr::bound(&quanta, own as u32, self.charge, port);
+        let mut bound = drr::bound(&quanta, own as u32, self.charge(), port);
         if percents.contains(&0) {
             // A class of 0 % may have begun just before.
             bound.latency += port.wire_time(port.largest_frame);
         }
         Some(bound)
-    }
-}
-
-/// Credit of a shaped class in units of 10^-12 bit.
-#[derive(Clone, Copy, Debug)]
-struct Credit {
-    slope: BitRate,
-    link: BitRate,
-    credit: i128,
-    /// When `credit` was right; in the future while the class sends.
-    since: Time,
-    waiting: bool,
-}
-
-impl Credit {
-    fn new(slope: BitRate, link: BitRate) -> Credit {
-        Credit { slope, link, credit: 0, since: Time::ZERO, waiting: false }
-    }
-    /// Credit grows while frames wait, or up to zero.
-    #[inline]
-    fn settle(&mut self, now: Time) {
-        let span = now.saturating_sub(self.since);
-        let grown = self.credit + i128::from(span.ps()) * i128::from(self.slope.bps());
-        self.credit = if self.waiting { grown } else { grown.min(0) };
-        self.since = self.since.max(now);
-    }
-    #[inline]
-    fn set_waiting(&mut self, waiting: bool, now: Time) {
-        self.settle(now);
-        self.waiting = waiting;
-        if !waiting {
-            self.credit = self.credit.min(0);
-        }
-    }
-    #[inline]
-    fn allows(&mut self, now: Time) -> bool {
-        self.settle(now);
-        self.credit >= 0
-    }
-    /// A frame takes the link for `span`: credit falls with the link's rate less the slope.
-    #[inline]
-    fn sends(&mut self, span: Time, waiting: bool, now: Time) {
-        self.settle(now);
-        self.credit -= i128::from(span.ps()) * i128::from(self.link.bps() - self.slope.bps());
-        self.since = now + span;
-        self.waiting = waiting;
-        if !waiting {
-            self.credit = self.credit.min(0);
-        }
-    }
-    fn ready_at(&self) -> Time {
-        let missing = (-self.credit).max(0) as u128;
-        self.since + Time::from_ps(missing.div_ceil(u128::from(self.slope.bps())) as u64)
     }
 }
 
@@ -470,7 +488,7 @@ mod tests {
         EtsClass { queues: queues.to_vec(), selection }
     }
     fn ets(classes: Vec<EtsClass>) -> EtsParams {
-        EtsParams { classes, charge: Charge::WIRE }
+        EtsParams::new(classes).billing(Charge::WIRE)
     }
     const PERCENT: fn(u32) -> Selection = Selection::Percent;
 

@@ -8,6 +8,7 @@
 //! Not modelled: the time that a choice takes (all schedulers choose in an instant).
 
 use crate::{Configuration, Discipline, LatencyRate, PortFacts};
+use keys::{Remark, Remarks};
 use units::Time;
 
 /// No parameters.
@@ -17,9 +18,10 @@ pub struct FifoParams;
 impl Configuration for FifoParams {
     type Machine = Fifo;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+    fn check(&self, port: &PortFacts) -> Remarks {
         if port.queues != 1 {
-            return Err(format!("\"fifo\" keeps the order of one queue; this port has {}", port.queues));
+            let message = format!("\"fifo\" serves one queue, but there are {}", port.queues);
+            return Err(Remark::new(message, "use queues = \"shared\", or scheduler = \"strict_priority\""));
         }
         Ok(Vec::new())
     }
@@ -77,7 +79,7 @@ mod tests {
     #[test]
     fn several_queues_have_no_common_order() {
         let port = PortFacts::ethernet(BitRate::from_gbps(10));
-        assert!(FifoParams.check(&port).unwrap_err().contains("this port has 8"));
+        assert!(FifoParams.check(&port).unwrap_err().contains("there are 8"));
         assert!(FifoParams.check(&PortFacts { queues: 1, ..port }).is_ok());
     }
 }

@@ -8,12 +8,14 @@
 
 mod bound;
 mod charge;
+mod credit;
 mod discipline;
 mod drr;
 mod drr_awc;
 mod dtable;
 mod ets;
 mod fifo;
+mod learner;
 mod min_bw;
 mod port;
 mod ready;
@@ -42,24 +44,20 @@ mod testbed;
 pub use bound::LatencyRate;
 pub use charge::{Basis, Bill, Charge};
 pub use discipline::{Configuration, Discipline};
-pub use drr::{Drr, DrrParams};
-pub use drr_awc::{
-    BINS, Counters, DrrAwc, DrrAwcParams, Histogram, Learner, Metric, Mix, Representative, TopBin, WeightRule,
-};
-pub use dtable::{DTable, DTableParams, Entry};
-pub use ets::{Ets, EtsClass, EtsParams, Selection};
-pub use fifo::{Fifo, FifoParams};
-pub use min_bw::{MinBw, MinBwParams};
+pub use drr_awc::{BINS, Formula, Histogram, Metric, Mix, Representative, TopBin, WeightRule};
+pub use dtable::{Entry, WeightedEntry};
+pub use ets::{EtsClass, Selection};
+pub use learner::{Counters, Learner};
 pub use port::{PortFacts, Share};
-pub use scfq::{Scfq, ScfqParams};
-pub use scfq_ca::{ScfqCa, ScfqCaParams};
-pub use shaper::{LeakyBucket, Shaped, ShapedParams, Shaper, ShaperSpec, TokenBucket};
-pub use strict_priority::{StrictPriority, StrictPriorityParams};
-pub use vc_table::{VcTable, VcTableParams};
-pub use wf2q_plus::{Wf2qPlus, Wf2qPlusParams};
-pub use wfq::{Wfq, WfqParams};
-pub use wrr::{Wrr, WrrParams};
+pub use shaper::{
+    ClassShaper, LeakyBucket, LeakyBucketKeys, Shaper, ShaperSpec, TokenBucket, TokenBucketKeys,
+};
+pub use weights::Weights;
 
+use keys::{Choice, Keyed, Remarks, by_form};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use units::Time;
 
 /// The calls on the path of a frame, each compiled for itself. Together in one function they would all have to save
@@ -96,46 +94,59 @@ mod apart {
 /// Makes the closed enum of schedulers, its specification and its dispatch from one list.
 macro_rules! schedulers {
     (
-        plain { $($(#[$plain_doc:meta])* $plain:ident($plain_params:ident) = $plain_text:literal),* $(,)? }
-        configured { $($(#[$doc:meta])* $name:ident($params:ident) = $text:literal),* $(,)? }
+        plain { $($(#[doc = $plain_doc:literal])+ $plain_file:ident: $plain:ident($plain_params:ident)),* $(,)? }
+        configured { $($(#[doc = $doc:literal])+ $file:ident: $name:ident($params:ident)),* $(,)? }
     ) => {
+        $(pub use $plain_file::{$plain, $plain_params};)*
+        $(pub use $file::{$name, $params};)*
+
         /// Which scheduler a port runs, with its parameters.
         #[derive(Clone, Debug, PartialEq)]
         pub enum SchedulerSpec {
-            $($(#[$plain_doc])* $plain,)*
-            $($(#[$doc])* $name($params),)*
+            $($(#[doc = $plain_doc])+ $plain,)*
+            $($(#[doc = $doc])+ $name($params),)*
         }
 
         /// A scheduler at work.
         #[derive(Clone, Debug)]
         pub enum Scheduler {
-            $($(#[$plain_doc])* $plain($plain),)*
-            $($(#[$doc])* $name($name),)*
+            $($(#[doc = $plain_doc])+ $plain($plain),)*
+            $($(#[doc = $doc])+ $name($name),)*
         }
 
-        /// Each scheduler's name and the file that is its page.
-        pub const PAGES: &[(&str, &str)] = &[
-            $(($plain_text, include_str!(concat!($plain_text, ".rs"))),)*
-            $(($text, include_str!(concat!($text, ".rs"))),)*
+        /// Each scheduler's name, the file that is its page, and the definition of its keys in the JSON Schema.
+        pub const PAGES: &[(&str, &str, &str)] = &[
+            $((stringify!($plain_file), include_str!(concat!(stringify!($plain_file), ".rs")), ""),)*
+            $((stringify!($file), include_str!(concat!(stringify!($file), ".rs")), stringify!($params)),)*
         ];
 
         impl SchedulerSpec {
             /// All schedulers by the name that a scenario uses.
-            pub const NAMES: &[&str] = &[$($plain_text,)* $($text,)*];
+            pub const NAMES: &[&str] = &[$(stringify!($plain_file),)* $(stringify!($file),)*];
 
             /// Its name.
             pub fn name(&self) -> &'static str {
-                match self { $(SchedulerSpec::$plain => $plain_text,)* $(SchedulerSpec::$name(_) => $text,)* }
+                match self { $(SchedulerSpec::$plain => stringify!($plain_file),)* $(SchedulerSpec::$name(_) => stringify!($file),)* }
             }
         }
 
         impl Configuration for SchedulerSpec {
             type Machine = Scheduler;
 
-            fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+            fn complete(&mut self) {
+                match self {
+                    $(SchedulerSpec::$plain => {})*
+                    $(SchedulerSpec::$name(params) => params.complete(),)*
+                }
+            }
+            /// Places begin at the name of the scheduler, if it has keys.
+            fn check(&self, port: &PortFacts) -> Remarks {
                 match self {
                     $(SchedulerSpec::$plain => $plain_params.check(port),)*
-                    $(SchedulerSpec::$name(params) => params.check(port),)*
+                    $(SchedulerSpec::$name(params) => match params.check(port) {
+                        Ok(warnings) => Ok(warnings.into_iter().map(|one| one.within(stringify!($file))).collect()),
+                        Err(why) => Err(why.within(stringify!($file))),
+                    })*
                 }
             }
             fn start(&self, port: &PortFacts) -> Scheduler {
@@ -149,6 +160,49 @@ macro_rules! schedulers {
                     $(SchedulerSpec::$plain => $plain_params.latency_rate_bound(queue, port),)*
                     $(SchedulerSpec::$name(params) => params.latency_rate_bound(queue, port),)*
                 }
+            }
+        }
+
+        impl Choice for SchedulerSpec {
+            const EXPECTED: &'static str = "the name of a scheduler, or a table of that name with its keys";
+            const NAMES: &'static [&'static str] = SchedulerSpec::NAMES;
+            const WITH_KEYS: &'static [&'static str] = &[$(stringify!($file),)*];
+            const TABLE: &'static str = "switch.scheduler";
+
+            fn plain(name: &str) -> Option<SchedulerSpec> {
+                $(if name == stringify!($plain_file) {
+                    return Some(SchedulerSpec::$plain);
+                })*
+                None
+            }
+            fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<SchedulerSpec, D::Error> {
+                $(if name == stringify!($file) {
+                    return $params::deserialize(table).map(SchedulerSpec::$name);
+                })*
+                Err(serde::de::Error::unknown_variant(name, Self::WITH_KEYS))
+            }
+        }
+        by_form!(SchedulerSpec);
+
+        impl Serialize for SchedulerSpec {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(SchedulerSpec::$plain => serializer.serialize_str(stringify!($plain_file)),)*
+                    $(SchedulerSpec::$name(params) => {
+                        serializer.serialize_newtype_variant("Scheduler", 0, stringify!($file), params)
+                    })*
+                }
+            }
+        }
+
+        impl JsonSchema for SchedulerSpec {
+            fn schema_name() -> Cow<'static, str> {
+                "Scheduler".into()
+            }
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                let plain = [$((stringify!($plain_file), concat!($($plain_doc),+).trim()),)*];
+                let keyed = vec![$(Keyed::new::<$params>(stringify!($file), concat!($($doc),+).trim(), generator),)*];
+                keys::schema("Which queue sends: a name, with the defaults, or a table of that name with its keys.", &plain, keyed)
             }
         }
 
@@ -215,34 +269,41 @@ macro_rules! schedulers {
 schedulers! {
     plain {
         /// One queue in order of arrival.
-        Fifo(FifoParams) = "fifo",
+        fifo: Fifo(FifoParams),
         /// The highest non-empty queue first.
-        StrictPriority(StrictPriorityParams) = "strict_priority",
+        strict_priority: StrictPriority(StrictPriorityParams),
     }
     configured {
         /// Weighted round robin by packets.
-        Wrr(WrrParams) = "wrr",
+        wrr: Wrr(WrrParams),
         /// Deficit round robin, weighted or not.
-        Drr(DrrParams) = "drr",
+        drr: Drr(DrrParams),
         /// Deficit round robin whose weights follow the sizes of the frames.
-        DrrAwc(DrrAwcParams) = "drr_awc",
+        drr_awc: DrrAwc(DrrAwcParams),
         /// Weighted fair queueing: packet-by-packet generalised processor sharing.
-        Wfq(WfqParams) = "wfq",
+        wfq: Wfq(WfqParams),
         /// Worst-case fair weighted fair queueing.
-        Wf2qPlus(Wf2qPlusParams) = "wf2q_plus",
+        wf2q_plus: Wf2qPlus(Wf2qPlusParams),
         /// Self-clocked fair queueing.
-        Scfq(ScfqParams) = "scfq",
+        scfq: Scfq(ScfqParams),
         /// Credit-aware self-clocked fair queueing.
-        ScfqCa(ScfqCaParams) = "scfq_ca",
+        scfq_ca: ScfqCa(ScfqCaParams),
         /// The virtual channel arbitration table of Advanced Switching.
-        VcTable(VcTableParams) = "vc_table",
+        vc_table: VcTable(VcTableParams),
         /// The deficit table.
-        DTable(DTableParams) = "dtable",
+        dtable: DTable(DTableParams),
         /// The minimum-bandwidth scheduler of Advanced Switching.
-        MinBw(MinBwParams) = "min_bw",
+        min_bw: MinBw(MinBwParams),
         /// Enhanced transmission selection.
-        Ets(EtsParams) = "ets",
+        ets: Ets(EtsParams),
         /// Any scheduler behind token or leaky buckets.
-        Shaped(ShapedParams) = "shaper",
+        shaper: Shaped(ShapedParams),
+    }
+}
+
+impl SchedulerSpec {
+    /// What a port with so many queues has if nobody says otherwise.
+    pub fn default_for(queues: usize) -> SchedulerSpec {
+        if queues == 1 { SchedulerSpec::Fifo } else { SchedulerSpec::StrictPriority }
     }
 }

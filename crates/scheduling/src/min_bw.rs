@@ -12,97 +12,105 @@
 //!
 //! Not modelled: other schedulers than SCFQ-CA for the rest, which the specification leaves open.
 
-use crate::shaper::{ShaperSpec, TokenBucket};
-use crate::weights;
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, ScfqCa, Share, scfq};
-use units::Time;
+use crate::charge::{billed, count};
+use crate::shaper::{ShaperSpec, TokenBucket, TokenBucketKeys};
+use crate::{Bill, Configuration, Discipline, LatencyRate, PortFacts, ScfqCa, Share, Weights, scfq, weights};
+use keys::{Remark, Remarks};
+use units::{Bytes, Time};
 
-/// Parameters of MinBW.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MinBwParams {
-    /// The queue of the management channel. Default: the highest.
-    pub management: u32,
-    /// One a queue, 1 to 1000000, and 0 for the management channel, which has none.
-    pub weights: Vec<u32>,
-    /// How fast tokens come. Default: a quarter of the link.
-    pub rate: Share,
-    /// Billed bytes of tokens at most; at least the largest frame. Default 4352.
-    pub depth: u32,
-    /// Whether a management frame without tokens may use an idle link. Default true.
-    pub use_idle_link: bool,
-    /// What a frame is billed. Default: frame.
-    pub charge: Charge,
+billed! {
+    /// Keys of the minimum-bandwidth scheduler.
+    pub struct MinBwParams bills frame {
+        /// The traffic class of management, which goes first within its rate. A class number, 0 to 7. Default: the class whose weight is 0, or the highest (Advanced Switching).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(range(min = 0, max = 7))]
+        pub management: Option<u32> = None,
+        /// Weights, one for each traffic class, 1 to 1000000 each and 0 for management, or "equal". Default: "equal".
+        pub weights: Weights = Weights::Equal,
+        /// The rate of management: a rate, above 0 and at most the link's, or {share}. Default: a share of 0.25 of the link.
+        pub rate: Share = Share::PartsPerMillion(250_000),
+        /// What management may save up and send at once. A size, from the longest frame as billed to "1 GiB". Default: "4352 B" (two largest frames of Advanced Switching).
+        pub depth: Bytes = Bytes::new(4_352),
+        /// Whether management beyond its rate may use an idle link. Default: true.
+        pub use_idle_link: bool = true,
+    }
 }
 
 impl MinBwParams {
     /// The defaults for a port with these weights; the management channel is the one of weight 0.
     pub fn new(weights: Vec<u32>) -> MinBwParams {
-        let management = weights.iter().position(|&weight| weight == 0).unwrap_or(weights.len() - 1) as u32;
-        MinBwParams {
-            management,
-            weights,
-            rate: Share::PartsPerMillion(250_000),
-            depth: 4_352,
-            use_idle_link: true,
-            charge: Charge::FRAME,
+        MinBwParams { weights: weights.into(), ..MinBwParams::default() }
+    }
+    /// The queue of management.
+    fn management(&self, queues: u32) -> u32 {
+        let without = match &self.weights {
+            Weights::Each(list) => list.iter().position(|&weight| weight == 0),
+            Weights::Equal => None,
+        };
+        self.management.unwrap_or(without.map_or(queues - 1, |queue| queue as u32))
+    }
+    /// The weights of all queues, with 0 for that of management.
+    fn weights(&self, queues: u32) -> Vec<u32> {
+        let management = self.management(queues);
+        match &self.weights {
+            Weights::Each(list) => list.clone(),
+            Weights::Equal => (0..queues).map(|queue| u32::from(queue != management)).collect(),
         }
+    }
+    fn bucket(&self) -> ShaperSpec {
+        ShaperSpec::TokenBucket(TokenBucketKeys { rate: self.rate, depth: self.depth })
     }
 }
 
 impl Configuration for MinBwParams {
     type Machine = MinBw;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
-        self.charge.check()?;
-        if self.management >= port.queues {
-            return Err(format!(
-                "the management channel is queue {}; the port has queues 0 to {}",
-                self.management,
-                port.queues - 1
-            ));
+    fn check(&self, port: &PortFacts) -> Remarks {
+        self.charge().check()?;
+        let (management, mut others) = (self.management(port.queues), self.weights(port.queues));
+        if management >= port.queues {
+            let help = format!("the port has queues 0 to {}", port.queues - 1);
+            let message = format!("the management channel is queue {management}");
+            return Err(Remark::about("management", message, help));
         }
-        weights::check_length("weight", self.weights.len(), port.queues)?;
-        let mut others = self.weights.clone();
-        if std::mem::replace(&mut others[self.management as usize], 1) != 0 {
-            return Err(format!(
-                "queue {} is the management channel and has a weight; it goes first and has none: give 0",
-                self.management
-            ));
+        weights::check_length(weights::KEY, "weight", others.len(), port.queues)?;
+        if std::mem::replace(&mut others[management as usize], 1) != 0 {
+            let message = format!("queue {management} is the management channel and has a weight");
+            let remark = Remark::about(weights::KEY, message, "it goes first and has none: give 0");
+            return Err(remark.entry(management as usize));
         }
-        weights::check("weight", &others, port.queues, weights::LARGEST)?;
-        ShaperSpec::TokenBucket { rate: self.rate, depth: self.depth }.check(
-            "the management channel",
-            self.charge,
-            port,
-        )?;
+        weights::check(weights::KEY, "weight", &others, port.queues, weights::LARGEST)?;
+        self.bucket().check("the management channel", self.charge(), port)?;
         let shaped =
             "management frames without tokens wait while the link is idle: the port is not work-conserving";
-        Ok(if self.use_idle_link { Vec::new() } else { vec![shaped.into()] })
+        let warning = || Remark::about("use_idle_link", shaped, "");
+        Ok(if self.use_idle_link { Vec::new() } else { vec![warning()] })
     }
     fn start(&self, port: &PortFacts) -> MinBw {
+        let bill = self.charge().at(port);
         MinBw {
-            management: self.management,
-            bucket: TokenBucket::new(self.rate.of(port.rate), self.depth),
+            management: self.management(port.queues),
+            bucket: TokenBucket::new(self.rate.of(port.rate), count(self.depth)),
             waiting: None,
             use_idle_link: self.use_idle_link,
-            bill: self.charge.at(port),
-            others: ScfqCa::new(&self.weights, self.charge.at(port)),
+            bill,
+            others: ScfqCa::new(&self.weights(port.queues), bill),
         }
     }
     /// The management channel: its rate after one frame. The others: SCFQ on what that channel leaves.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        let link = port.slowest_bytes_per_s(self.charge);
+        let link = port.slowest_bytes_per_s(self.charge());
         let tokens = self.rate.of(port.rate).bps() as f64 / 8.0;
-        let largest = f64::from(port.largest(self.charge));
-        if queue == self.management {
+        let largest = f64::from(port.largest(self.charge()));
+        if queue == self.management(port.queues) {
             return Some(LatencyRate::new(tokens.min(link), largest / link + largest / tokens));
         }
         let left = link - tokens;
         if left <= 0.0 {
             return None;
         }
-        let shared = scfq::bound(&self.weights, queue, self.charge, left, port);
-        let first = (f64::from(self.depth) + largest) / left;
+        let shared = scfq::bound(&self.weights(port.queues), queue, self.charge(), left, port);
+        let first = (f64::from(count(self.depth)) + largest) / left;
         Some(LatencyRate { latency: shared.latency + Time::from_ps((first * 1e12).ceil() as u64), ..shared })
     }
 }
@@ -223,14 +231,14 @@ mod tests {
         let facts = port(3);
         assert_eq!(MinBwParams::new(vec![4, 3, 0]).check(&facts), Ok(vec![]));
         assert!(
-            MinBwParams { management: 1, ..MinBwParams::new(vec![4, 3, 0]) }
+            MinBwParams { management: Some(1), ..MinBwParams::new(vec![4, 3, 0]) }
                 .check(&facts)
                 .unwrap_err()
                 .contains("has a weight")
         );
         assert!(MinBwParams::new(vec![4, 0, 0]).check(&facts).unwrap_err().contains("queue 2 is 0"));
         assert!(
-            MinBwParams { depth: 100, ..MinBwParams::new(vec![4, 3, 0]) }
+            MinBwParams { depth: Bytes::new(100), ..MinBwParams::new(vec![4, 3, 0]) }
                 .check(&facts)
                 .unwrap_err()
                 .contains("100 B")

@@ -1,6 +1,12 @@
 //! What a scheduler knows of its port.
 
 use crate::Charge;
+use keys::{Forms, Remark, by_form};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::value::{I64Deserializer, MapAccessDeserializer, StrDeserializer};
+use serde::de::{Error, MapAccess};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use units::{BitRate, Time};
 
 /// The port that a scheduler serves.
@@ -69,14 +75,72 @@ impl Share {
             }
         }
     }
-    pub(crate) fn check(self, what: &str, link: BitRate) -> Result<(), String> {
+    /// Whether it is a rate of this link. `what` it is the rate of.
+    pub(crate) fn check(self, what: &str, link: BitRate) -> Result<(), Remark> {
         let rate = self.of(link);
+        let help = format!("expected a rate above 0, at most {link}");
         if rate.bps() == 0 {
-            return Err(format!("{what} is zero: nothing would ever pass"));
+            return Err(Remark::new(format!("{what} is zero: nothing would ever pass"), help));
         }
         if rate > link {
-            return Err(format!("{what} is {rate}, more than the link's {link}"));
+            return Err(Remark::new(format!("{what} is {rate}, more than the link's {link}"), help));
         }
         Ok(())
+    }
+}
+
+/// A part of the rate of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ShareOfLink {
+    /// Share of the rate of the link, 0.000001 to 1. Required.
+    #[serde(deserialize_with = "share")]
+    share: f64,
+}
+
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let share = f64::deserialize(deserializer)?;
+    if (1.0..=1e6).contains(&(share * 1e6).round()) {
+        return Ok(share);
+    }
+    Err(D::Error::custom(format!("share {share} is no share of the link; expected 0.000001 to 1")))
+}
+
+impl Forms for Share {
+    const EXPECTED: &'static str = "a rate like \"10 Gb/s\", or { share = 0.25 } of the link";
+    fn text<E: Error>(text: &str) -> Result<Share, E> {
+        BitRate::deserialize(StrDeserializer::new(text)).map(Share::Rate)
+    }
+    fn number<E: Error>(number: i64) -> Result<Share, E> {
+        BitRate::deserialize(I64Deserializer::new(number)).map(Share::Rate)
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Share, A::Error> {
+        let part = ShareOfLink::deserialize(MapAccessDeserializer::new(table))?;
+        Ok(Share::PartsPerMillion((part.share * 1e6).round() as u32))
+    }
+}
+by_form!(Share);
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Share::Rate(rate) => rate.serialize(serializer),
+            Share::PartsPerMillion(parts) => {
+                ShareOfLink { share: f64::from(parts) / 1e6 }.serialize(serializer)
+            }
+        }
+    }
+}
+
+impl JsonSchema for Share {
+    fn schema_name() -> Cow<'static, str> {
+        "RateOrShare".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (rate, share) = (BitRate::json_schema(generator), generator.subschema_for::<ShareOfLink>());
+        schemars::json_schema!({
+            "description": "A rate, or a share of the rate of the link.",
+            "anyOf": [rate, share]
+        })
     }
 }

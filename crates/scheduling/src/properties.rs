@@ -10,13 +10,13 @@ use crate::testbed::port;
 use crate::*;
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use units::Time;
+use units::{Bytes, Or, Time};
 
 /// Every scheduler with the same weights, as far as it has any.
 pub(crate) fn all(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec> {
     let weights_of = weights.to_vec();
     let drr = DrrParams::weighted(weights_of.clone(), charge);
-    let small = DrrParams { base_quantum: Some(300), ..drr.clone() };
+    let small = DrrParams { quantum: Or::Value(Bytes::new(300)), ..drr.clone() };
     let sum: u32 = weights.iter().sum();
     let entries: Vec<u32> = spread(weights, 64);
     let mut managed = weights_of.clone();
@@ -24,28 +24,35 @@ pub(crate) fn all(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec>
     let mut percents: Vec<u32> = weights.iter().map(|weight| (weight * 100 / sum).max(1)).collect();
     let most = (0..QUEUES).max_by_key(|&queue| percents[queue]).unwrap_or(0);
     percents[most] = 100 - (percents.iter().sum::<u32>() - percents[most]);
-    let learned = WeightRule::Learned { metric: Metric::Payload };
     vec![
         SchedulerSpec::StrictPriority,
-        SchedulerSpec::Wrr(WrrParams { weights: weights_of.clone(), interleaved: false }),
-        SchedulerSpec::Wrr(WrrParams { weights: weights_of.clone(), interleaved: true }),
+        SchedulerSpec::Wrr(WrrParams { weights: weights_of.clone().into(), interleaved: false }),
+        SchedulerSpec::Wrr(WrrParams { weights: weights_of.clone().into(), interleaved: true }),
         SchedulerSpec::Drr(drr),
         SchedulerSpec::Drr(small),
         SchedulerSpec::DrrAwc(DrrAwcParams {
-            weights: weights_of.clone(),
-            charge,
-            ..DrrAwcParams::default()
+            weights: weights_of.clone().into(),
+            ..DrrAwcParams::default().billing(charge)
         }),
-        SchedulerSpec::DrrAwc(DrrAwcParams { rule: learned, charge, ..DrrAwcParams::default() }),
-        SchedulerSpec::Wfq(WfqParams { weights: weights_of.clone(), charge }),
-        SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights_of.clone(), charge }),
-        SchedulerSpec::Scfq(ScfqParams { weights: weights_of.clone(), charge }),
-        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights_of, charge }),
+        SchedulerSpec::DrrAwc(DrrAwcParams {
+            formula: Formula::Learned,
+            ..DrrAwcParams::default().billing(charge)
+        }),
+        SchedulerSpec::Wfq(WfqParams { weights: weights_of.clone().into(), ..WfqParams::by(charge) }),
+        SchedulerSpec::Wf2qPlus(Wf2qPlusParams {
+            weights: weights_of.clone().into(),
+            ..Wf2qPlusParams::by(charge)
+        }),
+        SchedulerSpec::Scfq(ScfqParams { weights: weights_of.clone().into(), ..ScfqParams::by(charge) }),
+        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights_of.into(), ..ScfqCaParams::by(charge) }),
         SchedulerSpec::VcTable(VcTableParams { entries: entries.clone() }),
-        SchedulerSpec::DTable(DTableParams { charge, ..DTableParams::uniform(entries.clone(), 34) }),
-        SchedulerSpec::DTable(DTableParams { charge, ..DTableParams::uniform(entries, 7) }),
-        SchedulerSpec::MinBw(MinBwParams { management: 2, charge, ..MinBwParams::new(managed) }),
-        SchedulerSpec::Ets(EtsParams { charge, ..EtsParams::percentages(&percents) }),
+        SchedulerSpec::DTable(DTableParams::uniform(entries.clone(), 34).billing(charge)),
+        SchedulerSpec::DTable(DTableParams::uniform(entries, 7).billing(charge)),
+        SchedulerSpec::MinBw(MinBwParams {
+            management: Some(2),
+            ..MinBwParams::new(managed).billing(charge)
+        }),
+        SchedulerSpec::Ets(EtsParams::percentages(&percents).billing(charge)),
     ]
 }
 
@@ -60,14 +67,18 @@ fn hierarchy(charge: Charge) -> SchedulerSpec {
         class(&[3], Selection::CreditBased { idle_slope }),
         class(&[4], Selection::Strict),
     ];
-    SchedulerSpec::Ets(EtsParams { classes, charge })
+    SchedulerSpec::Ets(EtsParams::new(classes).billing(charge))
 }
 
 /// Those that may let an active queue wait although the link is free, beside all that are shaped.
 fn not_work_conserving(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec> {
     let mut managed = weights.to_vec();
     managed[2] = 0;
-    let limited = MinBwParams { management: 2, charge, use_idle_link: false, ..MinBwParams::new(managed) };
+    let limited = MinBwParams {
+        management: Some(2),
+        use_idle_link: false,
+        ..MinBwParams::new(managed).billing(charge)
+    };
     let mut specs = shaped(all(weights, charge));
     specs.extend(shaped(vec![hierarchy(charge)]));
     specs.extend([hierarchy(charge), SchedulerSpec::MinBw(limited)]);
@@ -117,15 +128,12 @@ fn shaped(specs: Vec<SchedulerSpec>) -> Vec<SchedulerSpec> {
     let shaper = |scheduler: &SchedulerSpec| {
         SchedulerSpec::Shaped(ShapedParams {
             scheduler: Box::new(scheduler.clone()),
-            port: Some(ShaperSpec::TokenBucket { rate: Share::PartsPerMillion(600_000), depth: 3_000 }),
-            queues: vec![
-                Some(ShaperSpec::LeakyBucket { rate }),
-                None,
-                None,
-                Some(ShaperSpec::TokenBucket { rate, depth: 2_000 }),
-                None,
+            port: Some(ShaperSpec::token_bucket(Share::PartsPerMillion(600_000), 3_000)),
+            classes: vec![
+                ClassShaper { class: 0, shaper: ShaperSpec::leaky_bucket(rate) },
+                ClassShaper { class: 3, shaper: ShaperSpec::token_bucket(rate, 2_000) },
             ],
-            charge: Charge::WIRE,
+            ..ShapedParams::by(Charge::WIRE)
         })
     };
     specs.iter().map(shaper).collect()
@@ -302,7 +310,7 @@ fn fairness(
     };
     match spec {
         SchedulerSpec::Drr(params) => {
-            let base = f64::from(params.base_quantum.unwrap_or(port.largest(charge)));
+            let base = params.quantum.value().map_or(largest, |base| base.get() as f64);
             let least = f64::from(*weights.iter().min()?);
             Some(rounds(phi.map(|phi| base * phi / least), largest))
         }
@@ -317,8 +325,8 @@ fn fairness(
         SchedulerSpec::DTable(params) => {
             // In cycles: entries of one queue may be next to each other, so up to one cycle's weight more.
             let cycle = |queue: u32| {
-                let own = params.entries.iter().filter(|entry| entry.queue == queue);
-                own.map(|entry| f64::from(entry.weight * 64)).sum::<f64>()
+                let own = params.entries.iter().filter(|entry| **entry == Entry::Class(queue));
+                own.count() as f64 * f64::from(params.weight * 64)
             };
             let largest = f64::from(port.largest(Charge { cell: 64, ..charge }));
             let (bound, quanta) = rounds([cycle(0), cycle(1)], largest);
@@ -344,7 +352,7 @@ proptest! {
     fn wf2q_plus_is_never_a_frame_ahead_of_the_fluid_nor_behind(
         weights in weights(), sizes in prop::collection::vec(64u32..=1522, 89),
     ) {
-        let spec = SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.to_vec(), charge: Charge::WIRE });
+        let spec = SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.to_vec().into(), ..Wf2qPlusParams::by(Charge::WIRE) });
         let mut bed = Bed::new(&spec);
         let mut size = sizes.iter().copied().cycle();
         let sum = weights.iter().map(|&weight| f64::from(weight)).sum::<f64>();
@@ -412,12 +420,18 @@ fn equal_weights_billed_by_wire_are_equal_times_on_any_link() {
         let percent = |queue| EtsClass { queues: vec![queue], selection: Selection::Percent(50) };
         let specs = [
             SchedulerSpec::Drr(DrrParams::equal(charge)),
-            SchedulerSpec::Wfq(WfqParams { weights: weights.clone(), charge }),
-            SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.clone(), charge }),
-            SchedulerSpec::Scfq(ScfqParams { weights: weights.clone(), charge }),
-            SchedulerSpec::ScfqCa(ScfqCaParams { weights, charge }),
-            SchedulerSpec::Ets(EtsParams { classes: vec![percent(0), percent(1)], charge }),
-            SchedulerSpec::DTable(DTableParams { charge, credit: 1, ..DTableParams::uniform([0, 1], 1600) }),
+            SchedulerSpec::Wfq(WfqParams { weights: weights.clone().into(), ..WfqParams::by(charge) }),
+            SchedulerSpec::Wf2qPlus(Wf2qPlusParams {
+                weights: weights.clone().into(),
+                ..Wf2qPlusParams::by(charge)
+            }),
+            SchedulerSpec::Scfq(ScfqParams { weights: weights.clone().into(), ..ScfqParams::by(charge) }),
+            SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights.into(), ..ScfqCaParams::by(charge) }),
+            SchedulerSpec::Ets(EtsParams::new(vec![percent(0), percent(1)]).billing(charge)),
+            SchedulerSpec::DTable(DTableParams {
+                credit: Bytes::new(1),
+                ..DTableParams::uniform([0, 1], 1600).billing(charge)
+            }),
         ];
         for spec in specs {
             let sent = crate::testbed::saturate(&mut spec.start(&facts), &facts, &sizes, Time::from_ms(20));
@@ -448,11 +462,13 @@ fn a_port_of_a_thousand_queues_serves_four_as_a_port_of_four() {
     };
     let makers: Vec<fn(Vec<u32>) -> SchedulerSpec> = vec![
         |_| SchedulerSpec::StrictPriority,
-        |weights| SchedulerSpec::Wrr(WrrParams { weights, interleaved: true }),
+        |weights| SchedulerSpec::Wrr(WrrParams { weights: weights.into(), interleaved: true }),
         |weights| SchedulerSpec::Drr(DrrParams::weighted(weights, Charge::WIRE)),
-        |weights| SchedulerSpec::Scfq(ScfqParams { weights, charge: Charge::WIRE }),
-        |weights| SchedulerSpec::ScfqCa(ScfqCaParams { weights, charge: Charge::WIRE }),
-        |weights| SchedulerSpec::Wfq(WfqParams { weights, charge: Charge::WIRE }),
+        |weights| SchedulerSpec::Scfq(ScfqParams { weights: weights.into(), ..ScfqParams::by(Charge::WIRE) }),
+        |weights| {
+            SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights.into(), ..ScfqCaParams::by(Charge::WIRE) })
+        },
+        |weights| SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(Charge::WIRE) }),
     ];
     for maker in makers {
         let many: Vec<u32> = [3, 1, 2, 2].into_iter().chain([1; 1020]).collect();

@@ -13,42 +13,42 @@
 //!
 //! Not modelled: hardware limits (tags of few bits, sorted approximately).
 
+use crate::charge::billed;
 use crate::tags::{self, TagHeap, Weight};
-use crate::weights;
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Weights};
+use keys::Remarks;
 use std::collections::VecDeque;
 use units::Time;
 
-/// Parameters of SCFQ.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScfqParams {
-    /// One a queue, 1 to 1000000; empty (the default): all equal.
-    pub weights: Vec<u32>,
-    /// What a frame is billed. Default: frame.
-    pub charge: Charge,
+billed! {
+    /// Keys of self-clocked fair queueing.
+    pub struct ScfqParams bills frame {
+        /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
+        pub weights: Weights = Weights::Equal,
+    }
 }
 
 impl Configuration for ScfqParams {
     type Machine = Scfq;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
-        self.charge.check()?;
-        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
+    fn check(&self, port: &PortFacts) -> Remarks {
+        self.charge().check()?;
+        self.weights.check(port.queues)?;
         Ok(Vec::new())
     }
     fn start(&self, port: &PortFacts) -> Scfq {
-        let weights = weights::expand(&self.weights, port.queues);
+        let weights = self.weights.of(port.queues);
         let queue = |weight| Queue { weight: Weight::new(weight), last: 0, tags: VecDeque::new() };
         Scfq {
-            bill: self.charge.at(port),
+            bill: self.charge().at(port),
             in_service: 0,
             queues: weights.into_iter().map(queue).collect(),
             active: TagHeap::new(port.queues),
         }
     }
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        let rate = port.slowest_bytes_per_s(self.charge);
-        Some(bound(&weights::expand(&self.weights, port.queues), queue, self.charge, rate, port))
+        let rate = port.slowest_bytes_per_s(self.charge());
+        Some(bound(&self.weights.of(port.queues), queue, self.charge(), rate, port))
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
     use crate::testbed::{order_of, port};
 
     fn params(weights: &[u32]) -> ScfqParams {
-        ScfqParams { weights: weights.to_vec(), charge: Charge::FRAME }
+        ScfqParams { weights: weights.to_vec().into(), ..ScfqParams::by(Charge::FRAME) }
     }
 
     #[test]

@@ -12,36 +12,35 @@
 //!
 //! Not modelled: hardware limits (tags of few bits).
 
+use crate::charge::billed;
 use crate::scfq;
 use crate::tags::{self, TagHeap, Weight};
-use crate::weights;
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{Bill, Configuration, Discipline, LatencyRate, PortFacts, Weights};
+use keys::Remarks;
 use units::Time;
 
-/// Parameters of SCFQ-CA.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScfqCaParams {
-    /// One a queue, 1 to 1000000; empty (the default): all equal. Weights that leave a part of the link
-    /// unassigned mean the same as weights that do not: what nobody uses is shared by weight.
-    pub weights: Vec<u32>,
-    /// What a frame is billed. Default: frame.
-    pub charge: Charge,
+billed! {
+    /// Keys of credit-aware self-clocked fair queueing.
+    pub struct ScfqCaParams bills frame {
+        /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Weights that leave a part of the link unassigned mean the same as weights that do not: what nobody uses is shared by weight. Default: "equal".
+        pub weights: Weights = Weights::Equal,
+    }
 }
 
 impl Configuration for ScfqCaParams {
     type Machine = ScfqCa;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
-        self.charge.check()?;
-        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
+    fn check(&self, port: &PortFacts) -> Remarks {
+        self.charge().check()?;
+        self.weights.check(port.queues)?;
         Ok(Vec::new())
     }
     fn start(&self, port: &PortFacts) -> ScfqCa {
-        ScfqCa::new(&weights::expand(&self.weights, port.queues), self.charge.at(port))
+        ScfqCa::new(&self.weights.of(port.queues), self.charge().at(port))
     }
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        let rate = port.slowest_bytes_per_s(self.charge);
-        Some(scfq::bound(&weights::expand(&self.weights, port.queues), queue, self.charge, rate, port))
+        let rate = port.slowest_bytes_per_s(self.charge());
+        Some(scfq::bound(&self.weights.of(port.queues), queue, self.charge(), rate, port))
     }
 }
 
@@ -137,11 +136,12 @@ impl Discipline for ScfqCa {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Charge;
     use crate::tags::FRACTION_BITS;
     use crate::testbed::{order_of, port};
 
     fn machine(weights: &[u32]) -> ScfqCa {
-        let params = ScfqCaParams { weights: weights.to_vec(), charge: Charge::FRAME };
+        let params = ScfqCaParams { weights: weights.to_vec().into(), ..ScfqCaParams::by(Charge::FRAME) };
         params.start(&port(weights.len() as u32))
     }
     /// Serves `frames` of 100 B from queues that stay active; queue and tag in bytes over weight.

@@ -13,56 +13,90 @@
 //!
 //! Not modelled: policing (frames wait, they are not dropped or marked); buckets that may go negative.
 
+use crate::charge::{billed, count};
 use crate::tags::TagHeap;
 use crate::{
     Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Scheduler, SchedulerSpec, Share,
 };
-use units::{BitRate, Time};
+use keys::{Forms, Remark, Remarks, by_form};
+use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess};
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Time};
 
-/// One shaper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A shaper: one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ShaperSpec {
     /// Rate with bursts.
-    TokenBucket {
-        /// How fast the bucket fills; above zero, at most the link's.
-        rate: Share,
-        /// Billed bytes it holds, at least the largest frame as billed, at most 1 GiB.
-        depth: u32,
-    },
+    TokenBucket(TokenBucketKeys),
     /// Rate without bursts.
-    LeakyBucket {
-        /// How fast a frame drains; above zero, at most the link's.
-        rate: Share,
-    },
+    LeakyBucket(LeakyBucketKeys),
+}
+
+/// Keys of a token bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenBucketKeys {
+    /// How fast the bucket fills: a rate, above 0 and at most the link's, or {share}. Required.
+    pub rate: Share,
+    /// What it holds. A size, from the longest frame as billed to "1 GiB". Required.
+    pub depth: Bytes,
+}
+
+/// Keys of a leaky bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeakyBucketKeys {
+    /// How fast a frame drains: a rate, above 0 and at most the link's, or {share}. Required.
+    pub rate: Share,
 }
 
 impl ShaperSpec {
     const LARGEST_DEPTH: u32 = 1 << 30;
 
-    pub(crate) fn check(&self, whose: &str, charge: Charge, port: &PortFacts) -> Result<(), String> {
-        match *self {
-            ShaperSpec::LeakyBucket { rate } => {
-                rate.check(&format!("the rate of the shaper of {whose}"), port.rate)
-            }
-            ShaperSpec::TokenBucket { rate, depth } => {
-                rate.check(&format!("the rate of the shaper of {whose}"), port.rate)?;
-                let largest = port.largest(charge);
-                if depth < largest || depth > Self::LARGEST_DEPTH {
-                    return Err(format!(
-                        "the bucket of {whose} holds {depth} B; accepted are {largest} B (the largest frame as billed: it \
-                         would never pass) to {} B",
-                        Self::LARGEST_DEPTH
-                    ));
-                }
-                Ok(())
-            }
+    /// A token bucket of so many bytes.
+    pub fn token_bucket(rate: Share, depth: u32) -> ShaperSpec {
+        ShaperSpec::TokenBucket(TokenBucketKeys { rate, depth: Bytes::new(depth.into()) })
+    }
+    /// A leaky bucket.
+    pub fn leaky_bucket(rate: Share) -> ShaperSpec {
+        ShaperSpec::LeakyBucket(LeakyBucketKeys { rate })
+    }
+    fn name(&self) -> &'static str {
+        match self {
+            ShaperSpec::TokenBucket(_) => "token_bucket",
+            ShaperSpec::LeakyBucket(_) => "leaky_bucket",
         }
+    }
+
+    pub(crate) fn check(&self, whose: &str, charge: Charge, port: &PortFacts) -> Result<(), Remark> {
+        let (ShaperSpec::TokenBucket(TokenBucketKeys { rate, .. })
+        | ShaperSpec::LeakyBucket(LeakyBucketKeys { rate })) = self;
+        let what = format!("the rate of the shaper of {whose}");
+        rate.check(&what, port.rate).map_err(|why| why.within("rate"))?;
+        let ShaperSpec::TokenBucket(TokenBucketKeys { depth, .. }) = *self else { return Ok(()) };
+        let (largest, depth) = (port.largest(charge), count(depth));
+        if (largest..=Self::LARGEST_DEPTH).contains(&depth) {
+            return Ok(());
+        }
+        let message = format!("the bucket of {whose} holds {depth} B");
+        let most = Self::LARGEST_DEPTH;
+        let help = format!(
+            "accepted are {largest} B (the largest frame as billed: it would never pass) to {most} B"
+        );
+        Err(Remark::about("depth", message, help))
     }
     /// A full, or empty leaky, bucket at time zero.
     pub fn start(&self, link: BitRate) -> Shaper {
         match *self {
-            ShaperSpec::TokenBucket { rate, depth } => Shaper::Token(TokenBucket::new(rate.of(link), depth)),
-            ShaperSpec::LeakyBucket { rate } => Shaper::Leaky(LeakyBucket::new(rate.of(link))),
+            ShaperSpec::TokenBucket(TokenBucketKeys { rate, depth }) => {
+                Shaper::Token(TokenBucket::new(rate.of(link), count(depth)))
+            }
+            ShaperSpec::LeakyBucket(LeakyBucketKeys { rate }) => {
+                Shaper::Leaky(LeakyBucket::new(rate.of(link)))
+            }
         }
     }
 }
@@ -183,50 +217,125 @@ impl Shaper {
     }
 }
 
-/// Parameters of a shaped port.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ShapedParams {
-    /// Who is served among those that may go.
-    pub scheduler: Box<SchedulerSpec>,
-    /// The shaper of the whole port. Default: none.
-    pub port: Option<ShaperSpec>,
-    /// The shaper of each queue; empty (the default): none has one.
-    pub queues: Vec<Option<ShaperSpec>>,
-    /// What a frame is billed by the shapers. Default: wire.
-    pub charge: Charge,
+billed! {
+    /// Keys of shaped ports.
+    pub struct ShapedParams bills wire {
+        /// The scheduler behind the shapers: a name or a table. Default: "strict_priority".
+        pub scheduler: Box<SchedulerSpec> = Box::new(SchedulerSpec::StrictPriority),
+        /// The shaper of the whole port: `token_bucket` or `leaky_bucket`. Default: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub port: Option<ShaperSpec> = None,
+        /// Shapers of single traffic classes. Default: none.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub classes: Vec<ClassShaper> = Vec::new(),
+    }
+}
+
+/// The shaper of a traffic class.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(into = "ClassShaperKeys")]
+#[schemars(try_from = "ClassShaperKeys")]
+pub struct ClassShaper {
+    /// The class.
+    pub class: u32,
+    /// Its shaper.
+    pub shaper: ShaperSpec,
+}
+
+/// The shaper of a traffic class.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ClassShaperKeys {
+    /// The traffic class. A class number, 0 to 7. Required.
+    class: u32,
+    /// Rate with bursts; this or `leaky_bucket`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_bucket: Option<TokenBucketKeys>,
+    /// Rate without bursts; this or `token_bucket`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leaky_bucket: Option<LeakyBucketKeys>,
+}
+
+impl Forms for ClassShaper {
+    const EXPECTED: &'static str = "a table with class and one of token_bucket and leaky_bucket";
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<ClassShaper, A::Error> {
+        let keys = ClassShaperKeys::deserialize(MapAccessDeserializer::new(table))?;
+        let shaper = match (keys.token_bucket, keys.leaky_bucket) {
+            (Some(keys), None) => ShaperSpec::TokenBucket(keys),
+            (None, Some(keys)) => ShaperSpec::LeakyBucket(keys),
+            _ => {
+                return Err(A::Error::custom(
+                    "a class is shaped in exactly one way; expected one of token_bucket and leaky_bucket",
+                ));
+            }
+        };
+        Ok(ClassShaper { class: keys.class, shaper })
+    }
+}
+by_form!(ClassShaper);
+
+impl From<ClassShaper> for ClassShaperKeys {
+    fn from(ClassShaper { class, shaper }: ClassShaper) -> ClassShaperKeys {
+        let (token_bucket, leaky_bucket) = match shaper {
+            ShaperSpec::TokenBucket(keys) => (Some(keys), None),
+            ShaperSpec::LeakyBucket(keys) => (None, Some(keys)),
+        };
+        ClassShaperKeys { class, token_bucket, leaky_bucket }
+    }
 }
 
 impl ShapedParams {
+    const CLASSES: &str = "classes";
+
     fn shaper(&self, queue: u32) -> Option<ShaperSpec> {
-        self.queues.get(queue as usize).copied().flatten()
+        self.classes.iter().find(|it| it.class == queue).map(|it| it.shaper)
+    }
+    fn check_classes(&self, port: &PortFacts) -> Result<(), Remark> {
+        for (at, ClassShaper { class, shaper }) in self.classes.iter().enumerate() {
+            let about =
+                |message, help: &str| Remark::about(Self::CLASSES, message, help).entry(at).key("class");
+            if *class >= port.queues {
+                let help = format!("expected a traffic class, 0 to {}", port.queues - 1);
+                return Err(about(format!("class {class}"), &help));
+            }
+            if self.classes[..at].iter().any(|before| before.class == *class) {
+                return Err(about(format!("class {class} has two shapers"), "expected each class once"));
+            }
+            let found = shaper.check(&format!("class {class}"), self.charge(), port);
+            found.map_err(|why| why.within(shaper.name()).within_entry(at).within(Self::CLASSES))?;
+        }
+        Ok(())
     }
 }
 
 impl Configuration for ShapedParams {
     type Machine = Shaped;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
-        self.charge.check()?;
-        if !self.queues.is_empty() {
-            crate::weights::check_length("shapers", self.queues.len(), port.queues)?;
-        }
+    fn complete(&mut self) {
+        self.scheduler.complete();
+    }
+    fn check(&self, port: &PortFacts) -> Remarks {
+        self.charge().check()?;
+        let behind = |remark: Remark| remark.within("scheduler");
         if matches!(*self.scheduler, SchedulerSpec::Shaped(_)) {
-            return Err("a shaped port shapes a scheduler, not another shaped port".into());
+            let message = "a shaped port shapes a scheduler, not another shaped port";
+            return Err(behind(Remark::new(message, "expected another scheduler")));
+        }
+        let warnings = self.scheduler.check(port).map_err(behind)?;
+        if self.port.is_none() && self.classes.is_empty() {
+            return Err(Remark::new("a shaper that shapes nothing", "expected port, classes or both"));
         }
         if let Some(shaper) = &self.port {
-            shaper.check("the port", self.charge, port)?;
+            let found = shaper.check("the port", self.charge(), port);
+            found.map_err(|why| why.within(shaper.name()).within("port"))?;
         }
-        for queue in 0..port.queues {
-            if let Some(shaper) = self.shaper(queue) {
-                shaper.check(&format!("queue {queue}"), self.charge, port)?;
-            }
-        }
-        self.scheduler.check(port)
+        self.check_classes(port)?;
+        Ok(warnings.into_iter().map(behind).collect())
     }
     fn start(&self, port: &PortFacts) -> Shaped {
         Shaped {
             scheduler: Box::new(self.scheduler.start(port)),
-            bill: self.charge.at(port),
+            bill: self.charge().at(port),
             port: self.port.map(|shaper| shaper.start(port.rate)),
             shapers: (0..port.queues)
                 .map(|queue| self.shaper(queue).map(|shaper| shaper.start(port.rate)))
@@ -354,13 +463,9 @@ mod tests {
     use super::*;
     use crate::testbed::{finish_times, port};
 
-    fn params(port: Option<ShaperSpec>, queues: Vec<Option<ShaperSpec>>) -> ShapedParams {
-        ShapedParams {
-            scheduler: Box::new(SchedulerSpec::StrictPriority),
-            port,
-            queues,
-            charge: Charge::FRAME,
-        }
+    fn params(port: Option<ShaperSpec>, classes: &[(u32, ShaperSpec)]) -> ShapedParams {
+        let classes = classes.iter().map(|&(class, shaper)| ClassShaper { class, shaper }).collect();
+        ShapedParams { port, classes, ..ShapedParams::by(Charge::FRAME) }
     }
     fn gbps(rate: u64) -> Share {
         Share::Rate(BitRate::from_gbps(rate))
@@ -394,9 +499,9 @@ mod tests {
 
     #[test]
     fn a_shaped_class_leaves_the_link_to_others() {
-        let bucket = ShaperSpec::TokenBucket { rate: gbps(1), depth: 2_000 };
+        let bucket = ShaperSpec::token_bucket(gbps(1), 2_000);
         let facts = port(2);
-        let mut shaped = params(None, vec![None, Some(bucket)]).start(&facts);
+        let mut shaped = params(None, &[(1, bucket)]).start(&facts);
         let arrivals: Vec<_> = (0..40).map(|n| (Time::ZERO, n % 2, 1_000)).collect();
         let finished = finish_times(&mut shaped, &facts, &arrivals);
         // Two frames of the high class at once, then one each 8 us, if a low frame is not on the link just then;
@@ -411,8 +516,8 @@ mod tests {
 
     #[test]
     fn a_shaped_port_says_when_to_ask_again() {
-        let leaky = ShaperSpec::LeakyBucket { rate: gbps(1) };
-        let mut shaped = params(Some(leaky), vec![]).start(&port(2));
+        let leaky = ShaperSpec::leaky_bucket(gbps(1));
+        let mut shaped = params(Some(leaky), &[]).start(&port(2));
         assert!(shaped.pass(0, 1_000, Time::ZERO));
         assert!(!shaped.pass(0, 1_000, Time::from_us(7)));
         shaped.arrive(0, 1_000, Time::from_us(7));
@@ -427,11 +532,11 @@ mod tests {
         // A byte a nanosecond, three equal queues. Queue 1 may send its second frame from 200 ns on: (100, 200). Queue 2
         // comes at 600 ns, V = 200: (200, 300). Stamped at the end of the frame of queue 0, queue 1 would be second.
         let facts = PortFacts { rate: BitRate::from_gbps(8), overhead: 0, ..port(3) };
-        let wf2q = crate::Wf2qPlusParams { weights: vec![], charge: Charge::FRAME };
-        let leaky = ShaperSpec::LeakyBucket { rate: gbps(4) };
+        let wf2q = crate::Wf2qPlusParams::by(Charge::FRAME);
+        let leaky = ShaperSpec::leaky_bucket(gbps(4));
         let params = ShapedParams {
             scheduler: Box::new(SchedulerSpec::Wf2qPlus(wf2q)),
-            ..params(None, vec![None, Some(leaky), None])
+            ..params(None, &[(1, leaky)])
         };
         let arrivals = [(0, 1, 100), (10, 1, 100), (20, 0, 1000), (600, 2, 100)];
         let arrivals = arrivals.map(|(ns, queue, bytes)| (Time::from_ns(ns), queue, bytes));
@@ -441,8 +546,8 @@ mod tests {
 
     #[test]
     fn a_stopped_queue_does_not_wake_the_port() {
-        let leaky = ShaperSpec::LeakyBucket { rate: gbps(1) };
-        let mut shaped = params(None, vec![Some(leaky), None]).start(&port(2));
+        let leaky = ShaperSpec::leaky_bucket(gbps(1));
+        let mut shaped = params(None, &[(0, leaky)]).start(&port(2));
         shaped.pass(0, 1_000, Time::ZERO);
         shaped.activate(0, 1_000, Time::ZERO);
         assert_eq!(shaped.wake(Time::ZERO), Some(Time::from_us(8)));
@@ -452,12 +557,14 @@ mod tests {
 
     #[test]
     fn what_no_shaper_can_do() {
-        let check = |shaper| params(Some(shaper), vec![]).check(&port(2)).unwrap_err();
-        assert!(
-            check(ShaperSpec::TokenBucket { rate: gbps(1), depth: 1_000 }).contains("it would never pass")
-        );
-        assert!(check(ShaperSpec::LeakyBucket { rate: gbps(0) }).contains("is zero"));
-        assert!(check(ShaperSpec::LeakyBucket { rate: gbps(40) }).contains("more than the link's 10 Gb/s"));
-        assert!(params(None, vec![None]).check(&port(2)).unwrap_err().contains("1 entries of \"shapers\""));
+        let check = |shaper| params(Some(shaper), &[]).check(&port(2)).unwrap_err();
+        assert!(check(ShaperSpec::token_bucket(gbps(1), 1_000)).contains("it would never pass"));
+        assert!(check(ShaperSpec::leaky_bucket(gbps(0))).contains("is zero"));
+        assert!(check(ShaperSpec::leaky_bucket(gbps(40))).contains("more than the link's 10 Gb/s"));
+        let leaky = ShaperSpec::leaky_bucket(gbps(1));
+        let classes = |list: &[(u32, ShaperSpec)]| params(None, list).check(&port(2)).unwrap_err();
+        assert!(classes(&[(2, leaky)]).contains("class 2; expected a traffic class, 0 to 1"));
+        assert!(classes(&[(1, leaky), (1, leaky)]).contains("two shapers"));
+        assert!(classes(&[]).contains("shapes nothing"));
     }
 }

@@ -9,6 +9,7 @@
 
 use crate::ready::ReadySet;
 use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use keys::Remarks;
 use units::Time;
 
 /// No parameters.
@@ -18,7 +19,7 @@ pub struct StrictPriorityParams;
 impl Configuration for StrictPriorityParams {
     type Machine = StrictPriority;
 
-    fn check(&self, _port: &PortFacts) -> Result<Vec<String>, String> {
+    fn check(&self, _port: &PortFacts) -> Remarks {
         Ok(Vec::new())
     }
     fn start(&self, port: &PortFacts) -> StrictPriority {

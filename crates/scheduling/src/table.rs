@@ -1,6 +1,7 @@
 //! What the two arbitration tables share: entries, and the next one whose queue is active, in constant time.
 
 use crate::ready::ReadySet;
+use keys::Remark;
 
 /// A cyclic list of queues.
 #[derive(Clone, Debug)]
@@ -66,29 +67,30 @@ const SIZES: [usize; 6] = [32, 64, 128, 256, 512, 1024];
 /// An entry holds eight bits.
 const LARGEST_CHANNEL: u32 = u8::MAX as u32;
 
+/// The key that both tables have.
+pub(crate) const KEY: &str = "entries";
+
 /// Whether a list of queues is an arbitration table.
-pub(crate) fn check(entries: impl ExactSizeIterator<Item = u32> + Clone, queues: u32) -> Result<(), String> {
+pub(crate) fn check(entries: impl ExactSizeIterator<Item = u32> + Clone, queues: u32) -> Result<(), Remark> {
     if !SIZES.contains(&entries.len()) {
-        return Err(format!(
-            "the table has {} entries; accepted are 32, 64, 128, 256, 512 and 1024",
-            entries.len()
-        ));
+        let message = format!("the table has {} entries", entries.len());
+        return Err(Remark::about(KEY, message, "accepted are 32, 64, 128, 256, 512 and 1024"));
     }
-    for (entry, queue) in entries.clone().enumerate() {
-        if queue >= queues {
-            return Err(format!(
-                "entry {entry} of the table names queue {queue}; the port has queues 0 to {}",
-                queues - 1
-            ));
-        }
-        if queue > LARGEST_CHANNEL {
-            return Err(format!(
-                "entry {entry} of the table names queue {queue}; an entry has eight bits, 0 to 255"
-            ));
-        }
+    let last = (queues - 1).min(LARGEST_CHANNEL);
+    if let Some((entry, queue)) = entries.clone().enumerate().find(|&(_, queue)| queue > last) {
+        let help = if queue < queues {
+            "an entry has eight bits, 0 to 255".to_string()
+        } else {
+            format!("the port has queues 0 to {}", queues - 1)
+        };
+        let message = format!("entry {entry} of the table names queue {queue}");
+        return Err(Remark::about(KEY, message, help).entry(entry));
     }
     match (0..queues).find(|&queue| !entries.clone().any(|entry| entry == queue)) {
-        Some(queue) => Err(format!("no entry of the table names queue {queue}: it would never send")),
+        Some(queue) => {
+            let message = format!("no entry of the table names queue {queue}: it would never send");
+            Err(Remark::about(KEY, message, "expected every queue at least once"))
+        }
         None => Ok(()),
     }
 }

@@ -11,19 +11,23 @@
 
 use crate::table::{self, Table};
 use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use keys::Remarks;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// Parameters of the arbitration table.
-#[derive(Clone, Debug, PartialEq)]
+/// Keys of the arbitration table.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct VcTableParams {
-    /// Queue numbers, 0 to 255; 32, 64, 128, 256, 512 or 1024 entries. Every queue has to be named.
+    /// The table: the traffic class of each of its 32, 64, 128, 256, 512 or 1024 entries. Every class has to be named. Required.
     pub entries: Vec<u32>,
 }
 
 impl Configuration for VcTableParams {
     type Machine = VcTable;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
+    fn check(&self, port: &PortFacts) -> Remarks {
         table::check(self.entries.iter().copied(), port.queues)?;
         Ok(Vec::new())
     }

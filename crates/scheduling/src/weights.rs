@@ -1,40 +1,122 @@
 //! Lists of weights, one a queue, and what can be wrong with them.
 
+use keys::{Forms, Remark, by_form};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{Deserialize, Error, SeqAccess};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+
+/// Weights of the queues of a port.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Weights {
+    /// All the same.
+    #[default]
+    Equal,
+    /// One for each queue.
+    Each(Vec<u32>),
+}
+
+impl Weights {
+    const EQUAL: &str = "equal";
+
+    /// Those of so many queues.
+    pub(crate) fn of(&self, queues: u32) -> Vec<u32> {
+        match self {
+            Weights::Equal => vec![1; queues as usize],
+            Weights::Each(list) => list.clone(),
+        }
+    }
+    /// Whether they are weights of so many queues.
+    pub(crate) fn check(&self, queues: u32) -> Result<(), Remark> {
+        match self {
+            Weights::Equal => Ok(()),
+            Weights::Each(list) => check(KEY, "weight", list, queues, LARGEST),
+        }
+    }
+}
+
+/// The key that all schedulers with weights have.
+pub(crate) const KEY: &str = "weights";
+
+/// None means equal weights.
+impl From<Vec<u32>> for Weights {
+    fn from(list: Vec<u32>) -> Weights {
+        if list.is_empty() { Weights::Equal } else { Weights::Each(list) }
+    }
+}
+
+impl Forms for Weights {
+    const EXPECTED: &'static str = "\"equal\", or a list of weights, one for each traffic class";
+    fn text<E: Error>(text: &str) -> Result<Weights, E> {
+        if text == Weights::EQUAL {
+            Ok(Weights::Equal)
+        } else {
+            Err(E::unknown_variant(text, &[Weights::EQUAL]))
+        }
+    }
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Weights, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Weights::Each)
+    }
+}
+by_form!(Weights);
+
+impl Serialize for Weights {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Weights::Equal => serializer.serialize_str(Weights::EQUAL),
+            Weights::Each(list) => list.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Weights {
+    fn schema_name() -> Cow<'static, str> {
+        "Weights".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Weights of the traffic classes.",
+            "anyOf": [
+                { "type": "string", "const": Weights::EQUAL, "description": "All the same." },
+                {
+                    "type": "array",
+                    "items": { "type": "integer", "minimum": 0, "maximum": LARGEST },
+                    "description": "One for each traffic class."
+                }
+            ]
+        })
+    }
+}
+
 /// The largest weight. Tags keep at least 2^-20 of the precision of the smallest weight.
 pub(crate) const LARGEST: u32 = 1_000_000;
 
-/// The weights of all queues; an empty list means equal weights.
-pub(crate) fn expand(weights: &[u32], queues: u32) -> Vec<u32> {
-    if weights.is_empty() { vec![1; queues as usize] } else { weights.to_vec() }
-}
-
-/// Whether `weights` are weights of `queues` queues. `what`: "weight", "quantum".
-pub(crate) fn check(what: &str, weights: &[u32], queues: u32, largest: u32) -> Result<(), String> {
-    if weights.is_empty() {
-        return Ok(());
-    }
-    check_length(what, weights.len(), queues)?;
-    for (queue, &weight) in weights.iter().enumerate() {
-        if weight == 0 {
-            return Err(format!(
-                "the {what} of queue {queue} is 0: the queue would never send; accepted are 1 to {largest}"
-            ));
+/// Whether `list` has a number above 0 for each of `queues` queues. `what`: "weight", "quantum".
+pub(crate) fn check(key: &str, what: &str, list: &[u32], queues: u32, largest: u32) -> Result<(), Remark> {
+    check_length(key, what, list.len(), queues)?;
+    for (queue, &weight) in list.iter().enumerate() {
+        if (1..=largest).contains(&weight) {
+            continue;
         }
-        if weight > largest {
-            return Err(format!("the {what} of queue {queue} is {weight}; accepted are 1 to {largest}"));
-        }
+        let why = if weight == 0 { ": the queue would never send" } else { "" };
+        let message = format!("the {what} of queue {queue} is {weight}{why}");
+        return Err(Remark::about(key, message, format!("accepted are 1 to {largest}")).entry(queue));
     }
     Ok(())
 }
 
 /// Whether a list has an entry for each queue.
-pub(crate) fn check_length(what: &str, length: usize, queues: u32) -> Result<(), String> {
-    if length != queues as usize {
-        return Err(format!(
-            "{length} entries of \"{what}\" for a port of {queues} queues; give one for each queue"
-        ));
+pub(crate) fn check_length(key: &str, what: &str, length: usize, queues: u32) -> Result<(), Remark> {
+    if length == queues as usize {
+        return Ok(());
     }
-    Ok(())
+    if length == 0 {
+        let help = format!("expected {queues} entries, one for each traffic class");
+        return Err(Remark::about(key, format!("{key} is empty"), help));
+    }
+    let message = format!("{length} entries of \"{what}\" for a port of {queues} queues");
+    Err(Remark::about(key, message, "give one for each queue"))
 }
 
 #[cfg(test)]
@@ -43,12 +125,12 @@ mod tests {
 
     #[test]
     fn wrong_weights_say_why() {
-        assert!(check("weight", &[1, 0], 2, LARGEST).unwrap_err().contains("queue 1 is 0"));
-        assert!(
-            check("weight", &[1, 2_000_000], 2, LARGEST).unwrap_err().contains("accepted are 1 to 1000000")
-        );
-        assert!(check("weight", &[1; 9], 8, LARGEST).unwrap_err().contains("9 entries"));
-        assert_eq!(check("weight", &[], 8, LARGEST), Ok(()));
-        assert_eq!(expand(&[], 2), [1, 1]);
+        let check = |list: &[u32], queues| Weights::Each(list.to_vec()).check(queues).unwrap_err();
+        assert!(check(&[1, 0], 2).contains("queue 1 is 0"));
+        assert!(check(&[1, 2_000_000], 2).contains("accepted are 1 to 1000000"));
+        assert!(check(&[1; 9], 8).contains("9 entries"));
+        assert!(check(&[], 8).contains("weights is empty"));
+        assert_eq!(Weights::Equal.check(8), Ok(()));
+        assert_eq!(Weights::Equal.of(2), [1, 1]);
     }
 }

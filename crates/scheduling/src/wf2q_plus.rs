@@ -19,38 +19,38 @@
 //! Not modelled: the hierarchy of servers of that paper; pause frames and other control frames, during which V stands
 //! still.
 
+use crate::charge::billed;
 use crate::tags::{self, TagHeap, Weight};
-use crate::weights;
 use crate::wfq::one_frame_bound;
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{Bill, Configuration, Discipline, LatencyRate, PortFacts, Weights};
+use keys::Remarks;
 use units::{BitRate, Time};
 
-/// Parameters of WF2Q+.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Wf2qPlusParams {
-    /// One a queue, 1 to 1000000; empty (the default): all equal.
-    pub weights: Vec<u32>,
-    /// What a frame is billed. Default: frame.
-    pub charge: Charge,
+billed! {
+    /// Keys of worst-case fair weighted fair queueing.
+    pub struct Wf2qPlusParams bills frame {
+        /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
+        pub weights: Weights = Weights::Equal,
+    }
 }
 
 impl Configuration for Wf2qPlusParams {
     type Machine = Wf2qPlus;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
-        self.charge.check()?;
-        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
+    fn check(&self, port: &PortFacts) -> Remarks {
+        self.charge().check()?;
+        self.weights.check(port.queues)?;
         Ok(Vec::new())
     }
     fn start(&self, port: &PortFacts) -> Wf2qPlus {
-        let weights = weights::expand(&self.weights, port.queues);
+        let weights = self.weights.of(port.queues);
         let queue = |&weight: &u32| {
             let weight = Weight::new(weight);
             Queue { weight, head_weight: weight, last: 0, finish: 0 }
         };
         let all = weights.iter().map(|&weight| u64::from(weight)).sum::<u64>().max(1);
         Wf2qPlus {
-            bill: self.charge.at(port),
+            bill: self.charge().at(port),
             rate: port.rate,
             overhead: port.overhead,
             work: 0,
@@ -64,7 +64,7 @@ impl Configuration for Wf2qPlusParams {
     }
     /// L_i / ρ_i + L / C.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        Some(one_frame_bound(&weights::expand(&self.weights, port.queues), queue, self.charge, port))
+        Some(one_frame_bound(&self.weights.of(port.queues), queue, self.charge(), port))
     }
 }
 
@@ -252,10 +252,11 @@ impl Discipline for Wf2qPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Charge;
     use crate::testbed::{finish_times, order_of, port};
 
     fn machine(weights: &[u32]) -> Wf2qPlus {
-        let params = Wf2qPlusParams { weights: weights.to_vec(), charge: Charge::FRAME };
+        let params = Wf2qPlusParams { weights: weights.to_vec().into(), ..Wf2qPlusParams::by(Charge::FRAME) };
         params.start(&port(weights.len() as u32))
     }
 
@@ -302,7 +303,9 @@ mod tests {
     fn served(weights: &[u32], arrivals: &[(u64, u32, u32)]) -> (Vec<u32>, Vec<u64>) {
         let queues = weights.len() as u32;
         let facts = PortFacts { rate: BitRate::from_gbps(8), overhead: 0, ..port(queues) };
-        let mut wf2q = Wf2qPlusParams { weights: weights.to_vec(), charge: Charge::FRAME }.start(&facts);
+        let mut wf2q =
+            Wf2qPlusParams { weights: weights.to_vec().into(), ..Wf2qPlusParams::by(Charge::FRAME) }
+                .start(&facts);
         let timed: Vec<_> =
             arrivals.iter().map(|&(ns, queue, bytes)| (Time::from_ns(ns), queue, bytes)).collect();
         let ends: Vec<u64> =
@@ -350,7 +353,9 @@ mod tests {
     fn a_flow_within_its_token_bucket_keeps_its_bound() {
         // 10 Gb/s, weights 20 : 5 : 20. Queue 0 sends 180 B every 324 ns, its rate: bound L / ρ + Lmax / C = 3924 ns.
         let facts = PortFacts { overhead: 0, ..port(3) };
-        let mut wf2q = Wf2qPlusParams { weights: vec![20, 5, 20], charge: Charge::FRAME }.start(&facts);
+        let mut wf2q =
+            Wf2qPlusParams { weights: vec![20, 5, 20].into(), ..Wf2qPlusParams::by(Charge::FRAME) }
+                .start(&facts);
         let arrivals = [(10_000, 1, 4410), (10_600, 0, 180), (10_924, 0, 180), (12_600, 2, 4500)];
         let arrivals = arrivals.map(|(ns, queue, bytes)| (Time::from_ns(ns), queue, bytes));
         let ends = finish_times(&mut wf2q, &facts, &arrivals);

@@ -18,25 +18,25 @@
 //!
 //! Not modelled: pause frames and other control frames that take link time from the fluid.
 
+use crate::charge::billed;
 use crate::tags::{FRACTION_BITS, TagHeap, Weight};
-use crate::weights;
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Weights};
+use keys::{Remark, Remarks};
 use std::collections::VecDeque;
 use units::{BitRate, Time};
 
-/// Parameters of WFQ.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WfqParams {
-    /// One a queue, 1 to 1000000; empty (the default): all equal.
-    pub weights: Vec<u32>,
-    /// What a frame is billed. Default: wire.
-    pub charge: Charge,
+billed! {
+    /// Keys of weighted fair queueing.
+    pub struct WfqParams bills wire {
+        /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
+        pub weights: Weights = Weights::Equal,
+    }
 }
 
 impl WfqParams {
     /// Whether every frame is billed what it takes on the wire.
     fn is_exact(&self, port: &PortFacts) -> bool {
-        let bill = self.charge.at(port);
+        let bill = self.charge().at(port);
         (port.smallest_frame..=port.largest_frame).all(|bytes| bill.of(bytes) == bytes + port.overhead)
     }
 }
@@ -44,15 +44,15 @@ impl WfqParams {
 impl Configuration for WfqParams {
     type Machine = Wfq;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
-        self.charge.check()?;
-        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
+    fn check(&self, port: &PortFacts) -> Remarks {
+        self.charge().check()?;
+        self.weights.check(port.queues)?;
         let warning = "wfq bills other bytes than the wire carries: its fluid reference runs at another speed than the \
                        link, and the bounds of WFQ do not hold";
-        Ok(if self.is_exact(port) { Vec::new() } else { vec![warning.into()] })
+        Ok(if self.is_exact(port) { Vec::new() } else { vec![Remark::new(warning, "")] })
     }
     fn start(&self, port: &PortFacts) -> Wfq {
-        let weights = weights::expand(&self.weights, port.queues);
+        let weights = self.weights.of(port.queues);
         let queue = |weight| Queue {
             weight: Weight::new(weight),
             last: 0,
@@ -61,7 +61,7 @@ impl Configuration for WfqParams {
             active: false,
         };
         Wfq {
-            bill: self.charge.at(port),
+            bill: self.charge().at(port),
             queues: weights.iter().copied().map(queue).collect(),
             fluid: Fluid::new(port, weights),
             active: TagHeap::new(port.queues),
@@ -70,7 +70,7 @@ impl Configuration for WfqParams {
     /// L_i / ρ_i + L / C (Stiliadis and Varma 1998); the fluid has to be exact.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         self.is_exact(port)
-            .then(|| one_frame_bound(&weights::expand(&self.weights, port.queues), queue, self.charge, port))
+            .then(|| one_frame_bound(&self.weights.of(port.queues), queue, self.charge(), port))
     }
 }
 
@@ -279,7 +279,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn machine(weights: &[u32], port: &PortFacts) -> Wfq {
-        WfqParams { weights: weights.to_vec(), charge: Charge::WIRE }.start(port)
+        WfqParams { weights: weights.to_vec().into(), ..WfqParams::by(Charge::WIRE) }.start(port)
     }
     /// A link of 8 Gb/s: a byte a nanosecond.
     fn byte_a_ns(queues: u32) -> PortFacts {

@@ -11,22 +11,26 @@
 //! Not modelled: weights by mean packet size (the variant that has to know the sizes beforehand).
 
 use crate::ring::Ring;
-use crate::weights;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::weights::KEY;
+use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts, Weights};
+use keys::{Remark, Remarks};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::Time;
 
-/// Parameters of weighted round robin.
-#[derive(Clone, Debug, PartialEq)]
+/// Keys of weighted round robin.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct WrrParams {
-    /// One a queue, 1 to 1000000; empty (the default): all equal.
-    pub weights: Vec<u32>,
-    /// One frame a pass instead of a queue's whole turn in a row. Default false.
+    /// Frames a round, in proportion, one number for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
+    pub weights: Weights,
+    /// Whether classes alternate frame by frame instead of sending their whole turn in a row. Default: false.
     pub interleaved: bool,
 }
 
 impl WrrParams {
     fn counts(&self, queues: u32) -> Vec<u32> {
-        let weights = weights::expand(&self.weights, queues);
+        let weights = self.weights.of(queues);
         let least = weights.iter().copied().min().unwrap_or(1);
         weights.iter().map(|weight| ((weight + least / 2) / least).max(1)).collect()
     }
@@ -35,17 +39,20 @@ impl WrrParams {
 impl Configuration for WrrParams {
     type Machine = Wrr;
 
-    fn check(&self, port: &PortFacts) -> Result<Vec<String>, String> {
-        weights::check("weight", &self.weights, port.queues, weights::LARGEST)?;
-        let counts = self.counts(port.queues);
-        let least = self.weights.iter().copied().min().unwrap_or(1);
+    fn check(&self, port: &PortFacts) -> Remarks {
+        self.weights.check(port.queues)?;
+        let (counts, weights) = (self.counts(port.queues), self.weights.of(port.queues));
+        let least = weights.iter().copied().min().unwrap_or(1);
         let inexact = |(queue, &weight): (usize, &u32)| {
             (weight % least != 0).then(|| {
                 let (count, exact) = (counts[queue], f64::from(weight) / f64::from(least));
-                format!("queue {queue} gets {count} frames a round where its weight asks for {exact:.3}: wrr serves whole frames")
+                let message = format!(
+                    "queue {queue} gets {count} frames a round where its weight asks for {exact:.3}: wrr serves whole frames"
+                );
+                Remark::about(KEY, message, "").entry(queue)
             })
         };
-        Ok(self.weights.iter().enumerate().filter_map(inexact).collect())
+        Ok(weights.iter().enumerate().filter_map(inexact).collect())
     }
     fn start(&self, port: &PortFacts) -> Wrr {
         let counts = self.counts(port.queues);
@@ -135,7 +142,7 @@ mod tests {
     use crate::testbed::{order_of, port};
 
     fn params(weights: &[u32], interleaved: bool) -> WrrParams {
-        WrrParams { weights: weights.to_vec(), interleaved }
+        WrrParams { weights: weights.to_vec().into(), interleaved }
     }
 
     #[test]

@@ -1,6 +1,12 @@
 //! How long something takes: always the same, or drawn.
 
+use keys::{Forms, by_form};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::value::{I64Deserializer, MapAccessDeserializer, StrDeserializer};
+use serde::de::{Error, MapAccess};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
 use units::Time;
 
 /// A time, or a distribution of times.
@@ -25,6 +31,54 @@ impl Delay {
             Delay::Fixed(time) => time,
             Delay::Exponential(mean) => Time::from_ps((mean.ps() as f64 * workload::exponential(rng)) as u64),
         }
+    }
+}
+
+impl Default for Delay {
+    fn default() -> Delay {
+        Delay::Fixed(Time::ZERO)
+    }
+}
+
+/// Distributions of times.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum DelayTable {
+    /// Exponential with this mean. A time with unit, above 0.
+    Exponential(Time),
+}
+
+impl Forms for Delay {
+    const EXPECTED: &'static str = "a time as text with a unit, like \"1.5 us\", or a table with exponential";
+    fn text<E: Error>(text: &str) -> Result<Delay, E> {
+        Time::deserialize(StrDeserializer::new(text)).map(Delay::Fixed)
+    }
+    fn number<E: Error>(number: i64) -> Result<Delay, E> {
+        Time::deserialize(I64Deserializer::new(number)).map(Delay::Fixed)
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Delay, A::Error> {
+        let DelayTable::Exponential(mean) = DelayTable::deserialize(MapAccessDeserializer::new(table))?;
+        Ok(Delay::Exponential(mean))
+    }
+}
+by_form!(Delay);
+
+impl Serialize for Delay {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Delay::Fixed(time) => time.serialize(serializer),
+            Delay::Exponential(mean) => DelayTable::Exponential(mean).serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Delay {
+    fn schema_name() -> Cow<'static, str> {
+        "Delay".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (fixed, table) = (Time::json_schema(generator), generator.subschema_for::<DelayTable>());
+        schemars::json_schema!({ "description": "How long something takes.", "anyOf": [fixed, table] })
     }
 }
 

@@ -10,12 +10,14 @@ mod bit_rate;
 mod line_code;
 mod parse;
 mod station_clock;
+mod text;
 mod wire_clock;
 
 pub use bit_rate::BitRate;
 pub use line_code::LineCode;
 pub use parse::{Amount, ParseUnitError};
 pub use station_clock::{ClockOffset, ClockTolerance};
+pub use text::{Available, Computed, Dimension, Never, Off, Or, Standard, Unlimited, Word};
 pub use wire_clock::WireClock;
 
 use std::fmt;

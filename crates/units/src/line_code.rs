@@ -14,15 +14,20 @@
 //! make several wrong ones of the data.
 
 use crate::BitRate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// A line code of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A line code, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum LineCode {
-    /// Ten bits on the wire for eight of data.
+    /// Ten bits on the wire for eight of data: PCI Express 1 and 2, InfiniBand up to QDR, Advanced Switching.
+    #[serde(rename = "8b/10b")]
     EightTen,
-    /// 66 bits on the wire for 64 of data.
+    /// 66 bits on the wire for 64 of data: InfiniBand from FDR on; the fibres of Ethernet from 10 Gb/s on.
+    #[serde(rename = "64b/66b")]
     SixtyFourSixtySix,
-    /// 130 bits on the wire for 128 of data.
+    /// 130 bits on the wire for 128 of data: PCI Express 3 to 5.
+    #[serde(rename = "128b/130b")]
     OneTwentyEightOneThirty,
 }
 

@@ -15,6 +15,20 @@ pub enum Amount {
     Frames(u64),
 }
 
+impl Amount {
+    /// Whether both are bytes, or both frames.
+    pub fn comparable(self, other: Amount) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+    /// Whether it is more than the other, as far as they can be compared.
+    pub fn exceeds(self, other: Amount) -> bool {
+        match (self, other) {
+            (Amount::Bytes(a), Amount::Bytes(b)) | (Amount::Frames(a), Amount::Frames(b)) => a > b,
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

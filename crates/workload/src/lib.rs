@@ -12,10 +12,12 @@ mod destinations;
 mod draw;
 mod offered;
 mod pace;
+mod size_list;
 mod sizes;
 mod source;
 mod spec;
 
 pub use draw::{below, exponential, unit};
+pub use size_list::read_sizes;
 pub use source::{Made, Source, Wake};
 pub use spec::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};

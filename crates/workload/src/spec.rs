@@ -1,14 +1,18 @@
 //! What a source of traffic is: plain, checked data.
 
 use frame::NodeId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Time};
 
-/// What the bits of a configured rate count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the bits of a rate count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum RateBasis {
-    /// DA to FCS (the default).
+    /// DA to FCS.
+    #[default]
     Frame,
-    /// DA to FCS and the line overhead of the source's link.
+    /// DA to FCS and the line overhead of the sender's link.
     Wire,
 }
 

@@ -4,7 +4,6 @@ use super::Context;
 use super::topology::{Fabric, check_rate};
 use crate::model::{Fault, FaultLink, LinkWord, Model, WaitingFrames};
 use crate::place::Place;
-use crate::quantity::TimeText;
 use fabric::spec::{FaultSpec, Reaction};
 use fabric::topology::NodeRole;
 use frame::NodeId;
@@ -26,35 +25,15 @@ const KINDS: [(&str, &[&str]); 8] = [
     ("mean_time_between", &["link", "index", "duration", "reroute", "after", "waiting"]),
 ];
 
-/// The keys that an entry has.
-fn keys(fault: &Fault) -> Vec<&'static str> {
-    let all = [
-        ("link", fault.link.is_some()),
-        ("index", fault.index.is_some()),
-        ("switch", fault.switch.is_some()),
-        ("at", fault.at.is_some()),
-        ("down", fault.down),
-        ("up", fault.up),
-        ("rate", fault.rate.is_some()),
-        ("bit_error_rate", fault.bit_error_rate.is_some()),
-        ("pause_loss", fault.pause_loss.is_some()),
-        ("frame_loss", fault.frame_loss.is_some()),
-        ("towards", fault.towards.is_some()),
-        ("from", fault.from.is_some()),
-        ("until", fault.until.is_some()),
-        ("restart", fault.restart.is_some()),
-        ("mean_time_between", fault.mean_time_between.is_some()),
-        ("duration", fault.duration.is_some()),
-        ("reroute", fault.reroute.is_some()),
-        ("after", fault.after.is_some()),
-        ("waiting", fault.waiting.is_some()),
-    ];
-    all.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect()
+/// The keys that an entry has, in the order of their declaration: those that it is written with.
+fn keys(fault: &Fault) -> Vec<String> {
+    let table = serde_json::to_value(fault).ok();
+    table.and_then(|table| Some(table.as_object()?.keys().cloned().collect())).unwrap_or_default()
 }
 
 /// All faults; none of an entry that is wrong.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<FaultSpec> {
-    let end = model.simulation.duration.0;
+    let end = model.simulation.duration;
     let mut faults = Vec::new();
     let mut order = Order::default();
     for (i, fault) in model.faults.iter().enumerate() {
@@ -63,7 +42,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<F
         }
         let at = Place::of("faults").index(i);
         let before = faults.len();
-        let made = context.clean(|context| one(fault, end, &at, fabric, context)).flatten();
+        let made = context.clean(|context| Entry { fault, end, at: &at, fabric }.lower(context)).flatten();
         faults.extend(made.into_iter().flatten());
         for made in &faults[before..] {
             order.add(made, i);
@@ -73,109 +52,220 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<F
     faults
 }
 
-fn one(
-    fault: &Fault,
+/// An entry of `faults`, and where it stands.
+#[derive(Clone, Copy)]
+struct Entry<'e> {
+    fault: &'e Fault,
     end: Time,
-    at: &Place,
-    fabric: &Fabric,
-    context: &mut Context<'_>,
-) -> Option<Vec<FaultSpec>> {
-    let there = keys(fault);
-    let kinds: Vec<_> = KINDS.iter().filter(|(kind, _)| there.contains(kind)).collect();
-    let names = KINDS.map(|(kind, _)| kind).join(", ");
-    let &[&(kind, own)] = kinds.as_slice() else {
-        let (place, message) = match kinds.last() {
-            None => (at.clone(), "a fault that says not what goes wrong".to_string()),
-            Some((last, _)) => (at.key(last), format!("`{last}` beside `{}`", kinds[0].0)),
+    at: &'e Place,
+    fabric: &'e Fabric,
+}
+
+impl Entry<'_> {
+    fn lower(self, context: &mut Context<'_>) -> Option<Vec<FaultSpec>> {
+        let there = keys(self.fault);
+        let kinds: Vec<_> = KINDS.iter().filter(|(kind, _)| there.iter().any(|key| key == kind)).collect();
+        let names = KINDS.map(|(kind, _)| kind).join(", ");
+        let &[&(kind, own)] = kinds.as_slice() else {
+            let (place, message) = match kinds.last() {
+                None => (self.at.clone(), "a fault that says not what goes wrong".to_string()),
+                Some((last, _)) => (self.at.key(last), format!("`{last}` beside `{}`", kinds[0].0)),
+            };
+            context.error(&place, message, format!("expected exactly one of {names}"));
+            return None;
         };
-        context.error(&place, message, format!("expected exactly one of {names}"));
-        return None;
-    };
-    for key in there.iter().filter(|key| **key != kind && !own.contains(key)) {
-        let expected = format!("with `{kind}` go {}", own.join(", "));
-        context.error(&at.key(key), format!("`{key}` does not belong to `{kind}`"), expected);
+        for key in there.iter().filter(|key| *key != kind && !own.contains(&key.as_str())) {
+            let expected = format!("with `{kind}` go {}", own.join(", "));
+            context.error(&self.at.key(key), format!("`{key}` does not belong to `{kind}`"), expected);
+        }
+        let when = own.contains(&"at").then(|| self.required(self.fault.at, "at", ("2 ms", kind), context));
+        let reaction = Reaction {
+            keep: self.fault.waiting == Some(WaitingFrames::Kept),
+            reroute: reroute(self.fault, self.at, context),
+        };
+        match kind {
+            "restart" => self.restart(when.flatten(), reaction, context),
+            "mean_time_between" => self.outages(kind, reaction, context),
+            "bit_error_rate" | "pause_loss" | "frame_loss" => self.losses(kind, context),
+            _ => self.change(when.flatten(), reaction, context),
+        }
     }
-    let when =
-        own.contains(&"at").then(|| required(fault.at, "at", "2 ms", kind, end, at, context)).flatten();
-    let reaction =
-        Reaction { keep: fault.waiting == Some(WaitingFrames::Kept), reroute: reroute(fault, at, context) };
-    match kind {
-        "restart" => {
-            let node = switch(fault, at, fabric, context);
-            let lasts = positive(fault.restart, "restart", at, context);
-            let (node, when, lasts) = (node?, when?, lasts?);
-            Some(vec![FaultSpec::Restart { node, at: when, lasts, reroute: reaction.reroute }])
+
+    fn restart(
+        self,
+        when: Option<Time>,
+        reaction: Reaction,
+        context: &mut Context<'_>,
+    ) -> Option<Vec<FaultSpec>> {
+        let node = switch(self.fault, self.at, self.fabric, context);
+        let lasts = positive(self.fault.restart, "restart", self.at, context);
+        let (node, when, lasts) = (node?, when?, lasts?);
+        Some(vec![FaultSpec::Restart { node, at: when, lasts, reroute: reaction.reroute }])
+    }
+
+    fn outages(self, kind: &str, reaction: Reaction, context: &mut Context<'_>) -> Option<Vec<FaultSpec>> {
+        let links = self.links(Some(LinkWord::Any), context);
+        let mean = positive(self.fault.mean_time_between, kind, self.at, context);
+        let lasts = match self.fault.duration {
+            Some(_) => positive(self.fault.duration, "duration", self.at, context),
+            None => self.required(None, "duration", ("1 ms", kind), context),
+        };
+        let (links, mean, lasts) = (links?, mean?, lasts?);
+        let outages = self.end.ps() / mean.ps().saturating_add(lasts.ps());
+        if outages > MAX_OUTAGES {
+            context.error(
+                &self.at.key(kind),
+                format!("about {outages} outages before the end at {}", self.end),
+                format!("expected at most {MAX_OUTAGES}: a longer time between them"),
+            );
         }
-        "mean_time_between" => {
-            let links = links(fault, Some(LinkWord::Any), at, fabric, context);
-            let mean = positive(fault.mean_time_between, kind, at, context);
-            let lasts = match fault.duration {
-                Some(_) => positive(fault.duration, "duration", at, context),
-                None => required(None, "duration", "1 ms", kind, end, at, context),
-            };
-            let (links, mean, lasts) = (links?, mean?, lasts?);
-            let outages = end.ps() / mean.ps().saturating_add(lasts.ps());
-            if outages > MAX_OUTAGES {
+        Some(vec![FaultSpec::Random { links, mean_time_between: mean, lasts, reaction }])
+    }
+
+    fn losses(self, kind: &str, context: &mut Context<'_>) -> Option<Vec<FaultSpec>> {
+        let Entry { fault, end, at, fabric } = self;
+        let links = self.links(Some(LinkWord::All), context);
+        let p = fault.bit_error_rate.or(fault.pause_loss).or(fault.frame_loss).unwrap_or(0.0);
+        if !(0.0..=1.0).contains(&p) {
+            let message = format!("{kind} {p} is no probability");
+            context.error(&at.key(kind), message, "expected 0 to 1, like 1e-9");
+        }
+        let towards = towards(fault, links.as_deref(), at, fabric, context);
+        let (from, until) = (fault.from.unwrap_or(Time::ZERO), fault.until.unwrap_or(end));
+        if from >= until {
+            let message = format!("from {from} is not before until {until}");
+            context.error(&at.key("from"), message, "expected from < until");
+        } else if from >= end {
+            late(&at.key("from"), "from", from, end, context);
+        }
+        let make = |link| match kind {
+            "pause_loss" => FaultSpec::PauseLoss { link, from, until, probability: p },
+            "frame_loss" => FaultSpec::FrameLoss { link, towards, from, until, probability: p },
+            _ => FaultSpec::BitErrors { link, from, until, rate: p },
+        };
+        Some(links?.into_iter().map(make).collect())
+    }
+
+    /// A link that goes down, comes back, or changes its rate.
+    fn change(
+        self,
+        when: Option<Time>,
+        reaction: Reaction,
+        context: &mut Context<'_>,
+    ) -> Option<Vec<FaultSpec>> {
+        let Entry { fault, at, fabric, .. } = self;
+        let link = self.links(None, context).and_then(|links| links.first().copied());
+        let line_code = link.and_then(|link| fabric.line_code(link));
+        let rate = fault.rate.map(|rate| check_rate(rate, line_code, &at.key("rate"), context));
+        let (link, when) = (link?, when?);
+        if let Some(rate) = rate {
+            return Some(vec![FaultSpec::LinkRate { link, at: when, rate }]);
+        }
+        if fault.up {
+            return Some(vec![FaultSpec::LinkUp { link, at: when }]);
+        }
+        let mut changes = vec![FaultSpec::LinkDown { link, at: when, reaction }];
+        if fault.duration.is_some() {
+            let back = when.saturating_add(positive(fault.duration, "duration", at, context)?);
+            changes.push(FaultSpec::LinkUp { link, at: back });
+        }
+        Some(changes)
+    }
+
+    /// A time that this kind of fault needs, with an example of it.
+    fn required(
+        self,
+        time: Option<Time>,
+        key: &str,
+        (example, kind): (&str, &str),
+        context: &mut Context<'_>,
+    ) -> Option<Time> {
+        match time {
+            None => {
                 context.error(
-                    &at.key(kind),
-                    format!("about {outages} outages before the end at {end}"),
-                    format!("expected at most {MAX_OUTAGES}: a longer time between them"),
+                    self.at,
+                    format!("missing key `{key}`"),
+                    format!("`{kind}` needs it, like {key} = \"{example}\""),
                 );
             }
-            Some(vec![FaultSpec::Random { links, mean_time_between: mean, lasts, reaction }])
+            Some(time) if time >= self.end => late(&self.at.key(key), key, time, self.end, context),
+            Some(_) => {}
         }
-        "bit_error_rate" | "pause_loss" | "frame_loss" => {
-            let links = links(fault, Some(LinkWord::All), at, fabric, context);
-            let p = fault.bit_error_rate.or(fault.pause_loss).or(fault.frame_loss).unwrap_or(0.0);
-            if !(0.0..=1.0).contains(&p) {
-                context.error(
-                    &at.key(kind),
-                    format!("{kind} {p} is no probability"),
-                    "expected 0 to 1, like 1e-9",
-                );
+        time
+    }
+
+    /// The links of an entry. `word`: what may stand for all of them.
+    fn links(self, word: Option<LinkWord>, context: &mut Context<'_>) -> Option<Vec<u32>> {
+        let Entry { fault, at, fabric, .. } = self;
+        let place = at.key("link");
+        let expected = match word {
+            None => "expected the names of its two ends, like [\"h0\", \"sw\"]",
+            Some(LinkWord::Any) => "expected the names of its two ends, like [\"h0\", \"sw\"], or \"any\"",
+            Some(LinkWord::All) => "expected the names of its two ends, like [\"h0\", \"sw\"], or \"all\"",
+        };
+        let names = match &fault.link {
+            None => {
+                context.error(at, "missing key `link`", expected);
+                return None;
             }
-            let towards = towards(fault, links.as_deref(), at, fabric, context);
-            let from = fault.from.map_or(Time::ZERO, |from| from.0);
-            let until = fault.until.map_or(end, |until| until.0);
-            if from >= until {
-                context.error(
-                    &at.key("from"),
-                    format!("from {from} is not before until {until}"),
-                    "expected from < until",
-                );
-            } else if from >= end {
-                late(&at.key("from"), "from", from, end, context);
-            }
-            let make = |link| match kind {
-                "pause_loss" => FaultSpec::PauseLoss { link, from, until, probability: p },
-                "frame_loss" => FaultSpec::FrameLoss { link, towards, from, until, probability: p },
-                _ => FaultSpec::BitErrors { link, from, until, rate: p },
-            };
-            Some(links?.into_iter().map(make).collect())
-        }
-        _ => {
-            let link = links(fault, None, at, fabric, context).and_then(|links| links.first().copied());
-            let line_code = link.and_then(|link| fabric.line_code(link));
-            let rate = fault.rate.map(|rate| check_rate(rate.0, line_code, &at.key("rate"), context));
-            let (link, when) = (link?, when?);
-            Some(match rate {
-                Some(rate) => vec![FaultSpec::LinkRate { link, at: when, rate }],
-                None if fault.up => vec![FaultSpec::LinkUp { link, at: when }],
-                None => {
-                    let back = match fault.duration {
-                        Some(_) => {
-                            Some(when.saturating_add(positive(fault.duration, "duration", at, context)?))
-                        }
-                        None => None,
-                    };
-                    let down = FaultSpec::LinkDown { link, at: when, reaction };
-                    [Some(down), back.map(|at| FaultSpec::LinkUp { link, at })]
-                        .into_iter()
-                        .flatten()
-                        .collect()
+            Some(FaultLink::Word(given)) => {
+                if word != Some(*given) {
+                    context.error(&place, "this word stands for no link here", expected);
+                    return None;
                 }
-            })
+                if fault.index.is_some() {
+                    context.error(
+                        &at.key("index"),
+                        "an index without the names of a link",
+                        "expected no index",
+                    );
+                }
+                return Some((0..fabric.graph.links.len() as u32).collect());
+            }
+            Some(FaultLink::Between(names)) => names,
+        };
+        self.between(names, expected, context).map(|link| vec![link])
+    }
+
+    /// The link between these two nodes: the one with the index of the entry, if there are several.
+    fn between(self, names: &[String], expected: &str, context: &mut Context<'_>) -> Option<u32> {
+        let Entry { fault, at, fabric, .. } = self;
+        let place = at.key("link");
+        let [a, b] = names else {
+            context.error(&place, format!("{} names", names.len()), expected);
+            return None;
+        };
+        let mut ends = Vec::new();
+        for (i, name) in [a, b].into_iter().enumerate() {
+            match fabric.find(name) {
+                Some(node) => ends.push(node),
+                None => {
+                    context.error(
+                        &place.index(i),
+                        format!("unknown node \"{name}\""),
+                        fabric.hint(name, None),
+                    );
+                }
+            }
         }
+        let &[from, to] = ends.as_slice() else { return None };
+        let parallel: Vec<u32> = (0..)
+            .zip(&fabric.graph.links)
+            .filter(|(_, link)| (link.a, link.b) == (from, to) || (link.b, link.a) == (from, to))
+            .map(|(i, _)| i)
+            .collect();
+        let index = fault.index.unwrap_or(0);
+        let found = usize::try_from(index).ok().and_then(|index| parallel.get(index)).copied();
+        if parallel.is_empty() {
+            context.error(&place, format!("there is no link between \"{a}\" and \"{b}\""), expected);
+        } else if found.is_none() {
+            context.error(
+                &at.key("index"),
+                format!("index {index}, but there are {} links between \"{a}\" and \"{b}\"", parallel.len()),
+                format!("expected 0 to {}", parallel.len() - 1),
+            );
+        }
+        found
     }
 }
 
@@ -187,35 +277,12 @@ fn late(place: &Place, key: &str, time: Time, end: Time, context: &mut Context<'
     );
 }
 
-fn required(
-    time: Option<TimeText>,
-    key: &str,
-    example: &str,
-    kind: &str,
-    end: Time,
-    at: &Place,
-    context: &mut Context<'_>,
-) -> Option<Time> {
-    match time {
-        None => {
-            context.error(
-                at,
-                format!("missing key `{key}`"),
-                format!("`{kind}` needs it, like {key} = \"{example}\""),
-            );
-        }
-        Some(time) if time.0 >= end => late(&at.key(key), key, time.0, end, context),
-        Some(_) => {}
-    }
-    time.map(|time| time.0)
-}
-
-fn positive(time: Option<TimeText>, key: &str, at: &Place, context: &mut Context<'_>) -> Option<Time> {
-    if time.is_some_and(|time| time.0 == Time::ZERO) {
+fn positive(time: Option<Time>, key: &str, at: &Place, context: &mut Context<'_>) -> Option<Time> {
+    if time.is_some_and(|time| time == Time::ZERO) {
         context.error(&at.key(key), format!("{key} is 0"), "expected a time above 0");
         return None;
     }
-    time.map(|time| time.0)
+    time
 }
 
 fn reroute(fault: &Fault, at: &Place, context: &mut Context<'_>) -> Option<Time> {
@@ -227,7 +294,7 @@ fn reroute(fault: &Fault, at: &Place, context: &mut Context<'_>) -> Option<Time>
             "expected reroute = true, or no `after`",
         );
     }
-    fault.after.map(|after| after.0).filter(|_| wanted)
+    fault.after.filter(|_| wanted)
 }
 
 fn switch(fault: &Fault, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Option<NodeId> {
@@ -252,70 +319,6 @@ fn switch(fault: &Fault, at: &Place, fabric: &Fabric, context: &mut Context<'_>)
         Some(_) => {}
     }
     node.filter(|&node| !fabric.is_host(node))
-}
-
-/// The links of an entry. `word`: what may stand for all of them.
-fn links(
-    fault: &Fault,
-    word: Option<LinkWord>,
-    at: &Place,
-    fabric: &Fabric,
-    context: &mut Context<'_>,
-) -> Option<Vec<u32>> {
-    let place = at.key("link");
-    let expected = match word {
-        None => "expected the names of its two ends, like [\"h0\", \"sw\"]",
-        Some(LinkWord::Any) => "expected the names of its two ends, like [\"h0\", \"sw\"], or \"any\"",
-        Some(LinkWord::All) => "expected the names of its two ends, like [\"h0\", \"sw\"], or \"all\"",
-    };
-    let names = match &fault.link {
-        None => {
-            context.error(at, "missing key `link`", expected);
-            return None;
-        }
-        Some(FaultLink::Word(given)) => {
-            if word != Some(*given) {
-                context.error(&place, "this word stands for no link here", expected);
-                return None;
-            }
-            if fault.index.is_some() {
-                context.error(&at.key("index"), "an index without the names of a link", "expected no index");
-            }
-            return Some((0..fabric.graph.links.len() as u32).collect());
-        }
-        Some(FaultLink::Between(names)) => names,
-    };
-    let [a, b] = names.as_slice() else {
-        context.error(&place, format!("{} names", names.len()), expected);
-        return None;
-    };
-    let mut ends = Vec::new();
-    for (i, name) in [a, b].into_iter().enumerate() {
-        match fabric.find(name) {
-            Some(node) => ends.push(node),
-            None => {
-                context.error(&place.index(i), format!("unknown node \"{name}\""), fabric.hint(name, None));
-            }
-        }
-    }
-    let &[from, to] = ends.as_slice() else { return None };
-    let parallel: Vec<u32> = (0..)
-        .zip(&fabric.graph.links)
-        .filter(|(_, link)| (link.a, link.b) == (from, to) || (link.b, link.a) == (from, to))
-        .map(|(i, _)| i)
-        .collect();
-    let index = fault.index.unwrap_or(0);
-    let found = usize::try_from(index).ok().and_then(|index| parallel.get(index)).copied();
-    if parallel.is_empty() {
-        context.error(&place, format!("there is no link between \"{a}\" and \"{b}\""), expected);
-    } else if found.is_none() {
-        context.error(
-            &at.key("index"),
-            format!("index {index}, but there are {} links between \"{a}\" and \"{b}\"", parallel.len()),
-            format!("expected 0 to {}", parallel.len() - 1),
-        );
-    }
-    found.map(|link| vec![link])
 }
 
 /// The end that lost frames are on their way to. `links`: those of the entry, if they are known.

@@ -3,15 +3,14 @@
 use super::receivers::{self, Pair};
 use super::topology::{Fabric, is_name};
 use super::{Context, sizes, transports};
-use crate::model::{Flow, Model, PeriodText, RateCounts, SourceText};
+use crate::model::{Flow, Model, PeriodText, SourceText};
 use crate::place::Place;
-use crate::quantity::RateText;
 use fabric::spec::FlowSpec;
 use frame::{NodeId, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
-use workload::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};
+use workload::{Arrivals, Change, Destinations, FrameSizes, Period, SourceSpec};
 
 /// More flows than this are refused.
 const MAX_FLOWS: usize = 1_000_000;
@@ -83,35 +82,15 @@ fn one(
     flows: &mut Vec<FlowSpec>,
     context: &mut Context<'_>,
 ) {
-    let end = model.simulation.duration.0;
+    let end = model.simulation.duration;
     let pairs = receivers::lower(flow, model.simulation.seed, at, fabric, context);
     let checked = context.clean(|context| {
-        if flow.priority > 7 {
-            context.error(
-                &at.key("priority"),
-                format!("priority {}", flow.priority),
-                "expected 0 to 7 (IEEE 802.1Q)",
-            );
-        }
+        numbers(flow, at, context);
         let sizes = sizes::lower(&flow.frame, &at.key("frame"), context);
         let arrivals = arrivals(&flow.source, &at.key("source"), context);
         let transport = transports::lower(flow, sizes.as_ref(), end, at, context);
         times(flow, end, at, context);
         let script = script(flow, end, at, context);
-        if flow.limit.value() == Some(Bytes::new(0)) {
-            context.error(
-                &at.key("limit"),
-                "a limit of 0: nothing would be sent",
-                "expected a size above 0, or \"unlimited\"",
-            );
-        }
-        if flow.jitter.0 > Time::ZERO && flow.source == SourceText::Greedy {
-            context.error(
-                &at.key("jitter"),
-                "jitter of a greedy source",
-                "a greedy source sends whenever the link is free; expected no jitter, or clock_tolerance for its host",
-            );
-        }
         (sizes, arrivals, transport.map(Arc::new), script)
     });
     let Some(pairs) = pairs else { return };
@@ -134,17 +113,14 @@ fn one(
             priority: Priority(flow.priority as u8),
             source: SourceSpec {
                 arrivals: arrivals.clone(),
-                rate_basis: match flow.rate_counts {
-                    RateCounts::Frame => RateBasis::Frame,
-                    RateCounts::Wire => RateBasis::Wire,
-                },
+                rate_basis: flow.rate_counts,
                 sizes: sizes.clone(),
                 destinations: to,
-                start: flow.start.0,
-                stop: flow.stop.map(|stop| stop.0).filter(|&stop| stop < end),
+                start: flow.start,
+                stop: flow.stop.filter(|&stop| stop < end),
                 script: script.clone(),
                 limit: flow.limit.value(),
-                jitter: flow.jitter.0,
+                jitter: flow.jitter,
             },
             route: route.clone(),
             transport: transport.clone(),
@@ -152,15 +128,36 @@ fn one(
     }
 }
 
+fn numbers(flow: &Flow, at: &Place, context: &mut Context<'_>) {
+    if flow.priority > 7 {
+        let message = format!("priority {}", flow.priority);
+        context.error(&at.key("priority"), message, "expected 0 to 7 (IEEE 802.1Q)");
+    }
+    if flow.limit.value() == Some(Bytes::new(0)) {
+        context.error(
+            &at.key("limit"),
+            "a limit of 0: nothing would be sent",
+            "expected a size above 0, or \"unlimited\"",
+        );
+    }
+    if flow.jitter > Time::ZERO && flow.source == SourceText::Greedy {
+        context.error(
+            &at.key("jitter"),
+            "jitter of a greedy source",
+            "a greedy source sends whenever the link is free; expected no jitter, or clock_tolerance for its host",
+        );
+    }
+}
+
 fn times(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) {
-    let stop = flow.stop.map(|stop| stop.0).filter(|&stop| stop < end);
-    if stop.is_some_and(|stop| stop <= flow.start.0) {
+    let stop = flow.stop.filter(|&stop| stop < end);
+    if stop.is_some_and(|stop| stop <= flow.start) {
         context.error(
             &at.key("stop"),
             format!("stop {} is not after start {}", stop.unwrap_or_default(), flow.start),
             "expected start < stop",
         );
-    } else if flow.start.0 >= end {
+    } else if flow.start >= end {
         context.warn(
             &at.key("start"),
             format!("flow \"{}\" starts at {}, after the end of the simulation", flow.name, flow.start),
@@ -174,7 +171,7 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
     let mut changes = Vec::new();
     for (i, step) in flow.script.iter().enumerate() {
         let at = at.key("script").index(i);
-        let time = step.at.0;
+        let time = step.at;
         if time < before {
             context.error(
                 &at.key("at"),
@@ -190,7 +187,7 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
         }
         before = time;
         let change = match (step.start, step.stop) {
-            (true, false) => Change::Start(step.rate.map(|rate| rate.0)),
+            (true, false) => Change::Start(step.rate),
             (false, true) => Change::Stop,
             (both, _) => {
                 let what = if both { "start and stop at once" } else { "neither start nor stop" };
@@ -218,21 +215,21 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
 }
 
 /// The rate of a source, which is above 0 and not absurd.
-pub fn positive(rate: RateText, at: &Place, context: &mut Context<'_>) -> BitRate {
-    if rate.0.bps() == 0 {
+pub fn positive(rate: BitRate, at: &Place, context: &mut Context<'_>) -> BitRate {
+    if rate.bps() == 0 {
         context.error(
             at,
             "the rate of a source is 0",
             "expected a rate above 0, like \"2.5 Gb/s\"; a source is silent before start and after stop",
         );
-    } else if rate.0 > FASTEST_SOURCE {
+    } else if rate > FASTEST_SOURCE {
         context.error(
             at,
             format!("a source of {rate} is too fast"),
             format!("expected at most \"{FASTEST_SOURCE}\""),
         );
     }
-    rate.0
+    rate
 }
 
 /// Ten times the fastest link: beyond it is a slip of the unit.
@@ -241,9 +238,7 @@ const FASTEST_SOURCE: BitRate = BitRate::from_gbps(16_000);
 fn arrivals(source: &SourceText, at: &Place, context: &mut Context<'_>) -> Arrivals {
     match source {
         // Endpoints take what the fabric gives; when, they know themselves.
-        SourceText::Greedy | SourceText::Window { .. } | SourceText::RequestResponse { .. } => {
-            Arrivals::Greedy
-        }
+        SourceText::Greedy | SourceText::Window(_) | SourceText::RequestResponse(_) => Arrivals::Greedy,
         SourceText::Constant { rate, random_phase } => Arrivals::Constant {
             rate: positive(*rate, &at.key("constant").key("rate"), context),
             random_phase: *random_phase,
@@ -274,11 +269,11 @@ fn period(period: &PeriodText, at: &Place, context: &mut Context<'_>) -> Period 
     };
     match period {
         PeriodText::Exponential(mean) => {
-            Period::Exponential { mean: above_zero(mean.0, &at.key("exponential")) }
+            Period::Exponential { mean: above_zero(*mean, &at.key("exponential")) }
         }
         PeriodText::Pareto { mean, shape } => {
             let at = at.key("pareto");
-            let mean = above_zero(mean.0, &at.key("mean"));
+            let mean = above_zero(*mean, &at.key("mean"));
             if !(shape.is_finite() && *shape > 1.0) {
                 context.error(
                     &at.key("shape"),
@@ -306,7 +301,7 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
             }
             return;
         }
-        SourceText::Constant { rate, .. } => (rate.0, at.key("constant").key("rate")),
+        SourceText::Constant { rate, .. } => (*rate, at.key("constant").key("rate")),
         SourceText::Bernoulli { rate } => {
             if let Some(pair) = pairs.iter().find(|pair| !fabric.is_host(pair.from)) {
                 let message = format!("a bernoulli source at the switch \"{}\"", fabric.name(pair.from));
@@ -317,15 +312,15 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
                 );
                 return;
             }
-            (rate.0, at.key("bernoulli").key("rate"))
+            (*rate, at.key("bernoulli").key("rate"))
         }
-        SourceText::Poisson { rate } => (rate.0, at.key("poisson").key("rate")),
-        SourceText::OnOff { peak, .. } => (peak.0, at.key("on_off").key("peak")),
-        SourceText::Window { rate, .. } => match rate.value() {
+        SourceText::Poisson { rate } => (*rate, at.key("poisson").key("rate")),
+        SourceText::OnOff { peak, .. } => (*peak, at.key("on_off").key("peak")),
+        SourceText::Window(keys) => match keys.rate.value() {
             Some(rate) => (rate, at.key("window").key("rate")),
             None => return,
         },
-        SourceText::RequestResponse { .. } => return,
+        SourceText::RequestResponse(_) => return,
     };
     let slow = pairs.iter().find(|pair| {
         fabric.is_host(pair.from) && fabric.rate[pair.from.at()].is_some_and(|link| rate > link)
@@ -402,26 +397,25 @@ fn route(
         context.error(&at.index(names.len() - 1), message, help);
         return None;
     }
-    for pair in pairs {
-        let skip = usize::from(nodes.first() == Some(&pair.from));
-        let mut from = pair.from;
-        for (i, &node) in nodes.iter().enumerate().skip(skip) {
-            if !fabric.linked(from, node) {
-                let message =
-                    format!("no link between \"{}\" and \"{}\"", fabric.name(from), fabric.name(node));
-                context.error(&at.index(i), message, "expected each node to be linked to the one before");
-                return None;
-            }
-            if i + 1 < nodes.len() && fabric.is_host(node) {
-                context.error(
-                    &at.index(i),
-                    format!("\"{}\" is a host in the middle of the route", fabric.name(node)),
-                    "expected switches: hosts do not forward",
-                );
-                return None;
-            }
-            from = node;
+    pairs.iter().all(|pair| is_way(pair, &nodes, &at, fabric, context)).then_some(nodes)
+}
+
+/// Whether the nodes of a route are linked, from the sender on, and pass no host.
+fn is_way(pair: &Pair, nodes: &[NodeId], at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> bool {
+    let skip = usize::from(nodes.first() == Some(&pair.from));
+    let mut from = pair.from;
+    for (i, &node) in nodes.iter().enumerate().skip(skip) {
+        if !fabric.linked(from, node) {
+            let message = format!("no link between \"{}\" and \"{}\"", fabric.name(from), fabric.name(node));
+            context.error(&at.index(i), message, "expected each node to be linked to the one before");
+            return false;
         }
+        if i + 1 < nodes.len() && fabric.is_host(node) {
+            let message = format!("\"{}\" is a host in the middle of the route", fabric.name(node));
+            context.error(&at.index(i), message, "expected switches: hosts do not forward");
+            return false;
+        }
+        from = node;
     }
-    Some(nodes)
+    true
 }

@@ -1,41 +1,40 @@
 //! What is watched for while a simulation runs, and what can be seen before: deadlocks and pause storms.
 
 use super::Context;
-use crate::model::{self, FlowControl, Model, Topology};
+use crate::model::{Model, Topology};
 use crate::place::Place;
-use fabric::spec::{GuardSpec, OnDeadlock, Spec};
-use flow_control::Accounting;
-use flow_control::watchdog::{StormAction, WatchdogSpec};
+use fabric::spec::{GuardSpec, Spec};
+use flow_control::watchdog::WatchdogSpec;
+use flow_control::{Accounting, FlowControl};
 use units::Time;
 
 /// The guards of a scenario.
 pub fn lower(model: &Model, context: &mut Context<'_>) -> GuardSpec {
-    let interval = model.simulation.deadlock_interval.0;
+    let interval = model.simulation.deadlock_interval;
     if interval == Time::ZERO {
         let at = Place::of("simulation").key("deadlock_interval");
         context.error(&at, "deadlock_interval is 0", "expected a time above 0, like \"100 us\"");
     }
+    if let Some(watchdog) = model.watchdog {
+        check_watchdog(model, watchdog, context);
+    }
     GuardSpec {
-        on_deadlock: match model.simulation.on_deadlock {
-            model::OnDeadlock::Stop => OnDeadlock::Stop,
-            model::OnDeadlock::Count => OnDeadlock::Count,
-        },
+        on_deadlock: model.simulation.on_deadlock,
         deadlock_interval: interval,
-        watchdog: model.watchdog.as_ref().map(|watchdog| self::watchdog(model, watchdog, context)),
+        watchdog: model.watchdog,
     }
 }
 
-fn watchdog(model: &Model, watchdog: &model::Watchdog, context: &mut Context<'_>) -> WatchdogSpec {
+fn check_watchdog(model: &Model, watchdog: WatchdogSpec, context: &mut Context<'_>) {
     let at = Place::of("watchdog");
-    let time = |time: Option<crate::quantity::TimeText>| time.map_or(Time::from_ms(200), |time| time.0);
-    let (detection, restoration) = (time(watchdog.detection_time), time(watchdog.restoration_time));
+    let detection = watchdog.detection;
     if detection == Time::ZERO {
         context.error(
             &at.key("detection_time"),
             "detection_time is 0: every pause would be a storm",
             "expected a time above 0, like \"200 ms\"",
         );
-    } else if detection >= model.simulation.duration.0 {
+    } else if detection >= model.simulation.duration {
         context.warn(
             &at.key("detection_time"),
             format!("detection_time {detection} is not below the duration {}", model.simulation.duration),
@@ -53,15 +52,6 @@ fn watchdog(model: &Model, watchdog: &model::Watchdog, context: &mut Context<'_>
             "a watchdog, but no switch has flow control",
             "nothing is paused: it has no effect",
         );
-    }
-    WatchdogSpec {
-        detection,
-        restoration,
-        action: match watchdog.action {
-            Some(model::StormAction::Report) => StormAction::Report,
-            Some(model::StormAction::Forward) => StormAction::Forward,
-            Some(model::StormAction::Drop) | None => StormAction::Drop,
-        },
     }
 }
 

@@ -3,13 +3,11 @@
 //! What that is for each port says [`fabric::pause_needs`], which the run works with too.
 
 use super::Context;
-use super::flow_control::comparable;
 use super::pauses::{place_of, settings_of};
-use super::stations::exceeds;
-use crate::model::{self, Model};
+use crate::model::Model;
 use crate::place::Place;
 use fabric::PauseNeeds;
-use fabric::spec::{NodeSpec, Role, Spec, SwitchSpec};
+use fabric::spec::{NodeSpec, OnLosslessDrop, Role, Spec, SwitchSpec};
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use queueing::SharedMemorySpec;
 use std::collections::BTreeMap;
@@ -90,20 +88,16 @@ fn room<'a>(node: &'a NodeSpec, ports: &[PauseNeeds], (shortest, longest): (u16,
     })
 }
 
+/// What the checks of a room share. A run that counts losses may be meant to have them.
+struct Checks<'c> {
+    settings: Option<&'c str>,
+    room: &'c Room<'c>,
+    strict: bool,
+}
+
 fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &mut Context<'_>) {
-    let station = settings.map_or(Place::of("switch"), |name| Place::of("switches").key(name));
-    let at = |context: &Context<'_>, key: &str| place_of(room.node, settings, room.pause, key, context);
-    let buffer = &room.switch.buffer;
-    let at_buffer = station.key("buffer");
-    // A run that counts losses may be meant to have them.
-    let strict = model.simulation.on_lossless_drop == model::OnLosslessDrop::Stop;
-    let report = |context: &mut Context<'_>, place: &Place, message: String, help: String| {
-        if strict { context.error(place, message, help) } else { context.warn(place, message, help) }
-    };
-    let needed = |like: Amount| match like {
-        Amount::Bytes(_) => Amount::Bytes(room.most_bytes),
-        Amount::Frames(_) => Amount::Frames(room.most_frames),
-    };
+    let strict = model.simulation.on_lossless_drop == OnLosslessDrop::Stop;
+    let checks = Checks { settings, room, strict };
     let name = &room.node.name;
     let ingress = room.pause.accounting == Accounting::Ingress;
     let shared = room.switch.shared_memory;
@@ -112,64 +106,12 @@ fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &
     }
     let headroom = room.pause.watermarks.and_then(|marks| marks.headroom);
     if let Some(headroom) = headroom {
-        let place = at(context, "headroom");
-        if exceeds(needed(headroom), headroom) {
-            report(
-                context,
-                &place,
-                format!("headroom {headroom} is less than what a link of \"{name}\" has in flight"),
-                format!("expected at least \"{}\", or no headroom to have it computed", needed(headroom)),
-            );
-        } else if exceeds(Amount::Frames(room.most_short_frames), headroom) {
-            let short = room.most_short_frames;
-            context.warn(
-                &place,
-                format!("headroom {headroom}, but of the shortest frames a link of \"{name}\" has {short} in flight"),
-                "frames can be lost: expected watermarks in bytes or more headroom",
-            );
-        }
+        checks.headroom(headroom, context);
     }
+    let buffer = &room.switch.buffer;
     let limit = buffer.queue.or(buffer.port).filter(|_| !ingress);
-    if let Some(limit) = limit.filter(|&limit| comparable(limit, room.xoff)) {
-        let configured = room.pause.watermarks.is_some();
-        let (place, what) = match configured {
-            true => (at(context, "xoff"), "xoff"),
-            false => {
-                (at_buffer.key(if buffer.queue.is_some() { "queue" } else { "port" }), "the computed xoff")
-            }
-        };
-        let xoff = room.xoff;
-        if !exceeds(limit, xoff) {
-            context.error(
-                &place,
-                format!("{what} {xoff} is not below the queue limit {limit}"),
-                "expected xon < xoff < limit",
-            );
-        } else {
-            let (Amount::Bytes(l) | Amount::Frames(l)) = limit;
-            let (Amount::Bytes(x) | Amount::Frames(x)) = xoff;
-            let left = match limit {
-                Amount::Bytes(_) => Amount::Bytes(l - x),
-                Amount::Frames(_) => Amount::Frames(l - x),
-            };
-            if exceeds(needed(limit), left) {
-                report(
-                    context,
-                    &place,
-                    format!(
-                        "{what} {xoff} leaves {left} below the limit {limit}, less than what a link of \"{name}\" has in flight",
-                    ),
-                    format!("expected room for \"{}\": a lower xoff or a higher limit", needed(limit)),
-                );
-            } else if exceeds(Amount::Frames(room.most_short_frames), left) {
-                let short = room.most_short_frames;
-                context.warn(
-                    &place,
-                    format!("{what} {xoff} leaves {left} below the limit {limit}; of the shortest frames a link of \"{name}\" has {short} in flight"),
-                    "frames can be lost: expected limits in bytes, a lower xoff or a higher limit",
-                );
-            }
-        }
+    if let Some(limit) = limit.filter(|&limit| limit.comparable(room.xoff)) {
+        checks.limit(limit, context);
     }
     if shared.is_some() {
         context.warn(
@@ -179,34 +121,105 @@ fn check_room(settings: Option<&str>, room: &Room<'_>, model: &Model, context: &
             ),
             "lossless frames can be lost before a pause is sent: expected accounting = \"ingress\"",
         );
-        return;
+    } else if let Some(Amount::Bytes(total)) = buffer.total.filter(|_| ingress) {
+        checks.total(total, headroom, context);
     }
-    let Some(Amount::Bytes(total)) = buffer.total.filter(|_| ingress) else { return };
-    let reserved = match headroom {
-        Some(Amount::Bytes(headroom)) => headroom.saturating_mul(room.accounts),
-        _ => room.sum_bytes,
-    };
-    if reserved > total {
-        report(
-            context,
-            &at_buffer.key("total"),
-            format!(
-                "the buffer of \"{name}\" has {}, but its headroom alone needs {}",
-                Amount::Bytes(total),
-                Amount::Bytes(reserved)
-            ),
-            format!("expected a larger total: {} ports and priorities reserve headroom", room.accounts),
-        );
-    } else if room.sum_capacity > total {
-        context.warn(
-            &at_buffer.key("total"),
-            format!(
-                "the buffer of \"{name}\" has {}; with all ports at xoff and their headroom {} would be used",
-                Amount::Bytes(total),
-                Amount::Bytes(room.sum_capacity)
-            ),
-            "frames can be lost before a port is paused: expected a larger total or a lower xoff",
-        );
+}
+
+impl Checks<'_> {
+    fn at(&self, key: &str, context: &Context<'_>) -> Place {
+        place_of(self.room.node, self.settings, self.room.pause, key, context)
+    }
+    fn at_buffer(&self, key: &str) -> Place {
+        let station = self.settings.map_or(Place::of("switch"), |name| Place::of("switches").key(name));
+        station.key("buffer").key(key)
+    }
+    fn report(&self, place: &Place, message: String, help: String, context: &mut Context<'_>) {
+        if self.strict { context.error(place, message, help) } else { context.warn(place, message, help) }
+    }
+    fn needed(&self, like: Amount) -> Amount {
+        match like {
+            Amount::Bytes(_) => Amount::Bytes(self.room.most_bytes),
+            Amount::Frames(_) => Amount::Frames(self.room.most_frames),
+        }
+    }
+    fn short(&self) -> Amount {
+        Amount::Frames(self.room.most_short_frames)
+    }
+
+    fn headroom(&self, headroom: Amount, context: &mut Context<'_>) {
+        let (name, needed) = (&self.room.node.name, self.needed(headroom));
+        let place = self.at("headroom", context);
+        if needed.exceeds(headroom) {
+            let message = format!("headroom {headroom} is less than what a link of \"{name}\" has in flight");
+            let help = format!("expected at least \"{needed}\", or no headroom to have it computed");
+            self.report(&place, message, help, context);
+        } else if self.short().exceeds(headroom) {
+            let short = self.room.most_short_frames;
+            context.warn(
+                &place,
+                format!("headroom {headroom}, but of the shortest frames a link of \"{name}\" has {short} in flight"),
+                "frames can be lost: expected watermarks in bytes or more headroom",
+            );
+        }
+    }
+
+    /// The limit of a queue, of which what lies above `xoff` is the room.
+    fn limit(&self, limit: Amount, context: &mut Context<'_>) {
+        let (xoff, name) = (self.room.xoff, &self.room.node.name);
+        let (place, what) = match self.room.pause.watermarks.is_some() {
+            true => (self.at("xoff", context), "xoff"),
+            false => {
+                let key = if self.room.switch.buffer.queue.is_some() { "queue" } else { "port" };
+                (self.at_buffer(key), "the computed xoff")
+            }
+        };
+        let left = match (limit, xoff) {
+            (Amount::Bytes(limit), Amount::Bytes(xoff)) if limit > xoff => Amount::Bytes(limit - xoff),
+            (Amount::Frames(limit), Amount::Frames(xoff)) if limit > xoff => Amount::Frames(limit - xoff),
+            _ => {
+                let message = format!("{what} {xoff} is not below the queue limit {limit}");
+                return context.error(&place, message, "expected xon < xoff < limit");
+            }
+        };
+        let needed = self.needed(limit);
+        if needed.exceeds(left) {
+            let message = format!(
+                "{what} {xoff} leaves {left} below the limit {limit}, less than what a link of \"{name}\" has in flight",
+            );
+            let help = format!("expected room for \"{needed}\": a lower xoff or a higher limit");
+            self.report(&place, message, help, context);
+        } else if self.short().exceeds(left) {
+            let short = self.room.most_short_frames;
+            context.warn(
+                &place,
+                format!("{what} {xoff} leaves {left} below the limit {limit}; of the shortest frames a link of \"{name}\" has {short} in flight"),
+                "frames can be lost: expected limits in bytes, a lower xoff or a higher limit",
+            );
+        }
+    }
+
+    /// The memory of the switch, which all headroom is part of.
+    fn total(&self, total: u64, headroom: Option<Amount>, context: &mut Context<'_>) {
+        let (name, place) = (&self.room.node.name, self.at_buffer("total"));
+        let (has, accounts) = (Amount::Bytes(total), self.room.accounts);
+        let reserved = match headroom {
+            Some(Amount::Bytes(headroom)) => headroom.saturating_mul(accounts),
+            _ => self.room.sum_bytes,
+        };
+        if reserved > total {
+            let needs = Amount::Bytes(reserved);
+            let message = format!("the buffer of \"{name}\" has {has}, but its headroom alone needs {needs}");
+            let help = format!("expected a larger total: {accounts} ports and priorities reserve headroom");
+            self.report(&place, message, help, context);
+        } else if self.room.sum_capacity > total {
+            let used = Amount::Bytes(self.room.sum_capacity);
+            context.warn(
+                &place,
+                format!("the buffer of \"{name}\" has {has}; with all ports at xoff and their headroom {used} would be used"),
+                "frames can be lost before a port is paused: expected a larger total or a lower xoff",
+            );
+        }
     }
 }
 
@@ -239,7 +252,7 @@ fn shared_memory(
     );
     let help =
         format!("expected at least \"{}\", within a total that has room for it", Bytes::new(room.sum_bytes));
-    if model.simulation.on_lossless_drop == model::OnLosslessDrop::Stop {
+    if model.simulation.on_lossless_drop == OnLosslessDrop::Stop {
         context.error(&place, message, help);
     } else {
         context.warn(&place, message, help);
@@ -285,7 +298,7 @@ fn receive_buffers(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &m
         let why =
             if sends_pauses { ": a frame, and what is on the way after XOFF" } else { ", the longest frame" };
         let help = format!("expected at least \"{}\"{why}", Bytes::new(needed));
-        if sends_pauses && model.simulation.on_lossless_drop == model::OnLosslessDrop::Stop {
+        if sends_pauses && model.simulation.on_lossless_drop == OnLosslessDrop::Stop {
             context.error(&at, message, help);
         } else {
             context.warn(&at, message, help);

@@ -1,10 +1,11 @@
 //! Whether queue managers meet flows that understand them: marks need endpoints, drops need lossy classes.
 
 use super::Context;
-use crate::model::{Model, QueueManagerEntry, RedAction};
+use crate::model::Model;
 use crate::place::Place;
 use fabric::spec::{FlowSpec, Role, Spec, SwitchSpec};
 use frame::TrafficClass;
+use queueing::{Configuration, ManagerEntry};
 use std::collections::BTreeSet;
 use transport::Application;
 
@@ -30,44 +31,41 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 }
 
 fn check_entry(
-    entry: &QueueManagerEntry,
-    entries: &[QueueManagerEntry],
+    entry: &ManagerEntry,
+    entries: &[ManagerEntry],
     switch: &SwitchSpec,
     spec: &Spec,
     at: &Place,
     context: &mut Context<'_>,
 ) {
-    let class = |flow: &FlowSpec| u64::from(switch.classes.class(flow.priority).0);
-    let named = |entry: &QueueManagerEntry, class: u64| {
-        entry.classes.as_ref().is_some_and(|classes| classes.contains(&class))
-    };
+    let Ok(manager) = entry.manager() else { return };
+    let class = |flow: &FlowSpec| u32::from(switch.classes.class(flow.priority).0);
     let manages = |flow: &&FlowSpec| match &entry.classes {
-        Some(_) => named(entry, class(flow)),
-        None => !entries.iter().any(|other| named(other, class(flow))),
+        Some(_) => entry.names(class(flow)),
+        None => !entries.iter().any(|other| other.names(class(flow))),
     };
     let flows: Vec<&FlowSpec> = spec.flows.iter().filter(manages).collect();
-    let red_marks = entry.red.as_ref().map(|red| red.action == Some(RedAction::Mark));
-    let marks = entry.step.is_some() || red_marks == Some(true);
-    let key = if entry.red.is_some() { "red" } else { "step" };
-    if marks && !flows.is_empty() && !flows.iter().any(|flow| understands_marks(flow)) {
-        let instead = if red_marks.is_some() { "it drops frames instead" } else { "it has no effect" };
+    let (name, at) = (manager.name(), at.key(manager.name()));
+    if let Some(instead) = manager.unmarked()
+        && !flows.is_empty()
+        && !flows.iter().any(|flow| understands_marks(flow))
+    {
         context.warn(
-            &at.key(key),
-            format!("{key} marks frames, but no flow in its classes understands marks"),
+            &at,
+            format!("{name} marks frames, but no flow in its classes understands marks"),
             format!(
                 "{instead}: expected ecn = true in the source of a connection (window, request_response)"
             ),
         );
     }
     let kept = flows.iter().find(|flow| lossless(switch) >> flow.priority.0 & 1 != 0);
-    if let (Some(marks), Some(flow)) = (red_marks, kept) {
+    if let (Some((what, instead)), Some(flow)) = (manager.drops(), kept) {
         let priority = flow.priority.0;
         let TrafficClass(class) = switch.classes.class(flow.priority);
-        let what = if marks { "drops what it cannot mark, such as acknowledgements" } else { "drops frames" };
         context.warn(
-            &at.key("red"),
-            format!("red {what} in class {class}, whose priority {priority} flow control keeps lossless"),
-            "expected step, which never drops, or classes without flow control",
+            &at,
+            format!("{name} {what} in class {class}, whose priority {priority} flow control keeps lossless"),
+            format!("expected {instead}, or classes without flow control"),
         );
     }
 }

@@ -16,7 +16,7 @@ pub fn lower(choice: Option<model::PathChoice>, at: &Place, context: &mut Contex
         Some(model::PathChoice::LeastQueued) => PathChoice::LeastQueued,
         Some(model::PathChoice::Flowlet(model::Flowlet { gap, entries })) => {
             let at = at.key("flowlet");
-            if gap.0 == Time::ZERO {
+            if gap == Time::ZERO {
                 context.error(
                     &at.key("gap"),
                     "gap is 0: every frame would be a burst of its own",
@@ -33,7 +33,7 @@ pub fn lower(choice: Option<model::PathChoice>, at: &Place, context: &mut Contex
                 );
                 return PathChoice::Hash;
             }
-            PathChoice::Flowlet(FlowletSpec { gap: gap.0, entries: entries as u32 })
+            PathChoice::Flowlet(FlowletSpec { gap, entries: entries as u32 })
         }
     }
 }
@@ -70,8 +70,8 @@ fn overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         return;
     }
     for (i, flow) in model.flows.iter().enumerate() {
-        if let model::SourceText::Window { timeout, .. } = &flow.source
-            && timeout.value().is_none()
+        if let model::SourceText::Window(keys) = &flow.source
+            && keys.timeout.value().is_none()
             && flow.route.is_none()
         {
             context.warn(

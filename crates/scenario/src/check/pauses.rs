@@ -1,10 +1,10 @@
 //! Whether pauses do what they are for: they are long enough, they go on, and somebody obeys them.
 
 use super::Context;
-use crate::model::{self, Model};
+use crate::model::Model;
 use crate::place::Place;
 use fabric::PauseNeeds;
-use fabric::spec::{NodeSpec, Role, Spec};
+use fabric::spec::{NodeSpec, OnLosslessDrop, Role, Spec};
 use flow_control::{PauseKind, PauseSpec};
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ fn length(
     let place = place_of(node, settings, control, "pause_quanta", context);
     let message = format!("a pause of {quanta} quanta ({lasts}) from \"{}\" {why}", node.name);
     // A run that counts losses may be meant to have them.
-    if model.simulation.on_lossless_drop == model::OnLosslessDrop::Stop {
+    if model.simulation.on_lossless_drop == OnLosslessDrop::Stop {
         context.error(&place, message, help);
     } else {
         context.warn(&place, message, help);
@@ -69,7 +69,7 @@ fn renewal(
     spec: &Spec,
     context: &mut Context<'_>,
 ) {
-    let strict = model.simulation.on_lossless_drop == model::OnLosslessDrop::Stop;
+    let strict = model.simulation.on_lossless_drop == OnLosslessDrop::Stop;
     if control.refresh || !strict || need.lasts >= spec.duration {
         return;
     }
@@ -132,7 +132,7 @@ pub fn place_of(
     key: &str,
     context: &Context<'_>,
 ) -> Place {
-    let kind = if matches!(control.kind, PauseKind::Link) { "pause" } else { "pfc" };
+    let kind = control.kind.name();
     let own = settings.map(|name| table(node, true).key(name).key("flow_control"));
     let all = [table(node, false).key("flow_control"), Place::of("flow_control")];
     let tables: Vec<Place> = own.into_iter().chain(all).map(|place| place.key(kind)).collect();

@@ -1,10 +1,10 @@
 //! The PHYs of links: what they add to the delay.
 
 use super::Context;
-use crate::model::{PhyName, Topology};
+use crate::model::Topology;
 use crate::place::Place;
 use fabric::topology::{Graph, GraphLink, NodeRole};
-use flow_control::phy::Phy;
+use flow_control::phy::{Phy, PhyName};
 use frame::NodeId;
 use units::Time;
 
@@ -22,7 +22,7 @@ pub fn lower(
                 std::iter::repeat_n((link.phy, Some(i)), usize::try_from(link.count).unwrap_or(0))
             })
             .collect(),
-        named => vec![(named.phy(), None); graph.links.len()],
+        named => vec![(named.link().and_then(|link| link.phy), None); graph.links.len()],
     };
     // A delay of the bottleneck is that of the whole link.
     let is_switch = |node: NodeId| graph.nodes[node.at()].role == NodeRole::Switch;

@@ -31,7 +31,7 @@ pub fn lower(
     let mut merged = merged?;
     fill_receive(&mut merged);
     let at = at.key("receive");
-    let time_per_frame = time(merged.time_per_frame.map(|time| time.0), &at, context);
+    let time_per_frame = time(merged.time_per_frame, &at, context);
     let rate = merged.rate.and_then(|rate| rate.value());
     check_rate(rate, &at, context);
     let buffer = merged.buffer.and_then(|buffer| buffer.value());
@@ -42,7 +42,7 @@ pub fn lower(
             "expected a size above 0, or \"unlimited\"",
         );
     }
-    let script = script(&merged, model.simulation.duration.0, &at, context);
+    let script = script(&merged, model.simulation.duration, &at, context);
     Some(ReceiveSpec {
         time_per_frame: time_per_frame.unwrap_or_default(),
         rate,
@@ -89,7 +89,7 @@ fn script(receive: &Receive, end: Time, at: &Place, context: &mut Context<'_>) -
     let mut changes = Vec::new();
     for (i, step) in receive.script.iter().flatten().enumerate() {
         let at = at.key("script").index(i);
-        let when = step.at.0;
+        let when = step.at;
         if when < before {
             context.error(
                 &at.key("at"),
@@ -104,11 +104,11 @@ fn script(receive: &Receive, end: Time, at: &Place, context: &mut Context<'_>) -
             );
         }
         before = when;
-        check_rate(step.rate.map(|rate| rate.0), &at, context);
-        let time_per_frame = time(step.time_per_frame.map(|time| time.0), &at, context);
+        check_rate(step.rate, &at, context);
+        let time_per_frame = time(step.time_per_frame, &at, context);
         match (step.start, step.stop) {
             (true, false) => {
-                let rate = step.rate.map(|rate| rate.0);
+                let rate = step.rate;
                 changes.push((when, ReceiveChange::Start { time_per_frame, rate }));
             }
             (false, true) => {

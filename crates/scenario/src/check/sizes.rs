@@ -4,8 +4,8 @@ use super::Context;
 use crate::diagnostics::{Severity, Source};
 use crate::model::{FrameTable, FrameText};
 use crate::place::Place;
-use crate::quantity::SizeText;
 use std::io::Read;
+use units::Bytes;
 use workload::FrameSizes;
 
 /// The largest frame of the engine: a jumbo frame of 9216 B of payload with header, tag and FCS.
@@ -64,8 +64,8 @@ pub fn probability(value: f64, key: &str, at: &Place, context: &mut Context<'_>)
 }
 
 /// A length that frames may have.
-pub fn size(bytes: SizeText, at: &Place, context: &mut Context<'_>) -> Option<u16> {
-    let bytes = bytes.0.get();
+pub fn size(bytes: Bytes, at: &Place, context: &mut Context<'_>) -> Option<u16> {
+    let bytes = bytes.get();
     match u16::try_from(bytes) {
         Ok(size) if (1..=LARGEST).contains(&bytes) => {
             if bytes < u64::from(frame::MIN_FRAME_BYTES) || bytes > JUMBO {
@@ -103,7 +103,7 @@ fn empirical(path: &str, at: &Place, context: &mut Context<'_>) -> Option<FrameS
         }
     };
     let mut found = Vec::new();
-    let sizes = parse(&text, &mut |span, message, help| {
+    let sizes = workload::read_sizes(&text, LARGEST, &mut |span, message, help| {
         let source = Source { file: path, text: &text };
         found.push(source.at(Severity::Error, span, message, help));
     });
@@ -121,86 +121,4 @@ fn read(path: &std::path::Path) -> Result<String, String> {
     let mut text = String::new();
     let read = file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(|why| why.to_string())?;
     if read as u64 > MAX_FILE { Err("it is larger than 16 MiB".to_string()) } else { Ok(text) }
-}
-
-/// Reads the columns `bytes,weight`; reports the first thing that is wrong.
-fn parse(
-    text: &str,
-    report: &mut dyn FnMut(std::ops::Range<usize>, String, String),
-) -> Option<Vec<(u16, f64)>> {
-    let mut sizes = Vec::new();
-    let mut start = 0;
-    let mut header = true;
-    for line in text.split_inclusive('\n') {
-        let at = start..start + line.trim_end().len();
-        start += line.len();
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let columns: Vec<&str> = line.split(',').map(str::trim).collect();
-        if std::mem::take(&mut header) {
-            if columns != ["bytes", "weight"] {
-                report(
-                    at,
-                    format!("\"{line}\" is not the header"),
-                    "expected the first line to be bytes,weight".into(),
-                );
-                return None;
-            }
-            continue;
-        }
-        let row = match columns.as_slice() {
-            [bytes, weight] => bytes.parse::<u16>().ok().zip(weight.parse::<f64>().ok()),
-            _ => None,
-        };
-        match row {
-            Some((bytes, weight))
-                if (1..=LARGEST).contains(&u64::from(bytes)) && weight.is_finite() && weight >= 0.0 =>
-            {
-                sizes.push((bytes, weight));
-            }
-            _ => {
-                report(
-                    at,
-                    format!("\"{line}\" is not a size and a weight"),
-                    format!("expected 1 to {LARGEST} bytes and a weight of 0 or more, like 1522,0.25"),
-                );
-                return None;
-            }
-        }
-    }
-    let total: f64 = sizes.iter().map(|&(_, weight)| weight).sum();
-    if total > 0.0 && total.is_finite() {
-        return Some(sizes);
-    }
-    report(
-        0..0,
-        "no size has a weight".into(),
-        "expected at least one line like 1522,1 below the header bytes,weight".into(),
-    );
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(text: &str) -> (usize, String) {
-        let mut found = None;
-        assert!(parse(text, &mut |span, message, _| found = Some((span.start, message))).is_none());
-        found.unwrap()
-    }
-
-    #[test]
-    fn files_of_sizes() {
-        let sizes = parse("# sizes\nbytes, weight\n64, 0.5\n\n1522,1.5\r\n", &mut |_, m, _| panic!("{m}"));
-        assert_eq!(sizes, Some(vec![(64, 0.5), (1522, 1.5)]));
-        assert_eq!(error("size,weight\n").0, 0);
-        assert_eq!(error("bytes,weight\n64,1\n0,1\n").0, 18);
-        assert!(error("bytes,weight\n64;1\n").1.contains("64;1"));
-        assert!(error("bytes,weight\n64,-1\n").1.contains("not a size and a weight"));
-        assert!(error("bytes,weight\n64,0\n").1.contains("no size has a weight"));
-        assert!(error("").1.contains("no size"));
-    }
 }

@@ -1,17 +1,17 @@
 //! Hosts and switches: settings of all, overridden by name.
 
 use super::topology::Fabric;
-use super::{Context, flow_control, path_choice, queueing, receive, scheduler};
-use crate::model::{self, Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
+use super::{Context, flow_control, path_choice, queueing, receive};
+use crate::model::{Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
-use crate::quantity::{Or, Unlimited};
 use ::queueing::BufferSpec;
 use fabric::spec::{Forwarding, HostSpec, NodeSpec, Queueing, Role, SwitchSpec, WhenFull};
 use fabric::topology::NodeRole;
-use frame::ClassMap;
+use frame::{ClassMap, PRIORITIES};
+use scheduling::SchedulerSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use units::{Amount, ClockTolerance, Time};
+use units::{Amount, ClockTolerance, Or, Time, Unlimited};
 
 /// The nodes of the fabric with their settings.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<NodeSpec> {
@@ -25,7 +25,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
             "they have no effect",
         );
     }
-    if !has_switch && model.flow_control != model::FlowControl::Off {
+    if !has_switch && model.flow_control != ::flow_control::FlowControl::Off {
         context.warn(
             &Place::of("flow_control"),
             "flow control, but the fabric has no switch",
@@ -63,7 +63,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
     };
     let station = |node: &fabric::topology::GraphNode| NodeSpec {
         name: node.name.clone(),
-        clock_tolerance: tolerance(node).map_or(ClockTolerance::EXACT, |tolerance| tolerance.0),
+        clock_tolerance: tolerance(node).unwrap_or(ClockTolerance::EXACT),
         role: match node.role {
             NodeRole::Host => Role::Host(hosts.get(node.name.as_str()).unwrap_or(&host).clone()),
             NodeRole::Switch => Role::Switch(switches.get(node.name.as_str()).unwrap_or(&switch).clone()),
@@ -117,21 +117,14 @@ fn host(
     let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
     HostSpec {
         classes,
-        scheduler: scheduler::lower(
-            pick(own.map(|o| &o.scheduler), &all.scheduler),
-            classes,
-            &at.key("scheduler"),
-            context,
-        ),
+        scheduler: pick(own.map(|o| &o.scheduler), &all.scheduler)
+            .unwrap_or_else(|| SchedulerSpec::default_for(PRIORITIES)),
         queue_limit: limit(
             pick(own.map(|o| &o.queue_limit), &all.queue_limit),
             &at.key("queue_limit"),
             context,
         ),
-        when_full: match pick(own.map(|o| &o.when_full), &all.when_full) {
-            Some(model::WhenFull::Drop) => WhenFull::Drop,
-            _ => WhenFull::Block,
-        },
+        when_full: pick(own.map(|o| &o.when_full), &all.when_full).unwrap_or(WhenFull::Block),
         flow_control: flow_control::lower(
             model,
             &all.flow_control,
@@ -157,7 +150,7 @@ fn switch(
     context: &mut Context<'_>,
 ) -> SwitchSpec {
     let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
-    let latency = pick(own.map(|o| &o.latency), &all.latency).map_or(Time::ZERO, |latency| latency.0);
+    let latency = pick(own.map(|o| &o.latency), &all.latency).unwrap_or(Time::ZERO);
     if latency > Time::from_ms(1000) {
         context.error(
             &at.key("latency"),
@@ -168,7 +161,7 @@ fn switch(
     let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
     let (own_buffer, all_buffer) = (own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref());
     let buffer = buffer(own_buffer, all_buffer, at, context);
-    let of = |buffer: Option<&'_ Buffer>| buffer.and_then(|buffer| buffer.dynamic_threshold.clone());
+    let of = |buffer: Option<&'_ Buffer>| buffer.and_then(|buffer| buffer.dynamic_threshold);
     let shared_memory = queueing::shared_memory(
         of(own_buffer).or_else(|| of(all_buffer)).as_ref(),
         buffer.total,
@@ -183,27 +176,17 @@ fn switch(
         context,
     );
     SwitchSpec {
-        forwarding: match pick(own.map(|o| &o.forwarding), &all.forwarding) {
-            Some(model::Forwarding::CutThrough) => Forwarding::CutThrough,
-            _ => Forwarding::StoreAndForward,
-        },
+        forwarding: pick(own.map(|o| &o.forwarding), &all.forwarding).unwrap_or(Forwarding::StoreAndForward),
         latency,
-        queueing: match pick(own.map(|o| &o.queueing), &all.queueing) {
-            Some(model::Queueing::VirtualOutput) => Queueing::VirtualOutput,
-            _ => Queueing::Output,
-        },
+        queueing: pick(own.map(|o| &o.queueing), &all.queueing).unwrap_or(Queueing::Output),
         path_choice: path_choice::lower(
             pick(own.map(|o| &o.path_choice), &all.path_choice),
             &at.key("path_choice"),
             context,
         ),
         classes,
-        scheduler: scheduler::lower(
-            pick(own.map(|o| &o.scheduler), &all.scheduler),
-            classes,
-            &at.key("scheduler"),
-            context,
-        ),
+        scheduler: pick(own.map(|o| &o.scheduler), &all.scheduler)
+            .unwrap_or_else(|| SchedulerSpec::default_for(PRIORITIES)),
         buffer,
         shared_memory,
         managers,
@@ -248,7 +231,7 @@ fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut 
     };
     for (key, wide) in [("total", spec.total), ("port", spec.port), ("class", spec.class)] {
         if let (Some(wide), Some(queue)) = (wide, spec.queue)
-            && exceeds(queue, wide)
+            && queue.exceeds(wide)
         {
             context.warn(
                 &at.key("queue"),
@@ -258,14 +241,6 @@ fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut 
         }
     }
     spec
-}
-
-/// Whether `a` is more than `b`, as far as the units can be compared.
-pub fn exceeds(a: Amount, b: Amount) -> bool {
-    match (a, b) {
-        (Amount::Bytes(a), Amount::Bytes(b)) | (Amount::Frames(a), Amount::Frames(b)) => a > b,
-        _ => false,
-    }
 }
 
 fn limit(limit: Option<Or<Amount, Unlimited>>, at: &Place, context: &mut Context<'_>) -> Option<Amount> {

@@ -2,9 +2,8 @@
 
 use super::{Context, phy};
 use crate::diagnostics::nearest;
-use crate::model::{Explicit, LineCodeName, LinkText, Topology, data_rate};
+use crate::model::{Explicit, ExplicitLink, LinkText, Topology, data_rate};
 use crate::place::Place;
-use crate::quantity::RateText;
 use fabric::spec::LinkSpec;
 use fabric::topology::{
     self, Cable, Graph, GraphLink, GraphNode, MAX_LINKS, MAX_NODES, NodeRole, TopologyError,
@@ -13,7 +12,7 @@ use flow_control::headroom::response_time_of;
 use flow_control::phy::Phy;
 use frame::NodeId;
 use std::collections::BTreeMap;
-use units::{BitRate, Time, WireClock};
+use units::{BitRate, LineCode, Time, WireClock};
 
 /// The slowest and the fastest link.
 const SLOWEST: BitRate = BitRate::from_bps(1_000_000);
@@ -33,7 +32,7 @@ pub struct Fabric {
     /// The PHY of each link, if it has one.
     phys: Vec<Option<&'static Phy>>,
     /// The line code of each link, if it has one.
-    line_codes: Vec<Option<LineCodeName>>,
+    line_codes: Vec<Option<LineCode>>,
 }
 
 impl Fabric {
@@ -96,7 +95,7 @@ impl Fabric {
         self.graph.links.iter().zip(&self.phys).map(link).collect()
     }
     /// The line code of a link: rates of it that are written down are rates on the wire.
-    pub fn line_code(&self, link: u32) -> Option<LineCodeName> {
+    pub fn line_code(&self, link: u32) -> Option<LineCode> {
         self.line_codes[link as usize]
     }
     pub fn levels(&self) -> Vec<u8> {
@@ -135,27 +134,26 @@ fn kind(topology: &Topology) -> &'static str {
 fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Option<(Graph, &'static str)> {
     // A count past 32 bits is past the limit of nodes as well: the generators refuse both alike.
     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    let extra_rate = |context: &mut Context<'_>, key: &str, rate: Option<RateText>, link: LinkText| {
-        rate.map(|rate| check_rate(rate.0, link.line_code, &at.key(key), context))
+    let link = topology.link()?;
+    let cable = cable(link, at, context)?;
+    let mut extra_rate = |key: &str, rate: Option<BitRate>| {
+        rate.map(|rate| check_rate(rate, link.line_code, &at.key(key), context))
     };
     let (graph, counts): (Result<Graph, TopologyError>, Vec<(&'static str, u64)>) = match topology {
         Topology::Star(it) => {
-            let cable = cable(it.link(), at, context)?;
             (topology::Star { hosts: count(it.hosts), cable }.graph(), vec![("hosts", it.hosts)])
         }
         Topology::Dumbbell(it) => {
-            let cable = cable(it.link(), at, context)?;
             let graph = topology::Dumbbell {
                 left: count(it.left),
                 right: count(it.right),
-                bottleneck_rate: extra_rate(context, "bottleneck_rate", it.bottleneck_rate, it.link()),
-                bottleneck_delay: it.bottleneck_delay.map(|delay| delay.0),
+                bottleneck_rate: extra_rate("bottleneck_rate", it.bottleneck_rate),
+                bottleneck_delay: it.bottleneck_delay,
                 cable,
             };
             (graph.graph(), vec![("left", it.left), ("right", it.right)])
         }
         Topology::Chain(it) => {
-            let cable = cable(it.link(), at, context)?;
             let graph = topology::Chain {
                 switches: count(it.switches),
                 hosts_per_switch: count(it.hosts_per_switch),
@@ -164,7 +162,6 @@ fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Op
             (graph.graph(), vec![("switches", it.switches), ("hosts_per_switch", it.hosts_per_switch)])
         }
         Topology::Ring(it) => {
-            let cable = cable(it.link(), at, context)?;
             let graph = topology::Ring {
                 switches: count(it.switches),
                 hosts_per_switch: count(it.hosts_per_switch),
@@ -173,29 +170,22 @@ fn named_graph(topology: &Topology, at: &Place, context: &mut Context<'_>) -> Op
             (graph.graph(), vec![("switches", it.switches), ("hosts_per_switch", it.hosts_per_switch)])
         }
         Topology::LeafSpine(it) => {
-            let cable = cable(it.link(), at, context)?;
             let graph = topology::LeafSpine {
                 leaves: count(it.leaves),
                 spines: count(it.spines),
                 hosts_per_leaf: count(it.hosts_per_leaf),
-                uplink_rate: extra_rate(context, "uplink_rate", it.uplink_rate, it.link()),
+                uplink_rate: extra_rate("uplink_rate", it.uplink_rate),
                 cable,
             };
             let counts =
                 vec![("leaves", it.leaves), ("spines", it.spines), ("hosts_per_leaf", it.hosts_per_leaf)];
             (graph.graph(), counts)
         }
-        Topology::FatTree(it) => {
-            let cable = cable(it.link(), at, context)?;
-            (topology::FatTree { k: count(it.k), cable }.graph(), vec![("k", it.k)])
-        }
-        Topology::NTree(it) => {
-            let cable = cable(it.link(), at, context)?;
-            (
-                topology::NTree { k: count(it.k), n: count(it.n), cable }.graph(),
-                vec![("k", it.k), ("n", it.n)],
-            )
-        }
+        Topology::FatTree(it) => (topology::FatTree { k: count(it.k), cable }.graph(), vec![("k", it.k)]),
+        Topology::NTree(it) => (
+            topology::NTree { k: count(it.k), n: count(it.n), cable }.graph(),
+            vec![("k", it.k), ("n", it.n)],
+        ),
         Topology::Explicit(_) => return None,
     };
     let widest = counts.iter().max_by_key(|(_, value)| *value).map_or("rate", |(key, _)| key);
@@ -225,7 +215,7 @@ fn refuse(why: TopologyError, counts: &[(&str, u64)], at: &Place, context: &mut 
 /// Checks what a link says about itself.
 fn cable(link: LinkText, at: &Place, context: &mut Context<'_>) -> Option<Cable> {
     context.clean(|context| {
-        let rate = check_rate(link.rate.0, link.line_code, &at.key("rate"), context);
+        let rate = check_rate(link.rate, link.line_code, &at.key("rate"), context);
         if link.delay.is_some() && link.length.is_some() {
             context.error(
                 &at.key("length"),
@@ -233,16 +223,15 @@ fn cable(link: LinkText, at: &Place, context: &mut Context<'_>) -> Option<Cable>
                 "keep one of them: a length is 5 ns/m of delay",
             );
         }
-        if link.phy.is_some() && link.interface_delay.0 != Time::ZERO {
+        if link.phy.is_some() && link.interface_delay != Time::ZERO {
             context.error(
                 &at.key("interface_delay"),
                 "both phy and interface_delay are given",
                 "keep one of them: a PHY is a delay of the interfaces",
             );
         }
-        let cable_delay =
-            link.delay.map(|delay| delay.0).or(link.length.map(|length| length.0.fibre_delay_saturating()));
-        let delay = cable_delay.unwrap_or_default().saturating_add(link.interface_delay.0);
+        let cable_delay = link.delay.or(link.length.map(|length| length.fibre_delay_saturating()));
+        let delay = cable_delay.unwrap_or_default().saturating_add(link.interface_delay);
         if delay > LONGEST_DELAY {
             let key = if link.length.is_some() { "length" } else { "delay" };
             context.error(
@@ -251,7 +240,7 @@ fn cable(link: LinkText, at: &Place, context: &mut Context<'_>) -> Option<Cable>
                 format!("expected at most \"{LONGEST_DELAY}\""),
             );
         }
-        let overhead = u16::try_from(link.overhead.0.get()).unwrap_or_else(|_| {
+        let overhead = u16::try_from(link.overhead.get()).unwrap_or_else(|_| {
             context.error(
                 &at.key("overhead"),
                 format!("overhead {} is too large", link.overhead),
@@ -279,7 +268,7 @@ impl FibreDelay for units::Length {
 /// Checks the rate of a link, which with a line code is that on the wire; the rate of data.
 pub fn check_rate(
     rate: BitRate,
-    line_code: Option<LineCodeName>,
+    line_code: Option<LineCode>,
     at: &Place,
     context: &mut Context<'_>,
 ) -> BitRate {
@@ -298,7 +287,7 @@ pub fn check_rate(
                 BitRate::from_bps(rate.bps() / 1000 * 1000)
             ),
         );
-    } else if line_code == Some(LineCodeName::SixtyFourSixtySix) && Phy::at(rate).next().is_some() {
+    } else if line_code == Some(LineCode::SixtyFourSixtySix) && Phy::at(rate).next().is_some() {
         let wire = BitRate::from_bps(rate.bps() / 64 * 66);
         context.warn(
             at,
@@ -355,38 +344,45 @@ fn explicit_graph(explicit: &Explicit, at: &Place, context: &mut Context<'_>) ->
             break;
         }
         let at = at.key("links").index(i);
-        let cable = cable(link.link(), &at, context);
-        if link.count == 0 {
-            context.error(&at.key("count"), "count is 0", "expected at least 1");
-        }
-        let mut end = |name: &str, which: usize| {
-            let found = names.get(name).copied();
-            if found.is_none() {
-                let hint = nearest(name, names.keys().copied())
-                    .map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
-                let place = at.key("between").index(which);
-                context.error(
-                    &place,
-                    format!("unknown node \"{name}\""),
-                    format!("expected one of hosts or switches above{hint}"),
-                );
-            }
-            found
-        };
-        let ends = (end(&link.between.0, 0), end(&link.between.1, 1));
-        let (Some(a), Some(b), Some(cable)) = (ends.0, ends.1, cable) else { continue };
-        if a == b {
-            context.error(
-                &at.key("between"),
-                format!("a link from \"{}\" to itself", link.between.0),
-                "expected two different nodes",
-            );
-            continue;
-        }
-        let one = GraphLink { a, b, rate: cable.rate, delay: cable.delay, overhead: cable.overhead };
-        graph.links.extend(std::iter::repeat_n(one, usize::try_from(link.count).unwrap_or(0)));
+        graph.links.extend(explicit_link(link, &names, &at, context).into_iter().flatten());
     }
     Some(graph)
+}
+
+/// A link of an explicit topology, as often as it says.
+fn explicit_link(
+    link: &ExplicitLink,
+    names: &BTreeMap<&str, NodeId>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<impl Iterator<Item = GraphLink>> {
+    let cable = cable(link.link(), at, context);
+    if link.count == 0 {
+        context.error(&at.key("count"), "count is 0", "expected at least 1");
+    }
+    let mut end = |name: &str, which: usize| {
+        let found = names.get(name).copied();
+        if found.is_none() {
+            let hint = nearest(name, names.keys().copied())
+                .map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
+            let place = at.key("between").index(which);
+            context.error(
+                &place,
+                format!("unknown node \"{name}\""),
+                format!("expected one of hosts or switches above{hint}"),
+            );
+        }
+        found
+    };
+    let ends = (end(&link.between.0, 0), end(&link.between.1, 1));
+    let (a, b, cable) = (ends.0?, ends.1?, cable?);
+    if a == b {
+        let message = format!("a link from \"{}\" to itself", link.between.0);
+        context.error(&at.key("between"), message, "expected two different nodes");
+        return None;
+    }
+    let one = GraphLink { a, b, rate: cable.rate, delay: cable.delay, overhead: cable.overhead };
+    Some(std::iter::repeat_n(one, usize::try_from(link.count).unwrap_or(0)))
 }
 
 const NAME_HELP: &str = "expected letters without spaces, *, quotes, brackets or \"all\"";

@@ -3,19 +3,12 @@
 use super::receivers::Pair;
 use super::topology::Fabric;
 use super::{Context, flows, sizes};
-use crate::model::{DelayTable, DelayText, Flow, Model, RateCounts, SourceText};
+use crate::model::{Flow, Model, SourceText};
 use crate::place::Place;
-use crate::quantity::{Never, Or, SizeText, Unlimited};
 use fabric::spec::{FaultSpec, FlowSpec, NodeSpec, Role, Spec};
-use transport::{
-    Application, ConnectionSpec, ControllerConfiguration, ControllerSpec, Delay, FixedRateParams,
-    FixedWindowParams, MAX_OUTSTANDING, MAX_SEGMENTS, RequestResponseSpec, UnlimitedParams, WindowSpec,
-};
-use units::{Amount, BitRate, Time};
-use workload::{Destinations, FrameSizes};
-
-/// Acknowledgements are never rarer.
-const MOST_SEGMENTS_AN_ACK: u64 = 1024;
+use transport::{Application, ConnectionSpec};
+use units::{Or, Time};
+use workload::{Destinations, FrameSizes, RateBasis};
 
 /// The connection of a flow, if its source is one. A connection with something wrong is reported and left out.
 pub fn lower(
@@ -38,9 +31,9 @@ pub fn lower(
             return None;
         }
     };
-    let stop = flow.stop.map(|stop| stop.0).filter(|&stop| stop < end);
+    let stop = flow.stop.filter(|&stop| stop < end);
     let application = application(flow, segment, &at.key("source").key(name), context)?;
-    Some(ConnectionSpec { start: flow.start.0, stop, application })
+    Some(ConnectionSpec { start: flow.start, stop, application })
 }
 
 /// Whether each sender is a host with one destination, which only the pairs tell.
@@ -102,9 +95,8 @@ fn loses_what_arrives(node: &NodeSpec, priority: u64) -> bool {
 
 fn never_again(source: &SourceText) -> bool {
     match source {
-        SourceText::Window { timeout, .. } | SourceText::RequestResponse { timeout, .. } => {
-            timeout.value().is_none()
-        }
+        SourceText::Window(keys) => keys.timeout.value().is_none(),
+        SourceText::RequestResponse(keys) => keys.timeout.value().is_none(),
         _ => false,
     }
 }
@@ -117,8 +109,8 @@ fn is_of(made: &FlowSpec, flow: &Flow) -> bool {
 
 fn name(source: &SourceText) -> Option<&'static str> {
     match source {
-        SourceText::Window { .. } => Some("window"),
-        SourceText::RequestResponse { .. } => Some("request_response"),
+        SourceText::Window(_) => Some("window"),
+        SourceText::RequestResponse(_) => Some("request_response"),
         _ => None,
     }
 }
@@ -132,7 +124,7 @@ fn no_other_keys(flow: &Flow, name: &str, at: &Place, context: &mut Context<'_>)
             "a connection has start and stop; expected no script",
         );
     }
-    if flow.rate_counts == RateCounts::Wire {
+    if flow.rate_counts == RateBasis::Wire {
         context.error(
             &at.key("rate_counts"),
             format!("rate_counts = \"wire\" with {name}"),
@@ -142,168 +134,20 @@ fn no_other_keys(flow: &Flow, name: &str, at: &Place, context: &mut Context<'_>)
 }
 
 fn application(flow: &Flow, segment: u16, at: &Place, context: &mut Context<'_>) -> Option<Application> {
-    match &flow.source {
-        SourceText::Window { size, rate, ack, ack_every, ack_delay, timeout, ecn } => {
-            let controller = controller(size.value(), rate, segment, at, context);
-            let ack_bytes = sizes::size(*ack, &at.key("ack"), context);
-            let ack_every =
-                count(*ack_every, MOST_SEGMENTS_AN_ACK, &at.key("ack_every"), "segments", context);
-            let timeout = timeout_of(timeout, at, context);
-            let (controller, ack_every) = (controller?, ack_every?);
-            let spec = WindowSpec {
-                bytes: flow.limit.value().map(|limit| limit.get()),
-                segment,
-                controller,
-                ack_bytes: ack_bytes?,
-                ack_every,
-                ack_delay: ack_delay.0,
-                timeout: timeout?,
-                ecn_capable: *ecn,
-            };
-            warn_of_waits(&spec, at, context);
-            Some(Application::Window(spec))
-        }
-        SourceText::RequestResponse { request, response, outstanding, think, service, timeout, ecn } => {
-            let request = message(*request, segment, &at.key("request"), "request", context);
-            let response = message(*response, segment, &at.key("response"), "response", context);
-            let outstanding = count(
-                *outstanding,
-                u64::from(MAX_OUTSTANDING),
-                &at.key("outstanding"),
-                "outstanding requests",
-                context,
-            );
-            let think = delay(think, &at.key("think"), context);
-            let service = delay(service, &at.key("service"), context);
-            let timeout = timeout_of(timeout, at, context);
-            let request = request?;
-            Some(Application::RequestResponse(RequestResponseSpec {
-                request,
-                response: response?,
-                segment,
-                outstanding: outstanding? as u16,
-                requests: requests(flow, request, at, context),
-                think,
-                service,
-                timeout: timeout?,
-                ecn_capable: *ecn,
-            }))
-        }
-        _ => None,
-    }
-}
-
-fn controller(
-    size: Option<Amount>,
-    rate: &Or<BitRate, Unlimited>,
-    segment: u16,
-    at: &Place,
-    context: &mut Context<'_>,
-) -> Option<ControllerSpec> {
-    match (size, rate) {
-        (None, Or::Word(_)) => Some(ControllerSpec::Unlimited(UnlimitedParams)),
-        (Some(size), Or::Word(_)) => {
-            let params = FixedWindowParams { size };
-            if let Err(why) = params.check(segment) {
-                context.error(
-                    &at.key("size"),
-                    why,
-                    format!("expected at least \"{segment} B\" or \"1 frame\""),
-                );
-                return None;
+    let limit = flow.limit.value();
+    let made = match &flow.source {
+        SourceText::Window(keys) => {
+            let ack = sizes::size(keys.ack, &at.key("ack"), context);
+            if let Or::Value(rate) = keys.rate {
+                flows::positive(rate, &at.key("rate"), context);
             }
-            Some(ControllerSpec::FixedWindow(params))
+            keys.spec(limit, segment, ack.unwrap_or(segment)).map(|(spec, waits)| {
+                let _ = waits.map(|why| context.warn(&at.along(&why.path), why.message, why.help));
+                Application::Window(spec)
+            })
         }
-        (None, Or::Value(rate)) => {
-            let rate = flows::positive(*rate, &at.key("rate"), context);
-            Some(ControllerSpec::FixedRate(FixedRateParams { rate }))
-        }
-        (Some(_), Or::Value(_)) => {
-            context.error(
-                &at.key("rate"),
-                "a window with a size and a rate",
-                "expected one of them; the other is \"unlimited\"",
-            );
-            None
-        }
-    }
-}
-
-/// A window that ends before an acknowledgement is due waits for the delay every time.
-fn warn_of_waits(spec: &WindowSpec, at: &Place, context: &mut Context<'_>) {
-    let ControllerSpec::FixedWindow(window) = &spec.controller else { return };
-    let segments = match window.size {
-        Amount::Bytes(bytes) => bytes / u64::from(spec.segment),
-        Amount::Frames(segments) => segments,
+        SourceText::RequestResponse(keys) => keys.spec(limit, segment).map(Application::RequestResponse),
+        _ => return None,
     };
-    if segments < u64::from(spec.ack_every) {
-        context.warn(
-            &at.key("ack_every"),
-            format!("an acknowledgement for {} segments, but the window holds {segments}", spec.ack_every),
-            format!("each window waits for ack_delay ({}); expected at most {segments}", spec.ack_delay),
-        );
-    }
-}
-
-fn count(value: u64, most: u64, at: &Place, what: &str, context: &mut Context<'_>) -> Option<u32> {
-    if (1..=most).contains(&value) {
-        return u32::try_from(value).ok();
-    }
-    context.error(at, format!("{value} {what}"), format!("expected 1 to {most}"));
-    None
-}
-
-fn message(size: SizeText, segment: u16, at: &Place, what: &str, context: &mut Context<'_>) -> Option<u64> {
-    let (bytes, most) = (size.0.get(), MAX_SEGMENTS * u64::from(segment));
-    if (1..=most).contains(&bytes) {
-        return Some(bytes);
-    }
-    context.error(
-        at,
-        format!("a {what} of {size}"),
-        format!("expected 1 B to {most} B: {MAX_SEGMENTS} segments of the length of frame"),
-    );
-    None
-}
-
-fn requests(flow: &Flow, request: u64, at: &Place, context: &mut Context<'_>) -> Option<u64> {
-    let limit = flow.limit.value()?.get();
-    if limit > 0 && limit < request {
-        context.error(
-            &at.key("request"),
-            format!("a request of {request} B, but a limit of {limit} B"),
-            "nothing would be sent; expected a limit of one request at least",
-        );
-    }
-    Some(limit / request)
-}
-
-fn delay(text: &DelayText, at: &Place, context: &mut Context<'_>) -> Delay {
-    match text {
-        DelayText::Fixed(time) => Delay::Fixed(time.0),
-        DelayText::Table(DelayTable::Exponential(mean)) => {
-            if mean.0 == Time::ZERO {
-                context.error(
-                    &at.key("exponential"),
-                    "a mean of 0",
-                    "expected a time above 0, like \"10 us\"",
-                );
-            }
-            Delay::Exponential(mean.0)
-        }
-    }
-}
-
-/// The timeout, where `Some(None)` is none at all.
-fn timeout_of(timeout: &Or<Time, Never>, at: &Place, context: &mut Context<'_>) -> Option<Option<Time>> {
-    let timeout = timeout.value();
-    if timeout == Some(Time::ZERO) {
-        context.error(
-            &at.key("timeout"),
-            "a timeout of 0",
-            "expected a time above the longest round trip, or \"never\"",
-        );
-        return None;
-    }
-    Some(timeout)
+    made.map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at))).ok()
 }

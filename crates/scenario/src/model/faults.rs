@@ -1,9 +1,8 @@
 //! `[[faults]]`: what goes wrong, and when; and `[host.receive]`: hosts that take their time.
 
-use crate::quantity::{Or, RateText, TimeText, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Bytes};
+use units::{BitRate, Bytes, Or, Time, Unlimited};
 
 fn is_false(value: &bool) -> bool {
     !value
@@ -24,7 +23,7 @@ pub struct Fault {
     pub switch: Option<String>,
     /// When. A time with unit. Required with `down`, `up`, `rate` and `restart`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<TimeText>,
+    pub at: Option<Time>,
     /// Whether the link goes down, in both directions: what is on it is lost, and pauses are forgotten at both ends. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub down: bool,
@@ -33,7 +32,7 @@ pub struct Fault {
     pub up: bool,
     /// The rate of the link from then on, in both directions; the frame on the wire completes at its old rate. With a `line_code` of the link a rate on the wire, as that of the topology. A rate with unit, 1 Mb/s to 1.6 Tb/s.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<RateText>,
+    pub rate: Option<BitRate>,
     /// The probability of each bit of a frame to be wrong; such a frame is discarded where it arrives. A number, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -51,25 +50,25 @@ pub struct Fault {
     pub towards: Option<String>,
     /// When `bit_error_rate`, `pause_loss` or `frame_loss` begins. A time with unit. Default: "0 s".
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<TimeText>,
+    pub from: Option<Time>,
     /// When `bit_error_rate`, `pause_loss` or `frame_loss` ends. A time with unit, after `from`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<TimeText>,
+    pub until: Option<Time>,
     /// For how long the switch is deaf and mute; it loses all it holds and forgets all pauses. A time with unit, above 0.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub restart: Option<TimeText>,
+    pub restart: Option<Time>,
     /// Mean time from the end of one random outage to the begin of the next (exponential). A time with unit, above 0.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mean_time_between: Option<TimeText>,
+    pub mean_time_between: Option<Time>,
     /// Length of each random outage, or of the outage that begins with `down`. A time with unit, above 0. Required with `mean_time_between`. Default with `down`: until an entry with `up`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration: Option<TimeText>,
+    pub duration: Option<Time>,
     /// Whether flows take a shortest path without the dead link or switch while there is one; those with a `route` keep it. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reroute: Option<bool>,
     /// Time until routing has converged, after the outage begins and after it ends. A time with unit. Default: "50 us" (detection in hardware and a local repair). Only with `reroute`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<TimeText>,
+    pub after: Option<Time>,
     /// What happens to frames that wait for a dead link: "lost" at once, or "kept" until it is back. Default: "lost".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<WaitingFrames>,
@@ -112,7 +111,7 @@ pub struct Receive {
     /// What each frame costs. A time with unit. Default: "0 s".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 s"))]
-    pub time_per_frame: Option<TimeText>,
+    pub time_per_frame: Option<Time>,
     /// What its bytes (DA to FCS) cost beside. A rate with unit, above 0, or "unlimited". Default: "unlimited".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
@@ -131,7 +130,7 @@ pub struct Receive {
 #[serde(deny_unknown_fields)]
 pub struct ReceiveStep {
     /// When. A time with unit, not before the step above. Required.
-    pub at: TimeText,
+    pub at: Time,
     /// Whether the host stops to take frames in; the one it is at is finished. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stop: bool,
@@ -140,8 +139,8 @@ pub struct ReceiveStep {
     pub start: bool,
     /// What each frame costs from then on, with `start`. A time with unit. Default: as before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_per_frame: Option<TimeText>,
+    pub time_per_frame: Option<Time>,
     /// What bytes cost from then on, with `start`. A rate with unit, above 0. Default: as before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<RateText>,
+    pub rate: Option<BitRate>,
 }

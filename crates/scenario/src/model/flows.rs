@@ -1,37 +1,17 @@
 //! `[[flows]]`: who sends what to whom, when and how.
 
 use super::yes;
-use crate::quantity::{Never, Or, RateText, SizeText, TimeText, Unlimited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Amount, BitRate, Bytes, Time};
+use transport::{RequestResponseKeys, WindowKeys};
+use units::{BitRate, Bytes, Or, Time, Unlimited};
+use workload::RateBasis;
 
-fn at_start() -> TimeText {
-    TimeText::from(Time::ZERO)
+fn at_start() -> Time {
+    Time::ZERO
 }
 fn full_frame() -> FrameText {
-    FrameText::Fixed(SizeText::from(Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES))))
-}
-fn smallest_frame() -> SizeText {
-    SizeText::from(Bytes::new(u64::from(frame::MIN_FRAME_BYTES)))
-}
-fn one() -> u64 {
-    1
-}
-fn half_ms() -> TimeText {
-    TimeText::from(Time::from_us(500))
-}
-fn any_size() -> Or<Amount, Unlimited> {
-    Or::word()
-}
-fn any_rate() -> Or<BitRate, Unlimited> {
-    Or::word()
-}
-fn never() -> Or<Time, Never> {
-    Or::word()
-}
-fn at_once() -> DelayText {
-    DelayText::Fixed(TimeText::from(Time::ZERO))
+    FrameText::Fixed(Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES)))
 }
 fn no_limit() -> Or<Bytes, Unlimited> {
     Or::word()
@@ -56,21 +36,21 @@ pub struct Flow {
     pub frame: FrameText,
     /// When the source begins. A time with unit. Default: "0 s".
     #[serde(default = "at_start")]
-    pub start: TimeText,
+    pub start: Time,
     /// When the source ends. A time with unit, after `start`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stop: Option<TimeText>,
+    pub stop: Option<Time>,
     /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window` or `request_response`. Required.
     pub source: SourceText,
     /// What the bits of a rate count: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
     #[serde(default)]
-    pub rate_counts: RateCounts,
+    pub rate_counts: RateBasis,
     /// How much each sender sends at most; with `request_response` only whole requests count. A size with unit, or "unlimited". Default: "unlimited".
     #[serde(default = "no_limit")]
     pub limit: Or<Bytes, Unlimited>,
     /// Each frame is sent later than the source says, by a random time from 0 to this, all equally likely; frames keep their order, and their rate does not change. A greedy source has none: it sends when the link is free. A time with unit. Default: "0 s" (sources are exact).
     #[serde(default = "at_start")]
-    pub jitter: TimeText,
+    pub jitter: Time,
     /// Changes while the simulation runs, in order of time. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub script: Vec<Step>,
@@ -153,7 +133,7 @@ pub struct Shift {
 #[serde(untagged)]
 pub enum FrameText {
     /// All alike. A size with unit, 1 to 9238 B, DA to FCS.
-    Fixed(SizeText),
+    Fixed(Bytes),
     /// A word.
     Word(FrameWord),
     /// A distribution.
@@ -175,33 +155,22 @@ pub enum FrameTable {
     /// Every size from `min` to `max`, equally likely.
     Uniform {
         /// The smallest. A size with unit, 1 to 9238 B. Required.
-        min: SizeText,
+        min: Bytes,
         /// The largest. A size with unit, 1 to 9238 B, not below `min`. Required.
-        max: SizeText,
+        max: Bytes,
     },
     /// Two sizes.
     Bimodal {
         /// The one. A size with unit, 1 to 9238 B. Required.
-        small: SizeText,
+        small: Bytes,
         /// The other. A size with unit, 1 to 9238 B. Required.
-        large: SizeText,
+        large: Bytes,
         /// The probability of `small`. A number, 0 to 1. Required.
         #[schemars(range(min = 0.0, max = 1.0))]
         small_share: f64,
     },
     /// The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario.
     Empirical(String),
-}
-
-/// What the bits of a rate count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RateCounts {
-    /// DA to FCS.
-    #[default]
-    Frame,
-    /// DA to FCS and the line overhead of the sender's link.
-    Wire,
 }
 
 /// When frames are due.
@@ -213,7 +182,7 @@ pub enum SourceText {
     /// One frame every `bytes * 8 / rate`.
     Constant {
         /// Rate of the source. A rate with unit, above 0. Required.
-        rate: RateText,
+        rate: BitRate,
         /// Whether the first frame comes at a random time within the first interval, or at the start. Default: true (sources of one rate would otherwise send in step).
         #[serde(default = "yes")]
         random_phase: bool,
@@ -221,88 +190,26 @@ pub enum SourceText {
     /// In each frame time of the link a frame with a fixed probability.
     Bernoulli {
         /// Mean rate of the source. A rate with unit, above 0, at most that of the link. Required.
-        rate: RateText,
+        rate: BitRate,
     },
     /// Exponential gaps between frames.
     Poisson {
         /// Mean rate of the source. A rate with unit, above 0. Required.
-        rate: RateText,
+        rate: BitRate,
     },
     /// Bursts at the peak rate for a random time, then silence for a random time.
     OnOff {
         /// Rate during a burst. A rate with unit, above 0. Required.
-        peak: RateText,
+        peak: BitRate,
         /// Length of a burst. Required.
         on: PeriodText,
         /// Length of a silence. Required.
         off: PeriodText,
     },
     /// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
-    Window {
-        /// How much may be in flight: bytes (DA to FCS) or full segments. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited".
-        #[serde(default = "any_size")]
-        size: Or<Amount, Unlimited>,
-        /// The rate of pacing (bits of frames, DA to FCS). A rate with unit, above 0; or "unlimited". At most one of `size` and `rate` is limited. Default: "unlimited" (as fast as the link).
-        #[serde(default = "any_rate")]
-        rate: Or<BitRate, Unlimited>,
-        /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
-        #[serde(default = "smallest_frame")]
-        ack: SizeText,
-        /// An acknowledgement for each so many segments. A count, 1 to 1024. Default: 1 (RFC 5681 allows 2).
-        #[serde(default = "one")]
-        #[schemars(range(min = 1, max = 1024))]
-        ack_every: u64,
-        /// How long a segment waits for its acknowledgement at most, where `ack_every` is above 1. A time with unit. Default: "500 us" (a choice; RFC 9293 allows up to 0.5 s).
-        #[serde(default = "half_ms")]
-        ack_delay: TimeText,
-        /// After this time without progress everything in flight is sent again (go-back-N). A time with unit, above the longest round trip; or "never": a lost segment ends the transfer. Default: "never" (a lossless fabric).
-        #[serde(default = "never")]
-        timeout: Or<Time, Never>,
-        /// Whether switches may mark segments (ECN). Default: false.
-        #[serde(default)]
-        ecn: bool,
-    },
+    Window(WindowKeys),
     /// Requests and responses; full segments of either have the length `frame`.
-    RequestResponse {
-        /// Bytes of a request, cut into segments. A size with unit, 1 B to 65536 segments. Required.
-        request: SizeText,
-        /// Bytes of a response, cut into segments. A size with unit, 1 B to 65536 segments. Required.
-        response: SizeText,
-        /// Requests that are outstanding at the same time. A count, 1 to 256. Default: 1.
-        #[serde(default = "one")]
-        #[schemars(range(min = 1, max = 256))]
-        outstanding: u64,
-        /// From a response to the next request in its place: a time with unit, or a table `exponential`. Default: "0 s".
-        #[serde(default = "at_once")]
-        think: DelayText,
-        /// From a request to its response at the server: a time with unit, or a table `exponential`. Requests do not wait for each other. Default: "0 s".
-        #[serde(default = "at_once")]
-        service: DelayText,
-        /// After this time without progress a request is repeated. A time with unit, above the longest exchange without a loss; or "never": a lost frame ends its place. Default: "never" (a lossless fabric).
-        #[serde(default = "never")]
-        timeout: Or<Time, Never>,
-        /// Whether switches may mark frames (ECN). Default: false.
-        #[serde(default)]
-        ecn: bool,
-    },
-}
-
-/// How long something takes.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum DelayText {
-    /// Always the same. A time with unit.
-    Fixed(TimeText),
-    /// A distribution.
-    Table(DelayTable),
-}
-
-/// Distributions of times.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DelayTable {
-    /// Exponential with this mean. A time with unit, above 0.
-    Exponential(TimeText),
+    RequestResponse(RequestResponseKeys),
 }
 
 /// The random length of an on or off period.
@@ -310,11 +217,11 @@ pub enum DelayTable {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum PeriodText {
     /// Exponential with this mean. A time with unit, above 0.
-    Exponential(TimeText),
+    Exponential(Time),
     /// Pareto, truncated: no period is longer than 100 times `mean`.
     Pareto {
         /// The mean of the truncated periods: none is longer than 100 times it, and the least length is such that the mean holds all the same. A time with unit, above 0. Required.
-        mean: TimeText,
+        mean: Time,
         /// The shape: the smaller, the more of the time lies in few long periods. A number above 1 (below, there is no mean). Required.
         shape: f64,
     },
@@ -325,7 +232,7 @@ pub enum PeriodText {
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// When. A time with unit, not before the step above. Required.
-    pub at: TimeText,
+    pub at: Time,
     /// Whether the source falls silent. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default)]
     pub stop: bool,
@@ -334,5 +241,5 @@ pub struct Step {
     pub start: bool,
     /// The new rate (the peak rate of an on/off source), with `start`. A rate with unit, above 0. Default: as before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<RateText>,
+    pub rate: Option<BitRate>,
 }

@@ -1,17 +1,16 @@
 //! `[topology.KIND]`: the shape of the fabric and its links.
 
-use crate::quantity::{LengthText, RateText, SizeText, TimeText};
-use flow_control::phy::Phy;
+use flow_control::phy::PhyName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Length, LineCode, Time};
 
 /// The line overhead of Ethernet: preamble and start delimiter (8 B), shortest gap (12 B).
-fn ethernet_overhead() -> SizeText {
-    SizeText::from(Bytes::new(frame::LINE_OVERHEAD_BYTES))
+fn ethernet_overhead() -> Bytes {
+    Bytes::new(frame::LINE_OVERHEAD_BYTES)
 }
-fn no_time() -> TimeText {
-    TimeText::from(Time::ZERO)
+fn no_time() -> Time {
+    Time::ZERO
 }
 fn one_link() -> u64 {
     1
@@ -42,156 +41,53 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// The PHY of all links alike.
-    pub(crate) fn phy(&self) -> Option<PhyName> {
+    /// What all links of a named topology are.
+    pub(crate) fn link(&self) -> Option<LinkText> {
         match self {
-            Topology::Star(it) => it.phy,
-            Topology::Dumbbell(it) => it.phy,
-            Topology::Chain(it) => it.phy,
-            Topology::Ring(it) => it.phy,
-            Topology::LeafSpine(it) => it.phy,
-            Topology::FatTree(it) => it.phy,
-            Topology::NTree(it) => it.phy,
+            Topology::Star(it) => Some(it.link()),
+            Topology::Dumbbell(it) => Some(it.link()),
+            Topology::Chain(it) => Some(it.link()),
+            Topology::Ring(it) => Some(it.link()),
+            Topology::LeafSpine(it) => Some(it.link()),
+            Topology::FatTree(it) => Some(it.link()),
+            Topology::NTree(it) => Some(it.link()),
             Topology::Explicit(_) => None,
         }
     }
     /// The line code of each of so many links.
-    pub(crate) fn line_codes(&self, links: usize) -> Vec<Option<LineCodeName>> {
-        let of_all = match self {
-            Topology::Star(it) => it.line_code,
-            Topology::Dumbbell(it) => it.line_code,
-            Topology::Chain(it) => it.line_code,
-            Topology::Ring(it) => it.line_code,
-            Topology::LeafSpine(it) => it.line_code,
-            Topology::FatTree(it) => it.line_code,
-            Topology::NTree(it) => it.line_code,
-            Topology::Explicit(it) => {
-                let row = |link: &ExplicitLink| {
-                    std::iter::repeat_n(link.line_code, usize::try_from(link.count).unwrap_or(0))
-                };
-                return it.links.iter().flat_map(row).collect();
-            }
+    pub(crate) fn line_codes(&self, links: usize) -> Vec<Option<LineCode>> {
+        let row = |link: &ExplicitLink| {
+            std::iter::repeat_n(link.line_code, usize::try_from(link.count).unwrap_or(0))
         };
-        vec![of_all; links]
-    }
-}
-
-/// A line code, by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub enum LineCodeName {
-    /// Ten bits on the wire for eight of data: PCI Express 1 and 2, InfiniBand up to QDR, Advanced Switching.
-    #[serde(rename = "8b/10b")]
-    EightTen,
-    /// 66 bits on the wire for 64 of data: InfiniBand from FDR on; the fibres of Ethernet from 10 Gb/s on.
-    #[serde(rename = "64b/66b")]
-    SixtyFourSixtySix,
-    /// 130 bits on the wire for 128 of data: PCI Express 3 to 5.
-    #[serde(rename = "128b/130b")]
-    OneTwentyEightOneThirty,
-}
-
-impl LineCodeName {
-    pub(crate) fn code(self) -> LineCode {
         match self {
-            LineCodeName::EightTen => LineCode::EightTen,
-            LineCodeName::SixtyFourSixtySix => LineCode::SixtyFourSixtySix,
-            LineCodeName::OneTwentyEightOneThirty => LineCode::OneTwentyEightOneThirty,
+            Topology::Explicit(it) => it.links.iter().flat_map(row).collect(),
+            named => vec![named.link().and_then(|link| link.line_code); links],
         }
     }
 }
 
 /// What a rate that is written down leaves for data.
-pub(crate) fn data_rate(rate: BitRate, line_code: Option<LineCodeName>) -> BitRate {
-    line_code.map_or(rate, |name| name.code().data_rate(rate))
-}
-
-/// The PHY at both ends of a link, as far as its delay goes.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub enum PhyName {
-    /// That of the rate of the link which may take longest.
-    #[serde(rename = "slowest")]
-    Slowest,
-    /// 10GBASE-R.
-    #[serde(rename = "10GBASE-R")]
-    TenR,
-    /// 10GBASE-T.
-    #[serde(rename = "10GBASE-T")]
-    TenT,
-    /// 25GBASE-R.
-    #[serde(rename = "25GBASE-R")]
-    TwentyFiveR,
-    /// 25GBASE-R FEC.
-    #[serde(rename = "25GBASE-R FEC")]
-    TwentyFiveRFec,
-    /// 25GBASE-R RS-FEC.
-    #[serde(rename = "25GBASE-R RS-FEC")]
-    TwentyFiveRRsFec,
-    /// 40GBASE-R.
-    #[serde(rename = "40GBASE-R")]
-    FortyR,
-    /// 40GBASE-R FEC.
-    #[serde(rename = "40GBASE-R FEC")]
-    FortyRFec,
-    /// 50GBASE-R.
-    #[serde(rename = "50GBASE-R")]
-    FiftyR,
-    /// 100GBASE-R.
-    #[serde(rename = "100GBASE-R")]
-    HundredR,
-    /// 100GBASE-R RS-FEC.
-    #[serde(rename = "100GBASE-R RS-FEC")]
-    HundredRRsFec,
-    /// 100GBASE-R FEC.
-    #[serde(rename = "100GBASE-R FEC")]
-    HundredRFec,
-    /// 200GBASE-R.
-    #[serde(rename = "200GBASE-R")]
-    TwoHundredR,
-    /// 400GBASE-R.
-    #[serde(rename = "400GBASE-R")]
-    FourHundredR,
-}
-
-impl PhyName {
-    /// The PHY, at a link of this rate; `None`: none of this name and rate is known.
-    pub fn at(self, rate: BitRate) -> Option<&'static Phy> {
-        let name = match self {
-            PhyName::Slowest => return Phy::slowest_at(rate),
-            PhyName::TenR => "10GBASE-R",
-            PhyName::TenT => "10GBASE-T",
-            PhyName::TwentyFiveR => "25GBASE-R",
-            PhyName::TwentyFiveRFec => "25GBASE-R FEC",
-            PhyName::TwentyFiveRRsFec => "25GBASE-R RS-FEC",
-            PhyName::FortyR => "40GBASE-R",
-            PhyName::FortyRFec => "40GBASE-R FEC",
-            PhyName::FiftyR => "50GBASE-R",
-            PhyName::HundredR => "100GBASE-R",
-            PhyName::HundredRRsFec => "100GBASE-R RS-FEC",
-            PhyName::HundredRFec => "100GBASE-R FEC",
-            PhyName::TwoHundredR => "200GBASE-R",
-            PhyName::FourHundredR => "400GBASE-R",
-        };
-        Phy::named(name).filter(|phy| phy.rate == rate)
-    }
+pub(crate) fn data_rate(rate: BitRate, line_code: Option<LineCode>) -> BitRate {
+    line_code.map_or(rate, |code| code.data_rate(rate))
 }
 
 /// Rate, delay and overhead of links, as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkText {
     /// Rate in each direction.
-    pub rate: RateText,
+    pub rate: BitRate,
     /// What makes it a signalling rate.
-    pub line_code: Option<LineCodeName>,
+    pub line_code: Option<LineCode>,
     /// One-way delay of the cable.
-    pub delay: Option<TimeText>,
+    pub delay: Option<Time>,
     /// Length of the cable.
-    pub length: Option<LengthText>,
+    pub length: Option<Length>,
     /// Delay of the two interfaces together.
-    pub interface_delay: TimeText,
+    pub interface_delay: Time,
     /// What gives that delay otherwise.
     pub phy: Option<PhyName>,
     /// Bytes around each frame.
-    pub overhead: SizeText,
+    pub overhead: Bytes,
 }
 
 macro_rules! topology {
@@ -202,25 +98,25 @@ macro_rules! topology {
         pub struct $name {
             $($(#[$key_doc])* pub $key: $type,)*
             /// Rate of every link in each direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
-            pub rate: RateText,
+            pub rate: BitRate,
             /// The line code of every link; then rates of links are those on the wire, before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching name them, and data get 8/10, 64/66 or 128/130 of that. "8b/10b", "64b/66b" or "128b/130b". Default: none, a rate is that of data, as Ethernet names it.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub line_code: Option<LineCodeName>,
+            pub line_code: Option<LineCode>,
             /// One-way delay of every cable. A time with unit. Default: what `length` gives. Not together with `length`.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub delay: Option<TimeText>,
+            pub delay: Option<Time>,
             /// Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). A length with unit. Default: "2 m" (a cable in a rack).
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub length: Option<LengthText>,
+            pub length: Option<Length>,
             /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: "0 s", or what `phy` gives. Not together with `phy`.
             #[serde(default = "no_time")]
-            pub interface_delay: TimeText,
+            pub interface_delay: Time,
             /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no delay.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub phy: Option<PhyName>,
             /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
             #[serde(default = "ethernet_overhead")]
-            pub overhead: SizeText,
+            pub overhead: Bytes,
         }
         impl $name {
             pub(crate) fn link(&self) -> LinkText {
@@ -236,7 +132,7 @@ macro_rules! topology {
             }
             pub(crate) fn fill(&mut self) {
                 if self.delay.is_none() && self.length.is_none() {
-                    self.length = Some(LengthText::from(DEFAULT_LENGTH));
+                    self.length = Some(DEFAULT_LENGTH);
                 }
             }
         }
@@ -259,10 +155,10 @@ topology! {
         right: u64,
         /// Rate of the link between the switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         #[serde(skip_serializing_if = "Option::is_none")]
-        bottleneck_rate: Option<RateText>,
+        bottleneck_rate: Option<BitRate>,
         /// One-way delay of the link between the switches, interfaces included. A time with unit. Default: that of the other links.
         #[serde(skip_serializing_if = "Option::is_none")]
-        bottleneck_delay: Option<TimeText>,
+        bottleneck_delay: Option<Time>,
     }
 }
 topology! {
@@ -294,7 +190,7 @@ topology! {
         hosts_per_leaf: u64,
         /// Rate of the links between leaves and spines. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
         #[serde(skip_serializing_if = "Option::is_none")]
-        uplink_rate: Option<RateText>,
+        uplink_rate: Option<BitRate>,
     }
 }
 topology! {
@@ -334,25 +230,25 @@ pub struct ExplicitLink {
     /// The names of the two ends. Required.
     pub between: (String, String),
     /// Rate in each direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
-    pub rate: RateText,
+    pub rate: BitRate,
     /// The line code of the link; then its rate is that on the wire, before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching name them, and data get 8/10, 64/66 or 128/130 of that. "8b/10b", "64b/66b" or "128b/130b". Default: none, the rate is that of data, as Ethernet names it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub line_code: Option<LineCodeName>,
+    pub line_code: Option<LineCode>,
     /// One-way delay of the cable. A time with unit. Default: what `length` gives. Not together with `length`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<TimeText>,
+    pub delay: Option<Time>,
     /// Length of the cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). A length with unit. Default: "2 m" (a cable in a rack).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub length: Option<LengthText>,
+    pub length: Option<Length>,
     /// Delay of the two interfaces together, added to that of the cable. A time with unit. Default: "0 s", or what `phy` gives. Not together with `phy`.
     #[serde(default = "no_time")]
-    pub interface_delay: TimeText,
+    pub interface_delay: Time,
     /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", or "slowest" for that of the rate which may take longest. Default: none, no delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phy: Option<PhyName>,
     /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
     #[serde(default = "ethernet_overhead")]
-    pub overhead: SizeText,
+    pub overhead: Bytes,
     /// Number of parallel links. A count, 1 to 65536. Default: 1.
     #[serde(default = "one_link")]
     pub count: u64,
@@ -372,7 +268,7 @@ impl ExplicitLink {
     }
     pub(crate) fn fill(&mut self) {
         if self.delay.is_none() && self.length.is_none() {
-            self.length = Some(LengthText::from(DEFAULT_LENGTH));
+            self.length = Some(DEFAULT_LENGTH);
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Quantities as a scenario writes them: text with a unit, like `"10 Gb/s"`.
+//! Quantities as files write them: text with a unit, like `"10 Gb/s"`.
 //!
-//! A [`Quantity`] reads with the messages of the `units` crate and prints the shortest exact text. A
-//! bare number is an error that says so. [`Or`] adds one word to a value: `"unlimited"`, `"off"`.
+//! They are read with the messages of their parsers and printed as the shortest exact text. A bare number is an error
+//! that says so. [`Or`] adds one word to a quantity: `"unlimited"`, `"off"`.
 
+use crate::{Amount, BitRate, Bytes, ClockTolerance, Length, ParseUnitError, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,9 +11,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
-use units::{Amount, BitRate, Bytes, ClockTolerance, Length, ParseUnitError, Time};
 
-/// A dimension that a scenario can write.
+/// A kind of quantity that a file can write.
 pub trait Dimension: Copy + fmt::Display + FromStr<Err = ParseUnitError> {
     /// Name of the schema definition.
     const NAME: &'static str;
@@ -32,6 +32,36 @@ macro_rules! dimension {
             const EXAMPLE: &'static str = $example;
             const UNITS: &'static str = $units;
         }
+        impl Serialize for $unit {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                // Nothing is nothing in any unit: the one that people write.
+                match self.to_string().as_str() {
+                    "0 ps" => serializer.serialize_str("0 s"),
+                    "0 mm" => serializer.serialize_str("0 m"),
+                    "0 ppb" => serializer.serialize_str("0 ppm"),
+                    text => serializer.serialize_str(text),
+                }
+            }
+        }
+        impl<'de> Deserialize<'de> for $unit {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$unit, D::Error> {
+                match deserializer.deserialize_any(QuantityVisitor::<$unit, NoWord>(PhantomData))? {
+                    Or::Value(value) => Ok(value),
+                    Or::Word(never) => match never {},
+                }
+            }
+        }
+        impl JsonSchema for $unit {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "pattern": pattern::<$unit>(), "examples": [$example] })
+            }
+        }
     )*};
 }
 dimension! {
@@ -41,70 +71,6 @@ dimension! {
     Length, "Length", "a length", "300 m", "mm|cm|m|km";
     ClockTolerance, "Tolerance", "a tolerance", "100 ppm", "ppm|ppb";
     Amount, "Amount", "a size in bytes or frames", "100 frames", "B|kB|KiB|MB|MiB|GB|GiB|frames?";
-}
-
-/// A quantity with a unit, as text in the scenario.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Quantity<T>(pub T);
-
-/// A time as text.
-pub type TimeText = Quantity<Time>;
-/// A rate as text.
-pub type RateText = Quantity<BitRate>;
-/// A number of bytes as text.
-pub type SizeText = Quantity<Bytes>;
-/// A cable length as text.
-pub type LengthText = Quantity<Length>;
-/// The tolerance of a clock as text.
-pub type ToleranceText = Quantity<ClockTolerance>;
-/// Bytes or frames as text.
-pub type AmountText = Quantity<Amount>;
-
-impl<T: Dimension> FromStr for Quantity<T> {
-    type Err = ParseUnitError;
-    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        text.parse().map(Quantity)
-    }
-}
-impl<T> From<T> for Quantity<T> {
-    fn from(value: T) -> Quantity<T> {
-        Quantity(value)
-    }
-}
-impl<T: fmt::Display> fmt::Display for Quantity<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-impl<T: Dimension> Serialize for Quantity<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Nothing is nothing in any unit: the one that people write.
-        match self.to_string().as_str() {
-            "0 ps" => serializer.serialize_str("0 s"),
-            "0 mm" => serializer.serialize_str("0 m"),
-            "0 ppb" => serializer.serialize_str("0 ppm"),
-            text => serializer.serialize_str(text),
-        }
-    }
-}
-impl<'de, T: Dimension> Deserialize<'de> for Quantity<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(QuantityVisitor::<T, NoWord>(PhantomData)).map(|either| match either {
-            Or::Value(value) => value,
-            Or::Word(never) => match never {},
-        })
-    }
-}
-impl<T: Dimension> JsonSchema for Quantity<T> {
-    fn schema_name() -> Cow<'static, str> {
-        T::NAME.into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": pattern::<T>(), "examples": [T::EXAMPLE] })
-    }
 }
 
 fn pattern<T: Dimension>() -> String {
@@ -137,7 +103,7 @@ impl Word for NoWord {
 macro_rules! word {
     ($($(#[$doc:meta])* $name:ident = $word:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $name;
         impl Word for $name {
             const WORD: Option<&'static str> = Some($word);
@@ -163,14 +129,19 @@ word! {
 }
 
 /// A quantity, or the one word `W` in its place.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Or<T, W> {
     /// The word.
     Word(W),
     /// The quantity.
-    Value(Quantity<T>),
+    Value(T),
 }
 
+impl<T, W: Word> Default for Or<T, W> {
+    fn default() -> Or<T, W> {
+        Or::Word(W::default())
+    }
+}
 impl<T: Copy, W: Word> Or<T, W> {
     /// The word.
     pub fn word() -> Or<T, W> {
@@ -180,11 +151,11 @@ impl<T: Copy, W: Word> Or<T, W> {
     pub fn value(&self) -> Option<T> {
         match self {
             Or::Word(_) => None,
-            Or::Value(quantity) => Some(quantity.0),
+            Or::Value(quantity) => Some(*quantity),
         }
     }
 }
-impl<T: Dimension, W: Word> Serialize for Or<T, W> {
+impl<T: Dimension + Serialize, W: Word> Serialize for Or<T, W> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Or::Word(_) => serializer.serialize_str(W::WORD.unwrap_or_default()),
@@ -243,9 +214,9 @@ impl<T: Dimension, W: Word> Visitor<'_> for QuantityVisitor<T, W> {
     }
 }
 
-/// The error for a number without quotes: what `units` says about a number without a unit.
+/// The error for a number without quotes: what the parser says about a number without a unit.
 fn bare<T: Dimension, E: de::Error>(number: &str) -> E {
-    match number.parse::<Quantity<T>>() {
+    match number.parse::<T>() {
         Err(why) => E::custom(format!("bare number where {} belongs: {why}", T::WHAT)),
         Ok(_) => E::custom(format!("bare number where {} belongs, like \"{}\"", T::WHAT, T::EXAMPLE)),
     }
@@ -262,16 +233,17 @@ mod tests {
         assert_eq!(read("\"100 frames\"").unwrap().value(), Some(Amount::Frames(100)));
         assert!(read("\"unlimted\"").unwrap_err().to_string().contains("\"unlimited\" is accepted too"));
         assert_eq!(serde_json::to_string(&read("\"2048 B\"").unwrap()).unwrap(), "\"2 KiB\"");
+        assert_eq!(serde_json::to_string(&Time::ZERO).unwrap(), "\"0 s\"");
     }
 
     #[test]
     fn a_bare_number_says_what_is_missing() {
-        let why = serde_json::from_str::<TimeText>("10").unwrap_err().to_string();
+        let why = serde_json::from_str::<Time>("10").unwrap_err().to_string();
         assert!(
             why.contains("bare number where a time belongs") && why.contains("did you mean \"10 us\""),
             "{why}"
         );
-        assert!(serde_json::from_str::<RateText>("1.5").is_err());
-        assert!(serde_json::from_str::<TimeText>("true").is_err());
+        assert!(serde_json::from_str::<BitRate>("1.5").is_err());
+        assert!(serde_json::from_str::<Time>("true").is_err());
     }
 }

@@ -1,0 +1,333 @@
+//! The keys of PAUSE, PFC and TPFC: what a scenario says, what it inherits, and what cannot be meant.
+
+use crate::{Accounting, PauseKind, PauseSpec, TargetSpec, Watermarks};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Amount, Computed, Or, Standard, Time};
+
+/// Link-level flow control: one of these.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowControl {
+    /// None.
+    #[default]
+    Off,
+    /// PAUSE of IEEE 802.3 Annex 31B: stops the whole link.
+    Pause(PauseSettings),
+    /// Priority-based flow control of IEEE 802.1Qbb: stops single priorities.
+    Pfc(PauseSettings),
+}
+
+/// Declares settings of which each station may say a part.
+macro_rules! settings {
+    ($(#[$doc:meta])* pub struct $name:ident { $($(#[$about:meta])* pub $key:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $(
+                $(#[$about])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $key: Option<$type>,
+            )*
+        }
+
+        impl $name {
+            /// What these say, and where they say nothing, what `outer` says.
+            fn or(&self, outer: &$name) -> $name {
+                let (own, outer) = (self.clone(), outer.clone());
+                $name { $($key: own.$key.or(outer.$key),)* }
+            }
+        }
+    };
+}
+
+settings! {
+    /// Settings of PAUSE, PFC and TPFC.
+    pub struct PauseSettings {
+        /// Lossless priorities, 0 to 7 each; `pfc` only. Default: all priorities that flows use.
+        pub priorities: Vec<u32>,
+        /// Where the occupancy is counted that is held against the watermarks: "ingress" (the port that a frame came in through; that port is paused) or "egress" (the queue it waits in; the other ports are paused). Default: "ingress" (as PFC devices do).
+        #[schemars(extend("default" = "ingress"))]
+        pub accounting: Accounting,
+        /// High watermark: at or above it, XOFF is sent. A size in bytes or frames, or "computed"; together with `xon`. Default: "computed" for each port from the headroom of its link, so that nothing is lost and no queue runs dry. Switches with a `dynamic_threshold` that count at the ingress ignore it, `xon` and `headroom`: the threshold is their XOFF.
+        #[schemars(extend("default" = "computed"))]
+        pub xoff: Or<Amount, Computed>,
+        /// Low watermark: at or below it, XON is sent. A size in bytes or frames, below `xoff`, or "computed"; together with `xoff`. Default: "computed".
+        #[schemars(extend("default" = "computed"))]
+        pub xon: Or<Amount, Computed>,
+        /// Room above `xoff` for what the link still has in flight; ingress accounting only. A size in bytes or frames, or "computed". Default: "computed" (IEEE 802.1Qbb Annex O).
+        #[schemars(extend("default" = "computed"))]
+        pub headroom: Or<Amount, Computed>,
+        /// Length of a pause in quanta of 512 bit times of the link, counted from the end of the pause frame's reception. The pause takes effect a response time after that end, so it stops the link for its length less the response time, and one that is no longer than the response time never acts. A renewed pause has to be longer by a longest frame and three pause frames. A count, 1 to 65535. Default: 65535 (most devices send the longest and rely on XON).
+        #[schemars(extend("default" = 65535), range(min = 1, max = 65535))]
+        pub pause_quanta: u64,
+        /// Whether XON is sent at the low watermark; it ends the pause a response time after its reception. Without it a pause ends by its timer alone, `pause_quanta` after the reception of the last XOFF. Default: true.
+        #[schemars(extend("default" = true))]
+        pub resume: bool,
+        /// Whether a pause is renewed, early enough to go on without a gap, while the queue stays above the low watermark. Without it frames come again when the pause ends, and can be lost where the queue is still full. Default: true.
+        #[schemars(extend("default" = true))]
+        pub refresh: bool,
+        /// From the end of a pause frame's reception to its effect at this station, XOFF and XON alike. The end of a pause does not move with it: that is `pause_quanta` after the end of the reception, or a response time after that of an XON. Headroom computed for the station at the other end of a link counts on it. A time with unit, or "standard". Default: "standard" (the limit that IEEE 802.3 sets for the rate or the PHY of the link).
+        #[schemars(extend("default" = "standard"))]
+        pub response_time: Or<Time, Standard>,
+        /// Targeted PFC (Hagen 2012, section 7.2): pauses only the link partners that fill the queue; `pfc` with egress accounting only. Default: none.
+        pub target: TargetSpec,
+    }
+}
+
+/// What is wrong, and what to beware of.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What cannot be meant.
+    pub wrong: Vec<Remark>,
+    /// What is probably not as meant.
+    pub warnings: Vec<Remark>,
+}
+
+impl FlowControl {
+    /// Its name in a scenario, and its keys if it has any.
+    pub fn settings(&self) -> Option<(&'static str, &PauseSettings)> {
+        match self {
+            FlowControl::Off => None,
+            FlowControl::Pause(settings) => Some((PauseKind::Link.name(), settings)),
+            FlowControl::Pfc(settings) => Some((PauseKind::Priorities(0).name(), settings)),
+        }
+    }
+    /// What this says, and where it says nothing and is of the same kind, what `outer` says.
+    #[must_use]
+    pub fn inherit(&self, outer: &FlowControl) -> FlowControl {
+        match (outer, self) {
+            (FlowControl::Pause(outer), FlowControl::Pause(own)) => FlowControl::Pause(own.or(outer)),
+            (FlowControl::Pfc(outer), FlowControl::Pfc(own)) => FlowControl::Pfc(own.or(outer)),
+            (_, own) => own.clone(),
+        }
+    }
+    /// Whether it takes from `outer` what it does not say.
+    pub fn inherits(&self, outer: &FlowControl) -> bool {
+        *self != FlowControl::Off && std::mem::discriminant(self) == std::mem::discriminant(outer)
+    }
+    /// Writes the defaults. `used`: the priorities of all flows, ascending.
+    pub fn complete(&mut self, used: &[u32]) {
+        match self {
+            FlowControl::Off => {}
+            FlowControl::Pause(settings) => settings.complete(),
+            FlowControl::Pfc(settings) => {
+                settings.priorities.get_or_insert_with(|| used.to_vec());
+                settings.complete();
+            }
+        }
+    }
+    /// The specification of a station, with all defaults.
+    pub fn spec(&self, used: &[u32]) -> Option<PauseSpec> {
+        let mut filled = self.clone();
+        filled.complete(used);
+        match &filled {
+            FlowControl::Off => None,
+            FlowControl::Pause(settings) => Some(settings.spec(PauseKind::Link)),
+            FlowControl::Pfc(settings) => {
+                let list = settings.priorities.iter().flatten();
+                let set = list.filter(|&&priority| priority <= 7).fold(0u8, |set, &p| set | 1 << p);
+                Some(settings.spec(PauseKind::Priorities(set)))
+            }
+        }
+    }
+    /// What is wrong with it where it stands, and where. It has all defaults.
+    pub fn check(&self, used: &[u32]) -> Findings {
+        let mut found = Findings::default();
+        let Some((name, settings)) = self.settings() else { return found };
+        let single = matches!(self, FlowControl::Pfc(_));
+        settings.check_priorities(single, used, &mut found);
+        let rest = [
+            settings.check_quanta(),
+            settings.check_response(),
+            settings.check_watermarks(),
+            settings.check_headroom(),
+            settings.check_target(single),
+        ];
+        found.wrong.extend(rest.into_iter().filter_map(Result::err));
+        let within = |remark: Remark| remark.within(name);
+        Findings {
+            wrong: found.wrong.into_iter().map(within).collect(),
+            warnings: found.warnings.into_iter().map(within).collect(),
+        }
+    }
+    /// What a reader of the written-out settings wants to know beside the values.
+    pub fn notes(&self) -> Vec<&'static str> {
+        let Some((_, settings)) = self.settings() else { return Vec::new() };
+        let computed = |key: Option<Or<Amount, Computed>>| key.is_some_and(|key| key.value().is_none());
+        let all = [
+            (
+                settings.xoff,
+                "xoff and xon are computed for each port from its link, so that nothing is lost and no queue runs dry.",
+            ),
+            (
+                settings.headroom,
+                "headroom is computed for each port: 2 longest frames, pause frame, cable both ways, response (802.1Qbb Annex O), and the frame that crosses XOFF.",
+            ),
+        ];
+        all.into_iter().filter(|&(key, _)| computed(key)).map(|(_, note)| note).collect()
+    }
+}
+
+/// What is wrong, with these words.
+fn wrong<T>(key: &str, message: impl Into<String>, help: impl Into<String>) -> Result<T, Remark> {
+    Err(Remark::about(key, message, help))
+}
+
+const ONE_UNIT: &str = "expected both in bytes or both in frames";
+
+impl PauseSettings {
+    fn complete(&mut self) {
+        let accounting = *self.accounting.get_or_insert(Accounting::Ingress);
+        self.xoff.get_or_insert(Or::word());
+        self.xon.get_or_insert(Or::word());
+        if accounting == Accounting::Ingress {
+            self.headroom.get_or_insert(Or::word());
+        }
+        self.pause_quanta.get_or_insert(u16::MAX.into());
+        self.resume.get_or_insert(true);
+        self.refresh.get_or_insert(true);
+        self.response_time.get_or_insert(Or::word());
+    }
+    fn xoff(&self) -> Option<Amount> {
+        self.xoff?.value()
+    }
+    fn xon(&self) -> Option<Amount> {
+        self.xon?.value()
+    }
+    fn headroom(&self) -> Option<Amount> {
+        self.headroom?.value()
+    }
+    /// `None`: not given.
+    fn accounting(&self) -> Accounting {
+        self.accounting.unwrap_or(Accounting::Ingress)
+    }
+    fn spec(&self, kind: PauseKind) -> PauseSpec {
+        let marks = |(xoff, xon)| Watermarks { xoff, xon, headroom: self.headroom() };
+        PauseSpec {
+            kind,
+            accounting: self.accounting(),
+            watermarks: self.xoff().zip(self.xon()).map(marks),
+            quanta: self.pause_quanta.and_then(|quanta| u16::try_from(quanta).ok()).unwrap_or(u16::MAX),
+            resume: self.resume.unwrap_or(true),
+            refresh: self.refresh.unwrap_or(true),
+            response_time: self.response_time.and_then(|time| time.value()),
+            target: self.target,
+        }
+    }
+
+    fn check_priorities(&self, single: bool, used: &[u32], found: &mut Findings) {
+        let Some(list) = &self.priorities else { return };
+        let about = |message: String, help: &str| Remark::about("priorities", message, help);
+        if !single {
+            let message = "pause stops the whole link, not single priorities".to_string();
+            found.wrong.push(about(message, "leave the key out, or use [flow_control.pfc]"));
+            return;
+        }
+        if list.is_empty() && !used.is_empty() {
+            let help = "expected priorities 0 to 7, like [3], or flow_control = \"off\"";
+            found.wrong.push(about("no priority is lossless".to_string(), help));
+        }
+        for (i, &priority) in list.iter().enumerate() {
+            if priority > 7 {
+                let help = "expected priorities 0 to 7 (IEEE 802.1Q)";
+                found.wrong.push(about(format!("priority {priority}"), help).entry(i));
+            } else if list[..i].contains(&priority) {
+                let message = format!("priority {priority} is listed twice");
+                found.wrong.push(about(message, "expected each priority once").entry(i));
+            } else if !used.contains(&priority) {
+                let used = used.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+                let message = format!("priority {priority} is lossless, but no flow uses it");
+                found.warnings.push(about(message, &format!("flows use priority {used}")).entry(i));
+            }
+        }
+    }
+    fn check_quanta(&self) -> Result<(), Remark> {
+        let why = match self.pause_quanta {
+            Some(0) => " is not a pause: 0 means XON",
+            Some(65_536..) => " does not fit the 16 bits of a pause frame",
+            _ => return Ok(()),
+        };
+        let quanta = self.pause_quanta.unwrap_or_default();
+        let message = format!("pause_quanta {quanta}{why}");
+        wrong("pause_quanta", message, "expected 1 to 65535 quanta of 512 bit times")
+    }
+    fn check_response(&self) -> Result<(), Remark> {
+        match self.response_time.and_then(|time| time.value()) {
+            Some(time) if time > Time::from_ms(1000) => {
+                let message = format!("a response time of {time} is too long");
+                wrong("response_time", message, "expected at most \"1 s\", or \"standard\"")
+            }
+            _ => Ok(()),
+        }
+    }
+    fn check_watermarks(&self) -> Result<(), Remark> {
+        let pair = "expected both xoff and xon, or neither to have them computed";
+        match (self.xoff(), self.xon()) {
+            (Some(_), None) => wrong("xoff", "xoff without xon", pair),
+            (None, Some(_)) => wrong("xon", "xon without xoff", pair),
+            (Some(xoff), Some(xon)) if !xoff.comparable(xon) => {
+                wrong("xon", format!("xon {xon} and xoff {xoff} cannot be compared"), ONE_UNIT)
+            }
+            (Some(xoff), Some(xon)) if !xoff.exceeds(xon) => wrong(
+                "xon",
+                format!("xon {xon} is not below xoff {xoff}"),
+                "expected xon < xoff: a pause ends at a lower occupancy than it begins",
+            ),
+            _ => Ok(()),
+        }
+    }
+    fn check_headroom(&self) -> Result<(), Remark> {
+        let Some(headroom) = self.headroom() else { return Ok(()) };
+        if self.accounting() == Accounting::Egress {
+            return wrong(
+                "headroom",
+                "headroom with egress accounting",
+                "it belongs to accounting = \"ingress\"; here the room is the queue limit minus xoff",
+            );
+        }
+        match self.xoff() {
+            None => wrong(
+                "headroom",
+                "headroom without xoff and xon",
+                "expected xoff and xon too, or no headroom to have all computed",
+            ),
+            Some(xoff) if !xoff.comparable(headroom) => {
+                wrong("headroom", format!("headroom {headroom} has another unit than xoff"), ONE_UNIT)
+            }
+            Some(_) => Ok(()),
+        }
+    }
+    fn check_target(&self, single: bool) -> Result<(), Remark> {
+        let Some(target) = &self.target else { return Ok(()) };
+        if !single {
+            return wrong("target", "a target with pause", "targets belong to [flow_control.pfc]");
+        }
+        if self.accounting() == Accounting::Ingress {
+            return wrong(
+                "target",
+                "a target with ingress accounting",
+                "expected accounting = \"egress\": targets are found in an egress queue",
+            );
+        }
+        let watermark = target.watermark;
+        let wrong =
+            |message: String, help: &str| Err(Remark::about("target", message, help).key("watermark"));
+        let order = "expected xon < target watermark < xoff";
+        let Some((xoff, xon)) = self.xoff().zip(self.xon()) else {
+            let help = "expected xoff and xon too: the target watermark lies between them";
+            return wrong("a target watermark without xoff and xon".to_string(), help);
+        };
+        if !watermark.comparable(xoff) {
+            wrong(format!("watermark {watermark} has another unit than xoff {xoff}"), ONE_UNIT)
+        } else if !xoff.exceeds(watermark) {
+            wrong(format!("target watermark {watermark} is not below xoff {xoff}"), order)
+        } else if xon.comparable(xoff) && !watermark.exceeds(xon) {
+            wrong(format!("target watermark {watermark} is not above xon {xon}"), order)
+        } else {
+            Ok(())
+        }
+    }
+}

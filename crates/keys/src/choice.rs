@@ -1,0 +1,135 @@
+//! A choice among mechanisms: a name, with the defaults, or a table of that name with its keys.
+
+use crate::Forms;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapDeserializer;
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use std::fmt;
+
+/// A family of mechanisms, made from one list of names and parameters.
+pub trait Choice: Sized {
+    /// What is accepted, after "expected".
+    const EXPECTED: &'static str;
+    /// The names of all.
+    const NAMES: &'static [&'static str];
+    /// The names of those that have keys.
+    const WITH_KEYS: &'static [&'static str];
+    /// Where a table stands in a scenario, such as `switch.scheduler`.
+    const TABLE: &'static str;
+
+    /// The mechanism of this name without any key of its own; `None` if it has keys.
+    fn plain(name: &str) -> Option<Self>;
+    /// The mechanism of this name, which has keys, from its table.
+    fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<Self, D::Error>;
+}
+
+impl<T: Choice> Forms for T {
+    const EXPECTED: &'static str = <T as Choice>::EXPECTED;
+
+    fn text<E: de::Error>(name: &str) -> Result<T, E> {
+        if !T::NAMES.contains(&name) {
+            return Err(E::unknown_variant(name, T::NAMES));
+        }
+        if let Some(plain) = T::plain(name) {
+            return Ok(plain);
+        }
+        let none = std::iter::empty::<(&str, &str)>();
+        T::keyed(name, MapDeserializer::<_, de::value::Error>::new(none)).map_err(|why| {
+            // What may not be left out has no default.
+            let why = why.to_string();
+            let key = why.split('`').nth(1).unwrap_or_default();
+            E::custom(format!("\"{name}\" needs its {key}; expected [{}.{name}] with {key} = ...", T::TABLE))
+        })
+    }
+
+    fn table<'de, A: MapAccess<'de>>(mut table: A) -> Result<T, A::Error> {
+        let Some(name) = table.next_key_seed(NameOf(T::WITH_KEYS))? else {
+            return Err(de::Error::custom("wanted exactly 1 element, 0 elements"));
+        };
+        let chosen = table.next_value_seed(KeysOf::<T>(name, std::marker::PhantomData))?;
+        match table.next_key::<de::IgnoredAny>()? {
+            None => Ok(chosen),
+            Some(_) => Err(de::Error::custom("wanted exactly 1 element, more than 1 element")),
+        }
+    }
+}
+
+/// Reads one of these names, so that an error stands at the name.
+struct NameOf(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for NameOf {
+    type Value = &'static str;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static str, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+impl Visitor<'_> for NameOf {
+    type Value = &'static str;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<&'static str, E> {
+        let known = self.0.iter().find(|known| **known == name);
+        known.copied().ok_or_else(|| E::unknown_variant(name, self.0))
+    }
+}
+
+struct KeysOf<T>(&'static str, std::marker::PhantomData<T>);
+
+impl<'de, T: Choice> DeserializeSeed<'de> for KeysOf<T> {
+    type Value = T;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        T::keyed(self.0, deserializer)
+    }
+}
+
+/// A mechanism with keys, as a schema describes it.
+pub struct Keyed {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Its keys, or where they are described.
+    pub keys: Schema,
+    /// Whether it has a key without a default.
+    pub required: bool,
+}
+
+impl Keyed {
+    /// A mechanism with these parameters.
+    pub fn new<P: JsonSchema>(
+        name: &'static str,
+        about: &'static str,
+        generator: &mut SchemaGenerator,
+    ) -> Keyed {
+        let required = P::json_schema(generator).get("required").is_some();
+        Keyed { name, about, keys: generator.subschema_for::<P>(), required }
+    }
+}
+
+/// The schema of a choice. `plain`: name and description of those without keys.
+pub fn schema(description: &str, plain: &[(&str, &str)], keyed: Vec<Keyed>) -> Schema {
+    let name =
+        |name: &str, about: &str| json_schema!({ "type": "string", "const": name, "description": about });
+    let named = plain.iter().map(|(text, about)| name(text, about));
+    // A table that has to have a key cannot be left out.
+    let optional = keyed.iter().filter(|one| !one.required);
+    let names: Vec<Schema> = named.chain(optional.map(|one| name(one.name, one.about))).collect();
+    let table = |Keyed { name, about, keys, .. }: Keyed| {
+        json_schema!({
+            "type": "object",
+            "description": about,
+            "properties": { name: keys },
+            "required": [name],
+            "additionalProperties": false
+        })
+    };
+    let tables: Vec<Schema> = keyed.into_iter().map(table).collect();
+    json_schema!({
+        "description": description,
+        "anyOf": [
+            { "description": "A name: all defaults.", "oneOf": names },
+            { "description": "A table with keys.", "oneOf": tables }
+        ]
+    })
+}

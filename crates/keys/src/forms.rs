@@ -1,0 +1,69 @@
+//! Values that are text or a number or a list or a table, with errors that say which.
+//!
+//! The derived reading of an untagged enum forgets why each alternative failed, and where. Here the form that was
+//! written decides the alternative, and its own error is the one reported.
+
+use serde::Deserializer;
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// How a value reads from each form it accepts; a form that is not accepted stays at its default.
+pub trait Forms: Sized {
+    /// What is accepted, after "expected".
+    const EXPECTED: &'static str;
+    /// From text.
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        Err(de::Error::invalid_type(de::Unexpected::Str(text), &Self::EXPECTED))
+    }
+    /// From a whole number.
+    fn number<E: de::Error>(number: i64) -> Result<Self, E> {
+        Err(de::Error::invalid_type(de::Unexpected::Signed(number), &Self::EXPECTED))
+    }
+    /// From a list.
+    fn list<'de, A: SeqAccess<'de>>(_: A) -> Result<Self, A::Error> {
+        Err(de::Error::invalid_type(de::Unexpected::Seq, &Self::EXPECTED))
+    }
+    /// From a table.
+    fn table<'de, A: MapAccess<'de>>(_: A) -> Result<Self, A::Error> {
+        Err(de::Error::invalid_type(de::Unexpected::Map, &Self::EXPECTED))
+    }
+}
+
+/// Reads a value by the form that was written.
+pub fn read_by_form<'de, T: Forms, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(FormsVisitor(PhantomData))
+}
+
+/// Implements `Deserialize` for types with [`Forms`].
+#[macro_export]
+macro_rules! by_form {
+    ($($type:ty),* $(,)?) => {$(
+        impl<'de> ::serde::Deserialize<'de> for $type {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::read_by_form(deserializer)
+            }
+        }
+    )*};
+}
+
+struct FormsVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Forms> Visitor<'de> for FormsVisitor<T> {
+    type Value = T;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTED)
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        T::text(text)
+    }
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        T::number(number)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<T, A::Error> {
+        T::list(list)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<T, A::Error> {
+        T::table(table)
+    }
+}

@@ -1,0 +1,68 @@
+//! Which queue has which manager: entries that name traffic classes, and one for all the others.
+
+use crate::{Configuration, ManagerEntry, ManagerSpec};
+use keys::Remark;
+
+impl ManagerEntry {
+    /// Its one manager, whose parameters are right.
+    pub fn manager(&self) -> Result<ManagerSpec, Remark> {
+        let one_of = || format!("expected exactly one of {}", ManagerSpec::NAMES.join(", "));
+        match self.managers()[..] {
+            [spec] => spec.check().map(|()| spec),
+            [] => Err(Remark::new("an entry without a queue manager", one_of())),
+            [first, second, ..] => {
+                let message = format!("both {} and {}", first.name(), second.name());
+                Err(Remark::about(second.name(), message, one_of()))
+            }
+        }
+    }
+    /// Whether it names this class.
+    pub fn names(&self, class: u32) -> bool {
+        self.classes.as_ref().is_some_and(|classes| classes.contains(&class))
+    }
+}
+
+/// The manager of each of so many traffic classes, empty if no class has one; and what is wrong with the entries.
+pub fn assign(entries: &[ManagerEntry], classes: usize) -> (Vec<Option<ManagerSpec>>, Vec<Remark>) {
+    let (mut managers, mut rest, mut wrong) = (vec![None; classes], None, Vec::new());
+    for (index, entry) in entries.iter().enumerate() {
+        let spec = match entry.manager() {
+            Ok(spec) => spec,
+            Err(why) => {
+                wrong.push(why.within_entry(index));
+                continue;
+            }
+        };
+        let Some(named) = &entry.classes else {
+            if rest.replace(spec).is_some() {
+                let help = "expected classes in all entries but one, which then has all others";
+                let message = "a second queue manager without classes";
+                wrong.push(Remark::new(message, help).within_entry(index));
+            }
+            continue;
+        };
+        let about = |message: String, help: &str| Remark::about("classes", message, help).within_entry(index);
+        for (place, &class) in named.iter().enumerate() {
+            match usize::try_from(class).ok().and_then(|class| managers.get_mut(class)) {
+                None => {
+                    let help = format!("expected a traffic class, 0 to {}", classes - 1);
+                    wrong.push(about(format!("class {class}"), &help).entry(place));
+                }
+                Some(Some(_)) => {
+                    let message = format!("class {class} has two queue managers");
+                    wrong.push(about(message, "expected each class once").entry(place));
+                }
+                Some(free) => *free = Some(spec),
+            }
+        }
+        if named.is_empty() {
+            let help = "expected traffic classes, like [3], or no key for all that no other entry names";
+            wrong.push(about("a queue manager of no class".to_string(), help));
+        }
+    }
+    managers.iter_mut().filter(|manager| manager.is_none()).for_each(|free| *free = rest);
+    if managers.iter().all(Option::is_none) {
+        managers.clear();
+    }
+    (managers, wrong)
+}

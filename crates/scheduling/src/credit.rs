@@ -1,0 +1,57 @@
+//! The credit of a class with a credit-based shaper (IEEE 802.1Q clause 8.6.8.2).
+
+use units::{BitRate, Time};
+
+/// Credit of a shaped class in units of 10^-12 bit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Credit {
+    slope: BitRate,
+    link: BitRate,
+    /// Above zero it may send.
+    pub credit: i128,
+    /// When `credit` was right; in the future while the class sends.
+    since: Time,
+    waiting: bool,
+}
+
+impl Credit {
+    pub fn new(slope: BitRate, link: BitRate) -> Credit {
+        Credit { slope, link, credit: 0, since: Time::ZERO, waiting: false }
+    }
+    /// Credit grows while frames wait, or up to zero.
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        let span = now.saturating_sub(self.since);
+        let grown = self.credit + i128::from(span.ps()) * i128::from(self.slope.bps());
+        self.credit = if self.waiting { grown } else { grown.min(0) };
+        self.since = self.since.max(now);
+    }
+    #[inline]
+    pub fn set_waiting(&mut self, waiting: bool, now: Time) {
+        self.settle(now);
+        self.waiting = waiting;
+        if !waiting {
+            self.credit = self.credit.min(0);
+        }
+    }
+    #[inline]
+    pub fn allows(&mut self, now: Time) -> bool {
+        self.settle(now);
+        self.credit >= 0
+    }
+    /// A frame takes the link for `span`: credit falls with the link's rate less the slope.
+    #[inline]
+    pub fn sends(&mut self, span: Time, waiting: bool, now: Time) {
+        self.settle(now);
+        self.credit -= i128::from(span.ps()) * i128::from(self.link.bps() - self.slope.bps());
+        self.since = now + span;
+        self.waiting = waiting;
+        if !waiting {
+            self.credit = self.credit.min(0);
+        }
+    }
+    pub fn ready_at(&self) -> Time {
+        let missing = (-self.credit).max(0) as u128;
+        self.since + Time::from_ps(missing.div_ceil(u128::from(self.slope.bps())) as u64)
+    }
+}

@@ -1,0 +1,65 @@
+//! What a switch bills for a frame, learned from what its queues have sent: the "learned" weights of DRR-AWC.
+
+use crate::Metric;
+
+/// What a switch counted of one queue during an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counters {
+    /// Frames sent.
+    pub frames: u64,
+    /// Their bytes, DA to FCS.
+    pub bytes: u64,
+    /// The quantum that was in force, in any unit.
+    pub quantum: f64,
+    /// Whether the queue had a frame that might go during the whole interval.
+    pub always_active: bool,
+}
+
+/// Learns what a switch bills for a frame, and the weights that make throughput equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Learner {
+    /// Bytes billed beside the frame's own, on average; `None` before anything could be told.
+    pub per_frame: Option<f64>,
+}
+
+impl Learner {
+    /// Below this share of its largest value the determinant says that the queues' frames are alike.
+    const ALIKE: f64 = 1e-6;
+
+    /// Weights from the counters of an interval; `None` for a queue that sent nothing.
+    pub fn weights(&mut self, metric: Metric, counters: &[Counters]) -> Vec<Option<f64>> {
+        let usable = |it: &&Counters| it.always_active && it.frames > 0 && it.quantum > 0.0;
+        let busy: Vec<&Counters> = counters.iter().filter(usable).collect();
+        if let Some(found) = fit(&busy) {
+            // The edges of an interval cut rounds: half-way, so that the error averages out.
+            self.per_frame = Some(self.per_frame.map_or(found, |before| (before + found) / 2.0));
+        }
+        let per_frame = self.per_frame.unwrap_or(0.0);
+        let billed = |it: &Counters| it.bytes as f64 + per_frame * it.frames as f64;
+        let quanta: f64 = busy.iter().map(|it| it.quantum).sum();
+        let rounds = busy.iter().map(|it| billed(it)).sum::<f64>() / quanta;
+        let weight = |it: &Counters| {
+            let counted = metric.of(it.frames as f64, it.bytes as f64).max(1.0);
+            let billed = if usable(&it) && busy.len() > 1 { rounds * it.quantum } else { billed(it) };
+            (it.frames > 0).then_some(billed / counted)
+        };
+        counters.iter().map(weight).collect()
+    }
+}
+
+/// The bytes billed a frame, x, and the rounds, r, of (bytes + x · frames = r · quantum) for all queues: least
+/// squares of the relative error. `None` if the queues are too alike to tell.
+fn fit(busy: &[&Counters]) -> Option<f64> {
+    let (mut aa, mut ab, mut bb, mut a_sum, mut b_sum) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for it in busy {
+        let (a, b) = (it.frames as f64 / it.bytes as f64, -it.quantum / it.bytes as f64);
+        aa += a * a;
+        ab += a * b;
+        bb += b * b;
+        a_sum += a;
+        b_sum += b;
+    }
+    let determinant = aa * bb - ab * ab;
+    let found = (ab * b_sum - bb * a_sum) / determinant;
+    (determinant > Learner::ALIKE * aa * bb && found.is_finite()).then_some(found)
+}

@@ -1,0 +1,227 @@
+//! The keys of connections: what a scenario says, and what cannot be meant.
+
+use crate::controller::ControllerConfiguration;
+use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
+use crate::{
+    ControllerSpec, Delay, FixedRateParams, FixedWindowParams, RequestResponseSpec, UnlimitedParams,
+    WindowSpec,
+};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Amount, BitRate, Bytes, Never, Or, Time, Unlimited};
+
+/// Acknowledgements are never rarer.
+const MOST_SEGMENTS_AN_ACK: u64 = 1024;
+
+/// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WindowKeys {
+    /// How much may be in flight: bytes (DA to FCS) or full segments. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited".
+    pub size: Or<Amount, Unlimited>,
+    /// The rate of pacing (bits of frames, DA to FCS). A rate with unit, above 0; or "unlimited". At most one of `size` and `rate` is limited. Default: "unlimited" (as fast as the link).
+    pub rate: Or<BitRate, Unlimited>,
+    /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+    pub ack: Bytes,
+    /// An acknowledgement for each so many segments. A count, 1 to 1024. Default: 1 (RFC 5681 allows 2).
+    #[schemars(range(min = 1, max = 1024))]
+    pub ack_every: u64,
+    /// How long a segment waits for its acknowledgement at most, where `ack_every` is above 1. A time with unit. Default: "500 us" (a choice; RFC 9293 allows up to 0.5 s).
+    pub ack_delay: Time,
+    /// After this time without progress everything in flight is sent again (go-back-N). A time with unit, above the longest round trip; or "never": a lost segment ends the transfer. Default: "never" (a lossless fabric).
+    pub timeout: Or<Time, Never>,
+    /// Whether switches may mark segments (ECN). Default: false.
+    pub ecn: bool,
+}
+
+impl Default for WindowKeys {
+    fn default() -> WindowKeys {
+        WindowKeys {
+            size: Or::word(),
+            rate: Or::word(),
+            ack: Bytes::new(frame::MIN_FRAME_BYTES.into()),
+            ack_every: 1,
+            ack_delay: Time::from_us(500),
+            timeout: Or::word(),
+            ecn: false,
+        }
+    }
+}
+
+/// Requests and responses; full segments of either have the length `frame`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestResponseKeys {
+    /// Bytes of a request, cut into segments. A size with unit, 1 B to 65536 segments. Required.
+    pub request: Bytes,
+    /// Bytes of a response, cut into segments. A size with unit, 1 B to 65536 segments. Required.
+    pub response: Bytes,
+    /// Requests that are outstanding at the same time. A count, 1 to 256. Default: 1.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 256))]
+    pub outstanding: u64,
+    /// From a response to the next request in its place: a time with unit, or a table `exponential`. Default: "0 s".
+    #[serde(default)]
+    pub think: Delay,
+    /// From a request to its response at the server: a time with unit, or a table `exponential`. Requests do not wait for each other. Default: "0 s".
+    #[serde(default)]
+    pub service: Delay,
+    /// After this time without progress a request is repeated. A time with unit, above the longest exchange without a loss; or "never": a lost frame ends its place. Default: "never" (a lossless fabric).
+    #[serde(default)]
+    pub timeout: Or<Time, Never>,
+    /// Whether switches may mark frames (ECN). Default: false.
+    #[serde(default)]
+    pub ecn: bool,
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl WindowKeys {
+    /// A transfer of `bytes` in such segments, with acknowledgements of `ack_bytes`; and what to beware of. Or all that
+    /// is wrong.
+    pub fn spec(
+        &self,
+        bytes: Option<Bytes>,
+        segment: u16,
+        ack_bytes: u16,
+    ) -> Result<(WindowSpec, Option<Remark>), Vec<Remark>> {
+        let (controller, ack_every, timeout) = (
+            self.controller(segment),
+            count("ack_every", self.ack_every, MOST_SEGMENTS_AN_ACK, "segments"),
+            timeout(&self.timeout),
+        );
+        match (controller, ack_every, timeout) {
+            (Ok(controller), Ok(ack_every), Ok(timeout)) => {
+                let spec = WindowSpec {
+                    bytes: bytes.map(Bytes::get),
+                    segment,
+                    controller,
+                    ack_bytes,
+                    ack_every,
+                    ack_delay: self.ack_delay,
+                    timeout,
+                    ecn_capable: self.ecn,
+                };
+                let waits = waits(&spec);
+                Ok((spec, waits))
+            }
+            (controller, ack_every, timeout) => {
+                Err([controller.err(), ack_every.err(), timeout.err()].into_iter().flatten().collect())
+            }
+        }
+    }
+
+    fn controller(&self, segment: u16) -> Result<ControllerSpec, Remark> {
+        match (self.size.value(), self.rate.value()) {
+            (None, None) => Ok(ControllerSpec::Unlimited(UnlimitedParams)),
+            (Some(size), None) => {
+                let params = FixedWindowParams { size };
+                let help = format!("expected at least \"{segment} B\" or \"1 frame\"");
+                params.check(segment).map_err(|why| Remark::about("size", why, help))?;
+                Ok(ControllerSpec::FixedWindow(params))
+            }
+            (None, Some(rate)) => Ok(ControllerSpec::FixedRate(FixedRateParams { rate })),
+            (Some(_), Some(_)) => {
+                let help = "expected one of them; the other is \"unlimited\"";
+                Err(Remark::about("rate", "a window with a size and a rate", help))
+            }
+        }
+    }
+}
+
+impl RequestResponseKeys {
+    /// Requests and responses in such segments, of at most `limit` bytes of requests in all. Or all that is wrong.
+    pub fn spec(&self, limit: Option<Bytes>, segment: u16) -> Result<RequestResponseSpec, Vec<Remark>> {
+        let checks = [
+            message("request", self.request, segment),
+            message("response", self.response, segment),
+            count("outstanding", self.outstanding, MAX_OUTSTANDING.into(), "outstanding requests")
+                .map(|_| ()),
+            mean("think", self.think),
+            mean("service", self.service),
+            timeout(&self.timeout).map(|_| ()),
+            self.check_limit(limit),
+        ];
+        let wrong: Vec<Remark> = checks.into_iter().filter_map(Result::err).collect();
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        Ok(RequestResponseSpec {
+            request: self.request.get(),
+            response: self.response.get(),
+            segment,
+            outstanding: self.outstanding as u16,
+            requests: limit.map(|limit| limit.get() / self.request.get()),
+            think: self.think,
+            service: self.service,
+            timeout: self.timeout.value(),
+            ecn_capable: self.ecn,
+        })
+    }
+
+    fn check_limit(&self, limit: Option<Bytes>) -> Result<(), Remark> {
+        let (request, limit) = (self.request.get(), limit.map_or(0, Bytes::get));
+        if limit == 0 || limit >= request {
+            return Ok(());
+        }
+        let message = format!("a request of {request} B, but a limit of {limit} B");
+        Err(Remark::about(
+            "request",
+            message,
+            "nothing would be sent; expected a limit of one request at least",
+        ))
+    }
+}
+
+/// A window that ends before an acknowledgement is due waits for the delay every time.
+fn waits(spec: &WindowSpec) -> Option<Remark> {
+    let ControllerSpec::FixedWindow(window) = &spec.controller else { return None };
+    let segments = match window.size {
+        Amount::Bytes(bytes) => bytes / u64::from(spec.segment),
+        Amount::Frames(segments) => segments,
+    };
+    (segments < u64::from(spec.ack_every)).then(|| {
+        Remark::about(
+            "ack_every",
+            format!("an acknowledgement for {} segments, but the window holds {segments}", spec.ack_every),
+            format!("each window waits for ack_delay ({}); expected at most {segments}", spec.ack_delay),
+        )
+    })
+}
+
+fn count(key: &str, value: u64, most: u64, what: &str) -> Result<u32, Remark> {
+    if (1..=most).contains(&value) {
+        return Ok(value as u32);
+    }
+    Err(Remark::about(key, format!("{value} {what}"), format!("expected 1 to {most}")))
+}
+
+fn message(key: &str, size: Bytes, segment: u16) -> Result<(), Remark> {
+    let most = MAX_SEGMENTS * u64::from(segment);
+    if (1..=most).contains(&size.get()) {
+        return Ok(());
+    }
+    let help = format!("expected 1 B to {most} B: {MAX_SEGMENTS} segments of the length of frame");
+    Err(Remark::about(key, format!("a {key} of {size}"), help))
+}
+
+fn mean(key: &str, delay: Delay) -> Result<(), Remark> {
+    if delay == Delay::Exponential(Time::ZERO) {
+        let help = "expected a time above 0, like \"10 us\"";
+        return Err(Remark::about(key, "a mean of 0", help).key("exponential"));
+    }
+    Ok(())
+}
+
+/// The timeout, where `None` is none at all.
+fn timeout(timeout: &Or<Time, Never>) -> Result<Option<Time>, Remark> {
+    let timeout = timeout.value();
+    if timeout == Some(Time::ZERO) {
+        let help = "expected a time above the longest round trip, or \"never\"";
+        return Err(Remark::about("timeout", "a timeout of 0", help));
+    }
+    Ok(timeout)
+}

@@ -1,0 +1,88 @@
+//! A list of frame sizes with their weights, as a file has it.
+
+/// Reads the columns `bytes,weight` of frames up to `largest` bytes; reports the first thing that is wrong: where in
+/// the text, what, and what is accepted.
+pub fn read_sizes(
+    text: &str,
+    largest: u64,
+    report: &mut dyn FnMut(std::ops::Range<usize>, String, String),
+) -> Option<Vec<(u16, f64)>> {
+    let mut sizes = Vec::new();
+    let mut start = 0;
+    let mut header = true;
+    for line in text.split_inclusive('\n') {
+        let at = start..start + line.trim_end().len();
+        start += line.len();
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let columns: Vec<&str> = line.split(',').map(str::trim).collect();
+        if std::mem::take(&mut header) {
+            if columns != ["bytes", "weight"] {
+                report(
+                    at,
+                    format!("\"{line}\" is not the header"),
+                    "expected the first line to be bytes,weight".into(),
+                );
+                return None;
+            }
+            continue;
+        }
+        let row = match columns.as_slice() {
+            [bytes, weight] => bytes.parse::<u16>().ok().zip(weight.parse::<f64>().ok()),
+            _ => None,
+        };
+        match row {
+            Some((bytes, weight))
+                if (1..=largest).contains(&u64::from(bytes)) && weight.is_finite() && weight >= 0.0 =>
+            {
+                sizes.push((bytes, weight));
+            }
+            _ => {
+                report(
+                    at,
+                    format!("\"{line}\" is not a size and a weight"),
+                    format!("expected 1 to {largest} bytes and a weight of 0 or more, like 1522,0.25"),
+                );
+                return None;
+            }
+        }
+    }
+    let total: f64 = sizes.iter().map(|&(_, weight)| weight).sum();
+    if total > 0.0 && total.is_finite() {
+        return Some(sizes);
+    }
+    report(
+        0..0,
+        "no size has a weight".into(),
+        "expected at least one line like 1522,1 below the header bytes,weight".into(),
+    );
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> (usize, String) {
+        let mut found = None;
+        assert!(
+            read_sizes(text, 9238, &mut |span, message, _| found = Some((span.start, message))).is_none()
+        );
+        found.unwrap()
+    }
+
+    #[test]
+    fn files_of_sizes() {
+        let sizes =
+            read_sizes("# sizes\nbytes, weight\n64, 0.5\n\n1522,1.5\r\n", 9238, &mut |_, m, _| panic!("{m}"));
+        assert_eq!(sizes, Some(vec![(64, 0.5), (1522, 1.5)]));
+        assert_eq!(error("size,weight\n").0, 0);
+        assert_eq!(error("bytes,weight\n64,1\n0,1\n").0, 18);
+        assert!(error("bytes,weight\n64;1\n").1.contains("64;1"));
+        assert!(error("bytes,weight\n64,-1\n").1.contains("not a size and a weight"));
+        assert!(error("bytes,weight\n64,0\n").1.contains("no size has a weight"));
+        assert!(error("").1.contains("no size"));
+    }
+}
