@@ -9,6 +9,8 @@
 //! The order within a node is the key (time, kind, index): it depends on the scenario alone, never on the
 //! order in which events were inserted.
 
+#![warn(clippy::too_many_lines)]
+
 mod barrier;
 mod random;
 mod run;

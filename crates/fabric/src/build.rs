@@ -194,7 +194,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     let mut paths = find_paths(&plan)?;
     let faults = FaultPlan::new(spec)?;
     let changes = reroute::changes(spec, &wiring, &faults, &mut paths);
-    let Faults { mut schedules, events, actions } = faults.faults(spec, &wiring, changes);
+    let all_faults = faults.faults(spec, &wiring, changes);
     if paths.hops.len() > Route::LIMIT as usize {
         let hops = paths.hops.len();
         return Err(BuildError(format!(
@@ -209,35 +209,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         peers: wiring.peer.iter().map(|peer| peer.0).collect(),
         ..RouteTable::default()
     };
-    let spreading = Spreading::new(spec, &wiring);
-    let schedules: Vec<Vec<_>> = (0..parts)
-        .map(|number| schedules.drain(..split.ports(number).len().min(schedules.len())).collect())
-        .collect();
-    let part = |(number, schedules): (usize, Vec<_>)| {
-        let part = Part { plan: &plan, split: &split, number };
-        let spreading = spreading.as_ref().map(|spreading| spreading.part(spec, part.nodes()));
-        let own = RouteTable {
-            hops: routes.hops.clone(),
-            path_start: routes.path_start.clone(),
-            peers: routes.peers.clone(),
-            first_port: part.ports().start,
-            path_source: Vec::new(),
-            spreading,
-        };
-        let faults = Faults { schedules, events: Vec::new(), actions: Arc::clone(&actions) };
-        build_part(&part, &paths, own, faults, &events)
-    };
-    let mut parts = std::thread::scope(|scope| {
-        let part = &part;
-        let mut numbered = schedules.into_iter().enumerate();
-        let first = numbered.next();
-        let others: Vec<_> = numbered.map(|own| scope.spawn(move || part(own))).collect();
-        let first = first.map(part);
-        let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
-            other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload))
-        };
-        first.into_iter().chain(others.into_iter().map(join)).collect::<Result<Vec<Fabric>, BuildError>>()
-    })?;
+    let mut parts = build_parts(&plan, &split, &paths, &routes, all_faults)?;
     let mut first_queue = 0;
     for part in &mut parts {
         part.numbering.first_queue = first_queue;
@@ -258,6 +230,44 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         notes: faults.notes(spec),
         wiring,
         left_out,
+    })
+}
+
+/// Builds the parts, each on a thread of its own.
+fn build_parts(
+    plan: &Plan,
+    split: &Split,
+    paths: &Paths,
+    routes: &RouteTable,
+    faults: Faults,
+) -> Result<Vec<Fabric>, BuildError> {
+    let Faults { mut schedules, events, actions } = faults;
+    let spreading = Spreading::new(plan.spec, plan.wiring);
+    let own_schedules = |number| schedules.drain(..split.ports(number).len().min(schedules.len())).collect();
+    let schedules: Vec<Vec<_>> = (0..split.parts()).map(own_schedules).collect();
+    let part = |(number, schedules): (usize, Vec<_>)| {
+        let part = Part { plan, split, number };
+        let own = RouteTable {
+            hops: routes.hops.clone(),
+            path_start: routes.path_start.clone(),
+            peers: routes.peers.clone(),
+            first_port: part.ports().start,
+            path_source: Vec::new(),
+            spreading: spreading.as_ref().map(|spreading| spreading.part(plan.spec, part.nodes())),
+        };
+        let faults = Faults { schedules, events: Vec::new(), actions: Arc::clone(&actions) };
+        build_part(&part, paths, own, faults, &events)
+    };
+    std::thread::scope(|scope| {
+        let part = &part;
+        let mut numbered = schedules.into_iter().enumerate();
+        let first = numbered.next();
+        let others: Vec<_> = numbered.map(|own| scope.spawn(move || part(own))).collect();
+        let first = first.map(part);
+        let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
+            other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+        };
+        first.into_iter().chain(others.into_iter().map(join)).collect()
     })
 }
 

@@ -3,6 +3,8 @@
 //! A [`spec::Spec`] describes a simulation; a [`Simulation`] is built from it, runs, and gives its result as
 //! described tables. `world` is the place to begin reading: the way of a frame.
 
+#![warn(clippy::too_many_lines)]
+
 mod build;
 mod run;
 mod simulation;

@@ -3,6 +3,8 @@
 //! A [`Frame`] is a small plain value (24 bytes): it is copied from link to queue to link, never
 //! shared. What all frames of a flow have in common lives with the flow, not in the frame.
 
+#![warn(clippy::too_many_lines)]
+
 mod flags;
 mod occupancy;
 mod route;

@@ -5,6 +5,8 @@
 //! each key means, with unit, range and default. This crate adds what derives do not do: values of several forms
 //! ([`Forms`]), a choice among mechanisms ([`Choice`]), and what is wrong with a value, with its place ([`Remark`]).
 
+#![warn(clippy::too_many_lines)]
+
 mod choice;
 mod forms;
 mod remark;

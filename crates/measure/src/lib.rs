@@ -1,5 +1,7 @@
 //! Counters, histograms, series, fairness, and the described tables of a result.
 
+#![warn(clippy::too_many_lines)]
+
 mod fairness;
 mod latency;
 mod series;

@@ -1,5 +1,7 @@
 //! The Python module `penstock._core`: scenarios in, results out. Thin: texts and tables cross, nothing else.
 
+#![warn(clippy::too_many_lines)]
+
 mod arrow;
 mod guarantees;
 mod headroom;

@@ -4,6 +4,8 @@
 //! each queue, decides on marks, early drops and messages. Both are sans-IO: what waits, the time and random bits go in, a
 //! verdict comes out.
 
+#![warn(clippy::too_many_lines)]
+
 mod dynamic_threshold;
 mod entry;
 mod manager;

@@ -8,6 +8,8 @@
 //! The way through the code: `read` (bytes, TOML, keys), `model` (the typed text), `effective` (defaults),
 //! `check` (what the values mean together).
 
+#![warn(clippy::too_many_lines)]
+
 mod check;
 mod diagnostics;
 mod effective;

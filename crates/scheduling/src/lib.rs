@@ -6,6 +6,8 @@
 //! at any time, from a head that has its service tag already too. Schedulers are sans-IO: plain data and
 //! `now` go in, decisions come out.
 
+#![warn(clippy::too_many_lines)]
+
 mod bound;
 mod charge;
 mod credit;

@@ -6,6 +6,8 @@
 //! segment when the wire is free and sends it to the peer. A [`Controller`] says how much may be in flight
 //! and how fast, and knows nothing of retransmission.
 
+#![warn(clippy::too_many_lines)]
+
 mod bulk;
 mod connection;
 mod controller;

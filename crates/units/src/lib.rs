@@ -6,6 +6,8 @@
 //! a fraction, as exact. The one operation that has to round, the time that a number of bits takes at a
 //! rate, is [`WireClock`]: it carries the remainder from frame to frame.
 
+#![warn(clippy::too_many_lines)]
+
 mod bit_rate;
 mod line_code;
 mod parse;

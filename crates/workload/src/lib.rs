@@ -7,6 +7,8 @@
 //! the frames of a source depend on its description and seed alone: not on the machine, not on other
 //! sources.
 
+#![warn(clippy::too_many_lines)]
+
 mod arrivals;
 mod destinations;
 mod draw;

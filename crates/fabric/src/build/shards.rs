@@ -50,6 +50,10 @@ impl Split {
         Split { owner_of, first_node, first_port }
     }
 
+    /// How many parts there are.
+    pub fn parts(&self) -> usize {
+        self.first_node.len() - 1
+    }
     /// The part that runs a node.
     pub fn part_of(&self, node: NodeId) -> usize {
         usize::from(self.owner_of[node.at()])
