@@ -100,6 +100,10 @@ impl SharedMemory {
     pub fn new(spec: SharedMemorySpec, queues: u64) -> Option<SharedMemory> {
         Some(SharedMemory { spec, shared: spec.shared(queues)?, shared_used: 0, headroom_used: 0 })
     }
+    /// Its rules.
+    pub fn spec(&self) -> &SharedMemorySpec {
+        &self.spec
+    }
     /// Bytes of the shared part that are free.
     pub fn free(&self) -> u64 {
         self.shared - self.shared_used
