@@ -518,7 +518,7 @@ fn give_rooms(draw: &Draw, spec: &mut Spec, rolls: &mut Rolls) {
                 };
                 let headroom = own().sum::<u64>() * groups;
                 let minimum = rolls.pick(&[0, 0, 3_000]);
-                let queues = ports[id] * switch.classes.classes() as u64;
+                let queues = switch.queues_of_memory(ports[id]);
                 let shared = 1_000 + rolls.below(60_000);
                 switch.shared_memory = draw.has(SHARED).then_some(SharedMemorySpec {
                     total: shared + headroom + minimum * queues,

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Net, Outcome, cases, exact, gbps, greedy, host, ns, pfc, switch, us};
-use fabric::spec::{FlowSpec, HostSpec, OnLosslessDrop, SwitchSpec};
+use fabric::spec::{FlowSpec, HostSpec, OnLosslessDrop, Role, SwitchSpec};
+use flow_control::{PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
@@ -232,6 +233,44 @@ fn what_a_shared_memory_lacks_is_said_in_its_own_terms() {
         ["priority 3", "in through sw.", "(shared_memory) is 1500 B and 1000 B were in use; XOFF is at "]
     {
         assert!(error.contains(part), "{part} is not in: {error}");
+    }
+}
+
+#[test]
+fn minima_of_lossless_counters_are_part_of_the_memory() {
+    // Eight lossless priorities come in through one port and wait in one egress queue. Each has a minimum of 20 kB.
+    for (kind, counters) in [(PauseKind::Priorities(0xFF), 8), (PauseKind::Link, 1)] {
+        let (minimum, headroom) = (20_000, 50_000);
+        let total = 2 * (1 + counters) * minimum + headroom + 10_000;
+        let control = PauseSpec { kind, ..pfc(0xFF) };
+        let memory = SharedMemorySpec {
+            total,
+            alpha: Alpha::new(1024.0).unwrap(),
+            minimum,
+            headroom,
+            resume_offset: 0,
+        };
+        let spec = SwitchSpec {
+            classes: ClassMap::SHARED,
+            scheduler: SchedulerSpec::Fifo,
+            shared_memory: Some(memory),
+            flow_control: Some(control.clone()),
+            ..switch()
+        };
+        let (mut net, a, b, _) = bottleneck(spec, us(1000));
+        for node in &mut net.0.nodes {
+            if let Role::Host(host) = &mut node.role {
+                Arc::make_mut(host).flow_control = Some(control.clone());
+            }
+        }
+        for priority in 0..8 {
+            net.flow(&format!("f{priority}"), a, priority, greedy(b, SEGMENT, Time::ZERO));
+        }
+        let outcome = net.run();
+        let most = outcome.count("ports", "sw.1->b", "queue_bytes_max");
+        // All counters of the one port have all of their minima, and nearly what is shared.
+        let own = counters * minimum;
+        assert!((own..=own + headroom + 10_000).contains(&most), "{most} B of {total} B for {kind:?}");
     }
 }
 

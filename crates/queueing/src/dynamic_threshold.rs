@@ -27,7 +27,7 @@ pub struct SharedMemorySpec {
     pub total: u64,
     /// What a queue may hold of the free memory. Default 1.
     pub alpha: Alpha,
-    /// Bytes that belong to each queue. Default 0.
+    /// Bytes that belong to each queue, egress or lossless. Default 0.
     pub minimum: u64,
     /// Bytes that lossless classes alone may use, above the threshold. Default 0.
     pub headroom: u64,

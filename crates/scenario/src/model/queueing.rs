@@ -176,7 +176,7 @@ pub struct DynamicThreshold {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = 1.0), range(min = 0.0009765625, max = 1024.0))]
     pub alpha: Option<f64>,
-    /// Memory that belongs to each queue: each traffic class of each port. A size. Default: "0 B".
+    /// Memory that belongs to each queue: each traffic class of each port, and each lossless priority that comes in through it (with PAUSE: all together) if flow control counts at the ingress. A size. Default: "0 B".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 B"))]
     pub minimum: Option<SizeText>,
