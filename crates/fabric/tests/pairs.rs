@@ -561,6 +561,30 @@ proptest! {
         let draw = Draw { with: draw.with & !(FAULTS | CHOICE), control, ..draw };
         let mut spec = spec(&draw, us(60));
         spec.probes.bin = None;
+        // Links that hardly send a frame, switches without the flow control of the others, ideal injectors.
+        let mut rolls = Rolls(!draw.seed | 1);
+        for link in spec.links.iter_mut().filter(|_| rolls.below(8) == 0) {
+            link.rate = BitRate::from_bps(50_000_000);
+        }
+        let mut switches = vec![];
+        for (id, node) in spec.nodes.iter_mut().enumerate() {
+            if let Role::Switch(switch) = &mut node.role {
+                switches.push(NodeId(id as u32));
+                let switch = Arc::make_mut(switch);
+                if rolls.coin() {
+                    (switch.flow_control, switch.shared_memory) = (None, None);
+                }
+                if rolls.coin() {
+                    switch.forwarding = Forwarding::CutThrough;
+                }
+            }
+        }
+        for flow in spec.flows.iter_mut().filter(|flow| flow.transport.is_none()) {
+            if rolls.below(4) == 0 {
+                flow.from = rolls.pick(&switches);
+            }
+        }
+        spec.on_lossless_drop = OnLosslessDrop::Count;
         let ahead = Net(spec);
         let mut deciding = ahead.clone();
         let (from, until) = (ahead.0.duration + us(1), ahead.0.duration + us(2));
