@@ -9,6 +9,7 @@ pub mod topology;
 use crate::spec::choice::PathChoice;
 use crate::spec::routing::Wiring;
 use engine::stream;
+use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
 use rand_xoshiro::rand_core::Rng;
 use schemars::JsonSchema;
@@ -94,7 +95,7 @@ impl NodeSpec {
             Role::Switch(switch) => &switch.scheduler,
         }
     }
-    pub(crate) fn flow_control(&self) -> Option<&flow_control::PauseSpec> {
+    pub(crate) fn flow_control(&self) -> Option<&PauseSpec> {
         match &self.role {
             Role::Host(host) => host.flow_control.as_ref(),
             Role::Switch(switch) => switch.flow_control.as_ref(),
@@ -141,7 +142,7 @@ pub struct HostSpec {
     /// What a source does when there is no room.
     pub when_full: WhenFull,
     /// Link-level flow control this host obeys. It sends pauses of its own only if `receive` is limited.
-    pub flow_control: Option<flow_control::PauseSpec>,
+    pub flow_control: Option<PauseSpec>,
     /// How fast it takes in what arrives; `None`: at any speed.
     pub receive: Option<ReceiveSpec>,
 }
@@ -205,7 +206,21 @@ pub struct SwitchSpec {
     /// The queue manager of each traffic class, made once for each queue; empty: no class has one.
     pub managers: Vec<Option<queueing::ManagerSpec>>,
     /// Link-level flow control this switch sends and obeys.
-    pub flow_control: Option<flow_control::PauseSpec>,
+    pub flow_control: Option<PauseSpec>,
+}
+
+impl SwitchSpec {
+    /// Queues with a minimum of their own in a shared memory, with so many ports: each traffic class that leaves through
+    /// a port, and each lossless priority that comes in through it (all together with PAUSE), if pauses are decided there.
+    pub fn queues_of_memory(&self, ports: u64) -> u64 {
+        let by_ingress = |own: &&PauseSpec| own.accounting == Accounting::Ingress;
+        let counters = match self.flow_control.as_ref().filter(by_ingress).map(|own| own.kind) {
+            Some(PauseKind::Priorities(set)) => u64::from(set.count_ones()),
+            Some(PauseKind::Link) => 1,
+            None => 0,
+        };
+        ports * (self.classes.classes() as u64 + counters)
+    }
 }
 
 /// When a frame may leave a switch.

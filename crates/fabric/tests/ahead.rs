@@ -4,8 +4,9 @@
 mod common;
 
 use common::*;
-use fabric::spec::{FaultSpec, Forwarding, SwitchSpec};
+use fabric::spec::{FaultSpec, Forwarding, OnLosslessDrop, SwitchSpec};
 use fabric::{Simulation, State};
+use flow_control::PauseSpec;
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use scheduling::SchedulerSpec;
@@ -153,6 +154,29 @@ fn a_frame_that_waits_takes_one_event() {
     };
     // Eight frames wait; each takes a decision where ports decide.
     assert_eq!(events(&deciding(&net)) - events(&net), 8);
+}
+
+/// A switch without flow control is sent pauses, which it does not obey: they make no frame leave twice.
+#[test]
+fn a_pause_that_nobody_obeys_changes_nothing() {
+    let mut net = Net::new(us(300));
+    net.0.on_lossless_drop = OnLosslessDrop::Count;
+    let deaf = net.switch("deaf", switch());
+    let control = PauseSpec { quanta: 500, ..pfc(0xFF) };
+    let pauses = net.switch("pauses", SwitchSpec { flow_control: Some(control), ..switch() });
+    net.link(deaf, pauses, gbps(10), us(1));
+    let to = net.host("to", host());
+    net.link(pauses, to, gbps(1), us(1));
+    for nth in 0..2 {
+        let from = net.host(&format!("h{nth}"), host());
+        net.link(from, deaf, gbps(10), us(1));
+        // Few enough wait at a time that all of them are sent ahead.
+        let arrivals = Arrivals::Poisson { rate: BitRate::from_bps(4_500_000_000) };
+        net.flow(&format!("f{nth}"), from, 0, SourceSpec { arrivals, ..greedy(to, 1000, Time::ZERO) });
+    }
+    let outcome = net.run();
+    assert!(outcome.count("ports", "deaf.0->pauses", "pauses_received") > 1);
+    assert_eq!(told(&outcome), told(&deciding(&net).run()));
 }
 
 /// A result that is looked at in the middle of a run is that of the moment, and the run goes on as if nobody had.

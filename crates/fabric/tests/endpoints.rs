@@ -7,6 +7,7 @@ use fabric::choice::PathChoice;
 use fabric::spec::{FaultSpec, FlowSpec, Forwarding, HostSpec, Reaction, SwitchSpec, WhenFull};
 use frame::NodeId;
 use proptest::prelude::*;
+use queueing::BufferSpec;
 use scheduling::{Charge, SchedulerSpec, WfqParams};
 use std::sync::Arc;
 use transport::{
@@ -323,6 +324,39 @@ fn first_difference(a: &Outcome, b: &Outcome) -> Option<String> {
         [format!("{:?} {:x}", outcome.error, outcome.fingerprint)].into_iter().chain(all).collect()
     };
     columns(a).into_iter().zip(columns(b)).find(|(a, b)| a != b).map(|(a, b)| format!("{a}\n{b}"))
+}
+
+/// What is repeated as a whole never passes a queue that takes a part of it; what goes on from the first segment that is
+/// missing does, and so does what has one segment.
+#[test]
+fn a_response_longer_than_a_queue_never_arrives_and_a_transfer_does() {
+    let queue = BufferSpec { queue: Some(Amount::Frames(4)), ..BufferSpec::default() };
+    let mut net = Net::new(us(100_000));
+    let (a, b) = (net.host("a", host()), net.host("b", host()));
+    let sw = net.switch("sw", SwitchSpec { buffer: queue, ..switch() });
+    net.link(a, sw, gbps(1), ns(100));
+    net.link(b, sw, gbps(10), ns(100));
+    // Each has a queue of its own. 1 ms is above all round trips.
+    let timeout = Some(us(1_000));
+    let answers = |bytes| match asks(64, bytes, 1, us(1), Time::ZERO) {
+        Application::RequestResponse(spec) => {
+            Application::RequestResponse(RequestResponseSpec { requests: Some(5), timeout, ..spec })
+        }
+        other => other,
+    };
+    connect(&mut net, "long", a, b, 0, Time::ZERO, answers(10_000));
+    connect(&mut net, "short", a, b, 1, Time::ZERO, answers(1_000));
+    let bulk = match window(ControllerSpec::Unlimited(UnlimitedParams), Some(10_000)) {
+        Application::Window(spec) => Application::Window(WindowSpec { timeout, ..spec }),
+        other => other,
+    };
+    connect(&mut net, "bulk", b, a, 2, Time::ZERO, bulk);
+    let outcome = net.run();
+    let done = |flow| outcome.count("connections", flow, "exchanges");
+    assert_eq!((done("long"), done("short")), (0, 5));
+    // Nearly every millisecond the request was sent again.
+    assert!(outcome.count("connections", "long", "segments_sent_again") >= 90);
+    assert!(outcome.real("connections", "bulk", "completed_ns") > 1_000_000.0, "it needed a timeout");
 }
 
 proptest! {

@@ -3,13 +3,15 @@
 mod common;
 
 use common::{Net, Outcome, cases, exact, gbps, greedy, host, ns, pfc, switch, us};
-use fabric::spec::{FlowSpec, HostSpec, OnLosslessDrop, SwitchSpec};
-use frame::NodeId;
+use fabric::spec::{FlowSpec, HostSpec, OnLosslessDrop, Role, SwitchSpec};
+use flow_control::{PauseKind, PauseSpec};
+use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
     Action, Alpha, Counts, IdleExponent, ManagerSpec, Mode, Moment, RedParams, SamplingParams,
     SharedMemorySpec, Spacing, StepParams,
 };
+use scheduling::SchedulerSpec;
 use std::sync::Arc;
 use transport::{Application, ConnectionSpec, ControllerSpec, FixedWindowParams, WindowSpec};
 use units::{Amount, Time};
@@ -169,6 +171,106 @@ fn dynamic_thresholds_settle_where_theory_says() {
             }
             assert!(outcome.total("flows", "frames_dropped") > 100);
         }
+    }
+}
+
+/// Three hosts on 10 Gb/s and a switch whose memory lossless frames of priority 3 (10 Gb/s from `a` and `b` to `c`) share
+/// with lossy ones of priority 0 (10 Gb/s from `b` and `c` to `a`). Messages to `a` have to queue with the latter.
+fn full_memory(headroom: u64, manager: Option<ManagerSpec>) -> Net {
+    let shared = SharedMemorySpec {
+        total: 20_000 + headroom,
+        alpha: Alpha::ONE,
+        minimum: 0,
+        headroom,
+        resume_offset: 0,
+    };
+    let control = pfc(1 << 3);
+    let mut net = Net::new(us(500));
+    let sw = net.switch(
+        "sw",
+        SwitchSpec {
+            classes: ClassMap::SHARED,
+            scheduler: SchedulerSpec::Fifo,
+            managers: vec![manager],
+            shared_memory: Some(shared),
+            flow_control: Some(control.clone()),
+            ..switch()
+        },
+    );
+    let [a, b, c] = ["a", "b", "c"].map(|name| {
+        let node = net.host(name, HostSpec { flow_control: Some(control.clone()), ..host() });
+        net.link(node, sw, gbps(10), ns(100));
+        node
+    });
+    for (name, from, to, priority) in [("ac", a, c, 3), ("bc", b, c, 3), ("ba", b, a, 0), ("ca", c, a, 0)] {
+        net.flow(name, from, priority, greedy(to, SEGMENT, ns(u64::from(from.0))));
+    }
+    net
+}
+
+#[test]
+fn a_full_switch_may_lose_its_own_messages_whatever_their_priority() {
+    let every = ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(1), every: 1 });
+    // With `on_lossless_drop = "stop"`: the run comes to its end.
+    let outcome = full_memory(30_000, Some(every)).run();
+    let flows = outcome.texts("drops", "flow").iter().zip(outcome.integers("drops", "bytes"));
+    let lost: Vec<(&str, u64)> = flows.map(|(flow, &bytes)| (flow.as_str(), bytes)).collect();
+    let messages: Vec<&(&str, u64)> = lost.iter().filter(|(flow, _)| flow.ends_with('c')).collect();
+    // Of the lossless flows only messages (64 B) are lost, and of those some are.
+    assert!(!messages.is_empty(), "{lost:?}");
+    for (flow, bytes) in messages {
+        let frames = outcome.count("flows", flow, "frames_dropped");
+        assert!(frames > 0 && *bytes == 64 * frames, "{flow}: {bytes} B in {frames} frames");
+    }
+    assert_eq!(outcome.total("ports", "headroom_violations"), 0);
+}
+
+#[test]
+fn what_a_shared_memory_lacks_is_said_in_its_own_terms() {
+    // A headroom of one frame: it is full when the second comes.
+    let error = full_memory(1_500, None).try_run().error.expect("1500 B are no headroom");
+    for part in
+        ["priority 3", "in through sw.", "(shared_memory) is 1500 B and 1000 B were in use; XOFF is at "]
+    {
+        assert!(error.contains(part), "{part} is not in: {error}");
+    }
+}
+
+#[test]
+fn minima_of_lossless_counters_are_part_of_the_memory() {
+    // Eight lossless priorities come in through one port and wait in one egress queue. Each has a minimum of 20 kB.
+    for (kind, counters) in [(PauseKind::Priorities(0xFF), 8), (PauseKind::Link, 1)] {
+        let (minimum, headroom) = (20_000, 50_000);
+        let total = 2 * (1 + counters) * minimum + headroom + 10_000;
+        let control = PauseSpec { kind, ..pfc(0xFF) };
+        let memory = SharedMemorySpec {
+            total,
+            alpha: Alpha::new(1024.0).unwrap(),
+            minimum,
+            headroom,
+            resume_offset: 0,
+        };
+        let spec = SwitchSpec {
+            classes: ClassMap::SHARED,
+            scheduler: SchedulerSpec::Fifo,
+            shared_memory: Some(memory),
+            flow_control: Some(control.clone()),
+            ..switch()
+        };
+        let (mut net, a, b, _) = bottleneck(spec, us(1000));
+        for node in &mut net.0.nodes {
+            if let Role::Host(host) = &mut node.role {
+                Arc::make_mut(host).flow_control = Some(control.clone());
+            }
+        }
+        for priority in 0..8 {
+            net.flow(&format!("f{priority}"), a, priority, greedy(b, SEGMENT, Time::ZERO));
+        }
+        let outcome = net.run();
+        let most = outcome.count("ports", "sw.1->b", "queue_bytes_max");
+        // All counters of the one port have all of their minima, and nearly what is shared.
+        let own = counters * minimum;
+        assert!((own..=own + headroom + 10_000).contains(&most), "{most} B of {total} B for {kind:?}");
     }
 }
 

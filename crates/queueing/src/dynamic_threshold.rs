@@ -31,7 +31,7 @@ use units::Bytes;
 pub struct DynamicThreshold {
     /// What a queue may hold, as a multiple of the shared memory that is free. A number, 1/1024 to 1024, in steps of 1/1024. Default: 1.0.
     pub alpha: Alpha,
-    /// Memory that belongs to each queue: each traffic class of each port. A size. Default: "0 B".
+    /// Memory that belongs to each queue: each traffic class of each port, and each lossless priority that comes in through it (with PAUSE: all together) if flow control counts at the ingress. A size. Default: "0 B".
     pub minimum: Bytes,
     /// Memory that lossless classes alone use, above the threshold: for what all links of the switch together have in flight after XOFF. A size. Default: "0 B".
     pub headroom: Bytes,
@@ -66,7 +66,7 @@ pub struct SharedMemorySpec {
     pub total: u64,
     /// What a queue may hold of the free memory. Default 1.
     pub alpha: Alpha,
-    /// Bytes that belong to each queue. Default 0.
+    /// Bytes that belong to each queue, egress or lossless. Default 0.
     pub minimum: u64,
     /// Bytes that lossless classes alone may use, above the threshold. Default 0.
     pub headroom: u64,
@@ -168,6 +168,10 @@ impl SharedMemory {
     /// An empty memory for so many queues; `None` if minima and headroom take more than there is.
     pub fn new(spec: SharedMemorySpec, queues: u64) -> Option<SharedMemory> {
         Some(SharedMemory { spec, shared: spec.shared(queues)?, shared_used: 0, headroom_used: 0 })
+    }
+    /// Its rules.
+    pub fn spec(&self) -> &SharedMemorySpec {
+        &self.spec
     }
     /// Bytes of the shared part that are free.
     pub fn free(&self) -> u64 {

@@ -491,6 +491,14 @@ fn queue_managers_and_shared_memory() {
             "sw: 32 queues with 40000 B each and 0 B of headroom take 1280000 B of 1000000 B",
             "something is shared",
         ),
+        // Lossless counters have minima too: one of the eight priorities, at each of four ports.
+        (
+            more(
+                "[flow_control.pfc]\npriorities = [3]\n[switch.buffer]\ntotal = \"1 MB\"\ndynamic_threshold = { minimum = ‸\"28 kB\" }",
+            ),
+            "sw: 36 queues with 28000 B each and 0 B of headroom take 1008000 B of 1000000 B",
+            "something is shared",
+        ),
         (
             more(
                 "[flow_control.pfc]\n[switch.buffer]\ntotal = \"1 MB\"\ndynamic_threshold = { headroom = ‸\"1 kB\" }",

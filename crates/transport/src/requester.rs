@@ -15,7 +15,9 @@
 //! 1984, section 3 (the response acknowledges the request; repetition after a timeout).
 //!
 //! Not modelled: a window: all segments of a message leave as fast as the network card takes them. Repetition
-//! of single segments. Headers above Ethernet. Repeated requests that the server recognises (at most once).
+//! of single segments: a message that a queue on its way loses a part of each time never arrives, as with
+//! fragments (C. A. Kent and J. C. Mogul, "Fragmentation Considered Harmful", SIGCOMM 1987).
+//! Headers above Ethernet. Repeated requests that the server recognises (at most once).
 
 use crate::RequestResponseSpec;
 use crate::delay::Delay;

@@ -21,11 +21,12 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     debug_assert!(spec.flows.iter().all(|flow| flow.priority.at() < PRIORITIES));
     for port in 0..fabric.links.len() as u32 {
         let number = fabric.numbering.port(port);
-        let (node, peer) = (plan.node(number), plan.node(plan.wiring.peer[number as usize].0));
+        let node = plan.node(number);
+        // A pause that comes is looked at, and the port with it, also where nobody obeys it.
+        let paused = sends_pauses(plan.node(plan.wiring.peer[number as usize].0));
         let hot = &mut fabric.links.ports[port as usize];
         let one_class = hot.classes.classes_of(in_use).count_ones() <= 1;
         let one_list = fabric.buffers.queues[hot.first_queue as usize].voqs == 1;
-        let paused = node.flow_control().is_some() && sends_pauses(peer);
         let asks = OTHERS.iter().any(|&other| hot.hooks.has(other));
         hot.hooks.set(Hooks::AHEAD, node.switch().is_some() && one_class && one_list && !paused && !asks);
     }

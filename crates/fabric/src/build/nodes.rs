@@ -111,8 +111,7 @@ pub fn managers(plan: &Plan, port: u32) -> Vec<Option<Box<Managed>>> {
 /// The memory that the queues of a switch share; nothing if they do not.
 fn sharing(first: u32, ports: usize, node: &NodeSpec) -> Option<Box<Sharing>> {
     let switch = node.switch()?;
-    let queues = (ports * switch.classes.classes()) as u64;
-    let memory = SharedMemory::new(switch.shared_memory?, queues)?;
+    let memory = SharedMemory::new(switch.shared_memory?, switch.queues_of_memory(ports as u64))?;
     let control = switch.flow_control.as_ref().filter(|control| control.accounting == Accounting::Ingress);
     let together = control.is_some_and(|control| control.kind == PauseKind::Link);
     Some(Box::new(Sharing::new(memory, first, ports, control.map_or(0, controlled), together)))

@@ -7,7 +7,8 @@
 //! that time, before anybody looks: [`Fabric::settle`].
 //!
 //! Which ports these are is known when the fabric is built (`build/ahead.rs`). A port of a node that sends pauses is
-//! none of them: an XON is due at a departure, and cannot be made up for.
+//! none of them: an XON is due at a departure, and cannot be made up for. Nor is one that pauses are sent to, obeyed or
+//! not: each makes the port look at what waits.
 
 use crate::run::event::Queued;
 use crate::run::pool::{NIL, Waiting};

@@ -1,12 +1,15 @@
 //! Lost frames: why, where, and what a loss means.
 //!
 //! Every loss is counted by port, class, path and cause, and in the ledger. A limit that loses a frame of a
-//! lossless class breaks a promise; a fault of the scenario does not.
+//! lossless class breaks a promise; a fault of the scenario does not. Nor does the loss of a message that the switch
+//! itself was about to send: no pause holds it back and no headroom is meant for it (IEEE 802.1Q, clause 36, speaks of
+//! what comes in through a port), so that a full switch may lose it whatever its priority.
 
 use crate::run::outcome::Failure;
+use crate::run::pool::NIL;
 use crate::run::world::Fabric;
 use crate::spec::OnLosslessDrop;
-use frame::{Frame, TrafficClass};
+use frame::{Frame, FrameKind, TrafficClass};
 use units::Time;
 
 /// Why a frame was lost.
@@ -77,7 +80,10 @@ impl Fabric {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
         if node.is_host {
             self.nic_refused(egress, class, frame);
-        } else if node.lossless >> frame.priority.0 & 1 != 0 && !cause.is_fault() {
+            return;
+        }
+        let own_message = ingress == NIL && frame.flags.kind() == FrameKind::Cnm;
+        if node.lossless >> frame.priority.0 & 1 != 0 && !cause.is_fault() && !own_message {
             self.violate(egress, class, frame, ingress, cause, now);
         }
     }

@@ -4,7 +4,7 @@ use crate::run::losses::Cause;
 use crate::run::pause_sender::unit_of;
 use crate::run::pool::NIL;
 use crate::run::world::Fabric;
-use frame::{Frame, PRIORITIES, TrafficClass};
+use frame::{Frame, Occupancy, PRIORITIES, TrafficClass};
 use std::fmt;
 use units::{Amount, Time};
 
@@ -47,11 +47,14 @@ impl Failure {
         let by_ingress = pause_sender.is_some_and(|s| !s.ingress.is_empty()) && ingress != NIL;
         let levels = pause_sender
             .map(|pause_sender| pause_sender.levels[local(if by_ingress { ingress } else { egress })]);
+        let sharing = node.memory().sharing.as_ref();
+        let shared = sharing.map_or((0, 0, 0), |sharing| sharing.limits(egress, class, frame, ingress));
         let (occupancy, limit) = match cause {
             Cause::Queue | Cause::NicFull => (waiting.queue, node.memory().buffer.queue),
             Cause::Port => (waiting.port, node.memory().buffer.port),
             Cause::Class => (waiting.class, node.memory().buffer.class),
-            Cause::Total | Cause::SharedMemory => (waiting.total, node.memory().buffer.total),
+            Cause::Total => (waiting.total, node.memory().buffer.total),
+            Cause::SharedMemory => (Occupancy { bytes: shared.0, frames: 0 }, Some(Amount::Bytes(shared.1))),
             Cause::QueueManager => (waiting.queue, None),
             Cause::ReceiveBuffer => fabric.received_so_far(ingress, frame.priority),
             Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
@@ -79,7 +82,10 @@ impl Failure {
             cause,
             occupancy: occupancy.count(limit),
             limit,
-            xoff: levels.map(|levels| levels.xoff),
+            xoff: match sharing {
+                Some(_) => Some(Amount::Bytes(shared.2)),
+                None => levels.map(|levels| levels.xoff),
+            },
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A lossy frame is charged to its egress queue, a lossless one to the port and priority that it came in through. The
 //! watermarks of a lossless counter are then the threshold, which moves with what is free, and the pool of headroom
-//! takes the place of the room above XOFF. Where pauses are counted at the egress, every frame is charged there.
+//! takes the place of the room above XOFF. Where pauses are counted at the egress, every frame is charged there, and so
+//! is, whatever its priority, one that began its way at the switch: no pause could hold it back.
 
 use crate::run::pool::NIL;
 use crate::run::world::Fabric;
@@ -43,6 +44,19 @@ impl Sharing {
         // A counter that may not resume is not empty.
         let xon = if self.memory.may_resume(holding) { never } else { Amount::Bytes(0) };
         Levels { xoff, xon, capacity: never }
+    }
+
+    /// What a lossless frame without room would have joined, and the most that this may be: the headroom that all share,
+    /// or where nothing is charged to where it came in, its queue. And where XOFF is now.
+    pub fn limits(&self, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32) -> (u64, u64, u64) {
+        let lossless = self.is_lossless(frame, ingress);
+        let memory = &self.memory;
+        let most = memory.spec().minimum + memory.threshold();
+        if lossless {
+            return (memory.headroom_used(), memory.spec().headroom, most);
+        }
+        let queue = (egress - self.first_port) as usize * PRIORITIES + class.at();
+        (self.egress[queue].own, most, most)
     }
 
     fn holding(

@@ -54,8 +54,8 @@ pub fn rooms(model: &Model, nodes: &[NodeSpec], links: &[LinkSpec], context: &mu
     let mut seen = BTreeSet::new();
     for (node, ports) in nodes.iter().zip(ports) {
         let fabric::spec::Role::Switch(switch) = &node.role else { continue };
-        let SwitchSpec { shared_memory: Some(memory), classes, .. } = &**switch else { continue };
-        let queues = ports * classes.classes() as u64;
+        let SwitchSpec { shared_memory: Some(memory), .. } = &**switch else { continue };
+        let queues = switch.queues_of_memory(ports);
         if memory.shared(queues).is_some_and(|shared| shared > 0) {
             continue;
         }
