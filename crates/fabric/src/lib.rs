@@ -3,6 +3,7 @@
 //! A [`spec::Spec`] describes a simulation; a [`Simulation`] is built from it, runs, and gives its result as
 //! described tables. `world` is the place to begin reading: the way of a frame.
 
+mod advice;
 mod ahead;
 mod architecture;
 mod blame;

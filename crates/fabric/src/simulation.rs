@@ -1,6 +1,7 @@
 //! A simulation from start to end: the one value that owns everything.
 
-use crate::build::{Built, Plan, build, start};
+use crate::advice::advice;
+use crate::build::{Built, build, start};
 use crate::deadlock::Watch;
 use crate::event::{Event, Kind};
 use crate::fault_plan::Note;
@@ -365,16 +366,8 @@ impl Simulation {
     }
 
     fn describe(&self, failure: &Failure) -> SimulationError {
-        let plan = Plan::new(&self.spec, &self.wiring);
-        let headroom = |egress: u32, ingress: Option<u32>| match ingress {
-            Some(port) => plan.room(port),
-            None => {
-                let node = self.wiring.node_of[egress as usize];
-                let others = self.wiring.ports(node).filter(|port| port.0 != egress);
-                others.map(|port| plan.room(port.0)).sum()
-            }
-        };
-        let mut error = failure.describe(|port| self.port_name(port), headroom);
+        let advice = advice(&self.spec, &self.wiring, failure);
+        let mut error = failure.describe(|port| self.port_name(port), &advice);
         let forwards = |watchdog: &WatchdogSpec| watchdog.action == StormAction::Forward;
         if matches!(failure, Failure::LosslessDrop { .. })
             && self.spec.guards.watchdog.as_ref().is_some_and(forwards)
