@@ -43,7 +43,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
         );
     }
     let obeys = |need: &&PauseNeeds| {
-        let heard = spec.nodes[need.peer.at()].flow_control().map_or(0, |control| controlled(control));
+        let heard = spec.nodes[need.peer.at()].flow_control().map_or(0, controlled);
         heard >> priority & 1 != 0
     };
     if let Some(deaf) = needs.iter().find(|need| !obeys(need)) {

@@ -401,3 +401,48 @@ fn a_limit_below_or_between_frames_is_sent_whole() {
         }
     }
 }
+
+/// Pauses that are over before they are obeyed, or that are not renewed: advice says so, and is enough.
+#[test]
+fn advice_names_pauses_that_end_too_early() {
+    let scenario = |keys: &str| {
+        format!(
+            r#"
+[simulation]
+duration = "1 ms"
+on_lossless_drop = "count"
+[topology.star]
+hosts = 3
+rate = "100 Gb/s"
+length = "100 m"
+[flow_control.pfc]
+{keys}
+[host.receive]
+rate = "5 Gb/s"
+buffer = "200 kB"
+[[flows]]
+name = "f"
+from = ["h1", "h2"]
+to = "h0"
+priority = 3
+source = "greedy"
+"#
+        )
+    };
+    // What `check` refuses if losses stop the run: a simulation can be asked for it all the same.
+    let stopping = |keys: &str| scenario(keys).replace("\"count\"", "\"stop\"");
+    let why = |keys: &str| {
+        let mut loaded = load(&scenario(keys), "defect.toml", None).unwrap_or_else(|why| panic!("{why}"));
+        loaded.spec.on_lossless_drop = fabric::spec::OnLosslessDrop::Stop;
+        let mut simulation = Simulation::new(&loaded.spec).expect("it builds");
+        simulation.run().expect_err("a frame of a lossless class is lost").to_string()
+    };
+    let short = why("pause_quanta = 300");
+    let least = short.split_once("pause_quanta has to be at least ").expect("the least").1;
+    let least = least.split_once(';').expect("an end").0;
+    assert!(!short.contains("ower XOFF"), "{short}");
+    run(&stopping(&format!("pause_quanta = {least}")));
+    let once = why("pause_quanta = 2000\nrefresh = false");
+    assert!(once.contains("are not renewed: set refresh = true") && !once.contains("ower XOFF"), "{once}");
+    run(&stopping("pause_quanta = 2000\nrefresh = true"));
+}
