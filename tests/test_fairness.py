@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from conftest import Command, json_of
 from penstock import oracle
 from penstock.analysis.class_weights import class_weights
 from penstock.analysis.fairness import Problem, max_min, proportionally_fair
+from penstock.analysis.hierarchy import Hierarchy
 from penstock.errors import ConvergenceError, InputError
 
 INF = float("inf")
@@ -258,7 +260,7 @@ def test_schedulers_give_weights_and_users_others() -> None:
 
 def test_weights_of_schedulers() -> None:
     def weights(text: str) -> list[float]:
-        return class_weights(text)[0]
+        return class_weights(text).weight
 
     assert weights("[switch]\nscheduler='fifo'") == [1.0] * 8
     quanta = ["1,542 B"] * 7 + ["3 KiB"]
@@ -269,14 +271,106 @@ def test_weights_of_schedulers() -> None:
         5,
     ]
     ets = "[[switch.scheduler.ets.classes]]\nqueues=[0,1]\npercent=40\n"
-    assert weights(ets + "[[switch.scheduler.ets.classes]]\nqueues=[2]\npercent=60")[:3] == [20, 20, 60]
+    assert weights(ets + "[[switch.scheduler.ets.classes]]\nqueues=[2]\npercent=60")[:3] == [40, 40, 60]
+    assert class_weights(ets + "[[switch.scheduler.ets.classes]]\nqueues=[2]\npercent=60").group[:3] == [
+        0,
+        0,
+        2,
+    ]
     assert weights(ets + "[[switch.scheduler.ets.classes]]\nqueues=[2]\nstrict=true") == [1.0] * 8
     assert weights("[switch.scheduler.dtable]\nentries=[0,1,{class=1,weight=6}]\nweight=34")[:2] == [34, 40]
     assert weights("[switch.scheduler.vc_table]\nentries=[0,1,1,1]")[:2] == [1, 3]
     different = "[switches.a.scheduler.drr]\nweights=[1,2]\n[switches.b.scheduler.drr]\nweights=[2,1]"
-    assert class_weights(different) == ([1.0] * 8, "1 each, because the switches have different weights")
+    assert class_weights(different).weight == [1.0] * 8
+    assert class_weights(different).origin == "1 each, because the switches have different weights"
     shaped = "[switch.scheduler.shaper.scheduler.wrr]\nweights=[1,2,1,1,1,1,1,1]"
     assert weights(shaped)[:2] == [1, 2]
+
+
+GROUPS = {
+    "ets": {"classes": [{"queues": [0, 1, 2, 4, 5, 6, 7], "percent": 40}, {"queues": [3], "percent": 60}]}
+}
+
+
+def test_the_weight_of_a_group_is_not_divided_over_idle_queues() -> None:
+    """A port that keeps 39.5 : 59.2 for 40 : 60 is fair, however many queues of a group are idle."""
+    scenario = star(duration="2 ms").switch(scheduler=GROUPS).flow_control.pfc(priorities=[0, 1, 3])
+    scenario = scenario.flow("lossy", from_="h0", to="h3", source="greedy")
+    scenario = scenario.flow("roce", from_="h1", to="h3", priority=3, source="greedy")
+    found = oracle.assess(scenario.run())
+    assert [share.weight for share in found.shares] == [40, 60]
+    link = 10e9 * 1522 / 1542
+    for definition in ("max_min", "proportional"):
+        assert [share.fair_bps[definition] / link for share in found.shares] == pytest.approx(
+            [0.4, 0.6], rel=1e-6
+        )
+        assert all(abs(share.deviation(definition) or 0) < 0.015 for share in found.shares)
+    # A second queue of the group takes half of the group's part, and nothing of the other group's.
+    found = oracle.assess(scenario.flow("too", from_="h2", to="h3", priority=1, source="greedy").run())
+    assert [share.weight for share in found.shares] == [20, 60, 20]
+    assert all(abs(share.deviation("max_min") or 0) < 0.03 for share in found.shares)
+
+
+def test_groups_that_are_idle_in_turn_leave_the_link_to_the_other() -> None:
+    """0 to 1 ms the group of two queues alone, then both groups, then the other alone."""
+    scenario = star(duration="3 ms").switch(scheduler=GROUPS).flow_control.pfc(priorities=[0, 1, 3])
+    scenario = scenario.flow("a", from_="h0", to="h3", source="greedy", stop="2 ms")
+    scenario = scenario.flow("b", from_="h1", to="h3", priority=1, source="greedy", stop="1 ms")
+    scenario = scenario.flow("c", from_="h2", to="h3", priority=3, source="greedy", start="1 ms")
+    scenario = scenario.host(queue_limit="2 frames")
+    found = oracle.assess(scenario.run())
+    link = 10e9 * 1522 / 1542
+    due = [(0.5 + 0.4) / 3, 0.5 / 3, (0.6 + 1) / 3]
+    assert [share.fair_bps["max_min"] / link for share in found.shares] == pytest.approx(due, rel=1e-9)
+    assert all(abs(share.deviation("max_min") or 0) < 0.03 for share in found.shares)
+
+
+def one_level(found: Problem) -> Hierarchy:
+    alone = np.arange(found.demand.size)
+    return Hierarchy(found.weight, alone, alone)
+
+
+@settings(deadline=None)
+@given(problems())
+def test_groups_of_one_queue_are_weights(found: Problem) -> None:
+    """On one link; on several the weights count per link, and so for one link of each problem at a time."""
+    for link in range(found.capacity.size):
+        rows = found.usage[link : link + 1]
+        demand = np.where(rows[0] > 0, found.demand, np.minimum(found.demand, 1.0))
+        alone = Problem(rows, found.capacity[link : link + 1], demand, found.weight)
+        assert one_level(alone).max_min(alone) == pytest.approx(max_min(alone), rel=1e-6)
+    assert one_level(found).max_min(found) == pytest.approx(max_min(found), rel=1e-6)
+
+
+@settings(deadline=None)
+@given(problems(), st.data())
+def test_groups_share_feasibly_and_leave_nothing(found: Problem, data: st.DataObject) -> None:
+    count = found.demand.size
+    queue = np.array(data.draw(st.lists(st.integers(0, 7), min_size=count, max_size=count)), dtype=int)
+    group = queue % 3
+    weight = np.array([1.0, 2.0, 5.0])[group]
+    rates = Hierarchy(weight, queue, group).max_min(found)
+    feasible(found, rates)
+    full = found.usage @ rates >= found.capacity * (1 - 1e-6)
+    held = (found.usage[full] > 0).any(axis=0)
+    assert (held | (rates >= found.demand * (1 - 1e-6))).all()
+
+
+def test_what_a_queue_leaves_stays_in_its_group() -> None:
+    """Group 0 (50): a queue that asks for 10 and one that takes all; group 1 (50): one that takes all."""
+    found = Problem([[1, 1, 1]], [100], [10, np.inf, np.inf], [1, 1, 1])
+    tree = Hierarchy(np.array([50.0, 50.0, 50.0]), np.array([0, 1, 2]), np.array([0, 0, 2]))
+    assert tree.max_min(found) == pytest.approx([10, 40, 50])
+    # Idle queues of a group leave its part to the others of the group; idle groups to other groups.
+    assert tree.max_min(replace(found, demand=np.array([0.0, np.inf, np.inf]))) == pytest.approx([0, 50, 50])
+    assert tree.max_min(replace(found, demand=np.array([np.inf, np.inf, 0.0]))) == pytest.approx([50, 50, 0])
+
+
+def test_a_queue_counts_what_it_counts_at_its_bottleneck() -> None:
+    """The first link has room for two queues of a group; on the second, one of them meets another group."""
+    found = Problem([[1, 1, 0], [1, 0, 1]], [1000, 100], [np.inf] * 3, [1, 1, 1])
+    tree = Hierarchy(np.array([40.0, 40.0, 60.0]), np.array([0, 1, 3]), np.array([0, 0, 3]))
+    assert tree.max_min(found) == pytest.approx([40, 960, 60])
 
 
 def test_shares_are_told_by_run_and_by_fair(penstock: Command, small: Path) -> None:

@@ -1,5 +1,6 @@
 //! From a checked description to a fabric at time zero.
 
+pub(crate) mod advice;
 mod ahead;
 pub(crate) mod fault_plan;
 pub(crate) mod guarantees;

@@ -7,9 +7,10 @@ mod ties;
 pub(crate) mod whole;
 
 use crate::BuildError;
+use crate::build::advice::advice;
 use crate::build::fault_plan::Note;
 use crate::build::shards::Split;
-use crate::build::{Built, Plan, build, start};
+use crate::build::{Built, build, start};
 use crate::run::event::{Event, Kind};
 use crate::run::outcome::{Failure, SimulationError};
 use crate::run::world::Fabric;
@@ -369,16 +370,8 @@ impl Simulation {
     }
 
     fn describe(&self, failure: &Failure) -> SimulationError {
-        let plan = Plan::new(&self.spec, &self.wiring);
-        let headroom = |egress: u32, ingress: Option<u32>| match ingress {
-            Some(port) => plan.room(port),
-            None => {
-                let node = self.wiring.node_of[egress as usize];
-                let others = self.wiring.ports(node).filter(|port| port.0 != egress);
-                others.map(|port| plan.room(port.0)).sum()
-            }
-        };
-        let mut error = failure.describe(|port| self.port_name(port), headroom);
+        let advice = advice(&self.spec, &self.wiring, failure);
+        let mut error = failure.describe(|port| self.port_name(port), &advice);
         let forwards = |watchdog: &WatchdogSpec| watchdog.action == StormAction::Forward;
         if matches!(failure, Failure::LosslessDrop { .. })
             && self.spec.guards.watchdog.as_ref().is_some_and(forwards)

@@ -284,7 +284,7 @@ impl FlowSpec {
     pub fn frame_bounds(&self) -> (u16, u16) {
         match &self.transport {
             Some(connection) => (connection.shortest_frame(), connection.longest_frame()),
-            None => self.source.sizes.bounds(),
+            None => self.source.frame_bounds(),
         }
     }
 }

@@ -69,6 +69,7 @@ struct FlowRow {
     latency: LatencySummary,
     frames_sent: u64,
     bytes_sent: u64,
+    padding: u64,
     dropped: u64,
 }
 
@@ -107,7 +108,8 @@ impl View<'_> {
             }
             let latency = received.latency.summary();
             let (frames_sent, bytes_sent) = (source.frames, source.bytes);
-            rows.push(FlowRow { received, latency, frames_sent, bytes_sent, dropped });
+            let padding = source.source.padding().into();
+            rows.push(FlowRow { received, latency, frames_sent, bytes_sent, padding, dropped });
         }
         rows
     }
@@ -149,7 +151,8 @@ impl View<'_> {
             .integers("frames_sent", "", "Frames handed to the NIC.", rows.iter().map(|row| row.frames_sent))
             .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.received.frames))
             .integers("frames_dropped", "", "Frames lost on the way.", rows.iter().map(|row| row.dropped))
-            .integers("bytes_sent", "B", "Bytes handed to the NIC.", rows.iter().map(|row| row.bytes_sent))
+            .integers("bytes_sent", "B", "Bytes handed to the NIC, with padding.", rows.iter().map(|row| row.bytes_sent))
+            .integers("padding_bytes", "B", "Of these, bytes beyond the limit, because the last frame of a source would be shorter than 64 B. Of a connection 0: see `application_bytes` in the table `connections`.", rows.iter().map(|row| row.padding))
             .integers("bytes_delivered", "B", "Bytes delivered.", rows.iter().map(|row| row.received.bytes));
         let stddev = |index: usize| {
             let name = &flows[index].name;

@@ -271,3 +271,178 @@ source = {{ constant = {{ rate = "40 Gb/s" }} }}
         assert!((3.0..=4.0).contains(&most), "{to}: {most} frames");
     }
 }
+
+/// Why a run stopped.
+fn stopped(text: &str) -> String {
+    let scenario = load(text, "defect.toml", None).unwrap_or_else(|why| panic!("{why}"));
+    let mut simulation = Simulation::new(&scenario.spec).expect("it builds");
+    simulation.run().expect_err("a frame of a lossless class is lost").to_string()
+}
+
+/// The amount after these words, "12345 B".
+fn amount_after<'a>(text: &'a str, words: &str) -> &'a str {
+    let rest = text.split_once(words).unwrap_or_else(|| panic!("no \"{words}\" in: {text}")).1;
+    let end = rest.match_indices(' ').nth(1).map_or(rest.len(), |(at, _)| at);
+    rest[..end].trim_end_matches([';', '.', ','])
+}
+
+/// Two ports of ingress accounting fill a queue with a limit; advice names levels with which nothing is lost.
+#[test]
+fn advice_on_watermarks_makes_the_run_pass() {
+    let scenario = |xoff: &str, limit: &str| {
+        format!(
+            r#"
+[simulation]
+duration = "1 ms"
+[topology.star]
+hosts = 4
+rate = "10 Gb/s"
+length = "100 m"
+[switch.buffer]
+queue = "{limit}"
+[flow_control.pfc]
+accounting = "ingress"
+xoff = "{xoff}"
+xon = "6 kB"
+[[flows]]
+name = "f"
+from = ["h0", "h1", "h2"]
+to = "h3"
+priority = 3
+source = "greedy"
+"#
+        )
+    };
+    let why = stopped(&scenario("40 kB", "100 kB"));
+    let xoff = amount_after(&why, "lower XOFF to at most ").to_string();
+    let limit = amount_after(&why, "raise the limit to at least ").to_string();
+    for text in [scenario(&xoff, "100 kB"), scenario("40 kB", &limit)] {
+        let tables = run(&text);
+        assert_eq!(flow(&tables, "f[h0]", "frames_dropped"), 0.0, "{why}");
+        assert!(reals(column(&tables, "ports", "pauses_sent")).into_iter().sum::<f64>() > 0.0);
+    }
+}
+
+/// Where pauses are lost, no watermark helps, and none is advised.
+#[test]
+fn advice_names_lost_pauses_and_not_xoff() {
+    let scenario = |fault: &str| {
+        format!(
+            r#"
+[simulation]
+duration = "1 ms"
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+[flow_control.pfc]
+[[flows]]
+name = "f"
+from = ["h0", "h1"]
+to = "h2"
+priority = 3
+source = "greedy"
+{fault}
+"#
+        )
+    };
+    let why = stopped(&scenario("[[faults]]\nlink = \"all\"\npause_loss = 1.0"));
+    assert!(why.contains("pause frames of \"sw\" were lost on the way, by pause_loss"), "{why}");
+    assert!(why.contains("Take that fault away") && !why.contains("ower XOFF"), "{why}");
+    assert_eq!(flow(&run(&scenario("")), "f[h0]", "frames_dropped"), 0.0);
+}
+
+/// A host that does not obey pauses is named; once it does, nothing is lost.
+#[test]
+fn advice_names_a_host_that_does_not_obey() {
+    let scenario = |own: &str| {
+        format!(
+            r#"
+[simulation]
+duration = "1 ms"
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+[flow_control.pfc]
+{own}
+[[flows]]
+name = "f"
+from = ["h0", "h1"]
+to = "h2"
+priority = 3
+source = "greedy"
+"#
+        )
+    };
+    let why = stopped(&scenario("[hosts.h1]\nflow_control = \"off\""));
+    assert!(why.contains("\"h1\" does not obey pauses of priority 3"), "{why}");
+    assert!(why.contains("give it flow_control") && !why.contains("ower XOFF"), "{why}");
+    assert_eq!(flow(&run(&scenario("")), "f[h1]", "frames_dropped"), 0.0);
+}
+
+/// A transfer of any size sends its bytes; the last frame is short, and what fills it up to 64 B is told apart.
+#[test]
+fn a_limit_below_or_between_frames_is_sent_whole() {
+    for (limit, frames, sent, padding) in [
+        ("1000 B", 1.0, 1_000.0, 0.0),
+        ("10 kB", 7.0, 10_000.0, 0.0),
+        ("1 B", 1.0, 64.0, 63.0),
+        ("1523 B", 2.0, 1_586.0, 63.0),
+    ] {
+        for source in
+            ["\"greedy\"", "{ constant = { rate = \"1 Gb/s\" } }", "{ poisson = { rate = \"1 Gb/s\" } }"]
+        {
+            let tables = run(&format!(
+                "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n\
+                 [[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nlimit = \"{limit}\"\nsource = {source}\n"
+            ));
+            let told =
+                ["frames_delivered", "bytes_delivered", "padding_bytes"].map(|what| flow(&tables, "f", what));
+            assert_eq!(told, [frames, sent, padding], "{limit} of {source}");
+        }
+    }
+}
+
+/// Pauses that are over before they are obeyed, or that are not renewed: advice says so, and is enough.
+#[test]
+fn advice_names_pauses_that_end_too_early() {
+    let scenario = |keys: &str| {
+        format!(
+            r#"
+[simulation]
+duration = "1 ms"
+on_lossless_drop = "count"
+[topology.star]
+hosts = 3
+rate = "100 Gb/s"
+length = "100 m"
+[flow_control.pfc]
+{keys}
+[host.receive]
+rate = "5 Gb/s"
+buffer = "200 kB"
+[[flows]]
+name = "f"
+from = ["h1", "h2"]
+to = "h0"
+priority = 3
+source = "greedy"
+"#
+        )
+    };
+    // What `check` refuses if losses stop the run: a simulation can be asked for it all the same.
+    let stopping = |keys: &str| scenario(keys).replace("\"count\"", "\"stop\"");
+    let why = |keys: &str| {
+        let mut loaded = load(&scenario(keys), "defect.toml", None).unwrap_or_else(|why| panic!("{why}"));
+        loaded.spec.on_lossless_drop = fabric::spec::OnLosslessDrop::Stop;
+        let mut simulation = Simulation::new(&loaded.spec).expect("it builds");
+        simulation.run().expect_err("a frame of a lossless class is lost").to_string()
+    };
+    let short = why("pause_quanta = 300");
+    let least = short.split_once("pause_quanta has to be at least ").expect("the least").1;
+    let least = least.split_once(';').expect("an end").0;
+    assert!(!short.contains("ower XOFF"), "{short}");
+    run(&stopping(&format!("pause_quanta = {least}")));
+    let once = why("pause_quanta = 2000\nrefresh = false");
+    assert!(once.contains("are not renewed: set refresh = true") && !once.contains("ower XOFF"), "{once}");
+    run(&stopping("pause_quanta = 2000\nrefresh = true"));
+}

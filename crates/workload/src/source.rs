@@ -50,8 +50,10 @@ pub struct Source {
     next_bytes: u16,
     /// Where it goes, if that was asked for before it is made.
     next_destination: Option<u32>,
-    /// Bytes that may still be sent.
+    /// Bytes that may still be sent. The last frame is no longer than what is left of them.
     remaining: u64,
+    /// How much longer the last frame is than that, because a frame has a minimum.
+    padding: u16,
     rng: Xoshiro256PlusPlus,
     process: Process,
     sizes: sizes::Sampler,
@@ -94,13 +96,14 @@ impl Source {
             next_bytes: sizes.draw(&mut rng),
             next_destination: None,
             remaining: spec.limit.map_or(u64::MAX, |limit| limit.get()),
+            padding: 0,
             rng,
             process,
             sizes,
             destinations: destinations::Sampler::new(&spec.destinations),
             changes,
         };
-        source.finish_at_limit();
+        source.meet_limit();
         source
     }
 
@@ -190,23 +193,38 @@ impl Source {
         self.active
     }
 
+    /// Bytes of padding in the frames it has made: those beyond its limit, because the last frame would be shorter
+    /// than a frame may be.
+    pub fn padding(&self) -> u16 {
+        if self.remaining == 0 { self.padding } else { 0 }
+    }
+
     #[inline(always)]
     fn make(&mut self) -> Made {
         let destination = self.next_destination();
         self.next_destination = None;
         let made = Made { bytes: self.next_bytes, destination };
-        self.remaining -= u64::from(made.bytes);
+        self.remaining = self.remaining.saturating_sub(u64::from(made.bytes));
         self.next_bytes = self.sizes.draw(&mut self.rng);
-        self.finish_at_limit();
+        if u64::from(self.next_bytes) > self.remaining {
+            self.meet_limit();
+        }
         made
     }
 
-    fn finish_at_limit(&mut self) {
-        if u64::from(self.next_bytes) > self.remaining {
+    /// The next frame is cut to what may still be sent, and padded to the smallest frame; after it, it is over.
+    #[cold]
+    fn meet_limit(&mut self) {
+        if self.remaining == 0 {
             self.active = false;
             (self.due, self.wake_at) = (Time::NEVER, Time::NEVER);
             self.next_change = Time::NEVER;
             self.changes.clear();
+        } else if u64::from(self.next_bytes) > self.remaining {
+            // Below a frame that fits 16 bits.
+            let left = self.remaining as u16;
+            self.next_bytes = left.max(self.next_bytes.min(frame::MIN_FRAME_BYTES));
+            self.padding = self.next_bytes - left;
         }
     }
 
@@ -401,15 +419,32 @@ mod tests {
     }
 
     #[test]
-    fn limits_count_whole_frames() {
+    fn the_last_frame_is_short() {
         let mut spec = constant(BitRate::from_gbps(1), 1000);
-        spec.limit = Some(Bytes::new(3_999));
-        let mut limited = source(&spec, 1);
-        assert_eq!(run(&mut limited, Time::from_ms(1)).len(), 3);
-        assert_eq!((limited.next_wake(), limited.is_active()), (None, false));
-        let offered = spec.offered_bps(LINE, OVERHEAD, Time::ZERO, Time::from_us(100)).unwrap();
-        assert!((offered - 3_999.0 * 8.0 / 100e-6).abs() < 1.0);
-        spec.limit = Some(Bytes::new(999));
+        let sent = |spec: &SourceSpec| {
+            let mut limited = source(spec, 1);
+            let frames = run(&mut limited, Time::from_ms(1));
+            assert_eq!((limited.next_wake(), limited.is_active()), (None, false));
+            (frames.iter().map(|&(_, bytes)| bytes).collect::<Vec<_>>(), limited.padding())
+        };
+        for (limit, frames, padding) in [
+            (3_999, vec![1000, 1000, 1000, 999], 0),
+            (4_000, vec![1000; 4], 0),
+            (4_001, vec![1000, 1000, 1000, 1000, 64], 63),
+            (999, vec![999], 0),
+            (64, vec![64], 0),
+            (1, vec![64], 63),
+        ] {
+            spec.limit = Some(Bytes::new(limit));
+            assert_eq!(sent(&spec), (frames, padding), "{limit} B");
+            let offered = spec.offered_bps(LINE, OVERHEAD, Time::ZERO, Time::from_us(100)).unwrap();
+            assert!((offered - limit as f64 * 8.0 / 100e-6).abs() < 1.0);
+        }
+        // Frames that are shorter than Ethernet's have no padding.
+        spec = SourceSpec { limit: Some(Bytes::new(45)), ..constant(BitRate::from_gbps(1), 20) };
+        assert_eq!(sent(&spec), (vec![20, 20, 20], 15));
+        // A limit of nothing, which a scenario refuses.
+        spec.limit = Some(Bytes::new(0));
         assert_eq!(source(&spec, 1).next_wake(), None);
     }
 
@@ -656,6 +691,29 @@ mod tests {
         }
 
         #[test]
+        fn bytes_sent_are_the_limit_and_padding(
+            arrivals in any_arrivals(), greedy in any::<bool>(), sizes in any_sizes(), limit in 1u64..40_000, seed in any::<u64>(),
+        ) {
+            let mut spec = spec(if greedy { Arrivals::Greedy } else { arrivals }, sizes);
+            spec.limit = Some(Bytes::new(limit));
+            let mut source = source(&spec, seed);
+            let frames: Vec<u16> = if greedy {
+                prop_assert_eq!(source.wake(Time::ZERO), Wake::Fill);
+                std::iter::from_fn(|| source.take(Time::ZERO)).map(|made| made.bytes).collect()
+            } else {
+                run(&mut source, Time::from_ms(1_000)).iter().map(|frame| frame.1).collect()
+            };
+            let sent: u64 = frames.iter().map(|&bytes| u64::from(bytes)).sum();
+            prop_assert_eq!(sent, limit + u64::from(source.padding()), "{:?}", frames);
+            // Only the last frame is cut or padded, and to no more than the smallest one.
+            let (least, most) = spec.frame_bounds();
+            prop_assert!(frames.iter().all(|&bytes| bytes >= least && bytes <= most));
+            let (last, others) = frames.split_last().unwrap();
+            prop_assert!(others.iter().all(|&bytes| bytes >= spec.sizes.bounds().0));
+            prop_assert!(source.padding() == 0 || *last <= frame::MIN_FRAME_BYTES && source.padding() < *last);
+        }
+
+        #[test]
         fn the_seed_alone_decides(arrivals in any_arrivals(), sizes in any_sizes(), seed in any::<u64>()) {
             let spec = spec(arrivals, sizes);
             let frames = |seed| run(&mut source(&spec, seed), Time::from_us(500));
@@ -709,7 +767,7 @@ mod tests {
                     prop_assert!(now >= spec.start && spec.stop.is_none_or(|stop| now < stop));
                 }
             }
-            prop_assert!(spec.limit.is_none_or(|limit| sent <= limit.get()));
+            prop_assert!(spec.limit.is_none_or(|limit| sent <= limit.get() + u64::from(source.padding())));
             let offered = spec.offered_bps(BitRate::from_bps(small(line)), overhead, Time::ZERO, Time::from_ms(1)).unwrap();
             prop_assert!(offered >= 0.0 && !offered.is_nan(), "{}", offered);
         }

@@ -142,8 +142,8 @@ pub struct SourceSpec {
     pub stop: Option<Time>,
     /// Changes in between, in order of time. What comes before `start` only sets the rate.
     pub script: Vec<(Time, Change)>,
-    /// How many bytes (DA to FCS) it sends at most; the first frame that no longer fits ends it. `None`: no
-    /// limit.
+    /// How many bytes (DA to FCS) it sends in all. The last frame is cut to what is left, and padded to the smallest
+    /// Ethernet frame (64 B). `None`: no limit.
     pub limit: Option<Bytes>,
     /// Each frame is sent later than it is due by a random time, uniform from 0 to this. Later frames are due as
     /// if it were not so, and none overtakes another. Greedy sources have none.
@@ -151,6 +151,21 @@ pub struct SourceSpec {
 }
 
 impl SourceSpec {
+    /// The shortest and the longest frame in bytes: the last before a limit may be shorter than all others.
+    pub fn frame_bounds(&self) -> (u16, u16) {
+        let (least, most) = self.sizes.bounds();
+        let Some(limit) = self.limit.map(Bytes::get) else { return (least, most) };
+        let smallest = least.min(frame::MIN_FRAME_BYTES);
+        let frame_of = |bytes: u64| (bytes.min(most.into()) as u16).max(smallest);
+        let last = match limit.checked_rem(least.into()).filter(|_| least == most) {
+            // It depends on the draws.
+            None => smallest,
+            Some(0) => least,
+            Some(rest) => frame_of(rest),
+        };
+        (last.min(least), frame_of(limit))
+    }
+
     /// What happens to the source: the start, the script, the stop, in order of time. The rate is that of
     /// the last change before the start, if one sets it.
     pub(crate) fn changes(&self) -> (Option<BitRate>, Vec<(Time, Change)>) {

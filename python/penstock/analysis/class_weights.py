@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 PRIORITIES = 8
@@ -11,44 +12,74 @@ _EQUAL = [1.0] * PRIORITIES
 _UNITS = {"B": 1, "kB": 1_000, "MB": 1_000_000, "KiB": 1 << 10, "MiB": 1 << 20}
 
 
-def class_weights(scenario_toml: str) -> tuple[list[float], str]:
-    """The weight of each of the eight priorities, and where it comes from in words.
+@dataclass(frozen=True)
+class ClassWeights:
+    """What a scheduler divides a link by: first over groups of queues, then equally over the queues of each.
 
-    Parameters
+    Only queues that have something to send take part. A scheduler without groups has one queue in each.
+
+    Attributes
     ----------
-    scenario_toml : str
-        An effective scenario. If its switches do not have the same weights, all weights are 1.
+    weight : list of float
+        Weight of the group of each of the eight priorities.
+    queue, group : list of int
+        Queue of each priority, and the group of that queue.
+    origin : str
+        Where the weights come from, in words.
+    """
+
+    weight: list[float]
+    queue: list[int]
+    group: list[int]
+    origin: str
+
+    @classmethod
+    def equal(cls, origin: str) -> ClassWeights:
+        """Each priority by itself with the weight 1."""
+        return cls(_EQUAL, list(range(PRIORITIES)), list(range(PRIORITIES)), origin)
+
+
+def class_weights(scenario_toml: str) -> ClassWeights:
+    """The weights of the eight priorities in the switches of an effective scenario.
+
+    If the switches do not have the same weights, all weights are 1.
     """
     scenario = tomllib.loads(scenario_toml)
     common = scenario.get("switch", {})
     found = [_of_station({**common, **own}) for own in (scenario.get("switches") or {"": {}}).values()]
     if any(other != found[0] for other in found):
-        return _EQUAL, "1 each, because the switches have different weights"
-    weights, scheduler = found[0]
-    if weights is None:
-        return _EQUAL, f"1 each: {scheduler} has no weights"
-    return weights, f"those of {scheduler}"
+        return ClassWeights.equal("1 each, because the switches have different weights")
+    return found[0]
 
 
-def _of_station(station: dict[str, Any]) -> tuple[list[float] | None, str]:
+def _of_station(station: dict[str, Any]) -> ClassWeights:
     scheduler = station.get("scheduler", "strict_priority")
     if isinstance(scheduler, str):
-        return None, scheduler
+        return ClassWeights.equal(f"1 each: {scheduler} has no weights")
     ((name, keys),) = scheduler.items()
     if name == "shaper":
         return _of_station({**station, "scheduler": keys.get("scheduler", "strict_priority")})
     by_class = _by_class(name, keys)
     if by_class is None:
-        return None, name
+        return ClassWeights.equal(f"1 each: {name} has no weights")
     queues = station.get("queues", "per_priority")
     classes = {"per_priority": list(range(PRIORITIES)), "shared": [0] * PRIORITIES}
     of_priority = queues if isinstance(queues, list) else classes[queues]
-    weights = [by_class.get(one, 0.0) for one in of_priority]
-    return [weight or 1.0 for weight in weights], name
+    weights = [by_class.get(one, 0.0) or 1.0 for one in of_priority]
+    group_of = _groups(name, keys)
+    groups = [group_of.get(one, one) for one in of_priority]
+    return ClassWeights(weights, of_priority, groups, f"those of {name}")
+
+
+def _groups(name: str, keys: dict[str, Any]) -> dict[int, int]:
+    """Group by queue, named by its first queue; queues that are not there are alone."""
+    if name != "ets":
+        return {}
+    return {one: min(group["queues"]) for group in keys["classes"] for one in group["queues"]}
 
 
 def _by_class(name: str, keys: dict[str, Any]) -> dict[int, float] | None:
-    """Weight by traffic class; ``None`` if the scheduler has none, or all are equal by a word."""
+    """Weight of the group of each queue; ``None`` if the scheduler has none, or all are equal by a word."""
     if isinstance(keys.get("weights"), list):
         return dict(enumerate(map(float, keys["weights"])))
     if "quanta" in keys:
@@ -68,7 +99,7 @@ def _by_class(name: str, keys: dict[str, Any]) -> dict[int, float] | None:
         for group in keys["classes"]:
             if "percent" not in group:
                 return None  # strict or shaped classes come before all shares
-            shares |= {one: group["percent"] / len(group["queues"]) for one in group["queues"]}
+            shares |= {one: float(group["percent"]) for one in group["queues"]}
         return shares
     return dict(enumerate(_EQUAL)) if keys.get("weights") == "equal" else None
 

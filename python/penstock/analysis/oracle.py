@@ -32,9 +32,10 @@ from numpy.typing import NDArray
 
 from penstock.errors import ConvergenceError, InputError
 
-from . import connections
+from . import connections, fairness
 from .class_weights import class_weights
-from .fairness import Array, Problem, max_min, proportionally_fair
+from .fairness import Array, Problem
+from .hierarchy import Hierarchy
 from .statistics import jain
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Share:
     flow : str
         Name.
     weight : float
-        What it counts.
+        What it counts while all flows have something to send.
     demand_bps : float
         What it asked for on average; infinite for a greedy flow without limit.
     measured_bps : float
@@ -165,10 +166,11 @@ def assess(
     if counts not in COUNTS:
         raise InputError(f"counts is {counts!r}; expected one of {', '.join(COUNTS)}")
     fluid = _fluid(result, counts)
-    chosen, weights_from = _weights(result, weights)
-    definitions: dict[str, Callable[[Problem], Array]] = {"max_min": max_min}
+    chosen, hierarchy, weights_from = _weights(result, weights, fluid.usage)
+    by = hierarchy or fairness
+    definitions: dict[str, Callable[[Problem], Array]] = {"max_min": by.max_min}
     if proportional:
-        definitions["proportional"] = proportionally_fair
+        definitions["proportional"] = by.proportionally_fair
     fair = {name: fluid.run(chosen, allocate, most_steps) for name, allocate in definitions.items()}
     measured = _measured(result, counts) | fluid.exchanged
     asked = fluid.asked()
@@ -363,12 +365,20 @@ def _measured(result: Measurements, counts: Counts) -> dict[str, float]:
     return {row["flow"]: bps(row) for row in rows}
 
 
-def _weights(result: Measurements, given: Mapping[str, float] | None) -> tuple[Array, str]:
+def _weights(
+    result: Measurements, given: Mapping[str, float] | None, usage: Array
+) -> tuple[Array, Hierarchy | None, str]:
+    """Weight by flow, the groups of the schedulers if any flows share one, and where both come from."""
     rows = result.rows("flows")
     names = [row["flow"] for row in rows]
     if given is None:
-        by_class, origin = class_weights(result.scenario_toml)
-        return np.array([by_class[row["class"]] for row in rows], dtype=float), origin
+        found = class_weights(result.scenario_toml)
+        of = np.array([row["class"] for row in rows], dtype=int)
+        by_group = np.array(found.weight)[of]
+        hierarchy = Hierarchy(by_group, np.array(found.queue)[of], np.array(found.group)[of])
+        if not hierarchy.divides():
+            return by_group, None, found.origin
+        return hierarchy.beside(usage, np.ones(len(names), dtype=bool)), hierarchy, found.origin
     weights = np.ones(len(names))
     for name, weight in given.items():
         if not (np.isfinite(weight) and weight > 0):
@@ -379,7 +389,7 @@ def _weights(result: Measurements, given: Mapping[str, float] | None) -> tuple[A
 
             raise InputError(f"no flow {name!r} in this result; {suggestion(name, names)}")
         weights[chosen] = weight
-    return weights, "given"
+    return weights, None, "given"
 
 
 def _notes(result: Measurements) -> list[str]:

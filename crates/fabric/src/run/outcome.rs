@@ -25,6 +25,9 @@ pub(crate) enum Failure {
         limit: Amount,
         /// The XOFF watermark that was to prevent it.
         xoff: Option<Amount>,
+        /// Pause frames that the node had sent until then, and those of them that were lost: through the port that the
+        /// frame came in by if that port's room is the limit, through all ports otherwise.
+        pauses: (u64, u64),
     },
     /// Frames made are not frames delivered, lost, waiting and on their way.
     Conservation { made: u64, delivered: u64, lost: u64, waiting: u64, in_flight: u64 },
@@ -72,6 +75,13 @@ impl Failure {
             }
         };
         let limit = limit.unwrap_or(Amount::Bytes(0));
+        let one = matches!(cause, Cause::Headroom | Cause::ReceiveBuffer) && ingress != NIL;
+        let ports = if one { ingress..ingress + 1 } else { fabric.ports_beside(egress) };
+        let pauses = fabric.links.cold[ports.start as usize..ports.end as usize]
+            .iter()
+            .fold((0, 0), |(sent, lost), cold| {
+                (sent + cold.counts.pause_frames, lost + cold.counts.pauses_lost)
+            });
         Failure::LosslessDrop {
             at,
             egress: fabric.numbering.port(egress),
@@ -86,6 +96,7 @@ impl Failure {
                 Some(_) => Some(Amount::Bytes(shared.2)),
                 None => levels.map(|levels| levels.xoff),
             },
+            pauses,
         }
     }
 }
@@ -112,13 +123,8 @@ impl Failure {
         }
     }
 
-    /// The failure in words. `port_name` names ports; `headroom` tells what a lossless class of an ingress
-    /// port (or, without one, of all other ports of the switch together) needs above XOFF, in bytes.
-    pub fn describe(
-        &self,
-        port_name: impl Fn(u32) -> String,
-        headroom: impl Fn(u32, Option<u32>) -> u64,
-    ) -> SimulationError {
+    /// The failure in words. `port_name` names ports; `advice` tells what would have kept a lost frame.
+    pub fn describe(&self, port_name: impl Fn(u32) -> String, advice: &str) -> SimulationError {
         let message = match self {
             Failure::LosslessDrop {
                 at,
@@ -131,21 +137,17 @@ impl Failure {
                 occupancy,
                 limit,
                 xoff,
+                ..
             } => {
                 let (unit, limit_value) = unit_of(*limit);
                 let through =
                     ingress.map_or(String::new(), |port| format!(", in through {}", port_name(port)));
                 let xoff =
                     xoff.map_or("no XOFF watermark is set".to_string(), |xoff| format!("XOFF is at {xoff}"));
-                let needed = match cause {
-                    Cause::Headroom | Cause::ReceiveBuffer => headroom(*egress, *ingress),
-                    _ => headroom(*egress, None),
-                };
                 format!(
                     "a frame of a lossless class was lost at {at}: {bytes} B of priority {priority} at port {}, \
                      class {}{through}. Its limit ({}) is {limit_value} {unit} and {occupancy} {unit} were in use; \
-                     {xoff}. The headroom above XOFF has to be {needed} B to take what is on the way when XOFF is \
-                     sent. Lower XOFF or raise the limit, or set on_lossless_drop = \"count\" to count such losses",
+                     {xoff}. {advice}; or set on_lossless_drop = \"count\" to count such losses",
                     port_name(*egress),
                     class.0,
                     cause.name(),

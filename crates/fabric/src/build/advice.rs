@@ -1,0 +1,118 @@
+//! What would have kept a frame of a lossless class: told by what happened until it was lost.
+//!
+//! Watermarks are to blame only if pauses arrived, were obeyed, took effect in time and lasted. Each of these is looked
+//! at before, and named if it is the cause.
+
+use crate::build::headroom::{PauseNeeds, pause_needs};
+use crate::run::losses::Cause;
+use crate::run::outcome::Failure;
+use crate::spec::Spec;
+use crate::spec::routing::Wiring;
+use flow_control::{Accounting, PauseKind, PauseSpec};
+use frame::MIN_FRAME_BYTES;
+use units::Amount;
+
+/// The advice for a lost frame: sentences without the last full stop.
+pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String {
+    let &Failure::LosslessDrop { at, egress, ingress, priority, cause, limit, pauses, .. } = failure else {
+        return String::new();
+    };
+    let way_in = ingress.filter(|_| matches!(cause, Cause::Headroom | Cause::ReceiveBuffer));
+    let node = wiring.node_of[way_in.unwrap_or(egress) as usize];
+    let name = |id: frame::NodeId| &spec.nodes[id.at()].name;
+    let peer_of = |port: u32| wiring.node_of[wiring.peer[port as usize].at()];
+    let mut needs = pause_needs(spec);
+    needs.retain(|need| {
+        need.node == node && way_in.map_or(need.peer != peer_of(egress), |port| need.peer == peer_of(port))
+    });
+    let control = spec.nodes[node.at()].flow_control();
+    let (Some(control), Some(first)) = (control, needs.first()) else {
+        return "Nothing at this node sends pauses for it: raise the limit".into();
+    };
+    if cause == Cause::QueueManager {
+        return format!(
+            "A queue manager dropped it, for which no room is enough: take priority {priority} from it, or let it mark"
+        );
+    }
+    let (sent, lost) = pauses;
+    if lost > 0 {
+        return format!(
+            "{lost} of {sent} pause frames of \"{}\" were lost on the way, by pause_loss, bit errors or a link that was \
+             down: no XOFF watermark makes up for that. Take that fault away",
+            name(node)
+        );
+    }
+    let obeys = |need: &&PauseNeeds| {
+        let heard = spec.nodes[need.peer.at()].flow_control().map_or(0, controlled);
+        heard >> priority & 1 != 0
+    };
+    if let Some(deaf) = needs.iter().find(|need| !obeys(need)) {
+        return format!(
+            "\"{}\" does not obey pauses of priority {priority}, for which no headroom is enough: give it flow_control",
+            name(deaf.peer)
+        );
+    }
+    if let Some(short) = needs.iter().find(|need| u64::from(control.quanta) < need.least_quanta) {
+        return format!(
+            "A pause ends after {}, and \"{}\" takes {} to obey one: pause_quanta has to be at least {}",
+            short.lasts,
+            name(short.peer),
+            short.response,
+            short.least_quanta
+        );
+    }
+    if !control.refresh && needs.iter().any(|need| need.lasts < at) {
+        return format!("Pauses end after {} and are not renewed: set refresh = true", first.lasts);
+    }
+    of_watermarks(control, &needs, way_in.is_some(), limit)
+}
+
+/// How far XOFF has to be below the limit, or the limit above XOFF.
+fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limit: Amount) -> String {
+    let bytes: u64 = needs.iter().map(|need| need.room.get()).sum();
+    let told =
+        format!("The headroom above XOFF has to be {bytes} B to take what is on the way when XOFF is sent");
+    // With ingress accounting each port may fill its part up to XOFF before it sends a pause.
+    let parts = if one_port || control.accounting == Accounting::Egress { 1 } else { needs.len() as u64 };
+    let (limit, xoff, needed, frames) = match (limit, needs[0].levels.xoff) {
+        (Amount::Bytes(limit), Amount::Bytes(xoff)) => (limit, xoff, bytes, false),
+        (Amount::Frames(limit), Amount::Frames(xoff)) => {
+            (limit, xoff, bytes.div_ceil(MIN_FRAME_BYTES.into()), true)
+        }
+        _ => {
+            return format!(
+                "{told}. State XOFF and the limit in the same unit, and leave that room between them"
+            );
+        }
+    };
+    let amount = |value: u64| if frames { Amount::Frames(value) } else { Amount::Bytes(value) };
+    let least = parts.saturating_mul(xoff).saturating_add(needed);
+    if least <= limit {
+        return format!(
+            "There is room for that ({needed} above {parts} times XOFF): other traffic took it. Raise the limit, or give \
+             the lossless class memory of its own"
+        );
+    }
+    let each = if parts > 1 {
+        format!(", and {parts} ports may each fill their part up to XOFF")
+    } else {
+        String::new()
+    };
+    let lower = match limit.saturating_sub(needed) / parts {
+        0 => String::new(),
+        most => format!("lower XOFF to at most {} or ", amount(most)),
+    };
+    let mut text = format!("{told}{each}: {lower}raise the limit to at least {}", amount(least));
+    if lower.is_empty() {
+        text += "; no XOFF is low enough";
+    }
+    text
+}
+
+/// The priorities that pauses are obeyed for.
+fn controlled(control: &PauseSpec) -> u8 {
+    match control.kind {
+        PauseKind::Link => 0xFF,
+        PauseKind::Priorities(set) => set,
+    }
+}
