@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from penstock import Scenario, _core
+from penstock.scenario import keys as settings
 
 DEFINITIONS = json.loads(_core.json_schema())["definitions"]
 EMPTY = Scenario("1 us")
@@ -30,7 +32,11 @@ OF_EVERY_LINK = {"line_code", "delay", "length", "interface_delay", "phy", "over
 def keywords(call: Callable[..., Any]) -> set[str]:
     parameters = inspect.signature(call).parameters.values()
     named = {one.name.rstrip("_") for one in parameters if one.kind is not one.VAR_KEYWORD}
-    return named | (OF_EVERY_LINK if any(one.kind is one.VAR_KEYWORD for one in parameters) else set())
+    for one in parameters:
+        if one.kind is one.VAR_KEYWORD:
+            table = re.fullmatch(r"Unpack\[(\w+)\]", str(one.annotation))
+            named |= set(getattr(settings, table[1]).__annotations__) if table else OF_EVERY_LINK
+    return {name.rstrip("_") for name in named}
 
 
 def keys(definition: str) -> set[str]:

@@ -5,7 +5,8 @@
 
 A room of Python is a package or a module directly below `python/penstock`; imports count wherever they stand,
 also those inside functions and for type checkers only. A room of Rust is a crate; its arrows are the
-dependencies in its `Cargo.toml`. Within the two largest crates a room is a module at the top. Exit code 1: a circle, or more than ten modules at the top of the package.
+dependencies in its `Cargo.toml`. Within the two largest crates a room is a module at the top. Exit code 1: a
+circle, or more than ten modules at the top of the package.
 """
 
 from __future__ import annotations

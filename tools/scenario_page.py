@@ -105,10 +105,21 @@ def _kin(one: Section, other: Section) -> bool:
 def _share(section: Section, below: list[Section]) -> None:
     """Moves keys that tables below a section have in common into the section."""
     counts = Counter(row for one in below for row in one.rows.items())
-    section.shared = dict(row for row, number in counts.items() if number >= SHARED_BY)
+    for (key, text), number in counts.most_common():
+        if number >= SHARED_BY:
+            section.shared.setdefault(key, text)
     for one in below:
         one.above = [key for key, text in one.rows.items() if section.shared.get(key) == text]
-        one.rows = {key: text for key, text in one.rows.items() if key not in one.above}
+        own = {key: text for key, text in one.rows.items() if key not in one.above}
+        one.rows = {
+            key: _unlike(text, section.shared.get(key, ""), section.anchor) for key, text in own.items()
+        }
+
+
+def _unlike(text: str, shared: str, anchor: str) -> str:
+    """A meaning, or only its default if the shared one has another default and says the same otherwise."""
+    same, _, default = text.rpartition(" Default: ")
+    return f"As [above]({anchor}), with the default {default}" if same and shared.startswith(same) else text
 
 
 def _written(section: Section, homes: Mapping[str, Section]) -> Iterator[str]:

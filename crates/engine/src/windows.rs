@@ -80,6 +80,10 @@ impl<E: Copy + Default> Slots<E> {
     #[inline(never)]
     fn grow(&mut self) {
         self.free = self.slots.len() as u32;
+        // By a quarter at a time, so that what is held is near what is needed.
+        if self.slots.len() == self.slots.capacity() {
+            self.slots.reserve_exact((self.slots.len() / 4).max(64));
+        }
         self.slots.push(Slot { event: E::default(), next: NONE });
     }
 
