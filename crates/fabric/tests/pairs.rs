@@ -556,7 +556,7 @@ proptest! {
     #[test]
     fn sending_ahead_cannot_be_told(draw in draws(), budget in 1u64..2_000) {
         let control = draw.control % 2 * draw.control;
-        let draw = Draw { with: draw.with & !(FAULTS | CHOICE), control, ..draw };
+        let draw = Draw { with: draw.with & !FAULTS, control, ..draw };
         let mut spec = spec(&draw, us(60));
         spec.probes.bin = None;
         // Links that hardly send a frame, switches without the flow control of the others, ideal injectors.

@@ -55,7 +55,7 @@ def _index(outcomes: Sequence[Outcome], folder: str, *, quick: bool) -> Iterator
     if quick:
         yield from ("", "**This is the quick form.**")
     yield from ("", "```sh")
-    yield "penstock validate                   # everything: about four minutes on two cores"
+    yield "penstock validate                   # everything: about two minutes on two cores"
     yield "penstock validate md1 headroom      # some cases"
     yield "penstock validate md1 --scenario    # prints the scenario of a case"
     yield "penstock validate --quick           # short runs and wide intervals, as in the tests"

@@ -5,6 +5,7 @@ use crate::build::headroom::receive_buffer;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use crate::spec::NodeSpec;
+use crate::spec::choice::PathChoice;
 use frame::PRIORITIES;
 
 /// With one of these somebody is asked, or has to be told, when a frame leaves.
@@ -14,7 +15,7 @@ const OTHERS: [Hooks; 6] =
 /// Sets the bit of these ports. Called when everything else is known.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     let spec = plan.spec;
-    if !spec.faults.is_empty() || fabric.routes.spreading.is_some() || fabric.probes.any_levels() {
+    if !spec.faults.is_empty() || fabric.probes.any_levels() {
         return;
     }
     let in_use = spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority.0);
@@ -28,7 +29,9 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let one_class = hot.classes.classes_of(in_use).count_ones() <= 1;
         let one_list = fabric.buffers.queues[hot.first_queue as usize].voqs == 1;
         let asks = OTHERS.iter().any(|&other| hot.hooks.has(other));
-        hot.hooks.set(Hooks::AHEAD, node.switch().is_some() && one_class && one_list && !paused && !asks);
+        // A switch that compares its queues looks at all of them for every frame.
+        let switch = node.switch().filter(|own| own.path_choice != PathChoice::LeastQueued);
+        hot.hooks.set(Hooks::AHEAD, switch.is_some() && one_class && one_list && !paused && !asks);
     }
 }
 

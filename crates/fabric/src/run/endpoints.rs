@@ -209,7 +209,7 @@ impl Fabric {
     }
 
     fn class_of(&self, egress: u32, priority: Priority) -> TrafficClass {
-        self.nodes[self.node_of[egress as usize] as usize].classes.class(priority)
+        self.links.ports[egress as usize].classes.class(priority)
     }
 
     /// The port that an endpoint sends through.

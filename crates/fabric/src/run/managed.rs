@@ -52,7 +52,7 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        match self.manager_on_enqueue(egress, class, frame, End::Enters, now) {
+        match self.manager_verdict(egress, class, frame, End::Enters, now) {
             Verdict::Drop => {
                 self.lose(egress, class, frame, ingress, Cause::QueueManager, now);
                 return false;
@@ -73,9 +73,7 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> Frame {
-        if let Verdict::Notify(feedback) =
-            self.manager_on_enqueue(egress, class, &mut frame, End::Leaves, now)
-        {
+        if let Verdict::Notify(feedback) = self.manager_verdict(egress, class, &mut frame, End::Leaves, now) {
             self.notify_source(egress, class, &frame, feedback, now, windows);
         }
         frame
@@ -83,7 +81,7 @@ impl Fabric {
 
     /// What the manager of a queue says of a frame; a mark is made at once.
     #[inline(never)]
-    fn manager_on_enqueue(
+    fn manager_verdict(
         &mut self,
         egress: u32,
         class: TrafficClass,

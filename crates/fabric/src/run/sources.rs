@@ -80,7 +80,7 @@ impl Fabric {
         let state = &mut self.hosts.sources[source as usize];
         let nth = if state.several_ports { state.source.next_destination() } else { 0 };
         let egress = self.routes.first_port(state.first_path + nth);
-        let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
+        let classes = self.links.ports[egress as usize].classes;
         (egress, classes.class(state.priority))
     }
 
