@@ -229,7 +229,7 @@ impl ForwardingTable {
             + self.ports.capacity() * size_of::<PortId>()
     }
 
-    #[inline]
+    #[inline(always)]
     fn list(&self, node: NodeId, destination: NodeId) -> u32 {
         let group = self.group_of[destination.at()];
         if group == NO_GROUP || node == destination {
