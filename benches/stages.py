@@ -22,13 +22,13 @@ from instructions import RUNS, build
 
 # The first pattern that is found names the stage.
 STAGES = {
-    "pending events: windows, order within a node": r"engine/src|fabric/src/event",
+    "pending events: windows, order within a node": r"engine/src|fabric/src/run/event",
     "latencies, waits, levels of queues, series": r"measure/src",
     "serialisation times": r"wire_clock",
-    "flow control": r"flow_control/src|fabric/src/(pausing|paused|blame|station)",
-    "sources": r"workload/src|fabric/src/sources",
-    "choosing what to send": r"scheduling/src|fabric/src/selection",
-    "queues and memory": r"fabric/src/(egress|pool|port)|frame/src/occupancy|queueing/src",
+    "flow control": r"flow_control/src|fabric/src/run/(pausing|stops|blame|pause_sender|link_control)",
+    "sources": r"workload/src|fabric/src/run/sources",
+    "choosing what to send": r"scheduling/src|fabric/src/run/selection",
+    "queues and memory": r"fabric/src/run/(ahead|egress|pool|port|buffers|architecture)|frame/src/occupancy|queueing/src",
     "forwarding, links, counts": r"fabric/src",
 }
 # In callgrind's listing: an address, absolute or beside the last one, the line, the count.
