@@ -28,7 +28,9 @@ STAGES = {
     "flow control": r"flow_control/src|fabric/src/run/(pausing|stops|blame|pause_sender|link_control)",
     "sources": r"workload/src|fabric/src/run/sources",
     "choosing what to send": r"scheduling/src|fabric/src/run/selection",
-    "queues and memory": r"fabric/src/run/(ahead|egress|pool|port|buffers|architecture)|frame/src/occupancy|queueing/src",
+    "queues and memory": (
+        r"fabric/src/run/(ahead|egress|pool|port|buffers|architecture)|frame/src/occupancy|queueing/src"
+    ),
     "forwarding, links, counts": r"fabric/src",
 }
 # In callgrind's listing: an address, absolute or beside the last one, the line, the count.

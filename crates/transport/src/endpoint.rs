@@ -14,7 +14,7 @@ pub struct Received {
     pub bytes: u16,
     /// Whether a switch marked it (the codepoint CE of RFC 3168).
     pub congestion_experienced: bool,
-    /// When the peer's network card took it.
+    /// When the peer's NIC took it.
     pub created: Time,
 }
 
@@ -59,7 +59,7 @@ pub struct Record {
 ///
 /// The host keeps one timer an endpoint. After each call of [`handle_frame`], [`handle_timeout`] or
 /// [`poll_transmit`] it looks at [`poll_timeout`] and moves the timer there, calls [`poll_record`] until it
-/// has no more, and asks [`has_work`] whether the network card may pull a segment. A new endpoint has no
+/// has no more, and asks [`has_work`] whether the NIC may pull a segment. A new endpoint has no
 /// work: its first timeout is the start. One that is idle costs nothing but its place in memory.
 ///
 /// [`handle_frame`]: Protocol::handle_frame

@@ -1,14 +1,14 @@
 //! A fixed rate: segments leave one after the other at even distances.
 //!
 //! After a segment of L bytes the next one leaves L * 8 / rate later at the earliest, exact in the long run.
-//! A sender that was held up (by a pause, by a busy network card) goes on from there; it does not catch up
+//! A sender that was held up (by a pause, by a busy NIC) goes on from there; it does not catch up
 //! with a burst. What is in flight is not limited.
 //!
 //! Source: A. Aggarwal, S. Savage and T. Anderson, "Understanding the Performance of TCP Pacing", INFOCOM
 //! 2000 (pacing); the rate limiter of a reaction point in IEEE 802.1Q-2018, clause 30 (one a flow, not
 //! one a port).
 //!
-//! Not modelled: the granularity of timers in network cards.
+//! Not modelled: the granularity of timers in NICs.
 
 use crate::controller::{CongestionControl, ControllerConfiguration};
 use units::BitRate;

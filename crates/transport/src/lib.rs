@@ -2,7 +2,7 @@
 //!
 //! A connection has two endpoints, one at each host, made together by [`ConnectionSpec::start`]. An
 //! [`Endpoint`] is a state machine behind the [`Protocol`] calls: frames and the time go in, segments,
-//! timeouts and records come out. It has no clock, no queue and no address; the network card pulls a
+//! timeouts and records come out. It has no clock, no queue and no address; the NIC pulls a
 //! segment when the wire is free and sends it to the peer. A [`Controller`] says how much may be in flight
 //! and how fast, and knows nothing of retransmission.
 

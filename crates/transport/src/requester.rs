@@ -3,7 +3,7 @@
 //! Some number of slots ask at the same time. Each sends its request in segments, waits until its whole
 //! response has arrived, thinks for a fixed or an exponential time and asks again; all ask for the first
 //! time at the start. Requests leave in the order in which they fall due. A record tells of each exchange,
-//! from the instant the request is due (so that the wait for the network card counts) until the last
+//! from the instant the request is due (so that the wait for the NIC counts) until the last
 //! segment of the response has arrived.
 //!
 //! With a timeout, an exchange without progress for so long (since the request left or a segment of the
@@ -14,7 +14,7 @@
 //! a closed class); A. D. Birrell and B. J. Nelson, "Implementing Remote Procedure Calls", ACM TOCS 2(1),
 //! 1984, section 3 (the response acknowledges the request; repetition after a timeout).
 //!
-//! Not modelled: a window: all segments of a message leave as fast as the network card takes them. Repetition
+//! Not modelled: a window: all segments of a message leave as fast as the NIC takes them. Repetition
 //! of single segments: a message that a queue on its way loses a part of each time never arrives, as with
 //! fragments (C. A. Kent and J. C. Mogul, "Fragmentation Considered Harmful", SIGCOMM 1987).
 //! Headers above Ethernet. Repeated requests that the server recognises (at most once).

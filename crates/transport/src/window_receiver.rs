@@ -30,7 +30,7 @@ pub struct WindowReceiver {
     unanswered: u32,
     /// When they are answered at the latest.
     deadline: Option<Time>,
-    /// An acknowledgement waits for the network card.
+    /// An acknowledgement waits for the NIC.
     ack_due: bool,
     /// A mark to be echoed.
     echo: bool,

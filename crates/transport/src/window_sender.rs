@@ -9,7 +9,7 @@
 //! acknowledged and sends everything from there again (go-back-N). Without one, a lost segment ends the
 //! transfer: it stands still, as on a fabric that must not lose frames.
 //!
-//! One segment a round trip is timed, from the instant the network card takes it to its acknowledgement;
+//! One segment a round trip is timed, from the instant the NIC takes it to its acknowledgement;
 //! one that was sent twice is not (Karn).
 //!
 //! Source: D. Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 2.4.2 (go back n); RFC 9293,

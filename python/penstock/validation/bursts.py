@@ -162,7 +162,7 @@ def _counts(length: int, bin_ns: float) -> Reader:
         frame='"1000 B"',
         source='poisson = { rate = "1 Gb/s" }',
     ),
-    ends=("A source knows nothing of the queue behind it unless the network card is full.",),
+    ends=("A source knows nothing of the queue behind it unless the NIC is full.",),
 )
 def generators(bench: Bench) -> Iterator[Row]:
     """Every kind of source, every kind of lengths."""

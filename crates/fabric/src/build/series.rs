@@ -1,6 +1,7 @@
 //! Which time series are recorded.
 
 use crate::run::node::Node;
+use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use crate::spec::Spec;
 use frame::PRIORITIES;
@@ -53,6 +54,7 @@ pub fn record(spec: &Spec, parts: &mut [Fabric]) -> Vec<String> {
         part.probes.delivered = sums(of_paths, part.hosts.receivers.len());
         part.probes.received = sums(of_ports, ports);
         part.probes.sent = sums(of_ports, ports);
+        part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, of_ports));
         part.probes.queues = levels(of_queues, part.buffers.queues.len());
         part.probes.counters = levels(of_counters, ports * PRIORITIES);
     }

@@ -42,7 +42,7 @@ pub(crate) enum End {
 
 impl Fabric {
     /// A frame comes to the queue of a class: marks it and tells its source if the manager says so. False: it is lost.
-    #[inline(never)]
+    #[inline]
     pub fn admitted_by_manager(
         &mut self,
         egress: u32,
@@ -64,7 +64,7 @@ impl Fabric {
     }
 
     /// A frame leaves the queue of a class for the link, perhaps with a mark.
-    #[inline(never)]
+    #[inline]
     pub fn manager_on_dequeue(
         &mut self,
         egress: u32,

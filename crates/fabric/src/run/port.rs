@@ -69,6 +69,8 @@ impl Hooks {
     pub const BOUNDED: Hooks = Hooks(1 << 9);
     /// Frames are sent ahead of their time: see `ahead`.
     pub const AHEAD: Hooks = Hooks(1 << 10);
+    /// What is sent is recorded over time.
+    pub const RECORDED: Hooks = Hooks(1 << 11);
 
     /// Whether any of these is set.
     #[inline(always)]

@@ -90,7 +90,7 @@ impl Fabric {
         if decides_again {
             windows.push(Event::bare(Kind::Decide, at, egress));
         }
-        self.count_sent(egress, &waiting.frame, hooks.has(Hooks::FEEDS), now, windows);
+        self.count_sent(egress, &waiting.frame, hooks, now, windows);
         // After the transmission has begun: what follows may want to send a pause through this very port.
         if hooks.has(Hooks::COUNTED) {
             self.after_dequeue(egress, class, &waiting, before, now, windows);

@@ -226,9 +226,9 @@ impl Fabric {
             return self.transmit_faulted(egress, frame, now, windows);
         }
         let arrival = port.transmit(frame, now);
-        let feeds = port.hooks.has(Hooks::FEEDS);
+        let hooks = port.hooks;
         windows.send(arrival, || self.links.neighbours[egress as usize]);
-        self.count_sent(egress, &frame, feeds, now, windows);
+        self.count_sent(egress, &frame, hooks, now, windows);
     }
 
     /// The rest of [`Fabric::transmit`] at a port that faults may hit.
@@ -239,18 +239,20 @@ impl Fabric {
         let arrival = port.transmit(frame, now);
         let arrival =
             self.faults.outcome_on_link(egress, port, &self.links.cold[egress as usize], arrival, now);
-        let feeds = port.hooks.has(Hooks::FEEDS);
+        let hooks = port.hooks;
         windows.send(arrival, || self.links.neighbours[egress as usize]);
-        self.count_sent(egress, &frame, feeds, now, windows);
+        self.count_sent(egress, &frame, hooks, now, windows);
     }
 
     /// A transmission has begun: counts it, and tells the sources that wait for it.
     #[inline(always)]
-    pub fn count_sent(&mut self, egress: u32, frame: &Frame, feeds: bool, now: Time, windows: &mut Queued) {
+    pub fn count_sent(&mut self, egress: u32, frame: &Frame, hooks: Hooks, now: Time, windows: &mut Queued) {
         self.links.sent[egress as usize].count(frame);
-        probes::add(&mut self.probes.sent, egress as usize, now, frame.bytes);
-        if feeds {
-            self.feed(egress, frame, now, windows);
+        if hooks.has(Hooks::FEEDS.or(Hooks::RECORDED)) {
+            probes::add(&mut self.probes.sent, egress as usize, now, frame.bytes);
+            if hooks.has(Hooks::FEEDS) {
+                self.feed(egress, frame, now, windows);
+            }
         }
     }
 

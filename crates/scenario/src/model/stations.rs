@@ -65,14 +65,14 @@ fn flowlet_entries() -> u64 {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostSettings {
-    /// Queues of the network card: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities. Default: "per_priority" (IEEE 802.1Q with eight classes).
+    /// Queues of the NIC: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities. Default: "per_priority" (IEEE 802.1Q with eight classes).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "per_priority"))]
     pub queues: Option<Queues>,
     /// Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or "drr", or a table of that name with its keys, like `[host.scheduler.drr]`. Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<SchedulerSpec>,
-    /// Room of the network card for each queue. A size in bytes or frames, or "unlimited". Default: "unlimited" (the memory of a host).
+    /// Room of the NIC for each queue. A size in bytes or frames, or "unlimited". Default: "unlimited" (the memory of a host).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
     pub queue_limit: Option<Or<Amount, Unlimited>>,

@@ -16,7 +16,7 @@ from penstock.studies.reproduce import Context, Outcome
 SICK = "h0"
 STOPS_NS, STARTS_NS = 1e6, 4e6
 WINDOW_NS = (2e6, 4e6)
-"""When the network card of the sick host has been full for a while."""
+"""When the NIC of the sick host has been full for a while."""
 DETECTION_NS = 200_000.0
 COLOURS = {"all well": "#0072B2", "sick host": "#D55E00", "sick host, watchdog": "#009E73"}
 
