@@ -116,7 +116,7 @@ impl Fabric {
         if port.waiting == 0 {
             return;
         }
-        debug_assert!(port.busy_until == now, "what waits is committed, or the port decides when it is free");
+        assert!(port.busy_until == now, "what waits is committed, or the port decides when it is free");
         let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
         let mut slot = self.buffers.voqs[queue.first_voq as usize].head();
         while slot != NIL && queue.committed < MOST {
