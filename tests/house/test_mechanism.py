@@ -9,8 +9,6 @@ import subprocess
 import textwrap
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "tests/house/mechanism"
 REGISTRY = ROOT / "crates/scheduling/src/lib.rs"
@@ -31,7 +29,6 @@ def test_contributing_shows_the_example() -> None:
     assert parameters in (EXAMPLE / "turns.rs").read_text("utf-8")
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs Rust")
 def test_a_scheduler_is_a_file_and_its_lines_in_the_registry() -> None:
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
     # One place, kept: what has not changed since the last time is not compiled again.

@@ -38,7 +38,6 @@ use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, NodeSpec, Queueing, Spec};
 use engine::Timer;
-use flow_control::{PauseKind, PauseSpec};
 use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, Route};
 use scheduling::{Configuration, PortFacts};
 use std::collections::BTreeMap;
@@ -71,13 +70,6 @@ pub(crate) struct Built {
     pub notes: Vec<Note>,
     /// Time series that are too many to record, in words.
     pub left_out: Vec<String>,
-}
-
-fn controlled(spec: &PauseSpec) -> u8 {
-    match spec.kind {
-        PauseKind::Link => 0xFF,
-        PauseKind::Priorities(set) => set,
-    }
 }
 
 /// Everything that building needs to look up.
@@ -369,7 +361,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     for _ in 0..node.classes().classes() {
         fabric.buffers.add_queue(voqs);
     }
-    let obeys = node.flow_control().map_or(0, controlled);
+    let obeys = node.flow_control().map_or(0, |control| control.kind.priorities());
     let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());
     let mut hooks = Hooks::default();
     hooks.set(Hooks::SCHEDULER, asks_scheduler(node.scheduler()));
@@ -414,7 +406,7 @@ fn link_control(plan: &Plan, port: u32) -> LinkControl {
     if control.is_none() && plan.node(peer).flow_control().is_none() {
         return LinkControl::None;
     }
-    let obeys = control.map_or(0, controlled);
+    let obeys = control.map_or(0, |control| control.kind.priorities());
     LinkControl::Pause(Box::new(PauseState::new(obeys, plan.response(port), plan.response(peer))))
 }
 

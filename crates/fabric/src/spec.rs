@@ -9,7 +9,7 @@ pub mod topology;
 use crate::spec::choice::PathChoice;
 use crate::spec::routing::Wiring;
 use engine::stream;
-use flow_control::{Accounting, PauseKind, PauseSpec};
+use flow_control::{Accounting, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
 use rand_xoshiro::rand_core::Rng;
 use schemars::JsonSchema;
@@ -95,7 +95,8 @@ impl NodeSpec {
             Role::Switch(switch) => &switch.scheduler,
         }
     }
-    pub(crate) fn flow_control(&self) -> Option<&PauseSpec> {
+    /// Link-level flow control that the node sends and obeys; `None` if it has none.
+    pub fn flow_control(&self) -> Option<&PauseSpec> {
         match &self.role {
             Role::Host(host) => host.flow_control.as_ref(),
             Role::Switch(switch) => switch.flow_control.as_ref(),
@@ -214,11 +215,7 @@ impl SwitchSpec {
     /// a port, and each lossless priority that comes in through it (all together with PAUSE), if pauses are decided there.
     pub fn queues_of_memory(&self, ports: u64) -> u64 {
         let by_ingress = |own: &&PauseSpec| own.accounting == Accounting::Ingress;
-        let counters = match self.flow_control.as_ref().filter(by_ingress).map(|own| own.kind) {
-            Some(PauseKind::Priorities(set)) => u64::from(set.count_ones()),
-            Some(PauseKind::Link) => 1,
-            None => 0,
-        };
+        let counters = self.flow_control.as_ref().filter(by_ingress).map_or(0, |own| own.kind.counters());
         ports * (self.classes.classes() as u64 + counters)
     }
 }

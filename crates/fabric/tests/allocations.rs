@@ -10,34 +10,16 @@ mod counting;
 
 use common::*;
 use counting::asked;
-use fabric::spec::{HostSpec, NodeSpec, Role, SwitchSpec};
-use fabric::topology::{Cable, FatTree, NodeRole};
+use fabric::spec::{HostSpec, Role};
 use fabric::{Simulation, State};
 use std::sync::Arc;
-use units::{BitRate, ClockTolerance, Time};
+use units::{BitRate, Time};
 use workload::{Arrivals, SourceSpec};
 
 /// A fat-tree of 16 hosts at 10 Gb/s under PFC. All send to the host half way round at 40 % of the link, and
 /// four of them at 40 % to host 0 besides, which is too much for it: pauses come and go all the time.
 fn fat_tree() -> Net {
-    let cable = Cable { rate: gbps(10), delay: ns(500), overhead: 20 };
-    let graph = FatTree { k: 4, cable }.graph().expect("an even k");
-    let control = Some(pfc(0x01));
-    let mut net = Net::new(us(25_000));
-    net.0.probes.pauses = false;
-    for node in &graph.nodes {
-        let role = match node.role {
-            NodeRole::Host => Role::Host(Arc::new(HostSpec { flow_control: control.clone(), ..host() })),
-            NodeRole::Switch => {
-                Role::Switch(Arc::new(SwitchSpec { flow_control: control.clone(), ..switch() }))
-            }
-        };
-        net.0.nodes.push(NodeSpec { name: node.name.clone(), role, clock_tolerance: ClockTolerance::EXACT });
-    }
-    for link in &graph.links {
-        net.link(link.a, link.b, link.rate, link.delay);
-    }
-    let hosts: Vec<_> = graph.hosts().collect();
+    let (mut net, hosts) = fat_tree_under_pfc(4, us(25_000));
     let rate = BitRate::from_gbps(4);
     let arrivals = Arrivals::Constant { rate, random_phase: true };
     for (i, &from) in hosts.iter().enumerate() {
@@ -46,10 +28,10 @@ fn fat_tree() -> Net {
         net.flow(&format!("f{i}"), from, 0, source);
     }
     for &from in &hosts[4..8] {
-        // As much as the sender's card takes while it is held back; greedy, so that its queue is bounded.
+        // As much as the sender's NIC takes while it is held back; greedy, so that its queue is bounded.
         net.flow(&format!("g{}", from.0), from, 0, greedy(hosts[0], 1522, Time::ZERO));
     }
-    // Paced sources are held back too, when their card is full.
+    // Paced sources are held back too, when their NIC is full.
     for node in &mut net.0.nodes {
         if let Role::Host(host) = &node.role {
             let queue_limit = Some(units::Amount::Frames(20));

@@ -7,33 +7,14 @@ mod counting;
 
 use common::*;
 use counting::most_in_use;
-use fabric::spec::{HostSpec, NodeSpec, Role, Spec, SwitchSpec};
-use fabric::topology::{Cable, FatTree, NodeRole};
+use fabric::spec::Spec;
 use fabric::{Simulation, State};
-use std::sync::Arc;
-use units::{BitRate, ClockTolerance, Time};
+use units::{BitRate, Time};
 use workload::{Arrivals, Destinations, SourceSpec};
 
 /// A fat tree under PFC, all of whose hosts send at half of their rate.
 fn fat_tree(k: u32, to: impl Fn(usize, &[frame::NodeId]) -> Destinations) -> Spec {
-    let graph = FatTree { k, cable: Cable { rate: gbps(10), delay: ns(500), overhead: 20 } }.graph().unwrap();
-    let control = Some(pfc(0x01));
-    let mut net = Net::new(us(60));
-    net.0.probes.bin = None;
-    net.0.probes.pauses = false;
-    for node in &graph.nodes {
-        let role = match node.role {
-            NodeRole::Host => Role::Host(Arc::new(HostSpec { flow_control: control.clone(), ..host() })),
-            NodeRole::Switch => {
-                Role::Switch(Arc::new(SwitchSpec { flow_control: control.clone(), ..switch() }))
-            }
-        };
-        net.0.nodes.push(NodeSpec { name: node.name.clone(), role, clock_tolerance: ClockTolerance::EXACT });
-    }
-    for link in &graph.links {
-        net.link(link.a, link.b, link.rate, link.delay);
-    }
-    let hosts: Vec<_> = graph.hosts().collect();
+    let (mut net, hosts) = fat_tree_under_pfc(k, us(60));
     let arrivals = Arrivals::Constant { rate: BitRate::from_gbps(5), random_phase: true };
     for (nth, &from) in hosts.iter().enumerate() {
         let destinations = to(nth, &hosts);

@@ -51,6 +51,20 @@ impl PauseKind {
             PauseKind::Priorities(_) => "pfc",
         }
     }
+    /// The priorities that are paused and obeyed, bit n for priority n.
+    pub fn priorities(self) -> u8 {
+        match self {
+            PauseKind::Link => 0xFF,
+            PauseKind::Priorities(set) => set,
+        }
+    }
+    /// How many counters a port has: one for all priorities, or one for each.
+    pub fn counters(self) -> u64 {
+        match self {
+            PauseKind::Link => 1,
+            PauseKind::Priorities(set) => set.count_ones().into(),
+        }
+    }
 }
 
 /// Where occupancy is counted.

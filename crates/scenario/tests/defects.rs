@@ -286,32 +286,36 @@ fn amount_after<'a>(text: &'a str, words: &str) -> &'a str {
     rest[..end].trim_end_matches([';', '.', ','])
 }
 
+/// Greedy flows of priority 3 at a star with pauses by priority, and what is special.
+fn greedy_star(from: &[&str], to: &str, special: &str) -> String {
+    format!(
+        r#"
+[simulation]
+duration = "1 ms"
+[topology.star]
+hosts = {hosts}
+rate = "10 Gb/s"
+length = "100 m"
+[[flows]]
+name = "f"
+from = {from:?}
+to = "{to}"
+priority = 3
+source = "greedy"
+{special}
+"#,
+        hosts = from.len() + 1,
+    )
+}
+
 /// Two ports of ingress accounting fill a queue with a limit; advice names levels with which nothing is lost.
 #[test]
 fn advice_on_watermarks_makes_the_run_pass() {
     let scenario = |xoff: &str, limit: &str| {
-        format!(
-            r#"
-[simulation]
-duration = "1 ms"
-[topology.star]
-hosts = 4
-rate = "10 Gb/s"
-length = "100 m"
-[switch.buffer]
-queue = "{limit}"
-[flow_control.pfc]
-accounting = "ingress"
-xoff = "{xoff}"
-xon = "6 kB"
-[[flows]]
-name = "f"
-from = ["h0", "h1", "h2"]
-to = "h3"
-priority = 3
-source = "greedy"
-"#
-        )
+        let keys = format!(
+            "[switch.buffer]\nqueue = \"{limit}\"\n[flow_control.pfc]\nxoff = \"{xoff}\"\nxon = \"6 kB\""
+        );
+        greedy_star(&["h0", "h1", "h2"], "h3", &keys)
     };
     let why = stopped(&scenario("40 kB", "100 kB"));
     let xoff = amount_after(&why, "lower XOFF to at most ").to_string();
@@ -326,25 +330,7 @@ source = "greedy"
 /// Where pauses are lost, no watermark helps, and none is advised.
 #[test]
 fn advice_names_lost_pauses_and_not_xoff() {
-    let scenario = |fault: &str| {
-        format!(
-            r#"
-[simulation]
-duration = "1 ms"
-[topology.star]
-hosts = 3
-rate = "10 Gb/s"
-[flow_control.pfc]
-[[flows]]
-name = "f"
-from = ["h0", "h1"]
-to = "h2"
-priority = 3
-source = "greedy"
-{fault}
-"#
-        )
-    };
+    let scenario = |fault: &str| greedy_star(&["h0", "h1"], "h2", &format!("[flow_control.pfc]\n{fault}"));
     let why = stopped(&scenario("[[faults]]\nlink = \"all\"\npause_loss = 1.0"));
     assert!(why.contains("pause frames of \"sw\" were lost on the way, by pause_loss"), "{why}");
     assert!(why.contains("Take that fault away") && !why.contains("ower XOFF"), "{why}");
@@ -354,29 +340,24 @@ source = "greedy"
 /// A host that does not obey pauses is named; once it does, nothing is lost.
 #[test]
 fn advice_names_a_host_that_does_not_obey() {
-    let scenario = |own: &str| {
-        format!(
-            r#"
-[simulation]
-duration = "1 ms"
-[topology.star]
-hosts = 3
-rate = "10 Gb/s"
-[flow_control.pfc]
-{own}
-[[flows]]
-name = "f"
-from = ["h0", "h1"]
-to = "h2"
-priority = 3
-source = "greedy"
-"#
-        )
-    };
+    let scenario = |own: &str| greedy_star(&["h0", "h1"], "h2", &format!("[flow_control.pfc]\n{own}"));
     let why = stopped(&scenario("[hosts.h1]\nflow_control = \"off\""));
     assert!(why.contains("\"h1\" does not obey pauses of priority 3"), "{why}");
     assert!(why.contains("give it flow_control") && !why.contains("ower XOFF"), "{why}");
     assert_eq!(flow(&run(&scenario("")), "f[h1]", "frames_dropped"), 0.0);
+}
+
+/// Where a queue manager drops, no watermark helps; without it nothing is lost.
+#[test]
+fn advice_names_a_queue_manager_that_drops() {
+    let scenario =
+        |manager: &str| greedy_star(&["h0", "h1"], "h2", &format!("{manager}\n[flow_control.pfc]"));
+    let why = stopped(&scenario(
+        "[[switch.queue_managers]]\nclasses = [3]\nred = { min = \"5 kB\", max = \"10 kB\" }",
+    ));
+    assert!(why.contains("A queue manager dropped it") && !why.contains("ower XOFF"), "{why}");
+    assert!(why.contains("take priority 3 from it"), "{why}");
+    assert_eq!(flow(&run(&scenario("")), "f[h0]", "frames_dropped"), 0.0);
 }
 
 /// A transfer of any size sends its bytes; the last frame is short, and what fills it up to 64 B is told apart.

@@ -8,7 +8,7 @@ use crate::run::losses::Cause;
 use crate::run::outcome::Failure;
 use crate::spec::Spec;
 use crate::spec::routing::Wiring;
-use flow_control::{Accounting, PauseKind, PauseSpec};
+use flow_control::{Accounting, PauseSpec};
 use frame::MIN_FRAME_BYTES;
 use units::Amount;
 
@@ -43,7 +43,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
         );
     }
     let obeys = |need: &&PauseNeeds| {
-        let heard = spec.nodes[need.peer.at()].flow_control().map_or(0, controlled);
+        let heard = spec.nodes[need.peer.at()].flow_control().map_or(0, |control| control.kind.priorities());
         heard >> priority & 1 != 0
     };
     if let Some(deaf) = needs.iter().find(|need| !obeys(need)) {
@@ -107,12 +107,4 @@ fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limi
         text += "; no XOFF is low enough";
     }
     text
-}
-
-/// The priorities that pauses are obeyed for.
-fn controlled(control: &PauseSpec) -> u8 {
-    match control.kind {
-        PauseKind::Link => 0xFF,
-        PauseKind::Priorities(set) => set,
-    }
 }

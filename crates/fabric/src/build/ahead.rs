@@ -6,7 +6,6 @@ use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use crate::spec::NodeSpec;
 use crate::spec::choice::PathChoice;
-use frame::PRIORITIES;
 
 /// With one of these somebody is asked, or has to be told, when a frame leaves.
 const OTHERS: [Hooks; 6] =
@@ -19,7 +18,6 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         return;
     }
     let in_use = spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority.0);
-    debug_assert!(spec.flows.iter().all(|flow| flow.priority.at() < PRIORITIES));
     for port in 0..fabric.links.len() as u32 {
         let number = fabric.numbering.port(port);
         let node = plan.node(number);

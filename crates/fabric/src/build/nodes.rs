@@ -1,6 +1,6 @@
 //! Hosts and switches at time zero.
 
-use super::{Part, Plan, controlled};
+use super::{Part, Plan};
 use crate::build::headroom::receive_buffer;
 use crate::run::architecture::{Architecture, NodeMemory};
 use crate::run::managed::Managed;
@@ -66,7 +66,7 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
         first_port,
         classes: node.classes(),
         is_host: node.host().is_some(),
-        lossless: control.map_or(0, controlled),
+        lossless: control.map_or(0, |control| control.kind.priorities()),
         pause_quanta: control.map_or(0, |control| control.quanta),
         pause_sender,
         architecture: Architecture::OutputQueued(NodeMemory::new(
@@ -114,5 +114,11 @@ fn sharing(first: u32, ports: usize, node: &NodeSpec) -> Option<Box<Sharing>> {
     let memory = SharedMemory::new(switch.shared_memory?, switch.queues_of_memory(ports as u64))?;
     let control = switch.flow_control.as_ref().filter(|control| control.accounting == Accounting::Ingress);
     let together = control.is_some_and(|control| control.kind == PauseKind::Link);
-    Some(Box::new(Sharing::new(memory, first, ports, control.map_or(0, controlled), together)))
+    Some(Box::new(Sharing::new(
+        memory,
+        first,
+        ports,
+        control.map_or(0, |control| control.kind.priorities()),
+        together,
+    )))
 }

@@ -86,10 +86,7 @@ impl PauseSender {
     }
     /// The priorities that pausing is enabled for.
     pub fn controlled(&self) -> u8 {
-        match self.spec.kind {
-            PauseKind::Link => 0xFF,
-            PauseKind::Priorities(set) => set,
-        }
+        self.spec.kind.priorities()
     }
     /// Its number at the node.
     pub fn local(&self, port: u32) -> usize {

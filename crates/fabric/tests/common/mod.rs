@@ -8,6 +8,7 @@ use fabric::spec::{
     FlowSpec, Forwarding, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role,
     Spec, SwitchSpec, WhenFull,
 };
+use fabric::topology::{Cable, FatTree, NodeRole};
 use fabric::{Simulation, State};
 use flow_control::{Accounting, PauseKind, PauseSpec, Watermarks};
 use frame::{ClassMap, NodeId, Priority};
@@ -192,6 +193,27 @@ impl Net {
             error,
         }
     }
+}
+
+/// A fat-tree of 10 Gb/s under [`pfc`] for priority 0, without probes, and its hosts. Nobody sends yet.
+pub fn fat_tree_under_pfc(k: u32, duration: Time) -> (Net, Vec<NodeId>) {
+    let cable = Cable { rate: gbps(10), delay: ns(500), overhead: 20 };
+    let graph = FatTree { k, cable }.graph().expect("an even k");
+    let flow_control = Some(pfc(0x01));
+    let mut net = Net::new(duration);
+    net.0.probes = ProbeSpec { bin: None, pauses: false };
+    for node in &graph.nodes {
+        let flow_control = flow_control.clone();
+        match node.role {
+            NodeRole::Host => net.host(&node.name, HostSpec { flow_control, ..host() }),
+            NodeRole::Switch => net.switch(&node.name, SwitchSpec { flow_control, ..switch() }),
+        };
+    }
+    for link in &graph.links {
+        net.link(link.a, link.b, link.rate, link.delay);
+    }
+    let hosts = graph.hosts().collect();
+    (net, hosts)
 }
 
 /// A result.

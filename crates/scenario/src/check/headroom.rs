@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::place::Place;
 use fabric::PauseNeeds;
 use fabric::spec::{NodeSpec, OnLosslessDrop, Role, Spec, SwitchSpec};
-use flow_control::{Accounting, PauseKind, PauseSpec};
+use flow_control::{Accounting, PauseSpec};
 use queueing::SharedMemorySpec;
 use std::collections::BTreeMap;
 use units::{Amount, Bytes};
@@ -57,13 +57,10 @@ pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Con
 fn room<'a>(node: &'a NodeSpec, ports: &[PauseNeeds], (shortest, longest): (u16, u16)) -> Option<Room<'a>> {
     let Role::Switch(switch) = &node.role else { return None };
     let pause = switch.flow_control.as_ref()?;
-    let priorities = match pause.kind {
-        PauseKind::Link => 1,
-        PauseKind::Priorities(set) => u64::from(set.count_ones()),
-    };
+    let counters = pause.kind.counters();
     let most = |of: &dyn Fn(&PauseNeeds) -> u64| ports.iter().map(of).max().unwrap_or(0);
     let sum = |of: &dyn Fn(&PauseNeeds) -> u64| {
-        ports.iter().map(of).fold(0, u64::saturating_add).saturating_mul(priorities)
+        ports.iter().map(of).fold(0, u64::saturating_add).saturating_mul(counters)
     };
     // Limits of memory are in bytes here; levels in frames do not count against them.
     let capacity = |port: &PauseNeeds| match port.levels.capacity {
@@ -83,7 +80,7 @@ fn room<'a>(node: &'a NodeSpec, ports: &[PauseNeeds], (shortest, longest): (u16,
         most_short_frames: most(&|port| frames(port, shortest)),
         sum_bytes: sum(&|port| port.room.get()),
         sum_capacity: sum(&capacity),
-        accounts: priorities * ports.len() as u64,
+        accounts: counters * ports.len() as u64,
         xoff: ports.iter().map(|port| port.levels.xoff).max_by_key(|&xoff| count(xoff))?,
     })
 }

@@ -79,5 +79,5 @@ fn understands_marks(flow: &FlowSpec) -> bool {
 
 /// Priorities that flow control of a switch keeps from loss.
 fn lossless(switch: &SwitchSpec) -> u8 {
-    switch.flow_control.as_ref().map_or(0, super::pauses::priorities)
+    switch.flow_control.as_ref().map_or(0, |control| control.kind.priorities())
 }

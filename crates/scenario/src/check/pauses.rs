@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::place::Place;
 use fabric::PauseNeeds;
 use fabric::spec::{NodeSpec, OnLosslessDrop, Role, Spec};
-use flow_control::{PauseKind, PauseSpec};
+use flow_control::PauseSpec;
 use std::collections::BTreeMap;
 
 /// Checks the pauses that each port sends. Settings shared by several nodes are reported once.
@@ -20,7 +20,7 @@ pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Con
         }
     }
     for ((_, settings), need) in shortest {
-        let Some(control) = flow_control(&spec.nodes[need.node.at()]) else { continue };
+        let Some(control) = spec.nodes[need.node.at()].flow_control() else { continue };
         length(settings, need, control, model, spec, context);
         renewal(settings, need, control, model, spec, context);
     }
@@ -86,8 +86,8 @@ fn renewal(
 fn obeyed(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Context<'_>) {
     let used = spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority.0);
     let deaf = |need: &PauseNeeds| {
-        let sent = flow_control(&spec.nodes[need.node.at()]).map_or(0, priorities);
-        let heard = flow_control(&spec.nodes[need.peer.at()]).map_or(0, priorities);
+        let sent = spec.nodes[need.node.at()].flow_control().map_or(0, |control| control.kind.priorities());
+        let heard = spec.nodes[need.peer.at()].flow_control().map_or(0, |control| control.kind.priorities());
         sent & used & !heard
     };
     let Some((need, ignored)) =
@@ -149,19 +149,4 @@ fn table(node: &NodeSpec, own: bool) -> Place {
         (Role::Switch(_), true) => "switches",
         (Role::Switch(_), false) => "switch",
     })
-}
-
-fn flow_control(node: &NodeSpec) -> Option<&PauseSpec> {
-    match &node.role {
-        Role::Host(host) => host.flow_control.as_ref(),
-        Role::Switch(switch) => switch.flow_control.as_ref(),
-    }
-}
-
-/// The priorities that a station pauses and obeys.
-pub fn priorities(control: &PauseSpec) -> u8 {
-    match control.kind {
-        PauseKind::Link => 0xFF,
-        PauseKind::Priorities(set) => set,
-    }
 }
