@@ -22,6 +22,7 @@ use crate::build::shards::Split;
 use crate::run::buffers::Buffers;
 use crate::run::event::Event;
 use crate::run::faults::Faults;
+use crate::run::headers::Headers;
 use crate::run::hosts::Hosts;
 use crate::run::ledger::Ledger;
 use crate::run::link_control::{LinkControl, PauseState};
@@ -287,6 +288,7 @@ fn build_part(
         nodes: Vec::with_capacity(part.nodes().len()),
         links: Links::with_capacity(part.ports().len()),
         buffers: Buffers::new(),
+        headers: Headers::default(),
         routes,
         hosts: Hosts::default(),
         faults,

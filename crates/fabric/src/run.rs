@@ -11,6 +11,7 @@ pub(crate) mod egress;
 pub(crate) mod endpoints;
 pub(crate) mod event;
 pub(crate) mod faults;
+pub(crate) mod headers;
 pub(crate) mod hosts;
 pub(crate) mod ledger;
 pub(crate) mod link_control;

@@ -36,7 +36,7 @@ pub struct Simulation {
     pub(crate) shards: Vec<Shard<Fabric>>,
     pub(crate) split: Split,
     /// What binds the parts; `None` if there is one.
-    workers: Option<Workers<Event>>,
+    workers: Option<Workers<Fabric>>,
     /// Whether more threads would pay is not decided yet.
     pilot: Option<Pilot>,
     /// The panic that ended the run.
@@ -342,12 +342,26 @@ impl Simulation {
         let waits = |part: &Fabric| part.hosts.frames_waiting() + part.buffers.frames_waiting();
         let waiting = self.parts().map(waits).sum::<u64>();
         self.parts().for_each(Fabric::check);
+        self.check_headers();
         let ledger = self.ledger();
         if ledger.made == ledger.delivered + ledger.lost + waiting + in_flight {
             return Ok(());
         }
         let (made, delivered, lost) = (ledger.made, ledger.delivered, ledger.lost);
         Err(self.describe(&Failure::Conservation { made, delivered, lost, waiting, in_flight }))
+    }
+
+    /// Every header has its frame.
+    fn check_headers(&mut self) {
+        for Shard { world, runner } in &mut self.shards {
+            let headers = world.headers.in_use();
+            let at_rest = world.frames_at_rest().filter(|frame| frame.flags.is_wide()).count();
+            let pending = runner.windows().pending().filter(|event| event.is_wide()).count();
+            assert!(
+                headers == at_rest + pending,
+                "{headers} headers, but {at_rest} frames that wait and {pending} on their way have one: this is a fault of the simulator"
+            );
+        }
     }
 
     /// Begins measuring: all counts at zero, all levels as they are.

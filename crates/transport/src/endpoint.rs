@@ -1,6 +1,6 @@
 //! What passes between an endpoint and the host that runs it.
 
-use frame::FrameKind;
+use frame::{FrameKind, Header};
 use units::Time;
 
 /// A frame of the connection that has arrived, DA to FCS.
@@ -8,8 +8,10 @@ use units::Time;
 pub struct Received {
     /// What it is for.
     pub kind: FrameKind,
-    /// What the peer wrote into it: a sequence number, say.
+    /// What the peer wrote into it: a sequence number, say. 0 if it has a header.
     pub word: u32,
+    /// What the peer wrote into it that needs more than a word.
+    pub header: Option<Header>,
     /// Length in bytes, DA to FCS.
     pub bytes: u16,
     /// Whether a switch marked it (the codepoint CE of RFC 3168).
@@ -23,8 +25,10 @@ pub struct Received {
 pub struct Segment {
     /// What it is for.
     pub kind: FrameKind,
-    /// What the peer reads from it.
+    /// What the peer reads from it, unless it has a header.
     pub word: u32,
+    /// What the peer reads from it that needs more than a word; it costs a place in memory until it arrives.
+    pub header: Option<Header>,
     /// Length in bytes, DA to FCS.
     pub bytes: u16,
     /// Whether switches may mark it instead of dropping it (the codepoint ECT(0) of RFC 3168).

@@ -209,7 +209,7 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
         self.next += 1;
         self.retransmission.on_send(now);
         self.pacer.on_send(now, bytes, self.controller.rate());
-        Some(Segment { kind: FrameKind::Data, word, bytes, ecn_capable: self.ecn_capable })
+        Some(Segment { kind: FrameKind::Data, word, header: None, bytes, ecn_capable: self.ecn_capable })
     }
 
     fn poll_record(&mut self) -> Option<Record> {

@@ -120,6 +120,7 @@ impl Fabric {
     #[inline(never)]
     pub fn deliver_to_endpoint(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         self.ledger.delivered += 1;
+        let header = self.headers.release(frame);
         let ends = self.hosts.endpoints_of_path.get(frame.path.at()).copied().unwrap_or([RAW; 2]);
         let to_far = match frame.route.heading() {
             Heading::Forward(_) => true,
@@ -148,7 +149,8 @@ impl Fabric {
         }
         let received = Received {
             kind: frame.flags.kind(),
-            word: frame.word,
+            word: if header.is_some() { 0 } else { frame.word },
+            header,
             bytes: frame.bytes,
             congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
             created: frame.created,
@@ -332,7 +334,7 @@ impl Fabric {
     fn send_segment(&mut self, egress: u32, nth: u32, segment: Segment, now: Time, windows: &mut Queued) {
         let state = &self.hosts.endpoints[nth as usize];
         let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
-        let frame = Frame {
+        let mut frame = Frame {
             created: now,
             path: PathId(state.path),
             route: Route::default(),
@@ -341,6 +343,9 @@ impl Fabric {
             priority: state.priority,
             flags: Flags::new(segment.kind, ecn),
         };
+        if let Some(header) = segment.header {
+            self.headers.attach(&mut frame, header);
+        }
         if let Some(behind) = state.behind {
             // Through the port where it stood in line.
             if let Some((_, back)) = self.routes.step_back(behind) {

@@ -13,7 +13,7 @@
 
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::losses::Cause;
-use crate::run::pool::{List, NIL, Waiting};
+use crate::run::pool::{List, NIL, Pool, Waiting};
 use crate::run::probes::record;
 use crate::run::world::Fabric;
 use crate::spec::{ReceiveChange, ReceiveSpec};
@@ -68,6 +68,11 @@ impl Receiving {
     /// Frames in the buffer, the one being taken in included.
     pub fn frames(&self) -> u64 {
         self.occupancy.iter().map(|occupancy| occupancy.frames).sum()
+    }
+
+    /// The same, one by one.
+    pub fn all_frames<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> {
+        pool.iter(&self.waiting).chain(&self.serving).map(|waiting| &waiting.frame)
     }
 
     /// Those of them that lie in the pool.
