@@ -14,6 +14,7 @@ pub(crate) mod faults;
 pub(crate) mod headers;
 pub(crate) mod hosts;
 pub(crate) mod ledger;
+pub(crate) mod limiters;
 pub(crate) mod link_control;
 pub(crate) mod links;
 pub(crate) mod losses;

@@ -416,6 +416,7 @@ mod tests {
             when_full: WhenFull::Block,
             flow_control: None,
             receive: None,
+            limiters: None,
         });
         let node = |id: u32| NodeSpec {
             name: format!("h{id}"),

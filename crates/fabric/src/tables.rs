@@ -5,6 +5,7 @@ mod deadlocks;
 mod demands;
 mod durations;
 mod forensics;
+mod limiters;
 mod losses;
 mod pauses;
 mod series;
@@ -40,6 +41,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.demands(),
         view.paths(),
         view.connections(),
+        view.rate_limiters(),
         view.classes(&flows),
         view.ports(),
         view.queues(),

@@ -474,6 +474,31 @@ counts = "with_frame"
 classes = [2]
 sampling = { threshold = "20 frames", every = 10 }
 [[switch.queue_managers]]
+classes = [4]
+[switch.queue_managers.qcn]
+set_point = "33 kB"
+weight = 4.0
+sample_base = "75 kB"
+jitter = 0.1
+message_priority = 6
+counts = "without_frame"
+[host.rate_limiters]
+priorities = [3, 4]
+per = "destination"
+[host.rate_limiters.qcn]
+gain = 0.01
+least_factor = 0.4
+byte_reset = "75 kB"
+time_reset = "1 ms"
+jitter = 0.0
+threshold = 3
+active_increase = "10 Mb/s"
+hyper_active_increase = "100 Mb/s"
+min_rate = "1 Mb/s"
+max_rate = "5 Gb/s"
+keep_target = false
+lower_target = false
+[[switch.queue_managers]]
 [switch.queue_managers.red]
 weight = 0.02
 min = "12 KiB"

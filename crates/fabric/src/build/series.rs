@@ -31,9 +31,8 @@ pub fn record(spec: &Spec, parts: &mut [Fabric]) -> Vec<String> {
     };
     let all = |of: fn(&Fabric) -> usize| parts.iter().map(of).sum::<usize>();
     let ports = all(|part| part.links.len());
-    // The queues of priorities that no flow has stay empty and take no memory.
-    let priorities =
-        spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority.0).count_ones() as usize;
+    // The queues of priorities that no frame has stay empty and take no memory.
+    let priorities = spec.priorities_in_use().count_ones() as usize;
     let of_paths = fits("pairs of source and destination", all(|part| part.hosts.receivers.len()));
     let of_ports = fits("ports", ports);
     let of_queues = fits("queues", ports * priorities);

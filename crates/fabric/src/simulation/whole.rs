@@ -7,6 +7,7 @@ use crate::run::endpoints::EndpointState;
 use crate::run::faults::FaultSchedule;
 use crate::run::hosts::Receiver;
 use crate::run::ledger::Ledger;
+use crate::run::limiters::Limiter;
 use crate::run::node::Node;
 use crate::run::pool::Waiting;
 use crate::run::port::{ColdPort, Port, Sent};
@@ -171,6 +172,14 @@ impl Simulation {
         let mut ends: Vec<&EndpointState> = self.parts().flat_map(|part| &part.hosts.endpoints).collect();
         ends.sort_by_key(|state| state.number);
         ends.chunks_exact(2).map(|ends| (ends[0], ends[1])).collect()
+    }
+    /// All rate limiters by number, each with the part that has it.
+    pub(crate) fn limiters(&self) -> Vec<(&Fabric, &Limiter)> {
+        let of_part = |part| move |limiter| (part, limiter);
+        let mut all: Vec<_> =
+            self.parts().flat_map(|part| part.hosts.limiters.iter().map(of_part(part))).collect();
+        all.sort_by_key(|(_, limiter)| limiter.number);
+        all
     }
     /// The egress ports of a path, as it goes now. Where it begins is known to the part that runs its source.
     pub(crate) fn path_of(&self, path: usize) -> &[u32] {
