@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.scenario.keys import DrrKeys
 from penstock.studies.reproduce import Context, Outcome
 
 from . import picture
@@ -249,7 +250,7 @@ def before(context: Context, scenario: Scenario) -> Outcome:
 def worked_example(context: Context) -> Outcome:
     """E-8."""
     scenario = Scenario(duration="5 ms", warmup="1 ms").topology.star(hosts=4, rate="10 Gb/s")
-    drr = {"quanta": ["128 B"] * 3, "bills": "frame"}
+    drr: DrrKeys = {"quanta": ["128 B"] * 3, "bills": "frame"}
     scenario = scenario.switch(queues=[0, 1, 2, 2, 2, 2, 2, 2], scheduler={"drr": drr}).flow_control.pfc()
     for queue, size in enumerate((64, 128, 256)):
         scenario = scenario.flow(

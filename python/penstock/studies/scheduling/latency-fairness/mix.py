@@ -8,6 +8,7 @@ from typing import Any
 import penstock as ps
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.scenario.keys import ShapedKeys, TokenBucketKeys
 
 PORT = "sw.3->h3"
 CLASSES = ("storage", "web", "mpi")
@@ -103,8 +104,8 @@ def conforming(
             "off": {"exponential": f"{off_s * 1e9:.0f} ns"},
         }
     }
-    bucket = {"rate": f"{rate_bps:.0f} b/s", "depth": f"{BUCKETS[traffic_class]} B"}
-    shaper = {"port": {"token_bucket": bucket}, "bills": "wire", "cell": f"{entry.cell} B"}
+    bucket: TokenBucketKeys = {"rate": f"{rate_bps:.0f} b/s", "depth": f"{BUCKETS[traffic_class]} B"}
+    shaper: ShapedKeys = {"port": {"token_bucket": bucket}, "bills": "wire", "cell": f"{entry.cell} B"}
     return changed.with_value(f"flows.{CLASSES[traffic_class]}.source", source).host(
         f"h{traffic_class}", scheduler={"shaper": shaper}
     )
