@@ -131,7 +131,7 @@ def from_sizes(
         return _core.awc_weights(
             [list(bins) for bins in given["frames"]],
             [list(bins) for bins in given["bytes"]],
-            **chosen,
+            chosen,
         )
     except ValueError as error:
         raise InputError(str(error)) from error

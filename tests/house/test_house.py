@@ -167,6 +167,20 @@ def test_libraries_do_not_print(root: Path) -> None:
     assert not allowed
 
 
+def test_functions_are_short_and_take_few_arguments(root: Path) -> None:
+    """Clippy counts; nobody may allow more. (`tests/house/test_modules.py` counts those of Python.)"""
+    settings = tomllib.loads((root / "clippy.toml").read_text("utf-8"))
+    assert settings["too-many-lines-threshold"] <= 60
+    assert settings.get("too-many-arguments-threshold", 7) <= 7
+    sources = [*root.glob("crates/**/*.rs"), *root.glob("benches/**/*.rs")]
+    allowed = [
+        path for path in sources if re.search(r"(allow|expect)\(clippy::too_many", path.read_text("utf-8"))
+    ]
+    assert not allowed
+    crates = root.glob("crates/*/src/lib.rs")
+    assert not [path for path in crates if "warn(clippy::too_many_lines)" not in path.read_text("utf-8")]
+
+
 def test_unsafe_is_denied(root: Path) -> None:
     """Nothing here needs it: what was measured gained 2 to 10 % at most."""
     lints = tomllib.loads((root / "Cargo.toml").read_text("utf-8"))["workspace"]["lints"]["rust"]

@@ -7,7 +7,7 @@ mod common;
 
 use common::consistent::{check_tables, same};
 use common::*;
-use fabric::choice::{FlowletSpec, PathChoice};
+use fabric::choice::{Flowlet, PathChoice};
 use fabric::pause_needs;
 use fabric::spec::{
     FaultSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Reaction,
@@ -259,7 +259,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         PathChoice::Spray,
         PathChoice::RoundRobin,
         PathChoice::LeastQueued,
-        PathChoice::Flowlet(FlowletSpec { gap: us(1), entries: 4 }),
+        PathChoice::Flowlet(Flowlet { gap: us(1), entries: 4 }),
     ];
     SwitchSpec {
         forwarding: if draw.has(CUT_THROUGH) { Forwarding::CutThrough } else { Forwarding::StoreAndForward },
