@@ -217,7 +217,7 @@ def test_schedulers_by_name_and_by_table() -> None:
         "drr": {**keys["drr"], "weights": [3, 1, 1, 1, 1, 1, 1, 1]}
     }
     effective = tomllib.loads(scenario.check())
-    assert effective["switch"]["scheduler"]["drr"]["bills"] == "wire"
+    assert effective["switch"]["scheduler"]["drr"]["accounted_length"] == "wire"
     assert effective["host"]["scheduler"]["wfq"]["weights"] == "equal"
     with pytest.raises(ps.ScenarioError, match="weight of queue 1 is 0"):
         demo().switch(scheduler={"drr": {"weights": [1, 0, 1, 1, 1, 1, 1, 1]}}).check()

@@ -22,7 +22,7 @@ use queueing::{
     Action, Alpha, BufferSpec, Counts, IdleExponent, ManagerSpec, Mode, Moment, RedParams, SamplingParams,
     SharedMemorySpec, Spacing, StepParams,
 };
-use scheduling::{Charge, DrrParams, SchedulerSpec, WfqParams};
+use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
 use transport::{
     Application, ConnectionSpec, ControllerSpec, Delay, FixedRateParams, FixedWindowParams,
@@ -240,9 +240,9 @@ fn scheduler(classes: ClassMap, draw: &Draw, rolls: &mut Rolls) -> SchedulerSpec
     }
     let weights: Vec<u32> = (0..classes.classes()).map(|_| 1 + rolls.below(4) as u32).collect();
     match rolls.below(3) {
-        0 if draw.has(SCHEDULERS) => SchedulerSpec::Drr(DrrParams::weighted(weights, Charge::WIRE)),
+        0 if draw.has(SCHEDULERS) => SchedulerSpec::Drr(DrrParams::weighted(weights, AccountedLength::WIRE)),
         1 if draw.has(SCHEDULERS) => {
-            SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(Charge::WIRE) })
+            SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(AccountedLength::WIRE) })
         }
         _ => SchedulerSpec::StrictPriority,
     }

@@ -139,7 +139,7 @@ mod _core {
         super::weights::from_histograms(&rules, &frames, &bytes).map_err(PyValueError::new_err)
     }
 
-    /// Weights of DRR-AWC from what was sent, and what is billed a frame beside its bytes.
+    /// Weights of DRR-AWC from what was sent, and what each frame counts beside its bytes.
     #[pyfunction]
     #[pyo3(signature = (counters, *, metric, per_frame))]
     fn awc_learn(

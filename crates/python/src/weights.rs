@@ -58,7 +58,7 @@ const ETHERNET: u32 = frame::LINE_OVERHEAD_BYTES as u32;
 /// Frames and bytes sent, the quantum in force, whether there was always something to send.
 pub type Counted = (u64, u64, f64, bool);
 
-/// Weights from what each queue sent, and the bytes billed a frame beside its own.
+/// Weights from what each queue sent, and the bytes that each frame counts beside its own.
 pub fn learned(
     metric: &str,
     per_frame: Option<f64>,

@@ -423,17 +423,19 @@ class DrrKeys(TypedDict, total=False):
     weights: Weights | None
     """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
     quantum: str | None
-    """Quantum of the smallest weight: what it may send a round, as billed. Default: "computed"."""
+    """Quantum of the smallest weight: what it may send a round, in accounted lengths. Default:
+    "computed".
+    """
     quanta: Sequence[str] | None
     """Quanta, one for each traffic class, instead of `weights` and `quantum`. Default: none."""
-    bills: Basis | None
-    """What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (time on
-    the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
-    """Bytes billed more for every frame, such as an internal header. Default: "0 B"."""
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
     cell: str | None
-    """Memory cell that the bill is rounded up to. Default: "0 B"."""
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
 class DrrAwcKeys(TypedDict, total=False):
@@ -441,7 +443,7 @@ class DrrAwcKeys(TypedDict, total=False):
 
     formula: Formula | None
     """How weights follow from the frames: "published" (formulas 6.1 and 6.2 of Hagen 2012), "analytic"
-    (from what is billed and what counts) or "learned" (from what was sent. Default: "published".
+    (from accounted and counted lengths) or "learned" (from what was sent. Default: "published".
     """
     interval: str | None
     """How long frames are counted before weights change. Default: "1 ms"."""
@@ -457,14 +459,14 @@ class DrrAwcKeys(TypedDict, total=False):
     """What is to be equal: "payload" (L - 18) or "frame" (L). Default: "payload"."""
     weights: Weights | None
     """Shares to aim at, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
-    bills: Basis | None
-    """What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (time on
-    the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
-    """Bytes billed more for every frame, such as an internal header. Default: "0 B"."""
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
     cell: str | None
-    """Memory cell that the bill is rounded up to. Default: "0 B"."""
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
 class WfqKeys(TypedDict, total=False):
@@ -472,14 +474,14 @@ class WfqKeys(TypedDict, total=False):
 
     weights: Weights | None
     """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
-    bills: Basis | None
-    """What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (time on
-    the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
-    """Bytes billed more for every frame, such as an internal header. Default: "0 B"."""
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
     cell: str | None
-    """Memory cell that the bill is rounded up to. Default: "0 B"."""
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
 class Wf2qPlusKeys(TypedDict, total=False):
@@ -487,14 +489,14 @@ class Wf2qPlusKeys(TypedDict, total=False):
 
     weights: Weights | None
     """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
-    bills: Basis | None
-    """What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (time on
-    the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
-    """Bytes billed more for every frame, such as an internal header. Default: "0 B"."""
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
     cell: str | None
-    """Memory cell that the bill is rounded up to. Default: "0 B"."""
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
 class ScfqKeys(TypedDict, total=False):
@@ -502,14 +504,14 @@ class ScfqKeys(TypedDict, total=False):
 
     weights: Weights | None
     """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
-    bills: Basis | None
-    """What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (time on
-    the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
-    """Bytes billed more for every frame, such as an internal header. Default: "0 B"."""
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
     cell: str | None
-    """Memory cell that the bill is rounded up to. Default: "0 B"."""
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
 class ScfqCaKeys(TypedDict, total=False):
@@ -517,14 +519,14 @@ class ScfqCaKeys(TypedDict, total=False):
 
     weights: Weights | None
     """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
-    bills: Basis | None
-    """What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (time on
-    the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
-    """Bytes billed more for every frame, such as an internal header. Default: "0 B"."""
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
     cell: str | None
-    """Memory cell that the bill is rounded up to. Default: "0 B"."""
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
 class VcTableKeys(TypedDict, total=False):
@@ -549,14 +551,14 @@ class DTableKeys(TypedDict, total=False):
     """Credits of the entries that are only a class. Default: 34."""
     credit: str | None
     """Bytes a credit. Default: "64 B"."""
-    bills: Basis | None
-    """What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (time on
-    the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
-    """Bytes billed more for every frame, such as an internal header. Default: "0 B"."""
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
     cell: str | None
-    """Memory cell that the bill is rounded up to. Default: "0 B"."""
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
 class ShareOfLinkKeys(TypedDict, total=False):
@@ -585,14 +587,14 @@ class MinBwKeys(TypedDict, total=False):
     """What management may save up and send at once. Default: "4352 B"."""
     use_idle_link: bool | None
     """Whether management beyond its rate may use an idle link. Default: true."""
-    bills: Basis | None
-    """What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (time on
-    the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
-    """Bytes billed more for every frame, such as an internal header. Default: "0 B"."""
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
     cell: str | None
-    """Memory cell that the bill is rounded up to. Default: "0 B"."""
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
 class EtsClassKeys(TypedDict, total=False):
@@ -613,14 +615,14 @@ class EtsKeys(TypedDict, total=False):
 
     classes: Required[Sequence[EtsClassKeys]]
     """The classes of transmission selection, the lowest first, 1 to 8."""
-    bills: Basis | None
-    """What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (time on
-    the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
-    """Bytes billed more for every frame, such as an internal header. Default: "0 B"."""
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
     cell: str | None
-    """Memory cell that the bill is rounded up to. Default: "0 B"."""
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
 class ShaperTable(TypedDict, total=False):
@@ -669,14 +671,14 @@ class ShapedKeys(TypedDict, total=False):
     """The shaper of the whole port: `token_bucket` or `leaky_bucket`. Default: none."""
     classes: Sequence[ClassShaperKeys] | None
     """Shapers of single traffic classes. Default: none."""
-    bills: Basis | None
-    """What a frame of length L (DA to FCS) is billed: "payload" (L - 18), "frame" (L) or "wire" (time on
-    the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
-    """Bytes billed more for every frame, such as an internal header. Default: "0 B"."""
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
     cell: str | None
-    """Memory cell that the bill is rounded up to. Default: "0 B"."""
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
 class PauseKeys(TypedDict, total=False):
@@ -1280,7 +1282,7 @@ FlowControl = Literal["off"] | FlowControlTable
 Weights = Literal["equal"] | Sequence[int]
 """Weights of the traffic classes."""
 Basis = Literal["payload", "frame", "wire"]
-"""Which bytes of a frame are billed."""
+"""Which bytes of a frame count."""
 Formula = Literal["published", "analytic", "learned"]
 """How weights follow from frames."""
 Mix = Literal["frames", "bytes"]
