@@ -7,7 +7,7 @@ mod common;
 
 use common::consistent::{check_tables, same};
 use common::*;
-use fabric::choice::{FlowletSpec, PathChoice};
+use fabric::choice::{Flowlet, PathChoice};
 use fabric::pause_needs;
 use fabric::spec::{
     FaultSpec, Forwarding, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing,
@@ -23,7 +23,7 @@ use queueing::{
     Moment, RateControlSpec, ReactionPointParams, RedParams, SamplingParams, SharedMemorySpec, Spacing,
     StepParams,
 };
-use scheduling::{Charge, DrrParams, SchedulerSpec, WfqParams};
+use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
 use transport::{
     Application, ConnectionSpec, ControllerSpec, Delay, FixedRateParams, FixedWindowParams,
@@ -270,9 +270,9 @@ fn scheduler(classes: ClassMap, draw: &Draw, rolls: &mut Rolls) -> SchedulerSpec
     }
     let weights: Vec<u32> = (0..classes.classes()).map(|_| 1 + rolls.below(4) as u32).collect();
     match rolls.below(3) {
-        0 if draw.has(SCHEDULERS) => SchedulerSpec::Drr(DrrParams::weighted(weights, Charge::WIRE)),
+        0 if draw.has(SCHEDULERS) => SchedulerSpec::Drr(DrrParams::weighted(weights, AccountedLength::WIRE)),
         1 if draw.has(SCHEDULERS) => {
-            SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(Charge::WIRE) })
+            SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(AccountedLength::WIRE) })
         }
         _ => SchedulerSpec::StrictPriority,
     }
@@ -289,7 +289,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         PathChoice::Spray,
         PathChoice::RoundRobin,
         PathChoice::LeastQueued,
-        PathChoice::Flowlet(FlowletSpec { gap: us(1), entries: 4 }),
+        PathChoice::Flowlet(Flowlet { gap: us(1), entries: 4 }),
     ];
     SwitchSpec {
         forwarding: if draw.has(CUT_THROUGH) { Forwarding::CutThrough } else { Forwarding::StoreAndForward },

@@ -22,14 +22,13 @@ mod testbed;
 pub use dynamic_threshold::{Alpha, DynamicThreshold, Holding, Part, SharedMemory, SharedMemorySpec};
 pub use entry::assign;
 pub use manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
-pub use qcn::{CongestionPoint, CongestionPointParams, ReactionPoint, ReactionPointParams};
+pub use qcn::{ReactionPoint, ReactionPointParams};
 pub use rate_control::{
     LimiterScope, RATE_CONTROL_PAGES, RateConfiguration, RateControl, RateControlSpec, RateControls,
     RateLimiters,
 };
-pub use red::{Action, IdleExponent, Mode, Red, RedParams, Spacing};
-pub use sampling::{Sampling, SamplingParams};
-pub use step::{Moment, Step, StepParams};
+pub use red::{Action, IdleExponent, Mode, Spacing};
+pub use step::Moment;
 pub use tail_drop::{Backlog, BufferSpec, Refusal};
 
 use keys::Remark;
@@ -40,6 +39,8 @@ use units::Time;
 /// Makes the closed enum of queue managers, its specification, its dispatch and its pages from one list.
 macro_rules! queue_managers {
     ($($(#[$doc:meta])* $key:ident: $name:ident($params:ident)),* $(,)?) => {
+        $(pub use $key::{$name, $params};)*
+
         /// Which manager a queue has, with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum ManagerSpec {

@@ -758,8 +758,17 @@ fn schedulers() {
         (scheduler("drr", "quantum = ‸1542"), "bare number where a size belongs", "1542 B"),
         (scheduler("drr", "quantum = ‸\"-1 B\""), "negative", ""),
         (scheduler("drr", "quantum = ‸\"0 B\""), "the base quantum is 0 B", "1 to 16777216 B"),
-        (scheduler("drr", "bills = ‸\"wires\""), "unknown value `wires`", "did you mean \"wire\"?"),
-        (scheduler("drr", "per_frame = ‸\"1 MB\""), "the charge a frame is 1000000 B", "0 to 65536 B"),
+        (
+            scheduler("drr", "accounted_length = ‸\"wires\""),
+            "unknown value `wires`",
+            "did you mean \"wire\"?",
+        ),
+        (scheduler("drr", "‸bills = \"wire\""), "unknown key `bills`", "it is called `accounted_length` now"),
+        (
+            scheduler("drr", "per_frame = ‸\"1 MB\""),
+            "the addition to each frame is 1000000 B",
+            "0 to 65536 B",
+        ),
         (scheduler("drr", "cell = ‸\"1 MB\""), "the memory cell is 1000000 B", "0 to 65536 B"),
         (
             scheduler(
@@ -896,7 +905,7 @@ fn warnings() {
         ),
         (
             scheduler("drr", "quantum = ‸\"500 B\""),
-            "below the largest frame as billed (1542 B)",
+            "below the accounted length of the largest frame (1542 B)",
             "the same holds for 7 more",
         ),
         (

@@ -6,6 +6,8 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from penstock.result import Result
+
 from .bench import Bench, fill, only
 from .loops import picoseconds
 from .registry import Row, case, exact, within
@@ -187,56 +189,33 @@ def qcn(bench: Bench) -> Iterator[Row]:
         reaction = f'jitter = 0, byte_reset = "{cycle} B", time_reset = "{period} us"'
         found = bench.once(_scenario(starts, delay, duration, reaction, "jitter = 0"))
         sources, longest = model(starts, delay, duration, cycle, period * 1_000_000)
-        label = f"{count} sources, {delay / 1e6:g} us: "
-        limiters = found.rows("rate_limiters")
-        port = only(found.rows("queues"), port="sw.0->h0", **{"class": 0})
-        yield exact(
-            label + "frames past limiters",
-            "frames",
-            sum(it.frames for it in sources),
-            sum(row["frames_sent"] for row in limiters),
-        )
-        yield exact(
-            label + "messages",
-            "messages",
-            sum(it.messages for it in sources),
-            sum(row["messages"] for row in limiters),
-        )
-        yield exact(
-            label + "lowest rate",
-            "b/s",
-            min(it.lowest for it in sources),
-            round(min(row["rate_min_bps"] for row in limiters)),
-        )
-        rates = [row["rate_end_bps"] for row in limiters]
-        yield exact(
-            label + "rates at the end, together", "b/s", sum(it.current for it in sources), round(sum(rates))
-        )
-        yield exact(label + "longest queue", "B", longest, port["queue_bytes_max"])
-        yield exact(
-            label + "shortest delay of a message",
-            "ps",
-            _MESSAGE + delay,
-            picoseconds(min(row["message_delay_min_ns"] for row in limiters)),
-        )
-    deep = bench.once(
-        _scenario([0, 137_000, 274_000, 411_000], 1_000_000, bench.choose(400, 100) * 10**9, "", "")
-    )
-    port = only(deep.rows("ports"), port="sw.0->h0")
+        yield from _beside(found, sources, longest, delay)
+    text = _scenario([0, 137_000, 274_000, 411_000], 1_000_000, bench.choose(400, 100) * 10**9, "", "")
+    deep = bench.once(text)
     queue = only(deep.rows("queues"), port="sw.0->h0", **{"class": 0})
-    yield within(
-        "four sources as in the standard: mean queue",
-        "B",
-        _SET_POINT,
-        [queue["queue_bytes_mean"]],
-        0.15,
-        "the set point is aimed at, and the first overshoot is part of the mean",
-    )
-    yield within(
-        "four sources as in the standard: the link in use",
-        "%",
-        100,
-        [100 * port["utilisation"]],
-        0.01,
-        "the queue runs empty now and then",
-    )
+    used = 100 * only(deep.rows("ports"), port="sw.0->h0")["utilisation"]
+    label = "four sources as in the standard: "
+    why = "the set point is aimed at, and the first overshoot is part of the mean"
+    yield within(label + "mean queue", "B", _SET_POINT, [queue["queue_bytes_mean"]], 0.15, why)
+    yield within(label + "the link in use", "%", 100, [used], 0.01, "the queue runs empty now and then")
+
+
+def _beside(found: Result, sources: list[Source], longest: int, delay: int) -> Iterator[Row]:
+    limiters = found.rows("rate_limiters")
+    measured = [
+        (row["frames_sent"], row["messages"], round(row["rate_min_bps"]), round(row["rate_end_bps"]))
+        for row in limiters
+    ]
+    modelled = [(it.frames, it.messages, it.lowest, it.current) for it in sources]
+    label = f"{len(sources)} sources, {delay / 1e6:g} us: "
+    alike = sum(one == other for one, other in zip(measured, modelled, strict=True))
+    what = "sources as in the model"
+    yield exact(label + what, "sources", len(sources), alike)
+    messages = sum(row["messages"] for row in limiters)
+    yield exact(label + "messages", "messages", sum(it.messages for it in sources), messages)
+    lowest = min(rate for _, _, rate, _ in measured)
+    yield exact(label + "lowest rate", "b/s", min(it.lowest for it in sources), lowest)
+    queue = only(found.rows("queues"), port="sw.0->h0", **{"class": 0})
+    yield exact(label + "longest queue", "B", longest, queue["queue_bytes_max"])
+    shortest = picoseconds(min(row["message_delay_min_ns"] for row in limiters))
+    yield exact(label + "shortest delay of a message", "ps", _MESSAGE + delay, shortest)

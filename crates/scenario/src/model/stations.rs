@@ -1,6 +1,7 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
 use super::Receive;
+use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, WhenFull};
 use flow_control::FlowControl;
 use queueing::{DynamicThreshold, ManagerEntry, RateLimiters};
@@ -27,38 +28,6 @@ pub enum QueuesWord {
     PerPriority,
     /// One queue for all.
     Shared,
-}
-
-/// Which of several equal paths a frame takes.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PathChoice {
-    /// One path a flow, by a hash of flow and switch (ECMP).
-    Hash,
-    /// A random port for each frame.
-    Spray,
-    /// The ports in turn.
-    RoundRobin,
-    /// The port with the fewest bytes waiting; a random one of several.
-    LeastQueued,
-    /// A random port for each burst of a flow.
-    Flowlet(Flowlet),
-}
-
-/// How the bursts of a flow are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Flowlet {
-    /// A flow that has sent nothing for this long begins a new burst. A time with unit, above 0; frames stay in order if it exceeds the spread of delays between the paths. Required.
-    pub gap: Time,
-    /// Entries of the table of a switch; flows that share one share their bursts. A power of two, 1 to 1048576. Default: 65536 (CONGA, SIGCOMM 2014, section 3.4).
-    #[serde(default = "flowlet_entries")]
-    #[schemars(range(min = 1, max = 1_048_576))]
-    pub entries: u64,
-}
-
-fn flowlet_entries() -> u64 {
-    65_536
 }
 
 /// Settings of hosts.
