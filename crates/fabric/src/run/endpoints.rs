@@ -35,8 +35,9 @@ pub(crate) struct EndpointState {
     pub priority: Priority,
     /// The earliest pending call.
     wakes_at: Time,
-    /// It stands in line at its NIC.
+    /// It stands in line at its NIC, and since when.
     in_line: bool,
+    since: Time,
     pub measured: Measured,
 }
 
@@ -81,8 +82,14 @@ impl EndpointState {
             priority,
             wakes_at: Time::NEVER,
             in_line: false,
+            since: Time::ZERO,
             measured: Measured::default(),
         }
+    }
+
+    /// Since when it stands in line, if it does.
+    pub fn in_line_since(&self) -> Time {
+        self.since
     }
 
     /// Takes what the endpoint has measured.
@@ -177,7 +184,7 @@ impl Fabric {
     fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
         self.hosts.endpoints[nth as usize].collect();
         self.wake_in_time(nth, now, windows);
-        if let Some((egress, class)) = self.stand_in_line(nth) {
+        if let Some((egress, class)) = self.stand_in_line(nth, now) {
             self.pull(egress, class, now, windows);
         }
     }
@@ -195,7 +202,7 @@ impl Fabric {
     }
 
     /// Puts an endpoint that has something to send at the end of its line, if it is in none: port and class.
-    fn stand_in_line(&mut self, nth: u32) -> Option<(u32, TrafficClass)> {
+    fn stand_in_line(&mut self, nth: u32, now: Time) -> Option<(u32, TrafficClass)> {
         let state = &self.hosts.endpoints[nth as usize];
         let priority = state.priority;
         if state.in_line || !state.endpoint.has_work() {
@@ -204,7 +211,8 @@ impl Fabric {
         let egress = self.egress_of(nth)?;
         let class = self.class_of(egress, priority);
         self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth);
-        self.hosts.endpoints[nth as usize].in_line = true;
+        let state = &mut self.hosts.endpoints[nth as usize];
+        (state.in_line, state.since) = (true, now);
         Some((egress, class))
     }
 
@@ -275,7 +283,7 @@ impl Fabric {
             // Back in line before the frame goes: sending it may pull the next one.
             state.collect();
             self.wake_in_time(nth, now, windows);
-            let place = self.stand_in_line(nth);
+            let place = self.stand_in_line(nth, now);
             if let Some(segment) = segment {
                 if let Some(nic) = &mut self.links.cold[egress as usize].nic {
                     nic.pulled[class.at()] += 1;
