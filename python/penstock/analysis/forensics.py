@@ -193,8 +193,8 @@ def trees(result: Measurements) -> list[Tree]:
         )
         tree.edges.append(Edge(**{name: row[name] for name in names}))
     for row in result.rows("congestion_flows"):
-        names = ("flow", "part", "share", "paused_ns", "paused_at")
-        found[row["tree"]].parts.append(Part(**{name: row[name] for name in names}))
+        part = Part(row["flow"], row["part"], row["share"], row["paused_ns"], row["paused_at"])
+        found[row["tree"]].parts.append(part)
     return list(found.values())
 
 
