@@ -68,7 +68,7 @@ pub(crate) struct Built {
     pub wiring: Wiring,
     pub look_ahead: Time,
     /// Flow of each path.
-    pub path_flow: Vec<u32>,
+    pub path_flow: Arc<[u32]>,
     /// What goes wrong, and when.
     pub notes: Vec<Note>,
     /// Time series that are too many to record, in words.
@@ -216,22 +216,15 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         part.numbering.first_queue = first_queue;
         first_queue += part.buffers.queues.len() as u32;
     }
-    let left_out = series::record(spec, &mut parts);
+    let path_flow: Arc<[u32]> = std::mem::take(&mut paths.flows).into();
+    let left_out = series::record(spec, &mut parts, &path_flow);
     parts.iter_mut().for_each(|part| ahead::mark(&plan, part));
     let look_ahead = parts.iter().filter_map(|part| plan.look_ahead(part)).min();
     let look_ahead = look_ahead.unwrap_or(Time::from_us(1));
     if look_ahead.ps() < 2 {
         return Err(BuildError("a frame takes less than 2 ps from node to node: that is too fast".into()));
     }
-    Ok(Built {
-        parts,
-        split,
-        look_ahead,
-        path_flow: paths.flows,
-        notes: faults.notes(spec),
-        wiring,
-        left_out,
-    })
+    Ok(Built { parts, split, look_ahead, path_flow, notes: faults.notes(spec), wiring, left_out })
 }
 
 /// Builds the parts, each on a thread of its own.

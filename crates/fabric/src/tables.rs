@@ -1,5 +1,6 @@
 //! The result of a simulation as described tables.
 
+mod congestion_flows;
 mod connections;
 mod deadlocks;
 mod demands;

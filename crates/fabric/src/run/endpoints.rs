@@ -54,8 +54,9 @@ pub(crate) struct EndpointState {
     pub priority: Priority,
     /// The earliest pending call.
     wakes_at: Time,
-    /// It stands in line at its NIC, or at its limiter.
+    /// It stands in line at its NIC or its limiter, and since when.
     pub in_line: bool,
+    since: Time,
     pub measured: Measured,
 }
 
@@ -100,6 +101,7 @@ impl EndpointState {
             priority,
             wakes_at: Time::NEVER,
             in_line: false,
+            since: Time::ZERO,
             measured: Measured::default(),
         }
     }
@@ -236,8 +238,20 @@ impl Fabric {
         let egress = self.egress_of(nth)?;
         let class = self.class_of(egress, priority);
         self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth);
-        self.hosts.endpoints[nth as usize].in_line = true;
+        let state = &mut self.hosts.endpoints[nth as usize];
+        (state.in_line, state.since) = (true, now);
         Some((egress, class))
+    }
+
+    /// Whose frame an entry of a line stands for: its path, its priority, and since when.
+    pub fn stands_for(&self, entry: u32) -> Option<(PathId, Priority, Time)> {
+        let Some(limiter) = Fabric::limiter_in(entry) else {
+            let state = &self.hosts.endpoints[entry as usize];
+            return Some((PathId(state.path), state.priority, state.since));
+        };
+        let path = self.next_of_limiter(limiter)?;
+        let limiter = &self.hosts.limiters[limiter as usize];
+        Some((path, limiter.priority, limiter.in_line_since))
     }
 
     /// The limiter that the frames of an endpoint pass: those of the near end alone.

@@ -57,8 +57,9 @@ pub(crate) struct Limiter {
     endpoint_was_last: bool,
     /// The earliest pending call.
     wakes_at: Time,
-    /// It stands in line at a NIC.
+    /// It stands in line at a NIC, and since when.
     in_line: bool,
+    pub in_line_since: Time,
     pub measured: LimiterMeasured,
 }
 
@@ -97,6 +98,7 @@ impl Limiter {
             endpoint_was_last: false,
             wakes_at: Time::NEVER,
             in_line: false,
+            in_line_since: Time::ZERO,
             measured: LimiterMeasured::default(),
         }
     }
@@ -239,17 +241,23 @@ impl Fabric {
         if limiter.in_line || !limiter.pacer.is_open() || !limiter.holds_something() {
             return None;
         }
-        let path = if limiter.turns_to_endpoint() {
-            self.hosts.endpoints[*limiter.ready.front()? as usize].path
-        } else {
-            self.buffers.pool.iter(&limiter.list).next()?.frame.path.0
-        };
-        limiter.in_line = true;
+        let path = self.next_of_limiter(nth)?;
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        (limiter.in_line, limiter.in_line_since) = (true, now);
         let priority = limiter.priority;
-        let egress = self.routes.first_port(path);
+        let egress = self.routes.first_port(path.0);
         let class = self.links.ports[egress as usize].classes.class(priority);
         self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth | LIMITER);
         Some((egress, class))
+    }
+
+    /// The path of the frame that leaves a limiter next.
+    pub fn next_of_limiter(&self, nth: u32) -> Option<PathId> {
+        let limiter = &self.hosts.limiters[nth as usize];
+        if limiter.turns_to_endpoint() {
+            return Some(PathId(self.hosts.endpoints[*limiter.ready.front()? as usize].path));
+        }
+        self.buffers.pool.iter(&limiter.list).next().map(|waiting| waiting.frame.path)
     }
 
     /// The limiter that an entry of a line stands for, if it is none of an endpoint.

@@ -305,6 +305,7 @@ impl Fabric {
             (0..self.links.len() as u32).map(|port| self.on_link_until(port)).collect();
         self.buffers.restart(now);
         self.hosts.restart(&self.buffers.pool, now);
+        self.restart_culprits();
         self.ledger.drops.clear();
         self.links.restart(now, &on_link_until)
     }
