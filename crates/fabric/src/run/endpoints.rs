@@ -349,10 +349,7 @@ impl Fabric {
                     let place = self.endpoint_was_pulled(nth, now, windows);
                     (segment.map(|segment| Pulled::Segment(nth, segment)), place)
                 }
-                Some(limiter) => {
-                    let overhead = self.links.ports[egress as usize].overhead;
-                    self.take_from_limiter(limiter, overhead, now, windows)
-                }
+                Some(limiter) => self.take_from_limiter(limiter, egress, now, windows),
             };
             if let Some(pulled) = pulled {
                 if let Some(nic) = &mut self.links.cold[egress as usize].nic {

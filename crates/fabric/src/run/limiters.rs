@@ -270,15 +270,21 @@ impl Fabric {
         self.hosts.limiters[nth as usize].in_line = false;
     }
 
-    /// Takes the next frame out of a limiter, and lets it stand in line again if it may: at which port and class.
+    /// Takes the next frame out of a limiter for a port, and lets it stand in line again if it may: at which port and
+    /// class. No frame if the next one leaves elsewhere: it is not the one any more that the limiter stood in line for.
     pub fn take_from_limiter(
         &mut self,
         nth: u32,
-        overhead: u16,
+        egress: u32,
         now: Time,
         windows: &mut Queued,
     ) -> (Option<Pulled>, Option<(u32, TrafficClass)>) {
         self.limiter_left_line(nth);
+        let next = self.next_of_limiter(nth);
+        if next.is_none_or(|path| self.routes.first_port(path.0) != egress) {
+            return (None, self.limiter_in_line(nth, now));
+        }
+        let overhead = self.links.ports[egress as usize].overhead;
         let limiter = &mut self.hosts.limiters[nth as usize];
         let endpoint = limiter.turns_to_endpoint().then(|| limiter.ready.pop_front()).flatten();
         limiter.endpoint_was_last = endpoint.is_some();
