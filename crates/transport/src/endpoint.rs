@@ -117,6 +117,11 @@ pub trait Protocol {
         0
     }
 
+    /// Bytes that it has taken beside itself.
+    fn memory_bytes(&self) -> usize {
+        0
+    }
+
     /// What it knows of its path, if it tells.
     fn congestion(&self) -> Option<Congestion> {
         None

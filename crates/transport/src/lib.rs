@@ -144,6 +144,9 @@ macro_rules! endpoints {
             fn discarded(&self) -> u64 {
                 match self { $(Endpoint::$name(it) => it.discarded(),)* }
             }
+            fn memory_bytes(&self) -> usize {
+                match self { $(Endpoint::$name(it) => it.memory_bytes(),)* }
+            }
             fn congestion(&self) -> Option<Congestion> {
                 match self { $(Endpoint::$name(it) => it.congestion(),)* }
             }

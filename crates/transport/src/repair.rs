@@ -121,4 +121,9 @@ pub trait Repair {
     fn arrived_before(&self, _end: u64) -> u64 {
         0
     }
+
+    /// Bytes that it has taken beside itself.
+    fn memory_bytes(&self) -> usize {
+        0
+    }
 }

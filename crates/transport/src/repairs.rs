@@ -66,6 +66,9 @@ macro_rules! repairs {
             fn on_sent(&mut self, flight: &Flight, from: u64, to: u64) {
                 match self { $(Repairer::$name(it) => it.on_sent(flight, from, to),)* }
             }
+            fn memory_bytes(&self) -> usize {
+                match self { $(Repairer::$name(it) => it.memory_bytes(),)* }
+            }
             fn skip(&self, from: u64) -> u64 {
                 match self { $(Repairer::$name(it) => it.skip(from),)* }
             }

@@ -202,6 +202,10 @@ impl Repair for Sack {
         }
     }
 
+    fn memory_bytes(&self) -> usize {
+        self.board.as_ref().map_or(0, |board| size_of::<Board>() + board.arrived.memory_bytes())
+    }
+
     fn skip(&self, from: u64) -> u64 {
         self.board.as_ref().map_or(from, |board| board.arrived.skip(from))
     }

@@ -49,6 +49,10 @@ impl Ranges {
             to.max(start)
         })
     }
+    /// Bytes that it has taken beside itself.
+    pub fn memory_bytes(&self) -> usize {
+        self.sorted.capacity() * size_of::<(u64, u64)>()
+    }
     /// Forgets all.
     pub fn clear(&mut self) {
         self.sorted.clear();

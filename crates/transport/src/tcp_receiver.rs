@@ -239,4 +239,9 @@ impl Protocol for TcpReceiver {
     fn discarded(&self) -> u64 {
         self.discarded
     }
+    fn memory_bytes(&self) -> usize {
+        let beyond = self.beyond.as_ref();
+        self.due.capacity() * size_of::<Due>()
+            + beyond.map_or(0, |beyond| size_of::<Beyond>() + beyond.ranges.memory_bytes())
+    }
 }

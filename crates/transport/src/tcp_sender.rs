@@ -513,6 +513,12 @@ impl Protocol for TcpSender {
     fn discarded(&self) -> u64 {
         self.discarded
     }
+    fn memory_bytes(&self) -> usize {
+        size_of::<TcpSender>()
+            + self.records.capacity() * size_of::<Record>()
+            + self.rng.as_ref().map_or(0, |_| size_of::<Xoshiro256PlusPlus>())
+            + self.repair.memory_bytes()
+    }
     fn congestion(&self) -> Option<Congestion> {
         Some(Congestion {
             window: self.controller.window(),

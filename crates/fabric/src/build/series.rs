@@ -3,9 +3,10 @@
 use crate::run::node::Node;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use crate::spec::Spec;
+use crate::spec::{FlowSpec, Spec};
 use frame::PRIORITIES;
 use measure::{BinnedMax, BinnedSum};
+use transport::Application;
 
 /// Series are recorded for at most this many flows, ports or queues; beyond, totals only. The key `bin` of a
 /// scenario names this limit and the next.
@@ -42,6 +43,8 @@ pub fn record(spec: &Spec, parts: &mut [Fabric]) -> Vec<String> {
     let counts_ingress =
         |part: &Fabric| part.nodes.iter().any(by_ingress) || !part.hosts.receiving.is_empty();
     let of_counters = of_queues && parts.iter().any(counts_ingress);
+    let over_tcp = spec.flows.iter().filter(|flow| is_tcp(flow)).count();
+    let of_connections = over_tcp > 0 && fits("connections over TCP", over_tcp);
     let sums = |wanted: bool, series: usize| {
         if wanted { vec![BinnedSum::new(bin, spec.duration); series] } else { Vec::new() }
     };
@@ -57,6 +60,11 @@ pub fn record(spec: &Spec, parts: &mut [Fabric]) -> Vec<String> {
         part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, of_ports));
         part.probes.queues = levels(of_queues, part.buffers.queues.len());
         part.probes.counters = levels(of_counters, ports * PRIORITIES);
+        part.probes.congestion = levels(of_connections, part.hosts.endpoints.len());
     }
     left_out
+}
+
+fn is_tcp(flow: &FlowSpec) -> bool {
+    flow.transport.as_ref().is_some_and(|connection| matches!(connection.application, Application::Tcp(_)))
 }

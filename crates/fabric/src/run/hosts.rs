@@ -6,6 +6,7 @@ use crate::run::receive::Receiving;
 use crate::run::sources::SourceState;
 use frame::Frame;
 use measure::Latency;
+use transport::Protocol;
 use units::Time;
 
 /// All that sends and receives.
@@ -99,6 +100,7 @@ impl Hosts {
     pub fn memory_bytes(&self) -> usize {
         self.sources.capacity() * size_of::<SourceState>()
             + self.endpoints.capacity() * size_of::<EndpointState>()
+            + self.endpoints.iter().map(|state| state.endpoint.memory_bytes()).sum::<usize>()
             + self.endpoints_of_path.capacity() * size_of::<[u32; 2]>()
             + self.receiver_of_path.capacity() * size_of::<u32>()
             + self.receivers.capacity() * size_of::<Receiver>()

@@ -23,6 +23,8 @@ pub(crate) struct Probes {
     pub queues: Vec<Levels>,
     /// Bytes and frames of each ingress counter: port times 8 plus group.
     pub counters: Vec<Levels>,
+    /// Window and smoothed round trip of each endpoint, in bytes and picoseconds.
+    pub congestion: Vec<(BinnedMax, BinnedMax)>,
     /// Pauses that have ended; `None` if they are not recorded.
     pub pauses: Option<Vec<PauseRecord>>,
 }
@@ -75,7 +77,12 @@ impl Probes {
     /// Bytes of all series.
     pub fn memory_bytes(&self) -> usize {
         let sums = self.delivered.iter().chain(&self.received).chain(&self.sent);
-        let levels = self.queues.iter().chain(&self.counters).flat_map(|(bytes, frames)| [bytes, frames]);
+        let levels = self
+            .queues
+            .iter()
+            .chain(&self.counters)
+            .chain(&self.congestion)
+            .flat_map(|(bytes, frames)| [bytes, frames]);
         self.fingerprints.capacity() * size_of::<u64>()
             + sums.map(BinnedSum::memory_bytes).sum::<usize>()
             + levels.map(BinnedMax::memory_bytes).sum::<usize>()
