@@ -16,7 +16,8 @@ pub fn describe() -> String {
     let controllers = transport::CONTROLLER_PAGES.iter().map(|&(name, text)| ("controller", name, text, ""));
     let applications =
         transport::APPLICATION_PAGES.iter().map(|&(name, text)| ("application", name, text, ""));
-    let transports = endpoints.chain(controllers).chain(applications);
+    let repairs = transport::REPAIR_PAGES.iter().map(|&(name, text)| ("loss recovery", name, text, ""));
+    let transports = endpoints.chain(controllers).chain(repairs).chain(applications);
     let pages: Vec<Page> = schedulers.chain(controls).chain(queueing).chain(transports).collect();
     Value::Array(pages.iter().map(|page| page_of(page, &schema)).collect()).to_string()
 }

@@ -368,6 +368,51 @@ fn stations_and_flow_control() {
 }
 
 #[test]
+fn tcp_connections() {
+    let tcp = |keys: &str| source(&format!("{{ tcp = {{ {keys} }} }}"));
+    let with = |change: &str| flow(&format!("{change}\nsource = {{ tcp = {{}} }}"));
+    errors(vec![
+        (tcp("preset = ‸\"lynux\""), "unknown value `lynux`", "did you mean \"linux\"?"),
+        (tcp("‸recover = \"sack\""), "unknown key `recover`", "did you mean recovery?"),
+        (tcp("recovery = ‸\"vegas\""), "unknown value `vegas`", "\"tahoe\""),
+        (tcp("controller = ‸\"cubik\""), "unknown value `cubik`", "did you mean \"cubic\"?"),
+        (tcp("controller = { cubic = { ‸betta = 0.7 } }"), "unknown key `betta`", "did you mean beta?"),
+        (tcp("controller = { cubic = { beta = ‸1.0 } }"), "a beta of 1", "below 1"),
+        (tcp("controller = { cubic = { scaling = ‸0.0 } }"), "a scaling of 0", "above 0"),
+        (tcp("ecn = \"dctcp\", controller = { dctcp = { gain = ‸0.0 } }"), "a gain of 0", "at most 1"),
+        (tcp("ecn = \"dctcp\", controller = { dctcp = { alpha = ‸2.0 } }"), "an alpha of 2", "0 to 1"),
+        (tcp("preset = \"datacenter\", ecn = ‸\"rfc3168\""), "dctcp without its marks", "ecn = \"dctcp\""),
+        (tcp("initial_window = ‸\"0 frames\""), "smaller than a segment of 1460 B", "\"1 frame\""),
+        (tcp("initial_threshold = ‸\"1 KiB\""), "a threshold of 1 KiB is smaller", "\"unlimited\""),
+        (tcp("send_buffer = ‸\"1 KiB\""), "a socket buffer of 1 KiB is smaller", "\"1460 B\""),
+        (tcp("receive_window = ‸\"1459 B\""), "a receive window of 1459 B is smaller", "\"1460 B\""),
+        (
+            tcp("receive_window = ‸\"64 KiB\", window_scaling = false"),
+            "above 65535 B without window scaling",
+            "window_scaling = true",
+        ),
+        (tcp("headers = ‸\"1522 B\""), "1522 B of headers in a frame of 1522 B", "1 B to 1521 B"),
+        (tcp("ack = ‸\"0 B\""), "outside the range", "1 B to 9238 B"),
+        (tcp("ack_every = ‸0"), "0 segments an acknowledgement", "1 to 1024"),
+        (tcp("duplicates = ‸256"), "256 duplicates", "1 to 255"),
+        (tcp("recovery = \"newreno\", proportional = ‸true"), "without selective", "recovery = \"sack\""),
+        (tcp("min_timeout = ‸\"0 s\""), "a timeout of 0", "above 0"),
+        (tcp("initial_timeout = ‸\"0 s\""), "a timeout of 0", "above 0"),
+        (
+            tcp("max_timeout = ‸\"500 ms\""),
+            "max_timeout (500 ms) is below min_timeout (1 s)",
+            "at least \"1 s\"",
+        ),
+        (tcp("transfer = ‸\"0 B\""), "a transfer of 0 B", "\"1 B\""),
+        (tcp("idle = { exponential = ‸\"0 s\" }"), "a mean of 0", "above 0"),
+        (tcp("min_timeout = ‸1"), "bare number", "did you mean"),
+        (with("from = ‸\"sw\""), "tcp at the switch \"sw\"", "the name of a host"),
+        (with("to = ‸[\"h0\", \"h2\"]"), "several destinations with tcp", "one peer"),
+        (with("frame = ‸\"imix\""), "frames of several lengths with tcp", "one size"),
+    ]);
+}
+
+#[test]
 fn connections() {
     let window = |keys: &str| source(&format!("{{ window = {{ {keys} }} }}"));
     let asking = |keys: &str| source(&format!("{{ request_response = {{ {keys} }} }}"));

@@ -59,6 +59,19 @@ pub struct Record {
     pub bytes: u64,
 }
 
+/// What a sender knows of its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Congestion {
+    /// Bytes that its controller lets be in flight.
+    pub window: u64,
+    /// The smoothed round trip; `None`: nothing was measured.
+    pub round_trip: Option<Time>,
+    /// How often it has waited for an acknowledgement in vain.
+    pub timeouts: u64,
+    /// Acknowledgements that echoed a mark.
+    pub marks: u64,
+}
+
 /// The calls of an endpoint.
 ///
 /// The host keeps one timer an endpoint. After each call of [`handle_frame`], [`handle_timeout`] or
@@ -102,5 +115,15 @@ pub trait Protocol {
     /// Frames that arrived and were of no use: out of order, twice, or too late.
     fn discarded(&self) -> u64 {
         0
+    }
+
+    /// Bytes that it has taken beside itself.
+    fn memory_bytes(&self) -> usize {
+        0
+    }
+
+    /// What it knows of its path, if it tells.
+    fn congestion(&self) -> Option<Congestion> {
+        None
     }
 }

@@ -1130,6 +1130,8 @@ class SourceTable(TypedDict, total=False):
     """A transfer that is clocked by acknowledgements."""
     request_response: RequestResponseKeys
     """Requests and responses."""
+    tcp: TcpKeys
+    """A transfer over TCP, or several."""
 
 
 class FlowKeys(TypedDict, total=False):
@@ -1236,6 +1238,124 @@ class RequestResponseKeys(TypedDict, total=False):
     """After this time without progress a request is repeated. Default: "never"."""
     ecn: bool | None
     """Whether switches may mark frames (ECN). Default: false."""
+
+
+class TcpControllerTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    cubic: CubicKeys
+    """A window that is a cubic function of time."""
+    dctcp: DctcpKeys
+    """Reduces its window by how much is marked."""
+
+
+class TcpKeys(TypedDict, total=False):
+    """A transfer over TCP."""
+
+    preset: TcpPreset | None
+    """Where keys that are not written come from. Default: "rfc"."""
+    controller: TcpController | None
+    """How the window moves: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table
+    of one of the last two with its keys. Default: "aimd".
+    """
+    recovery: RepairKind | None
+    """How losses are found and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack"."""
+    initial_window: str | None
+    """The window at the start: bytes of data or full segments, at least one. Default: "10 frames"."""
+    initial_threshold: str | None
+    """The window from which on it grows slowly, before the first loss. Default: "unlimited"."""
+    growth: Growth | None
+    """What lets the window grow: "acks" (each acknowledgement, RFC 5681) or "bytes" (what they
+    acknowledge, RFC 3465). Default: "bytes".
+    """
+    grows_unused: bool | None
+    """Whether the window grows also while it is not what holds the sender back. Default: false."""
+    receive_window: str | None
+    """Bytes of data, or full segments, that the receiver takes in beyond what it has acknowledged.
+    Default: "unlimited".
+    """
+    window_scaling: bool | None
+    """Whether windows above 65535 B can be told (RFC 7323 section 2). Default: true."""
+    send_buffer: str | None
+    """Bytes of data, or full segments, that the sender keeps until they are acknowledged. Default:
+    "unlimited".
+    """
+    headers: str | None
+    """Bytes of a frame beside its data, DA to FCS, without options. Default: "62 B"."""
+    ack: str | None
+    """The least length of an acknowledgement, DA to FCS. Default: "64 B"."""
+    ack_every: int | None
+    """An acknowledgement for each so many segments in order. Default: 2."""
+    ack_delay: str | None
+    """How long a segment waits for its acknowledgement at most. Default: "500 us"."""
+    duplicates: int | None
+    """Duplicate acknowledgements that mean a loss. Default: 3."""
+    limited_transmit: bool | None
+    """Whether the first duplicates let new segments go (RFC 3042). Default: true."""
+    impatient: bool | None
+    """Whether NewReno lets its timer run on after the first hole that it fills (RFC 6582 section 4).
+    Default: true.
+    """
+    proportional: bool | None
+    """Whether what leaves during a repair follows what arrives (PRR, RFC 6937), with "sack". Default:
+    false.
+    """
+    ecn: EcnMode | None
+    """Marks: "off", "rfc3168" (a mark is echoed until the window is reduced) or "dctcp" (each mark is
+    echoed). Default: "off".
+    """
+    timestamps: bool | None
+    """Whether each acknowledgement measures a round trip (RFC 7323). Default: false."""
+    min_timeout: str | None
+    """The least timeout. Default: "1 s"."""
+    initial_timeout: str | None
+    """The timeout before a round trip is measured. Default: "1 s"."""
+    max_timeout: str | None
+    """The greatest timeout. Default: "60 s"."""
+    tick: str | None
+    """Round trips and timeouts are counted in ticks of this length, which fall at a random phase for
+    each connection. Default: "0 s".
+    """
+    restart_after_idle: bool | None
+    """Whether the window closes to the initial one after an idle time longer than the timeout (RFC 5681
+    section 4.1). Default: true.
+    """
+    send_jitter: str | None
+    """What an event lets leave waits for a random time from 0 to this, all equally likely. Default: "0
+    s".
+    """
+    handshake: bool | None
+    """Whether a connection begins with a handshake (SYN), or is open from the start. Default: false."""
+    transfer: str | None
+    """Bytes of each transfer. Default: "unlimited"."""
+    idle: Delay | None
+    """From the end of a transfer to the start of the next: a time with unit, or a table `exponential`.
+    Default: "0 s".
+    """
+    reconnect: bool | None
+    """Whether each transfer has a connection of its own. Default: false."""
+
+
+class CubicKeys(TypedDict, total=False):
+    """Keys of cubic."""
+
+    scaling: float | None
+    """C of the curve, in segments / s^3. Default: 0.4."""
+    beta: float | None
+    """What a loss leaves of the window. Default: 0.7."""
+    fast_convergence: bool | None
+    """Whether a flow that loses before it has its last window back aims lower. Default: true."""
+    friendly: bool | None
+    """Whether the window is at least that of Reno's kind with the same mean. Default: true."""
+
+
+class DctcpKeys(TypedDict, total=False):
+    """Keys of dctcp."""
+
+    gain: float | None
+    """g, the weight of the newest window in alpha. Default: 0.0625."""
+    alpha: float | None
+    """alpha at the start. Default: 1."""
 
 
 class StepKeys(TypedDict, total=False):
@@ -1422,6 +1542,16 @@ RateBasis = Literal["frame", "wire"]
 """What the bits of a rate count."""
 Delay = str | DelayTable
 """How long something takes."""
+TcpPreset = Literal["rfc", "ns2", "linux", "mcalpine-2005", "datacenter"]
+"""Where the keys of a connection come from that a scenario does not write."""
+TcpController = Literal["aimd", "cubic", "dctcp"] | TcpControllerTable
+"""How the window moves: a name, or a table of that name with its keys."""
+RepairKind = Literal["tahoe", "reno", "newreno", "sack"]
+"""How losses are found and repaired."""
+Growth = Literal["acks", "bytes"]
+"""What lets a window grow."""
+EcnMode = Literal["off", "rfc3168", "dctcp"]
+"""Explicit congestion notification of a connection."""
 LinkWord = Literal["any", "all"]
 """Links without names."""
 FaultLink = LinkWord | Sequence[str]

@@ -5,10 +5,11 @@ use crate::run::node::Node;
 use crate::run::port::Hooks;
 use crate::run::victims::Victims;
 use crate::run::world::Fabric;
-use crate::spec::Spec;
+use crate::spec::{FlowSpec, Spec};
 use frame::PRIORITIES;
 use measure::{BinnedMax, BinnedSum};
 use std::sync::Arc;
+use transport::Application;
 
 /// Series are recorded for at most this many flows, ports or queues; beyond, totals only. The key `bin` of a
 /// scenario names this limit and the next.
@@ -44,6 +45,8 @@ pub fn record(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) -> Vec<
     let counts_ingress =
         |part: &Fabric| part.nodes.iter().any(by_ingress) || !part.hosts.receiving.is_empty();
     let of_counters = of_queues && parts.iter().any(counts_ingress);
+    let over_tcp = spec.flows.iter().filter(|flow| is_tcp(flow)).count();
+    let of_connections = over_tcp > 0 && fits("connections over TCP", over_tcp);
     let sums = |wanted: bool, series: usize| {
         if wanted { vec![BinnedSum::new(bin, spec.duration); series] } else { Vec::new() }
     };
@@ -59,6 +62,7 @@ pub fn record(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) -> Vec<
         part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, of_ports));
         part.probes.queues = levels(of_queues, part.buffers.queues.len());
         part.probes.counters = levels(of_counters, ports * PRIORITIES);
+        part.probes.congestion = levels(of_connections, part.hosts.endpoints.len());
     }
     left_out
 }
@@ -72,4 +76,8 @@ fn record_pauses(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) {
         part.probes.culprits = any.then(|| Box::new(Culprits::new(Arc::clone(path_flow))));
         part.probes.victims = any.then(|| Box::new(Victims::new(Arc::clone(path_flow))));
     }
+}
+
+fn is_tcp(flow: &FlowSpec) -> bool {
+    flow.transport.as_ref().is_some_and(|connection| matches!(connection.application, Application::Tcp(_)))
 }

@@ -65,7 +65,7 @@ pub(crate) struct EndpointState {
 pub(crate) struct Measured {
     /// Time from a segment to its acknowledgement.
     pub round_trips: Latency,
-    /// Time from a request to its complete response.
+    /// Time from a request to its complete response, and that of transfers over TCP.
     pub exchanges: Latency,
     /// Time from a congestion message to its arrival.
     pub messages: Latency,
@@ -117,6 +117,10 @@ impl EndpointState {
                     self.measured.bytes += record.bytes;
                 }
                 RecordKind::Transfer => {
+                    // Of these one connection may have many.
+                    if matches!(self.endpoint, Endpoint::TcpSender(_)) {
+                        self.measured.exchanges.record(took);
+                    }
                     self.measured.completed = Some(record.end);
                     self.measured.bytes += record.bytes;
                 }
@@ -206,9 +210,20 @@ impl Fabric {
     /// something to send.
     fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
         self.hosts.endpoints[nth as usize].collect();
+        self.note_congestion(nth, now);
         self.wake_in_time(nth, now, windows);
         if let Some((egress, class)) = self.stand_in_line(nth, now, windows) {
             self.pull(egress, class, now, windows);
+        }
+    }
+
+    /// Notes window and round trip of an endpoint that knows them, where series are recorded.
+    #[inline]
+    fn note_congestion(&mut self, nth: u32, now: Time) {
+        let Some((windows, trips)) = self.probes.congestion.get_mut(nth as usize) else { return };
+        if let Some(known) = self.hosts.endpoints[nth as usize].endpoint.congestion() {
+            windows.set(now, known.window);
+            trips.set(now, known.round_trip.unwrap_or_default().ps());
         }
     }
 

@@ -267,7 +267,7 @@ mod tests {
         let mut headers = Headers::default();
         let mut wide = |sequence| {
             let mut frame = data;
-            headers.attach(&mut frame, Header::Tcp(TcpHeader { sequence, ..TcpHeader::default() }));
+            headers.attach(&mut frame, Header::Tcp(TcpHeader { number: sequence, ..TcpHeader::default() }));
             frame
         };
         let (one, same, other) = (wide(1), wide(1), wide(2));

@@ -64,7 +64,7 @@ mod tests {
     use frame::{Ecn, Flags, FrameKind, TcpHeader};
 
     fn header(sequence: u32) -> Header {
-        Header::Tcp(TcpHeader { sequence, ..TcpHeader::default() })
+        Header::Tcp(TcpHeader { number: sequence, ..TcpHeader::default() })
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::run::receive::Receiving;
 use crate::run::sources::SourceState;
 use frame::Frame;
 use measure::Latency;
+use transport::Protocol;
 use units::Time;
 
 /// All that sends and receives.
@@ -117,6 +118,7 @@ impl Hosts {
     pub fn memory_bytes(&self) -> usize {
         self.sources.capacity() * size_of::<SourceState>()
             + self.endpoints.capacity() * size_of::<EndpointState>()
+            + self.endpoints.iter().map(|state| state.endpoint.memory_bytes()).sum::<usize>()
             + self.endpoints_of_path.capacity() * size_of::<[u32; 2]>()
             + self.limiters.iter().map(Limiter::memory_bytes).sum::<usize>()
             + self.limiter_of_path.capacity() * size_of::<u32>()

@@ -25,6 +25,8 @@ pub(crate) struct Probes {
     pub queues: Vec<Levels>,
     /// Bytes and frames of each ingress counter: port times 8 plus group.
     pub counters: Vec<Levels>,
+    /// Window and smoothed round trip of each endpoint, in bytes and picoseconds.
+    pub congestion: Vec<(BinnedMax, BinnedMax)>,
     /// Pauses that have ended; `None` if they are not recorded.
     pub pauses: Option<Vec<PauseRecord>>,
     /// Who stands where pauses begin, and where they act; `None` if pauses are not recorded or nobody sends any.
@@ -89,7 +91,12 @@ impl Probes {
     /// Bytes of all series.
     pub fn memory_bytes(&self) -> usize {
         let sums = self.delivered.iter().chain(&self.received).chain(&self.sent);
-        let levels = self.queues.iter().chain(&self.counters).flat_map(|(bytes, frames)| [bytes, frames]);
+        let levels = self
+            .queues
+            .iter()
+            .chain(&self.counters)
+            .chain(&self.congestion)
+            .flat_map(|(bytes, frames)| [bytes, frames]);
         self.fingerprints.capacity() * size_of::<u64>()
             + sums.map(BinnedSum::memory_bytes).sum::<usize>()
             + levels.map(BinnedMax::memory_bytes).sum::<usize>()

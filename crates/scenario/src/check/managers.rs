@@ -8,7 +8,7 @@ use fabric::spec::{FlowSpec, Role, Spec, SwitchSpec};
 use frame::TrafficClass;
 use queueing::{Configuration, ManagerEntry, ManagerSpec};
 use std::collections::BTreeSet;
-use transport::Application;
+use transport::{Application, EcnMode};
 
 /// Checks the managers of each table of settings once, at the first switch that has them.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
@@ -56,7 +56,7 @@ fn check_entry(
             &at,
             format!("{name} marks frames, but no flow in its classes understands marks"),
             format!(
-                "{instead}: expected ecn = true in the source of a connection (window, request_response)"
+                "{instead}: expected ecn = true in the source of a connection (window, request_response), or ecn = \"rfc3168\" (tcp)"
             ),
         );
     }
@@ -105,6 +105,7 @@ fn understands_marks(flow: &FlowSpec) -> bool {
     flow.transport.as_ref().is_some_and(|connection| match &connection.application {
         Application::Window(spec) => spec.ecn_capable,
         Application::RequestResponse(spec) => spec.ecn_capable,
+        Application::Tcp(spec) => spec.ecn != EcnMode::Off,
     })
 }
 
