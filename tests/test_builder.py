@@ -49,6 +49,7 @@ def keys(definition: str) -> set[str]:
         (Scenario, "Simulation"),
         (EMPTY.probes, "Probes"),
         (EMPTY.flow, "Flow"),
+        (EMPTY.transfers, "Transfers"),
         (EMPTY.fault, "Fault"),
         (EMPTY.flow_control.pfc, "PauseSettings"),
         *((call, name) for name, call in TOPOLOGIES.items()),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 38] = [
+const NUMBERS: [&str; 41] = [
     "ack_every",
     "outstanding",
     "index",
@@ -42,6 +42,9 @@ const NUMBERS: [&str; 38] = [
     "max_probability",
     "every",
     "alpha",
+    "load",
+    "senders",
+    "sigma",
 ];
 
 struct Walk<'s> {
@@ -120,6 +123,8 @@ impl<'s> Walk<'s> {
                 "uniform",
                 "route",
                 "empirical",
+                "file",
+                "points",
                 "switch",
                 "towards",
                 "link",
@@ -151,7 +156,7 @@ fn defaults_and_units_are_in_the_schema() {
     let pattern = schema["definitions"]["Star"]["properties"]["rate"]["pattern"].as_str().unwrap();
     assert!(pattern.contains("Gb/s"), "{pattern}");
     assert_eq!(schema["definitions"]["SwitchSettings"]["properties"]["latency"]["default"], "0 s");
-    assert_eq!(schema["required"], serde_json::json!(["simulation", "topology", "flows"]));
+    assert_eq!(schema["required"], serde_json::json!(["simulation", "topology"]));
     assert_eq!(schema["additionalProperties"], false);
 }
 

@@ -17,7 +17,7 @@ from penstock import library
 from penstock.errors import TomlError, UnknownNameError
 from penstock.library import suggestion
 
-from .keys import Choice, FaultKeys, FlowKeys, HostKeys, SimulationKeys, SwitchKeys
+from .keys import Choice, FaultKeys, FlowKeys, HostKeys, SimulationKeys, SwitchKeys, TransferKeys
 from .parts import FlowControl, Topology
 from .values import given, known, plain
 
@@ -35,6 +35,7 @@ _ORDER = (
     "switches",
     "flow_control",
     "flows",
+    "transfers",
     "faults",
 )
 
@@ -176,6 +177,21 @@ class Scenario:
         """
         ends = given({"name": name, "from": from_, "to": to, "source": source}, "flow")
         return self._appended("flows", {**ends, **known(keys, FlowKeys, "flow")})
+
+    def transfers(self, name: str, *, arrivals: Choice, **keys: Unpack[TransferKeys]) -> Scenario:
+        """Adds transfers, each of so many bytes from one host to another.
+
+        Parameters
+        ----------
+        name : str
+            Unique name.
+        arrivals : str or mapping
+            ``"once"``, or one of `poisson` (with ``load`` or ``gap``), `incast`, `arrivals_file`.
+        **keys
+            `TransferKeys`, such as ``sizes="web_search"``; see ``penstock explain transfers``.
+        """
+        entry = given({"name": name, "arrivals": arrivals}, "transfers")
+        return self._appended("transfers", {**entry, **known(keys, TransferKeys, "transfers")})
 
     def fault(self, **keys: Unpack[FaultKeys]) -> Scenario:
         """Adds a fault: of a link, or of a switch that restarts.

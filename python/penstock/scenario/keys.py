@@ -95,6 +95,29 @@ class FlowKeys(TypedDict, total=False):
     """Nodes to pass, from the first switch to the destination. Default: a shortest path."""
 
 
+class TransferKeys(TypedDict, total=False):
+    """``[[transfers]]`` beside ``name`` and ``arrivals``."""
+
+    from_: str | Sequence[str] | None
+    """Hosts; not with a file."""
+    to: str | Sequence[str] | Mapping[str, Any] | None
+    """Hosts, each transfer to one of them; not with a file."""
+    sizes: Choice | None
+    """Such as ``"1 MB"``, ``"web_search"``, `uniform`, `pareto`, `log_normal`; not with a file."""
+    priority: int | None
+    """0 to 7. Default 0."""
+    frame: str | None
+    """Length of full frames from DA to FCS. Default ``"1522 B"``."""
+    header: str | None
+    """What of each frame is not of the transfer. Default ``"18 B"``."""
+    order: str | None
+    """``"round_robin"`` (default) or ``"fifo"``."""
+    start: str | None
+    """Default: the start of the simulation."""
+    stop: str | None
+    """From here on none begins. Default: the end of the simulation."""
+
+
 class FaultKeys(TypedDict, total=False):
     """``[[faults]]``."""
 

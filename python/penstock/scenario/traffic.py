@@ -34,9 +34,47 @@ def bernoulli(rate: str) -> Table:
     return {"bernoulli": {"rate": rate}}
 
 
-def poisson(rate: str) -> Table:
-    """Frames with exponential gaps, at `rate` on average."""
-    return {"poisson": {"rate": rate}}
+def poisson(rate: str | None = None, *, load: float | None = None, gap: str | None = None) -> Table:
+    """Frames or transfers with exponential gaps.
+
+    Parameters
+    ----------
+    rate : str, optional
+        Mean rate of the frames of a flow.
+    load : float, optional
+        Of transfers: the share of the rate of each sender's link that their bytes take.
+    gap : str, optional
+        Of transfers: the mean time between two starts of one sender.
+    """
+    return {"poisson": _given(rate=rate, load=load, gap=gap)}
+
+
+def incast(every: str, *, senders: int | None = None) -> Table:
+    """Rounds of transfers that begin at the same time.
+
+    Parameters
+    ----------
+    every : str
+        Time between two rounds.
+    senders : int, optional
+        How many send in each. Default: all.
+    """
+    return {"incast": _given(every=every, senders=senders)}
+
+
+def arrivals_file(path: str) -> Table:
+    """Transfers from a CSV or Parquet file with the columns ``time_us``, ``from``, ``to``, ``bytes``."""
+    return {"file": path}
+
+
+def log_normal(mean: str, *, sigma: float) -> Table:
+    """Sizes whose natural logarithm is normal with the standard deviation `sigma`."""
+    return {"log_normal": {"mean": mean, "sigma": sigma}}
+
+
+def points(path: str) -> Table:
+    """Sizes from a CSV file with the columns ``bytes`` and ``cdf``."""
+    return {"points": path}
 
 
 def on_off(peak: str, *, on: Table, off: Table) -> Table:

@@ -6,7 +6,7 @@
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::pool::NIL;
 use crate::run::world::Fabric;
-use frame::{Frame, FrameKind, PRIORITIES, PathId, Priority, Route, TrafficClass};
+use frame::{Flags, Frame, PRIORITIES, PathId, Priority, Route, TrafficClass};
 use units::{Amount, Time};
 use workload::{Made, Source, Wake};
 
@@ -19,6 +19,8 @@ pub(crate) struct SourceState {
     /// Paths are numbered from here, one a destination.
     pub first_path: u32,
     pub priority: Priority,
+    /// Of its frames: [`FrameKind::Part`] if it sends transfers.
+    pub flags: Flags,
     /// What the queue of its class may hold while it goes on sending; `None`: nothing holds it back.
     pub limit: Option<Amount>,
     /// Its paths begin at more than one port: which queue is next depends on the frame.
@@ -86,8 +88,12 @@ impl Fabric {
 
     /// Whether the NIC has no room for the next frame of a source. A greedy one has asked before.
     fn is_held_back(&mut self, source: u32) -> bool {
-        let state = &self.hosts.sources[source as usize];
-        let Some(limit) = state.limit.filter(|_| !state.source.is_greedy()) else { return false };
+        !self.hosts.sources[source as usize].source.is_greedy() && self.nic_is_full(source)
+    }
+
+    /// Whether the queue of the next frame of a source is at the limit that holds sources back.
+    fn nic_is_full(&mut self, source: u32) -> bool {
+        let Some(limit) = self.hosts.sources[source as usize].limit else { return false };
         let (egress, class) = self.next_place(source);
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
         self.buffers.queues[queue].occupancy.reaches(limit)
@@ -100,15 +106,16 @@ impl Fabric {
         state.frames += 1;
         state.bytes += u64::from(made.bytes);
         self.ledger.made += 1;
-        let (path, priority) = (state.first_path + made.destination, state.priority);
+        let (path, priority, flags) = (state.first_path + made.destination, state.priority, state.flags);
         let start = self.routes.path_start[path as usize];
         let frame = Frame {
             created: now,
             path: PathId(path),
             route: self.routes.route_of(path, Route::forward(start + 1)),
+            word: made.word,
             bytes: made.bytes,
             priority,
-            ..Frame::default()
+            flags,
         };
         self.forward(self.routes.port_at(start), frame, NIL, now, windows);
     }
@@ -116,6 +123,10 @@ impl Fabric {
     /// A greedy source keeps a frame or two in the NIC.
     #[inline(never)]
     pub fn refill(&mut self, source: u32, now: Time, windows: &mut Queued) {
+        let state = &mut self.hosts.sources[source as usize];
+        if state.limit.is_some() && state.source.has_transfers() && self.waits_for_room(source) {
+            return;
+        }
         let state = &mut self.hosts.sources[source as usize];
         if state.in_nic < state.keeps
             && let Some(made) = state.source.take(now)
@@ -125,9 +136,25 @@ impl Fabric {
         }
     }
 
+    /// A source of transfers whose NIC has no room waits for it: what is lost would be missing in a transfer. Whether it
+    /// does.
+    #[cold]
+    fn waits_for_room(&mut self, source: u32) -> bool {
+        if !self.hosts.sources[source as usize].source.is_active() || !self.nic_is_full(source) {
+            return false;
+        }
+        let (egress, class) = self.next_place(source);
+        if let Some(nic) = &mut self.links.cold[egress as usize].nic
+            && !nic.blocked[class.at()].contains(&source)
+        {
+            nic.blocked[class.at()].push_back(source);
+        }
+        true
+    }
+
     /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
     pub fn nic_refused(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
-        if frame.flags.kind() != FrameKind::Raw {
+        if !frame.flags.is_pushed() {
             self.endpoint_frame_left(egress, class);
             return;
         }
@@ -147,7 +174,7 @@ impl Fabric {
     #[inline(always)]
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let class = self.links.ports[egress as usize].classes.class(frame.priority);
-        let raw = frame.flags.kind() == FrameKind::Raw;
+        let raw = frame.flags.is_pushed();
         if !raw {
             self.endpoint_frame_left(egress, class);
         }

@@ -254,6 +254,13 @@ impl Outcome {
             other => panic!("{table}.{column} is {other:?}"),
         }
     }
+    /// The same of a column in which many rows have the same name.
+    pub fn names(&self, table: &str, column: &str) -> Vec<String> {
+        match self.column(table, column) {
+            Values::Named { names, of } => of.iter().map(|&name| names[name as usize].clone()).collect(),
+            other => panic!("{table}.{column} is {other:?}"),
+        }
+    }
     pub fn integers(&self, table: &str, column: &str) -> &[u64] {
         match self.column(table, column) {
             Values::Integer(values) => values,
