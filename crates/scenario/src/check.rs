@@ -164,6 +164,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let guards = guards::lower(model, context);
     let spec = Spec {
         seed: model.simulation.seed,
+        path_seed: model.simulation.path_seed.value(model.simulation.seed),
         duration: model.simulation.duration,
         warmup: model.simulation.warmup,
         nodes,

@@ -4,8 +4,8 @@
 //! form that was written decides the alternative, and its own error is the one reported.
 
 use crate::model::{
-    Between, FaultLink, FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord, Receivers,
-    ReceiversTable, SizesTable, SizesText,
+    Between, FaultLink, FrameTable, FrameText, FrameWord, Nodes, PathSeed, PathSeedWord, Permutation, Queues,
+    QueuesWord, Receivers, ReceiversTable, SizesTable, SizesText,
 };
 use keys::{Forms, by_form};
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserial
 use serde::de::{self, MapAccess, SeqAccess};
 use workload::PublishedSizes;
 
-by_form!(Between, Nodes, Receivers, Queues, Permutation, FrameText, FaultLink, SizesText);
+by_form!(PathSeed, Between, Nodes, Receivers, Queues, Permutation, FrameText, FaultLink, SizesText);
 
 impl Forms for Nodes {
     const EXPECTED: &'static str = "the name of a host, \"all\", a pattern with *, or a list of these";
@@ -22,6 +22,17 @@ impl Forms for Nodes {
     }
     fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
         Vec::deserialize(SeqAccessDeserializer::new(list)).map(Nodes::Several)
+    }
+}
+
+impl Forms for PathSeed {
+    const EXPECTED: &'static str = "a whole number, 0 or more, or \"seed\"";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        PathSeedWord::deserialize(StrDeserializer::new(text)).map(PathSeed::Word)
+    }
+    fn number<E: de::Error>(number: i64) -> Result<Self, E> {
+        let wrong = || E::invalid_value(de::Unexpected::Signed(number), &Self::EXPECTED);
+        u64::try_from(number).map(PathSeed::Own).map_err(|_| wrong())
     }
 }
 

@@ -83,6 +83,9 @@ pub struct Simulation {
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 9223372036854775807u64))]
     pub seed: u64,
+    /// Seed of the hash that picks one of several shortest paths for a flow and destination (ECMP). A whole number, 0 to 9223372036854775807, or "seed": that of the random streams. Default: 1 (runs with several seeds differ in their traffic, and not in their paths).
+    #[serde(default)]
+    pub path_seed: PathSeed,
     /// What a lost frame of a lossless class does: "stop" the run with an explanation, or "count" it as a headroom violation. Default: "stop" (a lossless fabric that loses frames is wrongly configured).
     #[serde(default)]
     pub on_lossless_drop: OnLosslessDrop,
@@ -107,6 +110,40 @@ impl Model {
             .into_iter()
             .map(|priority| priority as u32)
             .collect()
+    }
+}
+
+/// The seed of the choice of paths.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PathSeed {
+    /// This one, whatever the seed of the random streams.
+    Own(#[schemars(range(min = 0, max = 9223372036854775807u64))] u64),
+    /// That of the random streams.
+    Word(PathSeedWord),
+}
+
+/// Seeds by name.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PathSeedWord {
+    /// That of the random streams.
+    Seed,
+}
+
+impl Default for PathSeed {
+    fn default() -> PathSeed {
+        PathSeed::Own(1)
+    }
+}
+
+impl PathSeed {
+    /// The number, if that of the random streams is `seed`.
+    pub fn value(self, seed: u64) -> u64 {
+        match self {
+            PathSeed::Own(own) => own,
+            PathSeed::Word(PathSeedWord::Seed) => seed,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 41] = [
+const NUMBERS: [&str; 42] = [
     "ack_every",
     "outstanding",
     "index",
@@ -43,6 +43,7 @@ const NUMBERS: [&str; 41] = [
     "every",
     "alpha",
     "load",
+    "path_seed",
     "senders",
     "sigma",
 ];

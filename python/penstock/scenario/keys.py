@@ -24,6 +24,8 @@ class SimulationKeys(TypedDict, total=False):
     """When measuring begins. Default ``"0 s"``."""
     seed: int | None
     """Seed of all random streams. Default 1."""
+    path_seed: int | str | None
+    """Seed of the choice among equal paths, or ``"seed"``. Default 1, whatever `seed` is."""
     on_lossless_drop: str | None
     """``"stop"`` (default) or ``"count"``."""
     on_deadlock: str | None

@@ -124,6 +124,7 @@ impl Net {
     pub fn new(duration: Time) -> Net {
         Net(Spec {
             seed: 1,
+            path_seed: 1,
             duration,
             warmup: Time::ZERO,
             nodes: vec![],
