@@ -152,6 +152,8 @@ fn keys_and_forms() {
         (sim("duration = ‸\"-1 ms\""), "cannot be negative", ""),
         (sim("duration = ‸true"), "invalid type: boolean", "a time as text with a unit"),
         (sim("duration = ‸\"0.5 ps\""), "not a whole number of the smallest unit", ""),
+        (sim("path_seed = ‸-1"), "invalid value: integer `-1`", "a whole number, 0 or more, or \"seed\""),
+        (sim("path_seed = ‸\"sead\""), "unknown value `sead`", "did you mean \"seed\""),
         (sim("duration = \"1 ms\"\nseed = ‸-1"), "invalid value: integer `-1`", "a whole number, 0 or more"),
         (sim("on_lossless_drop = ‸\"stopp\""), "unknown value `stopp`", "did you mean \"stop\"?"),
         (star("rate = ‸10"), "bare number where a rate belongs", "did you mean \"10 Gb/s\"?"),

@@ -18,8 +18,16 @@ mod size_list;
 mod sizes;
 mod source;
 mod spec;
+mod transfer_arrivals;
+mod transfer_file;
+mod transfer_sizes;
+mod transfers;
 
 pub use draw::{below, exponential, unit};
 pub use size_list::read_sizes;
 pub use source::{Made, Source, Wake};
 pub use spec::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};
+pub use transfer_arrivals::{Incast, Pairing, Poisson};
+pub use transfer_file::{Listed, Unfit, Wrong, read_transfers};
+pub use transfer_sizes::{MOST_BYTES, PublishedSizes, SizePoints, TransferSizes, read_size_points};
+pub use transfers::{Framing, ServiceOrder, Transfer, TransferList};

@@ -23,9 +23,9 @@ fn no_limit() -> Or<Bytes, Unlimited> {
 pub struct Flow {
     /// Unique name; with several senders the flows are called "name[sender]". Required.
     pub name: String,
-    /// The sender: the name of a host, "all" hosts, a pattern with `*` for any letters, or a list of these. The name of a switch: whole frames appear there in an instant. Required.
+    /// The sender: the name of a host, "all" hosts, a pattern, or a list of these. In a pattern `*` stands for any letters, "h1..h32" for h1 to h32, and "leaf0/*" for the hosts at leaf0. The name of a switch: whole frames appear there in an instant. Required.
     pub from: Nodes,
-    /// Where frames go: a host; or several (a list, "all" or a pattern with `*`), each frame to one of them, equally likely and never to the sender; or a table `uniform`, `hot_spot` or `permutation`. Required.
+    /// Where frames go: a host; or several (a list, "all" or a pattern), each frame to one of them, equally likely and never to the sender; or a table `uniform`, `hot_spot` or `permutation`. Required.
     pub to: Receivers,
     /// Priority of all frames (IEEE 802.1Q). A whole number, 0 to 7. Default: 0 (best effort).
     #[serde(default)]
@@ -59,11 +59,11 @@ pub struct Flow {
     pub route: Option<Vec<String>>,
 }
 
-/// One or several nodes: a name, "all", a pattern with `*`, or a list of these.
+/// One or several nodes: a name, "all", a pattern (`*`, "h1..h32", "leaf0/*"), or a list of these.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Nodes {
-    /// A name, "all" or a pattern with `*`.
+    /// A name, "all" or a pattern.
     One(String),
     /// A list of names and patterns.
     Several(Vec<String>),
