@@ -59,7 +59,8 @@ bench: | needs ## measures speed and size: beside ns-2 and ns-3 if they are inst
 	$(PYTHON) benches/growth.py
 	cargo test --locked --quiet -p fabric --test sizes -- --nocapture
 
-docs: $(VENV)/developed ## writes docs/reference, the drawing of the rooms and the pictures of the README
+docs: $(VENV)/developed ## writes what is generated: the reference, the keys of the builder, drawings, pictures
+	$(BIN)/python tools/builder.py
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/modules.py --draw docs/images/rooms.svg
 	$(BIN)/penstock run first-light --out out/docs/first-light

@@ -400,7 +400,7 @@ rate = "10 Gb/s"
 [flow_control.pfc]
 [switch.scheduler.drr]
 weights = [3, 2, 1, 1, 1, 1, 1, 1]
-bills = "wire"
+accounted_length = "wire"
 [[flows]]
 name = "small"
 from = "h0"

@@ -15,7 +15,7 @@ from penstock.studies import document, reproduce
 NAME = "hagen-2012/ch6"
 PAGE = Path(__file__).parents[1] / "docs" / "studies" / "hagen-2012-ch6.md"
 GOLDEN_BPS = {"large": (4.935149e9, 4.876783e9), "small": (3.863636e9, 2.840909e9)}
-"""Frames and payload of 1522 B and 68 B with equal quanta, billed L + 20: arithmetic."""
+"""Frames and payload of 1522 B and 68 B with equal quanta, accounted L + 20: arithmetic."""
 
 
 @pytest.fixture(scope="module")

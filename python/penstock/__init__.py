@@ -22,6 +22,7 @@ Names are imported on first use, so that the command line starts quickly.
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,22 +31,28 @@ if TYPE_CHECKING:
     from .errors import InputError, PenstockError, ResultError, ScenarioError, SimulationError, StudyError
     from .result import Result
     from .running import Guarantee, check, guarantees, run
-    from .scenario import Scenario
-    from .scenario.traffic import (
-        bernoulli,
-        bimodal,
-        constant,
-        empirical,
-        exponential,
-        hot_spot,
-        on_off,
-        pareto,
-        permutation,
-        poisson,
-        request_response,
-        uniform,
-        window,
-    )
+    from .scenario import Scenario, traffic
+    from .scenario.traffic import *  # noqa: F403
+
+    __all__: list[str] = [
+        "Guarantee",
+        "InputError",
+        "Interval",
+        "PenstockError",
+        "Result",
+        "ResultError",
+        "Scenario",
+        "ScenarioError",
+        "SimulationError",
+        "StudyError",
+        "check",
+        "guarantees",
+        "jain",
+        "oracle",
+        "run",
+        "student_t_interval",
+    ]
+    __all__ += traffic.__all__
 
 _HOME = {
     "Guarantee": "running",
@@ -58,68 +65,32 @@ _HOME = {
     "ScenarioError": "errors",
     "SimulationError": "errors",
     "StudyError": "errors",
-    "bernoulli": "scenario.traffic",
-    "bimodal": "scenario.traffic",
     "check": "running",
-    "constant": "scenario.traffic",
-    "empirical": "scenario.traffic",
-    "exponential": "scenario.traffic",
     "guarantees": "running",
-    "hot_spot": "scenario.traffic",
     "jain": "analysis.statistics",
-    "on_off": "scenario.traffic",
     "oracle": "analysis",
-    "pareto": "scenario.traffic",
-    "permutation": "scenario.traffic",
-    "poisson": "scenario.traffic",
-    "request_response": "scenario.traffic",
     "run": "running",
     "student_t_interval": "analysis.statistics",
-    "uniform": "scenario.traffic",
-    "window": "scenario.traffic",
 }
-
-__all__ = [
-    "Guarantee",
-    "InputError",
-    "Interval",
-    "PenstockError",
-    "Result",
-    "ResultError",
-    "Scenario",
-    "ScenarioError",
-    "SimulationError",
-    "StudyError",
-    "bernoulli",
-    "bimodal",
-    "check",
-    "constant",
-    "empirical",
-    "exponential",
-    "guarantees",
-    "hot_spot",
-    "jain",
-    "on_off",
-    "oracle",
-    "pareto",
-    "permutation",
-    "poisson",
-    "request_response",
-    "run",
-    "student_t_interval",
-    "uniform",
-    "window",
-]
 
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
         return import_module("._core", __name__).engine_version()
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = f"{__name__}.{_HOME[name]}"
-    return import_module(f"{home}.{name}") if name == "oracle" else getattr(import_module(home), name)
+    if name == "__all__":
+        return [*_HOME, *_traffic().__all__]
+    if name in _HOME:
+        home = f"{__name__}.{_HOME[name]}"
+        return import_module(f"{home}.{name}") if name == "oracle" else getattr(import_module(home), name)
+    if not name.startswith("_") and name in _traffic().__all__:
+        return getattr(_traffic(), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*_HOME, *_traffic().__all__, "__version__"])
+
+
+def _traffic() -> ModuleType:
+    """Values of a flow's keys, which follow from the schema of scenarios."""
+    return import_module(f"{__name__}.scenario.traffic")

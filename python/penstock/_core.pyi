@@ -1,6 +1,6 @@
 """The simulation engine, written in Rust. Texts that end in JSON or TOML are documents, not messages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 class ScenarioError(ValueError):
     """A scenario that cannot be run; its text is what a person should read."""
@@ -51,28 +51,9 @@ def json_schema() -> str: ...
 def mechanisms() -> str: ...
 def guarantees(text: str, file: str) -> str: ...
 def awc_weights(
-    frames: list[list[int]],
-    bytes: list[list[int]],
-    *,
-    formula: str,
-    mix: str,
-    top_bin: str,
-    representative: str,
-    metric: str,
-    largest: int,
+    frames: list[list[int]], bytes: list[list[int]], rules: Mapping[str, object]
 ) -> list[float | None]: ...
 def awc_learn(
     counters: list[tuple[int, int, float, bool]], *, metric: str, per_frame: float | None
 ) -> tuple[list[float | None], float | None]: ...
-def headroom(
-    rate: str,
-    *,
-    length: str | None = None,
-    delay: str | None = None,
-    mtu: str | None = None,
-    phy: str | None = None,
-    interface_delay: str | None = None,
-    response_time: str | None = None,
-    latency: str | None = None,
-    overhead: str | None = None,
-) -> str: ...
+def headroom(link: Mapping[str, str | None]) -> str: ...

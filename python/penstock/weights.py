@@ -1,6 +1,6 @@
 """Weights that make queues of different frame sizes get equal throughput: DRR-AWC without the simulator.
 
-A deficit round robin that bills more than the payload of a frame (preamble, inter-frame gap, header) gives
+A deficit round robin that accounts more than the payload of a frame (preamble, inter-frame gap, header) gives
 queues of small frames less. What corrects that is computed here from the counters that a switch has, by the
 code that the scheduler ``drr_awc`` runs (``penstock explain drr_awc``). A controller reads counters once in a
 while and sets quanta::
@@ -54,7 +54,7 @@ class Rules(TypedDict, total=False):
     """How `from_sizes` computes weights."""
 
     formula: str
-    """``"published"`` (default; formulas 6.1 and 6.2) or ``"analytic"`` (from what is billed and counted)."""
+    """``"published"`` (default; formulas 6.1 and 6.2) or ``"analytic"`` (from accounted lengths)."""
     mix: str
     """Whether sizes count by their ``"frames"`` (default, as published) or their ``"bytes"``."""
     top_bin: str
@@ -131,7 +131,7 @@ def from_sizes(
         return _core.awc_weights(
             [list(bins) for bins in given["frames"]],
             [list(bins) for bins in given["bytes"]],
-            **chosen,
+            chosen,
         )
     except ValueError as error:
         raise InputError(str(error)) from error
@@ -180,7 +180,7 @@ class Learner:
 
         Examples
         --------
-        A switch that bills 20 B a frame beside its own: 63 frames of 68 B take as long as four of 1366 B.
+        A switch that accounts 20 B a frame beside its own: 63 frames of 68 B take as long as four of 1366 B.
 
         >>> learner = Learner()
         >>> small, large = learner.weights([Counters(63, 63 * 68, 5544.0), Counters(4, 4 * 1366, 5544.0)])

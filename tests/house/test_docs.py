@@ -28,9 +28,10 @@ def blocks(page: Path, *languages: str) -> Iterator[tuple[str, str]]:
             yield fence["language"], fence["text"]
 
 
-def test_the_reference_is_fresh() -> None:
+@pytest.mark.parametrize("tool", ["reference", "builder"])
+def test_what_is_generated_is_fresh(tool: str) -> None:
     done = subprocess.run(
-        [sys.executable, ROOT / "tools/reference.py", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / f"tools/{tool}.py", "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -1,49 +1,110 @@
-"""What CONTRIBUTING says of a new scheduler is enough: a copy of the tree with one more compiles and runs."""
+"""What CONTRIBUTING says is enough: a copy of the tree with one more of each kind compiles and runs."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
+import sys
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from penstock.studies.reproduce import Study, reproduce
+
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "tests/house/mechanism"
-REGISTRY = ROOT / "crates/scheduling/src/lib.rs"
+EXAMPLES = ROOT / "tests/house/mechanism"
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 OWN_VERSION = re.compile(r'(?<=\nversion = ")[\d.]+(?="\n(?!source))')
 """Of the workspace in its manifest, and of its packages in the lock file."""
 STEPS = re.compile(r"^   ```rust\n(?P<text>.*?)^   ```$", re.MULTILINE | re.DOTALL)
 
 
-def steps() -> tuple[str, list[str]]:
-    """The parameters that CONTRIBUTING shows, and the lines that it says to add to the registry."""
-    section = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("\n## A scheduler\n")[2]
-    parameters, lines = (textwrap.dedent(step["text"]) for step in list(STEPS.finditer(section))[:2])
-    return parameters, lines.splitlines()
+@dataclass(frozen=True)
+class Example:
+    """One more of a kind: its section, its crate, its file and the list that it is added to."""
+
+    section: str
+    crate: str
+    file: str
+    registry: str
+
+    def steps(self) -> tuple[str, list[str]]:
+        """The parameters that the section shows, and the lines that it says to add to `lib.rs`."""
+        section = CONTRIBUTING.partition(f"\n## {self.section}\n")[2].partition("\n## ")[0]
+        parameters, lines = (textwrap.dedent(step["text"]) for step in STEPS.finditer(section))
+        return parameters, lines.splitlines()
+
+    def library(self) -> str:
+        """`lib.rs` with the module, and the entry at the end of its list."""
+        text = (ROOT / "crates" / self.crate / "src/lib.rs").read_text("utf-8")
+        lines = self.steps()[1]
+        assert lines[0] == f"mod {self.file};"
+        entry = [line for line in lines if not line.startswith(("mod ", "pub use "))]
+        module = "\n".join(line for line in lines if line not in entry)
+        text = re.sub(r"^mod ", f"{module}\nmod ", text, count=1, flags=re.MULTILINE)
+        head, name, listed = text.rpartition(f"\n{self.registry}! {{\n")
+        assert name, f"{self.registry}! is elsewhere"
+        end = re.search(r"^(    \}\n)?\}\n", listed, re.MULTILINE)
+        assert end
+        added = "".join(f"    {line}\n" for line in entry)
+        return head + name + listed[: end.start()] + added + listed[end.start() :]
 
 
-def test_contributing_shows_the_example() -> None:
-    parameters, _ = steps()
-    assert parameters in (EXAMPLE / "turns.rs").read_text("utf-8")
+ADDED = [
+    Example("A scheduler", "scheduling", "turns", "schedulers"),
+    Example("A queue manager", "queueing", "nth", "queue_managers"),
+    Example("A congestion control", "transport", "halving", "controllers"),
+]
 
 
-def test_a_scheduler_is_a_file_and_its_lines_in_the_registry() -> None:
+@pytest.mark.parametrize("example", ADDED, ids=lambda example: example.file)
+def test_contributing_shows_the_example(example: Example) -> None:
+    assert example.steps()[0] in (EXAMPLES / f"{example.file}.rs").read_text("utf-8")
+
+
+def test_a_mechanism_is_a_file_and_its_lines_in_the_registry() -> None:
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
     # One place, kept: what has not changed since the last time is not compiled again.
     copy = target / "mechanism"
-    _mirror(ROOT, copy)
-    _write(copy / "crates/scheduling/src/turns.rs", (EXAMPLE / "turns.rs").read_text("utf-8"))
-    registry = _with_lines(REGISTRY.read_text("utf-8"), steps()[1])
-    _write(copy / "crates/scheduling/src/lib.rs", registry)
-    for file in ("turns.toml", "turns_in_a_scenario.rs"):
-        _write(copy / "crates/scenario/tests" / file, (EXAMPLE / file).read_text("utf-8"))
-    _cargo(copy, target, "test", "-p", "scheduling", "--lib", "turns")
-    _cargo(copy, target, "test", "-p", "scenario", "--test", "turns_in_a_scenario")
+    changed = {f"crates/{one.crate}/src/lib.rs": one.library() for one in ADDED}
+    for one in ADDED:
+        source = (EXAMPLES / f"{one.file}.rs").read_text("utf-8")
+        changed[f"crates/{one.crate}/src/{one.file}.rs"] = source
+    for file in ("added.toml", "added_in_a_scenario.rs"):
+        changed[f"crates/scenario/tests/{file}"] = (EXAMPLES / file).read_text("utf-8")
+    _mirror(ROOT, copy, changed)
+    schema = target / "mechanism.schema.json"
+    for one in ADDED:
+        _cargo(copy, target, schema, "test", "-p", one.crate, "--lib", one.file)
+    _cargo(copy, target, schema, "test", "-p", "scenario", "--test", "added_in_a_scenario")
+    _reaches_the_builder(schema)
 
 
-def _mirror(source: Path, copy: Path) -> None:
-    """The Rust of the tree, with the times of its files, and nothing that the tree does not have."""
+def _reaches_the_builder(schema: Path) -> None:
+    """What the copy declares is what its Python builder says."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        import builder
+    finally:
+        sys.path.pop(0)
+    keys = builder.files(json.loads(schema.read_text("utf-8")))["keys.py"]
+    for line in ("    turns: TurnsKeys\n", "    most: str | None\n", "    nth: NthKeys | None\n"):
+        assert line in keys
+
+
+def test_a_study_is_a_folder(tmp_path: Path) -> None:
+    study = Study.load(EXAMPLES / "example/loss")
+    result = reproduce(study, tmp_path / "out", quick=True)
+    assert result.passed
+    assert (tmp_path / "out/outcomes.json").exists()
+
+
+def _mirror(source: Path, copy: Path, changed: dict[str, str]) -> None:
+    """The Rust of the tree with these files, with the times of what is as it was, and nothing else."""
     wanted = {Path("Cargo.toml"), Path("Cargo.lock")}
     for folder in ("crates", "benches"):
         wanted |= {
@@ -54,35 +115,22 @@ def _mirror(source: Path, copy: Path) -> None:
         }
     if copy.exists():
         for path in copy.rglob("*.rs"):
-            if path.relative_to(copy) not in wanted and "turns" not in path.name:
+            if path.relative_to(copy) not in wanted and str(path.relative_to(copy)) not in changed:
                 path.unlink()
-    for path in wanted - {REGISTRY.relative_to(ROOT)}:
-        there, text = copy / path, (source / path).read_text("utf-8")
-        if len(path.parts) == 1:
-            # Cargo knows what it compiles by version and place in the workspace; the copy is something else.
-            text, versions = OWN_VERSION.subn(r"\g<0>-copy", text)
-            assert versions
-        there.parent.mkdir(parents=True, exist_ok=True)
-        _write(there, text)
+    texts = {str(path): (source / path).read_text("utf-8") for path in wanted}
+    for name in ("Cargo.toml", "Cargo.lock"):
+        # Cargo knows what it compiles by version and place in the workspace; the copy is something else.
+        texts[name], versions = OWN_VERSION.subn(r"\g<0>-copy", texts[name])
+        assert versions
+    for name, text in {**texts, **changed}.items():
+        path = copy / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
 
 
-def _with_lines(text: str, lines: list[str]) -> str:
-    """The registry with a module, and an entry at the end of its list."""
-    module, *entry = lines
-    assert module.startswith("mod ") and "mod vc_table;\n" in text
-    text = text.replace("mod vc_table;\n", f"{module}\nmod vc_table;\n")
-    head, brace, tail = text.rpartition("    }\n}\n\nimpl SchedulerSpec {")
-    assert brace, "the list of schedulers ends elsewhere"
-    return head + "".join(f"        {line}\n" for line in entry) + brace + tail
-
-
-def _write(path: Path, text: str) -> None:
-    if not path.exists() or path.read_text("utf-8") != text:
-        path.write_text(text, "utf-8")
-
-
-def _cargo(copy: Path, target: Path, *arguments: str) -> None:
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
+def _cargo(copy: Path, target: Path, schema: Path, *arguments: str) -> None:
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(target), "SCHEMA": str(schema)}
     # What the tree depends on is compiled already; the rest only as well as it takes no time.
     crates = [path.parent.name for path in copy.glob("crates/*/Cargo.toml")]
     quick = [

@@ -66,8 +66,9 @@ def test_functions_are_short_and_take_few_arguments() -> None:
     """Docstrings aside. What has more falls apart along its seams."""
     found = []
     for path in [*ROOT.glob("python/**/*.py"), *ROOT.glob("tools/*.py"), *ROOT.glob("tests/**/*.py")]:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(node, ast.FunctionDef):
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.FunctionDef) or "Made by `make docs`" in text:
                 continue
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             taken = [one for one in arguments if one.arg not in ("self", "cls")]

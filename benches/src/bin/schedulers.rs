@@ -8,7 +8,7 @@
 //! scheduler is taken off.
 
 use scheduling::{
-    Charge, ClassShaper, Configuration, DTableParams, Discipline, DrrAwcParams, DrrParams, EtsClass,
+    AccountedLength, ClassShaper, Configuration, DTableParams, Discipline, DrrAwcParams, DrrParams, EtsClass,
     EtsParams, MinBwParams, PortFacts, ScfqCaParams, ScfqParams, SchedulerSpec, Selection, ShapedParams,
     ShaperSpec, Share, VcTableParams, Wf2qPlusParams, WfqParams, WrrParams,
 };
@@ -122,7 +122,7 @@ fn sparse(scheduler: &mut impl Discipline, queues: u32, decisions: usize, draws:
 /// All schedulers for a number of queues.
 fn specs(queues: u32, draws: &Draws) -> Vec<SchedulerSpec> {
     let weights: Vec<u32> = (0..queues).map(|queue| 1 + draws.choices[queue as usize % DRAWS] % 8).collect();
-    let charge = Charge::WIRE;
+    let accounted = AccountedLength::WIRE;
     let size = (4 * queues).next_power_of_two().clamp(32, 1024);
     let entries: Vec<u32> = (0..size).map(|entry| entry % queues).collect();
     let mut managed = weights.clone();
@@ -132,7 +132,7 @@ fn specs(queues: u32, draws: &Draws) -> Vec<SchedulerSpec> {
         queues: (class * queues / classes..(class + 1) * queues / classes).collect(),
         selection: Selection::Percent(100 / classes + u32::from(class < 100 % classes)),
     };
-    let drr = SchedulerSpec::Drr(DrrParams::weighted(weights.clone(), charge));
+    let drr = SchedulerSpec::Drr(DrrParams::weighted(weights.clone(), accounted));
     let bucket = ShaperSpec::token_bucket(Share::PartsPerMillion(1_000_000), 1 << 20);
     vec![
         SchedulerSpec::StrictPriority,
@@ -142,19 +142,22 @@ fn specs(queues: u32, draws: &Draws) -> Vec<SchedulerSpec> {
         SchedulerSpec::VcTable(VcTableParams { entries: entries.clone() }),
         SchedulerSpec::DTable(DTableParams::uniform(entries, 34)),
         SchedulerSpec::Ets(EtsParams::new((0..classes).map(class).collect())),
-        SchedulerSpec::Scfq(ScfqParams { weights: weights.clone().into(), ..ScfqParams::by(charge) }),
-        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights.clone().into(), ..ScfqCaParams::by(charge) }),
+        SchedulerSpec::Scfq(ScfqParams { weights: weights.clone().into(), ..ScfqParams::by(accounted) }),
+        SchedulerSpec::ScfqCa(ScfqCaParams {
+            weights: weights.clone().into(),
+            ..ScfqCaParams::by(accounted)
+        }),
         SchedulerSpec::MinBw(MinBwParams::new(managed)),
         SchedulerSpec::Wf2qPlus(Wf2qPlusParams {
             weights: weights.clone().into(),
-            ..Wf2qPlusParams::by(charge)
+            ..Wf2qPlusParams::by(accounted)
         }),
-        SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(charge) }),
+        SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(accounted) }),
         SchedulerSpec::Shaped(ShapedParams {
             scheduler: Box::new(drr),
             port: Some(bucket),
             classes: (0..queues).map(|class| ClassShaper { class, shaper: bucket }).collect(),
-            ..ShapedParams::by(charge)
+            ..ShapedParams::by(accounted)
         }),
     ]
 }

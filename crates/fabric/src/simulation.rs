@@ -22,6 +22,7 @@ use engine::{Panicked, RunStatus, Runner, Shard, Way, Workers};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use units::Time;
 
@@ -29,7 +30,7 @@ use units::Time;
 pub struct Simulation {
     pub(crate) spec: Spec,
     pub(crate) wiring: Wiring,
-    pub(crate) path_flow: Vec<u32>,
+    pub(crate) path_flow: Arc<[u32]>,
     pub(crate) notes: Vec<Note>,
     left_out: Vec<String>,
     /// One a thread, each with its own nodes.
@@ -403,7 +404,6 @@ mod tests {
     use crate::spec::{FlowSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Role, WhenFull};
     use frame::{ClassMap, NodeId, Priority};
     use scheduling::SchedulerSpec;
-    use std::sync::Arc;
     use units::{BitRate, ClockTolerance};
     use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
 
@@ -416,6 +416,7 @@ mod tests {
             when_full: WhenFull::Block,
             flow_control: None,
             receive: None,
+            limiters: None,
         });
         let node = |id: u32| NodeSpec {
             name: format!("h{id}"),

@@ -8,7 +8,7 @@ use fabric::spec::{FaultSpec, FlowSpec, Forwarding, HostSpec, Reaction, SwitchSp
 use frame::NodeId;
 use proptest::prelude::*;
 use queueing::BufferSpec;
-use scheduling::{Charge, SchedulerSpec, WfqParams};
+use scheduling::{AccountedLength, SchedulerSpec, WfqParams};
 use std::sync::Arc;
 use transport::{
     Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams, RequestResponseSpec,
@@ -279,7 +279,8 @@ fn endpoints_and_sources_of_a_class_take_turns() {
     };
     // 1 ms of 10 Gb/s is 1,225 frames; the first 12 are the source's own.
     let weights = vec![1; 8];
-    let wfq = SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(Charge::FRAME) });
+    let wfq =
+        SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(AccountedLength::FRAME) });
     for scheduler in [SchedulerSpec::StrictPriority, wfq] {
         let (raw, endpoints) = share(None, 1, 1, scheduler);
         assert!(raw[0].abs_diff(endpoints[0]) <= 14, "{raw:?} {endpoints:?}");

@@ -7,7 +7,7 @@ use fabric::spec::{FaultSpec, Forwarding, HostSpec, OnLosslessDrop, Reaction, Sw
 use fabric::{Simulation, State};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
-use scheduling::{Charge, DrrParams, SchedulerSpec, WfqParams};
+use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use units::{BitRate, Time};
 
 const LOSE: Reaction = Reaction { keep: false, reroute: None };
@@ -285,8 +285,11 @@ fn random_net(rolls: &[u32], control: bool) -> Net {
     let weights = || vec![1, 2, 3, 4, 1, 2, 3, 4];
     let scheduler = match roll(3) {
         0 => SchedulerSpec::StrictPriority,
-        1 => SchedulerSpec::Wfq(WfqParams { weights: weights().into(), ..WfqParams::by(Charge::FRAME) }),
-        _ => SchedulerSpec::Drr(DrrParams::weighted(weights(), Charge::FRAME)),
+        1 => SchedulerSpec::Wfq(WfqParams {
+            weights: weights().into(),
+            ..WfqParams::by(AccountedLength::FRAME)
+        }),
+        _ => SchedulerSpec::Drr(DrrParams::weighted(weights(), AccountedLength::FRAME)),
     };
     let host_scheduler = scheduler.clone();
     let host = move || HostSpec { scheduler: host_scheduler.clone(), ..host() };

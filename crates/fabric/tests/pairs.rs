@@ -7,11 +7,11 @@ mod common;
 
 use common::consistent::{check_tables, same};
 use common::*;
-use fabric::choice::{FlowletSpec, PathChoice};
+use fabric::choice::{Flowlet, PathChoice};
 use fabric::pause_needs;
 use fabric::spec::{
-    FaultSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Reaction,
-    ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, WhenFull,
+    FaultSpec, Forwarding, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing,
+    Reaction, ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, WhenFull,
 };
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Star};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
@@ -19,10 +19,11 @@ use flow_control::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, Tar
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
-    Action, Alpha, BufferSpec, Counts, IdleExponent, ManagerSpec, Mode, Moment, RedParams, SamplingParams,
-    SharedMemorySpec, Spacing, StepParams,
+    Action, Alpha, BufferSpec, CongestionPointParams, Counts, IdleExponent, LimiterScope, ManagerSpec, Mode,
+    Moment, RateControlSpec, ReactionPointParams, RedParams, SamplingParams, SharedMemorySpec, Spacing,
+    StepParams,
 };
-use scheduling::{Charge, DrrParams, SchedulerSpec, WfqParams};
+use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
 use transport::{
     AimdParams, Application, ConnectionSpec, ControllerSpec, CubicKeys, CubicParams, DctcpKeys, DctcpParams,
@@ -33,7 +34,7 @@ use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
 use workload::{Arrivals, Destinations, FrameSizes, SourceSpec};
 
 /// What can meet, one bit each.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "window",
     "requests",
     "path choice",
@@ -53,6 +54,7 @@ const NAMES: [&str; 20] = [
     "limits",
     "schedulers",
     "reroute",
+    "limiters",
     "tcp",
 ];
 const WINDOW: u32 = 1;
@@ -74,7 +76,8 @@ const CLOCKS: u32 = 1 << 15;
 const LIMITS: u32 = 1 << 16;
 const SCHEDULERS: u32 = 1 << 17;
 const REROUTE: u32 = 1 << 18;
-const TCP: u32 = 1 << 19;
+const LIMITERS: u32 = 1 << 19;
+const TCP: u32 = 1 << 20;
 /// What may lose a frame as often as it comes.
 const LOSSY: u32 = MANAGERS | SHARED | RECEIVERS | WATCHDOG | LIMITS;
 const FAULTS: u32 = DOWN | RESTART | OUTAGES | ERRORS | RATE;
@@ -237,15 +240,42 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
     }
 }
 
+/// One that samples every few frames.
+fn congestion_point(rolls: &mut Rolls) -> ManagerSpec {
+    ManagerSpec::CongestionPoint(CongestionPointParams {
+        set_point: Bytes::new(rolls.pick(&[1_000, 5_000])),
+        sample_base: Bytes::new(rolls.pick(&[1_000, 20_000])),
+        message_priority: rolls.pick(&[0, 3, 7]),
+        ..CongestionPointParams::default()
+    })
+}
+
+/// Limiters that recover within some microseconds.
+fn limiters(rolls: &mut Rolls) -> LimiterSpec {
+    let control = ReactionPointParams {
+        byte_reset: Bytes::new(rolls.pick(&[2_000, 30_000])),
+        time_reset: rolls.pick(&[us(3), us(50)]),
+        min_rate: rolls.pick(&[gbps(1), gbps(4)]),
+        keep_target: rolls.coin(),
+        lower_target: rolls.coin(),
+        ..ReactionPointParams::default()
+    };
+    LimiterSpec {
+        control: RateControlSpec::Qcn(control),
+        per: rolls.pick(&[LimiterScope::Flow, LimiterScope::Destination, LimiterScope::Priority]),
+        priorities: rolls.pick(&[0xFF, 0b1001]),
+    }
+}
+
 fn scheduler(classes: ClassMap, draw: &Draw, rolls: &mut Rolls) -> SchedulerSpec {
     if classes == ClassMap::SHARED {
         return SchedulerSpec::Fifo;
     }
     let weights: Vec<u32> = (0..classes.classes()).map(|_| 1 + rolls.below(4) as u32).collect();
     match rolls.below(3) {
-        0 if draw.has(SCHEDULERS) => SchedulerSpec::Drr(DrrParams::weighted(weights, Charge::WIRE)),
+        0 if draw.has(SCHEDULERS) => SchedulerSpec::Drr(DrrParams::weighted(weights, AccountedLength::WIRE)),
         1 if draw.has(SCHEDULERS) => {
-            SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(Charge::WIRE) })
+            SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(AccountedLength::WIRE) })
         }
         _ => SchedulerSpec::StrictPriority,
     }
@@ -262,7 +292,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         PathChoice::Spray,
         PathChoice::RoundRobin,
         PathChoice::LeastQueued,
-        PathChoice::Flowlet(FlowletSpec { gap: us(1), entries: 4 }),
+        PathChoice::Flowlet(Flowlet { gap: us(1), entries: 4 }),
     ];
     SwitchSpec {
         forwarding: if draw.has(CUT_THROUGH) { Forwarding::CutThrough } else { Forwarding::StoreAndForward },
@@ -273,7 +303,9 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         scheduler: scheduler(classes, draw, rolls),
         buffer: if draw.has(LIMITS) { buffer } else { BufferSpec::default() },
         shared_memory: None,
-        managers: if draw.has(MANAGERS) {
+        managers: if draw.has(LIMITERS) {
+            vec![Some(congestion_point(rolls)); classes.classes()]
+        } else if draw.has(MANAGERS) {
             (0..classes.classes()).map(|_| rolls.coin().then(|| manager(rolls))).collect()
         } else {
             Vec::new()
@@ -305,6 +337,7 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
         when_full: if drops { WhenFull::Drop } else { WhenFull::Block },
         flow_control: control.clone(),
         receive: (draw.has(RECEIVERS) && rolls.coin()).then_some(receive),
+        limiters: (draw.has(LIMITERS) && rolls.below(4) > 0).then(|| limiters(rolls)),
     }
 }
 

@@ -7,7 +7,7 @@ use fabric::spec::{HostSpec, Queueing, SwitchSpec};
 use flow_control::PauseSpec;
 use frame::ClassMap;
 use scheduling::{
-    Charge, DTableParams, DrrAwcParams, DrrParams, EtsClass, EtsParams, ScfqCaParams, ScfqParams,
+    AccountedLength, DTableParams, DrrAwcParams, DrrParams, EtsClass, EtsParams, ScfqCaParams, ScfqParams,
     SchedulerSpec, Selection, VcTableParams, Wf2qPlusParams, WfqParams, WrrParams,
 };
 use units::Time;
@@ -21,19 +21,19 @@ fn four() -> ClassMap {
 /// Frames of each sender: multiples of the 64 B that a deficit table counts in.
 const BYTES: [u16; 4] = [1472, 320, 64, 1024];
 
-/// Schedulers that share bytes as 4 : 2 : 1 : 1, and the line overhead that they bill.
+/// Schedulers that share bytes as 4 : 2 : 1 : 1, and the line overhead that they account.
 fn by_bytes() -> Vec<(SchedulerSpec, f64)> {
     let weights = || vec![4, 2, 1, 1].into();
-    let charge = Charge::WIRE;
+    let accounted = AccountedLength::WIRE;
     let class = |queue, percent| EtsClass { queues: vec![queue], selection: Selection::Percent(percent) };
     let ets = vec![class(0, 50), class(1, 24), class(2, 13), class(3, 13)];
     let entries = [0, 1, 0, 2, 0, 1, 0, 3].repeat(4);
     let wire = [
-        SchedulerSpec::Drr(DrrParams::weighted(vec![4, 2, 1, 1], charge)),
-        SchedulerSpec::Wfq(WfqParams { weights: weights(), ..WfqParams::by(charge) }),
-        SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights(), ..Wf2qPlusParams::by(charge) }),
-        SchedulerSpec::Scfq(ScfqParams { weights: weights(), ..ScfqParams::by(charge) }),
-        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights(), ..ScfqCaParams::by(charge) }),
+        SchedulerSpec::Drr(DrrParams::weighted(vec![4, 2, 1, 1], accounted)),
+        SchedulerSpec::Wfq(WfqParams { weights: weights(), ..WfqParams::by(accounted) }),
+        SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights(), ..Wf2qPlusParams::by(accounted) }),
+        SchedulerSpec::Scfq(ScfqParams { weights: weights(), ..ScfqParams::by(accounted) }),
+        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights(), ..ScfqCaParams::by(accounted) }),
         SchedulerSpec::Ets(EtsParams::new(ets)),
     ];
     let table = SchedulerSpec::DTable(DTableParams::uniform(entries, 34));
@@ -121,9 +121,9 @@ fn large_and_small(net: &mut Net) {
 }
 
 #[test]
-fn drr_bills_line_overhead_to_small_frames() {
-    // Golden vector 7: 68 B against 1522 B, equal quanta, billed with 20 B of line overhead, 10 Gb/s.
-    let params = DrrParams::equal(Charge::WIRE);
+fn drr_accounts_line_overhead_to_small_frames() {
+    // Golden vector 7: 68 B against 1522 B, equal quanta, accounted with 20 B of line overhead, 10 Gb/s.
+    let params = DrrParams::equal(AccountedLength::WIRE);
     let drr = SchedulerSpec::Drr(params);
     let mut net = overload(drr, None, Queueing::Output);
     large_and_small(&mut net);
@@ -135,9 +135,10 @@ fn drr_bills_line_overhead_to_small_frames() {
 }
 
 #[test]
-fn the_wire_that_is_billed_is_that_of_the_ports_link() {
+fn the_wire_that_is_accounted_is_that_of_the_ports_link() {
     for overhead in [0, 8] {
-        let mut net = overload(SchedulerSpec::Drr(DrrParams::equal(Charge::WIRE)), None, Queueing::Output);
+        let mut net =
+            overload(SchedulerSpec::Drr(DrrParams::equal(AccountedLength::WIRE)), None, Queueing::Output);
         large_and_small(&mut net);
         net.0.links.iter_mut().for_each(|link| link.overhead = overhead);
         let outcome = net.run();

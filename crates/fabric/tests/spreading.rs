@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Net, Outcome, cases, gbps, greedy, host, ns, paced, switch, us};
-use fabric::choice::{FlowletSpec, PathChoice};
+use fabric::choice::{Flowlet, PathChoice};
 use fabric::spec::SwitchSpec;
 use frame::NodeId;
 use proptest::prelude::*;
@@ -97,7 +97,7 @@ fn least_queued_keeps_queues_shorter_than_drawing() {
 fn flowlets_keep_order_if_the_gap_exceeds_the_spread_of_delays() {
     // Four paths, up to 3 x 2 x 1 us apart. Bursts of 8 frames, 20 us from one to the next.
     let run = |gap: u64| {
-        let choice = PathChoice::Flowlet(FlowletSpec { gap: ns(gap), entries: 1 << 10 });
+        let choice = PathChoice::Flowlet(Flowlet { gap: ns(gap), entries: 1 << 10 });
         let (mut net, left, right) = leaf_spine(choice, 2, &[100, 1100, 2100, 3100], us(4000));
         for (n, (&from, &to)) in left.iter().zip(&right).enumerate() {
             let script = (0..190)
@@ -154,7 +154,7 @@ proptest! {
             PathChoice::Spray,
             PathChoice::RoundRobin,
             PathChoice::LeastQueued,
-            PathChoice::Flowlet(FlowletSpec { gap: us(2), entries: 64 }),
+            PathChoice::Flowlet(Flowlet { gap: us(2), entries: 64 }),
         ];
         let (mut net, left, right) = leaf_spine(choices[which], 4, &spines, us(150));
         net.0.seed = seed;

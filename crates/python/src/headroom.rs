@@ -4,31 +4,42 @@ use flow_control::headroom::{CiscoModel, Headroom, SonicModel};
 use flow_control::pause::QUANTUM_BITS;
 use flow_control::phy::{PHYS, Phy};
 use flow_control::renewal::Renewal;
+use pyo3::prelude::*;
 use serde_json::json;
 use std::str::FromStr;
 use units::{BitRate, Bytes, Length, Time};
 
 /// A link as the user wrote it.
-pub struct Link<'a> {
-    pub rate: &'a str,
-    pub length: Option<&'a str>,
-    pub delay: Option<&'a str>,
-    pub mtu: Option<&'a str>,
-    pub phy: Option<&'a str>,
-    pub interface_delay: Option<&'a str>,
-    pub response_time: Option<&'a str>,
-    pub latency: Option<&'a str>,
-    pub overhead: Option<&'a str>,
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Link {
+    rate: String,
+    #[pyo3(default)]
+    length: Option<String>,
+    #[pyo3(default)]
+    delay: Option<String>,
+    #[pyo3(default)]
+    mtu: Option<String>,
+    #[pyo3(default)]
+    phy: Option<String>,
+    #[pyo3(default)]
+    interface_delay: Option<String>,
+    #[pyo3(default)]
+    response_time: Option<String>,
+    #[pyo3(default)]
+    latency: Option<String>,
+    #[pyo3(default)]
+    overhead: Option<String>,
 }
 
-fn read<T: FromStr>(name: &str, text: Option<&str>) -> Result<Option<T>, String>
+fn read<T: FromStr>(name: &str, text: &Option<String>) -> Result<Option<T>, String>
 where
     T::Err: std::fmt::Display,
 {
-    text.map(|text| text.parse().map_err(|error| format!("{name}: {error}"))).transpose()
+    text.as_ref().map(|text| text.parse().map_err(|error| format!("{name}: {error}"))).transpose()
 }
 
-fn frame_size(name: &str, text: Option<&str>, default: u16) -> Result<u16, String> {
+fn frame_size(name: &str, text: &Option<String>, default: u16) -> Result<u16, String> {
     let Some(bytes) = read::<Bytes>(name, text)? else { return Ok(default) };
     u16::try_from(bytes.get())
         .ok()
@@ -61,23 +72,23 @@ pub fn answer(link: &Link) -> Result<String, String> {
     }
     let (length, delay) = cable(link)?;
     let mut headroom = Headroom::of_link(rate, delay);
-    headroom.max_frame = frame_size("mtu", link.mtu, headroom.max_frame)?;
+    headroom.max_frame = frame_size("mtu", &link.mtu, headroom.max_frame)?;
     if headroom.max_frame < frame::MIN_FRAME_BYTES {
         return Err(format!(
             "mtu: \"{}\" is shorter than the shortest Ethernet frame of 64 B",
             headroom.max_frame
         ));
     }
-    headroom.overhead = frame_size("overhead", link.overhead, headroom.overhead)?;
+    headroom.overhead = frame_size("overhead", &link.overhead, headroom.overhead)?;
     let phy = with_interfaces(&mut headroom, link, rate)?;
-    headroom.pipeline = read("latency", link.latency)?.unwrap_or_default();
+    headroom.pipeline = read("latency", &link.latency)?.unwrap_or_default();
     Ok(told(rate, length, &headroom, phy))
 }
 
 /// Length and delay of the cable.
 fn cable(link: &Link) -> Result<(Length, Time), String> {
-    let length: Option<Length> = read("length", link.length)?;
-    let delay: Option<Time> = read("delay", link.delay)?;
+    let length: Option<Length> = read("length", &link.length)?;
+    let delay: Option<Time> = read("delay", &link.delay)?;
     if length.is_some() && delay.is_some() {
         return Err("length and delay both say how long the cable is: give one of them".into());
     }
@@ -101,16 +112,16 @@ fn with_interfaces(
     if link.phy.is_some() && link.interface_delay.is_some() {
         return Err("phy and interface_delay both say what the interfaces take: give one of them".into());
     }
-    let mut phy = phy(link.phy, rate)?;
+    let mut phy = phy(link.phy.as_deref(), rate)?;
     if let Some(phy) = phy {
         *headroom = headroom.with_phy(phy);
     }
-    if let Some(time) = read::<Time>("interface_delay", link.interface_delay)? {
+    if let Some(time) = read::<Time>("interface_delay", &link.interface_delay)? {
         headroom.interface_bits = rate.bits_in_ceil(time);
         headroom.response_bits = Headroom::of_link(rate, headroom.cable).response_bits;
         phy = None;
     }
-    if let Some(time) = read::<Time>("response_time", link.response_time)? {
+    if let Some(time) = read::<Time>("response_time", &link.response_time)? {
         headroom.response_bits = rate.bits_in_ceil(time);
     }
     Ok(phy)

@@ -131,23 +131,15 @@ mod _core {
 
     /// Weights of DRR-AWC from histograms of frame sizes; `None` for a queue without frames.
     #[pyfunction]
-    #[pyo3(signature = (frames, bytes, *, formula, mix, top_bin, representative, metric, largest))]
-    #[allow(clippy::too_many_arguments)]
     fn awc_weights(
         frames: Vec<[u64; 6]>,
         bytes: Vec<[u64; 6]>,
-        formula: &str,
-        mix: &str,
-        top_bin: &str,
-        representative: &str,
-        metric: &str,
-        largest: u32,
+        rules: super::weights::Rules,
     ) -> PyResult<Vec<Option<f64>>> {
-        let rule = super::weights::rule(formula, mix, top_bin, representative, metric);
-        Ok(super::weights::from_histograms(rule.map_err(PyValueError::new_err)?, &frames, &bytes, largest))
+        super::weights::from_histograms(&rules, &frames, &bytes).map_err(PyValueError::new_err)
     }
 
-    /// Weights of DRR-AWC from what was sent, and what is billed a frame beside its bytes.
+    /// Weights of DRR-AWC from what was sent, and what each frame counts beside its bytes.
     #[pyfunction]
     #[pyo3(signature = (counters, *, metric, per_frame))]
     fn awc_learn(
@@ -160,30 +152,7 @@ mod _core {
 
     /// The headroom above XOFF that a link needs: JSON.
     #[pyfunction]
-    #[pyo3(signature = (rate, *, length = None, delay = None, mtu = None, phy = None, interface_delay = None, response_time = None, latency = None, overhead = None))]
-    #[allow(clippy::too_many_arguments)] // what the user may say of a link
-    fn headroom(
-        rate: &str,
-        length: Option<&str>,
-        delay: Option<&str>,
-        mtu: Option<&str>,
-        phy: Option<&str>,
-        interface_delay: Option<&str>,
-        response_time: Option<&str>,
-        latency: Option<&str>,
-        overhead: Option<&str>,
-    ) -> PyResult<String> {
-        let link = super::headroom::Link {
-            rate,
-            length,
-            delay,
-            mtu,
-            phy,
-            interface_delay,
-            response_time,
-            latency,
-            overhead,
-        };
+    fn headroom(link: super::headroom::Link) -> PyResult<String> {
         super::headroom::answer(&link).map_err(|why: String| -> PyErr { PyValueError::new_err(why) })
     }
 }

@@ -1,5 +1,6 @@
 //! The weight controller of DRR-AWC for callers that have counters of their own.
 
+use pyo3::prelude::*;
 use scheduling::{BINS, Counters, Histogram, Learner, Metric, Mix, Representative, TopBin, WeightRule};
 
 /// What a name stands for, or what is accepted.
@@ -14,35 +15,41 @@ fn metric_of(value: &str) -> Result<Metric, String> {
     choose("metric", value, &[("payload", Metric::Payload), ("frame", Metric::Frame)])
 }
 
+/// The keys of a weight rule, by name.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Rules {
+    formula: String,
+    mix: String,
+    top_bin: String,
+    representative: String,
+    metric: String,
+    largest: u32,
+}
+
 /// The rule that names stand for, and what a bin counts by.
-pub fn rule(
-    formula: &str,
-    mix: &str,
-    top_bin: &str,
-    representative: &str,
-    metric: &str,
-) -> Result<(WeightRule, Mix), String> {
-    let top_bin = choose("top_bin", top_bin, &[("formula", TopBin::Formula), ("one", TopBin::One)])?;
+fn rule(keys: &Rules) -> Result<(WeightRule, Mix), String> {
+    let top_bin = choose("top_bin", &keys.top_bin, &[("formula", TopBin::Formula), ("one", TopBin::One)])?;
     let sizes = [("upper_edge", Representative::UpperEdge), ("middle", Representative::Middle)];
-    let representative = choose("representative", representative, &sizes)?;
-    let metric = metric_of(metric)?;
+    let representative = choose("representative", &keys.representative, &sizes)?;
+    let metric = metric_of(&keys.metric)?;
     let rules = [
         ("published", WeightRule::Published { top_bin, representative }),
         ("analytic", WeightRule::Analytic { metric }),
     ];
     let mixes = [("frames", Mix::Frames), ("bytes", Mix::Bytes)];
-    Ok((choose("formula", formula, &rules)?, choose("mix", mix, &mixes)?))
+    Ok((choose("formula", &keys.formula, &rules)?, choose("mix", &keys.mix, &mixes)?))
 }
 
 /// Weights from the frames of each queue, by bins of sizes.
 pub fn from_histograms(
-    (rule, mix): (WeightRule, Mix),
+    keys: &Rules,
     frames: &[[u64; BINS]],
     bytes: &[[u64; BINS]],
-    largest: u32,
-) -> Vec<Option<f64>> {
+) -> Result<Vec<Option<f64>>, String> {
+    let (rule, mix) = rule(keys)?;
     let histograms = frames.iter().zip(bytes).map(|(&frames, &bytes)| Histogram { frames, bytes });
-    histograms.map(|histogram| histogram.weight(rule, mix, largest, ETHERNET)).collect()
+    Ok(histograms.map(|histogram| histogram.weight(rule, mix, keys.largest, ETHERNET)).collect())
 }
 
 /// Bytes around each frame on the links of a switch outside the simulator.
@@ -51,7 +58,7 @@ const ETHERNET: u32 = frame::LINE_OVERHEAD_BYTES as u32;
 /// Frames and bytes sent, the quantum in force, whether there was always something to send.
 pub type Counted = (u64, u64, f64, bool);
 
-/// Weights from what each queue sent, and the bytes billed a frame beside its own.
+/// Weights from what each queue sent, and the bytes that each frame counts beside its own.
 pub fn learned(
     metric: &str,
     per_frame: Option<f64>,

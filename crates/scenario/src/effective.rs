@@ -4,6 +4,7 @@
 //! cannot mean different things.
 
 use crate::model::*;
+use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, WhenFull};
 use flow_control::FlowControl;
 use frame::PRIORITIES;

@@ -187,9 +187,17 @@ impl<'i> Reader<'_, 'i> {
     }
 }
 
+/// Keys that had another name.
+const RENAMED: &[(&str, &str)] = &[("bills", "accounted_length")];
+
 /// Turns a message of serde or toml into what is wrong and what is accepted.
 fn explain(raw: &str) -> (String, String) {
     if let Some((name, candidates)) = unknown(raw, "unknown field `") {
+        if let Some((_, new)) =
+            RENAMED.iter().find(|(old, new)| *old == name && candidates.iter().any(|one| one == new))
+        {
+            return (format!("unknown key `{name}`"), format!("it is called `{new}` now"));
+        }
         let hint = nearest(&name, candidates.iter().map(String::as_str));
         return (format!("unknown key `{name}`"), expected("", &candidates, hint, ""));
     }

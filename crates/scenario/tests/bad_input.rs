@@ -478,6 +478,50 @@ fn connections() {
 }
 
 #[test]
+fn congestion_points_and_rate_limiters() {
+    let point = |keys: &str| {
+        more(&format!(
+            "[host]\nrate_limiters = {{ qcn = {{}} }}\n[switch]\nqueue_managers = [{{ qcn = {{ {keys} }} }}]"
+        ))
+    };
+    let limiters = |keys: &str| {
+        more(&format!("[switch]\nqueue_managers = [{{ qcn = {{}} }}]\n[host]\nrate_limiters = {keys}"))
+    };
+    let reaction = |keys: &str| limiters(&format!("{{ qcn = {{ {keys} }} }}"));
+    errors(vec![
+        (point("set_point = ‸\"0 B\""), "a set_point of 0", "at least \"1 B\""),
+        (point("sample_base = ‸\"0 B\""), "a sample_base of 0", ""),
+        (point("weight = ‸-1.0"), "a weight of -1", "0 to 1024"),
+        (point("jitter = ‸1.5"), "a jitter of 1.5", "below 1"),
+        (point("message_priority = ‸8"), "priority 8", "0 to 7"),
+        (point("‸set_pint = \"26 kB\""), "unknown key `set_pint`", "set_point"),
+        (limiters("{ }").table_at("rate_limiters"), "rate limiters without a control", "exactly one of qcn"),
+        (limiters("{ priorities = [‸8], qcn = {} }"), "priority 8", "0 to 7"),
+        (limiters("{ priorities = ‸[], qcn = {} }"), "for no priority", "like [3]"),
+        (limiters("{ per = ‸\"host\", qcn = {} }"), "unknown value `host`", "destination"),
+        (reaction("gain = ‸0.0"), "a gain of 0", "above 0"),
+        (reaction("least_factor = ‸1.0"), "a least_factor of 1", "below 1"),
+        (reaction("time_reset = ‸\"0 s\""), "cycles of 0 ps", "15 ms"),
+        (reaction("byte_reset = ‸\"1 B\""), "cycles of 1 B", "150 kB"),
+        (reaction("threshold = ‸0"), "0 cycles", "1 to 100"),
+        (reaction("min_rate = ‸\"0 b/s\""), "a rate of 0", "never stops"),
+        (reaction("max_rate = ‸\"1 Mb/s\""), "at most 1 Mb/s, but of at least 5 Mb/s", "min_rate"),
+    ]);
+    check(
+        &more("[host]\nrate_limiters = { qcn = {} }").table_at("rate_limiters"),
+        Severity::Warning,
+        "no switch tells them of congestion",
+        "queue_managers",
+    );
+    check(
+        &more("[switch]\nqueue_managers = ‸[{ qcn = {} }]"),
+        Severity::Warning,
+        "no host has rate limiters",
+        "rate_limiters = { qcn = {} }",
+    );
+}
+
+#[test]
 fn queue_managers_and_shared_memory() {
     let managers = |entries: &str| more(&format!("[switch]\nqueue_managers = {entries}"));
     let red = |keys: &str| managers(&format!("[{{ red = {{ {keys} }} }}]"));
@@ -509,7 +553,11 @@ fn queue_managers_and_shared_memory() {
             "one of 0 frames",
             "1 to 1000000",
         ),
-        (managers("[‸{ classes = [3] }]"), "without a queue manager", "exactly one of red, step, sampling"),
+        (
+            managers("[‸{ classes = [3] }]"),
+            "without a queue manager",
+            "exactly one of red, step, sampling, qcn",
+        ),
         (
             managers("[{ red = {}, ‸step = { threshold = \"9 frames\" } }]"),
             "both red and step",
@@ -755,8 +803,17 @@ fn schedulers() {
         (scheduler("drr", "quantum = ‸1542"), "bare number where a size belongs", "1542 B"),
         (scheduler("drr", "quantum = ‸\"-1 B\""), "negative", ""),
         (scheduler("drr", "quantum = ‸\"0 B\""), "the base quantum is 0 B", "1 to 16777216 B"),
-        (scheduler("drr", "bills = ‸\"wires\""), "unknown value `wires`", "did you mean \"wire\"?"),
-        (scheduler("drr", "per_frame = ‸\"1 MB\""), "the charge a frame is 1000000 B", "0 to 65536 B"),
+        (
+            scheduler("drr", "accounted_length = ‸\"wires\""),
+            "unknown value `wires`",
+            "did you mean \"wire\"?",
+        ),
+        (scheduler("drr", "‸bills = \"wire\""), "unknown key `bills`", "it is called `accounted_length` now"),
+        (
+            scheduler("drr", "per_frame = ‸\"1 MB\""),
+            "the addition to each frame is 1000000 B",
+            "0 to 65536 B",
+        ),
         (scheduler("drr", "cell = ‸\"1 MB\""), "the memory cell is 1000000 B", "0 to 65536 B"),
         (
             scheduler(
@@ -893,7 +950,7 @@ fn warnings() {
         ),
         (
             scheduler("drr", "quantum = ‸\"500 B\""),
-            "below the largest frame as billed (1542 B)",
+            "below the accounted length of the largest frame (1542 B)",
             "the same holds for 7 more",
         ),
         (

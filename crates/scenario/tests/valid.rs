@@ -352,7 +352,7 @@ fn every_scheduler_loads_and_runs() {
         ("fifo", "scheduler = \"fifo\"\nqueues = \"shared\"".into()),
         ("strict_priority", "scheduler = \"strict_priority\"".into()),
         ("wrr", "scheduler.wrr = { weights = [1, 2, 1, 1, 1, 1, 1, 3], interleaved = true }".into()),
-        ("drr", "scheduler.drr = { weights = [3, 1, 1, 1, 1, 1, 1, 1], quantum = \"1542 B\", bills = \"frame\", per_frame = \"8 B\", cell = \"80 B\" }".into()),
+        ("drr", "scheduler.drr = { weights = [3, 1, 1, 1, 1, 1, 1, 1], quantum = \"1542 B\", accounted_length = \"frame\", per_frame = \"8 B\", cell = \"80 B\" }".into()),
         ("drr", "scheduler.drr.quanta = [\"2 kB\", \"2 kB\", \"2 kB\", \"2 kB\", \"2 kB\", \"2 kB\", \"2 kB\", \"4 kB\"]".into()),
         ("drr_awc", "scheduler.drr_awc = { formula = \"learned\", interval = \"500 us\", mix = \"bytes\", metric = \"frame\" }".into()),
         ("wfq", "scheduler.wfq.weights = \"equal\"".into()),
@@ -416,7 +416,7 @@ fn weights_of_a_scenario_share_the_link() {
 #[test]
 fn defaults_of_a_scheduler_are_written_out() {
     let effective = loaded(&scheduled("[switch]\nscheduler = \"drr\"")).effective_toml();
-    let table = "[switch.scheduler.drr]\nweights = \"equal\"\nquantum = \"computed\"\nbills = \"wire\"\nper_frame = \"0 B\"\ncell = \"0 B\"\n";
+    let table = "[switch.scheduler.drr]\nweights = \"equal\"\nquantum = \"computed\"\naccounted_length = \"wire\"\nper_frame = \"0 B\"\ncell = \"0 B\"\n";
     let sorted = |text: &str| text.lines().map(str::to_string).collect::<BTreeSet<_>>();
     assert!(sorted(&effective).is_superset(&sorted(table)), "{effective}");
 }
@@ -510,6 +510,31 @@ counts = "with_frame"
 [[switch.queue_managers]]
 classes = [2]
 sampling = { threshold = "20 frames", every = 10 }
+[[switch.queue_managers]]
+classes = [4]
+[switch.queue_managers.qcn]
+set_point = "33 kB"
+weight = 4.0
+sample_base = "75 kB"
+jitter = 0.1
+message_priority = 6
+counts = "without_frame"
+[host.rate_limiters]
+priorities = [3, 4]
+per = "destination"
+[host.rate_limiters.qcn]
+gain = 0.01
+least_factor = 0.4
+byte_reset = "75 kB"
+time_reset = "1 ms"
+jitter = 0.0
+threshold = 3
+active_increase = "10 Mb/s"
+hyper_active_increase = "100 Mb/s"
+min_rate = "1 Mb/s"
+max_rate = "5 Gb/s"
+keep_target = false
+lower_target = false
 [[switch.queue_managers]]
 [switch.queue_managers.red]
 weight = 0.02

@@ -19,7 +19,7 @@
 
 use units::{BitRate, Time};
 
-/// A lower bound of service. Bits are counted as the scheduler's charge counts them.
+/// A lower bound of service. Bits are counted by the accounted length of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencyRate {
     /// The certain rate, rounded down.

@@ -64,15 +64,15 @@ proptest! {
     #[test]
     fn no_frame_is_later_than_its_queues_own_fluid_by_more_than_the_bound(traffic in traffic()) {
         let weights = traffic.weights.to_vec();
-        let charge = Charge::WIRE;
+        let accounted = AccountedLength::WIRE;
         let longest = traffic.arrivals.iter().map(|arrival| f64::from(arrival.2 + 20)).fold(0.0, f64::max);
         let others = (QUEUES - 1) as f64;
         // In frames of the longest length.
         let specs = [
-            (SchedulerSpec::Wfq(WfqParams { weights: weights.clone().into(), ..WfqParams::by(charge) }), 1.0),
-            (SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.clone().into(), ..Wf2qPlusParams::by(charge) }), 1.0),
-            (SchedulerSpec::Scfq(ScfqParams { weights: weights.clone().into(), ..ScfqParams::by(charge) }), others),
-            (SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights.into(), ..ScfqCaParams::by(charge) }), others),
+            (SchedulerSpec::Wfq(WfqParams { weights: weights.clone().into(), ..WfqParams::by(accounted) }), 1.0),
+            (SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.clone().into(), ..Wf2qPlusParams::by(accounted) }), 1.0),
+            (SchedulerSpec::Scfq(ScfqParams { weights: weights.clone().into(), ..ScfqParams::by(accounted) }), others),
+            (SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights.into(), ..ScfqCaParams::by(accounted) }), others),
         ];
         for (spec, bound) in specs {
             let facts = port(QUEUES as u32);
@@ -88,19 +88,19 @@ proptest! {
 
     #[test]
     fn every_promise_of_rate_and_latency_is_kept(traffic in traffic()) {
-        for spec in all(&traffic.weights.map(|weight| weight.min(11)), Charge::WIRE) {
+        for spec in all(&traffic.weights.map(|weight| weight.min(11)), AccountedLength::WIRE) {
             let facts = port(QUEUES as u32);
             let finished = finish_times(&mut spec.start(&facts), &facts, &traffic.arrivals);
             let mut fluid = [Time::ZERO; QUEUES];
             for (&(at, queue, bytes), end) in traffic.arrivals.iter().zip(finished) {
                 let Some(bound) = spec.latency_rate_bound(queue, &facts) else { continue };
                 // A table of 64 B credits counts whole ones.
-                let billed = match spec {
-                    SchedulerSpec::DTable(_) => Charge { cell: 64, ..Charge::WIRE },
-                    _ => Charge::WIRE,
+                let accounted = match spec {
+                    SchedulerSpec::DTable(_) => AccountedLength { cell: 64, ..AccountedLength::WIRE },
+                    _ => AccountedLength::WIRE,
                 };
                 let fluid = &mut fluid[queue as usize];
-                *fluid = at.max(*fluid) + bound.rate.time_for_bits_ceil(u64::from(billed.at(&facts).of(bytes)) * 8);
+                *fluid = at.max(*fluid) + bound.rate.time_for_bits_ceil(u64::from(accounted.at(&facts).of(bytes)) * 8);
                 prop_assert!(end <= *fluid + bound.latency, "{} queue {queue}: {end}", spec.name());
             }
         }

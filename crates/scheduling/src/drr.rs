@@ -1,15 +1,15 @@
 //! Deficit round robin, weighted or not.
 //!
 //! Each active queue is visited in turn. At a visit its quantum is added to its deficit counter, and frames
-//! leave while the counter covers what they are billed; what is left stays for the next visit. A queue
+//! leave while the counter covers their accounted lengths; what is left stays for the next visit. A queue
 //! that empties or is stopped by flow control loses its deficit: no service is saved up. With quanta of
-//! at least the largest billed frame every visit sends something and a decision takes constant time;
+//! at least the largest accounted frame every visit sends something and a decision takes constant time;
 //! smaller quanta work, queues are then skipped for some rounds.
 //!
 //! Weights w_i make quanta of `base_quantum` · w_i / min w: the smallest weight gets exactly the base. The
 //! ratios are exact, also where the quanta are not whole bytes (counters are kept in fractions of a byte).
-//! Long-run shares of billed bytes are those of the quanta. A frame passes when the counter is *at least*
-//! what it is billed; the prose of Hagen 2012 says "greater", but its worked example needs "at least".
+//! Long-run shares of accounted bytes are those of the quanta. A frame passes when the counter is *at least*
+//! its accounted length; the prose of Hagen 2012 says "greater", but its worked example needs "at least".
 //!
 //! Source: Shreedhar and Varghese, "Efficient fair queuing using deficit round-robin", IEEE/ACM Transactions on
 //! Networking 4(3), 1996; Hagen 2012 §2.4 (Figure 2-5); memoryless under flow control: Martinez 2006 §3. Bound of
@@ -18,18 +18,20 @@
 //! Not modelled: the variant that starts a counter with a quantum before the first visit (Linux); long-run
 //! shares are the same.
 
-use crate::charge::{billed, count};
+use crate::accounted_length::{accounted, count};
 use crate::ring::Ring;
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Weights, weights};
+use crate::{
+    AccountedLength, Configuration, Discipline, LatencyRate, PortFacts, PortLength, Weights, weights,
+};
 use keys::{Remark, Remarks};
 use units::{Bytes, Computed, Or, Time};
 
-billed! {
+accounted! {
     /// Keys of deficit round robin.
-    pub struct DrrParams bills wire {
+    pub struct DrrParams accounts wire {
         /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
         pub weights: Weights = Weights::Equal,
-        /// Quantum of the smallest weight: what it may send a round, as billed. A size, "1 B" to "16 MiB", or "computed". Default: "computed" (the longest frame of all flows, as billed: the smallest with which no class has to skip a round; Shreedhar and Varghese 1996).
+        /// Quantum of the smallest weight: what it may send a round, in accounted lengths. A size, "1 B" to "16 MiB", or "computed". Default: "computed" (the longest frame of all flows, as accounted: the smallest with which no class has to skip a round; Shreedhar and Varghese 1996).
         pub quantum: Or<Bytes, Computed> = Or::word(),
         /// Quanta, one for each traffic class, instead of `weights` and `quantum`. Sizes, "1 B" to "16 MiB". Default: none (by weights).
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,24 +43,24 @@ impl DrrParams {
     const LARGEST_QUANTUM: u32 = 1 << 24;
 
     /// Equal quanta of the largest frame.
-    pub fn equal(charge: Charge) -> DrrParams {
-        DrrParams::by(charge)
+    pub fn equal(accounted: AccountedLength) -> DrrParams {
+        DrrParams::by(accounted)
     }
     /// Quanta by weights.
-    pub fn weighted(weights: Vec<u32>, charge: Charge) -> DrrParams {
-        DrrParams { weights: weights.into(), ..DrrParams::by(charge) }
+    pub fn weighted(weights: Vec<u32>, accounted: AccountedLength) -> DrrParams {
+        DrrParams { weights: weights.into(), ..DrrParams::by(accounted) }
     }
-    /// Quanta as billed, one a queue.
-    pub fn with_quanta(quanta: &[u32], charge: Charge) -> DrrParams {
+    /// Quanta in accounted lengths, one a queue.
+    pub fn with_quanta(quanta: &[u32], accounted: AccountedLength) -> DrrParams {
         let quanta = quanta.iter().map(|&quantum| Bytes::new(quantum.into())).collect();
-        DrrParams { quanta: Some(quanta), ..DrrParams::by(charge) }
+        DrrParams { quanta: Some(quanta), ..DrrParams::by(accounted) }
     }
     /// Quanta in units of 1/scale byte, and the scale.
     fn scaled_quanta(&self, port: &PortFacts) -> (Vec<u64>, u64) {
         if let Some(quanta) = &self.quanta {
             return (quanta.iter().map(|quantum| quantum.get()).collect(), 1);
         }
-        let base = self.quantum.value().map_or(port.largest(self.charge()).into(), Bytes::get);
+        let base = self.quantum.value().map_or(port.largest(self.accounted_length()).into(), Bytes::get);
         let weights = self.weights.of(port.queues);
         let least = weights.iter().copied().min().unwrap_or(1);
         (weights.iter().map(|&weight| base * u64::from(weight)).collect(), u64::from(least))
@@ -69,13 +71,13 @@ impl DrrParams {
     }
     /// A warning for each quantum that the largest frame exceeds.
     fn small_quanta(&self, port: &PortFacts) -> Vec<Remark> {
-        let largest = f64::from(port.largest(self.charge()));
+        let largest = f64::from(port.largest(self.accounted_length()));
         let quanta = self.quanta_in_bytes(port);
         let small = quanta.iter().enumerate().filter(|&(_, &quantum)| quantum < largest);
         let warning = |(queue, &quantum): (usize, &f64)| {
             let rounds = (largest / quantum).ceil();
             let message = format!(
-                "the quantum of queue {queue} ({quantum:.0} B) is below the largest frame as billed ({largest:.0} B): the queue \
+                "the quantum of queue {queue} ({quantum:.0} B) is below the accounted length of the largest frame ({largest:.0} B): the queue \
                  can be skipped for {:.0} of {rounds:.0} rounds, delays grow and a decision is no longer constant in time",
                 rounds - 1.0
             );
@@ -92,7 +94,7 @@ impl Configuration for DrrParams {
     type Machine = Drr;
 
     fn check(&self, port: &PortFacts) -> Remarks {
-        self.charge().check()?;
+        self.accounted_length().check()?;
         self.weights.check(port.queues)?;
         if let Some(quanta) = &self.quanta {
             let quanta: Vec<u32> = quanta.iter().map(|&quantum| count(quantum)).collect();
@@ -111,25 +113,25 @@ impl Configuration for DrrParams {
     }
     fn start(&self, port: &PortFacts) -> Drr {
         let (quanta, scale) = self.scaled_quanta(port);
-        Drr { rounds: Rounds::new(quanta, scale), bill: self.charge().at(port) }
+        Drr { rounds: Rounds::new(quanta, scale), length: self.accounted_length().at(port) }
     }
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        Some(bound(&self.quanta_in_bytes(port), queue, self.charge(), port))
+        Some(bound(&self.quanta_in_bytes(port), queue, self.accounted_length(), port))
     }
 }
 
 /// Between p visits to queue i it gets at least p·Q_i - d_i, each other queue j at most (p + 1)·Q_j + d_j; d is
 /// the largest deficit that can stay, one byte less than the largest frame. Holds for any quanta.
-pub(crate) fn bound(quanta: &[f64], queue: u32, charge: Charge, port: &PortFacts) -> LatencyRate {
-    let deficit = f64::from(port.largest(charge)) - 1.0;
+pub(crate) fn bound(quanta: &[f64], queue: u32, accounted: AccountedLength, port: &PortFacts) -> LatencyRate {
+    let deficit = f64::from(port.largest(accounted)) - 1.0;
     let own = quanta[queue as usize];
     let all: f64 = quanta.iter().sum();
     let others = (all - own) * (1.0 + deficit / own) + (quanta.len() as f64 - 1.0) * deficit;
-    let rate = port.slowest_bytes_per_s(charge);
+    let rate = port.slowest_bytes_per_s(accounted);
     LatencyRate::new(rate * own / all, others / rate)
 }
 
-/// The algorithm without the billing: what ETS and DRR-AWC have in common with plain DRR.
+/// The algorithm without the accounting: what ETS and DRR-AWC have in common with plain DRR.
 #[derive(Clone, Debug)]
 pub(crate) struct Rounds {
     active: Ring,
@@ -167,18 +169,18 @@ impl Rounds {
         self.active.is_empty()
     }
     #[inline]
-    pub fn activate(&mut self, queue: u32, charge: u32) {
+    pub fn activate(&mut self, queue: u32, accounted: u32) {
         let slot = &mut self.queues[queue as usize];
         (slot.deficit, slot.visited) = (0, false);
-        slot.head = u64::from(charge) * self.scale;
+        slot.head = u64::from(accounted) * self.scale;
         self.active.push_back(queue);
     }
     /// Another frame is now at the head of an active queue.
     #[inline]
-    pub fn set_head(&mut self, queue: u32, charge: u32) {
-        self.queues[queue as usize].head = u64::from(charge) * self.scale;
+    pub fn set_head(&mut self, queue: u32, accounted: u32) {
+        self.queues[queue as usize].head = u64::from(accounted) * self.scale;
     }
-    /// What the head of an active queue is billed.
+    /// The accounted length of the head of an active queue.
     #[inline]
     pub fn head(&self, queue: u32) -> u32 {
         (self.queues[queue as usize].head / self.scale) as u32
@@ -210,11 +212,11 @@ impl Rounds {
         }
     }
     #[inline]
-    pub fn sent(&mut self, queue: u32, charge: u32, next: Option<u32>) {
+    pub fn sent(&mut self, queue: u32, accounted: u32, next: Option<u32>) {
         let slot = &mut self.queues[queue as usize];
-        slot.deficit = slot.deficit.saturating_sub(u64::from(charge) * self.scale);
+        slot.deficit = slot.deficit.saturating_sub(u64::from(accounted) * self.scale);
         match next {
-            Some(charge) => slot.head = u64::from(charge) * self.scale,
+            Some(accounted) => slot.head = u64::from(accounted) * self.scale,
             None => self.deactivate(queue),
         }
     }
@@ -237,13 +239,13 @@ impl Rounds {
 #[derive(Clone, Debug)]
 pub struct Drr {
     rounds: Rounds,
-    bill: Bill,
+    length: PortLength,
 }
 
 impl Discipline for Drr {
     #[inline]
     fn activate(&mut self, queue: u32, head: u32, _now: Time) {
-        self.rounds.activate(queue, self.bill.of(head));
+        self.rounds.activate(queue, self.length.of(head));
     }
     #[inline]
     fn deactivate(&mut self, queue: u32, _now: Time) {
@@ -255,7 +257,7 @@ impl Discipline for Drr {
     }
     #[inline]
     fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, _now: Time) {
-        self.rounds.sent(queue, self.bill.of(bytes), next.map(|head| self.bill.of(head)));
+        self.rounds.sent(queue, self.length.of(bytes), next.map(|head| self.length.of(head)));
     }
     #[inline]
     fn pass(&mut self, _queue: u32, _bytes: u32, _now: Time) -> bool {
@@ -272,7 +274,7 @@ mod tests {
     #[test]
     fn figure_2_5_frame_by_frame() {
         // Golden vector 6: quantum 2; queues of frames of 1, 2 and 4 units.
-        let params = DrrParams::with_quanta(&[2; 3], Charge::FRAME);
+        let params = DrrParams::with_quanta(&[2; 3], AccountedLength::FRAME);
         let queues = [vec![1; 8], vec![2; 4], vec![4; 2]];
         let rounds = [vec![0, 0, 1], vec![0, 0, 1, 2], vec![0, 0, 1], vec![0, 0, 1, 2]].concat();
         assert_eq!(order_of(&mut params.start(&port(3)), &queues), rounds);
@@ -280,8 +282,8 @@ mod tests {
 
     #[test]
     fn small_frames_lose_what_the_wire_costs() {
-        // Golden vector 7: 68 B against 1522 B, equal quanta, L + 20 billed, 10 Gb/s.
-        let mut drr = DrrParams::equal(Charge::WIRE).start(&port(2));
+        // Golden vector 7: 68 B against 1522 B, equal quanta, L + 20 accounted, 10 Gb/s.
+        let mut drr = DrrParams::equal(AccountedLength::WIRE).start(&port(2));
         let sent = saturate(&mut drr, &port(2), &[68, 1522], Time::from_ms(100));
         let per_s = sent.map(|frames| frames * 10);
         assert!(per_s[0].abs_diff(7_102_273) < 400 && per_s[1].abs_diff(405_318) < 40, "{per_s:?}");
@@ -293,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_stopped_queue_loses_its_deficit() {
-        let params = DrrParams::with_quanta(&[1000; 2], Charge::FRAME);
+        let params = DrrParams::with_quanta(&[1000; 2], AccountedLength::FRAME);
         let mut drr = params.start(&port(2));
         drr.activate(0, 600, Time::ZERO);
         drr.activate(1, 1000, Time::ZERO);
@@ -312,13 +314,13 @@ mod tests {
     #[test]
     fn fractions_of_a_byte_keep_the_ratio() {
         // 30 : 37 makes quanta of 1542 and 1901.8 B.
-        let params = DrrParams::weighted(vec![30, 37], Charge::WIRE);
+        let params = DrrParams::weighted(vec![30, 37], AccountedLength::WIRE);
         assert_eq!(params.scaled_quanta(&port(2)), (vec![1542 * 30, 1542 * 37], 30));
     }
 
     #[test]
     fn tiny_quanta_skip_rounds_at_once() {
-        let slow = DrrParams::with_quanta(&[1, 3], Charge::FRAME);
+        let slow = DrrParams::with_quanta(&[1, 3], AccountedLength::FRAME);
         let queues = [vec![9000; 4], vec![9000; 12]];
         let order = order_of(&mut slow.start(&port(2)), &queues);
         assert_eq!(order[..8], [1, 1, 0, 1, 1, 1, 0, 1]);
@@ -330,7 +332,7 @@ mod tests {
         // Stiliadis and Varma 1998: (3F - 2 quantum) / rate, F the sum of all quanta, frames of at most a quantum.
         let facts = port(4);
         for weights in [vec![1, 1, 1, 1], vec![3, 1, 2, 9]] {
-            let params = DrrParams::weighted(weights.clone(), Charge::WIRE);
+            let params = DrrParams::weighted(weights.clone(), AccountedLength::WIRE);
             for (queue, quantum) in (0..).zip(params.quanta_in_bytes(&facts)) {
                 let round = 1542.0 * f64::from(weights.iter().sum::<u32>());
                 let first = (3.0 * round - 2.0 * quantum) * 0.8; // ns at 10 Gb/s
@@ -342,11 +344,16 @@ mod tests {
 
     #[test]
     fn a_quantum_below_the_largest_frame_is_warned_of() {
-        let params = DrrParams::with_quanta(&[1542, 500], Charge::WIRE);
+        let params = DrrParams::with_quanta(&[1542, 500], AccountedLength::WIRE);
         let warnings = params.check(&port(2)).unwrap();
         assert_eq!(warnings.len(), 1);
         assert!(warnings[0].contains("queue 1 (500 B)") && warnings[0].contains("skipped for 3 of 4 rounds"));
-        assert!(DrrParams::with_quanta(&[0, 1], Charge::WIRE).check(&port(2)).unwrap_err().contains("is 0"));
+        assert!(
+            DrrParams::with_quanta(&[0, 1], AccountedLength::WIRE)
+                .check(&port(2))
+                .unwrap_err()
+                .contains("is 0")
+        );
         assert!(
             DrrParams { weights: vec![1, 2].into(), ..params.clone() }
                 .check(&port(2))

@@ -1,15 +1,15 @@
 //! DRR-AWC: deficit round robin with adaptive (active) weight control.
 //!
 //! Every interval each queue's quantum is set from the sizes of the frames that came in, so that queues of
-//! small frames, which lose by what a switch bills beside their payload, get equal throughput:
+//! small frames, which lose by what a switch counts beside their payload, get equal throughput:
 //! quantum = W · largest frame, W = Σ over bins f(size) · frames in bin / all frames.
 //!
 //! Three rules for W. *Published*: Hagen's two lines, fitted to one switch and 1522-byte competitors, the
-//! pivot at 146 B. *Analytic*: the same histogram with f from what is billed and what is counted.
+//! pivot at 146 B. *Analytic*: the same histogram with f from the accounted and the counted length.
 //! *Learned* (ours): no fit and no knowledge of the switch. Queues that were active for the whole interval
-//! had the same number of rounds, so quantum · rounds is what they were billed, and billed bytes over
-//! counted bytes is the weight, whatever the charge is made of: preamble, internal headers, memory
-//! cells. The bytes billed a frame are fitted to all such queues by least squares and used for queues that
+//! had the same number of rounds, so quantum · rounds is what was accounted, and accounted bytes over
+//! counted bytes is the weight, whatever the accounted length is made of: preamble, internal headers, memory
+//! cells. The bytes that each frame counts more are fitted to all such queues by least squares and used for queues that
 //! were not always active.
 //!
 //! Gaps of the source: frames above 1024 B have no bin, so there is a sixth, 1025 B to the largest frame; an empty
@@ -23,10 +23,10 @@
 //! Not modelled: the time that reading the counters takes; a switch that reports frames sent instead of
 //! frames received (the learned rule counts frames sent, the others frames received).
 
-use crate::charge::billed;
+use crate::accounted_length::accounted;
 use crate::drr::{self, Rounds};
 use crate::learner::{Counters, Learner};
-use crate::{Bill, Configuration, Discipline, LatencyRate, PortFacts, Weights};
+use crate::{Configuration, Discipline, LatencyRate, PortFacts, PortLength, Weights};
 use frame::HEADER_BYTES;
 use keys::{Remark, Remarks};
 use schemars::JsonSchema;
@@ -41,10 +41,10 @@ const EDGES: [u32; BINS - 1] = [68, 128, 256, 512, 1024];
 const PIVOT: u32 = 146;
 const HEADER: f64 = HEADER_BYTES as f64;
 
-billed! {
+accounted! {
     /// Keys of deficit round robin with adaptive weights.
-    pub struct DrrAwcParams bills wire {
-        /// How weights follow from the frames: "published" (formulas 6.1 and 6.2 of Hagen 2012), "analytic" (from what is billed and what counts) or "learned" (from what was sent; Penstock's own). Default: "published".
+    pub struct DrrAwcParams accounts wire {
+        /// How weights follow from the frames: "published" (formulas 6.1 and 6.2 of Hagen 2012), "analytic" (from accounted and counted lengths) or "learned" (from what was sent; Penstock's own). Default: "published".
         pub formula: Formula = Formula::Published,
         /// How long frames are counted before weights change. A time with unit, above 0. Default: "1 ms" (Hagen 2012: 60 s).
         pub interval: Time = Time::from_ms(1),
@@ -73,7 +73,7 @@ billed! {
 pub enum Formula {
     /// Formulas 6.1 and 6.2 of Hagen 2012.
     Published,
-    /// From what is billed and what counts.
+    /// From accounted and counted lengths.
     Analytic,
     /// From what was sent.
     Learned,
@@ -89,7 +89,7 @@ pub enum WeightRule {
         /// Which size stands for a bin.
         representative: Representative,
     },
-    /// (billed / counted) of a frame over that of the largest, both from L: billed L + the overhead of the link.
+    /// (accounted / counted) of a frame over that of the largest, both from L: accounted is L + the overhead of the link.
     Analytic {
         /// What is to be equal.
         metric: Metric,
@@ -263,7 +263,7 @@ impl DrrAwcParams {
     fn base(&self, port: &PortFacts) -> f64 {
         match self.formula {
             Formula::Published => f64::from(port.largest_frame),
-            _ => f64::from(port.largest(self.charge())),
+            _ => f64::from(port.largest(self.accounted_length())),
         }
     }
 }
@@ -283,7 +283,7 @@ impl Configuration for DrrAwcParams {
         }
     }
     fn check(&self, port: &PortFacts) -> Remarks {
-        self.charge().check()?;
+        self.accounted_length().check()?;
         self.weights.check(port.queues)?;
         self.check_formula()?;
         if self.interval == Time::ZERO {
@@ -312,7 +312,7 @@ impl Configuration for DrrAwcParams {
         DrrAwc {
             rounds: Rounds::new(quanta, DrrAwc::SCALE),
             params: self.clone(),
-            bill: self.charge().at(port),
+            length: self.accounted_length().at(port),
             largest: port.largest_frame,
             overhead: port.overhead,
             bases: shares,
@@ -341,7 +341,7 @@ impl Configuration for DrrAwcParams {
             share * self.base(port) * weight
         };
         let quanta: Vec<f64> = self.shares(port).iter().enumerate().map(quantum).collect();
-        Some(drr::bound(&quanta, queue, self.charge(), port))
+        Some(drr::bound(&quanta, queue, self.accounted_length(), port))
     }
 }
 
@@ -360,7 +360,7 @@ struct Statistics {
 pub struct DrrAwc {
     rounds: Rounds,
     params: DrrAwcParams,
-    bill: Bill,
+    length: PortLength,
     largest: u32,
     overhead: u32,
     /// Quantum in bytes for a weight of one, by queue.
@@ -431,7 +431,7 @@ impl Discipline for DrrAwc {
     fn activate(&mut self, queue: u32, head: u32, now: Time) {
         self.tick(now);
         self.statistics[queue as usize].paused |= now + self.params.interval > self.due;
-        self.rounds.activate(queue, self.bill.of(head));
+        self.rounds.activate(queue, self.length.of(head));
     }
     #[inline]
     fn deactivate(&mut self, queue: u32, now: Time) {
@@ -450,7 +450,7 @@ impl Discipline for DrrAwc {
         statistics.frames_sent += 1;
         statistics.bytes_sent += u64::from(bytes);
         statistics.paused |= next.is_none();
-        self.rounds.sent(queue, self.bill.of(bytes), next.map(|head| self.bill.of(head)));
+        self.rounds.sent(queue, self.length.of(bytes), next.map(|head| self.length.of(head)));
     }
     #[inline]
     fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
@@ -466,7 +466,7 @@ impl Discipline for DrrAwc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Charge;
+    use crate::AccountedLength;
     use crate::testbed::{port, saturate};
 
     fn histogram(frames: [u64; BINS]) -> Histogram {
@@ -526,11 +526,11 @@ mod tests {
         }
     }
 
-    fn counters(frames: u64, size: u64, billed: f64, rounds: f64) -> Counters {
+    fn counters(frames: u64, size: u64, accounted: f64, rounds: f64) -> Counters {
         Counters {
             frames,
             bytes: frames * size,
-            quantum: frames as f64 * billed / rounds,
+            quantum: frames as f64 * accounted / rounds,
             always_active: true,
         }
     }
@@ -591,10 +591,10 @@ mod tests {
     #[test]
     fn only_the_learned_rule_is_fair_where_the_fit_never_was() {
         // A switch with cells of 208 B and jumbo frames.
-        let charge = Charge { cell: 208, ..Charge::FRAME };
+        let accounted = AccountedLength { cell: 208, ..AccountedLength::FRAME };
         let port = PortFacts { largest_frame: 9216, ..port(2) };
         let fairness =
-            |formula| jain(&DrrAwcParams { formula, ..DrrAwcParams::by(charge) }, &[220, 9216], &port);
+            |formula| jain(&DrrAwcParams { formula, ..DrrAwcParams::by(accounted) }, &[220, 9216], &port);
         let learned = fairness(Formula::Learned);
         let published = fairness(Formula::Published);
         assert!(learned > 0.9999 && published < 0.97, "learned {learned}, published {published}");

@@ -12,9 +12,9 @@
 //!
 //! Not modelled: the six-bit deficit counters of the paper's memory estimate (counters are wide here).
 
-use crate::charge::{billed, count};
+use crate::accounted_length::{accounted, count};
 use crate::table::{self, KEY, Table};
-use crate::{Basis, Bill, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{Basis, Configuration, Discipline, LatencyRate, PortFacts, PortLength};
 use keys::{Forms, Remark, Remarks, by_form};
 use schemars::JsonSchema;
 use serde::de::value::{I64Deserializer, MapAccessDeserializer};
@@ -69,9 +69,9 @@ fn credit() -> Bytes {
     Bytes::new(64)
 }
 
-billed! {
+accounted! {
     /// Keys of the deficit table.
-    pub struct DTableParams bills frame {
+    pub struct DTableParams accounts frame {
         /// The table: 32, 64, 128, 256, 512 or 1024 entries, each a traffic class or {class, weight}. Every class has to be named. Required.
         pub entries: Vec<Entry>,
         /// Credits of the entries that are only a class. A count, 1 to 65536. Default: 34 (the largest frame of Advanced Switching in credits of 64 B).
@@ -93,13 +93,13 @@ impl DTableParams {
             entries: queues.into_iter().map(Entry::Class).collect(),
             weight,
             credit: credit(),
-            bills: Basis::Frame,
+            accounted_length: Basis::Frame,
             per_frame: Bytes::default(),
             cell: Bytes::default(),
         }
     }
     fn credits(&self, bytes: u32, port: &PortFacts) -> u32 {
-        self.charge().at(port).of(bytes).div_ceil(count(self.credit))
+        self.accounted_length().at(port).of(bytes).div_ceil(count(self.credit))
     }
     fn weight(&self, entry: &Entry) -> u32 {
         match *entry {
@@ -119,7 +119,7 @@ impl Configuration for DTableParams {
     type Machine = DTable;
 
     fn check(&self, port: &PortFacts) -> Remarks {
-        self.charge().check()?;
+        self.accounted_length().check()?;
         let most = Self::LARGEST_PART;
         let accepted = 1..=most;
         if !accepted.contains(&count(self.credit)) {
@@ -153,7 +153,7 @@ impl Configuration for DTableParams {
             slots[entry.queue() as usize].cycle += u64::from(self.weight(entry));
         }
         DTable {
-            bill: self.charge().at(port),
+            length: self.accounted_length().at(port),
             credit: count(self.credit),
             table: Table::new(self.queues(), port.queues),
             weights: self.weights(),
@@ -185,7 +185,7 @@ impl Configuration for DTableParams {
 /// The table, where it stands, and the deficits.
 #[derive(Clone, Debug)]
 pub struct DTable {
-    bill: Bill,
+    length: PortLength,
     credit: u32,
     table: Table,
     /// Of each entry.
@@ -209,8 +209,8 @@ struct Slot {
 impl DTable {
     #[inline]
     fn credits(&self, bytes: u32) -> u64 {
-        let billed = self.bill.of(bytes);
-        u64::from(if self.credit == 64 { billed.div_ceil(64) } else { billed.div_ceil(self.credit) })
+        let accounted = self.length.of(bytes);
+        u64::from(if self.credit == 64 { accounted.div_ceil(64) } else { accounted.div_ceil(self.credit) })
     }
     /// Whole cycles have sent nothing: does at once what the cycles would do that send nothing either.
     #[cold]
@@ -291,7 +291,7 @@ impl Discipline for DTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Charge;
+    use crate::AccountedLength;
     use crate::testbed::{order_of, port};
 
     #[test]
@@ -321,8 +321,8 @@ mod tests {
     fn consecutive_entries_are_deficit_round_robin() {
         let table = [vec![0; 3], vec![1; 1]].concat();
         let mut dtable = DTableParams::uniform(table, 34).start(&port(2));
-        let charge = Charge { cell: 64, ..Charge::FRAME };
-        let drr = crate::DrrParams::with_quanta(&[3 * 34 * 64, 34 * 64], charge);
+        let accounted = AccountedLength { cell: 64, ..AccountedLength::FRAME };
+        let drr = crate::DrrParams::with_quanta(&[3 * 34 * 64, 34 * 64], accounted);
         let queues = [vec![1000; 30], vec![2176; 10]];
         let share = |order: &[u32]| order[..20].iter().filter(|&&queue| queue == 0).count();
         let (a, b) = (order_of(&mut dtable, &queues), order_of(&mut drr.start(&port(2)), &queues));

@@ -18,11 +18,11 @@
 //!
 //! Not modelled: vendor-specific transmission selection (255); frame pre-emption; the gates of IEEE 802.1Qbv.
 
-use crate::charge::billed;
+use crate::accounted_length::accounted;
 use crate::credit::Credit;
 use crate::drr::{self, Rounds};
 use crate::ready::ReadySet;
-use crate::{Basis, Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Share};
+use crate::{AccountedLength, Basis, Configuration, Discipline, LatencyRate, PortFacts, PortLength, Share};
 use keys::{Forms, Remark, Remarks, by_form};
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
@@ -30,9 +30,9 @@ use serde::de::{Error, MapAccess};
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Time};
 
-billed! {
+accounted! {
     /// Keys of enhanced transmission selection.
-    pub struct EtsParams bills wire {
+    pub struct EtsParams accounts wire {
         /// The classes of transmission selection, the lowest first, 1 to 8; each with its queues and one of `percent`, `strict` and `idle_slope`. Every queue belongs to one. Required.
         pub classes: Vec<EtsClass>,
     }
@@ -119,7 +119,7 @@ impl EtsParams {
     /// These classes, which share time on the link.
     pub fn new(classes: Vec<EtsClass>) -> EtsParams {
         let none = Bytes::default();
-        EtsParams { classes, bills: Basis::Wire, per_frame: none, cell: none }
+        EtsParams { classes, accounted_length: Basis::Wire, per_frame: none, cell: none }
     }
     /// One class a queue, all ETS.
     pub fn percentages(percentages: &[u32]) -> EtsParams {
@@ -139,7 +139,7 @@ impl EtsParams {
     fn quanta(&self, port: &PortFacts) -> (Vec<u64>, u64) {
         let percents = (0..self.classes.len()).map(|class| self.percent(class).unwrap_or(0));
         let least = percents.clone().filter(|&percent| percent > 0).min().unwrap_or(1);
-        let largest = u64::from(port.largest(self.charge()));
+        let largest = u64::from(port.largest(self.accounted_length()));
         (percents.map(|percent| largest * u64::from(percent)).collect(), u64::from(least))
     }
     fn class_of(&self, queue: u32) -> Option<usize> {
@@ -181,7 +181,7 @@ impl Configuration for EtsParams {
     type Machine = Ets;
 
     fn check(&self, port: &PortFacts) -> Remarks {
-        self.charge().check()?;
+        self.accounted_length().check()?;
         let classes = self.classes.len();
         let most = Self::MOST_CLASSES.min(port.queues as usize);
         if !(1..=most).contains(&classes) {
@@ -230,7 +230,7 @@ impl Configuration for EtsParams {
     fn start(&self, port: &PortFacts) -> Ets {
         let classes = self.classes.len() as u32;
         let (quanta, scale) = self.quanta(port);
-        let largest = u64::from(port.largest(self.charge()));
+        let largest = u64::from(port.largest(self.accounted_length()));
         let class = |class: &EtsClass| Class {
             kind: match class.selection {
                 Selection::Strict => Kind::Strict,
@@ -256,7 +256,7 @@ impl Configuration for EtsParams {
             }
         }
         Ets {
-            bill: self.charge().at(port),
+            length: self.accounted_length().at(port),
             port: *port,
             place,
             classes: self.classes.iter().map(class).collect(),
@@ -275,8 +275,8 @@ impl Configuration for EtsParams {
         }
         let strict_above = self.classes[class + 1..].iter().any(|class| class.selection == Selection::Strict);
         if self.classes[class].selection == Selection::Strict && !strict_above {
-            let rate = port.slowest_bytes_per_s(Charge::WIRE);
-            return Some(LatencyRate::new(rate, f64::from(port.largest(Charge::WIRE)) / rate));
+            let rate = port.slowest_bytes_per_s(AccountedLength::WIRE);
+            return Some(LatencyRate::new(rate, f64::from(port.largest(AccountedLength::WIRE)) / rate));
         }
         let percents: Option<Vec<u32>> = (0..self.classes.len()).map(|class| self.percent(class)).collect();
         let percents = percents.filter(|percents| percents[class] > 0)?;
@@ -287,7 +287,7 @@ impl Configuration for EtsParams {
             .filter(|&&quantum| quantum > 0)
             .map(|&quantum| quantum as f64 / scale as f64)
             .collect();
-        let mut bound = drr::bound(&quanta, own as u32, self.charge(), port);
+        let mut bound = drr::bound(&quanta, own as u32, self.accounted_length(), port);
         if percents.contains(&0) {
             // A class of 0 % may have begun just before.
             bound.latency += port.wire_time(port.largest_frame);
@@ -315,7 +315,7 @@ enum Kind {
 /// Active queues of a class.
 #[derive(Clone, Debug)]
 enum Members {
-    /// The only queue, with its head in billed bytes if it is active.
+    /// The only queue, with its head in accounted bytes if it is active.
     One { head: Option<u32> },
     /// The highest first; members are queue numbers.
     Highest(ReadySet),
@@ -326,7 +326,7 @@ enum Members {
 /// Three levels of selection.
 #[derive(Clone, Debug)]
 pub struct Ets {
-    bill: Bill,
+    length: PortLength,
     port: PortFacts,
     /// Class of each queue, and its place in the class's list.
     place: Vec<(u32, u32)>,
@@ -340,7 +340,7 @@ pub struct Ets {
 }
 
 impl Class {
-    /// The queue that this class would send, its head in billed bytes where that matters.
+    /// The queue that this class would send, its head in accounted bytes where that matters.
     #[inline]
     fn front(&mut self) -> Option<(u32, u32)> {
         match &mut self.members {
@@ -392,11 +392,11 @@ impl Discipline for Ets {
     #[inline]
     fn activate(&mut self, queue: u32, head: u32, now: Time) {
         let (class, member) = self.place[queue as usize];
-        let billed = self.bill.of(head);
+        let accounted = self.length.of(head);
         match &mut self.classes[class as usize].members {
-            Members::One { head } => *head = Some(billed),
+            Members::One { head } => *head = Some(accounted),
             Members::Highest(ready) => ready.insert(queue),
-            Members::Round(rounds) => rounds.activate(member, billed),
+            Members::Round(rounds) => rounds.activate(member, accounted),
         }
         self.update(class, now);
     }
@@ -434,7 +434,7 @@ impl Discipline for Ets {
     #[inline]
     fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
         let (class, member) = self.place[queue as usize];
-        let (billed, next) = (self.bill.of(bytes), next.map(|head| self.bill.of(head)));
+        let (accounted, next) = (self.length.of(bytes), next.map(|head| self.length.of(head)));
         let state = &mut self.classes[class as usize];
         match &mut state.members {
             Members::One { head } => *head = next,
@@ -443,7 +443,7 @@ impl Discipline for Ets {
                     ready.remove(queue);
                 }
             }
-            Members::Round(rounds) => rounds.sent(member, billed, next),
+            Members::Round(rounds) => rounds.sent(member, accounted, next),
         }
         let front = state.front();
         let head = front.map(|(_, head)| head);
@@ -453,8 +453,8 @@ impl Discipline for Ets {
                 credit.sends(self.port.wire_time(bytes), front.is_some(), now);
                 set_bit(&mut self.shaped, 1 << class, front.is_some());
             }
-            Kind::Share => self.share.sent(class, billed, head),
-            Kind::Leftover => self.leftover.sent(class, billed, head),
+            Kind::Share => self.share.sent(class, accounted, head),
+            Kind::Leftover => self.leftover.sent(class, accounted, head),
         }
     }
     #[inline]
@@ -488,13 +488,13 @@ mod tests {
         EtsClass { queues: queues.to_vec(), selection }
     }
     fn ets(classes: Vec<EtsClass>) -> EtsParams {
-        EtsParams::new(classes).billing(Charge::WIRE)
+        EtsParams::new(classes).accounting(AccountedLength::WIRE)
     }
     const PERCENT: fn(u32) -> Selection = Selection::Percent;
 
     #[test]
     fn quanta_follow_the_rule() {
-        // 30 : 50 : 20 with a largest frame of 1542 B billed: 2313, 3855, 1542 B.
+        // 30 : 50 : 20 with a largest frame of 1542 B accounted: 2313, 3855, 1542 B.
         let (quanta, scale) = EtsParams::percentages(&[30, 50, 20]).quanta(&port(3));
         assert_eq!(quanta, [2313, 3855, 1542].map(|quantum| quantum * scale));
     }

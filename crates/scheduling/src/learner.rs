@@ -1,4 +1,4 @@
-//! What a switch bills for a frame, learned from what its queues have sent: the "learned" weights of DRR-AWC.
+//! The accounted length of frames, learned from what the queues of a switch have sent: the "learned" weights of DRR-AWC.
 
 use crate::Metric;
 
@@ -15,10 +15,10 @@ pub struct Counters {
     pub always_active: bool,
 }
 
-/// Learns what a switch bills for a frame, and the weights that make throughput equal.
+/// Learns the accounted length of frames, and the weights that make throughput equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Learner {
-    /// Bytes billed beside the frame's own, on average; `None` before anything could be told.
+    /// Bytes that count beside the frame's own, on average; `None` before anything could be told.
     pub per_frame: Option<f64>,
 }
 
@@ -35,19 +35,19 @@ impl Learner {
             self.per_frame = Some(self.per_frame.map_or(found, |before| (before + found) / 2.0));
         }
         let per_frame = self.per_frame.unwrap_or(0.0);
-        let billed = |it: &Counters| it.bytes as f64 + per_frame * it.frames as f64;
+        let accounted = |it: &Counters| it.bytes as f64 + per_frame * it.frames as f64;
         let quanta: f64 = busy.iter().map(|it| it.quantum).sum();
-        let rounds = busy.iter().map(|it| billed(it)).sum::<f64>() / quanta;
+        let rounds = busy.iter().map(|it| accounted(it)).sum::<f64>() / quanta;
         let weight = |it: &Counters| {
             let counted = metric.of(it.frames as f64, it.bytes as f64).max(1.0);
-            let billed = if usable(&it) && busy.len() > 1 { rounds * it.quantum } else { billed(it) };
-            (it.frames > 0).then_some(billed / counted)
+            let accounted = if usable(&it) && busy.len() > 1 { rounds * it.quantum } else { accounted(it) };
+            (it.frames > 0).then_some(accounted / counted)
         };
         counters.iter().map(weight).collect()
     }
 }
 
-/// The bytes billed a frame, x, and the rounds, r, of (bytes + x · frames = r · quantum) for all queues: least
+/// The bytes that each frame counts more, x, and the rounds, r, of (bytes + x · frames = r · quantum) for all queues: least
 /// squares of the relative error. `None` if the queues are too alike to tell.
 fn fit(busy: &[&Counters]) -> Option<f64> {
     let (mut aa, mut ab, mut bb, mut a_sum, mut b_sum) = (0.0, 0.0, 0.0, 0.0, 0.0);

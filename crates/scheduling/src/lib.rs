@@ -8,8 +8,8 @@
 
 #![warn(clippy::too_many_lines)]
 
+mod accounted_length;
 mod bound;
-mod charge;
 mod credit;
 mod discipline;
 mod drr;
@@ -43,8 +43,8 @@ mod properties;
 #[cfg(test)]
 mod testbed;
 
+pub use accounted_length::{AccountedLength, Basis, PortLength};
 pub use bound::LatencyRate;
-pub use charge::{Basis, Bill, Charge};
 pub use discipline::{Configuration, Discipline};
 pub use drr_awc::{BINS, Formula, Histogram, Metric, Mix, Representative, TopBin, WeightRule};
 pub use dtable::{Entry, WeightedEntry};

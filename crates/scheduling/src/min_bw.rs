@@ -12,15 +12,17 @@
 //!
 //! Not modelled: other schedulers than SCFQ-CA for the rest, which the specification leaves open.
 
-use crate::charge::{billed, count};
+use crate::accounted_length::{accounted, count};
 use crate::shaper::{ShaperSpec, TokenBucket, TokenBucketKeys};
-use crate::{Bill, Configuration, Discipline, LatencyRate, PortFacts, ScfqCa, Share, Weights, scfq, weights};
+use crate::{
+    Configuration, Discipline, LatencyRate, PortFacts, PortLength, ScfqCa, Share, Weights, scfq, weights,
+};
 use keys::{Remark, Remarks};
 use units::{Bytes, Time};
 
-billed! {
+accounted! {
     /// Keys of the minimum-bandwidth scheduler.
-    pub struct MinBwParams bills frame {
+    pub struct MinBwParams accounts frame {
         /// The traffic class of management, which goes first within its rate. A class number, 0 to 7. Default: the class whose weight is 0, or the highest (Advanced Switching).
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 0, max = 7))]
@@ -29,7 +31,7 @@ billed! {
         pub weights: Weights = Weights::Equal,
         /// The rate of management: a rate, above 0 and at most the link's, or {share}. Default: a share of 0.25 of the link.
         pub rate: Share = Share::PartsPerMillion(250_000),
-        /// What management may save up and send at once. A size, from the longest frame as billed to "1 GiB". Default: "4352 B" (two largest frames of Advanced Switching).
+        /// What management may save up and send at once. A size, from the accounted length of the longest frame to "1 GiB". Default: "4352 B" (two largest frames of Advanced Switching).
         pub depth: Bytes = Bytes::new(4_352),
         /// Whether management beyond its rate may use an idle link. Default: true.
         pub use_idle_link: bool = true,
@@ -66,7 +68,7 @@ impl Configuration for MinBwParams {
     type Machine = MinBw;
 
     fn check(&self, port: &PortFacts) -> Remarks {
-        self.charge().check()?;
+        self.accounted_length().check()?;
         let (management, mut others) = (self.management(port.queues), self.weights(port.queues));
         if management >= port.queues {
             let help = format!("the port has queues 0 to {}", port.queues - 1);
@@ -80,28 +82,28 @@ impl Configuration for MinBwParams {
             return Err(remark.entry(management as usize));
         }
         weights::check(weights::KEY, "weight", &others, port.queues, weights::LARGEST)?;
-        self.bucket().check("the management channel", self.charge(), port)?;
+        self.bucket().check("the management channel", self.accounted_length(), port)?;
         let shaped =
             "management frames without tokens wait while the link is idle: the port is not work-conserving";
         let warning = || Remark::about("use_idle_link", shaped, "");
         Ok(if self.use_idle_link { Vec::new() } else { vec![warning()] })
     }
     fn start(&self, port: &PortFacts) -> MinBw {
-        let bill = self.charge().at(port);
+        let length = self.accounted_length().at(port);
         MinBw {
             management: self.management(port.queues),
             bucket: TokenBucket::new(self.rate.of(port.rate), count(self.depth)),
             waiting: None,
             use_idle_link: self.use_idle_link,
-            bill,
-            others: ScfqCa::new(&self.weights(port.queues), bill),
+            length,
+            others: ScfqCa::new(&self.weights(port.queues), length),
         }
     }
     /// The management channel: its rate after one frame. The others: SCFQ on what that channel leaves.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        let link = port.slowest_bytes_per_s(self.charge());
+        let link = port.slowest_bytes_per_s(self.accounted_length());
         let tokens = self.rate.of(port.rate).bps() as f64 / 8.0;
-        let largest = f64::from(port.largest(self.charge()));
+        let largest = f64::from(port.largest(self.accounted_length()));
         if queue == self.management(port.queues) {
             return Some(LatencyRate::new(tokens.min(link), largest / link + largest / tokens));
         }
@@ -109,7 +111,7 @@ impl Configuration for MinBwParams {
         if left <= 0.0 {
             return None;
         }
-        let shared = scfq::bound(&self.weights(port.queues), queue, self.charge(), left, port);
+        let shared = scfq::bound(&self.weights(port.queues), queue, self.accounted_length(), left, port);
         let first = (f64::from(count(self.depth)) + largest) / left;
         Some(LatencyRate { latency: shared.latency + Time::from_ps((first * 1e12).ceil() as u64), ..shared })
     }
@@ -120,10 +122,10 @@ impl Configuration for MinBwParams {
 pub struct MinBw {
     management: u32,
     bucket: TokenBucket,
-    /// The head of the management channel in billed bytes, if it may go.
+    /// The head of the management channel in accounted bytes, if it may go.
     waiting: Option<u32>,
     use_idle_link: bool,
-    bill: Bill,
+    length: PortLength,
     others: ScfqCa,
 }
 
@@ -131,7 +133,7 @@ impl Discipline for MinBw {
     #[inline]
     fn activate(&mut self, queue: u32, head: u32, now: Time) {
         if queue == self.management {
-            self.waiting = Some(self.bill.of(head));
+            self.waiting = Some(self.length.of(head));
         } else {
             self.others.activate(queue, head, now);
         }
@@ -158,15 +160,16 @@ impl Discipline for MinBw {
         if queue != self.management {
             return self.others.sent(queue, bytes, next, now);
         }
-        let billed = self.bill.of(bytes);
-        if self.bucket.allows(billed, now) {
-            self.bucket.take(billed, now);
+        let accounted = self.length.of(bytes);
+        if self.bucket.allows(accounted, now) {
+            self.bucket.take(accounted, now);
         }
-        self.waiting = next.map(|head| self.bill.of(head));
+        self.waiting = next.map(|head| self.length.of(head));
     }
     #[inline]
     fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
-        if queue == self.management && !self.use_idle_link && !self.bucket.allows(self.bill.of(bytes), now) {
+        if queue == self.management && !self.use_idle_link && !self.bucket.allows(self.length.of(bytes), now)
+        {
             return false;
         }
         self.activate(queue, bytes, now);

@@ -1,6 +1,6 @@
 //! What a scheduler knows of its port.
 
-use crate::Charge;
+use crate::AccountedLength;
 use keys::{Forms, Remark, by_form};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::{I64Deserializer, MapAccessDeserializer, StrDeserializer};
@@ -35,18 +35,18 @@ impl PortFacts {
             largest_frame: u32::from(frame::MAX_TAGGED_FRAME_BYTES),
         }
     }
-    /// What the longest frame is billed.
-    pub(crate) fn largest(&self, charge: Charge) -> u32 {
-        charge.at(self).of(self.largest_frame)
+    /// The accounted length of the longest frame.
+    pub(crate) fn largest(&self, accounted: AccountedLength) -> u32 {
+        accounted.at(self).of(self.largest_frame)
     }
-    /// Billed bytes a second when the link carries what is billed least for its time.
-    pub(crate) fn slowest_bytes_per_s(&self, charge: Charge) -> f64 {
-        let bill = charge.at(self);
-        self.slowest_per_s(|bytes| bill.of(bytes))
+    /// Accounted bytes a second when the link carries the frames whose accounted length is least for their time.
+    pub(crate) fn slowest_bytes_per_s(&self, accounted: AccountedLength) -> f64 {
+        let length = accounted.at(self);
+        self.slowest_per_s(|bytes| length.of(bytes))
     }
-    /// What `billed` says of frames, a second, when the link carries what is billed least for its time.
-    pub(crate) fn slowest_per_s(&self, billed: impl Fn(u32) -> u32) -> f64 {
-        let density = |bytes: u32| f64::from(billed(bytes)) / f64::from(bytes + self.overhead);
+    /// What `accounted` says of frames, a second, when the link carries the frames whose accounted length is least for their time.
+    pub(crate) fn slowest_per_s(&self, accounted: impl Fn(u32) -> u32) -> f64 {
+        let density = |bytes: u32| f64::from(accounted(bytes)) / f64::from(bytes + self.overhead);
         let least = (self.smallest_frame..=self.largest_frame).map(density).fold(f64::INFINITY, f64::min);
         self.rate.bps_f64() / 8.0 * least
     }

@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 use units::{Bytes, Or, Time};
 
 /// Every scheduler with the same weights, as far as it has any.
-pub(crate) fn all(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec> {
+pub(crate) fn all(weights: &[u32; QUEUES], accounted: AccountedLength) -> Vec<SchedulerSpec> {
     let weights_of = weights.to_vec();
-    let drr = DrrParams::weighted(weights_of.clone(), charge);
+    let drr = DrrParams::weighted(weights_of.clone(), accounted);
     let small = DrrParams { quantum: Or::Value(Bytes::new(300)), ..drr.clone() };
     let sum: u32 = weights.iter().sum();
     let entries: Vec<u32> = spread(weights, 64);
@@ -32,33 +32,33 @@ pub(crate) fn all(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec>
         SchedulerSpec::Drr(small),
         SchedulerSpec::DrrAwc(DrrAwcParams {
             weights: weights_of.clone().into(),
-            ..DrrAwcParams::default().billing(charge)
+            ..DrrAwcParams::default().accounting(accounted)
         }),
         SchedulerSpec::DrrAwc(DrrAwcParams {
             formula: Formula::Learned,
-            ..DrrAwcParams::default().billing(charge)
+            ..DrrAwcParams::default().accounting(accounted)
         }),
-        SchedulerSpec::Wfq(WfqParams { weights: weights_of.clone().into(), ..WfqParams::by(charge) }),
+        SchedulerSpec::Wfq(WfqParams { weights: weights_of.clone().into(), ..WfqParams::by(accounted) }),
         SchedulerSpec::Wf2qPlus(Wf2qPlusParams {
             weights: weights_of.clone().into(),
-            ..Wf2qPlusParams::by(charge)
+            ..Wf2qPlusParams::by(accounted)
         }),
-        SchedulerSpec::Scfq(ScfqParams { weights: weights_of.clone().into(), ..ScfqParams::by(charge) }),
-        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights_of.into(), ..ScfqCaParams::by(charge) }),
+        SchedulerSpec::Scfq(ScfqParams { weights: weights_of.clone().into(), ..ScfqParams::by(accounted) }),
+        SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights_of.into(), ..ScfqCaParams::by(accounted) }),
         SchedulerSpec::VcTable(VcTableParams { entries: entries.clone() }),
-        SchedulerSpec::DTable(DTableParams::uniform(entries.clone(), 34).billing(charge)),
-        SchedulerSpec::DTable(DTableParams::uniform(entries, 7).billing(charge)),
+        SchedulerSpec::DTable(DTableParams::uniform(entries.clone(), 34).accounting(accounted)),
+        SchedulerSpec::DTable(DTableParams::uniform(entries, 7).accounting(accounted)),
         SchedulerSpec::MinBw(MinBwParams {
             management: Some(2),
-            ..MinBwParams::new(managed).billing(charge)
+            ..MinBwParams::new(managed).accounting(accounted)
         }),
-        SchedulerSpec::Ets(EtsParams::percentages(&percents).billing(charge)),
+        SchedulerSpec::Ets(EtsParams::percentages(&percents).accounting(accounted)),
     ]
 }
 
 /// ETS with everything that it knows below percentages: a class of 0 %, one of several queues, a credit-based shaper, a
 /// strict class.
-fn hierarchy(charge: Charge) -> SchedulerSpec {
+fn hierarchy(accounted: AccountedLength) -> SchedulerSpec {
     let class = |queues: &[u32], selection| EtsClass { queues: queues.to_vec(), selection };
     let idle_slope = Share::PartsPerMillion(200_000);
     let classes = vec![
@@ -67,21 +67,21 @@ fn hierarchy(charge: Charge) -> SchedulerSpec {
         class(&[3], Selection::CreditBased { idle_slope }),
         class(&[4], Selection::Strict),
     ];
-    SchedulerSpec::Ets(EtsParams::new(classes).billing(charge))
+    SchedulerSpec::Ets(EtsParams::new(classes).accounting(accounted))
 }
 
 /// Those that may let an active queue wait although the link is free, beside all that are shaped.
-fn not_work_conserving(weights: &[u32; QUEUES], charge: Charge) -> Vec<SchedulerSpec> {
+fn not_work_conserving(weights: &[u32; QUEUES], accounted: AccountedLength) -> Vec<SchedulerSpec> {
     let mut managed = weights.to_vec();
     managed[2] = 0;
     let limited = MinBwParams {
         management: Some(2),
         use_idle_link: false,
-        ..MinBwParams::new(managed).billing(charge)
+        ..MinBwParams::new(managed).accounting(accounted)
     };
-    let mut specs = shaped(all(weights, charge));
-    specs.extend(shaped(vec![hierarchy(charge)]));
-    specs.extend([hierarchy(charge), SchedulerSpec::MinBw(limited)]);
+    let mut specs = shaped(all(weights, accounted));
+    specs.extend(shaped(vec![hierarchy(accounted)]));
+    specs.extend([hierarchy(accounted), SchedulerSpec::MinBw(limited)]);
     specs
 }
 
@@ -113,12 +113,12 @@ fn step() -> impl Strategy<Value = Step> {
 fn weights() -> impl Strategy<Value = [u32; QUEUES]> {
     prop::array::uniform5(1u32..12)
 }
-fn charge() -> impl Strategy<Value = Charge> {
+fn accounted_length() -> impl Strategy<Value = AccountedLength> {
     prop_oneof![
-        Just(Charge::FRAME),
-        Just(Charge::WIRE),
-        Just(Charge::PAYLOAD),
-        Just(Charge { per_frame: 12, cell: 64, ..Charge::FRAME }),
+        Just(AccountedLength::FRAME),
+        Just(AccountedLength::WIRE),
+        Just(AccountedLength::PAYLOAD),
+        Just(AccountedLength { per_frame: 12, cell: 64, ..AccountedLength::FRAME }),
     ]
 }
 
@@ -133,7 +133,7 @@ fn shaped(specs: Vec<SchedulerSpec>) -> Vec<SchedulerSpec> {
                 ClassShaper { class: 0, shaper: ShaperSpec::leaky_bucket(rate) },
                 ClassShaper { class: 3, shaper: ShaperSpec::token_bucket(rate, 2_000) },
             ],
-            ..ShapedParams::by(Charge::WIRE)
+            ..ShapedParams::by(AccountedLength::WIRE)
         })
     };
     specs.iter().map(shaper).collect()
@@ -144,10 +144,10 @@ proptest! {
 
     #[test]
     fn every_frame_leaves_once_and_the_port_never_idles(
-        weights in weights(), charge in charge(), steps in prop::collection::vec(step(), 0..160),
+        weights in weights(), accounted in accounted_length(), steps in prop::collection::vec(step(), 0..160),
     ) {
-        let specs = all(&weights, charge);
-        for spec in specs.iter().chain(&not_work_conserving(&weights, charge)) {
+        let specs = all(&weights, accounted);
+        for spec in specs.iter().chain(&not_work_conserving(&weights, accounted)) {
             let mut bed = Bed::new(spec);
             let came = steps.iter().filter(|step| matches!(step, Step::Arrive { .. })).count() as u64;
             let mut left: u64 = steps.iter().map(|step| bed.take(step)).sum();
@@ -161,18 +161,18 @@ proptest! {
 
     #[test]
     fn a_queue_that_stays_active_gets_its_promised_service(
-        weights in weights(), charge in charge(), queue in 0..QUEUES,
+        weights in weights(), accounted in accounted_length(), queue in 0..QUEUES,
         before in prop::collection::vec(step(), 0..60),
         sizes in prop::collection::vec(64u32..=1522, 64),
         disturbances in prop::collection::vec((0..QUEUES, any::<bool>()), 300),
     ) {
-        for spec in all(&weights, charge) {
+        for spec in all(&weights, accounted) {
             let mut bed = Bed::new(&spec);
             let Some(bound) = spec.latency_rate_bound(queue as u32, &bed.facts) else { continue };
-            let billed_as = match &spec {
-                SchedulerSpec::Wrr(_) | SchedulerSpec::VcTable(_) | SchedulerSpec::StrictPriority => Charge::WIRE,
-                SchedulerSpec::DTable(_) => Charge { cell: 64, ..charge },
-                _ => charge,
+            let accounted_as = match &spec {
+                SchedulerSpec::Wrr(_) | SchedulerSpec::VcTable(_) | SchedulerSpec::StrictPriority => AccountedLength::WIRE,
+                SchedulerSpec::DTable(_) => AccountedLength { cell: 64, ..accounted },
+                _ => accounted,
             };
             // Frames of a stopped queue keep old tags in plain SCFQ: its bound is one without flow control.
             let may_stop = !matches!(spec, SchedulerSpec::Scfq(_));
@@ -216,7 +216,7 @@ proptest! {
                 prop_assert!(served * 8 + 8 >= due, "{} queue {queue}: {} of {due} bits at {}", spec.name(), served * 8, bed.now);
                 let (sender, bytes) = bed.send().unwrap();
                 if sender == queue {
-                    served += u64::from(billed_as.at(&bed.facts).of(bytes));
+                    served += u64::from(accounted_as.at(&bed.facts).of(bytes));
                 }
             }
         }
@@ -224,11 +224,11 @@ proptest! {
 
     #[test]
     fn no_queue_is_left_out(
-        weights in weights(), charge in charge(), sizes in prop::collection::vec(64u32..=1522, 97),
+        weights in weights(), accounted in accounted_length(), sizes in prop::collection::vec(64u32..=1522, 97),
     ) {
         // A turn is at most twelve of the largest frames (twice that with adapted weights), in frames of 64 B.
         const LONGEST: usize = 4 * 2 * 12 * 1542 / 64;
-        for spec in all(&weights, charge).iter().filter(|spec| !matches!(spec, SchedulerSpec::StrictPriority)) {
+        for spec in all(&weights, accounted).iter().filter(|spec| !matches!(spec, SchedulerSpec::StrictPriority)) {
             let mut bed = Bed::new(spec);
             let mut size = sizes.iter().copied().cycle();
             let mut left_out = [0usize; QUEUES];
@@ -253,16 +253,16 @@ proptest! {
 
     #[test]
     fn two_active_queues_are_served_in_proportion(
-        weights in weights(), charge in charge(), sizes in prop::collection::vec(64u32..=1522, 97),
+        weights in weights(), accounted in accounted_length(), sizes in prop::collection::vec(64u32..=1522, 97),
         disturbances in prop::collection::vec((2..QUEUES, any::<bool>()), 400),
     ) {
         // Queues 0 and 1 always have frames; the others come, go and are stopped.
-        for spec in all(&weights, charge) {
+        for spec in all(&weights, accounted) {
             let mut bed = Bed::new(&spec);
-            let Some((bound, phi)) = fairness(&spec, &bed.facts, &weights, charge) else { continue };
+            let Some((bound, phi)) = fairness(&spec, &bed.facts, &weights, accounted) else { continue };
             let mut size = sizes.iter().copied().cycle();
-            let billed = match spec { SchedulerSpec::DTable(_) => Charge { cell: 64, ..charge }, _ => charge }.at(&bed.facts);
-            let counted = |bytes| if matches!(spec, SchedulerSpec::Wrr(_)) { 1.0 } else { f64::from(billed.of(bytes)) };
+            let accounted = match spec { SchedulerSpec::DTable(_) => AccountedLength { cell: 64, ..accounted }, _ => accounted }.at(&bed.facts);
+            let counted = |bytes| if matches!(spec, SchedulerSpec::Wrr(_)) { 1.0 } else { f64::from(accounted.of(bytes)) };
             // Difference of normalised service since the beginning; over all intervals it is the range that counts.
             let (mut gap, mut low, mut high) = (0.0f64, 0.0f64, 0.0f64);
             bed.stop(0);
@@ -300,10 +300,10 @@ fn fairness(
     spec: &SchedulerSpec,
     port: &PortFacts,
     weights: &[u32; QUEUES],
-    charge: Charge,
+    accounted: AccountedLength,
 ) -> Option<(f64, [f64; 2])> {
     let phi = [f64::from(weights[0]), f64::from(weights[1])];
-    let largest = f64::from(port.largest(charge));
+    let largest = f64::from(port.largest(accounted));
     // In rounds: one visit more, and a deficit of up to a frame on either side (Shreedhar and Varghese 1996, Lemma 2).
     let rounds = |quanta: [f64; 2], largest: f64| {
         (1.0 + (largest - 1.0) * (1.0 / quanta[0] + 1.0 / quanta[1]), quanta)
@@ -328,7 +328,7 @@ fn fairness(
                 let own = params.entries.iter().filter(|entry| **entry == Entry::Class(queue));
                 own.count() as f64 * f64::from(params.weight * 64)
             };
-            let largest = f64::from(port.largest(Charge { cell: 64, ..charge }));
+            let largest = f64::from(port.largest(AccountedLength { cell: 64, ..accounted }));
             let (bound, quanta) = rounds([cycle(0), cycle(1)], largest);
             Some((bound + 1.0, quanta))
         }
@@ -352,7 +352,7 @@ proptest! {
     fn wf2q_plus_is_never_a_frame_ahead_of_the_fluid_nor_behind(
         weights in weights(), sizes in prop::collection::vec(64u32..=1522, 89),
     ) {
-        let spec = SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.to_vec().into(), ..Wf2qPlusParams::by(Charge::WIRE) });
+        let spec = SchedulerSpec::Wf2qPlus(Wf2qPlusParams { weights: weights.to_vec().into(), ..Wf2qPlusParams::by(AccountedLength::WIRE) });
         let mut bed = Bed::new(&spec);
         let mut size = sizes.iter().copied().cycle();
         let sum = weights.iter().map(|&weight| f64::from(weight)).sum::<f64>();
@@ -410,27 +410,27 @@ proptest! {
     }
 }
 
-/// What a queue is billed by "wire" is time on its own link, whatever is around a frame there.
+/// What a queue is accounted by "wire" is time on its own link, whatever is around a frame there.
 #[test]
-fn equal_weights_billed_by_wire_are_equal_times_on_any_link() {
+fn equal_weights_accounted_by_wire_are_equal_times_on_any_link() {
     let sizes = [64, 1522];
     for overhead in [0, 8, 20, 42] {
         let facts = PortFacts { overhead, ..port(2) };
-        let (weights, charge) = (Vec::new(), Charge::WIRE);
+        let (weights, accounted) = (Vec::new(), AccountedLength::WIRE);
         let percent = |queue| EtsClass { queues: vec![queue], selection: Selection::Percent(50) };
         let specs = [
-            SchedulerSpec::Drr(DrrParams::equal(charge)),
-            SchedulerSpec::Wfq(WfqParams { weights: weights.clone().into(), ..WfqParams::by(charge) }),
+            SchedulerSpec::Drr(DrrParams::equal(accounted)),
+            SchedulerSpec::Wfq(WfqParams { weights: weights.clone().into(), ..WfqParams::by(accounted) }),
             SchedulerSpec::Wf2qPlus(Wf2qPlusParams {
                 weights: weights.clone().into(),
-                ..Wf2qPlusParams::by(charge)
+                ..Wf2qPlusParams::by(accounted)
             }),
-            SchedulerSpec::Scfq(ScfqParams { weights: weights.clone().into(), ..ScfqParams::by(charge) }),
-            SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights.into(), ..ScfqCaParams::by(charge) }),
-            SchedulerSpec::Ets(EtsParams::new(vec![percent(0), percent(1)]).billing(charge)),
+            SchedulerSpec::Scfq(ScfqParams { weights: weights.clone().into(), ..ScfqParams::by(accounted) }),
+            SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights.into(), ..ScfqCaParams::by(accounted) }),
+            SchedulerSpec::Ets(EtsParams::new(vec![percent(0), percent(1)]).accounting(accounted)),
             SchedulerSpec::DTable(DTableParams {
                 credit: Bytes::new(1),
-                ..DTableParams::uniform([0, 1], 1600).billing(charge)
+                ..DTableParams::uniform([0, 1], 1600).accounting(accounted)
             }),
         ];
         for spec in specs {
@@ -446,7 +446,8 @@ fn equal_weights_billed_by_wire_are_equal_times_on_any_link() {
 #[test]
 fn the_properties_are_of_all_schedulers() {
     let weights = [1; QUEUES];
-    let specs = [all(&weights, Charge::WIRE), not_work_conserving(&weights, Charge::WIRE)].concat();
+    let specs =
+        [all(&weights, AccountedLength::WIRE), not_work_conserving(&weights, AccountedLength::WIRE)].concat();
     for name in SchedulerSpec::NAMES.iter().filter(|&&name| name != "fifo") {
         assert!(specs.iter().any(|spec| spec.name() == *name), "{name} is not held to the properties");
     }
@@ -463,12 +464,22 @@ fn a_port_of_a_thousand_queues_serves_four_as_a_port_of_four() {
     let makers: Vec<fn(Vec<u32>) -> SchedulerSpec> = vec![
         |_| SchedulerSpec::StrictPriority,
         |weights| SchedulerSpec::Wrr(WrrParams { weights: weights.into(), interleaved: true }),
-        |weights| SchedulerSpec::Drr(DrrParams::weighted(weights, Charge::WIRE)),
-        |weights| SchedulerSpec::Scfq(ScfqParams { weights: weights.into(), ..ScfqParams::by(Charge::WIRE) }),
+        |weights| SchedulerSpec::Drr(DrrParams::weighted(weights, AccountedLength::WIRE)),
         |weights| {
-            SchedulerSpec::ScfqCa(ScfqCaParams { weights: weights.into(), ..ScfqCaParams::by(Charge::WIRE) })
+            SchedulerSpec::Scfq(ScfqParams {
+                weights: weights.into(),
+                ..ScfqParams::by(AccountedLength::WIRE)
+            })
         },
-        |weights| SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(Charge::WIRE) }),
+        |weights| {
+            SchedulerSpec::ScfqCa(ScfqCaParams {
+                weights: weights.into(),
+                ..ScfqCaParams::by(AccountedLength::WIRE)
+            })
+        },
+        |weights| {
+            SchedulerSpec::Wfq(WfqParams { weights: weights.into(), ..WfqParams::by(AccountedLength::WIRE) })
+        },
     ];
     for maker in makers {
         let many: Vec<u32> = [3, 1, 2, 2].into_iter().chain([1; 1020]).collect();

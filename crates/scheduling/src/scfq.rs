@@ -1,7 +1,7 @@
 //! SCFQ: self-clocked fair queueing.
 //!
 //! Each frame is stamped with a service tag when it arrives, F = max(F of the frame before it in its queue, F of the
-//! frame in service) + charge / weight, and frames leave in the order of their tags; ties go to the lowest
+//! frame in service) + accounted length / weight, and frames leave in the order of their tags; ties go to the lowest
 //! queue. The tag in service is the virtual time, so no reference system is needed. When the port falls idle
 //! all tags return to zero.
 //!
@@ -13,16 +13,16 @@
 //!
 //! Not modelled: hardware limits (tags of few bits, sorted approximately).
 
-use crate::charge::billed;
+use crate::accounted_length::accounted;
 use crate::tags::{self, TagHeap, Weight};
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Weights};
+use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts, PortLength, Weights};
 use keys::Remarks;
 use std::collections::VecDeque;
 use units::Time;
 
-billed! {
+accounted! {
     /// Keys of self-clocked fair queueing.
-    pub struct ScfqParams bills frame {
+    pub struct ScfqParams accounts frame {
         /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
         pub weights: Weights = Weights::Equal,
     }
@@ -32,7 +32,7 @@ impl Configuration for ScfqParams {
     type Machine = Scfq;
 
     fn check(&self, port: &PortFacts) -> Remarks {
-        self.charge().check()?;
+        self.accounted_length().check()?;
         self.weights.check(port.queues)?;
         Ok(Vec::new())
     }
@@ -40,31 +40,37 @@ impl Configuration for ScfqParams {
         let weights = self.weights.of(port.queues);
         let queue = |weight| Queue { weight: Weight::new(weight), last: 0, tags: VecDeque::new() };
         Scfq {
-            bill: self.charge().at(port),
+            length: self.accounted_length().at(port),
             in_service: 0,
             queues: weights.into_iter().map(queue).collect(),
             active: TagHeap::new(port.queues),
         }
     }
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        let rate = port.slowest_bytes_per_s(self.charge());
-        Some(bound(&self.weights.of(port.queues), queue, self.charge(), rate, port))
+        let rate = port.slowest_bytes_per_s(self.accounted_length());
+        Some(bound(&self.weights.of(port.queues), queue, self.accounted_length(), rate, port))
     }
 }
 
-/// L_i / ρ_i + (n - 1) · L / C (Stiliadis and Varma 1998), on a link of `rate` billed bytes a second.
-pub(crate) fn bound(weights: &[u32], queue: u32, charge: Charge, rate: f64, port: &PortFacts) -> LatencyRate {
+/// L_i / ρ_i + (n - 1) · L / C (Stiliadis and Varma 1998), on a link of `rate` accounted bytes a second.
+pub(crate) fn bound(
+    weights: &[u32],
+    queue: u32,
+    accounted: AccountedLength,
+    rate: f64,
+    port: &PortFacts,
+) -> LatencyRate {
     let own = f64::from(weights[queue as usize]);
     let all: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
     let others = weights.iter().filter(|&&weight| weight > 0).count() as f64 - 1.0;
-    let largest = f64::from(port.largest(charge));
+    let largest = f64::from(port.largest(accounted));
     LatencyRate::new(rate * own / all, largest * all / own / rate + others * largest / rate)
 }
 
 /// Tags of all frames that wait.
 #[derive(Clone, Debug)]
 pub struct Scfq {
-    bill: Bill,
+    length: PortLength,
     /// The tag of the frame in service: the virtual time.
     in_service: u64,
     queues: Vec<Queue>,
@@ -103,7 +109,7 @@ impl Discipline for Scfq {
         }
         let in_service = self.in_service;
         let queue = &mut self.queues[queue as usize];
-        let (span, weight) = queue.weight.span(self.bill.of(bytes));
+        let (span, weight) = queue.weight.span(self.length.of(bytes));
         queue.weight = weight;
         queue.last = queue.last.max(in_service) + span;
         queue.tags.push_back(queue.last);
@@ -148,7 +154,7 @@ mod tests {
     use crate::testbed::{order_of, port};
 
     fn params(weights: &[u32]) -> ScfqParams {
-        ScfqParams { weights: weights.to_vec().into(), ..ScfqParams::by(Charge::FRAME) }
+        ScfqParams { weights: weights.to_vec().into(), ..ScfqParams::by(AccountedLength::FRAME) }
     }
 
     #[test]

@@ -6,22 +6,22 @@
 //!
 //! A head that loses its eligibility after it was stamped (several queues share one count of credits, a pause
 //! comes) loses its stamp too and is stamped anew on its return; the service it did not get is not
-//! billed. A link that idles while queues are stopped keeps its virtual time.
+//! accounted. A link that idles while queues are stopped keeps its virtual time.
 //!
 //! Source: Martinez 2006 §3; the two rules of the paragraph before are ours (OC), the source is silent.
 //!
 //! Not modelled: hardware limits (tags of few bits).
 
-use crate::charge::billed;
+use crate::accounted_length::accounted;
 use crate::scfq;
 use crate::tags::{self, TagHeap, Weight};
-use crate::{Bill, Configuration, Discipline, LatencyRate, PortFacts, Weights};
+use crate::{Configuration, Discipline, LatencyRate, PortFacts, PortLength, Weights};
 use keys::Remarks;
 use units::Time;
 
-billed! {
+accounted! {
     /// Keys of credit-aware self-clocked fair queueing.
-    pub struct ScfqCaParams bills frame {
+    pub struct ScfqCaParams accounts frame {
         /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Weights that leave a part of the link unassigned mean the same as weights that do not: what nobody uses is shared by weight. Default: "equal".
         pub weights: Weights = Weights::Equal,
     }
@@ -31,23 +31,23 @@ impl Configuration for ScfqCaParams {
     type Machine = ScfqCa;
 
     fn check(&self, port: &PortFacts) -> Remarks {
-        self.charge().check()?;
+        self.accounted_length().check()?;
         self.weights.check(port.queues)?;
         Ok(Vec::new())
     }
     fn start(&self, port: &PortFacts) -> ScfqCa {
-        ScfqCa::new(&self.weights.of(port.queues), self.charge().at(port))
+        ScfqCa::new(&self.weights.of(port.queues), self.accounted_length().at(port))
     }
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        let rate = port.slowest_bytes_per_s(self.charge());
-        Some(scfq::bound(&self.weights.of(port.queues), queue, self.charge(), rate, port))
+        let rate = port.slowest_bytes_per_s(self.accounted_length());
+        Some(scfq::bound(&self.weights.of(port.queues), queue, self.accounted_length(), rate, port))
     }
 }
 
 /// One tag a queue.
 #[derive(Clone, Debug)]
 pub struct ScfqCa {
-    bill: Bill,
+    length: PortLength,
     /// The tag of the frame in service.
     in_service: u64,
     queues: Vec<Queue>,
@@ -65,13 +65,13 @@ struct Queue {
 }
 
 impl ScfqCa {
-    pub(crate) fn new(weights: &[u32], bill: Bill) -> ScfqCa {
+    pub(crate) fn new(weights: &[u32], length: PortLength) -> ScfqCa {
         let queue = |&weight: &u32| {
             let weight = Weight::new(weight);
             Queue { weight, head_weight: weight, last: 0 }
         };
         ScfqCa {
-            bill,
+            length,
             in_service: 0,
             queues: weights.iter().map(queue).collect(),
             stamped: TagHeap::new(weights.len() as u32),
@@ -83,7 +83,7 @@ impl ScfqCa {
             self.rebase();
         }
         let state = &mut self.queues[queue as usize];
-        let (span, weight) = state.weight.span(self.bill.of(head));
+        let (span, weight) = state.weight.span(self.length.of(head));
         state.head_weight = weight;
         self.stamped.set(queue, state.last.max(self.in_service) + span);
     }
@@ -136,12 +136,13 @@ impl Discipline for ScfqCa {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Charge;
+    use crate::AccountedLength;
     use crate::tags::FRACTION_BITS;
     use crate::testbed::{order_of, port};
 
     fn machine(weights: &[u32]) -> ScfqCa {
-        let params = ScfqCaParams { weights: weights.to_vec().into(), ..ScfqCaParams::by(Charge::FRAME) };
+        let params =
+            ScfqCaParams { weights: weights.to_vec().into(), ..ScfqCaParams::by(AccountedLength::FRAME) };
         params.start(&port(weights.len() as u32))
     }
     /// Serves `frames` of 100 B from queues that stay active; queue and tag in bytes over weight.
@@ -208,7 +209,7 @@ mod tests {
         scfq.deactivate(1, Time::ZERO);
         assert_eq!(serve(&mut scfq, 3), [(0, 200), (0, 300), (0, 400)]);
         scfq.activate(1, 100, Time::ZERO);
-        // Not billed for the stamp it lost, not ahead for the service it missed.
+        // Not charged for the stamp it lost, not ahead for the service it missed.
         assert_eq!(serve(&mut scfq, 4), [(0, 500), (1, 500), (0, 600), (1, 600)]);
     }
 

@@ -1,6 +1,6 @@
 //! Token-bucket and leaky-bucket shapers on queues or on the port, in front of any scheduler.
 //!
-//! A token bucket fills at a rate up to its depth; a frame may leave when the bucket holds what it is billed. So
+//! A token bucket fills at a rate up to its depth; a frame may leave when the bucket holds its accounted length. So
 //! a class that was quiet may send its depth at once, and then its rate. A leaky bucket is the same without
 //! memory: after a frame the next has to wait until that frame has drained at the rate. Both are exact: levels
 //! are integers of 10^-12 bit.
@@ -13,10 +13,11 @@
 //!
 //! Not modelled: policing (frames wait, they are not dropped or marked); buckets that may go negative.
 
-use crate::charge::{billed, count};
+use crate::accounted_length::{accounted, count};
 use crate::tags::TagHeap;
 use crate::{
-    Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Scheduler, SchedulerSpec, Share,
+    AccountedLength, Configuration, Discipline, LatencyRate, PortFacts, PortLength, Scheduler, SchedulerSpec,
+    Share,
 };
 use keys::{Forms, Remark, Remarks, by_form};
 use schemars::JsonSchema;
@@ -41,7 +42,7 @@ pub enum ShaperSpec {
 pub struct TokenBucketKeys {
     /// How fast the bucket fills: a rate, above 0 and at most the link's, or {share}. Required.
     pub rate: Share,
-    /// What it holds. A size, from the longest frame as billed to "1 GiB". Required.
+    /// What it holds. A size, from the accounted length of the longest frame to "1 GiB". Required.
     pub depth: Bytes,
 }
 
@@ -71,20 +72,25 @@ impl ShaperSpec {
         }
     }
 
-    pub(crate) fn check(&self, whose: &str, charge: Charge, port: &PortFacts) -> Result<(), Remark> {
+    pub(crate) fn check(
+        &self,
+        whose: &str,
+        accounted: AccountedLength,
+        port: &PortFacts,
+    ) -> Result<(), Remark> {
         let (ShaperSpec::TokenBucket(TokenBucketKeys { rate, .. })
         | ShaperSpec::LeakyBucket(LeakyBucketKeys { rate })) = self;
         let what = format!("the rate of the shaper of {whose}");
         rate.check(&what, port.rate).map_err(|why| why.within("rate"))?;
         let ShaperSpec::TokenBucket(TokenBucketKeys { depth, .. }) = *self else { return Ok(()) };
-        let (largest, depth) = (port.largest(charge), count(depth));
+        let (largest, depth) = (port.largest(accounted), count(depth));
         if (largest..=Self::LARGEST_DEPTH).contains(&depth) {
             return Ok(());
         }
         let message = format!("the bucket of {whose} holds {depth} B");
         let most = Self::LARGEST_DEPTH;
         let help = format!(
-            "accepted are {largest} B (the largest frame as billed: it would never pass) to {most} B"
+            "accepted are {largest} B (the accounted length of the largest frame: it would never pass) to {most} B"
         );
         Err(Remark::about("depth", message, help))
     }
@@ -192,7 +198,7 @@ pub enum Shaper {
 }
 
 impl Shaper {
-    /// Whether a frame billed `bytes` may go now.
+    /// Whether a frame of accounted length `bytes` may go now.
     #[inline]
     pub fn allows(&self, bytes: u32, now: Time) -> bool {
         match self {
@@ -217,9 +223,9 @@ impl Shaper {
     }
 }
 
-billed! {
+accounted! {
     /// Keys of shaped ports.
-    pub struct ShapedParams bills wire {
+    pub struct ShapedParams accounts wire {
         /// The scheduler behind the shapers: a name or a table. Default: "strict_priority".
         pub scheduler: Box<SchedulerSpec> = Box::new(SchedulerSpec::StrictPriority),
         /// The shaper of the whole port: `token_bucket` or `leaky_bucket`. Default: none.
@@ -301,7 +307,7 @@ impl ShapedParams {
             if self.classes[..at].iter().any(|before| before.class == *class) {
                 return Err(about(format!("class {class} has two shapers"), "expected each class once"));
             }
-            let found = shaper.check(&format!("class {class}"), self.charge(), port);
+            let found = shaper.check(&format!("class {class}"), self.accounted_length(), port);
             found.map_err(|why| why.within(shaper.name()).within_entry(at).within(Self::CLASSES))?;
         }
         Ok(())
@@ -315,7 +321,7 @@ impl Configuration for ShapedParams {
         self.scheduler.complete();
     }
     fn check(&self, port: &PortFacts) -> Remarks {
-        self.charge().check()?;
+        self.accounted_length().check()?;
         let behind = |remark: Remark| remark.within("scheduler");
         if matches!(*self.scheduler, SchedulerSpec::Shaped(_)) {
             let message = "a shaped port shapes a scheduler, not another shaped port";
@@ -326,7 +332,7 @@ impl Configuration for ShapedParams {
             return Err(Remark::new("a shaper that shapes nothing", "expected port, classes or both"));
         }
         if let Some(shaper) = &self.port {
-            let found = shaper.check("the port", self.charge(), port);
+            let found = shaper.check("the port", self.accounted_length(), port);
             found.map_err(|why| why.within(shaper.name()).within("port"))?;
         }
         self.check_classes(port)?;
@@ -335,7 +341,7 @@ impl Configuration for ShapedParams {
     fn start(&self, port: &PortFacts) -> Shaped {
         Shaped {
             scheduler: Box::new(self.scheduler.start(port)),
-            bill: self.charge().at(port),
+            length: self.accounted_length().at(port),
             port: self.port.map(|shaper| shaper.start(port.rate)),
             shapers: (0..port.queues)
                 .map(|queue| self.shaper(queue).map(|shaper| shaper.start(port.rate)))
@@ -355,7 +361,7 @@ impl Configuration for ShapedParams {
 #[derive(Clone, Debug)]
 pub struct Shaped {
     scheduler: Box<Scheduler>,
-    bill: Bill,
+    length: PortLength,
     port: Option<Shaper>,
     shapers: Vec<Option<Shaper>>,
     /// Lengths of heads in bytes.
@@ -370,10 +376,10 @@ impl Shaped {
     fn admit(&mut self, queue: u32, head: u32, now: Time) -> bool {
         self.heads[queue as usize] = head;
         let Some(shaper) = &self.shapers[queue as usize] else { return true };
-        let billed = self.bill.of(head);
-        let allowed = shaper.allows(billed, now);
+        let accounted = self.length.of(head);
+        let allowed = shaper.allows(accounted, now);
         if !allowed {
-            self.held.set(queue, shaper.ready_at(billed));
+            self.held.set(queue, shaper.ready_at(accounted));
         }
         allowed
     }
@@ -414,25 +420,25 @@ impl Discipline for Shaped {
     fn pick(&mut self, now: Time) -> Option<u32> {
         self.release(now);
         let queue = Discipline::pick(&mut *self.scheduler, now)?;
-        let head = self.bill.of(self.heads[queue as usize]);
+        let head = self.length.of(self.heads[queue as usize]);
         self.port.is_none_or(|port| port.allows(head, now)).then_some(queue)
     }
     #[inline]
     fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
-        let billed = self.bill.of(bytes);
+        let accounted = self.length.of(bytes);
         if let Some(shaper) = &mut self.shapers[queue as usize] {
-            shaper.take(billed, now);
+            shaper.take(accounted, now);
         }
         if let Some(port) = &mut self.port {
-            port.take(billed, now);
+            port.take(accounted, now);
         }
         let next = next.filter(|&head| self.admit(queue, head, now));
         self.scheduler.sent(queue, bytes, next, now);
     }
     #[inline]
     fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
-        let billed = self.bill.of(bytes);
-        let allowed = |shaper: &Option<Shaper>| shaper.is_none_or(|shaper| shaper.allows(billed, now));
+        let accounted = self.length.of(bytes);
+        let allowed = |shaper: &Option<Shaper>| shaper.is_none_or(|shaper| shaper.allows(accounted, now));
         if !allowed(&self.port)
             || !allowed(&self.shapers[queue as usize])
             || !self.scheduler.pass(queue, bytes, now)
@@ -440,14 +446,14 @@ impl Discipline for Shaped {
             return false;
         }
         for shaper in [&mut self.port, &mut self.shapers[queue as usize]].into_iter().flatten() {
-            shaper.take(billed, now);
+            shaper.take(accounted, now);
         }
         true
     }
     fn wake(&mut self, now: Time) -> Option<Time> {
         let held = self.held.peek().map(|(at, _)| at);
         let behind = match Discipline::pick(&mut *self.scheduler, now) {
-            Some(queue) => self.port.map(|port| port.ready_at(self.bill.of(self.heads[queue as usize]))),
+            Some(queue) => self.port.map(|port| port.ready_at(self.length.of(self.heads[queue as usize]))),
             None => self.scheduler.wake(now),
         };
         held.into_iter().chain(behind).min().map(|at| at.max(now))
@@ -465,7 +471,7 @@ mod tests {
 
     fn params(port: Option<ShaperSpec>, classes: &[(u32, ShaperSpec)]) -> ShapedParams {
         let classes = classes.iter().map(|&(class, shaper)| ClassShaper { class, shaper }).collect();
-        ShapedParams { port, classes, ..ShapedParams::by(Charge::FRAME) }
+        ShapedParams { port, classes, ..ShapedParams::by(AccountedLength::FRAME) }
     }
     fn gbps(rate: u64) -> Share {
         Share::Rate(BitRate::from_gbps(rate))
@@ -532,7 +538,7 @@ mod tests {
         // A byte a nanosecond, three equal queues. Queue 1 may send its second frame from 200 ns on: (100, 200). Queue 2
         // comes at 600 ns, V = 200: (200, 300). Stamped at the end of the frame of queue 0, queue 1 would be second.
         let facts = PortFacts { rate: BitRate::from_gbps(8), overhead: 0, ..port(3) };
-        let wf2q = crate::Wf2qPlusParams::by(Charge::FRAME);
+        let wf2q = crate::Wf2qPlusParams::by(AccountedLength::FRAME);
         let leaky = ShaperSpec::leaky_bucket(gbps(4));
         let params = ShapedParams {
             scheduler: Box::new(SchedulerSpec::Wf2qPlus(wf2q)),

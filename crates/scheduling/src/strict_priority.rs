@@ -8,7 +8,7 @@
 //! Not modelled: the time that a choice takes, and pre-emption of a frame in transmission (IEEE 802.1Qbu).
 
 use crate::ready::ReadySet;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts};
 use keys::Remarks;
 use units::Time;
 
@@ -27,9 +27,9 @@ impl Configuration for StrictPriorityParams {
     }
     /// Only the highest queue is certain of anything: it waits for one frame.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        let rate = port.slowest_bytes_per_s(Charge::WIRE);
+        let rate = port.slowest_bytes_per_s(AccountedLength::WIRE);
         let highest = queue + 1 == port.queues;
-        highest.then(|| LatencyRate::new(rate, f64::from(port.largest(Charge::WIRE)) / rate))
+        highest.then(|| LatencyRate::new(rate, f64::from(port.largest(AccountedLength::WIRE)) / rate))
     }
 }
 

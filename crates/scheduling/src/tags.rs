@@ -32,17 +32,17 @@ impl Weight {
         let weight = weight.max(1);
         Weight { weight, carry: 0, reciprocal: u64::MAX / u64::from(weight) }
     }
-    /// The span of tags that `charge` bytes take, and the weight with its carry after them.
+    /// The span of tags that `accounted` bytes take, and the weight with its carry after them.
     #[inline]
-    pub fn span(self, charge: u32) -> (u64, Weight) {
-        let exact = (u64::from(charge) << FRACTION_BITS) + u64::from(self.carry);
+    pub fn span(self, accounted: u32) -> (u64, Weight) {
+        let exact = (u64::from(accounted) << FRACTION_BITS) + u64::from(self.carry);
         let (span, carry) = self.divide(exact);
         (span, Weight { carry, ..self })
     }
-    /// The same with twice the fraction bits, for virtual time that follows real time. `charge` < 2^23.
+    /// The same with twice the fraction bits, for virtual time that follows real time. `accounted` < 2^23.
     #[inline]
-    pub fn fine_span(self, charge: u32) -> (u64, Weight) {
-        let exact = (u64::from(charge) << (2 * FRACTION_BITS)) + u64::from(self.carry);
+    pub fn fine_span(self, accounted: u32) -> (u64, Weight) {
+        let exact = (u64::from(accounted) << (2 * FRACTION_BITS)) + u64::from(self.carry);
         let (span, carry) = self.divide(exact);
         (span, Weight { carry, ..self })
     }

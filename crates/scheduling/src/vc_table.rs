@@ -10,7 +10,7 @@
 //! Not modelled: loading a new table while the port runs.
 
 use crate::table::{self, Table};
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts};
+use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts};
 use keys::Remarks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,9 +36,11 @@ impl Configuration for VcTableParams {
     }
     /// Own entries with the smallest frames, the others with the largest.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        let rate = port.slowest_bytes_per_s(Charge::WIRE);
-        let (smallest, largest) =
-            (f64::from(Charge::WIRE.at(port).of(port.smallest_frame)), f64::from(port.largest(Charge::WIRE)));
+        let rate = port.slowest_bytes_per_s(AccountedLength::WIRE);
+        let (smallest, largest) = (
+            f64::from(AccountedLength::WIRE.at(port).of(port.smallest_frame)),
+            f64::from(port.largest(AccountedLength::WIRE)),
+        );
         let own = self.entries.iter().filter(|&&entry| entry == queue).count() as f64;
         let others = self.entries.len() as f64 - own;
         let certain = rate * own * smallest / (own * smallest + others * largest);

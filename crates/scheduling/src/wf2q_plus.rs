@@ -1,10 +1,10 @@
 //! WF2Q+: worst-case fair weighted fair queueing.
 //!
-//! A head has a start tag S and a finish tag F = S + charge / weight. Among heads that the fluid server would have
+//! A head has a start tag S and a finish tag F = S + accounted length / weight. Among heads that the fluid server would have
 //! begun (S at most the virtual time) the one that it would finish first is sent. So no queue is ahead of the
 //! fluid by more than one frame, where WFQ lets heavy queues run ahead by many.
 //!
-//! The virtual time V needs no fluid. It advances with the service: by the part of the charge that the link has
+//! The virtual time V needs no fluid. It advances with the service: by the part of the accounted length that the link has
 //! carried so far, over the sum of all configured weights. It never stays behind the smallest start of all
 //! backlogged heads, and the frame in service is the head of its queue until its last bit has left. That frame had
 //! begun when it was picked, so the smallest start can move V only between two frames.
@@ -19,16 +19,16 @@
 //! Not modelled: the hierarchy of servers of that paper; pause frames and other control frames, during which V stands
 //! still.
 
-use crate::charge::billed;
+use crate::accounted_length::accounted;
 use crate::tags::{self, TagHeap, Weight};
 use crate::wfq::one_frame_bound;
-use crate::{Bill, Configuration, Discipline, LatencyRate, PortFacts, Weights};
+use crate::{Configuration, Discipline, LatencyRate, PortFacts, PortLength, Weights};
 use keys::Remarks;
 use units::{BitRate, Time};
 
-billed! {
+accounted! {
     /// Keys of worst-case fair weighted fair queueing.
-    pub struct Wf2qPlusParams bills frame {
+    pub struct Wf2qPlusParams accounts frame {
         /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
         pub weights: Weights = Weights::Equal,
     }
@@ -38,7 +38,7 @@ impl Configuration for Wf2qPlusParams {
     type Machine = Wf2qPlus;
 
     fn check(&self, port: &PortFacts) -> Remarks {
-        self.charge().check()?;
+        self.accounted_length().check()?;
         self.weights.check(port.queues)?;
         Ok(Vec::new())
     }
@@ -50,7 +50,7 @@ impl Configuration for Wf2qPlusParams {
         };
         let all = weights.iter().map(|&weight| u64::from(weight)).sum::<u64>().max(1);
         Wf2qPlus {
-            bill: self.charge().at(port),
+            length: self.accounted_length().at(port),
             rate: port.rate,
             overhead: port.overhead,
             work: 0,
@@ -64,17 +64,17 @@ impl Configuration for Wf2qPlusParams {
     }
     /// L_i / ρ_i + L / C.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
-        Some(one_frame_bound(&self.weights.of(port.queues), queue, self.charge(), port))
+        Some(one_frame_bound(&self.weights.of(port.queues), queue, self.accounted_length(), port))
     }
 }
 
 /// Heads by their tags.
 #[derive(Clone, Debug)]
 pub struct Wf2qPlus {
-    bill: Bill,
+    length: PortLength,
     rate: BitRate,
     overhead: u32,
-    /// The virtual time at the end of the frame in service as a tag, times `all`: so it advances by the charge without
+    /// The virtual time at the end of the frame in service as a tag, times `all`: so it advances by the accounted length without
     /// a division.
     work: u128,
     in_service: Option<InService>,
@@ -155,7 +155,7 @@ impl Wf2qPlus {
     #[inline]
     fn stamp(&mut self, queue: u32, head: u32, start: u64) -> u64 {
         let state = &mut self.queues[queue as usize];
-        let (span, weight) = state.weight.span(self.bill.of(head));
+        let (span, weight) = state.weight.span(self.length.of(head));
         (state.finish, state.head_weight) = (start + span, weight);
         state.finish
     }
@@ -225,7 +225,7 @@ impl Discipline for Wf2qPlus {
         let state = &mut self.queues[queue as usize];
         (state.last, state.weight) = (state.finish, state.head_weight);
         let start = state.last;
-        let work = u64::from(self.bill.of(bytes)) << tags::FRACTION_BITS;
+        let work = u64::from(self.length.of(bytes)) << tags::FRACTION_BITS;
         let length = u64::from(bytes + self.overhead) * 8 * PS_A_SECOND;
         self.work += u128::from(work);
         self.in_service = Some(InService { queue, since: now, length, work });
@@ -252,11 +252,12 @@ impl Discipline for Wf2qPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Charge;
+    use crate::AccountedLength;
     use crate::testbed::{finish_times, order_of, port};
 
     fn machine(weights: &[u32]) -> Wf2qPlus {
-        let params = Wf2qPlusParams { weights: weights.to_vec().into(), ..Wf2qPlusParams::by(Charge::FRAME) };
+        let params =
+            Wf2qPlusParams { weights: weights.to_vec().into(), ..Wf2qPlusParams::by(AccountedLength::FRAME) };
         params.start(&port(weights.len() as u32))
     }
 
@@ -304,7 +305,7 @@ mod tests {
         let queues = weights.len() as u32;
         let facts = PortFacts { rate: BitRate::from_gbps(8), overhead: 0, ..port(queues) };
         let mut wf2q =
-            Wf2qPlusParams { weights: weights.to_vec().into(), ..Wf2qPlusParams::by(Charge::FRAME) }
+            Wf2qPlusParams { weights: weights.to_vec().into(), ..Wf2qPlusParams::by(AccountedLength::FRAME) }
                 .start(&facts);
         let timed: Vec<_> =
             arrivals.iter().map(|&(ns, queue, bytes)| (Time::from_ns(ns), queue, bytes)).collect();
@@ -354,7 +355,7 @@ mod tests {
         // 10 Gb/s, weights 20 : 5 : 20. Queue 0 sends 180 B every 324 ns, its rate: bound L / ρ + Lmax / C = 3924 ns.
         let facts = PortFacts { overhead: 0, ..port(3) };
         let mut wf2q =
-            Wf2qPlusParams { weights: vec![20, 5, 20].into(), ..Wf2qPlusParams::by(Charge::FRAME) }
+            Wf2qPlusParams { weights: vec![20, 5, 20].into(), ..Wf2qPlusParams::by(AccountedLength::FRAME) }
                 .start(&facts);
         let arrivals = [(10_000, 1, 4410), (10_600, 0, 180), (10_924, 0, 180), (12_600, 2, 4500)];
         let arrivals = arrivals.map(|(ns, queue, bytes)| (Time::from_ns(ns), queue, bytes));

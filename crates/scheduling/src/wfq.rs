@@ -4,8 +4,8 @@
 //! real one. A frame is stamped on arrival with the virtual time at which the fluid server will finish it, and
 //! frames leave in that order: each at most one largest frame later than the fluid would have it.
 //!
-//! The fluid drains billed bytes at the rate of the link. It is exact only if a frame is billed what it
-//! takes on the wire, which is the default; other charges let the fluid run ahead of the link, and WFQ
+//! The fluid drains accounted bytes at the rate of the link. It is exact only if a frame counts what it
+//! takes on the wire, which is the default; other accounted lengths let the fluid run ahead of the link, and WFQ
 //! then is nearer to first come, first served.
 //!
 //! Flow control: a stopped queue is absent from the fluid. Its tags are frozen; when it returns, those of
@@ -18,26 +18,26 @@
 //!
 //! Not modelled: pause frames and other control frames that take link time from the fluid.
 
-use crate::charge::billed;
+use crate::accounted_length::accounted;
 use crate::tags::{FRACTION_BITS, TagHeap, Weight};
-use crate::{Bill, Charge, Configuration, Discipline, LatencyRate, PortFacts, Weights};
+use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts, PortLength, Weights};
 use keys::{Remark, Remarks};
 use std::collections::VecDeque;
 use units::{BitRate, Time};
 
-billed! {
+accounted! {
     /// Keys of weighted fair queueing.
-    pub struct WfqParams bills wire {
+    pub struct WfqParams accounts wire {
         /// Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal".
         pub weights: Weights = Weights::Equal,
     }
 }
 
 impl WfqParams {
-    /// Whether every frame is billed what it takes on the wire.
+    /// Whether every frame counts what it takes on the wire.
     fn is_exact(&self, port: &PortFacts) -> bool {
-        let bill = self.charge().at(port);
-        (port.smallest_frame..=port.largest_frame).all(|bytes| bill.of(bytes) == bytes + port.overhead)
+        let length = self.accounted_length().at(port);
+        (port.smallest_frame..=port.largest_frame).all(|bytes| length.of(bytes) == bytes + port.overhead)
     }
 }
 
@@ -45,9 +45,9 @@ impl Configuration for WfqParams {
     type Machine = Wfq;
 
     fn check(&self, port: &PortFacts) -> Remarks {
-        self.charge().check()?;
+        self.accounted_length().check()?;
         self.weights.check(port.queues)?;
-        let warning = "wfq bills other bytes than the wire carries: its fluid reference runs at another speed than the \
+        let warning = "the accounted length of wfq is not that on the wire: its fluid reference runs at another speed than the \
                        link, and the bounds of WFQ do not hold";
         Ok(if self.is_exact(port) { Vec::new() } else { vec![Remark::new(warning, "")] })
     }
@@ -61,7 +61,7 @@ impl Configuration for WfqParams {
             active: false,
         };
         Wfq {
-            bill: self.charge().at(port),
+            length: self.accounted_length().at(port),
             queues: weights.iter().copied().map(queue).collect(),
             fluid: Fluid::new(port, weights),
             active: TagHeap::new(port.queues),
@@ -70,20 +70,25 @@ impl Configuration for WfqParams {
     /// L_i / ρ_i + L / C (Stiliadis and Varma 1998); the fluid has to be exact.
     fn latency_rate_bound(&self, queue: u32, port: &PortFacts) -> Option<LatencyRate> {
         self.is_exact(port)
-            .then(|| one_frame_bound(&self.weights.of(port.queues), queue, self.charge(), port))
+            .then(|| one_frame_bound(&self.weights.of(port.queues), queue, self.accounted_length(), port))
     }
 }
 
 /// L_i / ρ_i + L / C.
-pub(crate) fn one_frame_bound(weights: &[u32], queue: u32, charge: Charge, port: &PortFacts) -> LatencyRate {
-    let rate = port.slowest_bytes_per_s(charge);
+pub(crate) fn one_frame_bound(
+    weights: &[u32],
+    queue: u32,
+    accounted: AccountedLength,
+    port: &PortFacts,
+) -> LatencyRate {
+    let rate = port.slowest_bytes_per_s(accounted);
     let all: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
     let certain = rate * f64::from(weights[queue as usize]) / all;
-    let largest = f64::from(port.largest(charge));
+    let largest = f64::from(port.largest(accounted));
     LatencyRate::new(certain, largest / certain + largest / rate)
 }
 
-/// Virtual time: billed bytes a unit of weight, in units of 2^-40.
+/// Virtual time: accounted bytes a unit of weight, in units of 2^-40.
 type Virtual = u128;
 
 /// The fluid reference.
@@ -180,7 +185,7 @@ impl Fluid {
 /// The fluid, and the tags of all frames that wait.
 #[derive(Clone, Debug)]
 pub struct Wfq {
-    bill: Bill,
+    length: PortLength,
     fluid: Fluid,
     queues: Vec<Queue>,
     /// Active queues by the tags of their heads.
@@ -202,8 +207,8 @@ struct Queue {
 impl Queue {
     /// The tag of a frame behind all others, that may begin at `from` or when those end.
     #[inline]
-    fn stamp(&mut self, charge: u32, from: Virtual) -> Virtual {
-        let (span, weight) = self.weight.fine_span(charge);
+    fn stamp(&mut self, accounted: u32, from: Virtual) -> Virtual {
+        let (span, weight) = self.weight.fine_span(accounted);
         self.weight = weight;
         self.last = self.last.max(from.saturating_sub(self.moved)) + Virtual::from(span);
         self.tags.push_back(self.last);
@@ -214,15 +219,15 @@ impl Queue {
 impl Discipline for Wfq {
     #[inline]
     fn arrive(&mut self, queue: u32, bytes: u32, now: Time) {
-        let charge = self.bill.of(bytes);
+        let accounted = self.length.of(bytes);
         let state = &mut self.queues[queue as usize];
         if state.active {
             self.fluid.advance(now);
-            let dry = state.stamp(charge, self.fluid.virtual_time);
+            let dry = state.stamp(accounted, self.fluid.virtual_time);
             self.fluid.set(queue, dry);
         } else {
             // Its time stands still until it is active; an empty queue that may send is active at once.
-            state.stamp(charge, 0);
+            state.stamp(accounted, 0);
         }
     }
     #[inline]
@@ -231,7 +236,7 @@ impl Discipline for Wfq {
         let state = &mut self.queues[queue as usize];
         state.active = true;
         let Some(&head_tag) = state.tags.front() else { return };
-        let (span, _) = state.weight.fine_span(self.bill.of(head));
+        let (span, _) = state.weight.fine_span(self.length.of(head));
         let begins = (head_tag + state.moved).saturating_sub(Virtual::from(span));
         state.moved += self.fluid.virtual_time.saturating_sub(begins);
         self.active.set(queue, head_tag + state.moved);
@@ -279,7 +284,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn machine(weights: &[u32], port: &PortFacts) -> Wfq {
-        WfqParams { weights: weights.to_vec().into(), ..WfqParams::by(Charge::WIRE) }.start(port)
+        WfqParams { weights: weights.to_vec().into(), ..WfqParams::by(AccountedLength::WIRE) }.start(port)
     }
     /// A link of 8 Gb/s: a byte a nanosecond.
     fn byte_a_ns(queues: u32) -> PortFacts {
@@ -288,7 +293,7 @@ mod tests {
 
     #[test]
     fn all_present_leave_by_their_finish() {
-        // Billed 100, 200, 100: finishes of the weights 2, 1, 1 are those of SCFQ's golden vector 9.
+        // Accounted 100, 200, 100: finishes of the weights 2, 1, 1 are those of SCFQ's golden vector 9.
         let queues = [vec![80; 5], vec![180; 3], vec![80; 3]];
         assert_eq!(order_of(&mut machine(&[2, 1, 1], &port(3)), &queues), [0, 0, 2, 0, 0, 1, 2, 0, 2, 1, 1]);
     }
@@ -396,8 +401,8 @@ mod tests {
             let mut frames = frames;
             let mut at = 0;
             frames.iter_mut().for_each(|frame| { at += frame.0 / 4; frame.0 = at });
-            let billed: Vec<_> = frames.iter().map(|&(ns, queue, bytes)| (ns as f64, queue, f64::from(bytes + 20))).collect();
-            let fluid = fluid_finish(&billed, &weights);
+            let accounted: Vec<_> = frames.iter().map(|&(ns, queue, bytes)| (ns as f64, queue, f64::from(bytes + 20))).collect();
+            let fluid = fluid_finish(&accounted, &weights);
             let arrivals: Vec<_> = frames.iter().map(|&(ns, queue, bytes)| (Time::from_ns(ns), queue as u32, bytes)).collect();
             let finished = crate::testbed::finish_times(&mut machine(&weights, &port), &port, &arrivals);
             for (frame, (real, ideal)) in finished.iter().zip(&fluid).enumerate() {

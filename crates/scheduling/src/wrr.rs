@@ -12,7 +12,7 @@
 
 use crate::ring::Ring;
 use crate::weights::KEY;
-use crate::{Charge, Configuration, Discipline, LatencyRate, PortFacts, Weights};
+use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts, Weights};
 use keys::{Remark, Remarks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,9 +69,9 @@ impl Configuration for WrrParams {
         let counts = self.counts(port.queues);
         let own = f64::from(counts[queue as usize]);
         let others = counts.iter().map(|&count| f64::from(count)).sum::<f64>() - own;
-        let smallest = f64::from(Charge::WIRE.at(port).of(port.smallest_frame));
-        let largest = f64::from(port.largest(Charge::WIRE));
-        let rate = port.slowest_bytes_per_s(Charge::WIRE);
+        let smallest = f64::from(AccountedLength::WIRE.at(port).of(port.smallest_frame));
+        let largest = f64::from(port.largest(AccountedLength::WIRE));
+        let rate = port.slowest_bytes_per_s(AccountedLength::WIRE);
         // Interleaved: the own turn is spread over the passes, so that all of it may come last; and a
         // queue that joins has to let the round end that is under way.
         let spread = if self.interleaved { others * largest + (own - 1.0) * smallest } else { 0.0 };

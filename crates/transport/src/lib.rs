@@ -71,6 +71,7 @@ pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
 pub use load::{Train, Turn};
+pub use pacer::Pacer;
 pub use repairs::RepairKind;
 pub use requester::Requester;
 pub use responder::Responder;

@@ -64,7 +64,7 @@ def fair(
     if json:
         print_json({"schema": SCHEMA, "run": origin, **as_json(found)})
     else:
-        _show(found, _billed(result.scenario_toml))
+        _show(found, _accounted(result.scenario_toml))
     return EXIT_DONE
 
 
@@ -98,7 +98,7 @@ def as_json(found: Assessment) -> dict[str, Any]:
     }
 
 
-def _show(found: Assessment, billed: str | None) -> None:
+def _show(found: Assessment, accounted: str | None) -> None:
     from rich.markup import escape
 
     out = console()
@@ -123,24 +123,24 @@ def _show(found: Assessment, billed: str | None) -> None:
     out.print(f"weights  {found.weights_from}", markup=False, soft_wrap=True)
     others = " or ".join(f"--counts {word}" for word in COUNTED if word != found.counts)
     out.print(f"counts   {COUNTED[found.counts]}; for others {others}", markup=False, soft_wrap=True)
-    if billed is not None and billed != found.counts:
-        divides = f"the scheduler of the switches divides {COUNTED[billed]}"
-        out.print(f"         {divides}: see --counts {billed}", markup=False, soft_wrap=True)
+    if accounted is not None and accounted != found.counts:
+        divides = f"the scheduler of the switches divides {COUNTED[accounted]}"
+        out.print(f"         {divides}: see --counts {accounted}", markup=False, soft_wrap=True)
     for note in found.notes:
         out.print(note, markup=False, soft_wrap=True)
 
 
-def _billed(scenario_toml: str) -> str | None:
-    """What the schedulers of the switches bill; ``None`` if they bill nothing, or not all the same."""
+def _accounted(scenario_toml: str) -> str | None:
+    """What the schedulers of the switches account; ``None`` if nothing, or not all the same."""
 
-    def bills(table: object) -> Iterator[str]:
+    def lengths(table: object) -> Iterator[str]:
         if isinstance(table, dict):
-            yield from [table["bills"]] if "bills" in table else []
+            yield from (table[key] for key in ("accounted_length", "bills") if key in table)  # `bills`: older
             for below in table.values():
-                yield from bills(below)
+                yield from lengths(below)
 
     scenario = tomllib.loads(scenario_toml)
-    found = {*bills(scenario.get("switch")), *bills(scenario.get("switches"))}
+    found = {*lengths(scenario.get("switch")), *lengths(scenario.get("switches"))}
     return found.pop() if len(found) == 1 else None
 
 

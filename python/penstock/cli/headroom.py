@@ -67,7 +67,7 @@ def headroom(*, link: Link, json: Annotated[bool, Parameter(negative=())] = Fals
         Prints one JSON object instead of a table.
     """
     try:
-        answer: dict[str, Any] = loads(_core.headroom(**asdict(link)))
+        answer: dict[str, Any] = loads(_core.headroom(asdict(link)))
     except ValueError as error:
         raise InputError(str(error)) from error
     if json:

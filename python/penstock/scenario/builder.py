@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -17,26 +17,22 @@ from penstock import library
 from penstock.errors import TomlError, UnknownNameError
 from penstock.library import suggestion
 
-from .keys import Choice, FaultKeys, FlowKeys, HostKeys, SimulationKeys, SwitchKeys
+from .keys import (
+    TABLES,
+    FaultKeys,
+    FlowKeys,
+    HostKeys,
+    ProbesKeys,
+    SimulationKeys,
+    SwitchKeys,
+    WatchdogKeys,
+)
 from .parts import FlowControl, Topology
 from .values import given, known, plain
 
 if TYPE_CHECKING:
     from penstock.result import Result
     from penstock.running import ProgressCallback, Threads
-
-_ORDER = (
-    "simulation",
-    "probes",
-    "topology",
-    "host",
-    "hosts",
-    "switch",
-    "switches",
-    "flow_control",
-    "flows",
-    "faults",
-)
 
 
 class Scenario:
@@ -113,17 +109,25 @@ class Scenario:
         """Chooses the flow control: ``scenario.flow_control.pfc(accounting="ingress")``."""
         return FlowControl(self)
 
-    def probes(self, *, bin: str | None = None, pauses: bool | None = None) -> Scenario:
+    def probes(self, **keys: Unpack[ProbesKeys]) -> Scenario:
         """What is recorded besides totals.
 
         Parameters
         ----------
-        bin : str, optional
-            Width of the bins of time series, or ``"off"``. Default: a five-hundredth of the duration.
-        pauses : bool, optional
-            Whether each pause is recorded. Default true.
+        **keys
+            `ProbesKeys`, such as ``bin="1 us"``; see ``penstock explain probes``.
         """
-        return self._merged(("probes",), given({"bin": bin, "pauses": pauses}, "probes"))
+        return self._merged(("probes",), known(keys, ProbesKeys, "probes"))
+
+    def watchdog(self, **keys: Unpack[WatchdogKeys]) -> Scenario:
+        """Watches the egress queues of all switches for pause storms.
+
+        Parameters
+        ----------
+        **keys
+            `WatchdogKeys`, such as ``action="report"``; see ``penstock explain watchdog``.
+        """
+        return self._merged(("watchdog",), known(keys, WatchdogKeys, "watchdog"))
 
     def host(self, name: str | None = None, **keys: Unpack[HostKeys]) -> Scenario:
         """Settings of all hosts, or of the one with this `name`.
@@ -151,31 +155,18 @@ class Scenario:
         path = ("switch",) if name is None else ("switches", name)
         return self._merged(path, known(keys, SwitchKeys, "switch"))
 
-    def flow(
-        self,
-        name: str,
-        *,
-        from_: str | Sequence[str],
-        to: str | Sequence[str] | Mapping[str, Any],
-        source: Choice,
-        **keys: Unpack[FlowKeys],
-    ) -> Scenario:
+    def flow(self, name: str, **keys: Unpack[FlowKeys]) -> Scenario:
         """Adds a flow.
 
         Parameters
         ----------
         name : str
             Unique name.
-        from_, to : str, sequence or mapping
-            Hosts; see ``penstock explain flows.from`` and ``flows.to``.
-        source : str or mapping
-            ``"greedy"``, or one of `constant`, `poisson`, `bernoulli`, `on_off`, `window`,
-            `request_response`.
         **keys
-            `FlowKeys`, such as ``priority=3``; see ``penstock explain flows``.
+            `FlowKeys`, such as ``from_="h0", to="h3", source="greedy", priority=3``; see
+            ``penstock explain flows``.
         """
-        ends = given({"name": name, "from": from_, "to": to, "source": source}, "flow")
-        return self._appended("flows", {**ends, **known(keys, FlowKeys, "flow")})
+        return self._appended("flows", {"name": name, **known(keys, FlowKeys, "flow")})
 
     def fault(self, **keys: Unpack[FaultKeys]) -> Scenario:
         """Adds a fault: of a link, or of a switch that restarts.
@@ -222,7 +213,7 @@ class Scenario:
         """The scenario as the text of a scenario file."""
         import tomli_w
 
-        keys = sorted(self._model, key=lambda key: _ORDER.index(key) if key in _ORDER else len(_ORDER))
+        keys = sorted(self._model, key=lambda key: TABLES.index(key) if key in TABLES else len(TABLES))
         return tomli_w.dumps({key: self._model[key] for key in keys})
 
     def source(self) -> library.Source:
@@ -275,16 +266,6 @@ class Scenario:
             table[step] = dict(table.get(step, {}))
             table = table[step]
         table.update(keys)
-        return changed
-
-    def _replaced(self, path: tuple[str, ...], keys: Mapping[str, Any]) -> Scenario:
-        """A copy whose table at `path[:-1]` holds `keys` under `path[-1]` and nothing else."""
-        changed = self._copy()
-        table = changed._model
-        for step in path[:-1]:
-            table[step] = {}
-            table = table[step]
-        table[path[-1]] = dict(keys)
         return changed
 
 

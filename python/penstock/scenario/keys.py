@@ -1,167 +1,1560 @@
-"""The keys of each table of a scenario, as keyword arguments of the builder.
+"""The keys of each table of a scenario, for the builder and for editors.
 
-The builder passes them on as they are: the checker of the scenario file knows their units, ranges and
-defaults, and ``penstock explain KEY`` prints them. A trailing underscore stands for a Python keyword:
+Made by `make docs` from the JSON Schema of scenarios; do not edit.
+
+``penstock explain KEY`` says all of a key. A trailing underscore stands for a Python keyword:
 ``from_`` is ``from``. ``None`` is the same as leaving a key out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from collections.abc import Sequence
+from typing import Literal, Required, TypedDict
 
-Choice = str | Mapping[str, Any]
-"""A name, such as ``"drr"``, or a name with keys: ``{"drr": {"weights": [1, 1, 2, 4]}}``."""
+TABLES = (
+    "simulation",
+    "probes",
+    "topology",
+    "host",
+    "hosts",
+    "switch",
+    "switches",
+    "flow_control",
+    "watchdog",
+    "flows",
+    "faults",
+)
+"""The tables of a scenario, in the order of the reference."""
 
 
 class SimulationKeys(TypedDict, total=False):
-    """``[simulation]`` beside its duration."""
+    """What is simulated and for how long."""
 
     name: str | None
-    """Default ``"scenario"``."""
+    """Name in results. Default: the name of the file without its extension."""
     description: str | None
+    """What the scenario shows, in a sentence. Default: none."""
     warmup: str | None
-    """When measuring begins. Default ``"0 s"``."""
+    """When measuring begins. Default: "0 s"."""
     seed: int | None
-    """Seed of all random streams. Default 1."""
-    on_lossless_drop: str | None
-    """``"stop"`` (default) or ``"count"``."""
-    on_deadlock: str | None
-    """``"stop"`` (default) or ``"count"``."""
+    """Seed of all random streams. Default: 1."""
+    on_lossless_drop: OnLosslessDrop | None
+    """What a lost frame of a lossless class does: "stop" the run with an explanation, or "count" it as a
+    headroom violation. Default: "stop".
+    """
+    on_deadlock: OnDeadlock | None
+    """What a deadlock (queues that wait for each other in a circle) does: "stop" the run with what was
+    measured until then, or "count" it. Default: "stop".
+    """
     deadlock_interval: str | None
-    """Simulated time between two checks for deadlock. Default ``"100 us"``."""
+    """Simulated time between two looks for deadlocks. Default: "100 us"."""
     memory_limit: str | None
-    """Such as ``"8 GiB"``. Default ``"available"``: four fifths of the free memory."""
+    """How much memory the engine may hold, results included that it records. Default: "available"."""
 
 
-class StationKeys(TypedDict, total=False):
-    """What hosts and switches have in common."""
+class ProbesKeys(TypedDict, total=False):
+    """What is recorded beside the totals."""
 
-    queues: str | Sequence[int] | None
-    """``"per_priority"`` (default), ``"shared"``, or the queue of each priority."""
-    scheduler: Choice | None
-    flow_control: Choice | None
-    """Overrides that of the scenario: ``"off"`` or ``{"pfc": {...}}``."""
-    clock_tolerance: str | None
-    """Largest clock error, such as the ``"100 ppm"`` of IEEE 802.3. Default: clocks are equal."""
+    bin: str | None
+    """Width of the bins of all time series. Default: a 500th of `duration`, rounded up to whole
+    nanoseconds.
+    """
+    pauses: bool | None
+    """Whether each pause is recorded as an interval. Default: true."""
 
 
-class HostKeys(StationKeys, total=False):
-    """``[host]`` or ``[hosts.NAME]``."""
+class TopologyTable(TypedDict, total=False):
+    """Exactly one of these."""
 
+    star: StarKeys
+    """One switch `sw` with hosts `h0`, `h1`, ... around it."""
+    dumbbell: DumbbellKeys
+    """Two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ..."""
+    chain: ChainKeys
+    """Switches `sw0`, `sw1`, ... in a row."""
+    ring: RingKeys
+    """Switches `sw0`, `sw1`, ... in a ring."""
+    leaf_spine: LeafSpineKeys
+    """Leaves `leaf0`, ..., each linked to each of the spines `spine0`, ..."""
+    fat_tree: FatTreeKeys
+    """The three-level fat tree of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`,
+    `edge{pod}.{i}`.
+    """
+    n_tree: NTreeKeys
+    """The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ..."""
+    explicit: ExplicitKeys
+    """Named hosts and switches, and each link."""
+
+
+class StarKeys(TypedDict, total=False):
+    """One switch `sw` with hosts `h0`, `h1`, ... around it."""
+
+    hosts: Required[int]
+    """Number of hosts."""
+    rate: Required[str]
+    """Rate of every link in each direction."""
+    line_code: LineCode | None
+    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    delay: str | None
+    """One-way delay of every cable. Default: what `length` gives."""
+    length: str | None
+    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class DumbbellKeys(TypedDict, total=False):
+    """Two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ..."""
+
+    left: Required[int]
+    """Number of hosts at the left switch."""
+    right: Required[int]
+    """Number of hosts at the right switch."""
+    bottleneck_rate: str | None
+    """Rate of the link between the switches. Default: `rate`."""
+    bottleneck_delay: str | None
+    """One-way delay of the link between the switches, interfaces included. Default: that of the other
+    links.
+    """
+    rate: Required[str]
+    """Rate of every link in each direction."""
+    line_code: LineCode | None
+    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    delay: str | None
+    """One-way delay of every cable. Default: what `length` gives."""
+    length: str | None
+    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class ChainKeys(TypedDict, total=False):
+    """Switches `sw0`, `sw1`, ... in a row, each linked to the next."""
+
+    switches: Required[int]
+    """Number of switches."""
+    hosts_per_switch: Required[int]
+    """Number of hosts at each switch."""
+    rate: Required[str]
+    """Rate of every link in each direction."""
+    line_code: LineCode | None
+    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    delay: str | None
+    """One-way delay of every cable. Default: what `length` gives."""
+    length: str | None
+    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class RingKeys(TypedDict, total=False):
+    """Switches `sw0`, `sw1`, ... in a ring, each linked to the next and the last to the first."""
+
+    switches: Required[int]
+    """Number of switches."""
+    hosts_per_switch: Required[int]
+    """Number of hosts at each switch."""
+    rate: Required[str]
+    """Rate of every link in each direction."""
+    line_code: LineCode | None
+    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    delay: str | None
+    """One-way delay of every cable. Default: what `length` gives."""
+    length: str | None
+    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class LeafSpineKeys(TypedDict, total=False):
+    """Two levels of switches: each leaf `leaf0`, ... linked to each spine `spine0`, ..."""
+
+    leaves: Required[int]
+    """Number of leaves."""
+    spines: Required[int]
+    """Number of spines."""
+    hosts_per_leaf: Required[int]
+    """Number of hosts at each leaf."""
+    uplink_rate: str | None
+    """Rate of the links between leaves and spines. Default: `rate`."""
+    rate: Required[str]
+    """Rate of every link in each direction."""
+    line_code: LineCode | None
+    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    delay: str | None
+    """One-way delay of every cable. Default: what `length` gives."""
+    length: str | None
+    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class FatTreeKeys(TypedDict, total=False):
+    """The three-level fat tree of k-port switches: `core0`, ..., `agg{pod}.{i}` and `edge{pod}.{i}`,
+    such as `edge0.1`.
+    """
+
+    k: Required[int]
+    """Ports of each switch."""
+    rate: Required[str]
+    """Rate of every link in each direction."""
+    line_code: LineCode | None
+    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    delay: str | None
+    """One-way delay of every cable. Default: what `length` gives."""
+    length: str | None
+    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class NTreeKeys(TypedDict, total=False):
+    """The k-ary n-tree: switches `s{level}.{i}`, hosts `h0`, ..."""
+
+    k: Required[int]
+    """Links of a switch downwards."""
+    n: Required[int]
+    """Number of levels of switches."""
+    rate: Required[str]
+    """Rate of every link in each direction."""
+    line_code: LineCode | None
+    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    delay: str | None
+    """One-way delay of every cable. Default: what `length` gives."""
+    length: str | None
+    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    interface_delay: str | None
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+
+
+class ExplicitKeys(TypedDict, total=False):
+    """Named hosts and switches, and each link."""
+
+    hosts: Required[Sequence[str]]
+    """Names of the hosts, all different."""
+    switches: Sequence[str] | None
+    """Names of the switches, all different and different from the hosts. Default: none."""
+    links: Required[Sequence[ExplicitLinkKeys]]
+    """The links."""
+
+
+class ExplicitLinkKeys(TypedDict, total=False):
+    """One link, or several alike."""
+
+    between: Required[Sequence[str]]
+    """The names of the two ends."""
+    rate: Required[str]
+    """Rate in each direction."""
+    line_code: LineCode | None
+    """The line code of the link. Default: none, the rate is that of data, as Ethernet names it."""
+    delay: str | None
+    """One-way delay of the cable. Default: what `length` gives."""
+    length: str | None
+    """Length of the cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    interface_delay: str | None
+    """Delay of the two interfaces together, added to that of the cable. Default: "0 s", or what `phy`
+    gives.
+    """
+    phy: PhyName | None
+    """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
+    (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
+    FEC", or "slowest" for that of the rate which may take longest. Default: none, no delay.
+    """
+    overhead: str | None
+    """Bytes around each frame on the wire. Default: "20 B"."""
+    count: int | None
+    """Number of parallel links. Default: 1."""
+
+
+class SchedulerTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    wrr: WrrKeys
+    """Weighted round robin by packets."""
+    drr: DrrKeys
+    """Deficit round robin, weighted or not."""
+    drr_awc: DrrAwcKeys
+    """Deficit round robin whose weights follow the sizes of the frames."""
+    wfq: WfqKeys
+    """Weighted fair queueing: packet-by-packet generalised processor sharing."""
+    wf2q_plus: Wf2qPlusKeys
+    """Worst-case fair weighted fair queueing."""
+    scfq: ScfqKeys
+    """Self-clocked fair queueing."""
+    scfq_ca: ScfqCaKeys
+    """Credit-aware self-clocked fair queueing."""
+    vc_table: VcTableKeys
+    """The virtual channel arbitration table of Advanced Switching."""
+    dtable: DTableKeys
+    """The deficit table."""
+    min_bw: MinBwKeys
+    """The minimum-bandwidth scheduler of Advanced Switching."""
+    ets: EtsKeys
+    """Enhanced transmission selection."""
+    shaper: ShapedKeys
+    """Any scheduler behind token or leaky buckets."""
+
+
+class FlowControlTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    pause: PauseKeys
+    """PAUSE of IEEE 802.3 Annex 31B: stops the whole link."""
+    pfc: PauseKeys
+    """Priority-based flow control of IEEE 802.1Qbb: stops single priorities."""
+
+
+class HostKeys(TypedDict, total=False):
+    """Settings of hosts."""
+
+    queues: Queues | None
+    """Queues of the NIC: "per_priority", "shared", or the class (0 to 7) of each of the eight
+    priorities. Default: "per_priority".
+    """
+    scheduler: Scheduler | None
+    """Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or
+    "drr", or a table of that name with its keys, like `[host.scheduler.drr]`. Default:
+    "strict_priority".
+    """
     queue_limit: str | None
-    when_full: str | None
-    receive: Mapping[str, Any] | None
-    """``time_per_frame``, ``rate``, ``buffer`` and ``script``. Default: receives at line rate."""
+    """Room of the NIC for each queue. Default: "unlimited"."""
+    when_full: WhenFull | None
+    """What a source does when there is no room: "block" (waits, nothing is lost) or "drop". Default:
+    "block".
+    """
+    flow_control: FlowControl | None
+    """Link-level flow control that these hosts obey, and send if `receive` holds them up: `pause`, `pfc`
+    or "off". Default: the `flow_control` of the scenario.
+    """
+    receive: ReceiveKeys | None
+    """How these hosts take in what arrives. Default: at any speed."""
+    rate_limiters: RateLimitersKeys | None
+    """Rate limiters that frames pass before the NIC: what shares one, and the control that sets their
+    rates, like `rate_limiters = { qcn = {} }`. Default: none.
+    """
+    clock_tolerance: str | None
+    """How far the clock of each of these hosts may be off, in either direction: by how much is drawn,
+    uniformly, from the seed of the scenario and the name of the station. Default: "0 ppm".
+    """
 
 
-class SwitchKeys(StationKeys, total=False):
-    """``[switch]`` or ``[switches.NAME]``."""
+class WrrKeys(TypedDict, total=False):
+    """Keys of weighted round robin."""
 
-    forwarding: str | None
-    """``"store_and_forward"`` (default) or ``"cut_through"``."""
-    latency: str | None
-    queueing: str | None
-    path_choice: Choice | None
-    """``"hash"``, ``"spray"``, ``"round_robin"``, ``"least_queued"`` or ``{"flowlet": {"gap": "50 us"}}``."""
-    buffer: Mapping[str, Any] | None
-    """Limits ``total``, ``port``, ``class`` and ``queue``, such as ``{"queue": "100 frames"}``, and
-    ``dynamic_threshold``, such as ``{"alpha": 0.5}``."""
-    queue_managers: Sequence[Mapping[str, Any]] | None
-    """``red``, ``step`` or ``sampling``, for the named ``classes`` or for all others:
-    ``[{"classes": [3], "step": {"threshold": "50 kB"}}, {"red": {}}]``."""
+    weights: Weights | None
+    """Frames a round, in proportion, one number for each traffic class, 1 to 1000000 each, or "equal".
+    Default: "equal".
+    """
+    interleaved: bool | None
+    """Whether classes alternate frame by frame instead of sending their whole turn in a row. Default:
+    false.
+    """
 
 
-class FlowKeys(TypedDict, total=False):
-    """``[[flows]]`` beside ``name``, ``from``, ``to`` and ``source``."""
+class DrrKeys(TypedDict, total=False):
+    """Keys of deficit round robin."""
 
-    priority: int | None
-    """0 to 7. Default 0."""
-    frame: Choice | None
-    """Length from DA to FCS, such as ``"1522 B"`` (default), or a distribution."""
-    start: str | None
-    """Default: the start of the simulation."""
-    stop: str | None
-    """Default: the end of the simulation."""
-    rate_counts: str | None
-    """``"frame"`` (default) or ``"wire"``: which bits the rate counts."""
-    limit: str | None
-    """The most it sends, such as ``"1 MB"``."""
-    jitter: str | None
-    """Each frame is delayed by a random time up to this, such as ``"100 ns"``."""
-    script: Sequence[Mapping[str, Any]] | None
-    """Changes on the way: ``[{"at": "3 ms", "stop": True}]``."""
-    route: Sequence[str] | None
-    """Nodes to pass, from the first switch to the destination. Default: a shortest path."""
+    weights: Weights | None
+    """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
+    quantum: str | None
+    """Quantum of the smallest weight: what it may send a round, in accounted lengths. Default:
+    "computed".
+    """
+    quanta: Sequence[str] | None
+    """Quanta, one for each traffic class, instead of `weights` and `quantum`. Default: none."""
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    """
+    per_frame: str | None
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    cell: str | None
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
-class FaultKeys(TypedDict, total=False):
-    """``[[faults]]``."""
+class DrrAwcKeys(TypedDict, total=False):
+    """Keys of deficit round robin with adaptive weights."""
 
-    link: str | Sequence[str] | None
-    """The names of its two ends, ``"any"`` or ``"all"``."""
-    index: int | None
-    """Which of several parallel links. Default 0."""
-    switch: str | None
-    """The switch that restarts."""
-    at: str | None
-    """When the link goes down, comes up or changes its rate, or when the switch restarts."""
-    down: bool | None
-    up: bool | None
-    rate: str | None
-    """The new rate of the link."""
-    bit_error_rate: float | None
-    """Probability that a bit is wrong."""
-    pause_loss: float | None
-    """Probability that a pause frame is lost."""
-    frame_loss: float | None
-    """Probability that any other frame is lost."""
-    towards: str | None
-    """The end that lost frames are travelling to. Default: both."""
-    from_: str | None
-    """Start of the errors or losses. Default: the start of the simulation."""
-    until: str | None
-    """Their end. Default: the end of the simulation."""
-    restart: str | None
-    """How long the switch neither sends nor receives."""
-    mean_time_between: str | None
-    """Mean time between random outages."""
-    duration: str | None
-    """Length of an outage."""
-    reroute: bool | None
-    """Whether flows avoid links that are down. Default false."""
-    after: str | None
-    """Time until they do. Default ``"50 us"``."""
-    waiting: str | None
-    """Frames that wait for a link that is down are ``"lost"`` (default) or ``"kept"``."""
+    formula: Formula | None
+    """How weights follow from the frames: "published" (formulas 6.1 and 6.2 of Hagen 2012), "analytic"
+    (from accounted and counted lengths) or "learned" (from what was sent. Default: "published".
+    """
+    interval: str | None
+    """How long frames are counted before weights change. Default: "1 ms"."""
+    mix: Mix | None
+    """Whether sizes are weighed by their "frames" or their "bytes". Default: "frames"."""
+    top_bin: TopBin | None
+    """The weight of frames above 1024 B, which the paper does not have: "formula" (6.2) or "one".
+    Default: "formula".
+    """
+    representative: Representative | None
+    """The size that stands for a bin of sizes: its "upper_edge" or its "middle". Default: "upper_edge"."""
+    metric: Metric | None
+    """What is to be equal: "payload" (L - 18) or "frame" (L). Default: "payload"."""
+    weights: Weights | None
+    """Shares to aim at, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    """
+    per_frame: str | None
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    cell: str | None
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
+
+
+class WfqKeys(TypedDict, total=False):
+    """Keys of weighted fair queueing."""
+
+    weights: Weights | None
+    """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    """
+    per_frame: str | None
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    cell: str | None
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
+
+
+class Wf2qPlusKeys(TypedDict, total=False):
+    """Keys of worst-case fair weighted fair queueing."""
+
+    weights: Weights | None
+    """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    """
+    per_frame: str | None
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    cell: str | None
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
+
+
+class ScfqKeys(TypedDict, total=False):
+    """Keys of self-clocked fair queueing."""
+
+    weights: Weights | None
+    """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    """
+    per_frame: str | None
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    cell: str | None
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
+
+
+class ScfqCaKeys(TypedDict, total=False):
+    """Keys of credit-aware self-clocked fair queueing."""
+
+    weights: Weights | None
+    """Weights, one for each traffic class, 1 to 1000000 each, or "equal". Default: "equal"."""
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    """
+    per_frame: str | None
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    cell: str | None
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
+
+
+class VcTableKeys(TypedDict, total=False):
+    """Keys of the arbitration table."""
+
+    entries: Required[Sequence[int]]
+    """The table: the traffic class of each of its 32, 64, 128, 256, 512 or 1024 entries."""
+
+
+WeightedEntryKeys = TypedDict(
+    "WeightedEntryKeys", {"class": "Required[int]", "weight": "Required[int]"}, total=False
+)
+"""A traffic class with its credits."""
+
+
+class DTableKeys(TypedDict, total=False):
+    """Keys of the deficit table."""
+
+    entries: Required[Sequence[Entry]]
+    """The table: 32, 64, 128, 256, 512 or 1024 entries, each a traffic class or {class, weight}."""
+    weight: int | None
+    """Credits of the entries that are only a class. Default: 34."""
+    credit: str | None
+    """Bytes a credit. Default: "64 B"."""
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    """
+    per_frame: str | None
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    cell: str | None
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
+
+
+class ShareOfLinkKeys(TypedDict, total=False):
+    """A part of the rate of the link."""
+
+    share: Required[float]
+    """Share of the rate of the link, 0.000001 to 1."""
+
+
+class MinBwKeys(TypedDict, total=False):
+    """Keys of the minimum-bandwidth scheduler."""
+
+    management: int | None
+    """The traffic class of management, which goes first within its rate. Default: the class whose weight
+    is 0, or the highest.
+    """
+    weights: Weights | None
+    """Weights, one for each traffic class, 1 to 1000000 each and 0 for management, or "equal". Default:
+    "equal".
+    """
+    rate: RateOrShare | None
+    """The rate of management: a rate, above 0 and at most the link's, or {share}. Default: a share of
+    0.25 of the link.
+    """
+    depth: str | None
+    """What management may save up and send at once. Default: "4352 B"."""
+    use_idle_link: bool | None
+    """Whether management beyond its rate may use an idle link. Default: true."""
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
+    """
+    per_frame: str | None
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    cell: str | None
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
+
+
+class EtsClassKeys(TypedDict, total=False):
+    """A traffic class."""
+
+    queues: Required[Sequence[int]]
+    """Its queues: class numbers, 0 to 7."""
+    percent: int | None
+    """Share of what strict and shaped classes leave, in percent, 0 to 100. Default: none."""
+    strict: bool | None
+    """true: before all others, the highest first. Default: none."""
+    idle_slope: RateOrShare | None
+    """Credit-based shaper: the rate that the class is certain of, below the link's. Default: none."""
+
+
+class EtsKeys(TypedDict, total=False):
+    """Keys of enhanced transmission selection."""
+
+    classes: Required[Sequence[EtsClassKeys]]
+    """The classes of transmission selection, the lowest first, 1 to 8."""
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    """
+    per_frame: str | None
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    cell: str | None
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
+
+
+class ShaperTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    token_bucket: TokenBucketKeys
+    """Rate with bursts."""
+    leaky_bucket: LeakyBucketKeys
+    """Rate without bursts."""
+
+
+class TokenBucketKeys(TypedDict, total=False):
+    """Keys of a token bucket."""
+
+    rate: Required[RateOrShare]
+    """How fast the bucket fills: a rate, above 0 and at most the link's, or {share}."""
+    depth: Required[str]
+    """What it holds."""
+
+
+class LeakyBucketKeys(TypedDict, total=False):
+    """Keys of a leaky bucket."""
+
+    rate: Required[RateOrShare]
+    """How fast a frame drains: a rate, above 0 and at most the link's, or {share}."""
+
+
+ClassShaperKeys = TypedDict(
+    "ClassShaperKeys",
+    {
+        "class": "Required[int]",
+        "token_bucket": "TokenBucketKeys | None",
+        "leaky_bucket": "LeakyBucketKeys | None",
+    },
+    total=False,
+)
+"""The shaper of a traffic class."""
+
+
+class ShapedKeys(TypedDict, total=False):
+    """Keys of shaped ports."""
+
+    scheduler: Scheduler | None
+    """The scheduler behind the shapers: a name or a table. Default: "strict_priority"."""
+    port: Shaper | None
+    """The shaper of the whole port: `token_bucket` or `leaky_bucket`. Default: none."""
+    classes: Sequence[ClassShaperKeys] | None
+    """Shapers of single traffic classes. Default: none."""
+    accounted_length: Basis | None
+    """How long a frame of length L (DA to FCS) counts: "payload" (L - 18), "frame" (L) or "wire" (time
+    on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
+    """
+    per_frame: str | None
+    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    cell: str | None
+    """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
 
 class PauseKeys(TypedDict, total=False):
-    """``[flow_control.pause]``."""
-
-    accounting: str | None
-    """``"ingress"`` (default) or ``"egress"``."""
-    xoff: str | None
-    """High watermark, such as ``"66 frames"``; goes with `xon`. Default: computed."""
-    xon: str | None
-    """Low watermark."""
-    headroom: str | None
-    """Room above `xoff` with ingress accounting. Default: what the link needs."""
-    pause_quanta: int | None
-    """Length of a pause in units of 512 bit times, 1 to 65535. Default 65535."""
-    resume: bool | None
-    """Whether XON is sent at the low watermark. Default true."""
-    refresh: bool | None
-    """Whether a pause is renewed before it expires. Default true."""
-    response_time: str | None
-    """From the end of a pause frame to its effect. Default: the limit of IEEE 802.3 for the rate."""
-
-
-class PfcKeys(PauseKeys, total=False):
-    """``[flow_control.pfc]``."""
+    """Settings of PAUSE, PFC and TPFC."""
 
     priorities: Sequence[int] | None
-    """Lossless priorities, 0 to 7. Default: all that flows use."""
-    target: Mapping[str, str] | None
-    """``method`` (``"fair_bandwidth"``, ``"random_sampling"``, ``"max_min"``), ``watermark`` and
-    ``sampling``."""
+    """Lossless priorities, 0 to 7 each. Default: all priorities that flows use."""
+    accounting: Accounting | None
+    """Where the occupancy is counted that is held against the watermarks: "ingress" (the port that a
+    frame came in through. Default: "ingress".
+    """
+    xoff: str | None
+    """High watermark: at or above it, XOFF is sent. Default: "computed" for each port from the headroom
+    of its link, so that nothing is lost and no queue runs dry.
+    """
+    xon: str | None
+    """Low watermark: at or below it, XON is sent. Default: "computed"."""
+    headroom: str | None
+    """Room above `xoff` for what the link still has in flight. Default: "computed"."""
+    pause_quanta: int | None
+    """Length of a pause in quanta of 512 bit times of the link, counted from the end of the pause
+    frame's reception. Default: 65535.
+    """
+    resume: bool | None
+    """Whether XON is sent at the low watermark. Default: true."""
+    refresh: bool | None
+    """Whether a pause is renewed, early enough to go on without a gap, while the queue stays above the
+    low watermark. Default: true.
+    """
+    response_time: str | None
+    """From the end of a pause frame's reception to its effect at this station, XOFF and XON alike.
+    Default: "standard".
+    """
+    target: TargetKeys | None
+    """Targeted PFC (Hagen 2012, section 7.2): pauses only the link partners that fill the queue.
+    Default: none.
+    """
+
+
+class TargetKeys(TypedDict, total=False):
+    """Targeted PFC."""
+
+    method: Required[TargetMethod]
+    """How the link partners to pause are found: "fair_bandwidth" (all with more than a fair share of the
+    queue.
+    """
+    watermark: Required[str]
+    """Target watermark: at or above it the search begins."""
+    sampling: Sampling | None
+    """When a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at
+    each frame above it). Default: "one_shot".
+    """
+
+
+class ReceiveKeys(TypedDict, total=False):
+    """How a host takes in what arrives: each frame takes `time_per_frame + bytes / rate`, one after the
+    other.
+    """
+
+    time_per_frame: str | None
+    """What each frame costs. Default: "0 s"."""
+    rate: str | None
+    """What its bytes (DA to FCS) cost beside. Default: "unlimited"."""
+    buffer: str | None
+    """Room of each port for each priority. Default: "256 KiB"."""
+    script: Sequence[ReceiveStepKeys] | None
+    """Changes while the simulation runs, in order of time. Default: none."""
+
+
+class ReceiveStepKeys(TypedDict, total=False):
+    """A change of a receiving host."""
+
+    at: Required[str]
+    """When."""
+    stop: bool | None
+    """Whether the host stops to take frames in. Default: false."""
+    start: bool | None
+    """Whether it goes on, or goes on at another speed. Default: false."""
+    time_per_frame: str | None
+    """What each frame costs from then on, with `start`. Default: as before."""
+    rate: str | None
+    """What bytes cost from then on, with `start`. Default: as before."""
+
+
+class RateLimitersKeys(TypedDict, total=False):
+    """The rate limiters of a host: what shares one, and exactly one control."""
+
+    priorities: Sequence[int] | None
+    """Priorities whose frames pass a limiter. Default: all."""
+    per: LimiterScope | None
+    """What shares a limiter: "flow" (each flow has its own), "destination" (frames of one priority to
+    one host) or "priority" (all frames of one priority). Default: "flow".
+    """
+    qcn: ReactionPointKeys | None
+    """The reaction points of quantised congestion notification (QCN, IEEE 802.1Qau)."""
+
+
+class ReactionPointKeys(TypedDict, total=False):
+    """Keys of a reaction point of QCN."""
+
+    gain: float | None
+    """How much a unit of feedback cuts of the rate (Gd), up to 63 units. Default: 0.0078125."""
+    least_factor: float | None
+    """The rate that at least is left by a cut, as a share of the rate before it. Default: 0.5."""
+    byte_reset: str | None
+    """Bytes of a cycle of the byte counter. Default: "150 kB"."""
+    time_reset: str | None
+    """Time of a cycle of the timer. Default: "15 ms"."""
+    jitter: float | None
+    """How far the length of cycles may be off, to either side: a share of it. Default: 0.15."""
+    threshold: int | None
+    """Cycles of fast recovery (F). Default: 5."""
+    active_increase: str | None
+    """What the target rate gains in a cycle of active increase (R_AI). Default: "5 Mb/s"."""
+    hyper_active_increase: str | None
+    """What the target rate gains in the first cycle of hyper-active increase, twice that in the second
+    (R_HAI). Default: "50 Mb/s".
+    """
+    min_rate: str | None
+    """No cut goes below it. Default: "5 Mb/s"."""
+    max_rate: str | None
+    """No increase goes above it. Default: "unlimited"."""
+    keep_target: bool | None
+    """Whether a cut that follows another before a cycle is over leaves the target rate (extra fast
+    recovery). Default: true.
+    """
+    lower_target: bool | None
+    """Whether a target rate of more than ten times the current one falls to an eighth in the first
+    cycle. Default: true.
+    """
+
+
+class PathChoiceTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    flowlet: FlowletKeys
+    """A random port for each burst of a flow."""
+
+
+class SwitchKeys(TypedDict, total=False):
+    """Settings of switches."""
+
+    forwarding: Forwarding | None
+    """When a frame may leave: "store_and_forward" or "cut_through". Default: "store_and_forward"."""
+    latency: str | None
+    """From the arrival of a frame (in cut-through its first 64 B) to its entry into the egress queue.
+    Default: "0 s".
+    """
+    queueing: Queueing | None
+    """How frames wait: "output" or "virtual_output". Default: "output"."""
+    path_choice: PathChoice | None
+    """Which of several equal paths a frame takes: "hash", "spray", "round_robin", "least_queued" or
+    `flowlet` with its gap, like `{ flowlet = { gap = "50 us" } }`. Default: "hash".
+    """
+    queues: Queues | None
+    """Queues of a port: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities.
+    Default: "per_priority".
+    """
+    scheduler: Scheduler | None
+    """Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or
+    "drr", or a table of that name with its keys, like `[switch.scheduler.drr]`. Default:
+    "strict_priority".
+    """
+    buffer: BufferKeys | None
+    """Limits of the memory of the switch."""
+    queue_managers: Sequence[ManagerEntryKeys] | None
+    """Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling` or
+    `qcn`, each for some traffic classes. Default: none.
+    """
+    flow_control: FlowControl | None
+    """Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of
+    the scenario.
+    """
+    clock_tolerance: str | None
+    """How far the clock of each of these switches may be off, in either direction: by how much is drawn,
+    uniformly, from the seed of the scenario and the name of the station. Default: "0 ppm".
+    """
+
+
+class FlowletKeys(TypedDict, total=False):
+    """How the bursts of a flow are told apart."""
+
+    gap: Required[str]
+    """A flow that has sent nothing for this long begins a new burst."""
+    entries: int | None
+    """Entries of the table of a switch. Default: 65536."""
+
+
+BufferKeys = TypedDict(
+    "BufferKeys",
+    {
+        "total": "str | None",
+        "port": "str | None",
+        "class": "str | None",
+        "queue": "str | None",
+        "dynamic_threshold": "DynamicThresholdKeys | None",
+    },
+    total=False,
+)
+"""Limits of the memory of a switch."""
+
+
+class DynamicThresholdKeys(TypedDict, total=False):
+    """Dynamic thresholds (Choudhury and Hahne 1998): the `total` of the buffer is one memory that all
+    queues share.
+    """
+
+    alpha: float | None
+    """What a queue may hold, as a multiple of the shared memory that is free. Default: 1.0."""
+    minimum: str | None
+    """Memory that belongs to each queue: each traffic class of each port, and each lossless priority
+    that comes in through it (with PAUSE: all together) if flow control counts at the ingress.
+    Default: "0 B".
+    """
+    headroom: str | None
+    """Memory that lossless classes alone use, above the threshold: for what all links of the switch
+    together have in flight after XOFF. Default: "0 B".
+    """
+    resume_offset: str | None
+    """How far below its threshold a paused queue lets go. Default: "0 B"."""
+
+
+class ManagerEntryKeys(TypedDict, total=False):
+    """A queue manager and the traffic classes whose queues it manages: exactly one of them."""
+
+    classes: Sequence[int] | None
+    """Traffic classes, 0 to 7 each. Default: all that no other entry names."""
+    red: RedKeys | None
+    """Random early detection (Floyd and Jacobson 1993)."""
+    step: StepParamsKeys | None
+    """Step marking: marks frames while the queue is longer than a threshold."""
+    sampling: SamplingParamsKeys | None
+    """A sampling notifier: tells the sources of a queue that it is long."""
+    qcn: CongestionPointKeys | None
+    """A congestion point of quantised congestion notification (QCN, IEEE 802.1Qau)."""
+
+
+class RedKeys(TypedDict, total=False):
+    """Keys of random early detection."""
+
+    weight: float | None
+    """Weight of a sample in the moving average of the queue's length. Default: 0.002."""
+    min: str | None
+    """Minimum threshold: nothing happens while the average is below. Default: "5 frames"."""
+    max: str | None
+    """Maximum threshold: the average at which the largest probability is reached. Default: "15 frames"."""
+    max_probability: float | None
+    """Probability at the maximum threshold. Default: 0.02."""
+    gentle: bool | None
+    """Whether the probability rises to 1 between `max` and twice `max`. Default: true."""
+    mode: Mode | None
+    """What the probability belongs to: each "frame", or each "byte", so that long frames are picked more
+    often. Default: "frame".
+    """
+    spacing: Spacing | None
+    """How picks are spread: "geometric" (each frame by itself), "uniform" (gaps up to 1/p frames,
+    equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform".
+    """
+    action: Action | None
+    """What happens to a frame that is picked: "drop" or "mark". Default: "drop"."""
+    mark_above_max: bool | None
+    """Whether frames are marked also where every frame is picked. Default: false."""
+    mean_frame: str | None
+    """Mean frame: unit of the idle time, and of byte mode. Default: "500 B"."""
+    counts: Counts | None
+    """What the queue includes beside the frames that wait: "without_frame" (only them) or "with_frame"
+    (the arriving frame too). Default: "without_frame".
+    """
+    idle_exponent: IdleExponent | None
+    """How an idle time in which m mean frames could have been sent lets the average decay: "elapsed" (m
+    times) or "elapsed_and_arrival" (m + 1 times, as ns-2 does). Default: "elapsed".
+    """
+
+
+class StepParamsKeys(TypedDict, total=False):
+    """Keys of step marking."""
+
+    threshold: Required[str]
+    """Frames are marked while the queue is longer than this."""
+    at: Moment | None
+    """When the queue is looked at: when a frame enters ("enqueue") or leaves ("dequeue"). Default:
+    "enqueue".
+    """
+    counts: Counts | None
+    """What the queue includes beside the frames that wait: "without_frame" (only the others) or
+    "with_frame" (the frame that enters or leaves, too). Default: "without_frame".
+    """
+
+
+class SamplingParamsKeys(TypedDict, total=False):
+    """Keys of the sampling notifier."""
+
+    threshold: Required[str]
+    """Frames that enter a queue of at least this length, themselves included, are counted."""
+    every: int | None
+    """One of so many frames makes a message to its source, the first one too. Default: 100."""
+
+
+class CongestionPointKeys(TypedDict, total=False):
+    """Keys of a congestion point of QCN."""
+
+    set_point: str | None
+    """Length of the queue that it aims at. Default: "26 kB"."""
+    weight: float | None
+    """How much the growth of the queue counts beside its length (w). Default: 2."""
+    sample_base: str | None
+    """Bytes from one sample to the next while there is no congestion. Default: "150 kB"."""
+    jitter: float | None
+    """How far the distance of samples may be off, to either side: a share of it. Default: 0.15."""
+    message_priority: int | None
+    """Priority of the congestion messages. Default: 7."""
+    counts: Counts | None
+    """What the queue includes beside the frames that wait: "without_frame" (only the others) or
+    "with_frame" (the frame that enters, too). Default: "with_frame".
+    """
+
+
+class WatchdogKeys(TypedDict, total=False):
+    """A watchdog for pause storms: a queue that is kept paused for too long is reported, emptied or let
+    go.
+    """
+
+    detection_time: str | None
+    """A queue that has been paused for this long without a gap, with frames waiting, is in a storm.
+    Default: "200 ms".
+    """
+    restoration_time: str | None
+    """A queue that has not been paused for this long is in a storm no more. Default: "200 ms"."""
+    action: StormAction | None
+    """What is done during a storm: only "report" it, "drop" what waits and what comes, or "forward",
+    that is, ignore the pauses. Default: "drop".
+    """
+
+
+class ReceiversTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    uniform: Nodes
+    """Each frame to one of these hosts, equally likely, never to the sender."""
+    hot_spot: HotSpotKeys
+    """Each frame to one host with a given probability, otherwise to any other."""
+    permutation: Permutation
+    """Each sender has one destination of its own, and each destination one sender."""
+
+
+class FrameUniformKeys(TypedDict, total=False):
+    """Every size from `min` to `max`, equally likely."""
+
+    min: Required[str]
+    """The smallest."""
+    max: Required[str]
+    """The largest."""
+
+
+class FrameBimodalKeys(TypedDict, total=False):
+    """Two sizes."""
+
+    small: Required[str]
+    """The one."""
+    large: Required[str]
+    """The other."""
+    small_share: Required[float]
+    """The probability of `small`."""
+
+
+class FrameTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    uniform: FrameUniformKeys
+    """Every size from `min` to `max`, equally likely."""
+    bimodal: FrameBimodalKeys
+    """Two sizes."""
+    empirical: str
+    """The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario."""
+
+
+class SourceConstantKeys(TypedDict, total=False):
+    """One frame every `bytes * 8 / rate`."""
+
+    rate: Required[str]
+    """Rate of the source."""
+    random_phase: bool | None
+    """Whether the first frame comes at a random time within the first interval, or at the start.
+    Default: true.
+    """
+
+
+class SourceBernoulliKeys(TypedDict, total=False):
+    """In each frame time of the link a frame with a fixed probability."""
+
+    rate: Required[str]
+    """Mean rate of the source."""
+
+
+class SourcePoissonKeys(TypedDict, total=False):
+    """Exponential gaps between frames."""
+
+    rate: Required[str]
+    """Mean rate of the source."""
+
+
+class PeriodParetoKeys(TypedDict, total=False):
+    """Pareto, truncated: no period is longer than 100 times `mean`."""
+
+    mean: Required[str]
+    """The mean of the truncated periods: none is longer than 100 times it, and the least length is such
+    that the mean holds all the same.
+    """
+    shape: Required[float]
+    """The shape: the smaller, the more of the time lies in few long periods."""
+
+
+class PeriodTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    exponential: str
+    """Exponential with this mean."""
+    pareto: PeriodParetoKeys
+    """Pareto, truncated: no period is longer than 100 times `mean`."""
+
+
+class SourceOnOffKeys(TypedDict, total=False):
+    """Bursts at the peak rate for a random time, then silence for a random time."""
+
+    peak: Required[str]
+    """Rate during a burst."""
+    on: Required[Period]
+    """Length of a burst."""
+    off: Required[Period]
+    """Length of a silence."""
+
+
+class SourceTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    constant: SourceConstantKeys
+    """One frame every `bytes * 8 / rate`."""
+    bernoulli: SourceBernoulliKeys
+    """In each frame time of the link a frame with a fixed probability."""
+    poisson: SourcePoissonKeys
+    """Exponential gaps between frames."""
+    on_off: SourceOnOffKeys
+    """Bursts at the peak rate for a random time, then silence for a random time."""
+    window: WindowKeys
+    """A transfer that is clocked by acknowledgements."""
+    request_response: RequestResponseKeys
+    """Requests and responses."""
+    tcp: TcpKeys
+    """A transfer over TCP, or several."""
+
+
+class FlowKeys(TypedDict, total=False):
+    """One flow, or one flow for each of several senders."""
+
+    from_: Required[Nodes]
+    """The sender: the name of a host, "all" hosts, a pattern with `*` for any letters, or a list of
+    these.
+    """
+    to: Required[Receivers]
+    """Where frames go: a host."""
+    priority: int | None
+    """Priority of all frames (IEEE 802.1Q). Default: 0."""
+    frame: Frame | None
+    """Length of frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
+    start: str | None
+    """When the source begins. Default: "0 s"."""
+    stop: str | None
+    """When the source ends. Default: the duration of the simulation."""
+    source: Required[Source]
+    """When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`."""
+    rate_counts: RateBasis | None
+    """What the bits of a rate count: "frame" (DA to FCS) or "wire" (with the line overhead of the
+    sender's link). Default: "frame".
+    """
+    limit: str | None
+    """How much each sender sends in all: the last frame is cut to what is left, and padded to 64 B, the
+    smallest Ethernet frame. Default: "unlimited".
+    """
+    jitter: str | None
+    """Each frame is sent later than the source says, by a random time from 0 to this, all equally
+    likely. Default: "0 s".
+    """
+    script: Sequence[StepKeys] | None
+    """Changes while the simulation runs, in order of time. Default: none."""
+    route: Sequence[str] | None
+    """Names of the nodes to pass in order, from the first switch to the destination. Default: a shortest
+    path; where there are several, a hash of flow, seed and node picks one.
+    """
+
+
+class HotSpotKeys(TypedDict, total=False):
+    """A preferred destination."""
+
+    host: Required[str]
+    """The preferred host."""
+    share: Required[float]
+    """The probability that a frame goes there."""
+
+
+class ShiftKeys(TypedDict, total=False):
+    """A rotation: the i-th sender sends to the (i + shift)-th."""
+
+    shift: Required[int]
+    """By how many senders."""
+
+
+class WindowKeys(TypedDict, total=False):
+    """A transfer that is clocked by acknowledgements."""
+
+    size: str | None
+    """How much may be in flight: bytes (DA to FCS) or full segments. Default: "unlimited"."""
+    rate: str | None
+    """The rate of pacing (bits of frames, DA to FCS). Default: "unlimited"."""
+    ack: str | None
+    """Length of an acknowledgement, DA to FCS. Default: "64 B"."""
+    ack_every: int | None
+    """An acknowledgement for each so many segments. Default: 1."""
+    ack_delay: str | None
+    """How long a segment waits for its acknowledgement at most, where `ack_every` is above 1. Default:
+    "500 us".
+    """
+    timeout: str | None
+    """After this time without progress everything in flight is sent again (go-back-N). Default: "never"."""
+    ecn: bool | None
+    """Whether switches may mark segments (ECN). Default: false."""
+
+
+class DelayTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    exponential: str
+    """Exponential with this mean."""
+
+
+class RequestResponseKeys(TypedDict, total=False):
+    """Requests and responses."""
+
+    request: Required[str]
+    """Bytes of a request, cut into segments."""
+    response: Required[str]
+    """Bytes of a response, cut into segments."""
+    outstanding: int | None
+    """Requests that are outstanding at the same time. Default: 1."""
+    think: Delay | None
+    """From a response to the next request in its place: a time with unit, or a table `exponential`.
+    Default: "0 s".
+    """
+    service: Delay | None
+    """From a request to its response at the server: a time with unit, or a table `exponential`. Default:
+    "0 s".
+    """
+    timeout: str | None
+    """After this time without progress a request is repeated. Default: "never"."""
+    ecn: bool | None
+    """Whether switches may mark frames (ECN). Default: false."""
+
+
+class TcpControllerTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    cubic: CubicKeys
+    """A window that is a cubic function of time."""
+    dctcp: DctcpKeys
+    """Reduces its window by how much is marked."""
+
+
+class TcpKeys(TypedDict, total=False):
+    """A transfer over TCP."""
+
+    preset: TcpPreset | None
+    """Where keys that are not written come from. Default: "rfc"."""
+    controller: TcpController | None
+    """How the window moves: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table
+    of one of the last two with its keys. Default: "aimd".
+    """
+    recovery: RepairKind | None
+    """How losses are found and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack"."""
+    initial_window: str | None
+    """The window at the start: bytes of data or full segments, at least one. Default: "10 frames"."""
+    initial_threshold: str | None
+    """The window from which on it grows slowly, before the first loss. Default: "unlimited"."""
+    growth: Growth | None
+    """What lets the window grow: "acks" (each acknowledgement, RFC 5681) or "bytes" (what they
+    acknowledge, RFC 3465). Default: "bytes".
+    """
+    grows_unused: bool | None
+    """Whether the window grows also while it is not what holds the sender back. Default: false."""
+    receive_window: str | None
+    """Bytes of data, or full segments, that the receiver takes in beyond what it has acknowledged.
+    Default: "unlimited".
+    """
+    window_scaling: bool | None
+    """Whether windows above 65535 B can be told (RFC 7323 section 2). Default: true."""
+    send_buffer: str | None
+    """Bytes of data, or full segments, that the sender keeps until they are acknowledged. Default:
+    "unlimited".
+    """
+    headers: str | None
+    """Bytes of a frame beside its data, DA to FCS, without options. Default: "62 B"."""
+    ack: str | None
+    """The least length of an acknowledgement, DA to FCS. Default: "64 B"."""
+    ack_every: int | None
+    """An acknowledgement for each so many segments in order. Default: 2."""
+    ack_delay: str | None
+    """How long a segment waits for its acknowledgement at most. Default: "500 us"."""
+    duplicates: int | None
+    """Duplicate acknowledgements that mean a loss. Default: 3."""
+    limited_transmit: bool | None
+    """Whether the first duplicates let new segments go (RFC 3042). Default: true."""
+    impatient: bool | None
+    """Whether NewReno lets its timer run on after the first hole that it fills (RFC 6582 section 4).
+    Default: true.
+    """
+    proportional: bool | None
+    """Whether what leaves during a repair follows what arrives (PRR, RFC 6937), with "sack". Default:
+    false.
+    """
+    ecn: EcnMode | None
+    """Marks: "off", "rfc3168" (a mark is echoed until the window is reduced) or "dctcp" (each mark is
+    echoed). Default: "off".
+    """
+    timestamps: bool | None
+    """Whether each acknowledgement measures a round trip (RFC 7323). Default: false."""
+    min_timeout: str | None
+    """The least timeout. Default: "1 s"."""
+    initial_timeout: str | None
+    """The timeout before a round trip is measured. Default: "1 s"."""
+    max_timeout: str | None
+    """The greatest timeout. Default: "60 s"."""
+    tick: str | None
+    """Round trips and timeouts are counted in ticks of this length, which fall at a random phase for
+    each connection. Default: "0 s".
+    """
+    restart_after_idle: bool | None
+    """Whether the window closes to the initial one after an idle time longer than the timeout (RFC 5681
+    section 4.1). Default: true.
+    """
+    send_jitter: str | None
+    """What an event lets leave waits for a random time from 0 to this, all equally likely. Default: "0
+    s".
+    """
+    handshake: bool | None
+    """Whether a connection begins with a handshake (SYN), or is open from the start. Default: false."""
+    transfer: str | None
+    """Bytes of each transfer. Default: "unlimited"."""
+    idle: Delay | None
+    """From the end of a transfer to the start of the next: a time with unit, or a table `exponential`.
+    Default: "0 s".
+    """
+    reconnect: bool | None
+    """Whether each transfer has a connection of its own. Default: false."""
+
+
+class CubicKeys(TypedDict, total=False):
+    """Keys of cubic."""
+
+    scaling: float | None
+    """C of the curve, in segments / s^3. Default: 0.4."""
+    beta: float | None
+    """What a loss leaves of the window. Default: 0.7."""
+    fast_convergence: bool | None
+    """Whether a flow that loses before it has its last window back aims lower. Default: true."""
+    friendly: bool | None
+    """Whether the window is at least that of Reno's kind with the same mean. Default: true."""
+
+
+class DctcpKeys(TypedDict, total=False):
+    """Keys of dctcp."""
+
+    gain: float | None
+    """g, the weight of the newest window in alpha. Default: 0.0625."""
+    alpha: float | None
+    """alpha at the start. Default: 1."""
+
+
+class StepKeys(TypedDict, total=False):
+    """A change of a source."""
+
+    at: Required[str]
+    """When."""
+    stop: bool | None
+    """Whether the source falls silent. Default: false."""
+    start: bool | None
+    """Whether the source sends again. Default: false."""
+    rate: str | None
+    """The new rate (the peak rate of an on/off source), with `start`. Default: as before."""
+
+
+class FaultKeys(TypedDict, total=False):
+    """Something that goes wrong: exactly one of `down`, `up`, `rate`, `bit_error_rate`, `pause_loss`,
+    `frame_loss`, `restart` and `mean_time_between`.
+    """
+
+    link: FaultLink | None
+    """The link: the names of its two ends."""
+    index: int | None
+    """Which of several parallel links, in the order of the topology. Default: 0."""
+    switch: str | None
+    """The name of the switch that restarts."""
+    at: str | None
+    """When."""
+    down: bool | None
+    """Whether the link goes down, in both directions: what is on it is lost, and pauses are forgotten at
+    both ends. Default: false.
+    """
+    up: bool | None
+    """Whether the link comes back. Default: false."""
+    rate: str | None
+    """The rate of the link from then on, in both directions."""
+    bit_error_rate: float | None
+    """The probability of each bit of a frame to be wrong."""
+    pause_loss: float | None
+    """The probability of each pause frame to be lost or damaged."""
+    frame_loss: float | None
+    """The probability of each frame of a flow to be lost on the link, in each direction by itself."""
+    towards: str | None
+    """The end of the link that the lost frames are on their way to. Default: both directions."""
+    from_: str | None
+    """When `bit_error_rate`, `pause_loss` or `frame_loss` begins. Default: "0 s"."""
+    until: str | None
+    """When `bit_error_rate`, `pause_loss` or `frame_loss` ends. Default: the duration of the simulation."""
+    restart: str | None
+    """For how long the switch is deaf and mute."""
+    mean_time_between: str | None
+    """Mean time from the end of one random outage to the begin of the next (exponential)."""
+    duration: str | None
+    """Length of each random outage, or of the outage that begins with `down`."""
+    reroute: bool | None
+    """Whether flows take a shortest path without the dead link or switch while there is one. Default:
+    false.
+    """
+    after: str | None
+    """Time until routing has converged, after the outage begins and after it ends. Default: "50 us"."""
+    waiting: WaitingFrames | None
+    """What happens to frames that wait for a dead link: "lost" at once, or "kept" until it is back.
+    Default: "lost".
+    """
+
+
+OnLosslessDrop = Literal["stop", "count"]
+"""What a lost frame of a lossless class does."""
+OnDeadlock = Literal["stop", "count"]
+"""What a deadlock does."""
+Topology = TopologyTable
+"""The shape of the fabric: exactly one of these."""
+LineCode = Literal["8b/10b", "64b/66b", "128b/130b"]
+"""A line code, by its name."""
+PhyName = Literal[
+    "slowest",
+    "10GBASE-R",
+    "10GBASE-T",
+    "25GBASE-R",
+    "25GBASE-R FEC",
+    "25GBASE-R RS-FEC",
+    "40GBASE-R",
+    "40GBASE-R FEC",
+    "50GBASE-R",
+    "100GBASE-R",
+    "100GBASE-R RS-FEC",
+    "100GBASE-R FEC",
+    "200GBASE-R",
+    "400GBASE-R",
+]
+"""The PHY at both ends of a link, as far as its delay goes."""
+QueuesWord = Literal["per_priority", "shared"]
+"""Common ways to map priorities to queues."""
+Queues = QueuesWord | Sequence[int]
+"""Which queue each priority uses."""
+Scheduler = (
+    Literal[
+        "fifo",
+        "strict_priority",
+        "wrr",
+        "drr",
+        "drr_awc",
+        "wfq",
+        "wf2q_plus",
+        "scfq",
+        "scfq_ca",
+        "min_bw",
+        "shaper",
+    ]
+    | SchedulerTable
+)
+"""Which queue sends: a name, with the defaults, or a table of that name with its keys."""
+WhenFull = Literal["block", "drop"]
+"""What a source does when its queue in the NIC is full."""
+FlowControl = Literal["off"] | FlowControlTable
+"""Link-level flow control: one of these."""
+Weights = Literal["equal"] | Sequence[int]
+"""Weights of the traffic classes."""
+Basis = Literal["payload", "frame", "wire"]
+"""Which bytes of a frame count."""
+Formula = Literal["published", "analytic", "learned"]
+"""How weights follow from frames."""
+Mix = Literal["frames", "bytes"]
+"""What sizes are weighed by."""
+TopBin = Literal["formula", "one"]
+"""The weight of the largest frames, which the paper does not have."""
+Representative = Literal["upper_edge", "middle"]
+"""The size that stands for a bin."""
+Metric = Literal["payload", "frame"]
+"""What counts as throughput."""
+Entry = int | WeightedEntryKeys
+"""An entry of the deficit table."""
+RateOrShare = str | ShareOfLinkKeys
+"""A rate, or a share of the rate of the link."""
+Shaper = ShaperTable
+"""A shaper: one of these."""
+Accounting = Literal["ingress", "egress"]
+"""Where occupancy is counted."""
+TargetMethod = Literal["fair_bandwidth", "random_sampling", "max_min"]
+"""How targets are found."""
+Sampling = Literal["one_shot", "every_enqueue"]
+"""When targets are searched."""
+LimiterScope = Literal["flow", "destination", "priority"]
+"""What shares a limiter."""
+Forwarding = Literal["store_and_forward", "cut_through"]
+"""When a frame may leave a switch."""
+Queueing = Literal["output", "virtual_output"]
+"""How frames wait in a switch."""
+PathChoice = Literal["hash", "spray", "round_robin", "least_queued"] | PathChoiceTable
+"""Which of several equal paths a frame takes."""
+Mode = Literal["frame", "byte"]
+"""What the probability of RED belongs to."""
+Spacing = Literal["geometric", "uniform", "wait"]
+"""How picks of RED are spread."""
+Action = Literal["drop", "mark"]
+"""What RED does to a frame."""
+Counts = Literal["without_frame", "with_frame"]
+"""What the length of a queue includes."""
+IdleExponent = Literal["elapsed", "elapsed_and_arrival"]
+"""How far an idle time lets the average of RED decay, where m mean frames could have been sent in
+    it.
+    """
+Moment = Literal["enqueue", "dequeue"]
+"""When step marking looks at the queue."""
+StormAction = Literal["report", "drop", "forward"]
+"""What a watchdog does during a storm."""
+Nodes = str | Sequence[str]
+"""One or several nodes: a name, "all", a pattern with `*`, or a list of these."""
+PermutationWord = Literal["random"]
+"""Random permutations."""
+Permutation = PermutationWord | ShiftKeys
+"""How senders are paired with destinations."""
+Receivers = Nodes | ReceiversTable
+"""Where frames go."""
+FrameWord = Literal["imix"]
+"""Named distributions of frame lengths."""
+Frame = str | FrameWord | FrameTable
+"""Length of frames."""
+Period = PeriodTable
+"""The random length of an on or off period."""
+Source = Literal["greedy"] | SourceTable
+"""When frames are due."""
+RateBasis = Literal["frame", "wire"]
+"""What the bits of a rate count."""
+Delay = str | DelayTable
+"""How long something takes."""
+TcpPreset = Literal["rfc", "ns2", "linux", "mcalpine-2005", "datacenter"]
+"""Where the keys of a connection come from that a scenario does not write."""
+TcpController = Literal["aimd", "cubic", "dctcp"] | TcpControllerTable
+"""How the window moves: a name, or a table of that name with its keys."""
+RepairKind = Literal["tahoe", "reno", "newreno", "sack"]
+"""How losses are found and repaired."""
+Growth = Literal["acks", "bytes"]
+"""What lets a window grow."""
+EcnMode = Literal["off", "rfc3168", "dctcp"]
+"""Explicit congestion notification of a connection."""
+LinkWord = Literal["any", "all"]
+"""Links without names."""
+FaultLink = LinkWord | Sequence[str]
+"""Which link."""
+WaitingFrames = Literal["lost", "kept"]
+"""What happens to frames that wait for a dead link."""

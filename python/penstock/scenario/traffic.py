@@ -1,7 +1,6 @@
-"""Values of a flow's keys, spelled as the scenario file spells them.
+"""Values of a flow's keys: a function each gives its table.
 
-Each function returns the table that stands for it in TOML: ``constant("2.5 Gb/s")`` is
-``{constant = {rate = "2.5 Gb/s"}}``. Nothing is checked here; the scenario checker reads the whole.
+Made by `make docs` from the JSON Schema of scenarios; do not edit.
 """
 
 from __future__ import annotations
@@ -9,47 +8,213 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-Table = dict[str, Any]
+from . import keys as k
+from .values import table
+
+__all__: list[str] = [
+    "bernoulli",
+    "bimodal",
+    "constant",
+    "cubic",
+    "dctcp",
+    "empirical",
+    "exponential",
+    "hot_spot",
+    "on_off",
+    "pareto",
+    "permutation",
+    "poisson",
+    "request_response",
+    "tcp",
+    "uniform",
+    "window",
+]
 
 
-def _given(**keys: Any) -> Table:
-    return {key: value for key, value in keys.items() if value is not None}
+def bernoulli(rate: str) -> k.SourceTable:
+    """In each frame time of the link a frame with a fixed probability."""
+    made: k.SourceTable = table("bernoulli", None, rate=rate)
+    return made
 
 
-def constant(rate: str, *, random_phase: bool | None = None) -> Table:
-    """One frame every frame length / `rate`.
+def bimodal(small: str, large: str, small_share: float) -> k.FrameTable:
+    """Two sizes."""
+    made: k.FrameTable = table("bimodal", None, small=small, large=large, small_share=small_share)
+    return made
 
-    Parameters
-    ----------
-    rate : str
-        Rate with its unit, such as ``"2.5 Gb/s"``.
-    random_phase : bool, optional
-        Whether the first frame comes at a random time within the first interval. Default: as the file.
+
+def constant(rate: str, *, random_phase: bool | None = None) -> k.SourceTable:
+    """One frame every `bytes * 8 / rate`."""
+    made: k.SourceTable = table("constant", None, rate=rate, random_phase=random_phase)
+    return made
+
+
+def cubic(
+    scaling: float | None = None,
+    *,
+    beta: float | None = None,
+    fast_convergence: bool | None = None,
+    friendly: bool | None = None,
+) -> k.TcpControllerTable:
+    """A window that is a cubic function of time."""
+    made: k.TcpControllerTable = table(
+        "cubic", None, scaling=scaling, beta=beta, fast_convergence=fast_convergence, friendly=friendly
+    )
+    return made
+
+
+def dctcp(gain: float | None = None, *, alpha: float | None = None) -> k.TcpControllerTable:
+    """Reduces its window by how much is marked."""
+    made: k.TcpControllerTable = table("dctcp", None, gain=gain, alpha=alpha)
+    return made
+
+
+def empirical(value: str, /) -> k.FrameTable:
+    """The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario."""
+    made: k.FrameTable = table("empirical", value)
+    return made
+
+
+def exponential(value: str, /) -> Any:
+    """Exponential with this mean."""
+    made: Any = table("exponential", value)
+    return made
+
+
+def hot_spot(host: str, share: float) -> k.ReceiversTable:
+    """Each frame to one host with a given probability, otherwise to any other."""
+    made: k.ReceiversTable = table("hot_spot", None, host=host, share=share)
+    return made
+
+
+def on_off(peak: str, on: k.Period, off: k.Period) -> k.SourceTable:
+    """Bursts at the peak rate for a random time, then silence for a random time."""
+    made: k.SourceTable = table("on_off", None, peak=peak, on=on, off=off)
+    return made
+
+
+def pareto(mean: str, shape: float) -> k.PeriodTable:
+    """Pareto, truncated: no period is longer than 100 times `mean`."""
+    made: k.PeriodTable = table("pareto", None, mean=mean, shape=shape)
+    return made
+
+
+def permutation(shift: int | None = None) -> k.ReceiversTable:
+    """Each sender has one destination of its own, and each destination one sender."""
+    made: k.ReceiversTable = table("permutation", "random", shift=shift)
+    return made
+
+
+def poisson(rate: str) -> k.SourceTable:
+    """Exponential gaps between frames."""
+    made: k.SourceTable = table("poisson", None, rate=rate)
+    return made
+
+
+def request_response(
+    request: str,
+    response: str,
+    *,
+    outstanding: int | None = None,
+    think: k.Delay | None = None,
+    service: k.Delay | None = None,
+    timeout: str | None = None,
+    ecn: bool | None = None,
+) -> k.SourceTable:
+    """Requests and responses."""
+    made: k.SourceTable = table(
+        "request_response",
+        None,
+        request=request,
+        response=response,
+        outstanding=outstanding,
+        think=think,
+        service=service,
+        timeout=timeout,
+        ecn=ecn,
+    )
+    return made
+
+
+def tcp(
+    preset: k.TcpPreset | None = None,
+    *,
+    controller: k.TcpController | None = None,
+    recovery: k.RepairKind | None = None,
+    initial_window: str | None = None,
+    initial_threshold: str | None = None,
+    growth: k.Growth | None = None,
+    grows_unused: bool | None = None,
+    receive_window: str | None = None,
+    window_scaling: bool | None = None,
+    send_buffer: str | None = None,
+    headers: str | None = None,
+    ack: str | None = None,
+    ack_every: int | None = None,
+    ack_delay: str | None = None,
+    duplicates: int | None = None,
+    limited_transmit: bool | None = None,
+    impatient: bool | None = None,
+    proportional: bool | None = None,
+    ecn: k.EcnMode | None = None,
+    timestamps: bool | None = None,
+    min_timeout: str | None = None,
+    initial_timeout: str | None = None,
+    max_timeout: str | None = None,
+    tick: str | None = None,
+    restart_after_idle: bool | None = None,
+    send_jitter: str | None = None,
+    handshake: bool | None = None,
+    transfer: str | None = None,
+    idle: k.Delay | None = None,
+    reconnect: bool | None = None,
+) -> k.SourceTable:
+    """A transfer over TCP, or several."""
+    made: k.SourceTable = table(
+        "tcp",
+        None,
+        preset=preset,
+        controller=controller,
+        recovery=recovery,
+        initial_window=initial_window,
+        initial_threshold=initial_threshold,
+        growth=growth,
+        grows_unused=grows_unused,
+        receive_window=receive_window,
+        window_scaling=window_scaling,
+        send_buffer=send_buffer,
+        headers=headers,
+        ack=ack,
+        ack_every=ack_every,
+        ack_delay=ack_delay,
+        duplicates=duplicates,
+        limited_transmit=limited_transmit,
+        impatient=impatient,
+        proportional=proportional,
+        ecn=ecn,
+        timestamps=timestamps,
+        min_timeout=min_timeout,
+        initial_timeout=initial_timeout,
+        max_timeout=max_timeout,
+        tick=tick,
+        restart_after_idle=restart_after_idle,
+        send_jitter=send_jitter,
+        handshake=handshake,
+        transfer=transfer,
+        idle=idle,
+        reconnect=reconnect,
+    )
+    return made
+
+
+def uniform(
+    value: str | Sequence[str] | None = None, /, *, min: str | None = None, max: str | None = None
+) -> Any:
+    """Every size from `min` to `max`, equally likely. Or: Each frame to one of these hosts, equally
+    likely, never to the sender.
     """
-    return {"constant": _given(rate=rate, random_phase=random_phase)}
-
-
-def bernoulli(rate: str) -> Table:
-    """In each slot of one frame time a frame with probability `rate` / line rate."""
-    return {"bernoulli": {"rate": rate}}
-
-
-def poisson(rate: str) -> Table:
-    """Frames with exponential gaps, at `rate` on average."""
-    return {"poisson": {"rate": rate}}
-
-
-def on_off(peak: str, *, on: Table, off: Table) -> Table:
-    """Bursts at `peak` for a random time, silence for a random time.
-
-    Parameters
-    ----------
-    peak : str
-        Rate within a burst, with its unit.
-    on, off : dict
-        Lengths of bursts and silences: `exponential` or `pareto`.
-    """
-    return {"on_off": {"peak": peak, "on": on, "off": off}}
+    made: Any = table("uniform", value, min=min, max=max)
+    return made
 
 
 def window(
@@ -61,108 +226,17 @@ def window(
     ack_delay: str | None = None,
     timeout: str | None = None,
     ecn: bool | None = None,
-) -> Table:
-    """A transfer that is clocked by acknowledgements; full segments have the length `frame` of the flow.
-
-    Parameters
-    ----------
-    size : str, optional
-        How much may be in flight, such as ``"64 KiB"`` or ``"43 frames"``. Default: unlimited.
-    rate : str, optional
-        Rate of pacing, with its unit, in place of `size`. Default: as fast as the link.
-    ack : str, optional
-        Length of an acknowledgement from DA to FCS. Default: ``"64 B"``.
-    ack_every : int, optional
-        One acknowledgement for so many segments. Default: 1.
-    ack_delay : str, optional
-        How long a segment waits for its acknowledgement at most. Default: ``"500 us"``.
-    timeout : str, optional
-        After so long without progress everything in flight is sent again. Default: never.
-    ecn : bool, optional
-        Whether switches may mark segments. Default: false.
-    """
-    keys = _given(
-        size=size, rate=rate, ack=ack, ack_every=ack_every, ack_delay=ack_delay, timeout=timeout, ecn=ecn
-    )
-    return {"window": keys}
-
-
-def request_response(
-    request: str,
-    response: str,
-    *,
-    outstanding: int | None = None,
-    think: str | Table | None = None,
-    service: str | Table | None = None,
-    timeout: str | None = None,
-    ecn: bool | None = None,
-) -> Table:
-    """Requests of one size, answered by responses of another; both are cut into frames of the flow's length.
-
-    Parameters
-    ----------
-    request, response : str
-        Sizes with their units, such as ``"64 B"`` and ``"4 KiB"``.
-    outstanding : int, optional
-        Requests at the same time. Default: 1.
-    think, service : str or dict, optional
-        From a response to the next request, and from a request to its response: a time such as ``"1 us"``, or
-        `exponential`. Default: none.
-    timeout : str, optional
-        After so long without progress a request is repeated. Default: never.
-    ecn : bool, optional
-        Whether switches may mark frames. Default: false.
-    """
-    keys = _given(
-        request=request,
-        response=response,
-        outstanding=outstanding,
-        think=think,
-        service=service,
+) -> k.SourceTable:
+    """A transfer that is clocked by acknowledgements."""
+    made: k.SourceTable = table(
+        "window",
+        None,
+        size=size,
+        rate=rate,
+        ack=ack,
+        ack_every=ack_every,
+        ack_delay=ack_delay,
         timeout=timeout,
         ecn=ecn,
     )
-    return {"request_response": keys}
-
-
-def exponential(mean: str) -> Table:
-    """Exponential times with this `mean`, such as ``"10 us"``."""
-    return {"exponential": mean}
-
-
-def pareto(mean: str, *, shape: float) -> Table:
-    """Pareto times with this `mean` and `shape` (above 1).
-
-    None is longer than 100 times the mean, and the mean holds all the same.
-    """
-    return {"pareto": {"mean": mean, "shape": shape}}
-
-
-def bimodal(*, small: str, large: str, small_share: float) -> Table:
-    """Frames of length `small` with probability `small_share` (0 to 1), otherwise `large`."""
-    return {"bimodal": {"small": small, "large": large, "small_share": small_share}}
-
-
-def empirical(file: str) -> Table:
-    """Frame lengths drawn from a CSV `file` with the columns ``bytes`` and ``weight``."""
-    return {"empirical": file}
-
-
-def uniform(
-    hosts: Sequence[str] | None = None,
-    *,
-    min: str | None = None,
-    max: str | None = None,
-) -> Table:
-    """Equally likely: destinations ``uniform(["h1", "h2"])`` or frame lengths ``uniform(min=.., max=..)``."""
-    return {"uniform": list(hosts) if hosts is not None else _given(min=min, max=max)}
-
-
-def hot_spot(host: str, *, share: float) -> Table:
-    """Each frame to `host` with probability `share` (0 to 1), otherwise to any other host."""
-    return {"hot_spot": {"host": host, "share": share}}
-
-
-def permutation(shift: int | None = None) -> Table:
-    """Every sender has one receiver of its own: `shift` hosts further on, or drawn at random."""
-    return {"permutation": "random" if shift is None else {"shift": shift}}
+    return made

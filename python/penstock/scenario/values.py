@@ -5,10 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ArgumentError
 from penstock.library import suggestion
+
+if TYPE_CHECKING:
+    from .builder import Scenario
 
 Table = dict[str, Any]
 
@@ -41,6 +44,26 @@ def known(keys: Mapping[str, Any], table: type, call: str) -> Table:
         if key not in names:
             raise ArgumentError(f"{call}() has no keyword {key!r}; {suggestion(key, sorted(names))}")
     return given({key.rstrip("_"): value for key, value in keys.items()}, call)
+
+
+def table(name: str, value: Any = None, **keys: Any) -> Any:
+    """The table ``{name = value}``, or ``{name = {keys}}`` if there are keys or no value."""
+    own = {key: one for key, one in keys.items() if one is not None}
+    return {name: value if value is not None and not own else own}
+
+
+class Chooser:
+    """Chooses one of what a scenario has one of."""
+
+    _key: str
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+
+    def _choose(self, name: str, keys: Any = None, declared: type | None = None) -> Scenario:
+        """The scenario with this choice: a word, or a table with keys."""
+        chosen = name if declared is None else {name: known(keys, declared, name)}
+        return self._scenario.with_value(self._key, chosen)
 
 
 def plain(value: Any, place: str) -> Any:

@@ -35,6 +35,7 @@ TOPICS = {
     "tcp": "TCP",
     "messages": "Congestion messages",
     "managers": "Queue managers",
+    "qcn": "Congestion notification",
     "paths": "Path choice",
 }
 """Modules that register cases, in the order of the document, with the titles of their pages."""

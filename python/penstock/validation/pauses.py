@@ -350,7 +350,9 @@ def headroom(bench: Bench) -> Iterator[Row]:
             for room, loses in ((enough, 0), (enough - 1, expected)):
                 label = f"{name}, headroom {room:,} B: lost over {len(phases)} phases"
                 yield exact(label, "frames", loses, _lost_over(bench, loop.variants(room, phases)))
-            told = json.loads(_core.headroom(f"{gbps} Gb/s", length=f"{metres} m", phy=PHYS[gbps]))
+            told = json.loads(
+                _core.headroom({"rate": f"{gbps} Gb/s", "length": f"{metres} m", "phy": PHYS[gbps]})
+            )
             if metres == LENGTHS[-1]:
                 below = FRAME - 1
                 for room, loses in ((enough + below, 0), (enough + below - 1, expected)):

@@ -123,28 +123,27 @@ def shares(bench: Bench) -> Iterator[Row]:
     "1,522 B. The accounted length is L + 20, as in the switch of Hagen, or L. Whole periods of both "
     "deficit counters are measured, so that counts are exact. In the last rows the small frames have "
     "the weight of theory, and both queues the same payload.",
-    formula="Equal billed bytes make frames in proportion to 1 / bill(L). Frame throughput, small over "
-    "large: "
-    "[x / bill(x)] / [B / bill(B)]; payload (L − 18): [(x − 18) / bill(x)] / [(B − 18) / bill(B)]. For 68 "
-    "B against 1,522 B "
-    "and L + 20: 0.783 and 0.583. The weight that makes the payload equal is the reciprocal of the latter.",
+    formula="Equal accounted bytes make frames in proportion to 1 / a(L), a being the accounted length. "
+    "Frame throughput, small over large: [x / a(x)] / [B / a(B)]; payload (L − 18): [(x − 18) / a(x)] / [(B "
+    "− 18) / a(B)]. For 68 B against 1,522 B and L + 20: 0.783 and 0.583. The weight that makes the "
+    "payload equal is the reciprocal of the latter.",
     sources=("Hagen 2012, section 6.1 (68 B frames lose almost 25 %, and need a weight of almost 2)",),
-    scenario=_backlogged([68, FRAME], '{ drr = { bills = "wire" } }', 2_000_000_000, 500_000_000),
+    scenario=_backlogged([68, FRAME], '{ drr = { accounted_length = "wire" } }', 2_000_000_000, 500_000_000),
     ends=(
-        "Memory cells and internal headers of a switch can be billed too (`cell`, `per_frame`); they are "
+        "Memory cells and internal headers of a switch can be accounted too (`cell`, `per_frame`); they are "
         "not here.",
     ),
 )
 def billing(bench: Bench) -> Iterator[Row]:
-    """Lengths of the paper's bins, both bills, then weights."""
-    for bills, extra in (("wire", OVERHEAD), ("frame", 0)):
+    """Lengths of the paper's bins, both accounts, then weights."""
+    for counted, extra in (("wire", OVERHEAD), ("frame", 0)):
         for length in (64, 68, 128, 256, 512, 1024):
             small, large = length + extra, FRAME + extra
             frames = (large // math.gcd(small, large), small // math.gcd(small, large))  # a period
             periods = max(1, bench.choose(40, 8) * 50 // sum(frames))
-            scheduler = f'{{ drr = {{ bills = "{bills}" }} }}'
+            scheduler = f'{{ drr = {{ accounted_length = "{counted}" }} }}'
             got = _periods(bench, length, scheduler, frames, periods)
-            name = f"{length} B against {FRAME:,} B, billed {bills}: "
+            name = f"{length} B against {FRAME:,} B, accounted {counted}: "
             yield exact(name + "small frames", "frames", periods * frames[0], got[0])
             yield exact(name + "large frames", "frames", periods * frames[1], got[1])
             share = (length / small) / (FRAME / large)
@@ -154,7 +153,7 @@ def billing(bench: Bench) -> Iterator[Row]:
             measured = got[0] * (length - HEADER) / (got[1] * (FRAME - HEADER))
             yield within(name + "payload throughput", "", share, [measured], 1e-9, ROUNDING)
     for length in (68, 128):
-        # Quanta in the ratio of the bills of one byte of payload.
+        # Quanta in the ratio of the accounts of one byte of payload.
         quanta = ((length + OVERHEAD) * (FRAME - HEADER), (FRAME + OVERHEAD) * (length - HEADER))
         frames = (FRAME - HEADER, length - HEADER)
         scheduler = f'{{ drr = {{ quanta = ["{quanta[0]} B", "{quanta[1]} B"] }} }}'
@@ -197,8 +196,8 @@ source = { constant = { rate = "$rate b/s", random_phase = false } }
 DELAY_SCHEDULERS = {
     "drr": "{{ drr = {{ weights = {weights} }} }}",
     "wfq": "{{ wfq = {{ weights = {weights} }} }}",
-    "scfq": '{{ scfq = {{ weights = {weights}, bills = "wire" }} }}',
-    "wf2q_plus": '{{ wf2q_plus = {{ weights = {weights}, bills = "wire" }} }}',
+    "scfq": '{{ scfq = {{ weights = {weights}, accounted_length = "wire" }} }}',
+    "wf2q_plus": '{{ wf2q_plus = {{ weights = {weights}, accounted_length = "wire" }} }}',
 }
 WEIGHTS = (1, 2, 3, 4)
 BURST_FRAMES = 10
@@ -338,7 +337,7 @@ hosts = 1
 rate = "10 Gb/s"
 
 [switch.scheduler.shaper]
-bills = "frame"
+accounted_length = "frame"
 $shaper
 
 [[flows]]

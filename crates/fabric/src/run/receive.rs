@@ -61,8 +61,13 @@ impl Receiving {
     }
 
     /// The buffer of a priority.
-    fn group(&self, priority: Priority) -> usize {
+    pub fn group(&self, priority: Priority) -> usize {
         if self.shared { 0 } else { priority.at() }
+    }
+
+    /// Its frames, the one being taken in included.
+    pub fn all<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Waiting> {
+        self.serving.iter().chain(pool.iter(&self.waiting))
     }
 
     /// Frames in the buffer, the one being taken in included.
@@ -111,6 +116,10 @@ impl Fabric {
         self.buffers.pool.push(&mut receiving.waiting, frame, now, ingress);
         let node = self.node_of[ingress as usize];
         if self.nodes[node as usize].pause_sender.is_some() {
+            // A pause that begins with this frame counts it with all that waits.
+            if self.is_root(ingress, group) {
+                self.enters_receiver(ingress, group, &frame);
+            }
             let fits = self.count_in(node, &frame, ingress, NIL, now, windows);
             assert!(fits, "a receive buffer and its counter differ: this is a fault of the simulator");
         } else {

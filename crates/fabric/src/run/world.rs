@@ -37,7 +37,7 @@ const NOT_AT_ONCE: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::M
 pub(crate) struct Fabric {
     /// Where its numbers begin in those of the whole.
     pub numbering: Numbering,
-    /// Node of each place: ports, then sources, then endpoints.
+    /// Node of each place: ports, then sources, then endpoints, then rate limiters.
     pub node_of: Vec<u32>,
     /// Hosts and switches.
     pub nodes: Vec<Node>,
@@ -131,8 +131,12 @@ impl Fabric {
             Kind::Served => self.served(place, now, windows),
             Kind::Fault => self.fault(&event, windows),
             Kind::Timeout => {
-                let first = self.links.len() + self.hosts.sources.len();
-                self.endpoint_due(place - first as u32, now, windows);
+                let nth = place - (self.links.len() + self.hosts.sources.len()) as u32;
+                let endpoints = self.hosts.endpoints.len() as u32;
+                match nth.checked_sub(endpoints) {
+                    None => self.endpoint_due(nth, now, windows),
+                    Some(nth) => self.limiter_due(nth, now, windows),
+                }
             }
             Kind::Decide | Kind::Frame | Kind::Source | Kind::Watch => {}
         }
@@ -146,8 +150,14 @@ impl Fabric {
         match self.hosts.sources.get(source) {
             Some(state) => self.numbering.source(state.flow),
             None => {
-                let endpoint = &self.hosts.endpoints[source - self.hosts.sources.len()];
-                self.numbering.endpoint(endpoint.number)
+                let nth = source - self.hosts.sources.len();
+                match self.hosts.endpoints.get(nth) {
+                    Some(endpoint) => self.numbering.endpoint(endpoint.number),
+                    None => {
+                        let limiter = &self.hosts.limiters[nth - self.hosts.endpoints.len()];
+                        self.numbering.limiter(limiter.number)
+                    }
+                }
             }
         }
     }
@@ -294,7 +304,8 @@ impl Fabric {
         let on_link_until: Vec<Time> =
             (0..self.links.len() as u32).map(|port| self.on_link_until(port)).collect();
         self.buffers.restart(now);
-        self.hosts.restart();
+        self.hosts.restart(&self.buffers.pool, now);
+        self.restart_culprits();
         self.ledger.drops.clear();
         self.links.restart(now, &on_link_until)
     }

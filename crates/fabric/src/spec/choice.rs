@@ -35,40 +35,64 @@ use crate::spec::forwarding::Candidates;
 use crate::spec::routing::{choose, mix_in, scale};
 use engine::Stream;
 use frame::{NodeId, PortId};
+use keys::Remark;
 use rand_xoshiro::rand_core::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::Time;
 
 /// Which of several equal paths a frame takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum PathChoice {
-    /// One path a flow.
+    /// One path a flow, by a hash of flow and switch (ECMP).
     #[default]
     Hash,
     /// A random port for each frame.
     Spray,
     /// The ports in turn.
     RoundRobin,
-    /// The port with the fewest bytes waiting.
+    /// The port with the fewest bytes waiting; a random one of several.
     LeastQueued,
-    /// A random port for each burst.
-    Flowlet(FlowletSpec),
+    /// A random port for each burst of a flow.
+    Flowlet(Flowlet),
 }
 
-/// How bursts are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowletSpec {
-    /// A flow that has sent nothing for this long begins a new flowlet. Above 0.
+/// How the bursts of a flow are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flowlet {
+    /// A flow that has sent nothing for this long begins a new burst. A time with unit, above 0; frames stay in order if it exceeds the spread of delays between the paths. Required.
     pub gap: Time,
-    /// Entries of the table of a switch: a power of two, 1 to 2^20; default [`FlowletSpec::ENTRIES`]. Each takes 12 bytes
-    /// once it is used.
-    pub entries: u32,
+    /// Entries of the table of a switch; flows that share one share their bursts. A power of two, 1 to 1048576. Default: 65536 (CONGA, SIGCOMM 2014, section 3.4).
+    #[serde(default = "usual_entries")]
+    #[schemars(range(min = 1, max = MOST_ENTRIES))]
+    pub entries: u64,
 }
 
-impl FlowletSpec {
-    /// The usual number of entries (CONGA §3.4).
-    pub const ENTRIES: u32 = 1 << 16;
-    /// The largest number of entries.
-    pub const MOST_ENTRIES: u32 = 1 << 20;
+fn usual_entries() -> u64 {
+    1 << 16
+}
+/// An entry takes 12 bytes once it is used.
+const MOST_ENTRIES: u64 = 1 << 20;
+
+impl PathChoice {
+    /// What cannot be meant; places begin at the name of the choice.
+    pub fn check(&self) -> Result<(), Remark> {
+        let PathChoice::Flowlet(Flowlet { gap, entries }) = *self else { return Ok(()) };
+        if gap == Time::ZERO {
+            let help = "expected a time above 0, like \"50 us\"; path_choice = \"spray\" draws a port for each frame";
+            let message = "gap is 0: every frame would be a burst of its own";
+            return Err(Remark::about("gap", message, help).within("flowlet"));
+        }
+        if !entries.is_power_of_two() || entries > MOST_ENTRIES {
+            let nearest = entries.clamp(1, MOST_ENTRIES).next_power_of_two();
+            let help = format!("expected a power of two, 1 to {MOST_ENTRIES}, like {nearest}");
+            let message = format!("a flowlet table of {entries} entries");
+            return Err(Remark::about("entries", message, help).within("flowlet"));
+        }
+        Ok(())
+    }
 }
 
 /// What a choice may depend on, beside the candidates.
@@ -208,7 +232,7 @@ pub struct Flowlets {
 }
 
 impl Flowlets {
-    fn new(spec: FlowletSpec, random: Stream) -> Flowlets {
+    fn new(spec: Flowlet, random: Stream) -> Flowlets {
         assert!(spec.entries.is_power_of_two(), "{} entries are no power of two", spec.entries);
         let entries = spec.entries as usize;
         let index_bits = spec.entries.trailing_zeros();
@@ -242,8 +266,8 @@ mod tests {
     const SPREADING: [PathChoice; 4] =
         [PathChoice::Spray, PathChoice::RoundRobin, PathChoice::LeastQueued, flowlet(Time::from_us(1), 64)];
 
-    const fn flowlet(gap: Time, entries: u32) -> PathChoice {
-        PathChoice::Flowlet(FlowletSpec { gap, entries })
+    const fn flowlet(gap: Time, entries: u64) -> PathChoice {
+        PathChoice::Flowlet(Flowlet { gap, entries })
     }
 
     fn chooser(choice: PathChoice) -> Chooser {
@@ -453,7 +477,7 @@ mod tests {
     /// Frames: time since the last one in nanoseconds, flow.
     fn in_order(gap: Time, entries: u32, delays: &[u64], frames: &[(u64, u64)]) -> bool {
         let list = ports(0, delays.len() as u32);
-        let mut chooser = chooser(flowlet(gap, entries));
+        let mut chooser = chooser(flowlet(gap, entries.into()));
         let (mut now, mut latest) = (Time::ZERO, [Time::ZERO; 4]);
         frames.iter().all(|&(since, flow)| {
             now += Time::from_ns(since);

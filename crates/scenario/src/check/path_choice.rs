@@ -1,48 +1,14 @@
 //! Which of several equal paths frames take, and whether there are several.
 
 use super::Context;
-use crate::model::{self, Model};
+use crate::model::{Model, SourceText};
 use crate::place::Place;
-use fabric::choice::{FlowletSpec, PathChoice};
+use fabric::choice::PathChoice;
 use fabric::spec::Spec;
-use units::Time;
-
-/// The choice of a switch.
-pub fn lower(choice: Option<model::PathChoice>, at: &Place, context: &mut Context<'_>) -> PathChoice {
-    match choice {
-        None | Some(model::PathChoice::Hash) => PathChoice::Hash,
-        Some(model::PathChoice::Spray) => PathChoice::Spray,
-        Some(model::PathChoice::RoundRobin) => PathChoice::RoundRobin,
-        Some(model::PathChoice::LeastQueued) => PathChoice::LeastQueued,
-        Some(model::PathChoice::Flowlet(model::Flowlet { gap, entries })) => {
-            let at = at.key("flowlet");
-            if gap == Time::ZERO {
-                context.error(
-                    &at.key("gap"),
-                    "gap is 0: every frame would be a burst of its own",
-                    "expected a time above 0, like \"50 us\"; path_choice = \"spray\" draws a port for each frame",
-                );
-            }
-            let most = u64::from(FlowletSpec::MOST_ENTRIES);
-            if !entries.is_power_of_two() || entries > most {
-                let nearest = entries.clamp(1, most).next_power_of_two();
-                context.error(
-                    &at.key("entries"),
-                    format!("a flowlet table of {entries} entries"),
-                    format!("expected a power of two, 1 to {most}, like {nearest}"),
-                );
-                return PathChoice::Hash;
-            }
-            PathChoice::Flowlet(FlowletSpec { gap, entries: entries as u32 })
-        }
-    }
-}
 
 /// Warns of choices where there is one path only, and of connections that they bring to a halt.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
-    let chosen = |choice: &Option<model::PathChoice>| {
-        choice.as_ref().is_some_and(|choice| *choice != model::PathChoice::Hash)
-    };
+    let chosen = |choice: &Option<PathChoice>| choice.is_some_and(|choice| choice != PathChoice::Hash);
     let own = model.switches.iter().find(|(_, own)| chosen(&own.path_choice));
     let place = match own {
         _ if chosen(&model.switch.path_choice) => Place::of("switch"),
@@ -70,7 +36,7 @@ fn overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         return;
     }
     for (i, flow) in model.flows.iter().enumerate() {
-        if let model::SourceText::Window(keys) = &flow.source
+        if let SourceText::Window(keys) = &flow.source
             && keys.timeout.value().is_none()
             && flow.route.is_none()
         {

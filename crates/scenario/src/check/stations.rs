@@ -1,7 +1,7 @@
 //! Hosts and switches: settings of all, overridden by name.
 
 use super::topology::Fabric;
-use super::{Context, flow_control, path_choice, queueing, receive};
+use super::{Context, flow_control, queueing, receive};
 use crate::model::{Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
 use ::queueing::BufferSpec;
@@ -139,6 +139,11 @@ fn host(
             at,
             context,
         ),
+        limiters: queueing::limiters(
+            pick(own.map(|o| &o.rate_limiters), &all.rate_limiters).as_ref(),
+            &at.key("rate_limiters"),
+            context,
+        ),
     }
 }
 
@@ -175,15 +180,15 @@ fn switch(
         &at.key("queue_managers"),
         context,
     );
+    let path_choice = pick(own.map(|o| &o.path_choice), &all.path_choice).unwrap_or_default();
+    if let Err(remark) = path_choice.check() {
+        context.refuse(remark, &at.key("path_choice"));
+    }
     SwitchSpec {
         forwarding: pick(own.map(|o| &o.forwarding), &all.forwarding).unwrap_or(Forwarding::StoreAndForward),
         latency,
         queueing: pick(own.map(|o| &o.queueing), &all.queueing).unwrap_or(Queueing::Output),
-        path_choice: path_choice::lower(
-            pick(own.map(|o| &o.path_choice), &all.path_choice),
-            &at.key("path_choice"),
-            context,
-        ),
+        path_choice,
         classes,
         scheduler: pick(own.map(|o| &o.scheduler), &all.scheduler)
             .unwrap_or_else(|| SchedulerSpec::default_for(PRIORITIES)),

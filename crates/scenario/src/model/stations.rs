@@ -1,9 +1,10 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
 use super::Receive;
+use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, WhenFull};
 use flow_control::FlowControl;
-use queueing::{DynamicThreshold, ManagerEntry};
+use queueing::{DynamicThreshold, ManagerEntry, RateLimiters};
 use scheduling::SchedulerSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,38 +28,6 @@ pub enum QueuesWord {
     PerPriority,
     /// One queue for all.
     Shared,
-}
-
-/// Which of several equal paths a frame takes.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PathChoice {
-    /// One path a flow, by a hash of flow and switch (ECMP).
-    Hash,
-    /// A random port for each frame.
-    Spray,
-    /// The ports in turn.
-    RoundRobin,
-    /// The port with the fewest bytes waiting; a random one of several.
-    LeastQueued,
-    /// A random port for each burst of a flow.
-    Flowlet(Flowlet),
-}
-
-/// How the bursts of a flow are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Flowlet {
-    /// A flow that has sent nothing for this long begins a new burst. A time with unit, above 0; frames stay in order if it exceeds the spread of delays between the paths. Required.
-    pub gap: Time,
-    /// Entries of the table of a switch; flows that share one share their bursts. A power of two, 1 to 1048576. Default: 65536 (CONGA, SIGCOMM 2014, section 3.4).
-    #[serde(default = "flowlet_entries")]
-    #[schemars(range(min = 1, max = 1_048_576))]
-    pub entries: u64,
-}
-
-fn flowlet_entries() -> u64 {
-    65_536
 }
 
 /// Settings of hosts.
@@ -86,6 +55,9 @@ pub struct HostSettings {
     /// How these hosts take in what arrives. Default: at any speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<Receive>,
+    /// Rate limiters that frames pass before the NIC: what shares one, and the control that sets their rates, like `rate_limiters = { qcn = {} }`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_limiters: Option<RateLimiters>,
     /// How far the clock of each of these hosts may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock makes frames and sends them that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
@@ -122,7 +94,7 @@ pub struct SwitchSettings {
     /// Limits of the memory of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
-    /// Queue managers, which mark, drop early or tell sources: entries of `red`, `step` or `sampling`, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
+    /// Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling` or `qcn`, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_managers: Option<Vec<ManagerEntry>>,
     /// Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.

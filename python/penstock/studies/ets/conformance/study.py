@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.scenario.keys import DrrKeys
 from penstock.studies.reproduce import Context, Outcome
 
 from . import picture
@@ -249,7 +250,7 @@ def before(context: Context, scenario: Scenario) -> Outcome:
 def worked_example(context: Context) -> Outcome:
     """E-8."""
     scenario = Scenario(duration="5 ms", warmup="1 ms").topology.star(hosts=4, rate="10 Gb/s")
-    drr = {"quanta": ["128 B"] * 3, "bills": "frame"}
+    drr: DrrKeys = {"quanta": ["128 B"] * 3, "accounted_length": "frame"}
     scenario = scenario.switch(queues=[0, 1, 2, 2, 2, 2, 2, 2], scheduler={"drr": drr}).flow_control.pfc()
     for queue, size in enumerate((64, 128, 256)):
         scenario = scenario.flow(
@@ -262,19 +263,19 @@ def worked_example(context: Context) -> Outcome:
 
 def in_frames(context: Context, scenario: Scenario, mixed: Result) -> Outcome:
     """E-9."""
-    by_frame = scenario.with_value("switch.scheduler.ets.bills", "frame").run()
+    by_frame = scenario.with_value("switch.scheduler.ets.accounted_length", "frame").run()
     off = {name: frame_deviation(result) for name, result in (("wire", mixed), ("frame", by_frame))}
     rows = [
         (str(c), f"{PERCENTAGES[c]} %", f"{off['wire'][c]:+.1%}", f"{off['frame'][c]:+.1%}") for c in range(8)
     ]
-    columns = ("class", "percentage", 'bills = "wire"', 'bills = "frame"')
+    columns = ("class", "percentage", 'accounted_length = "wire"', 'accounted_length = "frame"')
     context.save_table(
         "frames", "Deviation counted in bytes of frames, kinds of frames as in overload.toml", columns, rows
     )
     largest = max(abs(value) for value in off["frame"].values())
     return context.outcome(
         "E-9",
-        measured=f"64-B frames {off['wire'][1]:+.1%} when the wire is billed; at most {largest:.2%} "
+        measured=f"64-B frames {off['wire'][1]:+.1%} when the wire is accounted; at most {largest:.2%} "
         "when frames are",
         passed=off["wire"][1] < -TOLERANCE and largest <= TOLERANCE,
     )

@@ -55,15 +55,15 @@ def formulas(context: Context, adapted: Adapted) -> Outcome:
     applied = {}
     for (rule, billing, size), ratio in adapted.items():
         if rule == "published" and billing == WIRE:
-            billed = ratio["frame"] * (WIRE.bytes(size) / size) / (WIRE.bytes(LARGE_BYTES) / LARGE_BYTES)
-            applied[size] = billed
+            accounted = ratio["frame"] * (WIRE.bytes(size) / size) / (WIRE.bytes(LARGE_BYTES) / LARGE_BYTES)
+            applied[size] = accounted
     off = {size: value / (formula(size) / formula(LARGE_BYTES)) - 1 for size, value in applied.items()}
     return context.outcome(
         "H6-9",
         measured="; ".join(
             f"{size} B: f = {formula(size):.3f}, over f(1522) = {formula(LARGE_BYTES):.3f} "
             f"{formula(size) / formula(LARGE_BYTES):.3f}, "
-            f"billed {value:.3f}"
+            f"accounted {value:.3f}"
             for size, value in applied.items()
         ),
         passed=max(map(abs, off.values())) <= 0.002,
@@ -90,7 +90,7 @@ def fairness(context: Context, adapted: Adapted, lost: Mapping[int, Mapping[Metr
     names = ["DRR", *(f"{rule}" for rule in RULES)]
     context.save_table(
         "jain",
-        "Jain's index of a small and a large stream (1522 B), billed with line overhead",
+        "Jain's index of a small and a large stream (1522 B), accounted with line overhead",
         ("small frames", *(f"{name}, {metric}" for name in names for metric in METRICS)),
         rows,
         note="DRR with equal weights, DRR-AWC by the published formulas, by the analytic rule and by the "
@@ -124,7 +124,7 @@ def learned(context: Context, adapted: Adapted) -> Outcome:
     context.save_table(
         "learned",
         "Jain's index in payload: the published formulas and the learned rule with every billing",
-        ("billed", "rule", *(f"{size} B" for size in sizes)),
+        ("accounted", "rule", *(f"{size} B" for size in sizes)),
         [
             (billing.name, rule, *(f"{index(adapted[rule, billing, size]['payload']):.4f}" for size in sizes))
             for billing in billings
@@ -136,7 +136,7 @@ def learned(context: Context, adapted: Adapted) -> Outcome:
     return context.outcome(
         "P6-1",
         measured="; ".join(
-            f"{rule}: at least {low:.4f} ({size} B, billed {billing})"
+            f"{rule}: at least {low:.4f} ({size} B, accounted {billing})"
             for rule, (low, billing, size) in worst.items()
         ),
         passed=worst["learned"][0] >= 0.999 > worst["published"][0],

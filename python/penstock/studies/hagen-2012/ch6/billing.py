@@ -1,8 +1,8 @@
-"""What a switch may bill for a frame, and the weights that this asks for in closed form.
+"""What a switch may account for a frame, and the weights that this asks for in closed form.
 
-With deficit round robin busy queues are billed in the ratio of their weights. A stream of frames of x bytes
-that are billed c(x) and count m(x) has the throughput weight * m(x) / c(x), so that it equals that of a
-stream of B bytes if
+With deficit round robin the accounted lengths of busy queues are in the ratio of their weights. A stream of
+frames of x bytes, of which c(x) are accounted and m(x) counted, has the throughput weight * m(x) / c(x), so
+that it equals that of a stream of B bytes if
 
     weight(x) / weight(B) = (c(x) / m(x)) / (c(B) / m(B)).
 """
@@ -44,28 +44,28 @@ def counted(metric: Metric, size: float) -> float:
 
 @dataclass(frozen=True)
 class Billing:
-    """What a frame is billed: payload, frame or wire bytes, rounded up to whole cells.
+    """The accounted length of a frame: payload, frame or wire bytes, rounded up to whole cells.
 
     Attributes
     ----------
-    bills : str
+    accounts : str
         ``"payload"`` (L - 18), ``"frame"`` (L) or ``"wire"`` (L + 20).
     cell : int
         Bytes of a memory cell; 0: no rounding.
     """
 
-    bills: Literal["payload", "frame", "wire"]
+    accounts: Literal["payload", "frame", "wire"]
     cell: int = 0
 
     @property
     def name(self) -> str:
         """In words."""
-        base = {"payload": "payload, L - 18", "frame": "frame, L", "wire": "wire, L + 20"}[self.bills]
+        base = {"payload": "payload, L - 18", "frame": "frame, L", "wire": "wire, L + 20"}[self.accounts]
         return f"{base}, in cells of {self.cell} B" if self.cell else base
 
     def bytes(self, size: int) -> int:
-        """Billed for a frame of `size` bytes."""
-        plain = size + _BASIS[self.bills]
+        """Accounted for a frame of `size` bytes."""
+        plain = size + _BASIS[self.accounts]
         return -(-plain // self.cell) * self.cell if self.cell else plain
 
     def weight(self, metric: Metric, size: int, large: int = LARGE_BYTES) -> float:
@@ -76,9 +76,9 @@ class Billing:
     def mixed_weight(self, metric: Metric, one: int, other: int, *, by_load: bool) -> float:
         """The same for a queue with two sizes, half of the frames each or half of the bytes each."""
         share = other / (one + other) if by_load else 0.5
-        billed = share * self.bytes(one) + (1 - share) * self.bytes(other)
+        accounted = share * self.bytes(one) + (1 - share) * self.bytes(other)
         counts = share * counted(metric, one) + (1 - share) * counted(metric, other)
-        return billed / counts / (self.bytes(LARGE_BYTES) / counted(metric, LARGE_BYTES))
+        return accounted / counts / (self.bytes(LARGE_BYTES) / counted(metric, LARGE_BYTES))
 
     def worst(self, metric: Metric) -> float:
         """Largest relative distance of its fair weights from what the source says at its five sizes."""
@@ -86,7 +86,7 @@ class Billing:
 
     def keys(self) -> dict[str, Any]:
         """As keys of a scheduler."""
-        return {"bills": self.bills, "cell": f"{self.cell} B"}
+        return {"accounted_length": self.accounts, "cell": f"{self.cell} B"}
 
 
 WIRE = Billing("wire")
@@ -107,7 +107,7 @@ def best_cells(metric: Metric, most: int = 256) -> list[tuple[int, float]]:
 
 
 def needed_overhead(metric: Metric, size: int, weight: float) -> float:
-    """Bytes beside the frame's own that have to be billed for `weight` to be fair: the k of c(x) = x + k."""
+    """Bytes accounted beside the frame's own that make `weight` fair: the k of c(x) = x + k."""
 
     def distance(k: float) -> float:
         return (size + k) / counted(metric, size) / (

@@ -33,7 +33,7 @@ NAMES: dict[Metric, str] = {"payload": "payload (L - 18)", "frame": "frames (L)"
 COLOURS: dict[Metric, str] = {"payload": PAYLOAD, "frame": FRAME}
 
 Weights = Mapping[tuple[Metric, int], Found]
-Billed = Mapping[tuple[Billing, Metric, int], Found]
+Accounted = Mapping[tuple[Billing, Metric, int], Found]
 Adapted = Mapping[tuple[str, Billing, int], Mapping[Metric, float]]
 
 
@@ -189,8 +189,8 @@ def mixes(found: Mapping[tuple[int, int, bool], Found]) -> Figure:
     return figure
 
 
-def billings(found: Billed) -> Figure:
-    """What is billed, and the weights this asks for."""
+def billings(found: Accounted) -> Figure:
+    """What is accounted, and the weights this asks for."""
     with style():
         figure = Figure(figsize=(7.6, 4.4))
         axes = figure.subplots()
@@ -234,7 +234,7 @@ def cover(beside: Weights, ratios: Mapping[int, Mapping[Metric, float]], adapted
         figure.text(
             0.008,
             0.99,
-            "Deficit round robin is fair in what it bills",
+            "Deficit round robin is fair in what it accounts",
             ha="left",
             va="top",
             fontsize=15,
@@ -243,7 +243,7 @@ def cover(beside: Weights, ratios: Mapping[int, Mapping[Metric, float]], adapted
         figure.text(
             0.008,
             0.927,
-            "Small frames and frames of 1522 B at line rate share a port of 10 Gb/s. The switch bills "
+            "Small frames and frames of 1522 B at line rate share a port of 10 Gb/s. The switch accounts "
             "preamble and "
             "gap (20 B a frame); users count payload.",
             ha="left",
@@ -254,7 +254,7 @@ def cover(beside: Weights, ratios: Mapping[int, Mapping[Metric, float]], adapted
     return figure
 
 
-def _billings(axes: Axes, found: Billed) -> None:
+def _billings(axes: Axes, found: Accounted) -> None:
     shown: Sequence[tuple[Billing, Metric, str, str]] = (
         (WIRE, "payload", PAYLOAD, "L + 20, equal payload"),
         (WIRE, "frame", FRAME, "L + 20, equal frames"),

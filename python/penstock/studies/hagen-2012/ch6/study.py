@@ -29,7 +29,7 @@ def run(context: Context) -> list[Outcome]:
     beside = {large: switch.weights(large) for large in (LARGE_BYTES, *JUMBO)}
     pairs = switch.pairs()
     mixes = switch.mixes()
-    billed = switch.billings()
+    accounted = switch.billings()
     adapted = awc.measure(context, ledger)
     outcomes = [
         small_frames(context, lost),
@@ -40,11 +40,11 @@ def run(context: Context) -> list[Outcome]:
         awc.formulas(context, adapted),
         awc.fairness(context, adapted, lost),
         awc.learned(context, adapted),
-        which_billing(context, billed),
+        which_billing(context, accounted),
     ]
     tables.mechanism_or_fit(context, lost, beside[LARGE_BYTES], mixes, adapted)
     tables.weights(context, beside)
-    tables.billings(context, billed, mixes)
+    tables.billings(context, accounted, mixes)
     tables.cells(context)
     context.save_figure(pictures.cover(beside[LARGE_BYTES], lost, adapted), "ch6", cover=True)
     return outcomes
@@ -136,7 +136,9 @@ class Switch:
             return fair_weight(self.ledger, sized, metric)
 
         return each(
-            keys, work, self.told(len(keys), lambda key: f"{key[2]} B, billed {key[0].name}, equal {key[1]}")
+            keys,
+            work,
+            self.told(len(keys), lambda key: f"{key[2]} B, accounted {key[0].name}, equal {key[1]}"),
         )
 
     def told(self, total: int, name: Callable[..., str]) -> Callable[..., None]:
@@ -186,7 +188,7 @@ def fair_beside_1522(context: Context, beside: Mapping[int, Weights]) -> Outcome
         "H6-3",
         measured="; ".join(f"{size} B {found[size]:.3f} ({off[size]:+.1%} of the formula)" for size in off),
         passed=max(map(abs, off.values())) <= 0.1 and falls(list(found.values())),
-        note=f"nothing was fitted: only the line overhead is billed. Printed are 1.72 at 68 B (here "
+        note=f"nothing was fitted: only the line overhead is accounted. Printed are 1.72 at 68 B (here "
         f"{found[68]:.3f}) "
         f"and 1.08 at 256 B (here {found[256]:.3f}). Between 140 and 190 B, where the source has no bin, "
         "the two lines "
@@ -254,15 +256,15 @@ def two_sizes(context: Context, mixes: Mapping[tuple[int, int, bool], Found], be
     )
 
 
-def which_billing(context: Context, billed: Mapping[tuple[Billing, Metric, int], Found]) -> Outcome:
+def which_billing(context: Context, accounted: Mapping[tuple[Billing, Metric, int], Found]) -> Outcome:
     """P6-2."""
-    off = max(abs(found.weight / key[0].weight(*key[1:]) - 1) for key, found in billed.items())
+    off = max(abs(found.weight / key[0].weight(*key[1:]) - 1) for key, found in accounted.items())
     plain = [(b.worst(metric), b, metric) for b in CANDIDATES if not b.cell for metric in METRICS]
     nearest = min(plain, key=lambda one: one[0])
     cells = Billing("wire", 40)
     return context.outcome(
         "P6-2",
-        measured=f"{len(billed)} searches, at most {off:.2%} from the closed form; without cells the "
+        measured=f"{len(accounted)} searches, at most {off:.2%} from the closed form; without cells the "
         "nearest is "
         f"{nearest[1].name}, equal {nearest[2]}: at most {nearest[0]:.1%} from the source. "
         f"Cells of 40 B, equal frames: {cells.worst('frame'):.1%}, and "
@@ -275,5 +277,5 @@ def which_billing(context: Context, billed: Mapping[tuple[Billing, Metric, int],
         "decide: "
         f"{WIRE.weight('payload', 141):.2f} and {WIRE.weight('payload', 180):.2f} for the overhead, "
         f"{cells.weight('frame', 141):.2f} and {cells.weight('frame', 180):.2f} for the cells",
-        pictures=[context.save_figure(pictures.billings(billed), "billing")],
+        pictures=[context.save_figure(pictures.billings(accounted), "billing")],
     )

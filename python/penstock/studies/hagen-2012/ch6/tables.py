@@ -38,9 +38,9 @@ def mechanism_or_fit(
         "What the text prints, and where our number comes from",
         ("the source", "here", "by"),
         _printed(lost[68], beside, mixes, adapted["published", WIRE, 68]["payload"]),
-        note="Mechanism: deficit round robin that bills L + 20 of a frame of L bytes. That has no parameter "
-        "and is fitted to nothing. No one way of counting agrees with all that is printed: 1.72 and 1.39 ask "
-        "for payload, 25 % and 1.08 for frames.",
+        note="Mechanism: deficit round robin that accounts L + 20 of a frame of L bytes. That has no "
+        "parameter and is fitted to nothing. No one way of counting agrees with all that is printed: "
+        "1.72 and 1.39 ask for payload, 25 % and 1.08 for frames.",
     )
 
 
@@ -125,7 +125,7 @@ def weights(context: Context, beside: Mapping[int, Mapping[tuple[Metric, int], F
             f"equal frames, {first} B",
         ),
         rows,
-        note="Found by bisection for equal payload, the last column for equal frame bytes. Billed is the "
+        note="Found by bisection for equal payload, the last column for equal frame bytes. Accounted is the "
         "line overhead; "
         "nothing is fitted. The formulas are the source's fit to its switch, beside 1522 B.",
     )
@@ -137,19 +137,19 @@ def _weight(found: Found | None) -> str:
 
 def billings(
     context: Context,
-    billed: Mapping[tuple[Billing, Metric, int], Found],
+    accounted: Mapping[tuple[Billing, Metric, int], Found],
     mixes: Mapping[tuple[int, int, bool], Found],
 ) -> None:
     """P6-2 as numbers."""
-    keys = list(dict.fromkeys(key[:2] for key in billed))
-    sizes = [size for size in BINS if any(key[2] == size for key in billed)]
+    keys = list(dict.fromkeys(key[:2] for key in accounted))
+    sizes = [size for size in BINS if any(key[2] == size for key in accounted)]
     rows = [("the source", "", *(f"{published(size):.3f}" for size in sizes), f"{REPORTED_MIX:.2f}", "")]
     for billing, metric in keys:
         rows.append(
             (
                 billing.name,
                 metric,
-                *(f"{billed[billing, metric, size].weight:.3f}" for size in sizes),
+                *(f"{accounted[billing, metric, size].weight:.3f}" for size in sizes),
                 f"{billing.mixed_weight(metric, 68, 256, by_load=True):.3f}",
                 f"{billing.worst(metric):.1%}",
             )
@@ -162,14 +162,14 @@ def billings(
     )
     context.save_table(
         "billing",
-        "What is billed, what is made equal, and the weights this asks for",
-        ("billed", "equal", *(f"{size} B" for size in sizes), "68 and 256 B", "farthest from the source"),
+        "What is accounted, what is made equal, and the weights this asks for",
+        ("accounted", "equal", *(f"{size} B" for size in sizes), "68 and 256 B", "farthest from the source"),
         rows,
         note="Of the source's weights 1.72 (68 B), 1.08 (256 B) and 1.39 (the mix) are printed "
         "measurements, the others its "
         "formulas. Weights are found by bisection; the mix (half of the bytes each) and the distance are "
         "the closed "
-        f"form (bisection finds {found:.3f} for the mix, billed with line overhead, equal payload). Bytes "
+        f"form (bisection finds {found:.3f} for the mix, accounted with line overhead, equal payload). Bytes "
         "to bill beside "
         f"the frame's own so that a printed weight is fair: {overheads}. No single number of bytes gives "
         "both.",

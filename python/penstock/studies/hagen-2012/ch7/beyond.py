@@ -8,8 +8,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+import penstock as ps
 from penstock.running.replications import replicate
 from penstock.scenario import Scenario
+from penstock.scenario.keys import ExplicitLinkKeys, SourceTable, TargetKeys, TargetMethod
 from penstock.studies.reproduce import Context, Outcome
 
 from .measure import Run, gbps, median
@@ -32,7 +34,7 @@ INGRESS, ROOMY, UNTARGETED, SAMPLING, FAIR, OURS = (
     "fair bandwidth",
     "max-min",
 )
-METHODS = {SAMPLING: "random_sampling", FAIR: "fair_bandwidth", OURS: "max_min"}
+METHODS: Mapping[str, TargetMethod] = {SAMPLING: "random_sampling", FAIR: "fair_bandwidth", OURS: "max_min"}
 MODES = (INGRESS, ROOMY, UNTARGETED, *METHODS)
 
 
@@ -72,12 +74,13 @@ class Case:
         """A star with this traffic, paused in this mode."""
         hosts = [f"v{i}" for i in range(len(self.victims))] + [f"a{i}" for i in range(self.aggressors)]
         scenario = Scenario("10 ms", name=f"{self.name}, {mode}").probes(bin="10 us")
+        links: list[ExplicitLinkKeys]
         links = [{"between": [host, "sw"], "rate": "10 Gb/s", "delay": DELAY} for host in hosts]
         links.append({"between": ["sw", "sink"], "rate": "10 Gb/s", "delay": "0 s"})
         scenario = scenario.topology.explicit(hosts=[*hosts, "sink"], switches=["sw"], links=links)
         scenario = paused(scenario, mode, self.ports, self.planned)
         for index, rate in enumerate(self.victims):
-            source = {self.source: {"rate": f"{rate * 1e6:.0f} kb/s"} | self._phase()}
+            source = getattr(ps, self.source)(f"{rate * 1e6:.0f} kb/s", **self._phase())
             scenario = scenario.flow(
                 f"victim-{index}", from_=f"v{index}", to="sink", source=source, rate_counts="wire"
             )
@@ -95,17 +98,11 @@ class Case:
     def _phase(self) -> dict[str, Any]:
         return {"random_phase": True} if self.source == "constant" else {}
 
-    def _aggression(self) -> dict[str, Any]:
+    def _aggression(self) -> SourceTable:
         if self.bursts_us is None:
-            return {"constant": {"rate": "10 Gb/s", "random_phase": True}}
+            return ps.constant("10 Gb/s", random_phase=True)
         on, off = self.bursts_us
-        return {
-            "on_off": {
-                "peak": "10 Gb/s",
-                "on": {"exponential": f"{on} us"},
-                "off": {"exponential": f"{off} us"},
-            }
-        }
+        return ps.on_off("10 Gb/s", on=ps.exponential(f"{on} us"), off=ps.exponential(f"{off} us"))
 
 
 def paused(scenario: Scenario, mode: str, ports: int, planned: int) -> Scenario:
@@ -119,7 +116,7 @@ def paused(scenario: Scenario, mode: str, ports: int, planned: int) -> Scenario:
             xon=f"{own // 2} frames",
             response_time="0 ns",
         )
-    target = None
+    target: TargetKeys | None = None
     if mode in METHODS:
         # Max-min asks for the room of one partner; for how many there is need of it, it finds itself.
         room_for = 1 if mode == OURS else planned
@@ -137,6 +134,7 @@ def hops(switches: int, mode: str) -> Scenario:
     last = switches - 1
     names = [f"s{index}" for index in range(switches)]
     neighbours = [f"v{index}" for index in range(switches)]
+    links: list[ExplicitLinkKeys]
     links = [{"between": [a, b], "rate": "10 Gb/s", "delay": DELAY} for a, b in pairwise(names)]
     ends = [("a0", "s0"), *zip(neighbours, names, strict=True)]
     links += [{"between": [host, switch], "rate": "10 Gb/s", "delay": DELAY} for host, switch in ends]
@@ -146,9 +144,9 @@ def hops(switches: int, mode: str) -> Scenario:
     scenario = paused(scenario, mode, 3, 1)
     share = LINE_GBPS / (switches + 1)
     for neighbour in neighbours:
-        source = {"constant": {"rate": f"{LIGHT * share * 1e6:.0f} kb/s", "random_phase": True}}
+        source = ps.constant(f"{LIGHT * share * 1e6:.0f} kb/s", random_phase=True)
         scenario = scenario.flow(neighbour, from_=neighbour, to="sink", source=source, rate_counts="wire")
-    source = {"constant": {"rate": "10 Gb/s", "random_phase": True}}
+    source = ps.constant("10 Gb/s", random_phase=True)
     return scenario.flow("aggressor", from_="a0", to="sink", start="1 ms", source=source, rate_counts="wire")
 
 

@@ -18,10 +18,10 @@ HEADER, OVERHEAD = 18, 20
 Count = Callable[[int], float]
 
 BILLS: dict[str, tuple[Mapping[str, str], Count]] = {
-    "wire (L + 20)": ({"bills": "wire"}, lambda size: size + OVERHEAD),
-    "frame (L)": ({"bills": "frame"}, lambda size: size),
-    "payload (L - 18)": ({"bills": "payload"}, lambda size: size - HEADER),
-    "cells of 256 B": ({"bills": "frame", "cell": "256 B"}, lambda size: -(-size // 256) * 256),
+    "wire (L + 20)": ({"accounted_length": "wire"}, lambda size: size + OVERHEAD),
+    "frame (L)": ({"accounted_length": "frame"}, lambda size: size),
+    "payload (L - 18)": ({"accounted_length": "payload"}, lambda size: size - HEADER),
+    "cells of 256 B": ({"accounted_length": "frame", "cell": "256 B"}, lambda size: -(-size // 256) * 256),
 }
 COUNTS: dict[str, Count] = {
     "link time": lambda size: size + OVERHEAD,
@@ -35,7 +35,7 @@ def run(context: Context) -> list[Outcome]:
     scenario = context.scenario("pair")
     found: dict[tuple[str, int], Result] = {}
     for bill in BILLS:
-        context.say(f"{bill} is billed")
+        context.say(f"{bill} is accounted")
         found |= {(bill, size): pair(scenario, bill, size).run() for size in SIZES}
     cover = context.save_figure(picture(found), "ratios", cover=True)
     table(context, found)
@@ -50,8 +50,8 @@ def pair(scenario: Scenario, bill: str, size: int) -> Scenario:
 
 def derived(bill: str, count: str, size: int) -> float:
     """What the small class counts for each unit of the large one."""
-    billed, counted = BILLS[bill][1], COUNTS[count]
-    return counted(size) / billed(size) / (counted(LARGE) / billed(LARGE))
+    accounted, counted = BILLS[bill][1], COUNTS[count]
+    return counted(size) / accounted(size) / (counted(LARGE) / accounted(LARGE))
 
 
 def measured(result: Result, count: str, size: int) -> float:
@@ -70,7 +70,7 @@ def formula(context: Context, found: Mapping[tuple[str, int], Result], cover: st
     worst = max(off, key=lambda one: off[one])
     return context.outcome(
         "B-1",
-        measured=f"{len(off)} ratios; largest deviation {off[worst]:.3%}: {worst[0]} billed, "
+        measured=f"{len(off)} ratios; largest deviation {off[worst]:.3%}: {worst[0]} accounted, "
         f"{worst[1]} counted, {worst[2]} B",
         passed=off[worst] <= 0.002,
         pictures=[cover],
@@ -124,7 +124,7 @@ def table(context: Context, found: Mapping[tuple[str, int], Result]) -> None:
     context.save_table(
         "ratios",
         "What the small class gets for each unit of the large one: measured / derived",
-        ("billed", "size (B)", *(f"counted: {count}" for count in COUNTS)),
+        ("accounted", "size (B)", *(f"counted: {count}" for count in COUNTS)),
         rows,
     )
 
@@ -145,6 +145,6 @@ def picture(found: Mapping[tuple[str, int], Result]) -> Figure:
         axes.set_ylim(0, 1.15)
         axes.set_xlabel("small frames (B)")
         axes.set_ylabel("payload, for 1 of frames of 1522 B")
-        axes.legend(title="billed", frameon=False, loc="lower right", fontsize=9)
-        axes.set_title("Equal quanta are equal payload only if payload is billed", fontsize=11)
+        axes.legend(title="accounted", frameon=False, loc="lower right", fontsize=9)
+        axes.set_title("Equal quanta are equal payload only if payload is accounted", fontsize=11)
     return figure

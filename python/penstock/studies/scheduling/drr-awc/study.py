@@ -24,7 +24,7 @@ def two(short_share: float) -> Mapping[str, Any]:
     return {"bimodal": {"small": "68 B", "large": "1522 B", "small_share": short_share}}
 
 
-CELLS = {"cell": "256 B", "per_frame": "16 B", "bills": "frame"}
+CELLS = {"cell": "256 B", "per_frame": "16 B", "accounted_length": "frame"}
 CASES: dict[str, tuple[Sizes, Mapping[str, Any]]] = {
     "68, 512, 1522 B": (("68 B", "512 B", "1522 B"), {}),
     "20 % short": ((two(0.2), "512 B", "1522 B"), {}),
@@ -40,9 +40,9 @@ def run(context: Context) -> list[Outcome]:
     """All experiments."""
     scenario = context.scenario("mixes")
     found: dict[str, dict[str, Result]] = {}
-    for name, (sizes, bills) in CASES.items():
+    for name, (sizes, accounts) in CASES.items():
         context.say(name)
-        found[name] = {rule: under(of_sizes(scenario, sizes), rule, bills).run() for rule in RULES}
+        found[name] = {rule: under(of_sizes(scenario, sizes), rule, accounts).run() for rule in RULES}
     context.say("changing loads")
     for period_us in (4000, 500):
         swapped = swapping(scenario, period_us)
@@ -72,13 +72,13 @@ def of_sizes(scenario: Scenario, sizes: Sizes) -> Scenario:
     return scenario
 
 
-def under(scenario: Scenario, rule: str, bills: Mapping[str, Any]) -> Scenario:
+def under(scenario: Scenario, rule: str, accounts: Mapping[str, Any]) -> Scenario:
     """The scenario with weights by this rule."""
     if rule == "plain DRR":
-        return scenario.with_value("switch.scheduler", {"drr": dict(bills)})
+        return scenario.with_value("switch.scheduler", {"drr": dict(accounts)})
     formula, _, bytes_ = rule.partition(" by ")
     mix = {"mix": bytes_} if bytes_ else {}
-    return scenario.with_value("switch.scheduler", {"drr_awc": {"formula": formula, **mix, **bills}})
+    return scenario.with_value("switch.scheduler", {"drr_awc": {"formula": formula, **mix, **accounts}})
 
 
 def swapping(scenario: Scenario, period_us: int) -> Scenario:
@@ -193,13 +193,13 @@ def outside(context: Context, scenario: Scenario, plain: Result) -> Outcome:
     weights = [weight or 1.0 for weight in learner.weights(counters)]
     quanta = [f"{round(quantum * 4 * weight / min(weights))} B" for weight in weights]
     result = scenario.with_value("switch.scheduler", {"drr": {"quanta": quanta}}).run()
-    billed = learner.per_frame if learner.per_frame is not None else float("nan")
+    accounted = learner.per_frame if learner.per_frame is not None else float("nan")
     return context.outcome(
         "A-8",
-        measured=f"{billed:.2f} B billed a frame; weights "
+        measured=f"{accounted:.2f} B accounted a frame; weights "
         + " : ".join(f"{weight / weights[-1]:.3f}" for weight in weights)
         + f"; Jain {index(result):.5f}",
-        passed=abs(billed - 20) <= 0.5 and index(result) >= 0.999,
+        passed=abs(accounted - 20) <= 0.5 and index(result) >= 0.999,
     )
 
 

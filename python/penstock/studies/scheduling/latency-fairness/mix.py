@@ -8,6 +8,7 @@ from typing import Any
 import penstock as ps
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.scenario.keys import ShapedKeys, TokenBucketKeys
 
 PORT = "sw.3->h3"
 CLASSES = ("storage", "web", "mpi")
@@ -21,7 +22,7 @@ PARTS: dict[str, list[tuple[int, float]]] = {
 }
 """Sizes of frames and how frequent they are."""
 BUCKETS = (6144, 6144, 2048)
-"""Bytes of the token bucket of a class that conforms; at least the longest frame as billed."""
+"""Bytes of the token bucket of a class that conforms; at least the longest frame as accounted."""
 OVERHEAD = 20
 LINK_BPS = 10e9
 MPI = 2
@@ -36,13 +37,13 @@ class Entry:
     name: str
     scheduler: Any
     weights: tuple[float, float, float] | None = (1, 1, 1)
-    """Shares of what is billed, if it promises any."""
+    """Shares of what is accounted, if it promises any."""
     cell: int = 1
     bounded: bool = True
     """Whether what it promises a queue is meant for one class alone."""
 
 
-WIRE = {"bills": "wire"}
+WIRE = {"accounted_length": "wire"}
 BUCKET = {"token_bucket": {"rate": THIRD, "depth": "4352 B"}}
 ENTRIES = (
     Entry("fifo", "fifo", None, bounded=False),
@@ -75,8 +76,8 @@ def placed(scenario: Scenario, entry: Entry) -> Scenario:
     return scenario.switch(scheduler=entry.scheduler)
 
 
-def billed(entry: Entry, size: int) -> int:
-    """What a frame is billed: with line overhead, in whole cells."""
+def accounted(entry: Entry, size: int) -> int:
+    """What a frame is accounted: with line overhead, in whole cells."""
     return -(-(size + OVERHEAD) // entry.cell) * entry.cell
 
 
@@ -103,8 +104,12 @@ def conforming(
             "off": {"exponential": f"{off_s * 1e9:.0f} ns"},
         }
     }
-    bucket = {"rate": f"{rate_bps:.0f} b/s", "depth": f"{BUCKETS[traffic_class]} B"}
-    shaper = {"port": {"token_bucket": bucket}, "bills": "wire", "cell": f"{entry.cell} B"}
+    bucket: TokenBucketKeys = {"rate": f"{rate_bps:.0f} b/s", "depth": f"{BUCKETS[traffic_class]} B"}
+    shaper: ShapedKeys = {
+        "port": {"token_bucket": bucket},
+        "accounted_length": "wire",
+        "cell": f"{entry.cell} B",
+    }
     return changed.with_value(f"flows.{CLASSES[traffic_class]}.source", source).host(
         f"h{traffic_class}", scheduler={"shaper": shaper}
     )

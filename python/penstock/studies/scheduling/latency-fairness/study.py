@@ -43,7 +43,7 @@ class Measured:
 
     name: str
     payload_bps: tuple[float, ...]
-    billed: tuple[float, ...]
+    accounted: tuple[float, ...]
     frames: tuple[float, ...]
     mpi: Mapping[str, float]
     mpi_bound_ns: float | None
@@ -102,10 +102,10 @@ def measure(scenario: Scenario, entry: mix.Entry, duration: str) -> Measured:
 
 
 def billed_bps(row: Mapping[str, Any], entry: mix.Entry) -> float:
-    """Billed bits a second of a flow; what cells round up is taken from the sizes that its source draws."""
+    """Accounted bits a second of a flow; what cells add is taken from the sizes that its source draws."""
     sizes = mix.PARTS[row["flow"]]
     mean = sum(size * share for size, share in sizes)
-    rounding: float = sum((mix.billed(entry, size) - size - mix.OVERHEAD) * share for size, share in sizes)
+    rounding: float = sum((mix.accounted(entry, size) - size - mix.OVERHEAD) * share for size, share in sizes)
     overhead: float = mix.OVERHEAD * row["frames_delivered"] / max(row["bytes_delivered"], 1)
     return float(row["throughput_bps"]) * (1 + overhead + rounding / mean)
 
@@ -145,7 +145,7 @@ def deviation(shares: Sequence[float], wanted: Sequence[float]) -> float:
 def by_bytes(context: Context, measured: Mapping[str, Measured], cover: str) -> Outcome:
     """LF-1."""
     weights = {entry.name: entry.weights for entry in mix.ENTRIES}
-    off = {name: deviation(measured[name].billed, weights[name] or (1, 1, 1)) for name in BY_BYTES}
+    off = {name: deviation(measured[name].accounted, weights[name] or (1, 1, 1)) for name in BY_BYTES}
     return context.outcome(
         "LF-1",
         measured="largest deviation: " + ", ".join(f"{name} {value:.2%}" for name, value in off.items()),
@@ -160,7 +160,7 @@ def by_frames(context: Context, measured: Mapping[str, Measured]) -> Outcome:
     off, ratio = {}, {}
     for name in BY_FRAMES:
         off[name] = deviation(measured[name].frames, entries[name])
-        ratio[name] = max(measured[name].billed) / min(measured[name].billed)
+        ratio[name] = max(measured[name].accounted) / min(measured[name].accounted)
     return context.outcome(
         "LF-2",
         measured=", ".join(
