@@ -60,8 +60,8 @@ def _segments(result: Result) -> dict[str, float]:
     "TCP with a window that does not change",
     compared="A transfer over TCP through two switches at 100 Gb/s, 5 us a link, whose receiver takes in so "
     "many segments: the mean round trip, and segments in 10 ms.",
-    formula="The round trip is that of a segment and its acknowledgement on idle links, in which one window is "
-    "sent.",
+    formula="The round trip is that of a segment and its acknowledgement on idle links, in which one window "
+    "is sent.",
     sources=("RFC 9293, section 3.8.6",),
     scenario=fill(
         _LOSSY, duration="11 ms", warmup="1 ms", recovery="sack", every=1, timeout="1 ms", loss="0.0"
@@ -95,9 +95,9 @@ def windows(bench: Bench) -> Iterator[Row]:
     "TCP under random losses",
     compared="A transfer that loses each segment with a probability p, independently, and has all the "
     "bandwidth that it wants: segments delivered a second, with SACK, and with fast recovery alone.",
-    formula="While losses are rare and repaired in a round trip, the window is that of additive increase and "
-    "multiplicative decrease: its mean is 1.31 / √(b p), where b segments have one acknowledgement. With fast "
-    "recovery alone and more losses, timeouts T₀ count: "
+    formula="While losses are rare and repaired in a round trip, the window is that of additive increase "
+    "and multiplicative decrease: its mean is 1.31 / √(b p), where b segments have one acknowledgement. "
+    "With fast recovery alone and more losses, timeouts T₀ count: "
     "1 / (RTT √(2bp/3) + T₀ min(1, 3√(3bp/8)) p (1 + 32p²)).",
     sources=(
         "T. Ott, J. Kemperman and M. Mathis, The stationary behavior of ideal TCP congestion avoidance, 1996",
@@ -110,7 +110,7 @@ def windows(bench: Bench) -> Iterator[Row]:
     ends=(
         "1.31 / √p is the limit of rare losses; the window moves in whole segments and repairs take a round "
         "trip in which it does not grow.",
-        "The formula of Padhye is for losses that come in rows within a round trip; here they are independent.",
+        "The formula of Padhye is for losses that come in rows within a round trip.",
     ),
 )
 def losses(bench: Bench) -> Iterator[Row]:
@@ -146,7 +146,7 @@ def losses(bench: Bench) -> Iterator[Row]:
             "segments/s",
             _padhye(probability, trip, 200e-6),
             rates,
-            0.3,
+            0.1,
             "losses of a round trip are independent here, so that fewer of them end in a timeout",
         )
 
@@ -210,10 +210,10 @@ def _shares(result: Result) -> dict[str, float]:
 @case(
     "tcp-shares",
     "TCP flows that share a link",
-    compared="Two transfers to one host through one switch: equal ones under RED and under DCTCP with a step, "
-    "and ones with round trips of 1 to 4 on a link that loses one in a thousand.",
-    formula="Equal flows have equal shares on average, and the link is full. With the same losses, throughput "
-    "is inversely proportional to the round trip: 1.31 / (RTT √p).",
+    compared="Two transfers to one host through one switch: equal ones under RED and under DCTCP with a "
+    "step, and ones with round trips of 1 to 4 on a link that loses one in a thousand.",
+    formula="Equal flows have equal shares on average, and the link is full. With the same losses, "
+    "throughput is inversely proportional to the round trip: 1.31 / (RTT √p).",
     sources=(
         "D.-M. Chiu and R. Jain, Computer Networks and ISDN Systems 17(1), 1989",
         "M. Mathis, J. Semke, J. Mahdavi and T. Ott, ACM CCR 27(3), 1997",
