@@ -64,7 +64,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [ROOT / "README.md", *(ROOT / f"docs/{name}.md" for name in ("faults", "clocks", "closed-loops"))],
+    [ROOT / "README.md", *(ROOT / f"docs/{name}.md" for name in ("faults", "clocks", "closed-loops", "tcp"))],
     ids=lambda page: page.stem,
 )
 def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
