@@ -94,8 +94,7 @@ impl Forms for Permutation {
 }
 
 impl Forms for FrameText {
-    const EXPECTED: &'static str =
-        "a size like \"1522 B\", \"imix\", or a table with uniform, bimodal or empirical";
+    const EXPECTED: &'static str = "a size like \"1522 B\", \"imix\", or a table with uniform, bimodal, exponential, log_normal or empirical";
     fn text<E: de::Error>(text: &str) -> Result<Self, E> {
         match text {
             "imix" => Ok(FrameText::Word(FrameWord::Imix)),

@@ -279,3 +279,32 @@ fn they_run_the_same_on_threads() {
     let one = run(1);
     assert!(one == run(2) && one == run(3));
 }
+
+/// A trace of frames is transfers of a frame each, without headers.
+#[test]
+fn a_trace_of_frames() {
+    let lines =
+        "time_ns,from,to,bytes,priority\n0,h0,h1,64,0\n10,h0,h1,1522,0\n20,h0,h2,300,0\n5000,h0,h1,9000,5\n";
+    let files = Files::new("trace", &[("a.csv", lines)]);
+    let entry = format!("{FROM_FILE}\nframe = \"9216 B\"\nheader = \"0 B\"\norder = \"fifo\"");
+    let scenario = loaded(&entry, Some(&files.0));
+    let mut simulation = Simulation::new(&scenario.spec).unwrap();
+    simulation.run().unwrap();
+    let tables = simulation.tables();
+    let column = |table: &str, column: &str| {
+        let table = tables.iter().find(|one| one.name == table).unwrap();
+        format!("{:?}", table.columns.iter().find(|one| one.name == column).unwrap().values)
+    };
+    assert_eq!(column("transfers", "frames"), "Integer([1, 1, 1, 1])");
+    // 64 B leave at 0 and take 67.2 ns of 10 Gb/s; then 1542 B wait for them, and 320 B for those. Each is sent again by
+    // the switch, and a link takes 1 us.
+    let at = |sent: f64, own: f64| sent + own + 2000.0;
+    let expected = [
+        at(67.2, 67.2),
+        at(67.2 + 1233.6 - 10.0, 1233.6),
+        at(67.2 + 1233.6 + 256.0 - 20.0, 256.0),
+        at(7216.0, 7216.0),
+    ];
+    assert_eq!(column("transfers", "completion_ns"), format!("Real({expected:?})"));
+    assert_eq!(column("flows", "bytes_delivered"), "Integer([1886, 9000])");
+}

@@ -625,3 +625,17 @@ fn paths_follow_their_own_seed() {
     assert_eq!(paths_of(Some(1), "path_seed = \"seed\""), plain);
     assert_eq!(paths_of(Some(5), "path_seed = \"seed\""), paths_of(None, "path_seed = 5"));
 }
+
+#[test]
+fn frames_of_exponential_and_log_normal_length() {
+    for table in [
+        "exponential = { mean = \"300 B\" }",
+        "log_normal = { mean = \"300 B\", sigma = 1, max = \"9000 B\" }",
+    ] {
+        let frame = format!("priority = 3\nframe = {{ {table} }}");
+        let scenario = fixpoint(&STAR.replace("priority = 3", &frame));
+        let sizes = &scenario.spec.flows[0].source.sizes;
+        assert!((sizes.mean_bytes() - 300.0).abs() < 1e-6, "{table}");
+        assert_eq!(sizes.bounds(), (64, if table.contains("9000") { 9000 } else { 1522 }));
+    }
+}

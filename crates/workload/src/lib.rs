@@ -15,6 +15,7 @@ mod draw;
 mod offered;
 mod pace;
 mod size_list;
+mod size_shapes;
 mod sizes;
 mod source;
 mod spec;
@@ -25,6 +26,7 @@ mod transfers;
 
 pub use draw::{below, exponential, unit};
 pub use size_list::read_sizes;
+pub use size_shapes::SizeShape;
 pub use source::{Made, Source, Wake};
 pub use spec::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};
 pub use transfer_arrivals::{Incast, Pairing, Poisson};

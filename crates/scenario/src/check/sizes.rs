@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use units::Bytes;
-use workload::FrameSizes;
+use workload::{FrameSizes, SizeShape};
 
 /// The largest frame of the engine: a jumbo frame of 9216 B of payload with header, tag and FCS.
 pub const LARGEST: u64 = 9216 + 22;
@@ -49,8 +49,37 @@ pub fn lower(frame: &FrameText, at: &Place, context: &mut Context<'_>) -> Option
             }
             Some(FrameSizes::Bimodal { small, large, small_share: *small_share })
         }
+        FrameText::Table(FrameTable::Exponential { mean, min, max }) => {
+            shape(SizeShape::Exponential, [*mean, *min, *max], &at.key("exponential"), context)
+        }
+        FrameText::Table(FrameTable::LogNormal { mean, sigma, min, max }) => {
+            let at = at.key("log_normal");
+            if !(*sigma > 0.0 && *sigma <= 5.0) {
+                let accepted = "expected a number above 0, at most 5, like 1";
+                context.error(&at.key("sigma"), format!("sigma {sigma}"), accepted);
+                return None;
+            }
+            shape(SizeShape::LogNormal { sigma: *sigma }, [*mean, *min, *max], &at, context)
+        }
         FrameText::Table(FrameTable::Empirical(path)) => empirical(path, &at.key("empirical"), context),
     }
+}
+
+/// A distribution that is cut to a range: its mean, least and greatest length.
+fn shape(
+    shape: SizeShape,
+    [mean, min, max]: [Bytes; 3],
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<FrameSizes> {
+    let (least, most) = (size(min, &at.key("min"), context), size(max, &at.key("max"), context));
+    let (least, most) = (least?, most?);
+    let sizes = shape.sizes(mean.get() as f64, least, most);
+    if sizes.is_none() {
+        let message = format!("a mean of {mean} of lengths from {min} to {max}");
+        context.error(&at.key("mean"), message, "expected a mean between `min` and `max`");
+    }
+    sizes.map(FrameSizes::Empirical)
 }
 
 /// Reports what is no probability.
