@@ -17,6 +17,10 @@ LEAST_WIDTH = 110
 """A narrower terminal breaks the lines of a table; that is better than to cut names and numbers."""
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: as Ctrl-C, with an exit code of its own."""
+
+
 def console() -> Console:
     """Standard output for tables and text."""
     from rich.console import Console

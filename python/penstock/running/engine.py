@@ -242,7 +242,12 @@ def engine_errors() -> Iterator[None]:
         wrong.diagnostics = error.diagnostics
         raise wrong from None
     except _core.SimulationError as error:
-        raise SimulationError(str(error)) from None
+        broken = SimulationError(str(error))
+        if measured := getattr(error, "result", None):
+            from penstock.result import Result
+
+            broken.result = Result.from_core(measured)
+        raise broken from None
 
 
 def source_of(scenario: Runnable) -> library.Source:
