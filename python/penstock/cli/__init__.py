@@ -13,12 +13,12 @@ import threading
 from collections.abc import Sequence
 from types import FrameType
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from penstock import _core
 from penstock.errors import InputError, PenstockError, ResultError, ScenarioError
 
-from .console import Terminated, complain, say
+from .console import Terminated, complain, say, write_plainly
 
 EXIT_DONE = 0
 EXIT_FAILED = 1
@@ -70,9 +70,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         _end_by_sigterm()
+        write_plainly()
         code = application()(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_DONE
+    except UnusedCliTokensError as error:
+        unused = ", ".join(map(repr, error.unused_tokens or ()))
+        complain(f"unexpected {unused}\nTry: penstock {_command(words)}--help")
+        return EXIT_BAD_INPUT
     except CycloptsError as error:
         complain(f"{error}\nTry: penstock {_command(words)}--help")
         return EXIT_BAD_INPUT

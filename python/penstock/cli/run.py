@@ -173,12 +173,14 @@ def _save(result: Result | Replications, directory: Path | None, report: bool, w
     try:
         if wish.stop or not report:
             result.save(directory, report=False)
-        if not report or wish.asked > 1:
+        if not report:
             return False
-        if wish.stop:
-            say("what was measured is saved; drawing the report, which Ctrl-C leaves out")
         try:
             with wish.leaves_out():
+                if wish.asked > 1:
+                    return False
+                if wish.stop:
+                    say("what was measured is saved; drawing the report, which Ctrl-C leaves out")
                 result.save(directory)
         except KeyboardInterrupt:
             if wish.asked > LAST:

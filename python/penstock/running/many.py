@@ -55,7 +55,11 @@ def run_many(
     InputError
         If there is no such file or name.
     """
+    if isinstance(scenarios, str | PathLike):
+        raise ArgumentError(f"scenarios is {scenarios!r}; expected a list of scenarios")
     sources = [source_of(one) for one in scenarios]
+    if executor is not None and not isinstance(executor, Executor):
+        raise ArgumentError(f"executor is {executor!r}; expected one of concurrent.futures")
     if progress is not None and not callable(progress):
         raise ArgumentError(f"progress is {progress!r}; expected a function of two numbers")
     directory = None if keep is None else Path(keep).absolute()
