@@ -113,6 +113,60 @@ def test_why_names_the_root_and_the_way(sick: Result) -> None:
         forensics.why(sick, "leaf0.9")
 
 
+def test_who_had_ended_before_is_neither_held_back_nor_to_blame() -> None:
+    """A flow that is over 2 ms before anything else begins has nothing to do with what comes then."""
+    scenario = """
+[simulation]
+duration = "4 ms"
+[topology.leaf_spine]
+leaves = 2
+spines = 1
+hosts_per_leaf = 4
+rate = "100 Gb/s"
+[flow_control.pfc]
+priorities = [3]
+[[flows]]
+name = "early"
+from = "h4"
+to = "h1"
+priority = 3
+limit = "10 kB"
+source = "greedy"
+[[flows]]
+name = "late"
+from = ["h4", "h5", "h2"]
+to = "h0"
+priority = 3
+start = "2 ms"
+source = "greedy"
+"""
+    result = Scenario.from_toml(scenario).run()
+    found = forensics.trees(result)
+    assert {part.flow for tree in found for part in tree.parts} == {"late[h4]", "late[h5]", "late[h2]"}
+    for tree in found:
+        assert sum(part.share for part in tree.culprits) == pytest.approx(1)
+    assert forensics.why(result, "early")[1:] == [
+        "  No pause held it back.",
+        *[line for line in forensics.why(result, "early") if "The busiest port" in line],
+    ]
+    said = forensics.why(result, "late[h2]")
+    assert "which it passes, was oversubscribed by late[h2] (" in said[1]
+    assert said[-1] == forensics.SHARES
+
+
+def test_who_passes_the_root_but_had_no_frame_there_is_upstream() -> None:
+    """Neither a culprit nor a victim; the words say that it passes."""
+    tree = forensics.Tree(1, "sw.0->h0/3", "oversubscribed")
+    tree.parts = [
+        forensics.Part("a", "culprit", 1.0, 5.0, "h1.0->sw"),
+        forensics.Part("b", "upstream", 0.0, 7.0, "h2.0->sw"),
+        forensics.Part("c", "victim", 0.0, 9.0, "h2.0->sw"),
+    ]
+    assert [part.flow for part in tree.culprits] == ["a"]
+    assert [part.flow for part in tree.victims] == ["c"]
+    assert [part.passes for part in tree.parts] == [True, True, False]
+
+
 def test_a_deadlock_is_told(stuck: Result) -> None:
     [deadlock] = forensics.deadlocks(stuck)
     assert len(deadlock.queues) == 4

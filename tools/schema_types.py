@@ -210,7 +210,7 @@ def begin(text: str) -> str:
     """What a description begins with, and what the default is."""
     first = re.split(r"(?<=[^.]\.) (?=[A-Z\"`])|; ", text, maxsplit=1)[0]
     first += "" if first.endswith(".") else "."
-    default = re.search(r"Default: (?:[^.(]|\.\w)*[\w\"`]", text)
+    default = re.search(r"Default: (?:[^.(]|\.(?=\w))*(?<=[\w\"`])", text)
     return first + (f" {default[0]}." if default and default[0] not in first else "")
 
 

@@ -24,12 +24,12 @@ function tree(): Tree {
       last_ns: [9, 9, 9, 9, 9],
     }),
     table({
-      tree: [1, 1, 1],
-      flow: ["a", "small", "big"],
-      part: ["culprit", "victim", "victim"],
-      share: [1, 0, 0],
-      paused_ns: [200, 10, 200],
-      paused_at: ["h0.0->leaf0", "h1.0->leaf0", "h0.0->leaf0"],
+      tree: [1, 1, 1, 1],
+      flow: ["a", "on its way", "small", "big"],
+      part: ["culprit", "upstream", "victim", "victim"],
+      share: [1, 0, 0, 0],
+      paused_ns: [200, 50, 10, 200],
+      paused_at: ["h0.0->leaf0", "h0.0->leaf0", "h1.0->leaf0", "h0.0->leaf0"],
     }),
   );
   return found!;

@@ -63,7 +63,10 @@ export function readTrees(congestion: Table, flows: Table): Tree[] {
   }
   for (const row of flows.rowNumbers()) {
     const tree = trees.get(flows.number("tree", row) ?? 0);
-    const culprit = flows.text("part", row) === "culprit";
+    const part = flows.text("part", row);
+    const culprit = part === "culprit";
+    // Those upstream pass the root, but had no frame there: neither its culprits nor its victims.
+    if (part === "upstream") continue;
     (culprit ? tree?.culprits : tree?.victims)?.push({
       flow: flows.text("flow", row),
       culprit,

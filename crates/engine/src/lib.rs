@@ -41,6 +41,8 @@ pub trait Event: Copy + Default {
 pub trait World {
     /// What can happen.
     type Event: Event;
+    /// What some events leave behind in the part of the world that made them, and takes its own way to other parts.
+    type Cargo: Send;
     /// How many nodes there are.
     fn nodes(&self) -> usize;
     /// How many places make events of their own, like ports and sources: about as many pend at once. The same in all
@@ -53,4 +55,8 @@ pub trait World {
     fn handle(&mut self, event: Self::Event, windows: &mut Windows<Self::Event>);
     /// Whether the world asks for an end: a broken invariant.
     fn stopped(&self) -> bool;
+    /// Events leave for another part: takes what they left behind out of this one, in their order.
+    fn pack(&mut self, _mail: &mut [Self::Event], _cargo: &mut Vec<Self::Cargo>) {}
+    /// They have come here: takes in what [`World::pack`] took out there.
+    fn unpack(&mut self, _mail: &mut [Self::Event], _cargo: &mut Vec<Self::Cargo>) {}
 }

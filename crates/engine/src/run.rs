@@ -233,13 +233,16 @@ mod tests {
     use crate::{Shard, Way, Workers};
     use proptest::prelude::*;
 
-    /// A token that hops from node to node; each node hashes what it sees.
+    /// A token that hops from node to node and leaves its luggage with the part that runs the node; each node notes what
+    /// it sees.
     #[derive(Clone, Copy, Debug, Default)]
     struct Token {
         time: u64,
         node: u32,
         id: u32,
         hops: u32,
+        /// Where its luggage lies.
+        slot: u32,
     }
     impl Event for Token {
         fn time(&self) -> Time {
@@ -250,7 +253,8 @@ mod tests {
         }
     }
     struct Nodes {
-        seen: Vec<Vec<(u64, u32)>>,
+        seen: Vec<Vec<(u64, u32, u64)>>,
+        luggage: Vec<u64>,
         look_ahead: u64,
         places: usize,
         /// Picoseconds in what the test counts as one: with many, windows are narrow.
@@ -258,6 +262,7 @@ mod tests {
     }
     impl World for Nodes {
         type Event = Token;
+        type Cargo = u64;
         fn nodes(&self) -> usize {
             self.seen.len()
         }
@@ -268,7 +273,9 @@ mod tests {
             token.node
         }
         fn handle(&mut self, token: Token, windows: &mut Windows<Token>) {
-            self.seen[token.node as usize].push((token.time, token.id));
+            let luggage = &mut self.luggage[token.slot as usize];
+            *luggage = luggage.wrapping_mul(31).wrapping_add(token.time);
+            self.seen[token.node as usize].push((token.time, token.id, *luggage));
             if token.hops == 0 {
                 return;
             }
@@ -288,10 +295,20 @@ mod tests {
         fn stopped(&self) -> bool {
             false
         }
+        fn pack(&mut self, mail: &mut [Token], cargo: &mut Vec<u64>) {
+            cargo.extend(mail.iter().map(|token| std::mem::take(&mut self.luggage[token.slot as usize])));
+        }
+        fn unpack(&mut self, mail: &mut [Token], cargo: &mut Vec<u64>) {
+            assert_eq!(mail.len(), cargo.len());
+            for (token, luggage) in mail.iter_mut().zip(cargo.drain(..)) {
+                token.slot = self.luggage.len() as u32;
+                self.luggage.push(luggage);
+            }
+        }
     }
 
     /// The same world on one globally sorted list.
-    fn plain(mut world: Nodes, tokens: &[Token], limit: u64) -> Vec<Vec<(u64, u32)>> {
+    fn plain(mut world: Nodes, tokens: &[Token], limit: u64) -> Vec<Vec<(u64, u32, u64)>> {
         let mut pending = tokens.to_vec();
         while let Some(at) = (0..pending.len()).min_by_key(|&i| (pending[i].time, pending[i].id)) {
             let token = pending.swap_remove(at);
@@ -317,9 +334,13 @@ mod tests {
             unit in proptest::sample::select(vec![1, 3_000, 20_000]),
         ) {
             let (look_ahead, limit) = (look_ahead * unit, limit * unit);
-            let nodes_at_rest = || Nodes { seen: vec![Vec::new(); nodes], look_ahead, places, unit };
+            let nodes_at_rest = || Nodes {
+                seen: vec![Vec::new(); nodes], luggage: (0..starts.len() as u64).collect(), look_ahead, places, unit,
+            };
             let tokens: Vec<Token> = starts.iter().enumerate()
-                .map(|(id, &(time, node, hops))| Token { time: time * unit, node: node % nodes as u32, id: id as u32, hops })
+                .map(|(id, &(time, node, hops))| Token {
+                    time: time * unit, node: node % nodes as u32, id: id as u32, hops, slot: id as u32,
+                })
                 .collect();
             let mut world = nodes_at_rest();
             let mut runner = Runner::new(&world, Time::from_ps(look_ahead));

@@ -4,7 +4,8 @@
 //! mailboxes. All parts run the same round at the same time: as many windows as one look-ahead spans. Then,
 //! at one barrier, mail changes hands and the first window of the next round is agreed on: the earliest that
 //! anyone has an event in, mail on its way included. Mailboxes and announcements are kept twice, for even and
-//! odd rounds, so that a thread that is already in the next round does not disturb one that still reads.
+//! odd rounds, so that a thread that is already in the next round does not disturb one that still reads. What an event
+//! left behind in the world that made it goes with the mail.
 //!
 //! Where rounds are too small for a barrier, or the machine too busy, one thread runs the parts in turn (`trial.rs`).
 //! A node sorts its events itself, so neither the order of mail nor the number of parts or threads can be seen in
@@ -58,10 +59,16 @@ impl From<Box<dyn Any + Send>> for Panicked {
 /// A call of [`Workers::run`] comes back after this time, so that it can be judged and interrupted.
 const PIECE: Duration = Duration::from_millis(20);
 
+/// What one part has for another.
+struct Mail<W: World> {
+    events: Vec<W::Event>,
+    cargo: Vec<W::Cargo>,
+}
+
 /// What the parts share.
-pub struct Workers<E> {
+pub struct Workers<W: World> {
     /// Round parity, sender, receiver.
-    mailboxes: [Vec<Mutex<Vec<E>>>; 2],
+    mailboxes: [Vec<Mutex<Mail<W>>>; 2],
     /// The next window of each part: round parity, part.
     announced: [Vec<AtomicU64>; 2],
     stopped: [AtomicBool; 2],
@@ -82,20 +89,16 @@ struct Until {
     begun: Instant,
 }
 
-impl<E: Event + Send> Workers<E> {
+impl<W: World<Event: Send> + Send> Workers<W> {
     /// Workers for these parts; `owner_of` tells the part that runs each node. `fixed` is the way to run them; `None`:
     /// as it pays.
-    pub fn new<W: World<Event = E>>(
-        shards: &mut [Shard<W>],
-        owner_of: Arc<[u8]>,
-        fixed: Option<Way>,
-    ) -> Workers<E> {
+    pub fn new(shards: &mut [Shard<W>], owner_of: Arc<[u8]>, fixed: Option<Way>) -> Workers<W> {
         let parts = shards.len();
         for (home, shard) in (0..).zip(shards) {
             let boxes = (0..parts).map(|_| Vec::new()).collect();
             shard.runner.windows.outbox = Some(Outbox { home, owner_of: owner_of.clone(), boxes });
         }
-        let mailboxes = || (0..parts * parts).map(|_| Mutex::new(Vec::new())).collect();
+        let mailboxes = || (0..parts * parts).map(|_| Mutex::new(Mail::default())).collect();
         let announced = || (0..parts).map(|_| AtomicU64::new(0)).collect();
         Workers {
             mailboxes: [mailboxes(), mailboxes()],
@@ -109,7 +112,7 @@ impl<E: Event + Send> Workers<E> {
     }
 
     /// Between two runs: hands over what each part has for the others.
-    pub fn deliver<W: World<Event = E>>(&mut self, shards: &mut [Shard<W>]) {
+    pub fn deliver(&mut self, shards: &mut [Shard<W>]) {
         deliver(shards);
     }
 
@@ -122,12 +125,7 @@ impl<E: Event + Send> Workers<E> {
     ///
     /// # Errors
     /// If a part panics. The others stop at their next meeting.
-    pub fn run<W: World<Event = E> + Send>(
-        &mut self,
-        shards: &mut [Shard<W>],
-        limit: Time,
-        budget: u64,
-    ) -> Result<RunStatus, Panicked> {
+    pub fn run(&mut self, shards: &mut [Shard<W>], limit: Time, budget: u64) -> Result<RunStatus, Panicked> {
         let spent = |shards: &[Shard<W>]| -> u64 { shards.iter().map(|shard| shard.runner.events()).sum() };
         let (events, rounds) = (spent(shards), shards[0].runner.rounds());
         let share = (budget / self.parts as u64).max(1);
@@ -148,11 +146,7 @@ impl<E: Event + Send> Workers<E> {
     }
 
     /// A thread for each part; the first is the caller's.
-    fn run_together<W: World<Event = E> + Send>(
-        &mut self,
-        shards: &mut [Shard<W>],
-        until: Until,
-    ) -> Result<RunStatus, Panicked> {
+    fn run_together(&mut self, shards: &mut [Shard<W>], until: Until) -> Result<RunStatus, Panicked> {
         for flag in self.stopped.iter_mut().chain(&mut self.over) {
             *flag.get_mut() = false;
         }
@@ -179,7 +173,7 @@ impl<E: Event + Send> Workers<E> {
         Ok(status)
     }
 
-    fn work<W: World<Event = E>>(
+    fn work(
         &self,
         me: usize,
         shard: &mut Shard<W>,
@@ -213,7 +207,7 @@ impl<E: Event + Send> Workers<E> {
     }
 
     /// Hands mail over and announces the next window that holds anything.
-    fn post<W: World<Event = E>>(&self, me: usize, shard: &mut Shard<W>, parity: usize) {
+    fn post(&self, me: usize, shard: &mut Shard<W>, parity: usize) {
         let windows = &mut shard.runner.windows;
         let mut next = windows.first();
         let mut boxes =
@@ -222,7 +216,8 @@ impl<E: Event + Send> Workers<E> {
             let earliest = mail.iter().map(Event::time).min();
             next = next.min(earliest.map_or(NEVER, |time| windows.window_of(time)));
             if let Ok(mut mailbox) = self.mailboxes[parity][me * self.parts + other].lock() {
-                std::mem::swap(&mut *mailbox, mail);
+                shard.world.pack(mail, &mut mailbox.cargo);
+                std::mem::swap(&mut mailbox.events, mail);
             }
         }
         if let Some(outbox) = &mut windows.outbox {
@@ -235,13 +230,27 @@ impl<E: Event + Send> Workers<E> {
     }
 
     /// Takes the mail of the others. The emptied vectors go back to their senders at the next swap.
-    fn collect<W: World<Event = E>>(&self, me: usize, shard: &mut Shard<W>, parity: usize) {
+    fn collect(&self, me: usize, shard: &mut Shard<W>, parity: usize) {
         for other in (0..self.parts).filter(|&other| other != me) {
             if let Ok(mut mailbox) = self.mailboxes[parity][other * self.parts + me].lock() {
-                for event in mailbox.drain(..) {
-                    shard.runner.windows.push(event);
-                }
+                mailbox.open(shard);
             }
+        }
+    }
+}
+
+impl<W: World> Default for Mail<W> {
+    fn default() -> Mail<W> {
+        Mail { events: Vec::new(), cargo: Vec::new() }
+    }
+}
+
+impl<W: World> Mail<W> {
+    /// Hands it over. The memory stays, to be used again.
+    fn open(&mut self, to: &mut Shard<W>) {
+        to.world.unpack(&mut self.events, &mut self.cargo);
+        for event in self.events.drain(..) {
+            to.runner.windows.push(event);
         }
     }
 }
@@ -285,13 +294,12 @@ fn deliver<W: World>(shards: &mut [Shard<W>]) {
             if outbox.boxes[to].is_empty() {
                 continue;
             }
-            let mut mail = std::mem::take(&mut outbox.boxes[to]);
-            for event in mail.drain(..) {
-                shards[to].runner.windows.push(event);
-            }
+            let mut mail: Mail<W> = Mail { events: std::mem::take(&mut outbox.boxes[to]), ..Mail::default() };
+            shards[from].world.pack(&mut mail.events, &mut mail.cargo);
+            mail.open(&mut shards[to]);
             // Its memory is used again.
             if let Some(outbox) = &mut shards[from].runner.windows.outbox {
-                outbox.boxes[to] = mail;
+                outbox.boxes[to] = mail.events;
             }
         }
     }
@@ -319,6 +327,7 @@ mod tests {
     }
     impl World for Ticking {
         type Event = Tick;
+        type Cargo = ();
         fn nodes(&self) -> usize {
             2
         }

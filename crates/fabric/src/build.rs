@@ -5,6 +5,7 @@ mod ahead;
 pub(crate) mod fault_plan;
 pub(crate) mod guarantees;
 pub(crate) mod headroom;
+mod limiters;
 mod nodes;
 pub(crate) mod paths;
 pub(crate) mod reroute;
@@ -17,11 +18,13 @@ pub(crate) use traffic::start;
 
 use crate::build::fault_plan::{FaultPlan, Note};
 use crate::build::headroom::frame_bounds;
+use crate::build::limiters::LimiterPlan;
 use crate::build::paths::{Paths, find_paths};
 use crate::build::shards::Split;
 use crate::run::buffers::Buffers;
 use crate::run::event::Event;
 use crate::run::faults::Faults;
+use crate::run::headers::Headers;
 use crate::run::hosts::Hosts;
 use crate::run::ledger::Ledger;
 use crate::run::link_control::{LinkControl, PauseState};
@@ -65,7 +68,7 @@ pub(crate) struct Built {
     pub wiring: Wiring,
     pub look_ahead: Time,
     /// Flow of each path.
-    pub path_flow: Vec<u32>,
+    pub path_flow: Arc<[u32]>,
     /// What goes wrong, and when.
     pub notes: Vec<Note>,
     /// Time series that are too many to record, in words.
@@ -82,6 +85,7 @@ pub(crate) struct Plan<'a> {
     rates: BTreeMap<u32, (BitRate, BitRate)>,
     /// By node, how far its clock is off; empty if all are exact.
     clocks: Vec<ClockOffset>,
+    limiters: LimiterPlan,
 }
 
 impl<'a> Plan<'a> {
@@ -95,7 +99,8 @@ impl<'a> Plan<'a> {
             }
         }
         let clocks = spec.clocks();
-        Plan { spec, wiring, frames: frame_bounds(spec), rates, clocks }
+        let limiters = LimiterPlan::new(spec);
+        Plan { spec, wiring, frames: frame_bounds(spec), rates, clocks, limiters }
     }
     /// How far the clock of a node is off.
     fn clock(&self, node: NodeId) -> ClockOffset {
@@ -116,10 +121,13 @@ impl<'a> Plan<'a> {
         let rate = self.link(port).rate;
         self.rates.get(&self.wiring.link_of[port as usize]).copied().unwrap_or((rate, rate))
     }
-    /// How many ports, sources and endpoints there are.
+    /// How many ends of connections there are.
+    fn endpoints(&self) -> usize {
+        2 * self.spec.flows.iter().filter(|flow| flow.transport.is_some()).count()
+    }
+    /// How many ports, sources, endpoints and limiters there are.
     fn places(&self) -> usize {
-        let connections = self.spec.flows.iter().filter(|flow| flow.transport.is_some()).count();
-        self.wiring.peer.len() + self.spec.flows.len() + 2 * connections
+        self.wiring.peer.len() + self.spec.flows.len() + self.endpoints() + self.limiters.limiters.len()
     }
     /// What the scheduler of a port has to know of it.
     pub fn port_facts(&self, port: u32) -> PortFacts {
@@ -208,22 +216,15 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         part.numbering.first_queue = first_queue;
         first_queue += part.buffers.queues.len() as u32;
     }
-    let left_out = series::record(spec, &mut parts);
+    let path_flow: Arc<[u32]> = std::mem::take(&mut paths.flows).into();
+    let left_out = series::record(spec, &mut parts, &path_flow);
     parts.iter_mut().for_each(|part| ahead::mark(&plan, part));
     let look_ahead = parts.iter().filter_map(|part| plan.look_ahead(part)).min();
     let look_ahead = look_ahead.unwrap_or(Time::from_us(1));
     if look_ahead.ps() < 2 {
         return Err(BuildError("a frame takes less than 2 ps from node to node: that is too fast".into()));
     }
-    Ok(Built {
-        parts,
-        split,
-        look_ahead,
-        path_flow: paths.flows,
-        notes: faults.notes(spec),
-        wiring,
-        left_out,
-    })
+    Ok(Built { parts, split, look_ahead, path_flow, notes: faults.notes(spec), wiring, left_out })
 }
 
 /// Builds the parts, each on a thread of its own.
@@ -281,12 +282,14 @@ fn build_part(
             first_queue: 0,
             all_ports: plan.wiring.peer.len() as u32,
             all_flows: spec.flows.len() as u32,
+            all_endpoints: plan.endpoints() as u32,
             all_places: plan.places() as u32,
         },
         node_of,
         nodes: Vec::with_capacity(part.nodes().len()),
         links: Links::with_capacity(part.ports().len()),
         buffers: Buffers::new(),
+        headers: Headers::default(),
         routes,
         hosts: Hosts::default(),
         faults,
@@ -311,6 +314,7 @@ fn build_part(
     }
     traffic::add_sources(part, paths, &mut fabric);
     traffic::add_endpoints(part, paths, &mut fabric);
+    limiters::add_limiters(part, &mut fabric);
     traffic::add_receivers(part, paths, &mut fabric);
     nodes::add_receiving(part, &mut fabric);
     traffic::add_faults(part, events, &mut fabric);

@@ -22,6 +22,7 @@ use engine::{Panicked, RunStatus, Runner, Shard, Way, Workers};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use units::Time;
 
@@ -29,14 +30,14 @@ use units::Time;
 pub struct Simulation {
     pub(crate) spec: Spec,
     pub(crate) wiring: Wiring,
-    pub(crate) path_flow: Vec<u32>,
+    pub(crate) path_flow: Arc<[u32]>,
     pub(crate) notes: Vec<Note>,
     left_out: Vec<String>,
     /// One a thread, each with its own nodes.
     pub(crate) shards: Vec<Shard<Fabric>>,
     pub(crate) split: Split,
     /// What binds the parts; `None` if there is one.
-    workers: Option<Workers<Event>>,
+    workers: Option<Workers<Fabric>>,
     /// Whether more threads would pay is not decided yet.
     pilot: Option<Pilot>,
     /// The panic that ended the run.
@@ -342,12 +343,26 @@ impl Simulation {
         let waits = |part: &Fabric| part.hosts.frames_waiting() + part.buffers.frames_waiting();
         let waiting = self.parts().map(waits).sum::<u64>();
         self.parts().for_each(Fabric::check);
+        self.check_headers();
         let ledger = self.ledger();
         if ledger.made == ledger.delivered + ledger.lost + waiting + in_flight {
             return Ok(());
         }
         let (made, delivered, lost) = (ledger.made, ledger.delivered, ledger.lost);
         Err(self.describe(&Failure::Conservation { made, delivered, lost, waiting, in_flight }))
+    }
+
+    /// Every header has its frame.
+    fn check_headers(&mut self) {
+        for Shard { world, runner } in &mut self.shards {
+            let headers = world.headers.in_use();
+            let at_rest = world.frames_at_rest().filter(|frame| frame.flags.is_wide()).count();
+            let pending = runner.windows().pending().filter(|event| event.is_wide()).count();
+            assert!(
+                headers == at_rest + pending,
+                "{headers} headers, but {at_rest} frames that wait and {pending} on their way have one: this is a fault of the simulator"
+            );
+        }
     }
 
     /// Begins measuring: all counts at zero, all levels as they are.
@@ -389,7 +404,6 @@ mod tests {
     use crate::spec::{FlowSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Role, WhenFull};
     use frame::{ClassMap, NodeId, Priority};
     use scheduling::SchedulerSpec;
-    use std::sync::Arc;
     use units::{BitRate, ClockTolerance};
     use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
 
@@ -402,6 +416,7 @@ mod tests {
             when_full: WhenFull::Block,
             flow_control: None,
             receive: None,
+            limiters: None,
         });
         let node = |id: u32| NodeSpec {
             name: format!("h{id}"),

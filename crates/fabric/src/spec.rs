@@ -52,6 +52,14 @@ impl Spec {
         stream(self.seed, &format!("route/{}/{to}", flow.name)).next_u64()
     }
 
+    /// The priorities of all frames that may travel, those of messages too: bit n for priority n.
+    pub fn priorities_in_use(&self) -> u8 {
+        let managers = self.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
+        let messages = managers.flatten().filter_map(queueing::Configuration::message_priority);
+        let flows = self.flows.iter().map(|flow| flow.priority.0);
+        flows.chain(messages).fold(0, |set, priority| set | 1 << priority)
+    }
+
     /// Where the links are plugged in.
     pub(crate) fn wiring(&self) -> Wiring {
         let ends: Vec<(NodeId, NodeId)> = self.links.iter().map(|link| (link.a, link.b)).collect();
@@ -146,6 +154,19 @@ pub struct HostSpec {
     pub flow_control: Option<PauseSpec>,
     /// How fast it takes in what arrives; `None`: at any speed.
     pub receive: Option<ReceiveSpec>,
+    /// The rate limiters that frames pass before the NIC; `None`: there are none.
+    pub limiters: Option<LimiterSpec>,
+}
+
+/// The rate limiters of an end station.
+#[derive(Clone, Copy, Debug)]
+pub struct LimiterSpec {
+    /// Who says how fast they send.
+    pub control: queueing::RateControlSpec,
+    /// What shares one.
+    pub per: queueing::LimiterScope,
+    /// Priorities whose frames pass one: bit n for priority n.
+    pub priorities: u8,
 }
 
 /// How an end station takes in what arrives.

@@ -1,10 +1,12 @@
 //! The result of a simulation as described tables.
 
+mod congestion_flows;
 mod connections;
 mod deadlocks;
 mod demands;
 mod durations;
 mod forensics;
+mod limiters;
 mod losses;
 mod pauses;
 mod series;
@@ -40,6 +42,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.demands(),
         view.paths(),
         view.connections(),
+        view.rate_limiters(),
         view.classes(&flows),
         view.ports(),
         view.queues(),

@@ -10,8 +10,8 @@ use common::*;
 use fabric::choice::{Flowlet, PathChoice};
 use fabric::pause_needs;
 use fabric::spec::{
-    FaultSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Reaction,
-    ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, WhenFull,
+    FaultSpec, Forwarding, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing,
+    Reaction, ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, WhenFull,
 };
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Star};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
@@ -19,20 +19,22 @@ use flow_control::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, Tar
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
-    Action, Alpha, BufferSpec, Counts, IdleExponent, ManagerSpec, Mode, Moment, RedParams, SamplingParams,
-    SharedMemorySpec, Spacing, StepParams,
+    Action, Alpha, BufferSpec, CongestionPointParams, Counts, IdleExponent, LimiterScope, ManagerSpec, Mode,
+    Moment, RateControlSpec, ReactionPointParams, RedParams, SamplingParams, SharedMemorySpec, Spacing,
+    StepParams,
 };
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
 use transport::{
-    Application, ConnectionSpec, ControllerSpec, Delay, FixedRateParams, FixedWindowParams,
-    RequestResponseSpec, UnlimitedParams, WindowSpec,
+    AimdParams, Application, ConnectionSpec, ControllerSpec, CubicKeys, CubicParams, DctcpKeys, DctcpParams,
+    Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth, RepairKind, RequestResponseSpec, TcpSpec,
+    TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
 use workload::{Arrivals, Destinations, FrameSizes, SourceSpec};
 
 /// What can meet, one bit each.
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 21] = [
     "window",
     "requests",
     "path choice",
@@ -52,6 +54,8 @@ const NAMES: [&str; 19] = [
     "limits",
     "schedulers",
     "reroute",
+    "limiters",
+    "tcp",
 ];
 const WINDOW: u32 = 1;
 const REQUESTS: u32 = 1 << 1;
@@ -72,6 +76,8 @@ const CLOCKS: u32 = 1 << 15;
 const LIMITS: u32 = 1 << 16;
 const SCHEDULERS: u32 = 1 << 17;
 const REROUTE: u32 = 1 << 18;
+const LIMITERS: u32 = 1 << 19;
+const TCP: u32 = 1 << 20;
 /// What may lose a frame as often as it comes.
 const LOSSY: u32 = MANAGERS | SHARED | RECEIVERS | WATCHDOG | LIMITS;
 const FAULTS: u32 = DOWN | RESTART | OUTAGES | ERRORS | RATE;
@@ -234,6 +240,33 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
     }
 }
 
+/// One that samples every few frames.
+fn congestion_point(rolls: &mut Rolls) -> ManagerSpec {
+    ManagerSpec::CongestionPoint(CongestionPointParams {
+        set_point: Bytes::new(rolls.pick(&[1_000, 5_000])),
+        sample_base: Bytes::new(rolls.pick(&[1_000, 20_000])),
+        message_priority: rolls.pick(&[0, 3, 7]),
+        ..CongestionPointParams::default()
+    })
+}
+
+/// Limiters that recover within some microseconds.
+fn limiters(rolls: &mut Rolls) -> LimiterSpec {
+    let control = ReactionPointParams {
+        byte_reset: Bytes::new(rolls.pick(&[2_000, 30_000])),
+        time_reset: rolls.pick(&[us(3), us(50)]),
+        min_rate: rolls.pick(&[gbps(1), gbps(4)]),
+        keep_target: rolls.coin(),
+        lower_target: rolls.coin(),
+        ..ReactionPointParams::default()
+    };
+    LimiterSpec {
+        control: RateControlSpec::Qcn(control),
+        per: rolls.pick(&[LimiterScope::Flow, LimiterScope::Destination, LimiterScope::Priority]),
+        priorities: rolls.pick(&[0xFF, 0b1001]),
+    }
+}
+
 fn scheduler(classes: ClassMap, draw: &Draw, rolls: &mut Rolls) -> SchedulerSpec {
     if classes == ClassMap::SHARED {
         return SchedulerSpec::Fifo;
@@ -270,7 +303,9 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         scheduler: scheduler(classes, draw, rolls),
         buffer: if draw.has(LIMITS) { buffer } else { BufferSpec::default() },
         shared_memory: None,
-        managers: if draw.has(MANAGERS) {
+        managers: if draw.has(LIMITERS) {
+            vec![Some(congestion_point(rolls)); classes.classes()]
+        } else if draw.has(MANAGERS) {
             (0..classes.classes()).map(|_| rolls.coin().then(|| manager(rolls))).collect()
         } else {
             Vec::new()
@@ -302,6 +337,7 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
         when_full: if drops { WhenFull::Drop } else { WhenFull::Block },
         flow_control: control.clone(),
         receive: (draw.has(RECEIVERS) && rolls.coin()).then_some(receive),
+        limiters: (draw.has(LIMITERS) && rolls.below(4) > 0).then(|| limiters(rolls)),
     }
 }
 
@@ -377,6 +413,54 @@ fn connection(window: bool, patient: bool, single: bool, rolls: &mut Rolls) -> C
         })
     };
     ConnectionSpec { start: us(rolls.below(10)), stop: None, application }
+}
+
+/// Transfers over TCP, as many bytes as a window sends. Where they have to come to their end they have time to back off.
+fn tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
+    let begin = AimdParams {
+        initial: Amount::Frames(1 + rolls.below(12)),
+        threshold: rolls.coin().then(|| 1_000 * (1 + rolls.below(20))),
+        growth: rolls.pick(&[Growth::Acks, Growth::Bytes]),
+        grows_unused: rolls.coin(),
+    };
+    let controllers = [
+        ControllerSpec::Aimd(begin),
+        ControllerSpec::Cubic(CubicParams { begin, curve: CubicKeys::default() }),
+        ControllerSpec::Dctcp(DctcpParams { begin, estimate: DctcpKeys::default() }),
+    ];
+    let min = us(if patient { 1_000 } else { 20 + rolls.below(200) });
+    let spec = TcpSpec {
+        transfers: TransferSpec {
+            size: rolls.coin().then(|| 1 + rolls.below(12_000)),
+            total: Some(SEGMENTS * u64::from(SEGMENT)),
+            idle: rolls.pick(&[Delay::Fixed(us(1)), Delay::Exponential(us(3))]),
+        },
+        handshake: rolls.coin(),
+        reconnect: rolls.coin(),
+        segment: SEGMENT,
+        headers: rolls.pick(&[40, 62]),
+        ack_bytes: rolls.pick(&[40, 64]),
+        ack_every: 1 + rolls.below(3) as u32,
+        ack_delay: us(rolls.below(5)),
+        controller: rolls.pick(&controllers),
+        repair: rolls.pick(RepairKind::ALL),
+        duplicates: 3,
+        limited_transmit: rolls.coin(),
+        steady: rolls.coin(),
+        proportional: rolls.coin(),
+        window: rolls.pick(&[u64::MAX, 64_000, 4_000]),
+        ecn: rolls.pick(&[EcnMode::Off, EcnMode::Rfc3168, EcnMode::Dctcp]),
+        timestamps: rolls.coin(),
+        timer: TimerSpec {
+            tick: rolls.pick(&[Time::ZERO, us(7)]),
+            min,
+            initial: min,
+            max: us(if patient { 20_000 } else { 5_000 }),
+        },
+        restart_after_idle: rolls.coin(),
+        jitter: rolls.pick(&[Time::ZERO, ns(500)]),
+    };
+    ConnectionSpec { start: us(rolls.below(10)), stop: None, application: Application::Tcp(spec.into()) }
 }
 
 fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
@@ -463,7 +547,8 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         let others: Vec<NodeId> = hosts.iter().copied().filter(|&h| h != from).collect();
         let to = if rolls.coin() { others[0] } else { rolls.pick(&others) };
         let priority = rolls.pick(&[0u8, 3, 3, 7]);
-        let connects = (i % 2 == 0 && draw.has(WINDOW)) || (i % 4 == 1 && draw.has(REQUESTS));
+        let over_tcp = draw.has(TCP) && (i % 4 == 2 || i % 2 == 0 && !draw.has(WINDOW));
+        let connects = over_tcp || (i % 2 == 0 && draw.has(WINDOW)) || (i % 4 == 1 && draw.has(REQUESTS));
         let to =
             if connects || rolls.coin() { Destinations::Fixed(to) } else { Destinations::Uniform(others) };
         let source = source(to, rolls);
@@ -471,7 +556,9 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         if connects {
             let (window, patient) = (i % 2 == 0, duration == LONG);
             let single = patient && draw.has(LOSSY);
-            flow.transport = Some(Arc::new(connection(window, patient, single, rolls)));
+            let spec =
+                if over_tcp { tcp(patient, rolls) } else { connection(window, patient, single, rolls) };
+            flow.transport = Some(Arc::new(spec));
         }
     }
     let actions = [StormAction::Report, StormAction::Drop, StormAction::Forward];
@@ -601,7 +688,8 @@ proptest! {
 
     #[test]
     fn connections_get_done_whatever_they_meet(draw in draws()) {
-        let with = if draw.has(WINDOW | REQUESTS) { draw.with } else { draw.with | WINDOW | REQUESTS };
+        let any = WINDOW | REQUESTS | TCP;
+        let with = if draw.has(any) { draw.with } else { draw.with | any };
         // What is done before the warm-up is over does not count. Random outages go on as long as the run: too long here.
         // On several paths what left first may come last and find the queue full of what left after it, and nothing
         // that is drawn here slows down after a timeout: each repetition then loses the same segment.
@@ -615,12 +703,14 @@ proptest! {
         prop_assert_eq!(&outcome.error, &None);
         check_tables(&spec, &outcome)?;
         for flow in spec.flows.iter().filter(|flow| flow.transport.is_some()) {
-            if outcome.texts("connections", "endpoint").iter().zip(outcome.texts("connections", "flow"))
-                .any(|(kind, name)| name == &flow.name && kind == "requester")
-            {
-                prop_assert_eq!(outcome.count("connections", &flow.name, "exchanges"), ASKED, "{}", &flow.name);
-            } else {
-                prop_assert!(outcome.real("connections", &flow.name, "completed_ns") > 0.0, "{}", &flow.name);
+            let count = |column| outcome.count("connections", &flow.name, column);
+            match flow.transport.as_ref().map(|connection| &connection.application) {
+                Some(Application::RequestResponse(_)) => prop_assert_eq!(count("exchanges"), ASKED, "{}", &flow.name),
+                _ => {
+                    let all = SEGMENTS * u64::from(SEGMENT);
+                    prop_assert_eq!(count("application_bytes"), all, "{}", &flow.name);
+                    prop_assert!(outcome.real("connections", &flow.name, "completed_ns") > 0.0, "{}", &flow.name);
+                }
             }
         }
         // Nobody waits for ever.

@@ -234,6 +234,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     when_full: if rolls.coin() || lossless { WhenFull::Block } else { WhenFull::Drop },
                     flow_control: control.clone(),
                     receive: None,
+                    limiters: None,
                 })),
                 NodeRole::Switch => Role::Switch(Arc::new(SwitchSpec {
                     forwarding: if rolls.coin() {

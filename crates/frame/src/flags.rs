@@ -1,4 +1,4 @@
-//! What a frame is for, and its ECN bits, in one byte.
+//! What a frame is for, its ECN bits, and whether it has a header, in one byte.
 
 /// Explicit congestion notification: the two bits of RFC 3168 section 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,12 +36,14 @@ pub enum FrameKind {
     Tag = 6,
 }
 
-/// The kind and the ECN bits of a frame.
+/// The kind and the ECN bits of a frame, and whether it is wide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
 const ECN: u8 = 0b11;
 const KIND_SHIFT: u8 = 2;
+const KIND: u8 = 0b111;
+const WIDE: u8 = 1 << 5;
 
 impl Flags {
     /// Both together.
@@ -52,7 +54,7 @@ impl Flags {
     /// What the frame is for.
     #[inline]
     pub const fn kind(self) -> FrameKind {
-        match self.0 >> KIND_SHIFT {
+        match self.0 >> KIND_SHIFT & KIND {
             0 => FrameKind::Raw,
             1 => FrameKind::Data,
             2 => FrameKind::Ack,
@@ -82,6 +84,16 @@ impl Flags {
         self.0 |= ECN;
         true
     }
+    /// The same of a frame that has a [`Header`](crate::Header).
+    #[inline]
+    pub const fn wide(self) -> Flags {
+        Flags(self.0 | WIDE)
+    }
+    /// Whether the word of the frame says where its [`Header`](crate::Header) lies.
+    #[inline]
+    pub const fn is_wide(self) -> bool {
+        self.0 & WIDE != 0
+    }
     /// The bits, for fingerprints.
     #[inline]
     pub const fn bits(self) -> u8 {
@@ -108,7 +120,9 @@ mod tests {
         for kind in KINDS {
             for ecn in [Ecn::NotCapable, Ecn::Capable1, Ecn::Capable, Ecn::Experienced] {
                 let flags = Flags::new(kind, ecn);
-                assert_eq!((flags.kind(), flags.ecn()), (kind, ecn));
+                assert_eq!((flags.kind(), flags.ecn(), flags.is_wide()), (kind, ecn, false));
+                let wide = flags.wide();
+                assert_eq!((wide.kind(), wide.ecn(), wide.is_wide()), (kind, ecn, true));
             }
         }
         assert_eq!(Flags::default(), Flags::new(FrameKind::Raw, Ecn::NotCapable));

@@ -16,7 +16,8 @@ pub fn describe() -> String {
     let controllers = transport::CONTROLLER_PAGES.iter().map(|&(name, text)| ("controller", name, text, ""));
     let applications =
         transport::APPLICATION_PAGES.iter().map(|&(name, text)| ("application", name, text, ""));
-    let transports = endpoints.chain(controllers).chain(applications);
+    let repairs = transport::REPAIR_PAGES.iter().map(|&(name, text)| ("loss recovery", name, text, ""));
+    let transports = endpoints.chain(controllers).chain(repairs).chain(applications);
     let pages: Vec<Page> = schedulers.chain(controls).chain(queueing).chain(transports).collect();
     Value::Array(pages.iter().map(|page| page_of(page, &schema)).collect()).to_string()
 }
@@ -39,7 +40,7 @@ fn page_of(&(kind, name, text, keys): &Page, schema: &Value) -> Value {
         "summary": summary,
         "source": labelled("Source:"),
         "not_modelled": not_modelled,
-        "parameters": parameters(schema, keys),
+        "parameters": of_both_parts(text, keys).flat_map(|keys| parameters(schema, keys)).collect::<Vec<_>>(),
     })
 }
 
@@ -58,6 +59,12 @@ fn paragraphs(text: &str) -> Vec<String> {
     }
     paragraphs.retain(|paragraph| !paragraph.is_empty());
     paragraphs
+}
+
+/// The definitions of the keys of a page: those of the switch part, and of the host part if one file has both.
+fn of_both_parts<'a>(text: &'a str, keys: &'a str) -> impl Iterator<Item = &'a str> {
+    let host = queueing::RATE_CONTROL_PAGES.iter().filter(move |page| page.1 == text).map(|page| page.2);
+    std::iter::once(keys).chain(host)
 }
 
 fn parameters(schema: &Value, definition: &str) -> Vec<Value> {

@@ -1,14 +1,16 @@
 //! Who may enter a queue, and what a queue tells those who fill it.
 //!
 //! Limits decide whether there is room: [`BufferSpec`] and [`SharedMemory`]. A queue manager ([`QueueManager`]), one for
-//! each queue, decides on marks, early drops and messages. Both are sans-IO: what waits, the time and random bits go in, a
-//! verdict comes out.
+//! each queue, decides on marks, early drops and messages. Rate limiters hold back what messages complain of
+//! ([`RateControl`]). All are sans-IO: what waits, the time and random bits go in, a verdict or a rate comes out.
 
 #![warn(clippy::too_many_lines)]
 
 mod dynamic_threshold;
 mod entry;
 mod manager;
+mod qcn;
+mod rate_control;
 mod red;
 mod sampling;
 mod step;
@@ -20,6 +22,11 @@ mod testbed;
 pub use dynamic_threshold::{Alpha, DynamicThreshold, Holding, Part, SharedMemory, SharedMemorySpec};
 pub use entry::assign;
 pub use manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+pub use qcn::{ReactionPoint, ReactionPointParams};
+pub use rate_control::{
+    LimiterScope, RATE_CONTROL_PAGES, RateConfiguration, RateControl, RateControlSpec, RateControls,
+    RateLimiters,
+};
 pub use red::{Action, IdleExponent, Mode, Spacing};
 pub use step::Moment;
 pub use tail_drop::{Backlog, BufferSpec, Refusal};
@@ -99,6 +106,9 @@ macro_rules! queue_managers {
             fn drops(&self) -> Option<(&'static str, &'static str)> {
                 match self { $(ManagerSpec::$name(params) => params.drops(),)* }
             }
+            fn message_priority(&self) -> Option<u8> {
+                match self { $(ManagerSpec::$name(params) => params.message_priority(),)* }
+            }
             fn start(&self, link: &LinkFacts) -> Manager {
                 match self { $(ManagerSpec::$name(params) => Manager::$name(params.start(link)),)* }
             }
@@ -136,4 +146,6 @@ queue_managers! {
     step: Step(StepParams),
     /// A sampling notifier: tells the sources of a queue that it is long.
     sampling: Sampling(SamplingParams),
+    /// A congestion point of quantised congestion notification (QCN, IEEE 802.1Qau).
+    qcn: CongestionPoint(CongestionPointParams),
 }

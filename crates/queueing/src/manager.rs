@@ -94,6 +94,11 @@ pub trait Configuration {
         None
     }
 
+    /// Priority of its messages; `None`: that of the frame.
+    fn message_priority(&self) -> Option<u8> {
+        None
+    }
+
     /// A manager of an empty queue. The parameters have passed [`check`](Configuration::check).
     fn start(&self, link: &LinkFacts) -> Self::Machine;
 }

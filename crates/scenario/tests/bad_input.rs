@@ -390,6 +390,51 @@ fn stations_and_flow_control() {
 }
 
 #[test]
+fn tcp_connections() {
+    let tcp = |keys: &str| source(&format!("{{ tcp = {{ {keys} }} }}"));
+    let with = |change: &str| flow(&format!("{change}\nsource = {{ tcp = {{}} }}"));
+    errors(vec![
+        (tcp("preset = ‸\"lynux\""), "unknown value `lynux`", "did you mean \"linux\"?"),
+        (tcp("‸recover = \"sack\""), "unknown key `recover`", "did you mean recovery?"),
+        (tcp("recovery = ‸\"vegas\""), "unknown value `vegas`", "\"tahoe\""),
+        (tcp("controller = ‸\"cubik\""), "unknown value `cubik`", "did you mean \"cubic\"?"),
+        (tcp("controller = { cubic = { ‸betta = 0.7 } }"), "unknown key `betta`", "did you mean beta?"),
+        (tcp("controller = { cubic = { beta = ‸1.0 } }"), "a beta of 1", "below 1"),
+        (tcp("controller = { cubic = { scaling = ‸0.0 } }"), "a scaling of 0", "above 0"),
+        (tcp("ecn = \"dctcp\", controller = { dctcp = { gain = ‸0.0 } }"), "a gain of 0", "at most 1"),
+        (tcp("ecn = \"dctcp\", controller = { dctcp = { alpha = ‸2.0 } }"), "an alpha of 2", "0 to 1"),
+        (tcp("preset = \"datacenter\", ecn = ‸\"rfc3168\""), "dctcp without its marks", "ecn = \"dctcp\""),
+        (tcp("initial_window = ‸\"0 frames\""), "smaller than a segment of 1460 B", "\"1 frame\""),
+        (tcp("initial_threshold = ‸\"1 KiB\""), "a threshold of 1 KiB is smaller", "\"unlimited\""),
+        (tcp("send_buffer = ‸\"1 KiB\""), "a socket buffer of 1 KiB is smaller", "\"1460 B\""),
+        (tcp("receive_window = ‸\"1459 B\""), "a receive window of 1459 B is smaller", "\"1460 B\""),
+        (
+            tcp("receive_window = ‸\"64 KiB\", window_scaling = false"),
+            "above 65535 B without window scaling",
+            "window_scaling = true",
+        ),
+        (tcp("headers = ‸\"1522 B\""), "1522 B of headers in a frame of 1522 B", "1 B to 1521 B"),
+        (tcp("ack = ‸\"0 B\""), "outside the range", "1 B to 9238 B"),
+        (tcp("ack_every = ‸0"), "0 segments an acknowledgement", "1 to 1024"),
+        (tcp("duplicates = ‸256"), "256 duplicates", "1 to 255"),
+        (tcp("recovery = \"newreno\", proportional = ‸true"), "without selective", "recovery = \"sack\""),
+        (tcp("min_timeout = ‸\"0 s\""), "a timeout of 0", "above 0"),
+        (tcp("initial_timeout = ‸\"0 s\""), "a timeout of 0", "above 0"),
+        (
+            tcp("max_timeout = ‸\"500 ms\""),
+            "max_timeout (500 ms) is below min_timeout (1 s)",
+            "at least \"1 s\"",
+        ),
+        (tcp("transfer = ‸\"0 B\""), "a transfer of 0 B", "\"1 B\""),
+        (tcp("idle = { exponential = ‸\"0 s\" }"), "a mean of 0", "above 0"),
+        (tcp("min_timeout = ‸1"), "bare number", "did you mean"),
+        (with("from = ‸\"sw\""), "tcp at the switch \"sw\"", "the name of a host"),
+        (with("to = ‸[\"h0\", \"h2\"]"), "several destinations with tcp", "one peer"),
+        (with("frame = ‸\"imix\""), "frames of several lengths with tcp", "one size"),
+    ]);
+}
+
+#[test]
 fn connections() {
     let window = |keys: &str| source(&format!("{{ window = {{ {keys} }} }}"));
     let asking = |keys: &str| source(&format!("{{ request_response = {{ {keys} }} }}"));
@@ -455,6 +500,50 @@ fn connections() {
 }
 
 #[test]
+fn congestion_points_and_rate_limiters() {
+    let point = |keys: &str| {
+        more(&format!(
+            "[host]\nrate_limiters = {{ qcn = {{}} }}\n[switch]\nqueue_managers = [{{ qcn = {{ {keys} }} }}]"
+        ))
+    };
+    let limiters = |keys: &str| {
+        more(&format!("[switch]\nqueue_managers = [{{ qcn = {{}} }}]\n[host]\nrate_limiters = {keys}"))
+    };
+    let reaction = |keys: &str| limiters(&format!("{{ qcn = {{ {keys} }} }}"));
+    errors(vec![
+        (point("set_point = ‸\"0 B\""), "a set_point of 0", "at least \"1 B\""),
+        (point("sample_base = ‸\"0 B\""), "a sample_base of 0", ""),
+        (point("weight = ‸-1.0"), "a weight of -1", "0 to 1024"),
+        (point("jitter = ‸1.5"), "a jitter of 1.5", "below 1"),
+        (point("message_priority = ‸8"), "priority 8", "0 to 7"),
+        (point("‸set_pint = \"26 kB\""), "unknown key `set_pint`", "set_point"),
+        (limiters("{ }").table_at("rate_limiters"), "rate limiters without a control", "exactly one of qcn"),
+        (limiters("{ priorities = [‸8], qcn = {} }"), "priority 8", "0 to 7"),
+        (limiters("{ priorities = ‸[], qcn = {} }"), "for no priority", "like [3]"),
+        (limiters("{ per = ‸\"host\", qcn = {} }"), "unknown value `host`", "destination"),
+        (reaction("gain = ‸0.0"), "a gain of 0", "above 0"),
+        (reaction("least_factor = ‸1.0"), "a least_factor of 1", "below 1"),
+        (reaction("time_reset = ‸\"0 s\""), "cycles of 0 ps", "15 ms"),
+        (reaction("byte_reset = ‸\"1 B\""), "cycles of 1 B", "150 kB"),
+        (reaction("threshold = ‸0"), "0 cycles", "1 to 100"),
+        (reaction("min_rate = ‸\"0 b/s\""), "a rate of 0", "never stops"),
+        (reaction("max_rate = ‸\"1 Mb/s\""), "at most 1 Mb/s, but of at least 5 Mb/s", "min_rate"),
+    ]);
+    check(
+        &more("[host]\nrate_limiters = { qcn = {} }").table_at("rate_limiters"),
+        Severity::Warning,
+        "no switch tells them of congestion",
+        "queue_managers",
+    );
+    check(
+        &more("[switch]\nqueue_managers = ‸[{ qcn = {} }]"),
+        Severity::Warning,
+        "no host has rate limiters",
+        "rate_limiters = { qcn = {} }",
+    );
+}
+
+#[test]
 fn queue_managers_and_shared_memory() {
     let managers = |entries: &str| more(&format!("[switch]\nqueue_managers = {entries}"));
     let red = |keys: &str| managers(&format!("[{{ red = {{ {keys} }} }}]"));
@@ -486,7 +575,11 @@ fn queue_managers_and_shared_memory() {
             "one of 0 frames",
             "1 to 1000000",
         ),
-        (managers("[‸{ classes = [3] }]"), "without a queue manager", "exactly one of red, step, sampling"),
+        (
+            managers("[‸{ classes = [3] }]"),
+            "without a queue manager",
+            "exactly one of red, step, sampling, qcn",
+        ),
         (
             managers("[{ red = {}, ‸step = { threshold = \"9 frames\" } }]"),
             "both red and step",

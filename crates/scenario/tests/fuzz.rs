@@ -70,6 +70,7 @@ const WORDS: &[&[&str]] = &[
         "red = {}",
         "step = { threshold = \"2 frames\" }",
         "sampling = { threshold = \"1 frames\", every = 1 }",
+        "qcn = { set_point = \"1 B\", sample_base = \"1 B\" }",
     ],
     &["[switch.buffer]", "[switches.spine0.buffer]", "[switches.t.buffer]"],
     &["timeout = \"100 us\"", "timeout = \"never\"", "timeout = \"1 ps\"", "timeout = \"50 us\""],

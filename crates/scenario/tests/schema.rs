@@ -3,7 +3,12 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 38] = [
+const NUMBERS: [&str; 43] = [
+    "scaling",
+    "beta",
+    "gain",
+    "alpha",
+    "duplicates",
     "ack_every",
     "outstanding",
     "index",

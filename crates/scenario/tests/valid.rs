@@ -4,7 +4,7 @@ use frame::{NodeId, Priority};
 use scenario::{Scenario, load};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use units::{Amount, Time};
+use units::{Amount, Bytes, Time};
 use workload::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis};
 
 fn loaded(text: &str) -> Scenario {
@@ -167,6 +167,12 @@ name = "nine"
 from = "a"
 to = "c"
 source = { request_response = { request = "64 B", response = "4 KiB", outstanding = 4, think = { exponential = "10 us" }, service = "1 us", timeout = "1 ms", ecn = true } }
+[[flows]]
+name = "ten"
+from = "a"
+to = "c"
+limit = "1 MB"
+source = { tcp = { preset = "linux", recovery = "newreno", proportional = false, controller = { cubic = { beta = 0.5 } }, transfer = "10 kB", idle = { exponential = "16 us" }, reconnect = true, handshake = true, send_jitter = "1 us", receive_window = "20 frames", tick = "10 ms" } }
 [[flows]]
 name = "six"
 from = "all"
@@ -451,6 +457,37 @@ fn connections_become_plain_data() {
 }
 
 #[test]
+fn tcp_takes_from_its_preset_what_is_not_written() {
+    use transport::{Application, EcnMode, RepairKind, TcpPreset};
+    let specs = |source: &str| {
+        let text = format!(
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\n\
+             from = \"h0\"\nto = \"h1\"\nlimit = \"1 MB\"\nsource = {{ tcp = {source} }}\n"
+        );
+        // What is written back says every key, and means the same.
+        let scenario = fixpoint(&text);
+        let again = loaded(&scenario.effective_toml());
+        [scenario, again].map(|one| match &one.spec.flows[0].transport.as_ref().unwrap().application {
+            Application::Tcp(spec) => spec.as_ref().clone(),
+            other => panic!("{other:?}"),
+        })
+    };
+    for (name, preset) in [("mcalpine-2005", TcpPreset::Mcalpine2005), ("linux", TcpPreset::Linux)] {
+        let [spec, again] = specs(&format!("{{ preset = \"{name}\" }}"));
+        assert_eq!(spec, preset.keys().spec(Some(Bytes::new(1_000_000)), 1_522, 64).unwrap());
+        assert_eq!(spec, again);
+    }
+    let [spec, again] = specs(
+        "{ preset = \"datacenter\", recovery = \"newreno\", proportional = false, min_timeout = \"200 ms\", max_timeout = \"2 s\" }",
+    );
+    assert_eq!(
+        (spec.repair, spec.ecn, spec.timer.min),
+        (RepairKind::NewReno, EcnMode::Dctcp, Time::from_ms(200))
+    );
+    assert_eq!((spec.timer.initial, &spec), (Time::from_ms(10), &again));
+}
+
+#[test]
 fn queue_managers_and_shared_memory_become_a_spec() {
     use queueing::{Action, Alpha, Counts, IdleExponent, ManagerSpec, Mode, Moment, RedParams, Spacing};
     use queueing::{SamplingParams, SharedMemorySpec, StepParams};
@@ -473,6 +510,31 @@ counts = "with_frame"
 [[switch.queue_managers]]
 classes = [2]
 sampling = { threshold = "20 frames", every = 10 }
+[[switch.queue_managers]]
+classes = [4]
+[switch.queue_managers.qcn]
+set_point = "33 kB"
+weight = 4.0
+sample_base = "75 kB"
+jitter = 0.1
+message_priority = 6
+counts = "without_frame"
+[host.rate_limiters]
+priorities = [3, 4]
+per = "destination"
+[host.rate_limiters.qcn]
+gain = 0.01
+least_factor = 0.4
+byte_reset = "75 kB"
+time_reset = "1 ms"
+jitter = 0.0
+threshold = 3
+active_increase = "10 Mb/s"
+hyper_active_increase = "100 Mb/s"
+min_rate = "1 Mb/s"
+max_rate = "5 Gb/s"
+keep_target = false
+lower_target = false
 [[switch.queue_managers]]
 [switch.queue_managers.red]
 weight = 0.02

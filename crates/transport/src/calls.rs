@@ -8,7 +8,14 @@ use frame::FrameKind;
 use units::Time;
 
 fn data(word: u32, marked: bool) -> Received {
-    Received { kind: FrameKind::Data, word, bytes: 64, congestion_experienced: marked, created: Time::ZERO }
+    Received {
+        kind: FrameKind::Data,
+        word,
+        header: None,
+        bytes: 64,
+        congestion_experienced: marked,
+        created: Time::ZERO,
+    }
 }
 fn label(slot: u8, turn: u8, segment: u16) -> u32 {
     Label { slot, turn, segment }.word()

@@ -3,8 +3,12 @@
 use crate::controller::ControllerConfiguration;
 use crate::delay::Delay;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS, Message};
-use crate::{ControllerSpec, Endpoint, Requester, Responder, WindowReceiver, WindowSender};
+use crate::{
+    ControllerSpec, Endpoint, Requester, Responder, TcpReceiver, TcpSender, TcpSpec, WindowReceiver,
+    WindowSender,
+};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::sync::Arc;
 use units::Time;
 
 /// A connection between two hosts, checked.
@@ -25,6 +29,8 @@ pub enum Application {
     Window(WindowSpec),
     /// Requests and responses.
     RequestResponse(RequestResponseSpec),
+    /// Transfers over TCP.
+    Tcp(Arc<TcpSpec>),
 }
 
 /// A transfer that is clocked by acknowledgements.
@@ -84,6 +90,10 @@ impl ConnectionSpec {
                 Endpoint::Requester(Requester::new(spec, self.start, self.stop, near)),
                 Endpoint::Responder(Responder::new(spec, far)),
             ),
+            Application::Tcp(spec) => (
+                Endpoint::TcpSender(Box::new(TcpSender::new(spec, self.start, self.stop, near))),
+                Endpoint::TcpReceiver(TcpReceiver::new(spec)),
+            ),
         }
     }
 
@@ -92,6 +102,7 @@ impl ConnectionSpec {
         match &self.application {
             Application::Window(spec) => spec.ack_bytes.min(frame::MIN_FRAME_BYTES).min(spec.segment),
             Application::RequestResponse(spec) => frame::MIN_FRAME_BYTES.min(spec.segment),
+            Application::Tcp(spec) => spec.ack_frame_bytes(0).min(frame::MIN_FRAME_BYTES),
         }
     }
 
@@ -100,6 +111,7 @@ impl ConnectionSpec {
         match &self.application {
             Application::Window(spec) => spec.segment.max(spec.ack_bytes),
             Application::RequestResponse(spec) => spec.segment,
+            Application::Tcp(spec) => spec.frame_bytes(spec.segment).max(spec.ack_frame_bytes(3)),
         }
     }
 
@@ -109,6 +121,7 @@ impl ConnectionSpec {
             if value > 0 { Ok(()) } else { Err(format!("{what} of 0; expected above 0")) }
         };
         match &self.application {
+            Application::Tcp(spec) => spec.check(),
             Application::Window(spec) => {
                 above_zero("a segment", spec.segment.into())?;
                 above_zero("an acknowledgement", spec.ack_bytes.into())?;

@@ -13,6 +13,30 @@ pub struct Ack {
     pub echo: bool,
     /// A new measurement of the round-trip time.
     pub round_trip: Option<Time>,
+    /// Whether the sender still repairs a loss that it has told of: no time to send more.
+    pub repairing: bool,
+    /// Whether the window was what held the sender back. One that has less to send says nothing of the path.
+    pub held_back: bool,
+}
+
+/// How the sender found out that a segment is lost, which says how much of the path it still knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossKind {
+    /// Later segments have arrived: acknowledgements still clock what is sent.
+    Repair,
+    /// Nothing came any more, or the sender starts over: the clock has stopped.
+    Restart,
+    /// As before, and nothing came of the last attempt either.
+    RestartAgain,
+}
+
+/// A loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// How the sender knows.
+    pub kind: LossKind,
+    /// Bytes that were in flight (FlightSize of RFC 5681).
+    pub in_flight: u64,
 }
 
 /// How much may be in flight and how fast it goes out.
@@ -24,10 +48,16 @@ pub trait CongestionControl {
     fn on_ack(&mut self, _now: Time, _ack: &Ack) {}
 
     /// The sender takes a segment for lost.
-    fn on_loss(&mut self, _now: Time) {}
+    fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
 
-    /// The peer saw a mark. Comes before [`CongestionControl::on_ack`] of the same acknowledgement.
+    /// The loss that it was told of is repaired, and so many bytes are in flight.
+    fn on_repaired(&mut self, _now: Time, _in_flight: u64) {}
+
+    /// The peer saw a mark. Comes after [`CongestionControl::on_ack`] of the same acknowledgement.
     fn on_mark(&mut self, _now: Time) {}
+
+    /// The sender was idle for longer than a timeout.
+    fn on_idle(&mut self, _now: Time) {}
 
     /// A congestion message from a switch or from the peer; `word` is what it carries.
     fn on_message(&mut self, _now: Time, _word: u32) {}

@@ -1,6 +1,6 @@
 //! What passes between an endpoint and the host that runs it.
 
-use frame::FrameKind;
+use frame::{FrameKind, Header};
 use units::Time;
 
 /// A frame of the connection that has arrived, DA to FCS.
@@ -8,8 +8,10 @@ use units::Time;
 pub struct Received {
     /// What it is for.
     pub kind: FrameKind,
-    /// What the peer wrote into it: a sequence number, say.
+    /// What the peer wrote into it: a sequence number, say. 0 if it has a header.
     pub word: u32,
+    /// What the peer wrote into it that needs more than a word.
+    pub header: Option<Header>,
     /// Length in bytes, DA to FCS.
     pub bytes: u16,
     /// Whether a switch marked it (the codepoint CE of RFC 3168).
@@ -23,8 +25,10 @@ pub struct Received {
 pub struct Segment {
     /// What it is for.
     pub kind: FrameKind,
-    /// What the peer reads from it.
+    /// What the peer reads from it, unless it has a header.
     pub word: u32,
+    /// What the peer reads from it that needs more than a word; it costs a place in memory until it arrives.
+    pub header: Option<Header>,
     /// Length in bytes, DA to FCS.
     pub bytes: u16,
     /// Whether switches may mark it instead of dropping it (the codepoint ECT(0) of RFC 3168).
@@ -53,6 +57,19 @@ pub struct Record {
     pub end: Time,
     /// Bytes of the application that it moved: those of the segment, of request and response, of the transfer.
     pub bytes: u64,
+}
+
+/// What a sender knows of its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Congestion {
+    /// Bytes that its controller lets be in flight.
+    pub window: u64,
+    /// The smoothed round trip; `None`: nothing was measured.
+    pub round_trip: Option<Time>,
+    /// How often it has waited for an acknowledgement in vain.
+    pub timeouts: u64,
+    /// Acknowledgements that echoed a mark.
+    pub marks: u64,
 }
 
 /// The calls of an endpoint.
@@ -98,5 +115,15 @@ pub trait Protocol {
     /// Frames that arrived and were of no use: out of order, twice, or too late.
     fn discarded(&self) -> u64 {
         0
+    }
+
+    /// Bytes that it has taken beside itself.
+    fn memory_bytes(&self) -> usize {
+        0
+    }
+
+    /// What it knows of its path, if it tells.
+    fn congestion(&self) -> Option<Congestion> {
+        None
     }
 }

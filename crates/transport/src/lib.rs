@@ -8,21 +8,39 @@
 
 #![warn(clippy::too_many_lines)]
 
+mod aimd;
 mod bulk;
 mod connection;
 mod controller;
+mod cubic;
+mod dctcp;
 mod delay;
 mod endpoint;
 mod exchange;
+mod fast_recovery;
 mod fixed_rate;
 mod fixed_window;
 mod load;
+mod newreno;
 mod pacer;
+mod prr;
+mod repair;
+mod repairs;
 mod requester;
 mod responder;
 mod retransmission;
+mod round_trip;
+mod sack;
+mod scoreboard;
 mod serial;
 mod settings;
+mod tahoe;
+mod tcp;
+mod tcp_keys;
+mod tcp_presets;
+mod tcp_receiver;
+mod tcp_sender;
+mod transfers;
 mod unlimited;
 mod window_receiver;
 mod window_sender;
@@ -34,19 +52,37 @@ mod pipe;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod tcp_calls;
+#[cfg(test)]
+mod tcp_examples;
+#[cfg(test)]
+mod tcp_properties;
+#[cfg(test)]
 mod testbed;
 
+pub use aimd::{Aimd, AimdParams, Growth};
 pub use connection::{Application, ConnectionSpec, RequestResponseSpec, WindowSpec};
-pub use controller::{Ack, CongestionControl, ControllerConfiguration};
+pub use controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
+pub use cubic::{Cubic, CubicKeys, CubicParams};
+pub use dctcp::{Dctcp, DctcpKeys, DctcpParams};
 pub use delay::Delay;
-pub use endpoint::{Protocol, Received, Record, RecordKind, Segment};
+pub use endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment};
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
 pub use load::{Train, Turn};
+pub use pacer::Pacer;
+pub use repairs::RepairKind;
 pub use requester::Requester;
 pub use responder::Responder;
+pub use round_trip::TimerSpec;
 pub use settings::{RequestResponseKeys, WindowKeys};
+pub use tcp::{EcnMode, TcpSpec};
+pub use tcp_keys::{TcpController, TcpKeys};
+pub use tcp_presets::TcpPreset;
+pub use tcp_receiver::TcpReceiver;
+pub use tcp_sender::TcpSender;
+pub use transfers::TransferSpec;
 pub use unlimited::{Unlimited, UnlimitedParams};
 pub use window_receiver::WindowReceiver;
 pub use window_sender::WindowSender;
@@ -56,13 +92,22 @@ use units::{BitRate, Time};
 /// Each application that is no endpoint of its own, and the file that is its page.
 pub const APPLICATION_PAGES: &[(&str, &str)] = &[("bulk", include_str!("bulk.rs"))];
 
+/// Each way of TCP to repair losses, and the file that is its page.
+pub const REPAIR_PAGES: &[(&str, &str)] = &[
+    ("tahoe", include_str!("tahoe.rs")),
+    ("fast_recovery", include_str!("fast_recovery.rs")),
+    ("newreno", include_str!("newreno.rs")),
+    ("sack", include_str!("sack.rs")),
+    ("prr", include_str!("prr.rs")),
+];
+
 /// Makes the closed enum of endpoints and its dispatch from one list.
 macro_rules! endpoints {
-    ($($(#[$doc:meta])* $name:ident = $text:literal),* $(,)?) => {
+    ($($(#[$doc:meta])* $name:ident($machine:ident) = $text:literal),* $(,)?) => {
         /// One end of a connection.
         #[derive(Clone, Debug)]
         pub enum Endpoint {
-            $($(#[$doc])* $name($name),)*
+            $($(#[$doc])* $name($machine),)*
         }
 
         /// Each endpoint's name and the file that is its page.
@@ -99,6 +144,12 @@ macro_rules! endpoints {
             }
             fn discarded(&self) -> u64 {
                 match self { $(Endpoint::$name(it) => it.discarded(),)* }
+            }
+            fn memory_bytes(&self) -> usize {
+                match self { $(Endpoint::$name(it) => it.memory_bytes(),)* }
+            }
+            fn congestion(&self) -> Option<Congestion> {
+                match self { $(Endpoint::$name(it) => it.congestion(),)* }
             }
         }
     };
@@ -147,8 +198,14 @@ macro_rules! controllers {
             fn on_ack(&mut self, now: Time, ack: &Ack) {
                 match self { $(Controller::$name(it) => it.on_ack(now, ack),)* }
             }
-            fn on_loss(&mut self, now: Time) {
-                match self { $(Controller::$name(it) => it.on_loss(now),)* }
+            fn on_loss(&mut self, now: Time, loss: &Loss) {
+                match self { $(Controller::$name(it) => it.on_loss(now, loss),)* }
+            }
+            fn on_repaired(&mut self, now: Time, in_flight: u64) {
+                match self { $(Controller::$name(it) => it.on_repaired(now, in_flight),)* }
+            }
+            fn on_idle(&mut self, now: Time) {
+                match self { $(Controller::$name(it) => it.on_idle(now),)* }
             }
             fn on_mark(&mut self, now: Time) {
                 match self { $(Controller::$name(it) => it.on_mark(now),)* }
@@ -166,15 +223,22 @@ macro_rules! controllers {
     };
 }
 
+/// It is larger than all others, which should not pay for it.
+type BoxedTcpSender = Box<TcpSender>;
+
 endpoints! {
     /// Sends a bulk transfer, limited by a controller.
-    WindowSender = "window_sender",
+    WindowSender(WindowSender) = "window_sender",
     /// Takes a bulk transfer in and acknowledges it.
-    WindowReceiver = "window_receiver",
+    WindowReceiver(WindowReceiver) = "window_receiver",
     /// Asks, waits for the answer, thinks, asks again.
-    Requester = "requester",
+    Requester(Requester) = "requester",
     /// Answers requests.
-    Responder = "responder",
+    Responder(Responder) = "responder",
+    /// Sends over TCP.
+    TcpSender(BoxedTcpSender) = "tcp_sender",
+    /// Takes in what comes over TCP.
+    TcpReceiver(TcpReceiver) = "tcp_receiver",
 }
 
 controllers! {
@@ -184,4 +248,10 @@ controllers! {
     FixedWindow(FixedWindowParams) = "fixed_window",
     /// Paced at one rate.
     FixedRate(FixedRateParams) = "fixed_rate",
+    /// Slow start and congestion avoidance.
+    Aimd(AimdParams) = "aimd",
+    /// A window that is a cubic function of time.
+    Cubic(CubicParams) = "cubic",
+    /// Reduces its window by how much is marked.
+    Dctcp(DctcpParams) = "dctcp",
 }

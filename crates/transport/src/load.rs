@@ -50,6 +50,11 @@ impl ConnectionSpec {
                 let (request, response) = (spec.request_message(), spec.response_message());
                 Turn { out: request.train(), back: response.train(), answers: 1.0 }
             }
+            Application::Tcp(spec) => Turn {
+                out: Train::one(spec.frame_bytes(spec.segment)),
+                back: Train::one(spec.ack_frame_bytes(0)),
+                answers: f64::from(spec.ack_every),
+            },
         }
     }
 
@@ -72,6 +77,12 @@ impl ConnectionSpec {
             Application::RequestResponse(spec) => {
                 let bits = f64::from(spec.outstanding) * self.turn().out.bytes as f64 * 8.0;
                 bits / (turn_secs + spec.think.mean_secs() + spec.service.mean_secs())
+            }
+            // The receiver's window is a bound; the controller's finds its own.
+            Application::Tcp(spec) => {
+                let segments = spec.window / u64::from(spec.segment);
+                let bits = segments as f64 * f64::from(spec.frame_bytes(spec.segment)) * 8.0;
+                if spec.window == u64::MAX { f64::INFINITY } else { bits / turn_secs }
             }
         }
     }

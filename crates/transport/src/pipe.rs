@@ -145,6 +145,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
             self.in_transit.push(Received {
                 kind: segment.kind,
                 word: segment.word,
+                header: segment.header,
                 bytes: segment.bytes,
                 congestion_experienced: fate.marked && segment.ecn_capable,
                 created: self.now,

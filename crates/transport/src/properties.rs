@@ -4,8 +4,8 @@ use crate::pipe::{Fate, Pipe, connect};
 use crate::testbed::{DELAY, RATE, START, asking, bulk, draws, exchanges, of_kind, over, transfer, window};
 use crate::{
     Ack, Application, CongestionControl, ConnectionSpec, ControllerSpec, Delay, Endpoint, FixedRateParams,
-    Protocol, Record, RecordKind, RequestResponseSpec, UnlimitedParams, WindowReceiver, WindowSender,
-    WindowSpec,
+    Loss, Protocol, Record, RecordKind, RequestResponseSpec, TcpSender, UnlimitedParams, WindowReceiver,
+    WindowSender, WindowSpec,
 };
 use frame::FrameKind;
 use proptest::prelude::*;
@@ -128,7 +128,7 @@ impl CongestionControl for Witness {
         assert!(ack.in_flight <= 3_000);
         self.round_trips.extend(ack.round_trip);
     }
-    fn on_loss(&mut self, _now: Time) {
+    fn on_loss(&mut self, _now: Time, _loss: &Loss) {
         self.losses += 1;
     }
     fn on_mark(&mut self, _now: Time) {
@@ -181,8 +181,8 @@ impl CongestionControl for SharedWitness {
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.0.borrow_mut().on_ack(now, ack);
     }
-    fn on_loss(&mut self, now: Time) {
-        self.0.borrow_mut().on_loss(now);
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        self.0.borrow_mut().on_loss(now, loss);
     }
     fn on_mark(&mut self, now: Time) {
         self.0.borrow_mut().on_mark(now);
@@ -276,6 +276,7 @@ fn idle_endpoints_have_no_timer_and_no_work() {
     assert!(!pipe.near.has_work() && !pipe.far.has_work());
     // A hundred thousand of them are 30 MB at most.
     assert!(size_of::<Endpoint>() <= 304, "{}", size_of::<Endpoint>());
+    assert!(size_of::<TcpSender>() <= 560, "{}", size_of::<TcpSender>());
 }
 
 proptest! {

@@ -206,7 +206,7 @@ impl Protocol for Requester {
             self.schedule();
         }
         let (word, bytes) = (label.word(), self.request.frame_bytes(sent));
-        Some(Segment { kind: FrameKind::Data, word, bytes, ecn_capable: self.ecn_capable })
+        Some(Segment { kind: FrameKind::Data, word, header: None, bytes, ecn_capable: self.ecn_capable })
     }
 
     fn poll_record(&mut self) -> Option<Record> {

@@ -152,7 +152,7 @@ impl Protocol for Responder {
             self.sending.pop_front();
         }
         let (word, bytes) = (label.word(), self.response.frame_bytes(sent));
-        Some(Segment { kind: FrameKind::Data, word, bytes, ecn_capable: self.ecn_capable })
+        Some(Segment { kind: FrameKind::Data, word, header: None, bytes, ecn_capable: self.ecn_capable })
     }
 
     fn discarded(&self) -> u64 {

@@ -2,8 +2,9 @@
 
 use crate::pipe::{Pipe, connect};
 use crate::{
-    Application, ConnectionSpec, ControllerSpec, Delay, Endpoint, FixedWindowParams, Record, RecordKind,
-    RequestResponseSpec, WindowSpec,
+    Ack, AimdParams, Application, ConnectionSpec, ControllerSpec, Delay, EcnMode, Endpoint,
+    FixedWindowParams, Growth, Record, RecordKind, RepairKind, RequestResponseSpec, TcpSpec, TimerSpec,
+    TransferSpec, WindowSpec,
 };
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -59,4 +60,50 @@ pub fn draws(seed: u64) -> (impl FnMut(u64) -> u64, Xoshiro256PlusPlus) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let stream = rng.clone();
     (move |limit| workload::below(&mut rng, limit), stream)
+}
+
+/// An acknowledgement of so many bytes to a sender that its window held back.
+pub fn ack(bytes: u64) -> Ack {
+    Ack { bytes, in_flight: 0, echo: false, round_trip: None, repairing: false, held_back: true }
+}
+
+/// A transfer over TCP in segments of 1000 B, none of it delayed, with a window of so many segments at the start and a
+/// threshold as high.
+pub fn tcp(bytes: Option<u64>, repair: RepairKind, initial: u64) -> TcpSpec {
+    let aimd = AimdParams {
+        initial: Amount::Frames(initial),
+        threshold: Some(initial * 1_000),
+        growth: Growth::Acks,
+        grows_unused: true,
+    };
+    TcpSpec {
+        transfers: TransferSpec { size: None, total: bytes, idle: Delay::default() },
+        handshake: false,
+        reconnect: false,
+        segment: 1_000,
+        headers: 58,
+        ack_bytes: 64,
+        ack_every: 1,
+        ack_delay: Time::from_us(500),
+        controller: ControllerSpec::Aimd(aimd),
+        repair,
+        duplicates: 3,
+        limited_transmit: false,
+        steady: false,
+        proportional: false,
+        window: u64::MAX,
+        ecn: EcnMode::Off,
+        timestamps: false,
+        timer: TimerSpec {
+            tick: Time::ZERO,
+            min: Time::from_us(200),
+            initial: Time::from_us(1_000),
+            max: Time::from_ms(10_000),
+        },
+        restart_after_idle: false,
+        jitter: Time::ZERO,
+    }
+}
+pub fn tcp_pipe(spec: TcpSpec) -> Pipe<Endpoint, Endpoint> {
+    connect(&over(Application::Tcp(spec.into())), RATE, DELAY)
 }

@@ -106,7 +106,7 @@ impl Protocol for WindowReceiver {
         let kind = if self.echo { FrameKind::MarkedAck } else { FrameKind::Ack };
         (self.ack_due, self.echo, self.unanswered) = (false, false, 0);
         let word = self.expected as u32;
-        Some(Segment { kind, word, bytes: self.ack_bytes, ecn_capable: false })
+        Some(Segment { kind, word, header: None, bytes: self.ack_bytes, ecn_capable: false })
     }
 
     fn discarded(&self) -> u64 {

@@ -20,7 +20,7 @@
 //! with the same controllers.
 
 use crate::bulk::Bulk;
-use crate::controller::{Ack, CongestionControl, ControllerConfiguration};
+use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
 use crate::pacer::Pacer;
 use crate::retransmission::RetransmissionTimer;
@@ -38,6 +38,8 @@ pub struct WindowSender<C = Controller> {
     pacer: Pacer,
     retransmission: RetransmissionTimer,
     ecn_capable: bool,
+    /// Length of a full segment.
+    segment: u16,
     /// When the transfer begins.
     start: Time,
     started: bool,
@@ -78,6 +80,7 @@ impl<C: CongestionControl> WindowSender<C> {
             pacer: Pacer::default(),
             retransmission: RetransmissionTimer::new(spec.timeout),
             ecn_capable: spec.ecn_capable,
+            segment: spec.segment,
             start,
             started: false,
             stop,
@@ -108,9 +111,10 @@ impl<C: CongestionControl> WindowSender<C> {
 
     /// Sends everything again that is not acknowledged.
     fn go_back(&mut self, now: Time) {
+        let loss = Loss { kind: LossKind::Restart, in_flight: self.in_flight() };
         self.next = self.unacknowledged;
         self.timed = None;
-        self.controller.on_loss(now);
+        self.controller.on_loss(now, &loss);
     }
 
     fn acknowledge(&mut self, now: Time, acknowledged: u64, echo: bool) {
@@ -124,7 +128,9 @@ impl<C: CongestionControl> WindowSender<C> {
             self.records.push_back(Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
         }
         let round_trip = timed.map(|(_, sent)| now - sent);
-        self.controller.on_ack(now, &Ack { bytes, in_flight: self.in_flight(), echo, round_trip });
+        let (in_flight, repairing) = (self.in_flight(), false);
+        let held_back = in_flight + bytes + u64::from(self.segment) > self.controller.window();
+        self.controller.on_ack(now, &Ack { bytes, in_flight, echo, round_trip, repairing, held_back });
         self.retransmission.on_ack(now, self.unacknowledged < self.next);
         self.finish(now);
     }
@@ -158,14 +164,14 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
                 return;
             }
         };
-        if echo {
-            self.controller.on_mark(now);
-        }
         let acknowledged = nearest(received.word, self.unacknowledged);
         if acknowledged > self.unacknowledged && acknowledged <= self.highest {
             self.acknowledge(now, acknowledged, echo);
         } else {
             self.discarded += 1;
+        }
+        if echo {
+            self.controller.on_mark(now);
         }
     }
 
@@ -209,7 +215,7 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
         self.next += 1;
         self.retransmission.on_send(now);
         self.pacer.on_send(now, bytes, self.controller.rate());
-        Some(Segment { kind: FrameKind::Data, word, bytes, ecn_capable: self.ecn_capable })
+        Some(Segment { kind: FrameKind::Data, word, header: None, bytes, ecn_capable: self.ecn_capable })
     }
 
     fn poll_record(&mut self) -> Option<Record> {

@@ -87,10 +87,14 @@ def told(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
         yield f"On an empty fabric it could send at most {rate(asked)}."
     if row["completed_ns"] is not None and math.isfinite(row["completed_ns"]):
         yield f"Its transfer was complete at {duration(row['completed_ns'])}."
+    if row.get("timeouts"):
+        yield f"It timed out {row['timeouts']:,} times, and was silent meanwhile."
+    if row.get("marks_echoed"):
+        yield f"{row['marks_echoed']:,} acknowledgements told it of a mark."
     if row["segments_sent_again"]:
         yield f"{row['segments_sent_again']:,} segments were retransmitted."
     if row["frames_discarded"]:
         discarded = f"{row['frames_discarded']:,} frames"
         yield f"{discarded} arrived out of order, twice or too late, and were discarded."
-        if not row["segments_sent_again"] and not requests:
+        if not row["segments_sent_again"] and row["endpoint"] == "window_sender":
             yield "It has no timeout to retransmit them: it has stopped."

@@ -25,11 +25,8 @@ WHY = {
 }
 """What happened at a root, after its name."""
 
-SHARES = (
-    "Shares of frames are of the whole measured time, not of the congestion alone: "
-    "they do not say who caused it."
-)
-"""Printed after shares, which say nothing about the cause."""
+SHARES = "Shares are of the frames that stood in the full queue while it kept others paused."
+"""Printed after shares."""
 
 _CULPRITS_NAMED = 3
 _MEMBERS_NAMED = 5
@@ -74,21 +71,32 @@ class Part:
     ----------
     flow : str
         Its name.
-    culprit : bool
-        Whether it passes the root; if not, it is a victim.
+    part : str
+        ``culprit``: frames of it stood at the root while the root kept ports paused; ``upstream``: it passes
+        the root, but none of its frames stood there then; ``victim``: it does not pass the root.
     share : float
-        Its share of the frames that passed the root.
+        Its share of the frames that stood at the root while the root kept ports paused.
     paused_ns : float
-        Longest time for which the tree paused a port on its path.
+        Longest time for which the tree held back frames of it at one port.
     paused_at : str
         That port.
     """
 
     flow: str
-    culprit: bool
+    part: str
     share: float
     paused_ns: float
     paused_at: str
+
+    @property
+    def culprit(self) -> bool:
+        """Whether frames of it stood at the root."""
+        return self.part == "culprit"
+
+    @property
+    def passes(self) -> bool:
+        """Whether it passes the root."""
+        return self.part != "victim"
 
 
 @dataclass
@@ -106,7 +114,7 @@ class Tree:
     edges : list of Edge
         From the root outwards.
     parts : list of Part
-        Culprits, then victims.
+        Culprits, then those upstream, then victims.
     """
 
     number: int
@@ -117,13 +125,13 @@ class Tree:
 
     @property
     def culprits(self) -> list[Part]:
-        """Flows through the root, the largest share first."""
+        """Flows with frames at the root, the largest share first."""
         return [part for part in self.parts if part.culprit]
 
     @property
     def victims(self) -> list[Part]:
         """Flows that were paused and do not pass the root, the longest paused first."""
-        return sorted((p for p in self.parts if not p.culprit), key=lambda part: -part.paused_ns)
+        return sorted((p for p in self.parts if not p.passes), key=lambda part: -part.paused_ns)
 
     @property
     def paused_ns(self) -> float:
@@ -185,7 +193,7 @@ def trees(result: Measurements) -> list[Tree]:
         )
         tree.edges.append(Edge(**{name: row[name] for name in names}))
     for row in result.rows("congestion_flows"):
-        part = Part(row["flow"], row["part"] == "culprit", row["share"], row["paused_ns"], row["paused_at"])
+        part = Part(row["flow"], row["part"], row["share"], row["paused_ns"], row["paused_at"])
         found[row["tree"]].parts.append(part)
     return list(found.values())
 
@@ -240,11 +248,7 @@ def why(result: Measurements, name: str) -> list[str]:
     if group and not own:
         said += _group(name, group)
     said += [*_circles(result, ports), *_storms(result, ports)]
-    return (
-        [*said, SHARES]
-        if any("of its frames)" in line or "of the frames at" in line for line in said)
-        else said
-    )
+    return [*said, SHARES] if any("of the frames" in line for line in said) else said
 
 
 def _ports(result: Measurements, name: str, ports: list[str]) -> Iterable[str]:
@@ -293,7 +297,7 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
         yield from (f"  {line}" for line in _waited(result, flow, ports))
     for tree, part in sorted(own, key=lambda one: -one[1].paused_ns):
         if part.paused_ns:
-            passes = "which it passes" if part.culprit else "which it does not pass"
+            passes = "which it passes" if part.passes else "which it does not pass"
             held = f"It was held back at {part.paused_at} for {_share(part.paused_ns, run_ns)} of the time"
             yield f"  {held} because {port_of(tree.root)}, {passes}, {WHY[tree.why]}{_by(tree)}."
     for tree, part in own:
@@ -303,7 +307,7 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
             suffer = (
                 f", from which {victims}{f' and {more} more' if more > 0 else ''} suffered" if victims else ""
             )
-            yield f"  {_percent(part.share)} of the frames at {tree.root} were its own{suffer}."
+            yield f"  {_percent(part.share)} of the frames that filled {tree.root} were its own{suffer}."
 
 
 def _group(name: str, flows: list[dict[str, Any]]) -> Iterable[str]:
@@ -410,7 +414,7 @@ def _by(tree: Tree) -> str:
     culprits = [part for part in tree.culprits if part.share > 0]
     if not culprits:
         return ""
-    named = [f"{part.flow} ({_percent(part.share)} of its frames)" for part in culprits[:_CULPRITS_NAMED]]
+    named = [f"{part.flow} ({_percent(part.share)} of the frames)" for part in culprits[:_CULPRITS_NAMED]]
     more = len(culprits) - len(named)
     if more:
         named.append(f"{more} more")

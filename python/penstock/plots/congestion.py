@@ -125,7 +125,7 @@ def _label(tree: Tree) -> str:
     """What stands at the root."""
     culprits = [f"{part.flow}  {100 * part.share:.0f} %" for part in tree.culprits[:_CULPRITS]]
     more = len(tree.culprits) - len(culprits)
-    lines = ["frames of", *culprits] if culprits else ["no frame passed"]
+    lines = ["frames of", *culprits] if culprits else ["no frame waited"]
     return "\n".join([*lines, f"and {more} more"] if more > 0 else lines)
 
 

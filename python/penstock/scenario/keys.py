@@ -398,6 +398,10 @@ class HostKeys(TypedDict, total=False):
     """
     receive: ReceiveKeys | None
     """How these hosts take in what arrives. Default: at any speed."""
+    rate_limiters: RateLimitersKeys | None
+    """Rate limiters that frames pass before the NIC: what shares one, and the control that sets their
+    rates, like `rate_limiters = { qcn = {} }`. Default: none.
+    """
     clock_tolerance: str | None
     """How far the clock of each of these hosts may be off, in either direction: by how much is drawn,
     uniformly, from the seed of the scenario and the name of the station. Default: "0 ppm".
@@ -763,6 +767,54 @@ class ReceiveStepKeys(TypedDict, total=False):
     """What bytes cost from then on, with `start`. Default: as before."""
 
 
+class RateLimitersKeys(TypedDict, total=False):
+    """The rate limiters of a host: what shares one, and exactly one control."""
+
+    priorities: Sequence[int] | None
+    """Priorities whose frames pass a limiter. Default: all."""
+    per: LimiterScope | None
+    """What shares a limiter: "flow" (each flow has its own), "destination" (frames of one priority to
+    one host) or "priority" (all frames of one priority). Default: "flow".
+    """
+    qcn: ReactionPointKeys | None
+    """The reaction points of quantised congestion notification (QCN, IEEE 802.1Qau)."""
+
+
+class ReactionPointKeys(TypedDict, total=False):
+    """Keys of a reaction point of QCN."""
+
+    gain: float | None
+    """How much a unit of feedback cuts of the rate (Gd), up to 63 units. Default: 0.0078125."""
+    least_factor: float | None
+    """The rate that at least is left by a cut, as a share of the rate before it. Default: 0.5."""
+    byte_reset: str | None
+    """Bytes of a cycle of the byte counter. Default: "150 kB"."""
+    time_reset: str | None
+    """Time of a cycle of the timer. Default: "15 ms"."""
+    jitter: float | None
+    """How far the length of cycles may be off, to either side: a share of it. Default: 0.15."""
+    threshold: int | None
+    """Cycles of fast recovery (F). Default: 5."""
+    active_increase: str | None
+    """What the target rate gains in a cycle of active increase (R_AI). Default: "5 Mb/s"."""
+    hyper_active_increase: str | None
+    """What the target rate gains in the first cycle of hyper-active increase, twice that in the second
+    (R_HAI). Default: "50 Mb/s".
+    """
+    min_rate: str | None
+    """No cut goes below it. Default: "5 Mb/s"."""
+    max_rate: str | None
+    """No increase goes above it. Default: "unlimited"."""
+    keep_target: bool | None
+    """Whether a cut that follows another before a cycle is over leaves the target rate (extra fast
+    recovery). Default: true.
+    """
+    lower_target: bool | None
+    """Whether a target rate of more than ten times the current one falls to an eighth in the first
+    cycle. Default: true.
+    """
+
+
 class PathChoiceTable(TypedDict, total=False):
     """Exactly one of these."""
 
@@ -797,8 +849,8 @@ class SwitchKeys(TypedDict, total=False):
     buffer: BufferKeys | None
     """Limits of the memory of the switch."""
     queue_managers: Sequence[ManagerEntryKeys] | None
-    """Queue managers, which mark, drop early or tell sources: entries of `red`, `step` or `sampling`,
-    each for some traffic classes. Default: none.
+    """Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling` or
+    `qcn`, each for some traffic classes. Default: none.
     """
     flow_control: FlowControl | None
     """Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of
@@ -839,7 +891,7 @@ class DynamicThresholdKeys(TypedDict, total=False):
     """
 
     alpha: float | None
-    """What a queue may hold, as a multiple of the shared memory that is free. Default: 1."""
+    """What a queue may hold, as a multiple of the shared memory that is free. Default: 1.0."""
     minimum: str | None
     """Memory that belongs to each queue: each traffic class of each port, and each lossless priority
     that comes in through it (with PAUSE: all together) if flow control counts at the ingress.
@@ -864,6 +916,8 @@ class ManagerEntryKeys(TypedDict, total=False):
     """Step marking: marks frames while the queue is longer than a threshold."""
     sampling: SamplingParamsKeys | None
     """A sampling notifier: tells the sources of a queue that it is long."""
+    qcn: CongestionPointKeys | None
+    """A congestion point of quantised congestion notification (QCN, IEEE 802.1Qau)."""
 
 
 class RedKeys(TypedDict, total=False):
@@ -925,6 +979,25 @@ class SamplingParamsKeys(TypedDict, total=False):
     """Frames that enter a queue of at least this length, themselves included, are counted."""
     every: int | None
     """One of so many frames makes a message to its source, the first one too. Default: 100."""
+
+
+class CongestionPointKeys(TypedDict, total=False):
+    """Keys of a congestion point of QCN."""
+
+    set_point: str | None
+    """Length of the queue that it aims at. Default: "26 kB"."""
+    weight: float | None
+    """How much the growth of the queue counts beside its length (w). Default: 2."""
+    sample_base: str | None
+    """Bytes from one sample to the next while there is no congestion. Default: "150 kB"."""
+    jitter: float | None
+    """How far the distance of samples may be off, to either side: a share of it. Default: 0.15."""
+    message_priority: int | None
+    """Priority of the congestion messages. Default: 7."""
+    counts: Counts | None
+    """What the queue includes beside the frames that wait: "without_frame" (only the others) or
+    "with_frame" (the frame that enters, too). Default: "with_frame".
+    """
 
 
 class WatchdogKeys(TypedDict, total=False):
@@ -1057,6 +1130,8 @@ class SourceTable(TypedDict, total=False):
     """A transfer that is clocked by acknowledgements."""
     request_response: RequestResponseKeys
     """Requests and responses."""
+    tcp: TcpKeys
+    """A transfer over TCP, or several."""
 
 
 class FlowKeys(TypedDict, total=False):
@@ -1163,6 +1238,124 @@ class RequestResponseKeys(TypedDict, total=False):
     """After this time without progress a request is repeated. Default: "never"."""
     ecn: bool | None
     """Whether switches may mark frames (ECN). Default: false."""
+
+
+class TcpControllerTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    cubic: CubicKeys
+    """A window that is a cubic function of time."""
+    dctcp: DctcpKeys
+    """Reduces its window by how much is marked."""
+
+
+class TcpKeys(TypedDict, total=False):
+    """A transfer over TCP."""
+
+    preset: TcpPreset | None
+    """Where keys that are not written come from. Default: "rfc"."""
+    controller: TcpController | None
+    """How the window moves: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table
+    of one of the last two with its keys. Default: "aimd".
+    """
+    recovery: RepairKind | None
+    """How losses are found and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack"."""
+    initial_window: str | None
+    """The window at the start: bytes of data or full segments, at least one. Default: "10 frames"."""
+    initial_threshold: str | None
+    """The window from which on it grows slowly, before the first loss. Default: "unlimited"."""
+    growth: Growth | None
+    """What lets the window grow: "acks" (each acknowledgement, RFC 5681) or "bytes" (what they
+    acknowledge, RFC 3465). Default: "bytes".
+    """
+    grows_unused: bool | None
+    """Whether the window grows also while it is not what holds the sender back. Default: false."""
+    receive_window: str | None
+    """Bytes of data, or full segments, that the receiver takes in beyond what it has acknowledged.
+    Default: "unlimited".
+    """
+    window_scaling: bool | None
+    """Whether windows above 65535 B can be told (RFC 7323 section 2). Default: true."""
+    send_buffer: str | None
+    """Bytes of data, or full segments, that the sender keeps until they are acknowledged. Default:
+    "unlimited".
+    """
+    headers: str | None
+    """Bytes of a frame beside its data, DA to FCS, without options. Default: "62 B"."""
+    ack: str | None
+    """The least length of an acknowledgement, DA to FCS. Default: "64 B"."""
+    ack_every: int | None
+    """An acknowledgement for each so many segments in order. Default: 2."""
+    ack_delay: str | None
+    """How long a segment waits for its acknowledgement at most. Default: "500 us"."""
+    duplicates: int | None
+    """Duplicate acknowledgements that mean a loss. Default: 3."""
+    limited_transmit: bool | None
+    """Whether the first duplicates let new segments go (RFC 3042). Default: true."""
+    impatient: bool | None
+    """Whether NewReno lets its timer run on after the first hole that it fills (RFC 6582 section 4).
+    Default: true.
+    """
+    proportional: bool | None
+    """Whether what leaves during a repair follows what arrives (PRR, RFC 6937), with "sack". Default:
+    false.
+    """
+    ecn: EcnMode | None
+    """Marks: "off", "rfc3168" (a mark is echoed until the window is reduced) or "dctcp" (each mark is
+    echoed). Default: "off".
+    """
+    timestamps: bool | None
+    """Whether each acknowledgement measures a round trip (RFC 7323). Default: false."""
+    min_timeout: str | None
+    """The least timeout. Default: "1 s"."""
+    initial_timeout: str | None
+    """The timeout before a round trip is measured. Default: "1 s"."""
+    max_timeout: str | None
+    """The greatest timeout. Default: "60 s"."""
+    tick: str | None
+    """Round trips and timeouts are counted in ticks of this length, which fall at a random phase for
+    each connection. Default: "0 s".
+    """
+    restart_after_idle: bool | None
+    """Whether the window closes to the initial one after an idle time longer than the timeout (RFC 5681
+    section 4.1). Default: true.
+    """
+    send_jitter: str | None
+    """What an event lets leave waits for a random time from 0 to this, all equally likely. Default: "0
+    s".
+    """
+    handshake: bool | None
+    """Whether a connection begins with a handshake (SYN), or is open from the start. Default: false."""
+    transfer: str | None
+    """Bytes of each transfer. Default: "unlimited"."""
+    idle: Delay | None
+    """From the end of a transfer to the start of the next: a time with unit, or a table `exponential`.
+    Default: "0 s".
+    """
+    reconnect: bool | None
+    """Whether each transfer has a connection of its own. Default: false."""
+
+
+class CubicKeys(TypedDict, total=False):
+    """Keys of cubic."""
+
+    scaling: float | None
+    """C of the curve, in segments / s^3. Default: 0.4."""
+    beta: float | None
+    """What a loss leaves of the window. Default: 0.7."""
+    fast_convergence: bool | None
+    """Whether a flow that loses before it has its last window back aims lower. Default: true."""
+    friendly: bool | None
+    """Whether the window is at least that of Reno's kind with the same mean. Default: true."""
+
+
+class DctcpKeys(TypedDict, total=False):
+    """Keys of dctcp."""
+
+    gain: float | None
+    """g, the weight of the newest window in alpha. Default: 0.0625."""
+    alpha: float | None
+    """alpha at the start. Default: 1."""
 
 
 class StepKeys(TypedDict, total=False):
@@ -1305,6 +1498,8 @@ TargetMethod = Literal["fair_bandwidth", "random_sampling", "max_min"]
 """How targets are found."""
 Sampling = Literal["one_shot", "every_enqueue"]
 """When targets are searched."""
+LimiterScope = Literal["flow", "destination", "priority"]
+"""What shares a limiter."""
 Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output"]
@@ -1347,6 +1542,16 @@ RateBasis = Literal["frame", "wire"]
 """What the bits of a rate count."""
 Delay = str | DelayTable
 """How long something takes."""
+TcpPreset = Literal["rfc", "ns2", "linux", "mcalpine-2005", "datacenter"]
+"""Where the keys of a connection come from that a scenario does not write."""
+TcpController = Literal["aimd", "cubic", "dctcp"] | TcpControllerTable
+"""How the window moves: a name, or a table of that name with its keys."""
+RepairKind = Literal["tahoe", "reno", "newreno", "sack"]
+"""How losses are found and repaired."""
+Growth = Literal["acks", "bytes"]
+"""What lets a window grow."""
+EcnMode = Literal["off", "rfc3168", "dctcp"]
+"""Explicit congestion notification of a connection."""
 LinkWord = Literal["any", "all"]
 """Links without names."""
 FaultLink = LinkWord | Sequence[str]

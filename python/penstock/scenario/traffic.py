@@ -15,6 +15,8 @@ __all__: list[str] = [
     "bernoulli",
     "bimodal",
     "constant",
+    "cubic",
+    "dctcp",
     "empirical",
     "exponential",
     "hot_spot",
@@ -23,6 +25,7 @@ __all__: list[str] = [
     "permutation",
     "poisson",
     "request_response",
+    "tcp",
     "uniform",
     "window",
 ]
@@ -43,6 +46,26 @@ def bimodal(small: str, large: str, small_share: float) -> k.FrameTable:
 def constant(rate: str, *, random_phase: bool | None = None) -> k.SourceTable:
     """One frame every `bytes * 8 / rate`."""
     made: k.SourceTable = table("constant", None, rate=rate, random_phase=random_phase)
+    return made
+
+
+def cubic(
+    scaling: float | None = None,
+    *,
+    beta: float | None = None,
+    fast_convergence: bool | None = None,
+    friendly: bool | None = None,
+) -> k.TcpControllerTable:
+    """A window that is a cubic function of time."""
+    made: k.TcpControllerTable = table(
+        "cubic", None, scaling=scaling, beta=beta, fast_convergence=fast_convergence, friendly=friendly
+    )
+    return made
+
+
+def dctcp(gain: float | None = None, *, alpha: float | None = None) -> k.TcpControllerTable:
+    """Reduces its window by how much is marked."""
+    made: k.TcpControllerTable = table("dctcp", None, gain=gain, alpha=alpha)
     return made
 
 
@@ -109,6 +132,77 @@ def request_response(
         service=service,
         timeout=timeout,
         ecn=ecn,
+    )
+    return made
+
+
+def tcp(
+    preset: k.TcpPreset | None = None,
+    *,
+    controller: k.TcpController | None = None,
+    recovery: k.RepairKind | None = None,
+    initial_window: str | None = None,
+    initial_threshold: str | None = None,
+    growth: k.Growth | None = None,
+    grows_unused: bool | None = None,
+    receive_window: str | None = None,
+    window_scaling: bool | None = None,
+    send_buffer: str | None = None,
+    headers: str | None = None,
+    ack: str | None = None,
+    ack_every: int | None = None,
+    ack_delay: str | None = None,
+    duplicates: int | None = None,
+    limited_transmit: bool | None = None,
+    impatient: bool | None = None,
+    proportional: bool | None = None,
+    ecn: k.EcnMode | None = None,
+    timestamps: bool | None = None,
+    min_timeout: str | None = None,
+    initial_timeout: str | None = None,
+    max_timeout: str | None = None,
+    tick: str | None = None,
+    restart_after_idle: bool | None = None,
+    send_jitter: str | None = None,
+    handshake: bool | None = None,
+    transfer: str | None = None,
+    idle: k.Delay | None = None,
+    reconnect: bool | None = None,
+) -> k.SourceTable:
+    """A transfer over TCP, or several."""
+    made: k.SourceTable = table(
+        "tcp",
+        None,
+        preset=preset,
+        controller=controller,
+        recovery=recovery,
+        initial_window=initial_window,
+        initial_threshold=initial_threshold,
+        growth=growth,
+        grows_unused=grows_unused,
+        receive_window=receive_window,
+        window_scaling=window_scaling,
+        send_buffer=send_buffer,
+        headers=headers,
+        ack=ack,
+        ack_every=ack_every,
+        ack_delay=ack_delay,
+        duplicates=duplicates,
+        limited_transmit=limited_transmit,
+        impatient=impatient,
+        proportional=proportional,
+        ecn=ecn,
+        timestamps=timestamps,
+        min_timeout=min_timeout,
+        initial_timeout=initial_timeout,
+        max_timeout=max_timeout,
+        tick=tick,
+        restart_after_idle=restart_after_idle,
+        send_jitter=send_jitter,
+        handshake=handshake,
+        transfer=transfer,
+        idle=idle,
+        reconnect=reconnect,
     )
     return made
 

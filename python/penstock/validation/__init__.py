@@ -34,6 +34,7 @@ TOPICS = {
     "loops": "Requests and windows",
     "messages": "Congestion messages",
     "managers": "Queue managers",
+    "qcn": "Congestion notification",
     "paths": "Path choice",
 }
 """Modules that register cases, in the order of the document, with the titles of their pages."""

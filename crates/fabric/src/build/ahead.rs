@@ -17,7 +17,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     if !spec.faults.is_empty() || fabric.probes.any_levels() {
         return;
     }
-    let in_use = spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority.0);
+    let in_use = spec.priorities_in_use();
     for port in 0..fabric.links.len() as u32 {
         let number = fabric.numbering.port(port);
         let node = plan.node(number);

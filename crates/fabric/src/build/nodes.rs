@@ -99,7 +99,7 @@ pub fn managers(plan: &Plan, port: u32) -> Vec<Option<Box<Managed>>> {
     let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead) };
     let of_class = |(class, spec): (usize, &Option<ManagerSpec>)| {
         let random = stream(plan.spec.seed, &format!("node/{}/port/{local}/class/{class}", node.name));
-        spec.as_ref().map(|spec| Box::new(Managed::new(queueing::Configuration::start(spec, &facts), random)))
+        spec.as_ref().map(|spec| Box::new(Managed::new(spec, &facts, random)))
     };
     if specs.iter().all(Option::is_none) {
         Vec::new()

@@ -51,6 +51,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             // A scheduler that is told of every frame must not see a queue run empty between two.
             keeps: if asks { 2 } else { 1 },
             silent: flow.transport.is_some(),
+            limited: false,
             in_nic: 0,
             frames: 0,
             bytes: 0,
@@ -70,7 +71,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
 }
 
 /// The ports of a host tell those who wait for room in its NIC.
-fn set_feeds(part: &Part, fabric: &mut Fabric, host: NodeId) {
+pub fn set_feeds(part: &Part, fabric: &mut Fabric, host: NodeId) {
     for port in part.plan.wiring.ports(host) {
         fabric.links.ports[part.port(port.0) as usize].hooks.set(Hooks::FEEDS, true);
     }

@@ -1,7 +1,7 @@
 //! Queues and the memory they take: what waits at egress ports.
 
 use crate::run::pool::{List, Pool, Waiting};
-use frame::Occupancy;
+use frame::{Frame, Occupancy};
 use measure::{Latency, Sojourns};
 use units::Time;
 
@@ -122,6 +122,12 @@ impl Buffers {
     /// The frames that wait in a queue, list by list.
     pub fn frames(&self, queue: u32) -> impl Iterator<Item = &Waiting> {
         self.lists(queue).iter().flat_map(|list| self.pool.iter(list))
+    }
+
+    /// The frames that wait in all queues and are not on their way yet.
+    pub fn all_frames(&self) -> impl Iterator<Item = &Frame> {
+        let waiting = |(number, queue): (u32, &Queue)| self.frames(number).skip(queue.committed as usize);
+        (0..).zip(&self.queues).flat_map(waiting).map(|waiting| &waiting.frame)
     }
 
     /// The last frame of each list of a queue.

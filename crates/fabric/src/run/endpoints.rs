@@ -12,6 +12,7 @@
 //! from the near end took.
 
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::probes;
 use crate::run::world::Fabric;
@@ -19,6 +20,24 @@ use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, Traf
 use measure::Latency;
 use transport::{Endpoint, Protocol, Received, RecordKind, Segment};
 use units::Time;
+
+/// What a NIC has pulled.
+pub(crate) enum Pulled {
+    /// A segment of this endpoint.
+    Segment(u32, Segment),
+    /// A frame that a source has pushed into a limiter.
+    Frame(Frame),
+}
+
+impl Pulled {
+    /// Length, DA to FCS.
+    pub fn bytes(&self) -> u16 {
+        match self {
+            Pulled::Segment(_, segment) => segment.bytes,
+            Pulled::Frame(frame) => frame.bytes,
+        }
+    }
+}
 
 /// A path that no endpoint uses.
 pub(crate) const RAW: u32 = u32::MAX;
@@ -35,8 +54,9 @@ pub(crate) struct EndpointState {
     pub priority: Priority,
     /// The earliest pending call.
     wakes_at: Time,
-    /// It stands in line at its NIC.
-    in_line: bool,
+    /// It stands in line at its NIC or its limiter, and since when.
+    pub in_line: bool,
+    since: Time,
     pub measured: Measured,
 }
 
@@ -45,7 +65,7 @@ pub(crate) struct EndpointState {
 pub(crate) struct Measured {
     /// Time from a segment to its acknowledgement.
     pub round_trips: Latency,
-    /// Time from a request to its complete response.
+    /// Time from a request to its complete response, and that of transfers over TCP.
     pub exchanges: Latency,
     /// Time from a congestion message to its arrival.
     pub messages: Latency,
@@ -81,6 +101,7 @@ impl EndpointState {
             priority,
             wakes_at: Time::NEVER,
             in_line: false,
+            since: Time::ZERO,
             measured: Measured::default(),
         }
     }
@@ -96,6 +117,10 @@ impl EndpointState {
                     self.measured.bytes += record.bytes;
                 }
                 RecordKind::Transfer => {
+                    // Of these one connection may have many.
+                    if matches!(self.endpoint, Endpoint::TcpSender(_)) {
+                        self.measured.exchanges.record(took);
+                    }
                     self.measured.completed = Some(record.end);
                     self.measured.bytes += record.bytes;
                 }
@@ -120,12 +145,20 @@ impl Fabric {
     #[inline(never)]
     pub fn deliver_to_endpoint(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         self.ledger.delivered += 1;
+        let header = self.headers.release(frame);
         let ends = self.hosts.endpoints_of_path.get(frame.path.at()).copied().unwrap_or([RAW; 2]);
         let to_far = match frame.route.heading() {
             Heading::Forward(_) => true,
             Heading::Backward(_) => false,
             Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
         };
+        let congestion = matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Cnp);
+        if congestion
+            && !to_far
+            && let Some(limiter) = self.limiter_of(frame.path)
+        {
+            return self.message_for_limiter(limiter, frame, now, windows);
+        }
         let nth = ends[usize::from(to_far)];
         // A message for a source that does not listen.
         if nth == RAW {
@@ -148,7 +181,8 @@ impl Fabric {
         }
         let received = Received {
             kind: frame.flags.kind(),
-            word: frame.word,
+            word: if header.is_some() { 0 } else { frame.word },
+            header,
             bytes: frame.bytes,
             congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
             created: frame.created,
@@ -176,9 +210,20 @@ impl Fabric {
     /// something to send.
     fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
         self.hosts.endpoints[nth as usize].collect();
+        self.note_congestion(nth, now);
         self.wake_in_time(nth, now, windows);
-        if let Some((egress, class)) = self.stand_in_line(nth) {
+        if let Some((egress, class)) = self.stand_in_line(nth, now, windows) {
             self.pull(egress, class, now, windows);
+        }
+    }
+
+    /// Notes window and round trip of an endpoint that knows them, where series are recorded.
+    #[inline]
+    fn note_congestion(&mut self, nth: u32, now: Time) {
+        let Some((windows, trips)) = self.probes.congestion.get_mut(nth as usize) else { return };
+        if let Some(known) = self.hosts.endpoints[nth as usize].endpoint.congestion() {
+            windows.set(now, known.window);
+            trips.set(now, known.round_trip.unwrap_or_default().ps());
         }
     }
 
@@ -195,17 +240,52 @@ impl Fabric {
     }
 
     /// Puts an endpoint that has something to send at the end of its line, if it is in none: port and class.
-    fn stand_in_line(&mut self, nth: u32) -> Option<(u32, TrafficClass)> {
+    fn stand_in_line(&mut self, nth: u32, now: Time, windows: &mut Queued) -> Option<(u32, TrafficClass)> {
         let state = &self.hosts.endpoints[nth as usize];
         let priority = state.priority;
         if state.in_line || !state.endpoint.has_work() {
             return None;
         }
+        if let Some(limiter) = self.limiter_before(nth) {
+            self.hosts.endpoints[nth as usize].in_line = true;
+            return self.stand_at_limiter(limiter, nth, now, windows);
+        }
         let egress = self.egress_of(nth)?;
         let class = self.class_of(egress, priority);
         self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth);
-        self.hosts.endpoints[nth as usize].in_line = true;
+        let state = &mut self.hosts.endpoints[nth as usize];
+        (state.in_line, state.since) = (true, now);
         Some((egress, class))
+    }
+
+    /// Whose frame an entry of a line stands for: its path, its priority, and since when.
+    pub fn stands_for(&self, entry: u32) -> Option<(PathId, Priority, Time)> {
+        let Some(limiter) = Fabric::limiter_in(entry) else {
+            let state = &self.hosts.endpoints[entry as usize];
+            return Some((PathId(state.path), state.priority, state.since));
+        };
+        let path = self.next_of_limiter(limiter)?;
+        let limiter = &self.hosts.limiters[limiter as usize];
+        Some((path, limiter.priority, limiter.in_line_since))
+    }
+
+    /// The limiter that the frames of an endpoint pass: those of the near end alone.
+    fn limiter_before(&self, nth: u32) -> Option<u32> {
+        let state = &self.hosts.endpoints[nth as usize];
+        if state.behind.is_some() { None } else { self.limiter_of(PathId(state.path)) }
+    }
+
+    /// A segment of an endpoint has been pulled: takes its records, sets its timer, and lets it stand in line again if it
+    /// has more, at which port and class.
+    pub fn endpoint_was_pulled(
+        &mut self,
+        nth: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) -> Option<(u32, TrafficClass)> {
+        self.hosts.endpoints[nth as usize].collect();
+        self.wake_in_time(nth, now, windows);
+        self.stand_in_line(nth, now, windows)
     }
 
     fn class_of(&self, egress: u32, priority: Priority) -> TrafficClass {
@@ -246,10 +326,16 @@ impl Fabric {
         let Some(nic) = &mut self.links.cold[port as usize].nic else { return };
         let waiting: Vec<u32> = nic.ready.iter_mut().flat_map(|line| line.drain(..)).collect();
         for &nth in &waiting {
-            self.hosts.endpoints[nth as usize].in_line = false;
+            match Fabric::limiter_in(nth) {
+                None => self.hosts.endpoints[nth as usize].in_line = false,
+                Some(limiter) => self.limiter_left_line(limiter),
+            }
         }
         for nth in waiting {
-            self.update_endpoint(nth, now, windows);
+            match Fabric::limiter_in(nth) {
+                None => self.update_endpoint(nth, now, windows),
+                Some(limiter) => self.update_limiter(limiter, now, windows),
+            }
         }
     }
 
@@ -269,18 +355,25 @@ impl Fabric {
             }
             let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
             let Some(nth) = nic.ready[class.at()].pop_front() else { return };
-            let state = &mut self.hosts.endpoints[nth as usize];
-            state.in_line = false;
-            let segment = state.endpoint.poll_transmit(now);
             // Back in line before the frame goes: sending it may pull the next one.
-            state.collect();
-            self.wake_in_time(nth, now, windows);
-            let place = self.stand_in_line(nth);
-            if let Some(segment) = segment {
+            let (pulled, place) = match Fabric::limiter_in(nth) {
+                None => {
+                    let state = &mut self.hosts.endpoints[nth as usize];
+                    state.in_line = false;
+                    let segment = state.endpoint.poll_transmit(now);
+                    let place = self.endpoint_was_pulled(nth, now, windows);
+                    (segment.map(|segment| Pulled::Segment(nth, segment)), place)
+                }
+                Some(limiter) => self.take_from_limiter(limiter, egress, now, windows),
+            };
+            if let Some(pulled) = pulled {
                 if let Some(nic) = &mut self.links.cold[egress as usize].nic {
                     nic.pulled[class.at()] += 1;
                 }
-                self.send_segment(egress, nth, segment, now, windows);
+                match pulled {
+                    Pulled::Segment(nth, segment) => self.send_segment(egress, nth, segment, now, windows),
+                    Pulled::Frame(frame) => self.forward(egress, frame, NIL, now, windows),
+                }
             }
             // Its link is up again: it stands at another port now, where nothing else may happen.
             if let Some((other, class)) = place.filter(|&(other, _)| other != egress) {
@@ -297,8 +390,8 @@ impl Fabric {
             || node.memory().buffer.admit(&waiting, frame::MAX_TAGGED_FRAME_BYTES).is_ok()
     }
 
-    /// A frame of an endpoint waits no longer: it is on the link, or lost.
-    pub fn endpoint_frame_left(&mut self, egress: u32, class: TrafficClass) {
+    /// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
+    pub fn pulled_frame_left(&mut self, egress: u32, class: TrafficClass) {
         if let Some(nic) = &mut self.links.cold[egress as usize].nic {
             nic.pulled[class.at()] = nic.pulled[class.at()].saturating_sub(1);
         }
@@ -326,13 +419,16 @@ impl Fabric {
                 nic.ready.iter_mut().for_each(|line| line.retain(|&other| other != nth));
             }
         }
+        if let Some(limiter) = self.limiter_before(nth) {
+            self.leave_limiter(limiter, nth);
+        }
         self.hosts.endpoints[nth as usize].in_line = false;
     }
 
     fn send_segment(&mut self, egress: u32, nth: u32, segment: Segment, now: Time, windows: &mut Queued) {
         let state = &self.hosts.endpoints[nth as usize];
         let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
-        let frame = Frame {
+        let mut frame = Frame {
             created: now,
             path: PathId(state.path),
             route: Route::default(),
@@ -341,6 +437,9 @@ impl Fabric {
             priority: state.priority,
             flags: Flags::new(segment.kind, ecn),
         };
+        if let Some(header) = segment.header {
+            self.headers.attach(&mut frame, header);
+        }
         if let Some(behind) = state.behind {
             // Through the port where it stood in line.
             if let Some((_, back)) = self.routes.step_back(behind) {

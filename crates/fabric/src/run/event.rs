@@ -1,8 +1,9 @@
 //! What can happen at a node.
 
+use crate::run::headers::Headers;
 use engine::Windows;
 use flow_control::pause::PauseSignal;
-use frame::{Flags, Frame, PathId, Route};
+use frame::{Flags, Frame, Header, PathId, Route};
 use units::Time;
 
 /// The kinds of events, in the order in which they happen at one node at one time: a port that has become
@@ -121,6 +122,11 @@ impl Event {
     pub fn is_decision(&self) -> bool {
         self.order < 1 << PLACE_BITS
     }
+    /// Whether its frame has a header.
+    pub fn is_wide(&self) -> bool {
+        let frame = self.frame;
+        frame.flags.is_wide()
+    }
     #[inline]
     pub fn kind(&self) -> Kind {
         Kind::from_number(self.order >> PLACE_BITS)
@@ -166,10 +172,10 @@ impl Event {
         let signal = PauseSignal { xoff: (word >> 8) as u8, xon: word as u8 };
         (signal, (word >> 16) as u16, self.frame.created.ps())
     }
-    /// The part of the event that a trajectory's fingerprint is made of. The caller knows the kind, and the number of
-    /// the place in the whole fabric.
+    /// The part of the event that a trajectory's fingerprint is made of. The caller knows the kind, the number of the
+    /// place in the whole fabric, and where headers are.
     #[inline(always)]
-    pub fn digest(&self, kind: Kind, place: u32) -> u64 {
+    pub fn digest(&self, kind: Kind, place: u32, headers: &Headers) -> u64 {
         let frame = self.frame;
         let (path, bytes, hop) = match kind {
             Kind::Pause => (frame.word >> 8 & 0xFF, frame.word >> 16, frame.word & 0xFF),
@@ -181,7 +187,8 @@ impl Event {
         let mut digest = self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told.rotate_left(17) ^ place;
         // What a raw frame does not have: priority and direction need no word, they follow from the path.
         if frame.flags != Flags::default() && !matches!(kind, Kind::Pause | Kind::Fault) {
-            let carried = u64::from(frame.word) << 8 | u64::from(frame.flags.bits());
+            let word = headers.of(&frame).map_or(u64::from(frame.word), Header::digest);
+            let carried = word << 8 | u64::from(frame.flags.bits());
             digest ^= (carried ^ u64::from(frame.priority.0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         }
         digest
@@ -202,7 +209,7 @@ impl engine::Event for Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frame::{Ecn, FrameKind, Priority};
+    use frame::{Ecn, FrameKind, Priority, TcpHeader};
 
     fn frame() -> Frame {
         Frame {
@@ -245,7 +252,10 @@ mod tests {
 
     #[test]
     fn what_a_frame_carries_is_part_of_the_fingerprint() {
-        let digest = |frame| Event::arrival(Kind::Frame, Time::from_ns(9), 1, frame).digest(Kind::Frame, 1);
+        let digest_with = |frame, headers: &Headers| {
+            Event::arrival(Kind::Frame, Time::from_ns(9), 1, frame).digest(Kind::Frame, 1, headers)
+        };
+        let digest = |frame| digest_with(frame, &Headers::default());
         let data = Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable), word: 1, ..frame() };
         let marked = Frame { flags: Flags::new(FrameKind::Data, Ecn::Experienced), ..data };
         let others =
@@ -253,6 +263,16 @@ mod tests {
         for (n, one) in others.iter().enumerate() {
             assert!(others[..n].iter().all(|&other| digest(other) != digest(*one)));
         }
+        // What a header says counts, not where it lies.
+        let mut headers = Headers::default();
+        let mut wide = |sequence| {
+            let mut frame = data;
+            headers.attach(&mut frame, Header::Tcp(TcpHeader { number: sequence, ..TcpHeader::default() }));
+            frame
+        };
+        let (one, same, other) = (wide(1), wide(1), wide(2));
+        assert!(one.word != same.word && digest_with(one, &headers) == digest_with(same, &headers));
+        assert_ne!(digest_with(one, &headers), digest_with(other, &headers));
     }
 
     #[test]

@@ -301,8 +301,11 @@ impl Fabric {
 
     /// Ends the pauses that a port obeys, and forgets those that were sent through it.
     fn forget_pauses(&mut self, port: u32, now: Time) {
+        let before = self.probes.pauses_ended();
         let cold = &mut self.links.cold[port as usize];
         cold.control.clear(now, |ended| self.probes.pause_ended(port, ended));
+        self.note_held(port, before, now);
+        let cold = &mut self.links.cold[port as usize];
         cold.watch.iter_mut().for_each(|watch| watch.free(u32::MAX));
         self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, false);
         self.update_stopped(port, now);
@@ -318,6 +321,9 @@ impl Fabric {
         }
         pause_sender.pause_counts[local * PRIORITIES..(local + 1) * PRIORITIES].fill(0);
         pause_sender.renewals[local].cancel();
+        for group in 0..PRIORITIES as u8 {
+            self.root_ends(port, group, None, now);
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! What stands at the ends of paths: sources, the endpoints of connections, and who receives.
 
 use crate::run::endpoints::EndpointState;
-use crate::run::pool::NIL;
+use crate::run::limiters::{Limiter, LimiterMeasured};
+use crate::run::pool::{NIL, Pool};
 use crate::run::receive::Receiving;
 use crate::run::sources::SourceState;
 use frame::Frame;
 use measure::Latency;
+use transport::Protocol;
 use units::Time;
 
 /// All that sends and receives.
@@ -17,6 +19,11 @@ pub(crate) struct Hosts {
     /// By path, its near and far endpoint; [`RAW`](crate::run::endpoints::RAW) if it has none here. Empty without
     /// connections.
     pub endpoints_of_path: Vec<[u32; 2]>,
+    /// Rate limiters of hosts.
+    pub limiters: Vec<Limiter>,
+    /// By path, the limiter that frames from its near end pass; [`NIL`](crate::run::pool::NIL) if none, or none here. Empty
+    /// without limiters.
+    pub limiter_of_path: Vec<u32>,
     /// One for each path that ends here.
     pub receivers: Vec<Receiver>,
     /// By path, its receiver; [`NIL`](crate::run::pool::NIL) if it ends elsewhere.
@@ -56,18 +63,30 @@ impl Receiver {
 }
 
 impl Hosts {
-    /// Frames that have arrived and wait to be taken in.
+    /// Frames that have arrived and wait to be taken in, and those that wait in rate limiters.
     pub fn frames_waiting(&self) -> u64 {
-        self.receiving.iter().flatten().map(|receiving| receiving.frames()).sum()
+        let receiving = self.receiving.iter().flatten().map(|receiving| receiving.frames());
+        receiving.sum::<u64>() + self.frames_limited()
     }
 
     /// Those of them that lie in the pool: all but the ones being taken in.
     pub fn frames_in_pool(&self) -> u64 {
-        self.receiving.iter().flatten().map(|receiving| receiving.frames_in_pool()).sum()
+        let receiving = self.receiving.iter().flatten().map(|receiving| receiving.frames_in_pool());
+        receiving.sum::<u64>() + self.frames_limited()
     }
 
-    /// Begins measuring: counts at zero.
-    pub fn restart(&mut self) {
+    fn frames_limited(&self) -> u64 {
+        self.limiters.iter().map(|limiter| limiter.occupancy.frames).sum()
+    }
+
+    /// Begins measuring: counts at zero, levels as they are.
+    pub fn restart(&mut self, pool: &Pool, now: Time) {
+        for limiter in &mut self.limiters {
+            limiter.measured = LimiterMeasured::default();
+            let list = *limiter.list();
+            let inside = pool.iter(&list).map(|waiting| (waiting.since, waiting.frame.bytes));
+            limiter.sojourns.restart(now, limiter.occupancy.both(), inside);
+        }
         self.receivers.iter_mut().for_each(Receiver::clear);
         for source in &mut self.sources {
             (source.frames, source.bytes) = (0, 0);
@@ -99,7 +118,10 @@ impl Hosts {
     pub fn memory_bytes(&self) -> usize {
         self.sources.capacity() * size_of::<SourceState>()
             + self.endpoints.capacity() * size_of::<EndpointState>()
+            + self.endpoints.iter().map(|state| state.endpoint.memory_bytes()).sum::<usize>()
             + self.endpoints_of_path.capacity() * size_of::<[u32; 2]>()
+            + self.limiters.iter().map(Limiter::memory_bytes).sum::<usize>()
+            + self.limiter_of_path.capacity() * size_of::<u32>()
             + self.receiver_of_path.capacity() * size_of::<u32>()
             + self.receivers.capacity() * size_of::<Receiver>()
             + self.receivers.iter().map(|receiver| receiver.latency.memory_bytes()).sum::<usize>()

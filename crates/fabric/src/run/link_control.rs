@@ -87,6 +87,25 @@ impl LinkControl {
         self.pauses()?.in_force[usize::from(priority)]
     }
 
+    /// The priorities whose pauses are in force, or have run out and are not told yet.
+    pub fn priorities_in_force(&self) -> u8 {
+        let Some(pauses) = self.pauses() else { return 0 };
+        (0..PRIORITIES).filter(|&at| pauses.in_force[at].is_some()).fold(0, |set, at| set | 1 << at)
+    }
+
+    /// Tells of the pauses that have run out.
+    pub fn run_out(&mut self, now: Time, mut ended: impl FnMut(Ended)) {
+        let LinkControl::Pause(pauses) = self else { return };
+        for (priority, pause) in (0u8..).zip(&mut pauses.in_force) {
+            let end = pauses.timers.until(1 << priority);
+            if end <= now
+                && let Some((start, cause)) = pause.take()
+            {
+                ended(Ended { priority, start, end, cause });
+            }
+        }
+    }
+
     /// Time in which some priority had to stop, from the beginning of measuring to `end`.
     pub fn paused_time(&self, end: Time) -> Time {
         self.pauses()

@@ -58,9 +58,10 @@ impl Cause {
 }
 
 impl Fabric {
-    /// Counts a lost frame at a port.
+    /// Counts a lost frame at a port. It is no more.
     pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, cause: Cause) {
         self.ledger.count_loss(port, class, frame, cause);
+        self.headers.release(frame);
         self.links.cold[port as usize].counts.drops += 1;
     }
 

@@ -7,8 +7,8 @@ use crate::run::event::Queued;
 use crate::run::losses::Cause;
 use crate::run::world::Fabric;
 use engine::Stream;
-use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, TrafficClass};
-use queueing::{Fill, FrameFacts, Manager, QueueManager, Verdict};
+use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Priority, TrafficClass};
+use queueing::{Configuration, Fill, FrameFacts, LinkFacts, Manager, ManagerSpec, QueueManager, Verdict};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
@@ -17,6 +17,8 @@ use units::Time;
 pub(crate) struct Managed {
     manager: Manager,
     random: Stream,
+    /// Priority of its messages; `None`: that of the frame.
+    message_priority: Option<Priority>,
     pub counts: ManagedCounts,
 }
 
@@ -28,8 +30,9 @@ pub(crate) struct ManagedCounts {
 }
 
 impl Managed {
-    pub fn new(manager: Manager, random: Stream) -> Managed {
-        Managed { manager, random, counts: ManagedCounts::default() }
+    pub fn new(spec: &ManagerSpec, link: &LinkFacts, random: Stream) -> Managed {
+        let (manager, message_priority) = (spec.start(link), spec.message_priority().map(Priority));
+        Managed { manager, random, message_priority, counts: ManagedCounts::default() }
     }
 }
 
@@ -92,7 +95,7 @@ impl Fabric {
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
         let fill = Fill { queue: self.buffers.queues[queue].occupancy };
         let managers = &mut self.links.cold[egress as usize].managers;
-        let Some(Managed { manager, random, counts }) =
+        let Some(Managed { manager, random, counts, .. }) =
             managers.get_mut(class.at()).and_then(Option::as_deref_mut)
         else {
             return Verdict::Pass;
@@ -111,8 +114,7 @@ impl Fabric {
         verdict
     }
 
-    /// Sends a congestion message with this feedback to the source of a frame, with its priority. Messages of messages
-    /// are not sent.
+    /// Sends a congestion message with this feedback to the source of a frame. Messages of messages are not sent.
     fn notify_source(
         &mut self,
         egress: u32,
@@ -122,11 +124,14 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
+        let managers = &self.links.cold[egress as usize].managers;
+        let managed = managers.get(class.at()).and_then(Option::as_deref);
+        let priority = managed.and_then(|managed| managed.message_priority);
         let message = Frame {
             path: frame.path,
             word: feedback,
             bytes: CONTROL_FRAME_BYTES,
-            priority: frame.priority,
+            priority: priority.unwrap_or(frame.priority),
             flags: Flags::new(FrameKind::Cnm, Ecn::NotCapable),
             ..Frame::default()
         };

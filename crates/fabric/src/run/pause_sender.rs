@@ -44,6 +44,8 @@ pub(crate) struct PauseCause {
     /// The queue's own port has been paused while the counter rose from its low watermark: the pause is a
     /// consequence of that one.
     pub inherited: bool,
+    /// The link of the queue was down.
+    pub down: bool,
     /// The egress queue that the frame was for which crossed the watermark; [`NIL`] for a renewal with
     /// ingress accounting, which no single frame caused.
     pub queue: u32,
@@ -52,17 +54,19 @@ pub(crate) struct PauseCause {
 }
 
 impl PauseCause {
-    const OCCUPANCY_BITS: u32 = 30;
+    const OCCUPANCY_BITS: u32 = 29;
 
     pub fn pack(self) -> u64 {
         let occupancy = self.occupancy.min((1 << Self::OCCUPANCY_BITS) - 1);
-        let flags = u64::from(self.targeted) << 63 | u64::from(self.inherited) << 62;
+        let flags =
+            u64::from(self.targeted) << 63 | u64::from(self.inherited) << 62 | u64::from(self.down) << 61;
         flags | u64::from(self.queue) << Self::OCCUPANCY_BITS | occupancy
     }
     pub fn unpack(note: u64) -> PauseCause {
         PauseCause {
             targeted: note >> 63 != 0,
             inherited: note >> 62 & 1 != 0,
+            down: note >> 61 & 1 != 0,
             queue: (note >> Self::OCCUPANCY_BITS) as u32,
             occupancy: note & ((1 << Self::OCCUPANCY_BITS) - 1),
         }
@@ -124,9 +128,10 @@ mod tests {
 
     #[test]
     fn a_cause_survives_its_note() {
-        for (targeted, inherited) in [(false, false), (false, true), (true, false), (true, true)] {
-            for (queue, occupancy) in [(u32::MAX - 5, (1 << 30) - 1), (NIL, 0), (0, 7)] {
-                let cause = PauseCause { targeted, inherited, queue, occupancy };
+        for flags in 0..8 {
+            let [targeted, inherited, down] = [1, 2, 4].map(|bit| flags & bit != 0);
+            for (queue, occupancy) in [(u32::MAX - 5, (1 << 29) - 1), (NIL, 0), (0, 7)] {
+                let cause = PauseCause { targeted, inherited, down, queue, occupancy };
                 assert_eq!(PauseCause::unpack(cause.pack()), cause);
             }
         }

@@ -42,13 +42,18 @@ impl Fabric {
         match pause_sender.spec.accounting {
             Accounting::Ingress => {
                 let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
-                self.count_in(node, frame, ingress, queue, now, windows)
+                if !self.count_in(node, frame, ingress, queue, now, windows) {
+                    return false;
+                }
             }
             Accounting::Egress => {
                 self.count_egress(node, egress, class, (ingress, frame.bytes), now, windows);
-                true
             }
         }
+        if self.links.ports[egress as usize].hooks.has(Hooks::BLAMED) {
+            self.enters_root(egress, class, frame);
+        }
+        true
     }
 
     /// A frame that came in through a port begins to wait, unless the port's headroom is full (false): XOFF may be
@@ -99,8 +104,10 @@ impl Fabric {
         let (counted, since) = (counter.occupancy, counter.rising_since);
         let occupancy = counted.count(pause_sender.levels[local].xoff);
         let queue = self.to_blame(&pause_sender, queue, (ingress, group), counted);
-        let inherited = queue != NIL && self.has_been_paused(queue, since);
-        let cause = PauseCause { targeted: false, inherited, queue: self.numbering.queue(queue), occupancy };
+        let cause = self.cause(false, queue, since, occupancy);
+        if !cause.inherited {
+            self.root_begins(ingress, group as u8, queue);
+        }
         self.schedule_renewal(&mut pause_sender, local, now, windows);
         let signal = PauseSignal { xoff: pause_sender.bits(group), xon: 0 };
         self.signal(ingress, signal, cause.pack(), now, windows);
@@ -154,12 +161,7 @@ impl Fabric {
         if aim == Aim::Targets {
             self.note_tied_pause(egress, class, ingress, now);
         }
-        let cause = PauseCause {
-            targeted: aim == Aim::Targets,
-            inherited: self.has_been_paused(queue_id, rising_since),
-            queue: self.numbering.queue(queue_id),
-            occupancy: before.count(xoff),
-        };
+        let cause = self.cause(aim == Aim::Targets, queue_id, rising_since, before.count(xoff));
         self.pause_ports(&mut pause_sender, (local, class), bits, cause, now, windows);
         self.nodes[node as usize].pause_sender = Some(pause_sender);
     }
@@ -183,6 +185,10 @@ impl Fabric {
             let fresh = !pause.in_force();
             pause.set(now + pause_sender.timing[port as usize].renew_after);
             pause_sender.pause_counts[port as usize * PRIORITIES + class.at()] += u32::from(fresh);
+            if fresh && !cause.inherited {
+                let queue = cause.queue - self.numbering.first_queue;
+                self.root_begins(pause_sender.first_port + port, class.0, queue);
+            }
             self.schedule_renewal(pause_sender, port as usize, now, windows);
             let signal = PauseSignal { xoff, xon: 0 };
             self.signal(pause_sender.first_port + port, signal, cause.pack(), now, windows);
@@ -226,9 +232,13 @@ impl Fabric {
         let xon_due = counter.remove(waiting.frame.bytes, levels);
         let series = waiting.ingress as usize * PRIORITIES + group;
         record(&mut self.probes.counters, series, now, counter.occupancy);
-        if xon_due && pause_sender.spec.resume {
+        if xon_due {
+            let resume = pause_sender.spec.resume;
             let signal = PauseSignal { xoff: 0, xon: pause_sender.bits(group) };
-            self.signal(waiting.ingress, signal, 0, now, windows);
+            self.root_ends(waiting.ingress, group as u8, None, now);
+            if resume {
+                self.signal(waiting.ingress, signal, 0, now, windows);
+            }
         }
     }
 
@@ -254,12 +264,15 @@ impl Fabric {
         let from = (waiting.ingress != NIL).then(|| waiting.ingress - first_port);
         counter.remove(from, waiting.frame.bytes, spec.target.as_ref(), after);
         ports.clear();
-        counter.release(&levels, spec.target.as_ref(), before, after, |port| {
+        counter.release(&levels, spec.target.as_ref(), before, after, |port| ports.push(port));
+        let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
+        for &port in ports.iter() {
+            self.root_ends(first_port + port, class.0, Some(queue), now);
+        }
+        ports.retain(|&port| {
             let pause_counts = &mut pause_counts[port as usize * PRIORITIES + class.at()];
             *pause_counts -= 1;
-            if *pause_counts == 0 {
-                ports.push(port);
-            }
+            *pause_counts == 0
         });
         let bits = self.nodes[node as usize].classes.priorities(class) & pause_sender.controlled();
         let ports = std::mem::take(&mut pause_sender.ports);
@@ -344,9 +357,7 @@ impl Fabric {
                 due.bits |= group_bits;
                 let occupancy = counted.count(levels.xoff);
                 let queue = self.to_blame(pause_sender, NIL, (port, group), counted);
-                let inherited = queue != NIL && self.has_been_paused(queue, now);
-                let queue = self.numbering.queue(queue);
-                due.note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
+                due.note = self.cause(false, queue, now, occupancy).pack();
             }
         }
     }
@@ -370,9 +381,7 @@ impl Fabric {
                 counter.pause_mut(local as u32).set(renew_at);
                 due.bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
                 let occupancy = occupancy.count(levels.xoff);
-                let inherited = self.has_been_paused(queue_id, now);
-                let queue = self.numbering.queue(queue_id);
-                due.note = PauseCause { targeted: false, inherited, queue, occupancy }.pack();
+                due.note = self.cause(false, queue_id, now, occupancy).pack();
             }
             // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
             let pause = counter.pause(local as u32);
@@ -431,6 +440,17 @@ impl Fabric {
         }
         windows
             .send(Event::pause(at, peer, signal, quanta, cause), || self.links.neighbours[egress as usize]);
+    }
+
+    /// Why a pause is sent: a queue fills a counter, that has risen since then.
+    fn cause(&self, targeted: bool, queue: u32, since: Time, occupancy: u64) -> PauseCause {
+        let known = queue != NIL;
+        let inherited = known && self.has_been_paused(queue, since);
+        let down = known && {
+            let port = self.links.place_of_queue(queue).0;
+            self.links.ports[port as usize].hooks.has(Hooks::DOWN)
+        };
+        PauseCause { targeted, inherited, down, queue: self.numbering.queue(queue), occupancy }
     }
 
     /// Whether the port of a queue has been paused for it at any time since then.

@@ -71,6 +71,8 @@ impl Hooks {
     pub const AHEAD: Hooks = Hooks(1 << 10);
     /// What is sent is recorded over time.
     pub const RECORDED: Hooks = Hooks(1 << 11);
+    /// Pauses in force begin at one of its queues: who comes to it is counted (`culprits`).
+    pub const BLAMED: Hooks = Hooks(1 << 12);
 
     /// Whether any of these is set.
     #[inline(always)]

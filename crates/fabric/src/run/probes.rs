@@ -1,6 +1,8 @@
 //! Probes: what is only observed. Nothing that a frame meets depends on it.
 
+use crate::run::culprits::Culprits;
 use crate::run::link_control::Ended;
+use crate::run::victims::Victims;
 use frame::Occupancy;
 use measure::{BinnedMax, BinnedSum};
 use std::ops::Range;
@@ -23,8 +25,13 @@ pub(crate) struct Probes {
     pub queues: Vec<Levels>,
     /// Bytes and frames of each ingress counter: port times 8 plus group.
     pub counters: Vec<Levels>,
+    /// Window and smoothed round trip of each endpoint, in bytes and picoseconds.
+    pub congestion: Vec<(BinnedMax, BinnedMax)>,
     /// Pauses that have ended; `None` if they are not recorded.
     pub pauses: Option<Vec<PauseRecord>>,
+    /// Who stands where pauses begin, and where they act; `None` if pauses are not recorded or nobody sends any.
+    pub culprits: Option<Box<Culprits>>,
+    pub victims: Option<Box<Victims>>,
 }
 
 /// A pause, as the paused port saw it.
@@ -67,18 +74,34 @@ impl Probes {
     /// A pause has ended at a port.
     pub fn pause_ended(&mut self, port: u32, ended: Ended) {
         let Ended { priority, start, end, cause } = ended;
-        if let Some(pauses) = &mut self.pauses {
+        // One that an XON ends when it begins has stopped nobody.
+        if end > start
+            && let Some(pauses) = &mut self.pauses
+        {
             pauses.push(PauseRecord { port, priority, start, end, cause });
         }
+    }
+
+    /// How many pauses have ended so far, if they are recorded.
+    #[inline]
+    pub fn pauses_ended(&self) -> usize {
+        self.pauses.as_ref().map_or(0, Vec::len)
     }
 
     /// Bytes of all series.
     pub fn memory_bytes(&self) -> usize {
         let sums = self.delivered.iter().chain(&self.received).chain(&self.sent);
-        let levels = self.queues.iter().chain(&self.counters).flat_map(|(bytes, frames)| [bytes, frames]);
+        let levels = self
+            .queues
+            .iter()
+            .chain(&self.counters)
+            .chain(&self.congestion)
+            .flat_map(|(bytes, frames)| [bytes, frames]);
         self.fingerprints.capacity() * size_of::<u64>()
             + sums.map(BinnedSum::memory_bytes).sum::<usize>()
             + levels.map(BinnedMax::memory_bytes).sum::<usize>()
             + self.pauses.as_ref().map_or(0, Vec::capacity) * size_of::<PauseRecord>()
+            + self.culprits.as_ref().map_or(0, |culprits| culprits.memory_bytes())
+            + self.victims.as_ref().map_or(0, |victims| victims.memory_bytes())
     }
 }

@@ -13,7 +13,7 @@
 
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::losses::Cause;
-use crate::run::pool::{List, NIL, Waiting};
+use crate::run::pool::{List, NIL, Pool, Waiting};
 use crate::run::probes::record;
 use crate::run::world::Fabric;
 use crate::spec::{ReceiveChange, ReceiveSpec};
@@ -61,13 +61,23 @@ impl Receiving {
     }
 
     /// The buffer of a priority.
-    fn group(&self, priority: Priority) -> usize {
+    pub fn group(&self, priority: Priority) -> usize {
         if self.shared { 0 } else { priority.at() }
+    }
+
+    /// Its frames, the one being taken in included.
+    pub fn all<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Waiting> {
+        self.serving.iter().chain(pool.iter(&self.waiting))
     }
 
     /// Frames in the buffer, the one being taken in included.
     pub fn frames(&self) -> u64 {
         self.occupancy.iter().map(|occupancy| occupancy.frames).sum()
+    }
+
+    /// The same, one by one.
+    pub fn all_frames<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> {
+        pool.iter(&self.waiting).chain(&self.serving).map(|waiting| &waiting.frame)
     }
 
     /// Those of them that lie in the pool.
@@ -106,6 +116,10 @@ impl Fabric {
         self.buffers.pool.push(&mut receiving.waiting, frame, now, ingress);
         let node = self.node_of[ingress as usize];
         if self.nodes[node as usize].pause_sender.is_some() {
+            // A pause that begins with this frame counts it with all that waits.
+            if self.is_root(ingress, group) {
+                self.enters_receiver(ingress, group, &frame);
+            }
             let fits = self.count_in(node, &frame, ingress, NIL, now, windows);
             assert!(fits, "a receive buffer and its counter differ: this is a fault of the simulator");
         } else {

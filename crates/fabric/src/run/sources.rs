@@ -25,6 +25,8 @@ pub(crate) struct SourceState {
     pub several_ports: bool,
     /// Endpoints send in its place; it counts what they send.
     pub silent: bool,
+    /// Its frames pass rate limiters.
+    pub limited: bool,
     /// How many frames a greedy source keeps in the NIC, and how many of its frames are there.
     pub keeps: u32,
     pub in_nic: u32,
@@ -88,9 +90,21 @@ impl Fabric {
     fn is_held_back(&mut self, source: u32) -> bool {
         let state = &self.hosts.sources[source as usize];
         let Some(limit) = state.limit.filter(|_| !state.source.is_greedy()) else { return false };
+        if state.limited {
+            return self.is_held_back_by_limiter(source, limit);
+        }
         let (egress, class) = self.next_place(source);
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
         self.buffers.queues[queue].occupancy.reaches(limit)
+    }
+
+    /// The same where a rate limiter stands before the NIC: what waits in it counts.
+    #[inline(never)]
+    fn is_held_back_by_limiter(&mut self, source: u32, limit: Amount) -> bool {
+        let state = &mut self.hosts.sources[source as usize];
+        let path = PathId(state.first_path + state.source.next_destination());
+        let limiter = self.limiter_of(path).map(|nth| &self.hosts.limiters[nth as usize]);
+        limiter.is_some_and(|limiter| limiter.occupancy.reaches(limit))
     }
 
     /// A source hands a frame to its NIC (or, as an ideal injector, to its switch).
@@ -100,7 +114,7 @@ impl Fabric {
         state.frames += 1;
         state.bytes += u64::from(made.bytes);
         self.ledger.made += 1;
-        let (path, priority) = (state.first_path + made.destination, state.priority);
+        let (path, priority, limited) = (state.first_path + made.destination, state.priority, state.limited);
         let start = self.routes.path_start[path as usize];
         let frame = Frame {
             created: now,
@@ -110,6 +124,9 @@ impl Fabric {
             priority,
             ..Frame::default()
         };
+        if limited && let Some(limiter) = self.limiter_of(frame.path) {
+            return self.limit(limiter, frame, now, windows);
+        }
         self.forward(self.routes.port_at(start), frame, NIL, now, windows);
     }
 
@@ -127,8 +144,11 @@ impl Fabric {
 
     /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
     pub fn nic_refused(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
-        if frame.flags.kind() != FrameKind::Raw {
-            self.endpoint_frame_left(egress, class);
+        let raw = frame.flags.kind() == FrameKind::Raw;
+        if !raw || self.limiter_of(frame.path).is_some() {
+            self.pulled_frame_left(egress, class);
+        }
+        if !raw {
             return;
         }
         let source = self.routes.path_source[frame.path.at()];
@@ -148,8 +168,8 @@ impl Fabric {
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let class = self.links.ports[egress as usize].classes.class(frame.priority);
         let raw = frame.flags.kind() == FrameKind::Raw;
-        if !raw {
-            self.endpoint_frame_left(egress, class);
+        if !raw || self.limiter_of(frame.path).is_some() {
+            self.pulled_frame_left(egress, class);
         }
         let Some(nic) = &self.links.cold[egress as usize].nic else { return };
         if !nic.ready[class.at()].is_empty() {
@@ -186,10 +206,15 @@ impl Fabric {
             let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
             let Some(source) = nic.blocked[class.at()].pop_front() else { return };
             if self.is_held_back(source) {
-                // Still no room, or its next frame goes elsewhere now.
-                if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-                    nic.blocked[class.at()].push_front(source);
+                let limited = self.hosts.sources[source as usize].limited;
+                let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
+                if limited {
+                    // The limiter of another may have room.
+                    nic.blocked[class.at()].push_back(source);
+                    continue;
                 }
+                // Still no room, or its next frame goes elsewhere now.
+                nic.blocked[class.at()].push_front(source);
                 return;
             }
             if !self.hosts.sources[source as usize].source.is_greedy() {

@@ -27,7 +27,9 @@ impl Fabric {
             let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
             watch.free(classes_where(classes, |priorities| pauses.timers.until(priorities) < now));
         }
+        let before = self.probes.pauses_ended();
         pauses.receive(signal, until, cause, now, |ended| self.probes.pause_ended(port_id, ended));
+        self.note_held(port_id, before, now);
         self.update_stopped(port_id, now);
         let port = &self.links.ports[port_id as usize];
         let (stopped, watched) = (port.stopped, port.hooks.has(Hooks::WATCHED));
@@ -58,8 +60,16 @@ impl Fabric {
         if cold.down != 0 {
             stopped = u32::MAX;
         }
+        let free = port.stopped & !stopped != 0;
         if port.hooks.has(Hooks::SCHEDULER) {
             self.on_stopped(port_id, stopped, now);
+        }
+        if free {
+            // Before a frame leaves: who stands there has been held back.
+            let before = self.probes.pauses_ended();
+            let cold = &mut self.links.cold[port_id as usize];
+            cold.control.run_out(now, |ended| self.probes.pause_ended(port_id, ended));
+            self.note_held(port_id, before, now);
         }
         self.links.ports[port_id as usize].stopped = stopped;
     }

@@ -15,6 +15,7 @@
 use crate::run::buffers::Buffers;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::faults::Faults;
+use crate::run::headers::Headers;
 use crate::run::hosts::Hosts;
 use crate::run::ledger::Ledger;
 use crate::run::links::{Crossings, Links};
@@ -24,7 +25,7 @@ use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::probes::{self, Probes};
 use crate::run::route_table::RouteTable;
 use engine::World;
-use frame::{Frame, FrameKind, PathId, Route};
+use frame::{Frame, FrameKind, Header, PathId, Route};
 use units::Time;
 
 /// With one of these a frame does not go past its queue before somebody was asked.
@@ -36,7 +37,7 @@ const NOT_AT_ONCE: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::M
 pub(crate) struct Fabric {
     /// Where its numbers begin in those of the whole.
     pub numbering: Numbering,
-    /// Node of each place: ports, then sources, then endpoints.
+    /// Node of each place: ports, then sources, then endpoints, then rate limiters.
     pub node_of: Vec<u32>,
     /// Hosts and switches.
     pub nodes: Vec<Node>,
@@ -44,6 +45,8 @@ pub(crate) struct Fabric {
     pub links: Links,
     /// What waits.
     pub buffers: Buffers,
+    /// What wide frames carry.
+    pub headers: Headers,
     /// Where frames go.
     pub routes: RouteTable,
     /// Who sends and receives them.
@@ -58,6 +61,7 @@ pub(crate) struct Fabric {
 
 impl World for Fabric {
     type Event = Event;
+    type Cargo = Header;
 
     fn nodes(&self) -> usize {
         self.nodes.len()
@@ -72,6 +76,20 @@ impl World for Fabric {
     }
     fn stopped(&self) -> bool {
         self.ledger.failure.is_some()
+    }
+    fn pack(&mut self, mail: &mut [Event], cargo: &mut Vec<Header>) {
+        if self.headers.in_use() == 0 {
+            return;
+        }
+        for event in mail.iter_mut().filter(|event| event.is_wide()) {
+            cargo.push(self.headers.take(event.frame.word));
+        }
+    }
+    fn unpack(&mut self, mail: &mut [Event], cargo: &mut Vec<Header>) {
+        let wide = mail.iter_mut().filter(|event| event.is_wide());
+        for (event, header) in wide.zip(cargo.drain(..)) {
+            event.frame.word = self.headers.insert(header);
+        }
     }
 
     #[inline(always)]
@@ -113,8 +131,12 @@ impl Fabric {
             Kind::Served => self.served(place, now, windows),
             Kind::Fault => self.fault(&event, windows),
             Kind::Timeout => {
-                let first = self.links.len() + self.hosts.sources.len();
-                self.endpoint_due(place - first as u32, now, windows);
+                let nth = place - (self.links.len() + self.hosts.sources.len()) as u32;
+                let endpoints = self.hosts.endpoints.len() as u32;
+                match nth.checked_sub(endpoints) {
+                    None => self.endpoint_due(nth, now, windows),
+                    Some(nth) => self.limiter_due(nth, now, windows),
+                }
             }
             Kind::Decide | Kind::Frame | Kind::Source | Kind::Watch => {}
         }
@@ -128,8 +150,14 @@ impl Fabric {
         match self.hosts.sources.get(source) {
             Some(state) => self.numbering.source(state.flow),
             None => {
-                let endpoint = &self.hosts.endpoints[source - self.hosts.sources.len()];
-                self.numbering.endpoint(endpoint.number)
+                let nth = source - self.hosts.sources.len();
+                match self.hosts.endpoints.get(nth) {
+                    Some(endpoint) => self.numbering.endpoint(endpoint.number),
+                    None => {
+                        let limiter = &self.hosts.limiters[nth - self.hosts.endpoints.len()];
+                        self.numbering.limiter(limiter.number)
+                    }
+                }
             }
         }
     }
@@ -138,8 +166,8 @@ impl Fabric {
     #[inline(always)]
     fn note(&mut self, event: &Event, kind: Kind, place: u32) {
         let fingerprint = &mut self.probes.fingerprints[self.node_of[event.place() as usize] as usize];
-        *fingerprint =
-            (fingerprint.rotate_left(5) ^ event.digest(kind, place)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        *fingerprint = (fingerprint.rotate_left(5) ^ event.digest(kind, place, &self.headers))
+            .wrapping_mul(0xff51_afd7_ed55_8ccd);
     }
 
     /// A frame is there as a whole.
@@ -256,6 +284,12 @@ impl Fabric {
         }
     }
 
+    /// Frames that wait here, at ports and to be taken in by hosts.
+    pub fn frames_at_rest(&self) -> impl Iterator<Item = &Frame> {
+        let receiving = self.hosts.receiving.iter().flatten();
+        self.buffers.all_frames().chain(receiving.flat_map(|it| it.all_frames(&self.buffers.pool)))
+    }
+
     /// What must hold whenever nothing is running: asked after building and at the end of a run.
     pub fn check(&self) {
         self.links.check();
@@ -270,7 +304,8 @@ impl Fabric {
         let on_link_until: Vec<Time> =
             (0..self.links.len() as u32).map(|port| self.on_link_until(port)).collect();
         self.buffers.restart(now);
-        self.hosts.restart();
+        self.hosts.restart(&self.buffers.pool, now);
+        self.restart_culprits();
         self.ledger.drops.clear();
         self.links.restart(now, &on_link_until)
     }
@@ -295,6 +330,7 @@ impl Fabric {
             + senders.map(|sender| sender.memory_bytes()).sum::<usize>()
             + self.links.memory_bytes()
             + self.buffers.memory_bytes()
+            + self.headers.memory_bytes()
             + self.routes.memory_bytes()
             + self.hosts.memory_bytes()
             + self.faults.memory_bytes()

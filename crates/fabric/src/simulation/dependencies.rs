@@ -149,7 +149,7 @@ fn by_choice(
     used: &mut [bool],
     edges: &mut Edges,
 ) {
-    let ends = spreading.ends.iter().zip(&fabric.path_flow);
+    let ends = spreading.ends.iter().zip(fabric.path_flow.iter());
     let wanted: BTreeSet<(NodeId, Priority)> = ends
         .filter_map(|(ends, &flow)| Some((ends.as_ref()?, priority(flow))))
         .flat_map(|(ends, priority)| [(ends.from, priority), (ends.to, priority)])

@@ -3,10 +3,11 @@
 //! Nodes, ports, queues, paths and flows have the numbers of the whole here.
 
 use crate::run::buffers::Queue;
+use crate::run::culprits::RootPlace;
 use crate::run::endpoints::EndpointState;
-use crate::run::faults::FaultSchedule;
 use crate::run::hosts::Receiver;
 use crate::run::ledger::Ledger;
+use crate::run::limiters::Limiter;
 use crate::run::node::Node;
 use crate::run::pool::Waiting;
 use crate::run::port::{ColdPort, Port, Sent};
@@ -16,6 +17,7 @@ use crate::run::world::Fabric;
 use crate::simulation::Simulation;
 use frame::{NodeId, PortId, TrafficClass};
 use measure::BinnedSum;
+use std::collections::BTreeMap;
 use units::Time;
 
 impl Simulation {
@@ -55,11 +57,6 @@ impl Simulation {
     pub(crate) fn time_on_wire(&self, port: u32) -> f64 {
         let (part, port) = self.part_at(port);
         part.links.time_on_wire(port as u32)
-    }
-    /// What faults can do to what leaves through a port.
-    pub(crate) fn schedule(&self, port: u32) -> Option<&FaultSchedule> {
-        let (part, port) = self.part_at(port);
-        part.faults.schedules.get(port)?.as_deref()
     }
     /// The cold state of all ports.
     pub(crate) fn cold_ports(&self) -> impl Iterator<Item = (u32, &ColdPort)> {
@@ -172,11 +169,39 @@ impl Simulation {
         ends.sort_by_key(|state| state.number);
         ends.chunks_exact(2).map(|ends| (ends[0], ends[1])).collect()
     }
+    /// All rate limiters by number, each with the part that has it.
+    pub(crate) fn limiters(&self) -> Vec<(&Fabric, &Limiter)> {
+        let of_part = |part| move |limiter| (part, limiter);
+        let mut all: Vec<_> =
+            self.parts().flat_map(|part| part.hosts.limiters.iter().map(of_part(part))).collect();
+        all.sort_by_key(|(_, limiter)| limiter.number);
+        all
+    }
     /// The egress ports of a path, as it goes now. Where it begins is known to the part that runs its source.
     pub(crate) fn path_of(&self, path: usize) -> &[u32] {
         let flow = self.path_flow[path] as usize;
         let routes = &self.part_of(self.spec.flows[flow].from).routes;
         routes.path(routes.path_start[path])
+    }
+
+    /// Frames that stood at a root, a queue or port of the whole, in the time of its pauses, by flow and priority.
+    pub(crate) fn frames_at_root(&self, place: RootPlace) -> BTreeMap<(u32, u8), u64> {
+        let (part, place) = match place {
+            RootPlace::Queue { queue, down } => {
+                let (part, _) = self.part_at(self.place_of_queue(queue).0);
+                (part, RootPlace::Queue { queue: queue - part.numbering.first_queue, down })
+            }
+            RootPlace::Receiver { port, group } => {
+                let (part, port) = self.part_at(port);
+                (part, RootPlace::Receiver { port: port as u32, group })
+            }
+        };
+        part.probes.culprits.as_ref().map_or_else(BTreeMap::new, |culprits| culprits.frames(place))
+    }
+    /// The flows that a pause which is in force holds back now, and since when they stand there.
+    pub(crate) fn standing_at(&self, port: u32, priority: u8, now: Time) -> Vec<(u32, Time)> {
+        let (part, port) = self.part_at(port);
+        part.standing(port as u32, priority, now)
     }
 
     /// The ledgers of all parts together.

@@ -3,7 +3,7 @@
 use super::View;
 use crate::run::endpoints::EndpointState;
 use measure::{LatencySummary, Table};
-use transport::Protocol;
+use transport::{Congestion, Protocol};
 use units::Time;
 
 impl View<'_> {
@@ -16,10 +16,10 @@ impl View<'_> {
                 .texts("flow", "Name of the flow.", rows.iter().map(|row| row.flow.clone()))
                 .texts(
                     "endpoint",
-                    "What opens it: window_sender or requester.",
+                    "What opens it: window_sender, requester or tcp_sender.",
                     rows.iter().map(|row| row.kind.into()),
                 );
-        with_messages(with_exchanges(with_round_trips(table, &rows), &rows), &rows)
+        let table = with_messages(with_exchanges(with_round_trips(table, &rows), &rows), &rows)
             .integers(
                 "segments_sent_again",
                 "",
@@ -31,7 +31,8 @@ impl View<'_> {
                 "",
                 "Frames that arrived and were of no use: out of order, twice, too late.",
                 counts(|row| row.discarded),
-            )
+            );
+        with_congestion(table, &rows)
     }
 
     fn connection_rows(&self) -> Vec<Row> {
@@ -47,6 +48,7 @@ impl View<'_> {
                 messages: near.measured.messages.summary(),
                 sent_again: near.endpoint.retransmitted() + far.endpoint.retransmitted(),
                 discarded: near.endpoint.discarded() + far.endpoint.discarded(),
+                congestion: near.endpoint.congestion(),
             }
         };
         self.s.connections().into_iter().map(row).collect()
@@ -75,13 +77,13 @@ fn with_exchanges(table: Table, rows: &[Row]) -> Table {
         .integers(
             "exchanges",
             "",
-            "Requests whose whole response has arrived.",
+            "Requests whose whole response has arrived, or transfers over TCP that are complete.",
             rows.iter().map(|row| row.exchanges.count),
         )
         .reals(
             "exchange_min_ns",
             "ns",
-            "Shortest time from a request to its whole response.",
+            "Shortest time from a request to its whole response, or of a transfer over TCP.",
             each(|times| times.min),
         )
         .reals("exchange_mean_ns", "ns", "Mean of it.", each(|times| times.mean))
@@ -118,6 +120,37 @@ fn with_messages(table: Table, rows: &[Row]) -> Table {
         .reals("message_delay_max_ns", "ns", "Longest of it.", rows.iter().map(|row| row.messages.max))
 }
 
+/// What senders over TCP know at the end.
+fn with_congestion(table: Table, rows: &[Row]) -> Table {
+    let known = |of: fn(&Congestion) -> f64| {
+        rows.iter().map(|row| row.congestion.as_ref().map_or(f64::NAN, of)).collect::<Vec<_>>()
+    };
+    let counts = |of: fn(&Congestion) -> u64| {
+        rows.iter().map(|row| row.congestion.as_ref().map_or(0, of)).collect::<Vec<_>>()
+    };
+    let trip = |known: &Congestion| known.round_trip.map_or(f64::NAN, Time::as_ns_f64);
+    table
+        .reals(
+            "congestion_window_bytes",
+            "B",
+            "Congestion window at the end, bytes of data; not a number but for TCP.",
+            known(|known| known.window as f64),
+        )
+        .reals(
+            "round_trip_smoothed_ns",
+            "ns",
+            "Smoothed round trip at the end, as the sender knows it; not a number but for TCP.",
+            known(trip),
+        )
+        .integers("timeouts", "", "Timeouts of a sender over TCP.", counts(|known| known.timeouts))
+        .integers(
+            "marks_echoed",
+            "",
+            "Acknowledgements that told a sender over TCP of a mark.",
+            counts(|known| known.marks),
+        )
+}
+
 struct Row {
     flow: String,
     kind: &'static str,
@@ -128,4 +161,5 @@ struct Row {
     messages: LatencySummary,
     sent_again: u64,
     discarded: u64,
+    congestion: Option<Congestion>,
 }

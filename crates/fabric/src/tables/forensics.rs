@@ -6,8 +6,8 @@
 //! pause sent by a host has its root in that host: it reads too slowly.
 //!
 //! All pauses with the same root make a tree: from the root over the ports that were paused because of it to
-//! the hosts. Flows through the root queue are its culprits, by their share of the frames; flows that were
-//! paused and do not pass it are its victims.
+//! the hosts. Who had frames at the root while its pauses were in force is a culprit; who was held back by them and
+//! does not pass the root is a victim (`congestion_flows`).
 //!
 //! With ingress accounting the frame that crosses the watermark may be on its way to a queue that is nearly
 //! empty while the counted frames wait elsewhere. If its queue holds less than half of what is counted, the queue
@@ -17,6 +17,7 @@
 //!
 //! Not modelled: shares of blame. A pause has one cause, also where two queues fill one counter.
 
+use crate::run::culprits::RootPlace;
 use crate::run::pause_sender::PauseCause;
 use crate::run::pool::NIL;
 use crate::run::probes::PauseRecord;
@@ -25,11 +26,8 @@ use crate::tables::View;
 use flow_control::Accounting;
 use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
 use measure::Table;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use units::{Amount, Time};
-
-/// Flows are looked for in this many trees, those with the most paused time.
-const TREES_WITH_FLOWS: usize = 64;
 
 /// Port and class.
 pub(crate) type QueuePlace = (u32, u8);
@@ -75,6 +73,8 @@ pub(crate) struct Pause {
 pub(crate) struct Tree {
     pub root: QueuePlace,
     pub why: Why,
+    /// What is known of its root by the nodes that sent its pauses.
+    pub places: BTreeSet<RootPlace>,
     edges: BTreeMap<EdgeKey, Edge>,
     paused: Time,
 }
@@ -94,15 +94,16 @@ struct Edge {
 pub(crate) struct Forensics {
     pub pauses: Vec<Pause>,
     pub trees: Vec<Tree>,
+    /// All pauses of a port and priority in the order of time, also those before measuring began.
+    pub paused: BTreeMap<(u32, u8), Vec<PausedSpan>>,
 }
 
-/// What a flow has to do with a tree.
-#[derive(Clone, Copy, Default)]
-struct Part {
-    through_root: bool,
-    frames: u64,
-    paused: Time,
-    at: Option<u32>,
+/// A pause: its tree, and the measured part of its time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PausedSpan {
+    pub tree: usize,
+    pub start: Time,
+    pub end: Time,
 }
 
 impl View<'_> {
@@ -122,16 +123,18 @@ impl View<'_> {
             let (tree, depth) = match parent {
                 Some(parent) => (pauses[parent].tree, pauses[parent].depth + 1),
                 None => {
-                    let root = self.root_of(&record, queue);
+                    let root = self.root_of(&record, queue, cause.down);
                     let tree = *roots.entry(root).or_insert_with(|| {
                         trees.push(Tree {
                             root: root.0,
                             why: root.1,
+                            places: BTreeSet::new(),
                             edges: BTreeMap::new(),
                             paused: Time::ZERO,
                         });
                         trees.len() - 1
                     });
+                    trees[tree].places.insert(self.place_of_root(&record, &cause));
                     (tree, 1)
                 }
             };
@@ -157,7 +160,13 @@ impl View<'_> {
         rank.iter().enumerate().for_each(|(new, &old)| place[old] = new);
         pauses.iter_mut().for_each(|pause| pause.tree = place[pause.tree]);
         let trees = rank.iter().map(|&old| trees[old].clone()).collect();
-        Forensics { pauses: self.measured(pauses), trees }
+        let mut paused: BTreeMap<(u32, u8), Vec<PausedSpan>> = BTreeMap::new();
+        for Pause { record, tree, .. } in &pauses {
+            let (start, end) = (record.start.max(self.start), record.end.max(self.start));
+            let own = paused.entry((record.port, record.priority)).or_default();
+            own.push(PausedSpan { tree: *tree, start, end });
+        }
+        Forensics { pauses: self.measured(pauses), trees, paused }
     }
 
     /// The pauses that lasted into measured time, from its beginning on.
@@ -234,23 +243,28 @@ impl View<'_> {
     }
 
     /// The root of a pause that follows from no other.
-    fn root_of(&self, record: &PauseRecord, queue: Option<QueuePlace>) -> (QueuePlace, Why) {
+    fn root_of(&self, record: &PauseRecord, queue: Option<QueuePlace>, down: bool) -> (QueuePlace, Why) {
         let class_at = |port: u32| self.s.node_at(port).classes.class(frame::Priority(record.priority)).0;
         let sender = self.s.peer(record.port);
         if self.s.node_at(sender).is_host {
             return ((record.port, class_at(record.port)), Why::SlowReceiver);
         }
         match queue {
-            Some(queue) if self.is_down(queue.0, record.start) => (queue, Why::LinkDown),
+            Some(queue) if down => (queue, Why::LinkDown),
             Some(queue) => (queue, Why::Oversubscribed),
             None => ((sender, class_at(sender)), Why::Unknown),
         }
     }
 
-    fn is_down(&self, port: u32, at: Time) -> bool {
-        let schedule = self.s.schedule(port);
-        schedule
-            .is_some_and(|schedule| schedule.outages.iter().any(|&(from, until)| from <= at && at < until))
+    /// The same as the sender of the pause knows it.
+    fn place_of_root(&self, record: &PauseRecord, cause: &PauseCause) -> RootPlace {
+        if cause.queue != NIL {
+            return RootPlace::Queue { queue: cause.queue, down: cause.down };
+        }
+        let port = self.s.peer(record.port);
+        let pause_sender = self.s.node_at(port).pause_sender.as_ref();
+        let group = pause_sender.and_then(|sender| sender.group(record.priority)).unwrap_or(0);
+        RootPlace::Receiver { port, group: group as u8 }
     }
 
     /// The watermark that a pause's counter had reached.
@@ -288,83 +302,5 @@ impl View<'_> {
             .reals("paused_ns", "ns", "How long they lasted together.", rows.iter().map(|row| row.3.paused.as_ns_f64()))
             .reals("first_ns", "ns", "When the first took effect.", rows.iter().map(|row| row.3.first.as_ns_f64()))
             .reals("last_ns", "ns", "When the last ended.", rows.iter().map(|row| row.3.last.as_ns_f64()))
-    }
-
-    /// Culprits and victims of the trees.
-    pub fn congestion_flows(&self, forensics: &Forensics) -> Table {
-        let rows = self.parts(&forensics.trees);
-        let root = |tree: usize| {
-            let (port, class) = forensics.trees[tree].root;
-            self.queue_name(port, class)
-        };
-        let mut total = vec![0; forensics.trees.len()];
-        rows.iter().for_each(|(tree, _, part)| total[*tree] += part.frames);
-        let share = |&(tree, _, part): &(usize, usize, Part)| {
-            if total[tree] > 0 { part.frames as f64 / total[tree] as f64 } else { 0.0 }
-        };
-        let part = |part: &Part| if part.through_root { "culprit" } else { "victim" };
-        Table::new("congestion_flows", "One row a flow and congestion tree that it feeds or suffers from, for the 64 trees that stopped ports longest.")
-            .integers("tree", "", "Number of the tree, as in `congestion`.", rows.iter().map(|row| row.0 as u64 + 1))
-            .texts("root", "The queue that the tree began at.", rows.iter().map(|row| root(row.0)))
-            .texts("flow", "Name of the flow.", rows.iter().map(|row| self.s.spec.flows[row.1].name.clone()))
-            .texts("part", "culprit: it passes the root queue; victim: it does not and was paused all the same.", rows.iter().map(|row| part(&row.2).to_string()))
-            .integers("frames", "", "Its frames that went through the root queue and were delivered, or wait there.", rows.iter().map(|row| row.2.frames))
-            .reals("share", "", "Its share of all such frames.", rows.iter().map(share))
-            .reals("paused_ns", "ns", "How long the tree stopped the port on its way that it stopped longest.", rows.iter().map(|row| row.2.paused.as_ns_f64()))
-            .texts("paused_at", "That port; empty if none was stopped.", rows.iter().map(|row| row.2.at.map_or(String::new(), |port| self.s.port_name(port))))
-    }
-
-    /// Tree, flow, and what they have to do with each other; by tree, culprits first, the largest share first.
-    fn parts(&self, trees: &[Tree]) -> Vec<(usize, usize, Part)> {
-        let mut paused: BTreeMap<(u32, u8), BTreeMap<usize, Time>> = BTreeMap::new();
-        let mut rooted: BTreeMap<QueuePlace, Vec<usize>> = BTreeMap::new();
-        for (number, tree) in trees.iter().enumerate().take(TREES_WITH_FLOWS) {
-            rooted.entry(tree.root).or_default().push(number);
-            for (&(_, _, port, priority), edge) in &tree.edges {
-                *paused.entry((port, priority)).or_default().entry(number).or_default() += edge.paused;
-            }
-        }
-        let waiting = self.waiting_by_path(rooted.keys().copied());
-        let mut parts: BTreeMap<(usize, usize), Part> = BTreeMap::new();
-        for (path, &flow) in self.s.path_flow.iter().enumerate() {
-            let flow = flow as usize;
-            let priority = self.s.spec.flows[flow].priority;
-            for &port in self.s.path_of(path) {
-                let class = self.s.node_at(port).classes.class(priority).0;
-                for &tree in rooted.get(&(port, class)).into_iter().flatten() {
-                    let part = parts.entry((tree, flow)).or_default();
-                    part.through_root = true;
-                    part.frames += self.s.receiver(path).frames;
-                    part.frames += waiting.get(&(port, class, path as u32)).copied().unwrap_or(0);
-                }
-                for (&tree, &paused) in paused.get(&(port, priority.0)).into_iter().flatten() {
-                    let part = parts.entry((tree, flow)).or_default();
-                    if paused > part.paused {
-                        (part.paused, part.at) = (paused, Some(port));
-                    }
-                }
-            }
-        }
-        let matters = |part: &Part| part.frames > 0 || part.paused > Time::ZERO;
-        let mut rows: Vec<(usize, usize, Part)> = parts
-            .into_iter()
-            .filter(|(_, part)| matters(part))
-            .map(|((tree, flow), part)| (tree, flow, part))
-            .collect();
-        rows.sort_by_key(|&(tree, flow, part)| {
-            (tree, !part.through_root, std::cmp::Reverse((part.frames, part.paused)), flow)
-        });
-        rows
-    }
-
-    /// Frames that wait in these queues, by queue and path.
-    fn waiting_by_path(&self, queues: impl Iterator<Item = QueuePlace>) -> BTreeMap<(u32, u8, u32), u64> {
-        let mut waiting = BTreeMap::new();
-        for (port, class) in queues {
-            for frame in self.s.frames_in(port, class) {
-                *waiting.entry((port, class, frame.frame.path.0)).or_default() += 1;
-            }
-        }
-        waiting
     }
 }

@@ -73,7 +73,25 @@ impl View<'_> {
                 self.level_series(&mut series, levels, bin, ingress_name(self, port, group));
             }
         }
+        self.congestion_series(&mut series, bin);
         series
+    }
+
+    /// Windows and round trips of connections over TCP.
+    fn congestion_series(&self, series: &mut Vec<Series>, bin: Time) {
+        let noted = self.s.parts().flat_map(|part| part.hosts.endpoints.iter().zip(&part.probes.congestion));
+        let mut noted: Vec<_> = noted.collect();
+        noted.retain(|(_, (windows, _))| windows.is_used());
+        // In the order of flows, whichever thread has them.
+        noted.sort_by_key(|(state, _)| state.number);
+        for (state, (windows, trips)) in noted {
+            let flow = self.s.path_flow[state.path as usize] as usize;
+            let entity = &self.s.spec.flows[flow].name;
+            for (metric, levels, unit) in [("window_bytes", windows, 1.0), ("round_trip_ns", trips, 1e3)] {
+                let values = levels.clone().finish(self.end).into_iter().map(|level| level as f64 / unit);
+                series.push(Series { metric, entity: entity.clone(), bin, values: values.collect() });
+            }
+        }
     }
 
     fn level_series(
@@ -95,7 +113,7 @@ pub fn series_table(series: Vec<Series>) -> Table {
     let rows =
         || series.iter().flat_map(|series| (0..series.values.len() as u64).map(move |bin| (series, bin)));
     Table::new("series", "One row a bin of a time series.")
-        .texts("metric", "flow_throughput_bps, port_rx_bps, port_tx_bps (mean over the bin), queue_bytes or queue_frames (most in the bin; of a queue or an ingress counter).", rows().map(|(series, _)| series.metric.to_string()))
+        .texts("metric", "flow_throughput_bps, port_rx_bps, port_tx_bps (mean over the bin), queue_bytes or queue_frames (most in the bin; of a queue or an ingress counter), window_bytes or round_trip_ns (most in the bin; of a connection over TCP).", rows().map(|(series, _)| series.metric.to_string()))
         .texts("entity", "The flow, port or queue.", rows().map(|(series, _)| series.entity.clone()))
         .reals("time_ns", "ns", "Start of the bin.", rows().map(|(series, bin)| (series.bin * bin).as_ns_f64()))
         .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))

@@ -1,16 +1,18 @@
-//! Whether queue managers meet flows that understand them: marks need endpoints, drops need lossy classes.
+//! Whether queue managers meet those who understand them: marks need endpoints, drops lossy classes, messages rate
+//! limiters, and these messages.
 
 use super::Context;
 use crate::model::Model;
 use crate::place::Place;
 use fabric::spec::{FlowSpec, Role, Spec, SwitchSpec};
 use frame::TrafficClass;
-use queueing::{Configuration, ManagerEntry};
+use queueing::{Configuration, ManagerEntry, ManagerSpec};
 use std::collections::BTreeSet;
-use transport::Application;
+use transport::{Application, EcnMode};
 
 /// Checks the managers of each table of settings once, at the first switch that has them.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    check_limiters(model, spec, context);
     let mut seen = BTreeSet::new();
     for node in &spec.nodes {
         let Role::Switch(switch) = &node.role else { continue };
@@ -54,7 +56,7 @@ fn check_entry(
             &at,
             format!("{name} marks frames, but no flow in its classes understands marks"),
             format!(
-                "{instead}: expected ecn = true in the source of a connection (window, request_response)"
+                "{instead}: expected ecn = true in the source of a connection (window, request_response), or ecn = \"rfc3168\" (tcp)"
             ),
         );
     }
@@ -70,10 +72,40 @@ fn check_entry(
     }
 }
 
+/// Congestion points and rate limiters need each other.
+fn check_limiters(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let managers = spec.nodes.iter().filter_map(|node| match &node.role {
+        Role::Switch(switch) => Some(&switch.managers),
+        Role::Host(_) => None,
+    });
+    let tells =
+        managers.flatten().flatten().any(|manager| matches!(manager, ManagerSpec::CongestionPoint(_)));
+    let limited =
+        spec.nodes.iter().find(|node| matches!(&node.role, Role::Host(host) if host.limiters.is_some()));
+    match limited {
+        Some(node) if !tells => {
+            let own = model.hosts.get(&node.name).is_some_and(|own| own.rate_limiters.is_some());
+            let at = if own { Place::of("hosts").key(&node.name) } else { Place::of("host") };
+            context.warn(
+                &at.key("rate_limiters"),
+                "rate limiters, but no switch tells them of congestion",
+                "they limit nothing: expected qcn among the queue_managers of a switch",
+            );
+        }
+        None if tells => context.warn(
+            &Place::of("switch").key("queue_managers"),
+            "qcn tells sources of congestion, but no host has rate limiters",
+            "messages have no effect: expected rate_limiters = { qcn = {} } in [host]",
+        ),
+        _ => {}
+    }
+}
+
 fn understands_marks(flow: &FlowSpec) -> bool {
     flow.transport.as_ref().is_some_and(|connection| match &connection.application {
         Application::Window(spec) => spec.ecn_capable,
         Application::RequestResponse(spec) => spec.ecn_capable,
+        Application::Tcp(spec) => spec.ecn != EcnMode::Off,
     })
 }
 

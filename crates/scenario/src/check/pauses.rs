@@ -84,7 +84,7 @@ fn renewal(
 
 /// Whoever is paused has to obey.
 fn obeyed(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Context<'_>) {
-    let used = spec.flows.iter().fold(0u8, |set, flow| set | 1 << flow.priority.0);
+    let used = spec.priorities_in_use();
     let deaf = |need: &PauseNeeds| {
         let sent = spec.nodes[need.node.at()].flow_control().map_or(0, |control| control.kind.priorities());
         let heard = spec.nodes[need.peer.at()].flow_control().map_or(0, |control| control.kind.priorities());

@@ -3,9 +3,9 @@
 use super::Context;
 use crate::model::Model;
 use crate::place::Place;
-use fabric::spec::{LinkSpec, NodeSpec, SwitchSpec};
+use fabric::spec::{LimiterSpec, LinkSpec, NodeSpec, SwitchSpec};
 use frame::ClassMap;
-use queueing::{DynamicThreshold, ManagerEntry, ManagerSpec, SharedMemorySpec, assign};
+use queueing::{DynamicThreshold, ManagerEntry, ManagerSpec, RateLimiters, SharedMemorySpec, assign};
 use std::collections::BTreeSet;
 use units::Amount;
 
@@ -19,6 +19,18 @@ pub fn managers(
     let (managers, wrong) = assign(entries, classes.classes());
     wrong.into_iter().for_each(|why| context.refuse(why, at));
     managers
+}
+
+/// The rate limiters of a host.
+pub fn limiters(keys: Option<&RateLimiters>, at: &Place, context: &mut Context<'_>) -> Option<LimiterSpec> {
+    let keys = keys?;
+    match keys.spec() {
+        Ok((control, priorities)) => Some(LimiterSpec { control, per: keys.per, priorities }),
+        Err(why) => {
+            context.refuse(why, at);
+            None
+        }
+    }
 }
 
 /// The shared memory of a switch with this limit of its total.

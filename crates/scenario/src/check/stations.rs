@@ -139,6 +139,11 @@ fn host(
             at,
             context,
         ),
+        limiters: queueing::limiters(
+            pick(own.map(|o| &o.rate_limiters), &all.rate_limiters).as_ref(),
+            &at.key("rate_limiters"),
+            context,
+        ),
     }
 }
 

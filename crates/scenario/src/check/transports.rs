@@ -1,4 +1,4 @@
-//! Flows whose endpoints answer each other: `window` and `request_response`.
+//! Flows whose endpoints answer each other: `window`, `request_response` and `tcp`.
 
 use super::receivers::Pair;
 use super::topology::Fabric;
@@ -111,6 +111,7 @@ fn name(source: &SourceText) -> Option<&'static str> {
     match source {
         SourceText::Window(_) => Some("window"),
         SourceText::RequestResponse(_) => Some("request_response"),
+        SourceText::Tcp(_) => Some("tcp"),
         _ => None,
     }
 }
@@ -147,6 +148,11 @@ fn application(flow: &Flow, segment: u16, at: &Place, context: &mut Context<'_>)
             })
         }
         SourceText::RequestResponse(keys) => keys.spec(limit, segment).map(Application::RequestResponse),
+        SourceText::Tcp(keys) => {
+            let ack = sizes::size(keys.ack, &at.key("ack"), context);
+            let spec = keys.spec(limit, segment, ack.unwrap_or(segment));
+            spec.map(|spec| Application::Tcp(spec.into()))
+        }
         _ => return None,
     };
     made.map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at))).ok()

@@ -3,7 +3,7 @@
 use super::yes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use transport::{RequestResponseKeys, WindowKeys};
+use transport::{RequestResponseKeys, TcpKeys, WindowKeys};
 use units::{BitRate, Bytes, Or, Time, Unlimited};
 use workload::RateBasis;
 
@@ -40,7 +40,7 @@ pub struct Flow {
     /// When the source ends. A time with unit, after `start`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
-    /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window` or `request_response`. Required.
+    /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window`, `request_response` or `tcp`. Required.
     pub source: SourceText,
     /// What the bits of a rate count: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
     #[serde(default)]
@@ -210,6 +210,8 @@ pub enum SourceText {
     Window(WindowKeys),
     /// Requests and responses; full segments of either have the length `frame`.
     RequestResponse(RequestResponseKeys),
+    /// A transfer over TCP, or several; full segments have the length `frame`.
+    Tcp(Box<TcpKeys>),
 }
 
 /// The random length of an on or off period.

@@ -4,7 +4,7 @@ use super::Receive;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, WhenFull};
 use flow_control::FlowControl;
-use queueing::{DynamicThreshold, ManagerEntry};
+use queueing::{DynamicThreshold, ManagerEntry, RateLimiters};
 use scheduling::SchedulerSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,9 @@ pub struct HostSettings {
     /// How these hosts take in what arrives. Default: at any speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<Receive>,
+    /// Rate limiters that frames pass before the NIC: what shares one, and the control that sets their rates, like `rate_limiters = { qcn = {} }`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_limiters: Option<RateLimiters>,
     /// How far the clock of each of these hosts may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock makes frames and sends them that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
@@ -91,7 +94,7 @@ pub struct SwitchSettings {
     /// Limits of the memory of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
-    /// Queue managers, which mark, drop early or tell sources: entries of `red`, `step` or `sampling`, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
+    /// Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling` or `qcn`, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_managers: Option<Vec<ManagerEntry>>,
     /// Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.

@@ -1,0 +1,250 @@
+//! Whose frames stand in the queues that pauses begin at.
+//!
+//! A queue that no pause holds back and that fills a counter up to its watermark is a root (`blame`, `pausing`); of a host
+//! that reads too slowly it is the receive buffer. From the decision to send XOFF until XON is due, its frames are counted
+//! by flow, each once: those that stand there when the first of its pauses begins, and those that come until the last of
+//! them is over. What went through the queue at other times has nothing to do with these pauses.
+//!
+//! Nothing is counted while no pause is in force: then a port does not have the hook `BLAMED`.
+
+use crate::run::pool::{NIL, Waiting};
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
+use frame::{Frame, TrafficClass};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use units::Time;
+
+/// Entries of a log before they are added up.
+const LOG: usize = 1024;
+
+/// Where pauses begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RootPlace {
+    /// An egress queue; `down`: its link was, when the pause was sent.
+    Queue { queue: u32, down: bool },
+    /// What a host has not read: the port it came in through, and the group of priorities.
+    Receiver { port: u32, group: u8 },
+}
+
+/// What stood at a root while pauses because of it were in force.
+#[derive(Debug, Default)]
+struct Root {
+    /// Pauses in force.
+    pauses: u32,
+    /// When the last of them was over.
+    over: Time,
+    /// Flow and priority of frames that are not added up yet.
+    log: Vec<u64>,
+    /// Frames by flow and priority.
+    frames: Vec<(u64, u64)>,
+}
+
+/// All roots of a part of the fabric.
+#[derive(Debug, Default)]
+pub(crate) struct Culprits {
+    /// By path.
+    flows: Arc<[u32]>,
+    roots: BTreeMap<RootPlace, Root>,
+    /// Pauses in force that begin at a root, sorted: the port that they were sent through, group of priorities or class,
+    /// root.
+    blames: Vec<(u32, u8, RootPlace)>,
+    /// Scratch: roots without any pause now.
+    free: Vec<RootPlace>,
+}
+
+impl Root {
+    fn count(&mut self, flow: u32, priority: u8) {
+        if self.log.len() == LOG {
+            self.add_up();
+        }
+        self.log.push(u64::from(flow) << 3 | u64::from(priority));
+    }
+
+    /// Empties the log.
+    fn add_up(&mut self) {
+        self.log.sort_unstable();
+        for one in self.log.chunk_by(|a, b| a == b) {
+            match self.frames.binary_search_by_key(&one[0], |entry| entry.0) {
+                Ok(at) => self.frames[at].1 += one.len() as u64,
+                Err(at) => self.frames.insert(at, (one[0], one.len() as u64)),
+            }
+        }
+        self.log.clear();
+    }
+}
+
+impl Culprits {
+    /// Nothing is blamed yet; `flows` has the flow of each path.
+    pub fn new(flows: Arc<[u32]>) -> Culprits {
+        Culprits { flows, ..Culprits::default() }
+    }
+
+    /// Counts a frame that has come to a root, if it is one now.
+    fn entered(&mut self, place: RootPlace, frame: &Frame) {
+        if let Some(root) = self.roots.get_mut(&place).filter(|root| root.pauses > 0) {
+            root.count(self.flows[frame.path.at()], frame.priority.0);
+        }
+    }
+
+    /// Counts those that stand at a root and have come since it was one last.
+    fn stand<'a>(&mut self, place: RootPlace, waiting: impl Iterator<Item = &'a Waiting>) {
+        let Some(root) = self.roots.get_mut(&place) else { return };
+        let over = root.over;
+        for one in waiting.filter(|one| one.since >= over) {
+            root.count(self.flows[one.frame.path.at()], one.frame.priority.0);
+        }
+    }
+
+    /// One more pause of a root. True: its first.
+    fn begin(&mut self, port: u32, group: u8, place: RootPlace) -> bool {
+        let Err(at) = self.blames.binary_search(&(port, group, place)) else { return false };
+        self.blames.insert(at, (port, group, place));
+        let root = self.roots.entry(place).or_default();
+        root.pauses += 1;
+        root.pauses == 1
+    }
+
+    /// The pauses sent through a port for a group or class are over, `of` one queue or of all: `free` are the roots
+    /// without any now.
+    fn end(&mut self, port: u32, group: u8, of: Option<u32>, now: Time) {
+        self.free.clear();
+        let mut at = self.blames.partition_point(|blame| (blame.0, blame.1) < (port, group));
+        while let Some(&(of_port, of_group, place)) = self.blames.get(at)
+            && (of_port, of_group) == (port, group)
+        {
+            if let (RootPlace::Queue { queue, .. }, Some(of)) = (place, of)
+                && queue != of
+            {
+                at += 1;
+                continue;
+            }
+            self.blames.remove(at);
+            let Some(root) = self.roots.get_mut(&place) else { continue };
+            root.pauses -= 1;
+            if root.pauses == 0 {
+                root.over = now;
+                self.free.push(place);
+            }
+        }
+    }
+
+    /// Whether pauses of a root are in force.
+    fn in_force(&self, place: RootPlace) -> bool {
+        self.roots.get(&place).is_some_and(|root| root.pauses > 0)
+    }
+
+    /// Frames at a root by flow and priority.
+    pub fn frames(&self, place: RootPlace) -> BTreeMap<(u32, u8), u64> {
+        let mut frames = BTreeMap::new();
+        let Some(root) = self.roots.get(&place) else { return frames };
+        let logged = root.log.iter().map(|&one| (one, 1));
+        for (key, more) in root.frames.iter().copied().chain(logged) {
+            *frames.entry(((key >> 3) as u32, (key & 7) as u8)).or_default() += more;
+        }
+        frames
+    }
+
+    /// Bytes of all roots.
+    pub fn memory_bytes(&self) -> usize {
+        let of = |root: &Root| {
+            size_of::<(RootPlace, Root)>()
+                + root.log.capacity() * size_of::<u64>()
+                + root.frames.capacity() * size_of::<(u64, u64)>()
+        };
+        self.roots.values().map(of).sum::<usize>()
+            + self.blames.capacity() * size_of::<(u32, u8, RootPlace)>()
+    }
+}
+
+impl Fabric {
+    /// XOFF is sent through a port because of a queue that nothing holds back ([`NIL`]: of what a host has not read):
+    /// from now on its frames are counted.
+    #[inline(never)]
+    pub fn root_begins(&mut self, port: u32, group: u8, queue: u32) {
+        let Some(culprits) = &mut self.probes.culprits else { return };
+        if queue == NIL {
+            let Some(receiving) = self.hosts.receiving.get(port as usize).and_then(Option::as_deref) else {
+                return;
+            };
+            let place = RootPlace::Receiver { port, group };
+            if culprits.begin(port, group, place) {
+                let of_group = |one: &&Waiting| receiving.group(one.frame.priority) == usize::from(group);
+                culprits.stand(place, receiving.all(&self.buffers.pool).filter(of_group));
+            }
+            return;
+        }
+        let at = self.links.place_of_queue(queue).0;
+        let down = self.links.ports[at as usize].hooks.has(Hooks::DOWN);
+        let place = RootPlace::Queue { queue, down };
+        if culprits.begin(port, group, place) {
+            culprits.stand(place, self.buffers.frames(queue));
+            self.links.ports[at as usize].hooks.set(Hooks::BLAMED, true);
+        }
+    }
+
+    /// The pauses sent through a port for a group or class are over; of one queue only, if told.
+    #[inline(never)]
+    pub fn root_ends(&mut self, port: u32, group: u8, of: Option<u32>, now: Time) {
+        let Some(culprits) = &mut self.probes.culprits else { return };
+        culprits.end(port, group, of, now);
+        for free in &culprits.free {
+            let &RootPlace::Queue { queue, .. } = free else { continue };
+            let at = self.links.place_of_queue(queue).0;
+            let first = self.links.ports[at as usize].first_queue;
+            let classes = self.nodes[self.node_of[at as usize] as usize].classes.classes() as u32;
+            let still = (first..first + classes)
+                .flat_map(|queue| [false, true].map(|down| RootPlace::Queue { queue, down }))
+                .any(|place| culprits.in_force(place));
+            self.links.ports[at as usize].hooks.set(Hooks::BLAMED, still);
+        }
+    }
+
+    /// A frame comes to a port with a queue that is a root now.
+    #[cold]
+    #[inline(never)]
+    pub fn enters_root(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
+        let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
+        let Some(culprits) = &mut self.probes.culprits else { return };
+        for down in [false, true] {
+            culprits.entered(RootPlace::Queue { queue, down }, frame);
+        }
+    }
+
+    /// Whether a host's receive buffer is a root now.
+    pub fn is_root(&self, port: u32, group: usize) -> bool {
+        let place = RootPlace::Receiver { port, group: group as u8 };
+        self.probes.culprits.as_ref().is_some_and(|culprits| culprits.in_force(place))
+    }
+
+    /// A frame comes to a receive buffer that is a root.
+    pub fn enters_receiver(&mut self, port: u32, group: usize, frame: &Frame) {
+        if let Some(culprits) = &mut self.probes.culprits {
+            culprits.entered(RootPlace::Receiver { port, group: group as u8 }, frame);
+        }
+    }
+
+    /// Begins measuring: what stands at a root now has been there in measured time.
+    pub fn restart_culprits(&mut self) {
+        let Fabric { probes, buffers, hosts, .. } = self;
+        let Some(culprits) = &mut probes.culprits else { return };
+        let places: Vec<RootPlace> = culprits.roots.keys().copied().collect();
+        for place in places {
+            let Some(root) = culprits.roots.get_mut(&place) else { continue };
+            root.log.clear();
+            root.frames.clear();
+            root.over = Time::ZERO;
+            if root.pauses == 0 {
+                continue;
+            }
+            match place {
+                RootPlace::Queue { queue, .. } => culprits.stand(place, buffers.frames(queue)),
+                RootPlace::Receiver { port, group } => {
+                    let Some(receiving) = hosts.receiving[port as usize].as_deref() else { continue };
+                    let of_group = |one: &&Waiting| receiving.group(one.frame.priority) == usize::from(group);
+                    culprits.stand(place, receiving.all(&buffers.pool).filter(of_group));
+                }
+            }
+        }
+    }
+}

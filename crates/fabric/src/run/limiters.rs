@@ -1,0 +1,326 @@
+//! Rate limiters at work: where the controls of `queueing` meet the NICs of hosts.
+//!
+//! A limiter stands between those who send and the queue of their class in the NIC. What sources push waits in it;
+//! endpoints stand in line at it. The NIC pulls from limiters as it does from endpoints, by turns and as long as less than
+//! a frame or two of theirs wait in the class: so what waits above a limiter does not fill the NIC, and a limiter that is
+//! slow holds back nobody else. After each frame it stays closed for as long as the frame takes at its rate, line
+//! overhead included; a change of the rate holds from the next frame on.
+//!
+//! Congestion messages for the source of a path are told to the limiter of the path, and to nobody else. What the far end
+//! of a connection answers passes no limiter.
+
+use crate::run::endpoints::{EndpointState, Pulled};
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::pool::{List, NIL};
+use crate::run::world::Fabric;
+use engine::Stream;
+use frame::{Frame, NodeId, Occupancy, PathId, Priority, Route, TrafficClass};
+use measure::{Latency, Sojourns};
+use queueing::{RateConfiguration, RateControl, RateControlSpec, RateControls};
+use rand_xoshiro::rand_core::Rng;
+use std::collections::VecDeque;
+use transport::{Pacer, Protocol};
+use units::{BitRate, Time};
+
+/// Whose limiter it is, and what passes it.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub host: NodeId,
+    pub priority: Priority,
+    /// The name of a flow; or a priority, with a destination or for all.
+    pub name: String,
+}
+
+/// Marks a limiter among the endpoints that stand in line at a NIC.
+const LIMITER: u32 = 1 << 31;
+
+/// A rate limiter of a host.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    /// Its number in the whole fabric, its host there, and what passes it.
+    pub number: u32,
+    pub host: NodeId,
+    pub name: String,
+    pub priority: Priority,
+    /// The rate of the link.
+    line: BitRate,
+    control: RateControls,
+    random: Stream,
+    pacer: Pacer,
+    /// Frames that sources have pushed.
+    list: List,
+    pub occupancy: Occupancy,
+    pub sojourns: Sojourns,
+    /// Endpoints that have something to send, by turns.
+    ready: VecDeque<u32>,
+    /// The last frame came from an endpoint: a source has the next turn.
+    endpoint_was_last: bool,
+    /// The earliest pending call.
+    wakes_at: Time,
+    /// It stands in line at a NIC, and since when.
+    in_line: bool,
+    pub in_line_since: Time,
+    pub measured: LimiterMeasured,
+}
+
+/// What a limiter has measured.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LimiterMeasured {
+    /// Time from a congestion message to its arrival.
+    pub messages: Latency,
+    /// The lowest rate that it had after a message.
+    pub lowest: Option<BitRate>,
+    pub frames: u64,
+    pub bytes: u64,
+}
+
+impl Limiter {
+    pub fn new(
+        number: u32,
+        of: &Planned,
+        control: &RateControlSpec,
+        line: BitRate,
+        random: Stream,
+    ) -> Limiter {
+        Limiter {
+            number,
+            host: of.host,
+            name: of.name.clone(),
+            priority: of.priority,
+            line,
+            control: control.start(line),
+            random,
+            pacer: Pacer::default(),
+            list: List::EMPTY,
+            occupancy: Occupancy::default(),
+            sojourns: Sojourns::default(),
+            ready: VecDeque::new(),
+            endpoint_was_last: false,
+            wakes_at: Time::NEVER,
+            in_line: false,
+            in_line_since: Time::ZERO,
+            measured: LimiterMeasured::default(),
+        }
+    }
+
+    /// The rate that it may send at.
+    pub fn rate(&self) -> BitRate {
+        self.control.rate().unwrap_or(self.line)
+    }
+
+    /// The lowest rate that a message has left it; that of the link if none came.
+    pub fn lowest_rate(&self) -> BitRate {
+        self.measured.lowest.unwrap_or(self.line)
+    }
+
+    /// The name of its control.
+    pub fn control_name(&self) -> &'static str {
+        self.control.name()
+    }
+
+    /// The frames that wait in it.
+    pub fn list(&self) -> &List {
+        &self.list
+    }
+
+    fn holds_something(&self) -> bool {
+        self.occupancy.frames > 0 || !self.ready.is_empty()
+    }
+
+    /// Whether the next frame is one of an endpoint.
+    fn turns_to_endpoint(&self) -> bool {
+        !self.ready.is_empty() && (self.occupancy.frames == 0 || !self.endpoint_was_last)
+    }
+
+    /// A frame leaves, which takes `wire_bytes` on the link with what is around it.
+    fn sent(&mut self, now: Time, bytes: u16, wire_bytes: u16) {
+        let last = !self.holds_something();
+        self.measured.frames += 1;
+        self.measured.bytes += u64::from(bytes);
+        self.pacer.on_send(now, wire_bytes, self.control.rate());
+        let random = &mut self.random;
+        self.control.on_sent(now, bytes, last, &mut || random.next_u64());
+    }
+
+    /// When it wants to be called.
+    fn next_call(&self) -> Option<Time> {
+        let opens = self.pacer.opens_at().filter(|_| self.holds_something());
+        [opens, self.control.poll_timeout()].into_iter().flatten().min()
+    }
+
+    /// Bytes of its tables.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Limiter>()
+            + self.ready.capacity() * size_of::<u32>()
+            + self.measured.messages.memory_bytes()
+    }
+}
+
+impl Fabric {
+    /// The limiter that the frames from the near end of a path pass.
+    #[inline]
+    pub fn limiter_of(&self, path: PathId) -> Option<u32> {
+        self.hosts.limiter_of_path.get(path.at()).copied().filter(|&nth| nth != NIL)
+    }
+
+    /// A source hands a frame to a limiter.
+    #[inline(never)]
+    pub fn limit(&mut self, nth: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        limiter.occupancy.add(frame.bytes);
+        limiter.sojourns.enter(limiter.occupancy.both());
+        self.buffers.pool.push(&mut limiter.list, frame, now, NIL);
+        self.update_limiter(nth, now, windows);
+    }
+
+    /// An endpoint whose frames pass a limiter has something to send: the port and class where that now stands in line.
+    pub fn stand_at_limiter(
+        &mut self,
+        nth: u32,
+        endpoint: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) -> Option<(u32, TrafficClass)> {
+        self.hosts.limiters[nth as usize].ready.push_back(endpoint);
+        self.wake_limiter(nth, now, windows);
+        self.limiter_in_line(nth, now)
+    }
+
+    /// An endpoint stands at its limiter no more.
+    pub fn leave_limiter(&mut self, nth: u32, endpoint: u32) {
+        self.hosts.limiters[nth as usize].ready.retain(|&other| other != endpoint);
+    }
+
+    /// A congestion message has come for the source of a path.
+    pub fn message_for_limiter(&mut self, nth: u32, message: &Frame, now: Time, windows: &mut Queued) {
+        let Limiter { control, random, measured, .. } = &mut self.hosts.limiters[nth as usize];
+        measured.messages.record(now - message.created);
+        control.on_message(now, message.word, &mut || random.next_u64());
+        measured.lowest = measured.lowest.into_iter().chain(control.rate()).min();
+        self.update_limiter(nth, now, windows);
+    }
+
+    /// A limiter asked to be called now.
+    pub fn limiter_due(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let Limiter { control, random, wakes_at, .. } = &mut self.hosts.limiters[nth as usize];
+        // An event that a later wish has overtaken.
+        if *wakes_at != now {
+            return;
+        }
+        *wakes_at = Time::NEVER;
+        if control.poll_timeout().is_some_and(|at| at <= now) {
+            control.handle_timeout(now, &mut || random.next_u64());
+        }
+        self.update_limiter(nth, now, windows);
+    }
+
+    /// Something has happened to a limiter: sets its timer, and lets it stand in line if it may send.
+    pub fn update_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let place = self.limiter_in_line(nth, now);
+        self.wake_limiter(nth, now, windows);
+        if let Some((egress, class)) = place {
+            self.pull(egress, class, now, windows);
+        }
+    }
+
+    /// Schedules the next call of a limiter, unless one is pending that is not later: then it is looked at anew.
+    fn wake_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let first = self.links.len() + self.hosts.sources.len() + self.hosts.endpoints.len();
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        let next = limiter.next_call().map(|at| at.max(now));
+        if let Some(at) = next.filter(|&at| at < limiter.wakes_at) {
+            limiter.wakes_at = at;
+            windows.push(Event::bare(Kind::Timeout, at, first as u32 + nth));
+        }
+    }
+
+    /// Puts a limiter that may send at the end of the line of its class, at the port where its next frame leaves.
+    fn limiter_in_line(&mut self, nth: u32, now: Time) -> Option<(u32, TrafficClass)> {
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        limiter.pacer.handle_timeout(now);
+        if limiter.in_line || !limiter.pacer.is_open() || !limiter.holds_something() {
+            return None;
+        }
+        let path = self.next_of_limiter(nth)?;
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        (limiter.in_line, limiter.in_line_since) = (true, now);
+        let priority = limiter.priority;
+        let egress = self.routes.first_port(path.0);
+        let class = self.links.ports[egress as usize].classes.class(priority);
+        self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth | LIMITER);
+        Some((egress, class))
+    }
+
+    /// The path of the frame that leaves a limiter next.
+    pub fn next_of_limiter(&self, nth: u32) -> Option<PathId> {
+        let limiter = &self.hosts.limiters[nth as usize];
+        if limiter.turns_to_endpoint() {
+            return Some(PathId(self.hosts.endpoints[*limiter.ready.front()? as usize].path));
+        }
+        self.buffers.pool.iter(&limiter.list).next().map(|waiting| waiting.frame.path)
+    }
+
+    /// The limiter that an entry of a line stands for, if it is none of an endpoint.
+    pub fn limiter_in(entry: u32) -> Option<u32> {
+        (entry & LIMITER != 0).then_some(entry & !LIMITER)
+    }
+
+    /// A limiter stands in line no more.
+    pub fn limiter_left_line(&mut self, nth: u32) {
+        self.hosts.limiters[nth as usize].in_line = false;
+    }
+
+    /// Takes the next frame out of a limiter for a port, and lets it stand in line again if it may: at which port and
+    /// class. No frame if the next one leaves elsewhere: it is not the one any more that the limiter stood in line for.
+    pub fn take_from_limiter(
+        &mut self,
+        nth: u32,
+        egress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) -> (Option<Pulled>, Option<(u32, TrafficClass)>) {
+        self.limiter_left_line(nth);
+        let next = self.next_of_limiter(nth);
+        if next.is_none_or(|path| self.routes.first_port(path.0) != egress) {
+            return (None, self.limiter_in_line(nth, now));
+        }
+        let overhead = self.links.ports[egress as usize].overhead;
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        let endpoint = limiter.turns_to_endpoint().then(|| limiter.ready.pop_front()).flatten();
+        limiter.endpoint_was_last = endpoint.is_some();
+        let pulled = match endpoint {
+            Some(endpoint) => {
+                let state: &mut EndpointState = &mut self.hosts.endpoints[endpoint as usize];
+                state.in_line = false;
+                state.endpoint.poll_transmit(now).map(|segment| Pulled::Segment(endpoint, segment))
+            }
+            None => self.pop_limited(nth, now).map(Pulled::Frame),
+        };
+        if let Some(pulled) = &pulled {
+            let bytes = pulled.bytes();
+            self.hosts.limiters[nth as usize].sent(now, bytes, bytes.saturating_add(overhead));
+        }
+        let mut place = None;
+        if let Some(endpoint) = endpoint {
+            place = self.endpoint_was_pulled(endpoint, now, windows);
+        }
+        let place = place.or_else(|| self.limiter_in_line(nth, now));
+        self.wake_limiter(nth, now, windows);
+        (pulled, place)
+    }
+
+    /// The first frame that waits in a limiter, on the way that its path takes now.
+    fn pop_limited(&mut self, nth: u32, now: Time) -> Option<Frame> {
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        if limiter.list.is_empty() {
+            return None;
+        }
+        let waiting = self.buffers.pool.pop(&mut limiter.list);
+        let mut frame = waiting.frame;
+        limiter.occupancy.remove(frame.bytes);
+        limiter.sojourns.leave(frame.bytes, now - waiting.since);
+        let start = self.routes.path_start[frame.path.at()];
+        frame.route = self.routes.route_of(frame.path.0, Route::forward(start + 1));
+        Some(frame)
+    }
+}

@@ -1,0 +1,185 @@
+//! Culprits and victims: what flows have to do with congestion trees, in the time of the trees.
+//!
+//! A culprit had frames at the root while pauses because of it were in force; its share is its part of all such frames. A
+//! flow is held back at a port for as long as pauses of the tree lasted there while a frame of it stood in the paused
+//! queue (or its endpoint in line). What a flow did before and after says nothing about it.
+
+use crate::run::victims::Held;
+use crate::tables::View;
+use crate::tables::forensics::{Forensics, PausedSpan, Tree, Why};
+use frame::Priority;
+use measure::Table;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use units::Time;
+
+/// Flows are looked for in this many trees, those with the most paused time.
+const TREES: usize = 64;
+
+/// What a flow has to do with a tree.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    /// Its frames at the root in the time of the tree.
+    frames: u64,
+    /// It passes the root, now or then.
+    passes: bool,
+    held: Time,
+    at: Option<u32>,
+}
+
+impl Part {
+    fn name(&self) -> &'static str {
+        match self {
+            Part { frames: 1.., .. } => "culprit",
+            Part { passes: true, .. } => "upstream",
+            _ => "victim",
+        }
+    }
+}
+
+/// Tree and flow.
+type Pair = (usize, usize);
+
+impl View<'_> {
+    /// Culprits and victims of the trees.
+    pub fn congestion_flows(&self, forensics: &Forensics) -> Table {
+        let rows = self.parts(forensics);
+        let root = |tree: usize| {
+            let (port, class) = forensics.trees[tree].root;
+            self.queue_name(port, class)
+        };
+        let mut total = vec![0; forensics.trees.len()];
+        rows.iter().for_each(|&((tree, _), part)| total[tree] += part.frames);
+        let share = |&((tree, _), part): &(Pair, Part)| {
+            if total[tree] > 0 { part.frames as f64 / total[tree] as f64 } else { 0.0 }
+        };
+        Table::new("congestion_flows", "One row a flow and congestion tree that it feeds or suffers from, for the 64 trees that stopped ports longest.")
+            .integers("tree", "", "Number of the tree, as in `congestion`.", rows.iter().map(|row| row.0.0 as u64 + 1))
+            .texts("root", "The queue that the tree began at.", rows.iter().map(|row| root(row.0.0)))
+            .texts("flow", "Name of the flow.", rows.iter().map(|row| self.s.spec.flows[row.0.1].name.clone()))
+            .texts("part", "culprit: frames of it stood at the root while pauses because of the root were in force; upstream: it passes the root, but was stopped on its way, and none of its frames stood there then; victim: it does not pass the root and was stopped all the same.", rows.iter().map(|row| row.1.name().to_string()))
+            .integers("frames", "", "Its frames that stood in the root queue, of a slow receiver in the receive buffer, while pauses because of it were in force, from the decision to send XOFF to the one to send XON; each is counted once.", rows.iter().map(|row| row.1.frames))
+            .reals("share", "", "Its share of all such frames.", rows.iter().map(share))
+            .reals("paused_ns", "ns", "How long pauses of the tree held back frames of it at the port where they did so longest.", rows.iter().map(|row| row.1.held.as_ns_f64()))
+            .texts("paused_at", "That port; empty if none was stopped.", rows.iter().map(|row| row.1.at.map_or(String::new(), |port| self.s.port_name(port))))
+    }
+
+    /// By tree, culprits first, the largest share first.
+    fn parts(&self, forensics: &Forensics) -> Vec<(Pair, Part)> {
+        let mut parts: BTreeMap<Pair, Part> = BTreeMap::new();
+        for (number, tree) in forensics.trees.iter().enumerate().take(TREES) {
+            for (flow, frames) in self.frames_at(tree) {
+                parts.entry((number, flow as usize)).or_default().frames = frames;
+            }
+        }
+        let mut held: BTreeMap<(usize, usize, u32), Time> = BTreeMap::new();
+        for (place, standing) in self.standing(forensics) {
+            let spans = &forensics.paused[&place];
+            for (tree, flow, lasted) in held_times(spans, &standing) {
+                if tree < TREES {
+                    *held.entry((tree, flow as usize, place.0)).or_default() += lasted;
+                }
+            }
+        }
+        for ((tree, flow, port), lasted) in held {
+            let part = parts.entry((tree, flow)).or_default();
+            if lasted > part.held {
+                (part.held, part.at) = (lasted, Some(port));
+            }
+        }
+        self.mark_passing(forensics, &mut parts);
+        let mut rows: Vec<(Pair, Part)> = parts.into_iter().collect();
+        rows.sort_by_key(|&((tree, flow), part)| {
+            (tree, part.name(), Reverse((part.frames, part.held)), flow)
+        });
+        rows
+    }
+
+    /// By flow, its frames at the root of a tree.
+    fn frames_at(&self, tree: &Tree) -> BTreeMap<u32, u64> {
+        let mut frames = BTreeMap::new();
+        for &place in &tree.places {
+            for ((flow, priority), more) in self.s.frames_at_root(place) {
+                // The receive buffer of a host that sends PAUSE holds what comes from all queues towards it.
+                let class = self.s.node_at(tree.root.0).classes.class(Priority(priority)).0;
+                if tree.why != Why::SlowReceiver || class == tree.root.1 {
+                    *frames.entry(flow).or_default() += more;
+                }
+            }
+        }
+        frames
+    }
+
+    /// Who stood at which paused port from which of its pauses to which. Numbers of the whole.
+    fn standing(&self, forensics: &Forensics) -> BTreeMap<(u32, u8), Vec<Held>> {
+        let mut standing: BTreeMap<(u32, u8), Vec<Held>> = BTreeMap::new();
+        for part in self.s.parts() {
+            let victims = part.probes.victims.iter().flat_map(|victims| victims.places());
+            for ((port, priority), place) in victims {
+                let held = place.held().copied();
+                standing.entry((part.numbering.port(port), priority)).or_default().extend(held);
+            }
+        }
+        // Pauses that are in force at the end.
+        for (&(port, priority), spans) in &forensics.paused {
+            if self.s.cold(port).control.in_force(priority).is_some()
+                && let Some(span) = spans.last()
+            {
+                let last = spans.len() as u32 - 1;
+                let own = standing.entry((port, priority)).or_default();
+                let stands = self.s.standing_at(port, priority, span.end).into_iter();
+                own.extend(stands.map(|(flow, since)| Held { flow, first: last, last, since }));
+            }
+        }
+        standing
+    }
+
+    /// Marks those whose path leads through the root of the tree.
+    fn mark_passing(&self, forensics: &Forensics, parts: &mut BTreeMap<Pair, Part>) {
+        let mut rooted: BTreeMap<(u32, u8), Vec<usize>> = BTreeMap::new();
+        for (number, tree) in forensics.trees.iter().enumerate().take(TREES) {
+            rooted.entry(tree.root).or_default().push(number);
+        }
+        for (path, &flow) in self.s.path_flow.iter().enumerate() {
+            let priority = self.s.spec.flows[flow as usize].priority;
+            for &port in self.s.path_of(path) {
+                let class = self.s.node_at(port).classes.class(priority).0;
+                for &tree in rooted.get(&(port, class)).into_iter().flatten() {
+                    if let Some(part) = parts.get_mut(&(tree, flow as usize)) {
+                        part.passes = true;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How long pauses of each tree have held back each flow; `spans` are the pauses of the port and priority.
+fn held_times(spans: &[PausedSpan], standing: &[Held]) -> Vec<(usize, u32, Time)> {
+    // By tree, its pauses and how long they lasted together up to each: a flow may stand there for thousands.
+    let mut sums: BTreeMap<usize, Vec<(u32, Time)>> = BTreeMap::new();
+    for (number, span) in (0..).zip(spans) {
+        let own = sums.entry(span.tree).or_default();
+        let before = own.last().map_or(Time::ZERO, |&(_, sum)| sum);
+        own.push((number, before + (span.end - span.start)));
+    }
+    let mut times = Vec::new();
+    for one in standing {
+        // Of the first pause only what was left when the flow came.
+        let missed = spans
+            .get(one.first as usize)
+            .map_or((0, Time::ZERO), |span| (span.tree, one.since.min(span.end).saturating_sub(span.start)));
+        for (&tree, own) in &sums {
+            let until = |number: u32| match own.partition_point(|&(other, _)| other < number) {
+                0 => Time::ZERO,
+                at => own[at - 1].1,
+            };
+            let lasted = until(one.last + 1) - until(one.first);
+            let lasted = if missed.0 == tree { lasted.saturating_sub(missed.1) } else { lasted };
+            if lasted > Time::ZERO {
+                times.push((tree, one.flow, lasted));
+            }
+        }
+    }
+    times
+}

@@ -1,0 +1,77 @@
+//! What rate limiters have heard, and what waited in them.
+
+use super::View;
+use crate::run::limiters::Limiter;
+use crate::run::world::Fabric;
+use measure::Table;
+use units::BitRate;
+
+impl View<'_> {
+    /// Rate limiters of hosts.
+    pub(super) fn rate_limiters(&self) -> Table {
+        let rows = self.s.limiters();
+        let integers = |of: fn(&Limiter) -> u64| rows.iter().map(|row| of(row.1)).collect::<Vec<_>>();
+        let rates =
+            |of: fn(&Limiter) -> BitRate| rows.iter().map(|row| of(row.1).bps_f64()).collect::<Vec<_>>();
+        let messages: Vec<_> = rows.iter().map(|row| row.1.measured.messages.summary()).collect();
+        let waiting: Vec<[f64; 2]> = rows.iter().map(|&row| self.waiting_in(row)).collect();
+        Table::new("rate_limiters", "One row a rate limiter of a host.")
+            .texts("host", "Name of the host.", rows.iter().map(|row| self.host_of(row.1)))
+            .texts(
+                "limiter",
+                "What passes it: a flow, or the frames of a priority, to one destination or to all.",
+                rows.iter().map(|row| row.1.name.clone()),
+            )
+            .integers("priority", "", "Priority of its frames.", integers(|it| it.priority.0.into()))
+            .texts(
+                "control",
+                "Who says how fast it sends.",
+                rows.iter().map(|row| row.1.control_name().into()),
+            )
+            .integers(
+                "messages",
+                "",
+                "Congestion messages that it has heard.",
+                integers(|it| it.measured.messages.count()),
+            )
+            .reals(
+                "message_delay_min_ns",
+                "ns",
+                "Shortest time from a congestion message to its arrival.",
+                messages.iter().map(|it| it.min),
+            )
+            .reals("message_delay_max_ns", "ns", "Longest of it.", messages.iter().map(|it| it.max))
+            .reals(
+                "rate_min_bps",
+                "b/s",
+                "Lowest rate that a message left it (wire bits); that of the link if none came.",
+                rates(Limiter::lowest_rate),
+            )
+            .reals("rate_end_bps", "b/s", "Its rate at the end (wire bits).", rates(Limiter::rate))
+            .integers("frames_sent", "", "Frames that have left it.", integers(|it| it.measured.frames))
+            .integers(
+                "bytes_sent",
+                "B",
+                "Bytes (DA to FCS) that have left it.",
+                integers(|it| it.measured.bytes),
+            )
+            .reals(
+                "waiting_mean_bytes",
+                "B",
+                "Bytes that waited in it on average, over time; what endpoints hold back is not among them.",
+                waiting.iter().map(|&[bytes, _]| bytes),
+            )
+            .integers("waiting_max_bytes", "B", "Most of them.", integers(|it| it.sojourns.max()[0]))
+    }
+
+    fn host_of(&self, limiter: &Limiter) -> String {
+        self.s.spec.nodes[limiter.host.at()].name.clone()
+    }
+
+    /// Bytes and frames that waited on average.
+    fn waiting_in(&self, (part, limiter): (&Fabric, &Limiter)) -> [f64; 2] {
+        let inside = part.buffers.pool.iter(limiter.list());
+        let inside = inside.map(|waiting| (waiting.since, waiting.frame.bytes));
+        limiter.sojourns.mean(self.start, self.end, inside)
+    }
+}

@@ -1,0 +1,183 @@
+//! Rate limiters of hosts: what they hold back, and what they do not.
+
+mod common;
+
+use common::{Net, gbps, greedy, host, ns, paced, pfc, pfc_at, switch, us};
+use fabric::spec::{HostSpec, LimiterSpec, SwitchSpec, WhenFull};
+use frame::NodeId;
+use queueing::{CongestionPointParams, LimiterScope, ManagerSpec, RateControlSpec, ReactionPointParams};
+use std::sync::Arc;
+use transport::{Application, ConnectionSpec, ControllerSpec, FixedWindowParams, WindowSpec};
+use units::{Amount, BitRate, Bytes, Or, Time};
+
+const FRAME: u16 = 1230;
+
+/// Limiters of at most 2 Gb/s, wire bits, for these priorities.
+fn limited(per: LimiterScope, priorities: u8) -> HostSpec {
+    let params =
+        ReactionPointParams { max_rate: Or::Value(BitRate::from_gbps(2)), ..ReactionPointParams::default() };
+    let limiters = LimiterSpec { control: RateControlSpec::Qcn(params), per, priorities };
+    HostSpec { limiters: Some(limiters), ..host() }
+}
+
+/// A sender and two receivers at a switch.
+fn star(sender: HostSpec, switch: SwitchSpec) -> (Net, [NodeId; 3]) {
+    let mut net = Net::new(us(1_000));
+    let hosts = [net.host("a", sender), net.host("b", host()), net.host("c", host())];
+    let sw = net.switch("sw", switch);
+    for host in hosts {
+        net.link(host, sw, gbps(10), ns(100));
+    }
+    (net, hosts)
+}
+
+/// Frames past each limiter.
+fn past(outcome: &common::Outcome) -> Vec<u64> {
+    outcome.integers("rate_limiters", "frames_sent").to_vec()
+}
+
+/// Frames of 1250 B on the wire at 2 Gb/s: one in 5 us.
+const EACH: u64 = 200;
+
+#[test]
+fn a_limiter_keeps_its_rate_and_holds_back_nobody_else() {
+    let (mut net, [a, b, c]) = star(limited(LimiterScope::Flow, 0b10), switch());
+    net.flow("slow", a, 1, greedy(b, FRAME, Time::ZERO));
+    net.flow("free", a, 0, greedy(c, FRAME, Time::ZERO));
+    let outcome = net.run();
+    assert_eq!(past(&outcome), [EACH]);
+    // All others of the 1000 that the link takes, but the last on its way.
+    let sent = outcome.integers("flows", "frames_sent");
+    assert!(sent[0] <= EACH + 1 && sent[1] >= 999 - EACH, "{sent:?}");
+}
+
+#[test]
+fn what_shares_a_limiter() {
+    for (per, limiters) in [
+        (LimiterScope::Flow, vec![EACH; 3]),
+        (LimiterScope::Destination, vec![EACH; 2]),
+        (LimiterScope::Priority, vec![EACH]),
+    ] {
+        let (mut net, [a, b, c]) = star(limited(per, 0xFF), switch());
+        net.flow("one", a, 3, greedy(b, FRAME, Time::ZERO));
+        net.flow("two", a, 3, greedy(b, FRAME, Time::ZERO));
+        net.flow("three", a, 3, greedy(c, FRAME, Time::ZERO));
+        assert_eq!(past(&net.run()), limiters, "{per:?}");
+    }
+}
+
+#[test]
+fn a_source_waits_for_room_above_its_limiter() {
+    let sender = HostSpec {
+        queue_limit: Some(Amount::Frames(4)),
+        when_full: WhenFull::Block,
+        ..limited(LimiterScope::Flow, 0xFF)
+    };
+    let (mut net, [a, b, _]) = star(sender, switch());
+    // 4 Gb/s of frames into 2.
+    let source = || paced(b, FRAME, 1_000, Time::ZERO, ns(2_460));
+    net.flow("first", a, 0, source());
+    net.flow("second", a, 0, source());
+    let outcome = net.run();
+    // Each limiter has room of its own: neither source waits for the other.
+    assert_eq!(past(&outcome), [EACH; 2]);
+    assert_eq!(outcome.integers("flows", "frames_sent"), [EACH + 4; 2]);
+    assert_eq!(outcome.integers("rate_limiters", "waiting_max_bytes"), [4 * u64::from(FRAME); 2]);
+}
+
+#[test]
+fn a_paused_priority_leaves_its_frames_above_the_nic() {
+    // The receiver of priority 3 does not read: PFC stops the sender, frames stay in the limiter or with their source.
+    let control = pfc(0b1000);
+    let sender = HostSpec { flow_control: Some(control.clone()), ..limited(LimiterScope::Flow, 0xFF) };
+    let (mut net, [a, b, c]) = star(sender, SwitchSpec { flow_control: Some(control.clone()), ..switch() });
+    net.0.nodes[b.at()].role = fabric::spec::Role::Host(Arc::new(HostSpec {
+        flow_control: Some(control),
+        receive: Some(fabric::spec::ReceiveSpec {
+            time_per_frame: us(100),
+            rate: None,
+            buffer: Some(60_000),
+            script: vec![],
+        }),
+        ..host()
+    }));
+    net.flow("stopped", a, 3, paced(b, FRAME, 500, Time::ZERO, ns(2_460)));
+    net.flow("goes on", a, 0, greedy(c, FRAME, Time::ZERO));
+    let outcome = net.run();
+    assert_eq!(past(&outcome)[1], EACH);
+    assert!(past(&outcome)[0] < EACH / 2, "{:?}", past(&outcome));
+    // One frame at a time is below the limiter, however long the pause.
+    let (queues, longest) = (outcome.texts("queues", "port"), outcome.integers("queues", "queue_frames_max"));
+    let nic = queues.iter().zip(longest).filter(|(port, _)| port.starts_with("a.0"));
+    assert!(nic.clone().count() > 0 && nic.into_iter().all(|(_, &frames)| frames <= 1));
+}
+
+#[test]
+fn an_endpoint_stands_at_its_limiter() {
+    let (mut net, [a, b, _]) = star(limited(LimiterScope::Flow, 0xFF), switch());
+    let window = WindowSpec {
+        bytes: None,
+        segment: FRAME,
+        controller: ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(100) }),
+        ack_bytes: 64,
+        ack_every: 1,
+        ack_delay: Time::ZERO,
+        timeout: None,
+        ecn_capable: false,
+    };
+    let connection =
+        ConnectionSpec { start: Time::ZERO, stop: None, application: Application::Window(window) };
+    net.flow("bulk", a, 0, greedy(b, FRAME, Time::ZERO));
+    net.0.flows[0].transport = Some(Arc::new(connection));
+    let outcome = net.run();
+    assert_eq!(past(&outcome), [EACH]);
+    // Segments leave their endpoint when the limiter takes them: the round trip knows nothing of the limit.
+    assert!(outcome.reals("connections", "round_trip_max_ns")[0] < 4_000.0);
+}
+
+#[test]
+fn congestion_spreads_no_further_than_its_sources() {
+    // Two sources into one sink behind a second switch, under PFC; the victim shares the first link and goes elsewhere.
+    let run = |qcn: bool| {
+        // QCN has to see a queue before PFC stops it from growing.
+        let control = pfc_at(0b1000, 60, 40);
+        let params = ReactionPointParams {
+            time_reset: us(200),
+            byte_reset: Bytes::new(30_000),
+            active_increase: BitRate::from_bps(50_000_000),
+            ..ReactionPointParams::default()
+        };
+        let limiters = qcn.then_some(LimiterSpec {
+            control: RateControlSpec::Qcn(params),
+            per: LimiterScope::Flow,
+            priorities: 0b1000,
+        });
+        let station = || HostSpec { flow_control: Some(control.clone()), limiters, ..host() };
+        let point = ManagerSpec::CongestionPoint(CongestionPointParams::default());
+        let managers = if qcn { vec![Some(point); 8] } else { vec![] };
+        let fabric =
+            || SwitchSpec { flow_control: Some(control.clone()), managers: managers.clone(), ..switch() };
+        let mut net = Net::new(us(40_000));
+        let hosts = ["v", "x", "y", "sink", "other"].map(|name| net.host(name, station()));
+        let (near, far) = (net.switch("near", fabric()), net.switch("far", fabric()));
+        for host in &hosts[..3] {
+            net.link(*host, near, gbps(10), ns(500));
+        }
+        net.link(near, far, gbps(40), ns(500));
+        for host in &hosts[3..] {
+            net.link(*host, far, gbps(10), ns(500));
+        }
+        net.flow("x", hosts[1], 3, greedy(hosts[3], 1500, Time::ZERO));
+        net.flow("y", hosts[2], 3, greedy(hosts[3], 1500, us(1)));
+        net.flow("victim", hosts[0], 3, paced(hosts[4], 1500, 1 << 40, us(2), ns(1_500)));
+        net.0.warmup = us(20_000);
+        let outcome = net.run();
+        let bytes = outcome.integers("flows", "bytes_delivered");
+        let paused: u64 = outcome.pauses().iter().map(|pause| (pause.end - pause.start).ps()).sum();
+        (bytes[2] as f64 * 8.0 / 20e-3, paused as f64)
+    };
+    let (alone, with) = (run(false), run(true));
+    // Of 8 Gb/s the victim keeps what a share of the paused link leaves it; with QCN all of it.
+    assert!(alone.0 < 6e9, "{alone:?}");
+    assert!(with.0 > 0.97 * 8e9 && with.1 < 0.2 * alone.1, "{with:?} {alone:?}");
+}

@@ -1,0 +1,80 @@
+//! What does not fit into the word of a frame.
+//!
+//! Most frames carry nothing or one number. What is wider is a [`Header`]: the frame says that it has one
+//! ([`Flags::is_wide`](crate::Flags::is_wide)), and its word says where it lies.
+
+use units::Time;
+
+/// What a frame carries beyond one word. A plain value: it moves with its frame from thread to thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// Of a TCP segment.
+    Tcp(TcpHeader),
+}
+
+/// The fields of a TCP segment that decide what its receiver does (RFC 9293 section 3.1), but the window, which does
+/// not change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpHeader {
+    /// Of data: the number of the first byte. Of an acknowledgement: the next byte that is expected.
+    pub number: u32,
+    /// Bytes of data, where the length of the frame does not tell them.
+    pub payload: Option<u16>,
+    /// SYN: the connection begins here.
+    pub begins: bool,
+    /// CWR: the sender has reduced its window (RFC 3168 section 6.1.2).
+    pub reduced: bool,
+    /// TSecr: when the segment was sent that this acknowledges (RFC 7323 section 3).
+    pub echo: Option<Time>,
+    /// Blocks of bytes that have arrived, each from its first to the one behind its last; empty ones end the list
+    /// (RFC 2018 section 3).
+    pub sacks: [(u32, u32); 3],
+}
+
+impl Header {
+    /// Its contents, for fingerprints.
+    pub fn digest(&self) -> u64 {
+        let Header::Tcp(tcp) = self;
+        let flags = [tcp.begins, tcp.reduced, tcp.payload.is_some(), tcp.echo.is_some()];
+        let flags = flags.into_iter().fold(0, |all, flag| all << 1 | u64::from(flag));
+        let first =
+            [tcp.number.into(), tcp.payload.unwrap_or_default().into(), tcp.echo.unwrap_or_default().ps()];
+        let blocks = tcp.sacks.into_iter().map(|(from, to)| u64::from(from) << 32 | u64::from(to));
+        first
+            .into_iter()
+            .chain(blocks)
+            .fold(flags, |digest, word| (digest.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_is_part_of_the_digest() {
+        let plain = TcpHeader::default();
+        let with_sack = |at: usize, block| {
+            let mut sacks = plain.sacks;
+            sacks[at] = block;
+            TcpHeader { sacks, ..plain }
+        };
+        let others = [
+            plain,
+            TcpHeader { number: 1, ..plain },
+            TcpHeader { payload: Some(0), ..plain },
+            TcpHeader { payload: Some(1), ..plain },
+            TcpHeader { begins: true, ..plain },
+            TcpHeader { reduced: true, ..plain },
+            TcpHeader { echo: Some(Time::ZERO), ..plain },
+            TcpHeader { echo: Some(Time::from_ps(1)), ..plain },
+            with_sack(0, (1, 0)),
+            with_sack(0, (0, 1)),
+            with_sack(2, (0, 1)),
+        ];
+        for (n, one) in others.iter().enumerate() {
+            let digest = |tcp: &TcpHeader| Header::Tcp(*tcp).digest();
+            assert!(others[..n].iter().all(|other| digest(other) != digest(one)));
+        }
+    }
+}

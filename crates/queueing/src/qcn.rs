@@ -1,0 +1,620 @@
+//! Quantised congestion notification (QCN): switches tell sources how congested they are, and sources slow down.
+//!
+//! The switch part is a congestion point, a queue manager. It samples a frame every so many bytes: Qoff is how far the
+//! queue is above its set point, Qdelta how much it has grown since the last sample, and the feedback is
+//! Fb = -(Qoff + w Qdelta). If it is negative the source of the frame gets a congestion notification message (CNM) with
+//! |Fb| in six bits; the more congestion, the sooner the next sample.
+//!
+//! The host part is a reaction point, the control of a rate limiter. A CNM cuts the current rate by Gd |Fb|, at most
+//! by half; the rate before the cut becomes the target rate. The way back goes in cycles, counted by bytes and by
+//! time: in the first F (fast recovery) the current rate goes half the way to the target; then the target rises too,
+//! by R_AI a cycle while one of both counters is past F (active increase), by more and more times R_HAI when both
+//! are (hyper-active increase). A reaction point whose rate is that of the link again ends with its backlog.
+//!
+//! Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau), defaults of its MIB; R. Pan, B. Prabhakar and A. Laxmikantha,
+//! "QCN: quantized congestion notification", 2007, and the pseudo-code of 802.1au, revision 2, for the table of samples and
+//! the jitter; Hagen 2012, sections 2.1.3 and 7.1. Choices: the first sample comes after as many bytes as any at no
+//! congestion; frames that a limit refuses are sampled too; rates round up, so that the line rate is reached.
+//!
+//! Not modelled: CN-TAGs (a CNM finds the limiter of its flow without one, and data frames are not 4 B longer);
+//! defences of a congestion notification domain, which remove tags at its edge; the limit of reaction points a port.
+
+use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::rate_control::{RateConfiguration, RateControl};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Or, Time, Unlimited};
+
+/// The largest feedback: six bits.
+const MOST: u64 = 63;
+/// Part of the sample base between two samples, by the three highest bits of the feedback: 1 % to 8 % of full frames at
+/// the default base of 150 kB.
+const SAMPLE: [(u64, u64); 8] = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (43, 300), (37, 300)];
+
+/// Keys of a congestion point of QCN.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CongestionPointParams {
+    /// Length of the queue that it aims at. A size with unit, at least "1 B". Default: "26 kB" (cpQSp of the MIB).
+    pub set_point: Bytes,
+    /// How much the growth of the queue counts beside its length (w). A number, 0 to 1024. Default: 2 (cpWeight 1: 2 to this power).
+    #[schemars(range(min = 0.0, max = 1024.0))]
+    pub weight: f64,
+    /// Bytes from one sample to the next while there is no congestion. A size with unit, at least "1 B". Default: "150 kB" (cpSampleBase).
+    pub sample_base: Bytes,
+    /// How far the distance of samples may be off, to either side: a share of it. A number, 0 to 1 (exclusive). Default: 0.15.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub jitter: f64,
+    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    #[schemars(range(min = 0, max = 7))]
+    pub message_priority: u32,
+    /// What the queue includes beside the frames that wait: "without_frame" (only the others) or "with_frame" (the frame that enters, too). Default: "with_frame".
+    pub counts: Counts,
+}
+
+impl Default for CongestionPointParams {
+    fn default() -> CongestionPointParams {
+        CongestionPointParams {
+            set_point: Bytes::new(26_000),
+            weight: 2.0,
+            sample_base: Bytes::new(150_000),
+            jitter: 0.15,
+            message_priority: 7,
+            counts: Counts::WithFrame,
+        }
+    }
+}
+
+impl Configuration for CongestionPointParams {
+    type Machine = CongestionPoint;
+
+    fn check(&self) -> Result<(), Remark> {
+        above_zero("set_point", self.set_point)?;
+        above_zero("sample_base", self.sample_base)?;
+        within("weight", self.weight, 0.0, 1024.0)?;
+        share("jitter", self.jitter)?;
+        if self.message_priority > 7 {
+            let message = format!("priority {}", self.message_priority);
+            return Err(Remark::about("message_priority", message, "expected 0 to 7 (IEEE 802.1Q)"));
+        }
+        Ok(())
+    }
+    fn message_priority(&self) -> Option<u8> {
+        Some(self.message_priority as u8)
+    }
+    fn start(&self, _link: &LinkFacts) -> CongestionPoint {
+        CongestionPoint { params: *self, before: 0, until_sample: None }
+    }
+}
+
+/// The congestion point of a queue.
+#[derive(Clone, Debug)]
+pub struct CongestionPoint {
+    params: CongestionPointParams,
+    /// Length of the queue at the last sample.
+    before: u64,
+    /// Bytes that enter until the next; `None`: no frame has come yet.
+    until_sample: Option<i64>,
+}
+
+impl CongestionPoint {
+    /// |Fb| in six bits, 0 if there is no congestion.
+    fn feedback(&self, length: u64) -> u64 {
+        let (set_point, weight) = (self.params.set_point.get() as f64, self.params.weight);
+        let (offset, delta) = (length as f64 - set_point, length as f64 - self.before as f64);
+        let most = set_point * (2.0 * weight + 1.0);
+        ((offset + weight * delta).clamp(0.0, most) * MOST as f64 / most) as u64
+    }
+
+    /// Bytes until the next sample.
+    fn distance(&self, feedback: u64, random: &mut impl FnMut() -> u64) -> i64 {
+        let (part, whole) = SAMPLE[feedback as usize / 8];
+        let mean = self.params.sample_base.get() * part / whole;
+        jittered(mean, self.params.jitter, random()) as i64
+    }
+}
+
+impl QueueManager for CongestionPoint {
+    fn on_enqueue(
+        &mut self,
+        _now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        let left = match self.until_sample {
+            Some(left) => left,
+            None => self.distance(0, random),
+        } - i64::from(frame.bytes);
+        self.until_sample = Some(left);
+        if left >= 0 {
+            return Verdict::Pass;
+        }
+        let mut queue = fill.queue;
+        if self.params.counts == Counts::WithFrame {
+            queue.add(frame.bytes);
+        }
+        let feedback = self.feedback(queue.bytes);
+        self.before = queue.bytes;
+        self.until_sample = Some(self.distance(feedback, random));
+        if feedback > 0 { Verdict::Notify(feedback as u32) } else { Verdict::Pass }
+    }
+}
+
+/// Keys of a reaction point of QCN.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReactionPointParams {
+    /// How much a unit of feedback cuts of the rate (Gd), up to 63 units. A number above 0, at most 1. Default: 0.0078125 (rpgGd: 1/128).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub gain: f64,
+    /// The rate that at least is left by a cut, as a share of the rate before it. A number, 0 to 1 (exclusive). Default: 0.5 (rpgMinDecFac).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub least_factor: f64,
+    /// Bytes of a cycle of the byte counter; half as many after `threshold` cycles. A size with unit, at least "2 B". Default: "150 kB" (rpgByteReset).
+    pub byte_reset: Bytes,
+    /// Time of a cycle of the timer; half of it after `threshold` cycles. A time with unit, at least "2 ns". Default: "15 ms" (rpgTimeReset).
+    pub time_reset: Time,
+    /// How far the length of cycles may be off, to either side: a share of it. A number, 0 to 1 (exclusive). Default: 0.15.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub jitter: f64,
+    /// Cycles of fast recovery (F). A count, 1 to 100. Default: 5 (rpgThreshold).
+    #[schemars(range(min = 1, max = 100))]
+    pub threshold: u32,
+    /// What the target rate gains in a cycle of active increase (R_AI). A rate with unit. Default: "5 Mb/s" (rpgAiRate).
+    pub active_increase: BitRate,
+    /// What the target rate gains in the first cycle of hyper-active increase, twice that in the second (R_HAI). A rate with unit. Default: "50 Mb/s" (rpgHaiRate).
+    pub hyper_active_increase: BitRate,
+    /// No cut goes below it. A rate with unit, above 0. Default: "5 Mb/s" (rpgMinRate).
+    pub min_rate: BitRate,
+    /// No increase goes above it. A rate with unit, above 0; or "unlimited": that of the link. Default: "unlimited" (rpgMaxRate).
+    pub max_rate: Or<BitRate, Unlimited>,
+    /// Whether a cut that follows another before a cycle is over leaves the target rate (extra fast recovery). Default: true.
+    pub keep_target: bool,
+    /// Whether a target rate of more than ten times the current one falls to an eighth in the first cycle. Default: true.
+    pub lower_target: bool,
+}
+
+impl Default for ReactionPointParams {
+    fn default() -> ReactionPointParams {
+        ReactionPointParams {
+            gain: 1.0 / 128.0,
+            least_factor: 0.5,
+            byte_reset: Bytes::new(150_000),
+            time_reset: Time::from_ms(15),
+            jitter: 0.15,
+            threshold: 5,
+            active_increase: BitRate::from_bps(5_000_000),
+            hyper_active_increase: BitRate::from_bps(50_000_000),
+            min_rate: BitRate::from_bps(5_000_000),
+            max_rate: Or::word(),
+            keep_target: true,
+            lower_target: true,
+        }
+    }
+}
+
+impl RateConfiguration for ReactionPointParams {
+    type Machine = ReactionPoint;
+
+    fn check(&self) -> Result<(), Remark> {
+        if !(self.gain > 0.0 && self.gain <= 1.0) {
+            let help = "expected a number above 0, at most 1, like 0.0078125 (1/128)";
+            return Err(Remark::about("gain", format!("a gain of {}", self.gain), help));
+        }
+        share("least_factor", self.least_factor)?;
+        share("jitter", self.jitter)?;
+        if self.byte_reset < Bytes::new(2) {
+            let message = format!("cycles of {}", self.byte_reset);
+            return Err(Remark::about("byte_reset", message, "expected at least \"2 B\", like \"150 kB\""));
+        }
+        if self.time_reset < Time::from_ns(2) {
+            let message = format!("cycles of {}", self.time_reset);
+            return Err(Remark::about("time_reset", message, "expected at least \"2 ns\", like \"15 ms\""));
+        }
+        if !(1..=100).contains(&self.threshold) {
+            let message = format!("{} cycles of fast recovery", self.threshold);
+            return Err(Remark::about("threshold", message, "expected 1 to 100"));
+        }
+        let least = self.min_rate;
+        if least.bps() == 0 {
+            let help = "expected a rate above 0, like \"5 Mb/s\": a limiter never stops";
+            return Err(Remark::about("min_rate", "a rate of 0", help));
+        }
+        match self.max_rate.value().filter(|&most| most < least) {
+            None => Ok(()),
+            Some(most) => {
+                let message = format!("a rate of at most {most}, but of at least {least}");
+                Err(Remark::about(
+                    "max_rate",
+                    message,
+                    "expected a rate not below min_rate, or \"unlimited\"",
+                ))
+            }
+        }
+    }
+    fn start(&self, line: BitRate) -> ReactionPoint {
+        let most = self.max_rate.value().map_or(line.bps(), |most| most.bps().min(line.bps()));
+        let stages = Stages { bytes: 0, timer: 0 };
+        ReactionPoint { params: *self, most, limits: most < line.bps(), active: None, stages }
+    }
+}
+
+/// The reaction point of a limiter.
+#[derive(Clone, Debug)]
+pub struct ReactionPoint {
+    params: ReactionPointParams,
+    /// The highest rate, in bits a second.
+    most: u64,
+    /// Whether that is below the rate of the link.
+    limits: bool,
+    /// The rates; `None`: no congestion is known of.
+    active: Option<Rates>,
+    stages: Stages,
+}
+
+/// How many cycles are over since the last cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stages {
+    bytes: u32,
+    timer: u32,
+}
+
+/// Rates in bits a second, and what is left of the cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rates {
+    current: u64,
+    target: u64,
+    bytes_left: i64,
+    timer: Time,
+}
+
+impl ReactionPoint {
+    /// The target rate, in bits a second; `None`: no congestion is known of.
+    pub fn target(&self) -> Option<u64> {
+        self.active.map(|rates| rates.target)
+    }
+
+    /// Bytes of the next cycle of the byte counter.
+    fn bytes_of_cycle(&self, random: u64) -> i64 {
+        let full = self.params.byte_reset.get();
+        let mean = if self.stages.bytes < self.params.threshold { full } else { full / 2 };
+        jittered(mean, self.params.jitter, random) as i64
+    }
+
+    /// The time of the next cycle of the timer.
+    fn time_of_cycle(&self, random: u64) -> Time {
+        let full = self.params.time_reset.ps();
+        let mean = if self.stages.timer < self.params.threshold { full } else { full / 2 };
+        Time::from_ps(jittered(mean, self.params.jitter, random).max(1))
+    }
+
+    /// A cycle is over.
+    fn increase(&mut self) {
+        let Some(mut rates) = self.active else { return };
+        let Stages { bytes, timer } = self.stages;
+        let ReactionPointParams { threshold, lower_target, .. } = self.params;
+        let gain = if bytes.max(timer) <= threshold {
+            0
+        } else if bytes.min(timer) > threshold {
+            let times = u64::from(bytes.min(timer) - threshold);
+            self.params.hyper_active_increase.bps().saturating_mul(times)
+        } else {
+            self.params.active_increase.bps()
+        };
+        // The first cycle after a cut, whichever counter ends it: once.
+        let first = bytes + timer == 1;
+        if lower_target && first && rates.target / 10 > rates.current {
+            rates.target = (rates.target / 8).max(rates.current);
+        } else {
+            rates.target = rates.target.saturating_add(gain).min(self.most);
+        }
+        rates.current = (rates.target + rates.current).div_ceil(2).min(self.most);
+        self.active = Some(rates);
+    }
+}
+
+impl RateControl for ReactionPoint {
+    fn on_message(&mut self, now: Time, word: u32, random: &mut impl FnMut() -> u64) {
+        let feedback = u64::from(word).min(MOST);
+        if feedback == 0 {
+            return;
+        }
+        let fresh = Rates { current: self.most, target: self.most, bytes_left: 0, timer: Time::ZERO };
+        let first = self.active.is_none();
+        let mut rates = self.active.unwrap_or(fresh);
+        let cycle_over = self.stages.bytes > 0 || first;
+        if cycle_over || !self.params.keep_target {
+            rates.target = rates.current;
+        }
+        self.stages = Stages { bytes: 0, timer: 0 };
+        if cycle_over {
+            rates.bytes_left = self.bytes_of_cycle(random());
+        }
+        let factor = (1.0 - self.params.gain * feedback as f64).max(self.params.least_factor);
+        let least = self.params.min_rate.bps().min(self.most);
+        rates.current = ((rates.current as f64 * factor) as u64).max(least);
+        rates.timer = now + self.time_of_cycle(random());
+        self.active = Some(rates);
+    }
+
+    fn on_sent(&mut self, _now: Time, bytes: u16, last: bool, random: &mut impl FnMut() -> u64) {
+        let Some(rates) = &mut self.active else { return };
+        rates.bytes_left -= i64::from(bytes);
+        if rates.bytes_left < 0 {
+            self.stages.bytes += 1;
+            let left = self.bytes_of_cycle(random());
+            if let Some(rates) = &mut self.active {
+                rates.bytes_left = left;
+            }
+            self.increase();
+        }
+        // Nothing waits and the rate is that of the link: there is no reaction point any more.
+        if last && self.active.is_some_and(|rates| rates.current >= self.most) {
+            self.active = None;
+            self.stages = Stages { bytes: 0, timer: 0 };
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, random: &mut impl FnMut() -> u64) {
+        if self.active.is_none_or(|rates| rates.timer > now) {
+            return;
+        }
+        self.stages.timer += 1;
+        let next = now + self.time_of_cycle(random());
+        if let Some(rates) = &mut self.active {
+            rates.timer = next;
+        }
+        self.increase();
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.active.map(|rates| rates.timer)
+    }
+
+    fn rate(&self) -> Option<BitRate> {
+        let current = self.active.map_or(self.most, |rates| rates.current);
+        (self.active.is_some() || self.limits).then(|| BitRate::from_bps(current))
+    }
+}
+
+/// A number between `1 - share` and `1 + share` times the mean, by random bits.
+fn jittered(mean: u64, share: f64, random: u64) -> u64 {
+    let unit = (random >> 11) as f64 / (1u64 << 53) as f64;
+    (mean as f64 * (1.0 - share + 2.0 * share * unit)) as u64
+}
+
+fn above_zero(key: &str, size: Bytes) -> Result<(), Remark> {
+    if size.get() > 0 {
+        return Ok(());
+    }
+    Err(Remark::about(key, format!("a {key} of 0"), "expected a size with unit, at least \"1 B\""))
+}
+
+fn share(key: &str, value: f64) -> Result<(), Remark> {
+    if (0.0..1.0).contains(&value) {
+        return Ok(());
+    }
+    Err(Remark::about(key, format!("a {key} of {value}"), "expected a number from 0 to below 1, like 0.15"))
+}
+
+fn within(key: &str, value: f64, least: f64, most: f64) -> Result<(), Remark> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(Remark::about(key, format!("a {key} of {value}"), format!("expected a number, {least} to {most}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{LINK, bits, capable};
+    use frame::Occupancy;
+
+    const LINE: BitRate = BitRate::from_gbps(10);
+
+    fn point(before: u64) -> CongestionPoint {
+        let params = CongestionPointParams { jitter: 0.0, ..CongestionPointParams::default() };
+        CongestionPoint { before, ..params.start(&LINK) }
+    }
+    fn reaction(params: ReactionPointParams) -> ReactionPoint {
+        ReactionPointParams { jitter: 0.0, ..params }.start(LINE)
+    }
+    fn gbps(point: &ReactionPoint) -> f64 {
+        point.rate().map_or(10.0, |rate| rate.bps_f64() / 1e9)
+    }
+    /// A full cycle of the byte counter, in one frame after the other, more waiting.
+    fn cycle(point: &mut ReactionPoint) {
+        let stage = point.stages.bytes;
+        while point.stages.bytes == stage {
+            point.on_sent(Time::ZERO, 1500, false, &mut || 0);
+        }
+    }
+
+    #[test]
+    fn feedback_of_the_golden_vectors() {
+        let vectors = [
+            (20_000, 15_000, 1),
+            (26_000, 26_000, 0),
+            (30_000, 28_000, 3),
+            (60_000, 30_000, 45),
+            (100_000, 50_000, 63),
+        ];
+        for (length, before, feedback) in vectors {
+            assert_eq!(point(before).feedback(length), feedback, "{length} B after {before} B");
+        }
+        // A queue that shrinks fast enough is no congestion, however long it is.
+        assert_eq!(point(100_000).feedback(70_000), 0);
+    }
+
+    #[test]
+    fn samples_come_sooner_the_more_congestion_there_is() {
+        let distances: Vec<i64> = (0..8).map(|n| point(0).distance(8 * n, &mut || 0)).collect();
+        assert_eq!(distances, [150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500]);
+        // A queue that stays at 90 kB: the first sample finds it grown, the others do not.
+        let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 } };
+        let mut point = point(0);
+        let verdicts: Vec<_> =
+            (0..800).map(|_| point.on_enqueue(Time::ZERO, &full, capable(500), &mut || 0)).collect();
+        let samples: Vec<_> = (1..).zip(verdicts).filter(|(_, verdict)| *verdict != Verdict::Pass).collect();
+        // After 150 kB as without congestion; 63 makes 18.5 kB; (90 - 26) kB * 63 / 130 kB = 31 make 37.5 kB.
+        let expected =
+            [(301, 63), (339, 31), (415, 31), (491, 31), (567, 31), (643, 31), (719, 31), (795, 31)];
+        assert_eq!(samples, expected.map(|(frame, feedback)| (frame, Verdict::Notify(feedback))));
+    }
+
+    #[test]
+    fn jitter_stays_within_its_share() {
+        let mut random = bits(7);
+        let drawn: Vec<u64> = (0..1000).map(|_| jittered(100_000, 0.15, random())).collect();
+        assert!(drawn.iter().all(|bytes| (85_000..=115_000).contains(bytes)));
+        assert!(drawn.iter().any(|&bytes| bytes < 87_000) && drawn.iter().any(|&bytes| bytes > 113_000));
+    }
+
+    #[test]
+    fn recovery_of_the_golden_vector() {
+        let mut point = reaction(ReactionPointParams::default());
+        assert_eq!(point.rate(), None);
+        point.on_message(Time::ZERO, 63, &mut || 0);
+        let mut rates = vec![gbps(&point)];
+        for _ in 0..5 {
+            cycle(&mut point);
+            rates.push(gbps(&point));
+        }
+        for (rate, expected) in rates.iter().zip([5.0781, 7.5391, 8.7695, 9.3848, 9.6924, 9.8462]) {
+            assert!((rate - expected).abs() < 5e-5, "{rate} for {expected}");
+        }
+        assert_eq!(point.target(), Some(10_000_000_000));
+    }
+
+    #[test]
+    fn active_and_hyper_active_increase() {
+        // The target is a tenth of the line, so that it can rise.
+        let mut point = reaction(ReactionPointParams::default());
+        point.active = Some(Rates {
+            current: 1_000_000_000,
+            target: 1_000_000_000,
+            bytes_left: 0,
+            timer: Time::from_ms(1),
+        });
+        point.stages = Stages { bytes: 5, timer: 5 };
+        let target = |point: &ReactionPoint| point.target().unwrap();
+        // One counter past F: 5 Mb/s a cycle.
+        cycle(&mut point);
+        assert_eq!(target(&point), 1_005_000_000);
+        // Both: 50, then 100 Mb/s.
+        point.handle_timeout(Time::from_ms(1), &mut || 0);
+        assert_eq!(target(&point), 1_055_000_000);
+        cycle(&mut point);
+        assert_eq!(target(&point), 1_105_000_000);
+        point.handle_timeout(Time::from_ms(100), &mut || 0);
+        assert_eq!(target(&point), 1_205_000_000);
+        // Cycles are half as long past F.
+        assert_eq!(
+            (point.active.unwrap().bytes_left, point.poll_timeout()),
+            (75_000, Some(Time::from_us(107_500)))
+        );
+    }
+
+    #[test]
+    fn cuts_in_a_row_keep_the_target() {
+        let two = |keep_target| {
+            let mut point = reaction(ReactionPointParams { keep_target, ..ReactionPointParams::default() });
+            point.on_message(Time::ZERO, 64, &mut || 0);
+            point.on_message(Time::ZERO, 32, &mut || 0);
+            (point.target().unwrap(), point.rate().unwrap().bps())
+        };
+        // 10 Gb/s less 63/128, then less a quarter.
+        assert_eq!(two(true), (10_000_000_000, 3_808_593_750));
+        assert_eq!(two(false), (5_078_125_000, 3_808_593_750));
+    }
+
+    #[test]
+    fn a_far_target_falls_in_the_first_cycle() {
+        let after_a_cycle = |lower_target| {
+            let mut point = reaction(ReactionPointParams { lower_target, ..ReactionPointParams::default() });
+            for _ in 0..6 {
+                point.on_message(Time::ZERO, 63, &mut || 0);
+            }
+            cycle(&mut point);
+            point.target().unwrap()
+        };
+        assert_eq!((after_a_cycle(true), after_a_cycle(false)), (1_250_000_000, 10_000_000_000));
+    }
+
+    #[test]
+    fn no_cut_goes_below_the_least_rate_and_no_message_raises_one() {
+        let mut point = reaction(ReactionPointParams::default());
+        let mut before = 10_000_000_000;
+        for feedback in (1..=63).cycle().take(400) {
+            point.on_message(Time::ZERO, feedback, &mut || 0);
+            let rate = point.rate().unwrap().bps();
+            assert!(rate <= before && rate >= 5_000_000);
+            before = rate;
+        }
+        assert_eq!(before, 5_000_000);
+        point.on_message(Time::ZERO, 0, &mut || 0);
+        assert_eq!(point.rate().unwrap().bps(), before);
+    }
+
+    #[test]
+    fn it_ends_at_the_rate_of_the_link_when_nothing_waits() {
+        let mut point = reaction(ReactionPointParams::default());
+        point.on_message(Time::ZERO, 1, &mut || 0);
+        // Half the way each cycle, rounded up: 2^27 > 78,125,000 b/s.
+        for _ in 0..28 {
+            cycle(&mut point);
+        }
+        assert_eq!(point.rate(), Some(LINE));
+        point.on_sent(Time::ZERO, 64, false, &mut || 0);
+        assert_eq!(point.rate(), Some(LINE));
+        point.on_sent(Time::ZERO, 64, true, &mut || 0);
+        assert_eq!((point.rate(), point.poll_timeout(), point.target()), (None, None, None));
+    }
+
+    #[test]
+    fn a_highest_rate_holds_without_congestion_too() {
+        let params = ReactionPointParams {
+            max_rate: Or::Value(BitRate::from_gbps(4)),
+            ..ReactionPointParams::default()
+        };
+        let mut point = reaction(params);
+        assert_eq!(point.rate(), Some(BitRate::from_gbps(4)));
+        point.on_message(Time::ZERO, 32, &mut || 0);
+        assert_eq!(point.rate(), Some(BitRate::from_gbps(3)));
+        for _ in 0..40 {
+            cycle(&mut point);
+        }
+        assert_eq!(point.rate(), Some(BitRate::from_gbps(4)));
+    }
+
+    #[test]
+    fn what_cannot_be_meant() {
+        let wrong = |change: fn(&mut ReactionPointParams)| {
+            let mut params = ReactionPointParams::default();
+            change(&mut params);
+            params.check().map_err(|why| why.path)
+        };
+        let about = |key: &str| Err(vec![keys::Step::Key(key.into())]);
+        assert_eq!(wrong(|_| {}), Ok(()));
+        assert_eq!(wrong(|it| it.gain = 0.0), about("gain"));
+        assert_eq!(wrong(|it| it.gain = f64::NAN), about("gain"));
+        assert_eq!(wrong(|it| it.least_factor = 1.0), about("least_factor"));
+        assert_eq!(wrong(|it| it.time_reset = Time::ZERO), about("time_reset"));
+        assert_eq!(wrong(|it| it.byte_reset = Bytes::new(1)), about("byte_reset"));
+        assert_eq!(wrong(|it| it.threshold = 0), about("threshold"));
+        assert_eq!(wrong(|it| it.min_rate = BitRate::from_bps(0)), about("min_rate"));
+        assert_eq!(wrong(|it| it.max_rate = Or::Value(BitRate::from_bps(1))), about("max_rate"));
+        let point = |change: fn(&mut CongestionPointParams)| {
+            let mut params = CongestionPointParams::default();
+            change(&mut params);
+            params.check().map_err(|why| why.path)
+        };
+        assert_eq!(point(|it| it.set_point = Bytes::new(0)), about("set_point"));
+        assert_eq!(point(|it| it.sample_base = Bytes::new(0)), about("sample_base"));
+        assert_eq!(point(|it| it.weight = -1.0), about("weight"));
+        assert_eq!(point(|it| it.jitter = 1.0), about("jitter"));
+        assert_eq!(point(|it| it.message_priority = 8), about("message_priority"));
+    }
+}

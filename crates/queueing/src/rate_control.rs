@@ -1,0 +1,212 @@
+//! What a rate limiter of a host asks, and what it is told.
+//!
+//! A limiter holds what its flows want to send and lets it go at a rate. Who says which rate is a [`RateControl`]: the host
+//! part of a congestion control at layer 2. It hears of messages from switches, of what is sent and of the time.
+
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Time};
+
+/// The host part of a congestion control: says how fast a limiter may send.
+///
+/// After each call the host looks at [`RateControl::poll_timeout`] and [`RateControl::rate`] anew. `random` gives 64 random
+/// bits a call, from a stream of the limiter's own.
+pub trait RateControl {
+    /// A congestion message has arrived; `word` is what it carries.
+    fn on_message(&mut self, now: Time, word: u32, random: &mut impl FnMut() -> u64);
+
+    /// A frame of so many bytes (DA to FCS) has left the limiter; `last`: no other waits in it.
+    fn on_sent(&mut self, now: Time, bytes: u16, last: bool, random: &mut impl FnMut() -> u64);
+
+    /// The time of [`RateControl::poll_timeout`] has come. Harmless at any other time.
+    fn handle_timeout(&mut self, now: Time, random: &mut impl FnMut() -> u64);
+
+    /// When to call [`RateControl::handle_timeout`]; `None`: not before something else happens.
+    fn poll_timeout(&self) -> Option<Time>;
+
+    /// Bits on the wire a second, the line overhead of each frame included; `None`: as fast as the link.
+    fn rate(&self) -> Option<BitRate>;
+}
+
+/// The parameters of a rate control.
+pub trait RateConfiguration {
+    /// The machine that they make.
+    type Machine: RateControl;
+
+    /// What is wrong with them.
+    fn check(&self) -> Result<(), Remark>;
+
+    /// A limiter that has heard of no congestion, at a link of this rate. The parameters have passed
+    /// [`check`](RateConfiguration::check).
+    fn start(&self, line: BitRate) -> Self::Machine;
+}
+
+/// What shares a limiter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimiterScope {
+    /// Each flow has its own.
+    #[default]
+    Flow,
+    /// Frames of one priority to one destination.
+    Destination,
+    /// All frames of one priority.
+    Priority,
+}
+
+/// Makes the closed enum of rate controls, its specification, its dispatch and its pages from one list.
+macro_rules! rate_controls {
+    ($($(#[$doc:meta])* $key:ident: $name:ident($params:ident)),* $(,)?) => {
+        /// Which control the limiters of a host have, with its parameters.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum RateControlSpec {
+            $($(#[$doc])* $name($params),)*
+        }
+
+        /// A rate control at work.
+        #[derive(Clone, Debug)]
+        pub enum RateControls {
+            $($(#[$doc])* $name(<$params as RateConfiguration>::Machine),)*
+        }
+
+        /// Each control's name, the file that is its page, and the definition of its keys in the JSON Schema.
+        pub const RATE_CONTROL_PAGES: &[(&str, &str, &str)] =
+            &[$((stringify!($key), include_str!(concat!(stringify!($key), ".rs")), stringify!($params)),)*];
+
+        /// The rate limiters of a host: what shares one, and exactly one control.
+        #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct RateLimiters {
+            /// Priorities whose frames pass a limiter. A list of whole numbers, 0 to 7 each. Default: all.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub priorities: Option<Vec<u32>>,
+            /// What shares a limiter: "flow" (each flow has its own), "destination" (frames of one priority to one host) or "priority" (all frames of one priority). Default: "flow".
+            #[serde(default)]
+            pub per: LimiterScope,
+            $(
+                $(#[$doc])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $key: Option<$params>,
+            )*
+        }
+
+        impl RateLimiters {
+            /// All controls that it has; one is accepted.
+            fn controls(&self) -> Vec<RateControlSpec> {
+                [$(self.$key.map(RateControlSpec::$name),)*].into_iter().flatten().collect()
+            }
+        }
+
+        impl RateControlSpec {
+            /// All controls by the name that a scenario uses.
+            pub const NAMES: &[&str] = &[$(stringify!($key),)*];
+
+            /// Its name.
+            pub fn name(&self) -> &'static str {
+                match self { $(RateControlSpec::$name(_) => stringify!($key),)* }
+            }
+        }
+
+        impl RateConfiguration for RateControlSpec {
+            type Machine = RateControls;
+
+            /// Places begin at the name of the control.
+            fn check(&self) -> Result<(), Remark> {
+                match self {
+                    $(RateControlSpec::$name(params) => params.check().map_err(|why| why.within(stringify!($key))),)*
+                }
+            }
+            fn start(&self, line: BitRate) -> RateControls {
+                match self { $(RateControlSpec::$name(params) => RateControls::$name(params.start(line)),)* }
+            }
+        }
+
+        impl RateControls {
+            /// Its name.
+            pub fn name(&self) -> &'static str {
+                match self { $(RateControls::$name(_) => stringify!($key),)* }
+            }
+        }
+
+        impl RateControl for RateControls {
+            fn on_message(&mut self, now: Time, word: u32, random: &mut impl FnMut() -> u64) {
+                match self { $(RateControls::$name(it) => it.on_message(now, word, random),)* }
+            }
+            fn on_sent(&mut self, now: Time, bytes: u16, last: bool, random: &mut impl FnMut() -> u64) {
+                match self { $(RateControls::$name(it) => it.on_sent(now, bytes, last, random),)* }
+            }
+            fn handle_timeout(&mut self, now: Time, random: &mut impl FnMut() -> u64) {
+                match self { $(RateControls::$name(it) => it.handle_timeout(now, random),)* }
+            }
+            fn poll_timeout(&self) -> Option<Time> {
+                match self { $(RateControls::$name(it) => it.poll_timeout(),)* }
+            }
+            fn rate(&self) -> Option<BitRate> {
+                match self { $(RateControls::$name(it) => it.rate(),)* }
+            }
+        }
+    };
+}
+
+use crate::qcn::ReactionPointParams;
+
+rate_controls! {
+    /// The reaction points of quantised congestion notification (QCN, IEEE 802.1Qau).
+    qcn: Qcn(ReactionPointParams),
+}
+
+impl RateLimiters {
+    /// Its one control, whose parameters are right, and the priorities as a bit set: bit n for priority n.
+    pub fn spec(&self) -> Result<(RateControlSpec, u8), Remark> {
+        let one_of = || format!("expected exactly one of {}", RateControlSpec::NAMES.join(", "));
+        let control = match self.controls()[..] {
+            [control] => control,
+            [] => return Err(Remark::new("rate limiters without a control", one_of())),
+            [first, second, ..] => {
+                let message = format!("both {} and {}", first.name(), second.name());
+                return Err(Remark::about(second.name(), message, one_of()));
+            }
+        };
+        control.check()?;
+        let Some(named) = &self.priorities else { return Ok((control, u8::MAX)) };
+        if named.is_empty() {
+            let help = "expected priorities, like [3], or no key for all";
+            return Err(Remark::about("priorities", "rate limiters for no priority", help));
+        }
+        let mut set = 0;
+        for (index, &priority) in named.iter().enumerate() {
+            let about = |message: String, help| Err(Remark::about("priorities", message, help).entry(index));
+            if priority > 7 {
+                return about(format!("priority {priority}"), "expected 0 to 7 (IEEE 802.1Q)");
+            }
+            if set >> priority & 1 != 0 {
+                return about(format!("priority {priority} twice"), "expected each priority once");
+            }
+            set |= 1 << priority;
+        }
+        Ok((control, set))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limiters(priorities: Option<Vec<u32>>, qcn: bool) -> RateLimiters {
+        let qcn = qcn.then(ReactionPointParams::default);
+        RateLimiters { priorities, per: LimiterScope::Flow, qcn }
+    }
+
+    #[test]
+    fn priorities_are_a_set_and_one_control_is_needed() {
+        let set = |priorities| limiters(priorities, true).spec().map(|(_, set)| set);
+        assert_eq!((set(None), set(Some(vec![3, 0]))), (Ok(0xFF), Ok(0b1001)));
+        for (priorities, words) in
+            [(vec![], "for no priority"), (vec![8], "priority 8"), (vec![1, 1], "priority 1 twice")]
+        {
+            assert!(set(Some(priorities)).unwrap_err().contains(words));
+        }
+        assert!(limiters(None, false).spec().unwrap_err().contains("exactly one of qcn"));
+    }
+}

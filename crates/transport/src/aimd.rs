@@ -1,0 +1,265 @@
+//! Additive increase, multiplicative decrease: slow start and congestion avoidance, the window of Tahoe and Reno.
+//!
+//! Below a threshold the window grows by what is acknowledged, at most one segment an acknowledgement (two where
+//! bytes are counted): it doubles each round trip. Above, it grows by one segment a round trip: by segment * segment /
+//! window an acknowledgement, or by a segment for each window of bytes acknowledged. A loss or a mark sets the
+//! threshold to half of what was in flight, at least two segments, and the window to it; where the clock of
+//! acknowledgements has stopped, the window is one segment and grows anew.
+//!
+//! While a loss is repaired the window stands still; how much may leave meanwhile is the matter of whoever repairs. A
+//! sender that the window did not hold back may be told not to let it grow. After an idle time longer than the timeout
+//! the window is the initial one at most.
+//!
+//! Source: RFC 5681, sections 3.1 (slow start, congestion avoidance), 3.2 (loss) and 4.1 (idle); RFC 3465, sections 2.1
+//! and 2.2 (bytes counted, L = 2); RFC 3168, section 6.1.2 (marks); RFC 7661, section 4.2 (windows that are not used);
+//! V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988.
+//!
+//! Not modelled: a window that decays while it is not used (RFC 7661, section 4.4); pacing.
+
+use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Amount, Time};
+
+/// What lets a window grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Growth {
+    /// Each acknowledgement, however much it acknowledges (RFC 5681 equations 2 and 3).
+    Acks,
+    /// Bytes that are acknowledged (RFC 3465), at most two segments an acknowledgement in slow start.
+    Bytes,
+}
+
+/// How a window begins and grows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AimdParams {
+    /// The window at the start, at least one segment.
+    pub initial: Amount,
+    /// Bytes of the window from which on it grows slowly, before the first loss; `None`: from the first loss on.
+    pub threshold: Option<u64>,
+    /// What lets it grow.
+    pub growth: Growth,
+    /// Whether it grows also while it is not used.
+    pub grows_unused: bool,
+}
+
+/// A window that grows slowly and shrinks fast.
+#[derive(Clone, Copy, Debug)]
+pub struct Aimd {
+    window: u64,
+    threshold: u64,
+    /// Bytes acknowledged since the window grew; below it.
+    counted: u64,
+    initial: u64,
+    segment: u16,
+    growth: Growth,
+    grows_unused: bool,
+}
+
+impl ControllerConfiguration for AimdParams {
+    type Machine = Aimd;
+
+    fn check(&self, segment: u16) -> Result<(), String> {
+        if self.start(segment).window >= u64::from(segment) {
+            return Ok(());
+        }
+        Err(format!("an initial window of {} is smaller than a segment of {segment} B", self.initial))
+    }
+    fn start(&self, segment: u16) -> Aimd {
+        let initial = match self.initial {
+            Amount::Bytes(bytes) => bytes,
+            Amount::Frames(segments) => segments.saturating_mul(u64::from(segment)),
+        };
+        Aimd {
+            window: initial,
+            threshold: self.threshold.unwrap_or(u64::MAX),
+            counted: 0,
+            initial,
+            segment,
+            growth: self.growth,
+            grows_unused: self.grows_unused,
+        }
+    }
+}
+
+impl Aimd {
+    /// Whether the window doubles each round trip. RFC 5681: either may be used where the two are equal.
+    pub fn is_in_slow_start(&self) -> bool {
+        self.window < self.threshold
+    }
+    /// Whether this acknowledgement may let the window grow.
+    pub fn may_grow(&self, ack: &Ack) -> bool {
+        // RFC 3168 section 6.1.2: no growth for an acknowledgement that echoes a mark.
+        !ack.repairing && !ack.echo && (ack.held_back || self.grows_unused)
+    }
+    /// The length of a segment.
+    pub fn segment(&self) -> u64 {
+        self.segment.into()
+    }
+    /// Doubles the window each round trip; true while the threshold is not reached.
+    pub fn slow_start(&mut self, ack: &Ack) -> bool {
+        if !self.is_in_slow_start() {
+            return false;
+        }
+        let most = match self.growth {
+            Growth::Acks => self.segment(),
+            Growth::Bytes => 2 * self.segment(),
+        };
+        // RFC 5681 equation 2: at most what is acknowledged. RFC 3465 section 2.2: at most L = 2 segments.
+        self.window = self.window.saturating_add(ack.bytes.min(most));
+        true
+    }
+    /// Window and threshold; growth begins anew.
+    pub fn set(&mut self, window: u64, threshold: u64) {
+        (self.window, self.threshold, self.counted) = (window, threshold, 0);
+    }
+    /// Sets the window alone.
+    pub fn set_window(&mut self, window: u64) {
+        self.window = window;
+    }
+    /// What a loss leaves, if this much of what was in flight remains.
+    pub fn lose(&mut self, kind: LossKind, remaining: u64) {
+        // RFC 5681 equation 4: at least two segments.
+        let threshold = remaining.max(2 * self.segment());
+        match kind {
+            LossKind::Repair => self.set(threshold, threshold),
+            LossKind::Restart => self.set(self.segment(), threshold),
+            // RFC 5681 section 3.1: where the same segment timed out before, the threshold stays.
+            LossKind::RestartAgain => self.set(self.segment(), self.threshold),
+        }
+    }
+
+    fn avoid_congestion(&mut self, ack: &Ack) {
+        match self.growth {
+            // RFC 5681 equation 3; below a byte it rounds up to one.
+            Growth::Acks => self.window += (self.segment() * self.segment() / self.window).max(1),
+            // RFC 3465 section 2.1: a segment for each window of bytes.
+            Growth::Bytes => {
+                self.counted += ack.bytes;
+                if self.counted >= self.window {
+                    self.counted -= self.window;
+                    self.window += self.segment();
+                }
+            }
+        }
+    }
+}
+
+impl CongestionControl for Aimd {
+    fn on_ack(&mut self, _now: Time, ack: &Ack) {
+        if self.may_grow(ack) && !self.slow_start(ack) {
+            self.avoid_congestion(ack);
+        }
+    }
+    fn on_loss(&mut self, _now: Time, loss: &Loss) {
+        self.lose(loss.kind, loss.in_flight / 2);
+    }
+    fn on_repaired(&mut self, _now: Time, in_flight: u64) {
+        // RFC 6582 section 3.2 step 3 (1): no burst where little is in flight.
+        self.window = self.threshold.min(in_flight.max(self.segment()) + self.segment());
+    }
+    fn on_mark(&mut self, _now: Time) {
+        self.lose(LossKind::Repair, self.window / 2);
+    }
+    fn on_idle(&mut self, _now: Time) {
+        // RFC 5681 section 4.1: RW = min(IW, cwnd).
+        self.window = self.window.min(self.initial);
+    }
+    fn window(&self) -> u64 {
+        self.window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::ack;
+
+    const S: u64 = 1_000;
+    const PARAMS: AimdParams = AimdParams {
+        initial: Amount::Frames(2),
+        threshold: Some(8 * S),
+        growth: Growth::Acks,
+        grows_unused: false,
+    };
+
+    /// Acknowledges one window, segment by segment.
+    fn round(it: &mut Aimd) -> u64 {
+        for _ in 0..it.window() / S {
+            it.on_ack(Time::ZERO, &ack(S));
+        }
+        it.window()
+    }
+
+    #[test]
+    fn it_doubles_up_to_the_threshold_and_then_grows_by_a_segment() {
+        let mut it = PARAMS.start(1_000);
+        assert_eq!([round(&mut it), round(&mut it)], [4 * S, 8 * S]);
+        // 8 acknowledgements: 1000 * 1000 / cwnd each, rounded down: a bit less than a segment.
+        let mut window = 8_000;
+        (0..8).for_each(|_| window += 1_000_000 / window);
+        assert_eq!(round(&mut it), window);
+        let mut it = AimdParams { growth: Growth::Bytes, ..PARAMS }.start(1_000);
+        let rounds: Vec<u64> = (0..6).map(|_| round(&mut it) / S).collect();
+        assert_eq!(rounds, [4, 8, 9, 10, 11, 12]);
+        // An acknowledgement for four segments: one, or L = 2, in slow start.
+        for (growth, grown) in [(Growth::Acks, 3), (Growth::Bytes, 4)] {
+            let mut it = AimdParams { growth, ..PARAMS }.start(1_000);
+            it.on_ack(Time::ZERO, &ack(4 * S));
+            assert_eq!(it.window(), grown * S);
+        }
+    }
+
+    #[test]
+    fn a_loss_halves_what_was_in_flight_and_a_timeout_starts_anew() {
+        let mut it = PARAMS.start(1_000);
+        let loss = |kind, segments| Loss { kind, in_flight: segments * S };
+        it.on_loss(Time::ZERO, &loss(LossKind::Repair, 10));
+        assert_eq!((it.window(), it.is_in_slow_start()), (5 * S, false));
+        it.on_loss(Time::ZERO, &loss(LossKind::Restart, 5));
+        assert_eq!((it.window(), it.threshold), (S, 2_500));
+        it.on_loss(Time::ZERO, &loss(LossKind::RestartAgain, 1));
+        assert_eq!((it.window(), it.threshold), (S, 2_500));
+        it.on_loss(Time::ZERO, &loss(LossKind::Restart, 1));
+        assert_eq!(it.threshold, 2 * S);
+        assert_eq!([round(&mut it), round(&mut it)], [2 * S, 2_900]);
+        it.on_repaired(Time::ZERO, 0);
+        assert_eq!(it.window(), 2 * S);
+    }
+
+    #[test]
+    fn marks_halve_the_window_and_idle_time_closes_it() {
+        let mut it = AimdParams { initial: Amount::Frames(10), ..PARAMS }.start(1_000);
+        it.on_mark(Time::ZERO);
+        assert_eq!(it.window(), 5 * S);
+        (0..3).for_each(|_| it.on_mark(Time::ZERO));
+        assert_eq!(it.window(), 2 * S);
+        (0..30).for_each(|_| {
+            round(&mut it);
+        });
+        assert!(it.window() > 20 * S);
+        it.on_idle(Time::ZERO);
+        assert_eq!(it.window(), 10 * S);
+    }
+
+    #[test]
+    fn it_grows_neither_on_echoes_nor_during_repairs_nor_unused() {
+        for (n, still) in [
+            Ack { echo: true, ..ack(S) },
+            Ack { repairing: true, ..ack(S) },
+            Ack { held_back: false, ..ack(S) },
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            for grows_unused in [false, true] {
+                let mut it = AimdParams { grows_unused, ..PARAMS }.start(1_000);
+                it.on_ack(Time::ZERO, &still);
+                assert_eq!(it.window() > 2 * S, grows_unused && n == 2);
+            }
+        }
+        assert!(AimdParams { initial: Amount::Bytes(999), ..PARAMS }.check(1_000).is_err());
+        assert!(PARAMS.check(1_000).is_ok());
+    }
+}

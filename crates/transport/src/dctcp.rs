@@ -1,0 +1,195 @@
+//! DCTCP: reduces the window by how much of it is marked.
+//!
+//! alpha estimates the share of bytes that were marked: once for each window of data, alpha = (1 - g) alpha + g F, with
+//! F the share of bytes whose acknowledgements echoed a mark in that window. A reaction, at most once a window, sets the
+//! window to (1 - alpha / 2) of it, at least two segments. Growth and losses are those of `aimd`. It needs receivers that
+//! echo each mark, and switches that mark above a fixed length of the queue.
+//!
+//! Source: RFC 8257, sections 3.2 (receiver, in `tcp_receiver`), 3.3 (sender), 3.4 (loss), 4.2 (g = 1/16, alpha begins
+//! at 1); M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1.
+//!
+//! Not modelled: marks on pure acknowledgements and on segments that are sent again.
+
+use crate::aimd::{Aimd, AimdParams};
+use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Time;
+
+/// Keys of dctcp.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DctcpKeys {
+    /// g, the weight of the newest window in alpha. A number, above 0 and at most 1. Default: 0.0625 (RFC 8257 section 4.2).
+    pub gain: f64,
+    /// alpha at the start. A number, 0 to 1. Default: 1 (RFC 8257 section 4.2).
+    pub alpha: f64,
+}
+
+impl Default for DctcpKeys {
+    fn default() -> DctcpKeys {
+        DctcpKeys { gain: 0.0625, alpha: 1.0 }
+    }
+}
+
+impl DctcpKeys {
+    /// What cannot be meant.
+    pub fn check(&self) -> Result<(), Remark> {
+        let DctcpKeys { gain, alpha } = *self;
+        if !(gain > 0.0 && gain <= 1.0) {
+            let help = "expected a number above 0 and at most 1";
+            return Err(Remark::about("gain", format!("a gain of {gain}"), help));
+        }
+        if !(0.0..=1.0).contains(&alpha) {
+            return Err(Remark::about(
+                "alpha",
+                format!("an alpha of {alpha}"),
+                "expected a number from 0 to 1",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// How a window of DCTCP begins, grows and shrinks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DctcpParams {
+    /// How it grows.
+    pub begin: AimdParams,
+    /// How it estimates.
+    pub estimate: DctcpKeys,
+}
+
+/// A window that shrinks by the share of marks.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    aimd: Aimd,
+    estimate: Box<Estimate>,
+}
+
+/// The estimate of the share of marks.
+#[derive(Clone, Debug)]
+struct Estimate {
+    gain: f64,
+    alpha: f64,
+    /// Bytes acknowledged in this window of data, and those of them with an echo.
+    acked: u64,
+    marked: u64,
+    /// Bytes that are to be acknowledged until this window of data ends.
+    left: u64,
+}
+
+impl ControllerConfiguration for DctcpParams {
+    type Machine = Dctcp;
+
+    fn check(&self, segment: u16) -> Result<(), String> {
+        self.estimate.check().map_err(|why| why.to_string())?;
+        self.begin.check(segment)
+    }
+    fn start(&self, segment: u16) -> Dctcp {
+        let DctcpKeys { gain, alpha } = self.estimate;
+        let estimate = Estimate { gain, alpha, acked: 0, marked: 0, left: 0 };
+        Dctcp { aimd: self.begin.start(segment), estimate: Box::new(estimate) }
+    }
+}
+
+impl Dctcp {
+    /// The share of marked bytes, as estimated.
+    pub fn alpha(&self) -> f64 {
+        self.estimate.alpha
+    }
+}
+
+impl Estimate {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.acked += ack.bytes;
+        self.marked += if ack.echo { ack.bytes } else { 0 };
+        // Section 3.3: past WindowEnd, which is SND.NXT of the acknowledgement that ended the window before.
+        if ack.bytes > self.left {
+            let share = self.marked as f64 / self.acked as f64;
+            self.alpha = self.alpha * (1.0 - self.gain) + self.gain * share;
+            (self.acked, self.marked, self.left) = (0, 0, ack.in_flight);
+        } else {
+            self.left -= ack.bytes;
+        }
+    }
+}
+
+impl CongestionControl for Dctcp {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.estimate.on_ack(ack);
+        self.aimd.on_ack(now, ack);
+    }
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        self.aimd.on_loss(now, loss);
+    }
+    fn on_repaired(&mut self, now: Time, in_flight: u64) {
+        self.aimd.on_repaired(now, in_flight);
+    }
+    fn on_mark(&mut self, _now: Time) {
+        // Section 3.3: cwnd * (1 - alpha / 2).
+        let remaining = self.aimd.window() as f64 * (1.0 - self.alpha() / 2.0);
+        self.aimd.lose(LossKind::Repair, remaining as u64);
+    }
+    fn on_idle(&mut self, now: Time) {
+        self.aimd.on_idle(now);
+    }
+    fn window(&self) -> u64 {
+        self.aimd.window()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aimd::Growth;
+    use crate::testbed::ack;
+    use units::Amount;
+
+    const S: u64 = 1_000;
+    const PARAMS: DctcpParams = DctcpParams {
+        begin: AimdParams {
+            initial: Amount::Frames(16),
+            threshold: Some(2 * S),
+            growth: Growth::Bytes,
+            grows_unused: false,
+        },
+        estimate: DctcpKeys { gain: 0.0625, alpha: 1.0 },
+    };
+
+    #[test]
+    fn alpha_follows_its_formula_window_by_window() {
+        let mut it = PARAMS.start(1_000);
+        // With 16 segments in flight, 15 are when one is acknowledged; the window of data ends with the 16th after it.
+        let mut acknowledge = |echo| {
+            it.on_ack(Time::ZERO, &Ack { in_flight: 15 * S, echo, ..ack(S) });
+            it.alpha()
+        };
+        assert_eq!(acknowledge(true), 1.0);
+        let mut alpha = 1.0;
+        for marked in [0, 0, 8, 8, 16, 16, 4, 1, 0] {
+            for n in 0..15 {
+                assert_eq!(acknowledge(n < marked), alpha);
+            }
+            let exact = alpha * 15.0 / 16.0 + f64::from(marked) / 16.0 / 16.0;
+            alpha = acknowledge(marked == 16);
+            assert!((alpha - exact).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_window_shrinks_by_half_of_alpha() {
+        for alpha in [0.0, 0.25, 1.0] {
+            let params = DctcpParams { estimate: DctcpKeys { alpha, ..PARAMS.estimate }, ..PARAMS };
+            let mut it = params.start(1_000);
+            it.on_mark(Time::ZERO);
+            assert_eq!(it.window(), (16_000.0 * (1.0 - alpha / 2.0)) as u64);
+            it.on_loss(Time::ZERO, &Loss { kind: LossKind::Repair, in_flight: 10 * S });
+            assert_eq!(it.window(), 5 * S);
+        }
+        let mut it = PARAMS.start(1_000);
+        (0..9).for_each(|_| it.on_mark(Time::ZERO));
+        assert_eq!(it.window(), 2 * S);
+    }
+}

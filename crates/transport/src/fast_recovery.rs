@@ -1,0 +1,57 @@
+//! Fast retransmit and fast recovery: one loss is repaired without a pause.
+//!
+//! The third acknowledgement in a row that acknowledges nothing new means that a segment is lost: it is sent again at
+//! once, and the window is halved. Each duplicate also means that a segment has left the network: until something new is
+//! acknowledged the window counts as larger by a segment for each of them, so that new ones go out. The first
+//! acknowledgement of something new ends it. Further losses of the same window are found by three more duplicates, each
+//! at the price of half a window, or by a timeout. In a scenario it is called "reno".
+//!
+//! Source: RFC 5681, section 3.2; V. Jacobson, "Modified TCP congestion avoidance algorithm", end2end-interest, 30 April
+//! 1990. After a timeout, duplicates of what was sent before it count for nothing (RFC 6582, section 4).
+//!
+//! Not modelled: duplicates are acknowledgements of the same number while something is in flight; windows that change
+//! and acknowledgements that carry data do not exist here.
+
+use crate::repair::{Flight, OnDuplicate, OnProgress, Repair};
+
+/// Repairs one loss.
+#[derive(Clone, Debug, Default)]
+pub struct FastRecovery {
+    duplicates: u32,
+    repairing: bool,
+    /// After a timeout, duplicates count once everything before it is acknowledged.
+    recover: u64,
+    segment: u16,
+}
+
+impl Repair for FastRecovery {
+    fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate {
+        self.duplicates += 1;
+        self.segment = flight.segment;
+        if self.repairing || self.duplicates != flight.threshold || flight.is_within(self.recover) {
+            return OnDuplicate::Nothing;
+        }
+        self.repairing = true;
+        OnDuplicate::Lost
+    }
+    fn on_progress(&mut self, _flight: &Flight, _acknowledged: u64) -> OnProgress {
+        self.duplicates = 0;
+        match std::mem::take(&mut self.repairing) {
+            true => OnProgress::Repaired { gently: false },
+            false => OnProgress::Goes,
+        }
+    }
+    fn on_timeout(&mut self, flight: &Flight) {
+        *self = FastRecovery { recover: flight.highest, ..FastRecovery::default() };
+    }
+    fn duplicates(&self) -> u32 {
+        self.duplicates
+    }
+    fn is_repairing(&self) -> bool {
+        self.repairing
+    }
+    fn inflation(&self) -> i64 {
+        // Steps 3 and 4: a segment for each that has left the network.
+        if self.repairing { i64::from(self.duplicates) * i64::from(self.segment) } else { 0 }
+    }
+}

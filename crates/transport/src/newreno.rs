@@ -1,0 +1,73 @@
+//! NewReno: one lost segment a round trip is repaired, without a timeout and without further reductions.
+//!
+//! Begins as `fast_recovery`, and lasts until everything is acknowledged that had been sent when it began. An
+//! acknowledgement of a part of it shows the next hole, which is filled at once; the window shrinks by what was
+//! acknowledged and grows by one segment, so that a segment leaves for each that has left the network. The impatient
+//! variant lets the retransmission timer run on after the first such acknowledgement: with many losses it times out and
+//! starts slowly, which is quicker. The slow but steady one starts the timer anew each time.
+//!
+//! Source: RFC 6582, sections 3.2 (steps 1 to 6) and 4 (the timer); S. Floyd and T. Henderson, RFC 2582.
+//!
+//! Not modelled: the tests for duplicates of segments that were sent again (section 4.1 of RFC 6582): until everything
+//! sent before a timeout or a repair is acknowledged, they count for nothing (its careful variant).
+
+use crate::repair::{Flight, OnDuplicate, OnProgress, Repair};
+
+/// Repairs hole by hole.
+#[derive(Clone, Debug, Default)]
+pub struct NewReno {
+    duplicates: u32,
+    repairing: bool,
+    /// Whether something was acknowledged since it began.
+    progressed: bool,
+    /// The repair ends when everything before it is acknowledged; duplicates count from there on.
+    recover: u64,
+    inflation: i64,
+}
+
+impl Repair for NewReno {
+    fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate {
+        self.duplicates += 1;
+        if self.repairing {
+            // Step 3 of RFC 5681 section 3.2, as in step 2 of RFC 6582.
+            self.inflation += i64::from(flight.segment);
+            return OnDuplicate::Nothing;
+        }
+        // Step 2: the acknowledgement covers more than `recover`.
+        if self.duplicates != flight.threshold || flight.is_within(self.recover) {
+            return OnDuplicate::Nothing;
+        }
+        (self.repairing, self.progressed, self.recover) = (true, false, flight.highest);
+        self.inflation = i64::from(self.duplicates) * i64::from(flight.segment);
+        OnDuplicate::Lost
+    }
+    fn on_progress(&mut self, flight: &Flight, acknowledged: u64) -> OnProgress {
+        self.duplicates = 0;
+        if !self.repairing {
+            return OnProgress::Goes;
+        }
+        if flight.unacknowledged >= self.recover {
+            (self.repairing, self.inflation) = (false, 0);
+            return OnProgress::Repaired { gently: true };
+        }
+        // Step 3, partial acknowledgement: deflate by what is acknowledged, add back one segment if it is that much.
+        let segment = i64::from(flight.segment);
+        let acknowledged = acknowledged as i64;
+        self.inflation -= acknowledged - if acknowledged >= segment { segment } else { 0 };
+        let first = !std::mem::replace(&mut self.progressed, true);
+        OnProgress::NextHole { restarts_timer: first || flight.steady }
+    }
+    fn on_timeout(&mut self, flight: &Flight) {
+        // Step 4 of section 3.2.
+        *self = NewReno { recover: flight.highest, ..NewReno::default() };
+    }
+    fn duplicates(&self) -> u32 {
+        self.duplicates
+    }
+    fn is_repairing(&self) -> bool {
+        self.repairing
+    }
+    fn inflation(&self) -> i64 {
+        self.inflation
+    }
+}

@@ -1,0 +1,216 @@
+//! Selective acknowledgements: the sender knows which segments arrived, and sends the others again.
+//!
+//! The receiver tells of up to three blocks beyond the hole, the newest first. A byte is lost if three separate blocks
+//! lie above it, or more than two segments of bytes in blocks. The third duplicate that tells of something new, or a
+//! first byte that is lost by this rule, begins the repair: the window is reduced, and the first segment is sent again.
+//! From then on the sender estimates what is in flight (the pipe: bytes that were sent, neither told of nor lost, and
+//! those that were sent again) and sends while the pipe is smaller than the window: first lost bytes, then new ones, then
+//! holes that are not known to be lost, at last once the highest segment. It ends when everything is acknowledged that
+//! had been sent when it began. A timeout forgets the blocks; those of which later acknowledgements tell are not sent
+//! again.
+//!
+//! Source: RFC 2018, sections 3 to 5 and 8; RFC 6675, sections 2 to 5 (IsLost, SetPipe, NextSeg with rules 1 to 4).
+//!
+//! Not modelled: blocks of segments that arrived twice (RFC 2883); receivers that give up what they told of.
+
+use crate::prr::Prr;
+use crate::repair::{Chosen, Flight, OnDuplicate, OnProgress, Repair};
+use crate::scoreboard::{Blocks, Ranges};
+
+/// Repairs what is known to be missing.
+#[derive(Clone, Debug, Default)]
+pub struct Sack {
+    duplicates: u32,
+    repairing: bool,
+    /// Whether the last blocks told of anything new.
+    news: bool,
+    /// RecoveryPoint: the repair ends when everything before it is acknowledged.
+    recover: u64,
+    /// There once something was told of.
+    board: Option<Box<Board>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Board {
+    /// What the receiver has told of.
+    arrived: Ranges,
+    /// Bytes that the last blocks told of for the first time.
+    newly: u64,
+    /// HighRxt: everything lost before it was sent again.
+    resent: u64,
+    /// RescueRxt: the highest segment was sent again, and not once more before this is acknowledged.
+    rescued: u64,
+    prr: Prr,
+}
+
+impl Board {
+    /// Bytes before it that have not arrived are lost (IsLost of RFC 6675 section 4).
+    fn lost_before(&self, flight: &Flight) -> u64 {
+        let most = u64::from(flight.threshold - 1) * u64::from(flight.segment);
+        let (mut blocks, mut bytes) = (0, 0);
+        for &(start, end) in self.arrived.all().iter().rev() {
+            blocks += 1;
+            bytes += end - start;
+            if blocks >= flight.threshold || bytes > most {
+                return start;
+            }
+        }
+        flight.unacknowledged
+    }
+
+    /// SetPipe of RFC 6675 section 4.
+    fn pipe(&self, flight: &Flight) -> u64 {
+        let missing = |from: u64, to: u64| to.saturating_sub(from) - self.arrived.within(from, to.max(from));
+        let first = flight.unacknowledged;
+        // (a) neither arrived nor lost, and (b) sent again.
+        missing(self.lost_before(flight).max(first), flight.highest) + missing(first, self.resent)
+    }
+
+    /// The hole from the first missing byte at or behind `from`, at most a segment long.
+    fn hole(&self, from: u64, flight: &Flight) -> Option<(u64, u64)> {
+        let start = self.arrived.skip(from);
+        let end = self.arrived.next_after(start)?;
+        Some((start, end.min(start + u64::from(flight.segment))))
+    }
+
+    /// NextSeg of RFC 6675 section 4.
+    fn next(&self, flight: &Flight) -> Option<(u64, u64)> {
+        let segment = u64::from(flight.segment);
+        let hole = self.hole(self.resent.max(flight.unacknowledged), flight);
+        // Rule 1: a lost byte.
+        if let Some(hole) = hole.filter(|hole| hole.0 < self.lost_before(flight)) {
+            return Some(hole);
+        }
+        // Rule 2: new bytes.
+        let end = flight.sendable.min(flight.highest + segment);
+        if end > flight.highest {
+            return Some((flight.highest, end));
+        }
+        // Rule 3: a hole below something that arrived. Rule 4: the highest segment, once.
+        hole.or_else(|| {
+            let last = (flight.highest - flight.outstanding().min(segment), flight.highest);
+            let missing = self.arrived.within(last.0, last.1) == 0 && last.0 < last.1;
+            (missing && self.rescued <= flight.unacknowledged && self.resent < last.1).then_some(last)
+        })
+    }
+}
+
+impl Repair for Sack {
+    fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate {
+        // RFC 6675 section 2: a duplicate tells of something new.
+        self.duplicates += u32::from(self.news);
+        let Some(board) = &mut self.board else { return OnDuplicate::Nothing };
+        if self.repairing || flight.unacknowledged < self.recover {
+            return OnDuplicate::Nothing;
+        }
+        // Section 5, steps 1 and 2.
+        let lost = board.lost_before(flight) > flight.unacknowledged;
+        if !self.news || !lost && self.duplicates < flight.threshold {
+            return OnDuplicate::Nothing;
+        }
+        // Step 4.
+        (self.repairing, self.recover) = (true, flight.highest);
+        (board.resent, board.rescued) = (flight.unacknowledged, 0);
+        board.prr.begin(flight.outstanding());
+        OnDuplicate::Lost
+    }
+
+    fn on_progress(&mut self, flight: &Flight, _acknowledged: u64) -> OnProgress {
+        self.duplicates = 0;
+        if !self.repairing {
+            return OnProgress::Goes;
+        }
+        // Section 5, step A.
+        if flight.unacknowledged >= self.recover {
+            self.repairing = false;
+            return OnProgress::Repaired { gently: false };
+        }
+        OnProgress::Repairs
+    }
+
+    fn on_timeout(&mut self, flight: &Flight) {
+        // RFC 2018 section 8: the blocks are forgotten. RFC 6675 section 5.1: no repair before what was sent is acknowledged.
+        let mut board = self.board.take();
+        if let Some(board) = &mut board {
+            board.arrived.clear();
+        }
+        *self = Sack { recover: flight.highest, board, ..Sack::default() };
+    }
+
+    fn duplicates(&self) -> u32 {
+        self.duplicates
+    }
+
+    fn is_repairing(&self) -> bool {
+        self.repairing
+    }
+
+    fn on_blocks(&mut self, flight: &Flight, blocks: &Blocks) {
+        self.news = false;
+        let told = blocks.iter().any(|block| block.0 < block.1);
+        if self.board.is_none() && !told {
+            return;
+        }
+        let board = self.board.get_or_insert_default();
+        board.newly = 0;
+        for &(from, to) in blocks {
+            // What cannot be is not believed.
+            let known = from.max(flight.unacknowledged);
+            board.newly += board.arrived.add(known, to.min(flight.highest));
+        }
+        self.news = board.newly > 0;
+    }
+
+    fn on_acknowledged(&mut self, flight: &Flight, acknowledged: u64, window: u64) {
+        let Some(board) = &mut self.board else { return };
+        let before = flight.unacknowledged - acknowledged;
+        // Of what is acknowledged, that had been told of before.
+        let told = board.arrived.within(before, flight.unacknowledged);
+        board.arrived.forget_before(flight.unacknowledged);
+        if self.repairing && flight.proportional {
+            let delivered = (acknowledged + board.newly).saturating_sub(told);
+            let pipe = board.pipe(flight);
+            board.prr.on_ack(delivered, pipe, window, flight.segment);
+        }
+        board.newly = 0;
+    }
+
+    fn choose(&self, flight: &Flight, window: u64) -> Chosen {
+        let Some(board) = self.board.as_ref().filter(|_| self.repairing) else { return Chosen::BySender };
+        let Some((from, to)) = board.next(flight) else { return Chosen::Nothing };
+        let room = if flight.proportional {
+            board.prr.allowance()
+        } else {
+            window.saturating_sub(board.pipe(flight))
+        };
+        // Section 5, step C: a segment fits.
+        if room >= to - from { Chosen::Bytes(from, to) } else { Chosen::Nothing }
+    }
+
+    fn on_sent(&mut self, flight: &Flight, from: u64, to: u64) {
+        let Some(board) = self.board.as_mut().filter(|_| self.repairing) else { return };
+        board.prr.on_sent(to - from);
+        if from >= flight.highest {
+            return;
+        }
+        // Section 5, steps C.2 and C.3; rule 4 of NextSeg leaves HighRxt alone.
+        let lies_below = board.arrived.end().is_some_and(|end| to <= end);
+        if lies_below || from <= board.resent {
+            board.resent = board.resent.max(to);
+        } else {
+            board.rescued = self.recover;
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.board.as_ref().map_or(0, |board| size_of::<Board>() + board.arrived.memory_bytes())
+    }
+
+    fn skip(&self, from: u64) -> u64 {
+        self.board.as_ref().map_or(from, |board| board.arrived.skip(from))
+    }
+
+    fn arrived_before(&self, end: u64) -> u64 {
+        self.board.as_ref().map_or(0, |board| board.arrived.within(0, end))
+    }
+}

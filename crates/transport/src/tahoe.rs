@@ -1,0 +1,41 @@
+//! Tahoe: a loss that duplicate acknowledgements tell of makes the sender start over.
+//!
+//! The third acknowledgement in a row that acknowledges nothing new means that a segment is lost. The sender goes back
+//! to it, with a window of one segment, and sends everything from there again, whether it has arrived or not. What it
+//! sends twice causes duplicates in turn: until all that was sent before the loss is acknowledged they count for nothing.
+//!
+//! Source: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988, section 3; K. Fall and S. Floyd, "Simulation-based
+//! Comparisons of Tahoe, Reno, and SACK TCP", ACM CCR 26(3), 1996, section 2.
+//!
+//! Not modelled: Tahoe of 4.3BSD, which sends one segment again and then goes on where it was.
+
+use crate::repair::{Flight, OnDuplicate, OnProgress, Repair};
+
+/// Starts over.
+#[derive(Clone, Debug, Default)]
+pub struct Tahoe {
+    duplicates: u32,
+    /// Duplicates count once everything before it is acknowledged.
+    recover: u64,
+}
+
+impl Repair for Tahoe {
+    fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate {
+        self.duplicates += 1;
+        if self.duplicates != flight.threshold || flight.is_within(self.recover) {
+            return OnDuplicate::Nothing;
+        }
+        self.recover = flight.highest;
+        OnDuplicate::StartOver
+    }
+    fn on_progress(&mut self, _flight: &Flight, _acknowledged: u64) -> OnProgress {
+        self.duplicates = 0;
+        OnProgress::Goes
+    }
+    fn on_timeout(&mut self, flight: &Flight) {
+        (self.duplicates, self.recover) = (0, flight.highest);
+    }
+    fn duplicates(&self) -> u32 {
+        self.duplicates
+    }
+}

@@ -1,0 +1,347 @@
+//! The keys of a transfer over TCP: what a scenario says, and what cannot be meant.
+
+use crate::controller::ControllerConfiguration;
+use crate::tcp_presets::TcpPreset;
+use crate::{
+    AimdParams, ControllerSpec, CubicKeys, CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, Growth,
+    RepairKind, TcpSpec, TimerSpec, TransferSpec,
+};
+use keys::{Choice, Keyed, Remark, by_form};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use units::{Amount, Bytes, Or, Time, Unlimited};
+
+/// What timestamps add to a segment (RFC 7323 section 3): ten bytes, padded to words.
+const TIMESTAMPS_BYTES: u64 = 12;
+/// The largest window without scaling.
+const UNSCALED: u64 = 65_535;
+
+/// Makes the keys, and what was written of them: the rest is that of the preset.
+macro_rules! tcp_keys {
+    ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
+        /// A transfer over TCP; full segments have the length `frame`, headers included.
+        #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct TcpKeys {
+            /// Where keys that are not written come from. One of the names. Default: "rfc".
+            pub preset: TcpPreset,
+            $($(#[$doc])* pub $name: $type,)*
+        }
+
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Written {
+            #[serde(default)]
+            preset: TcpPreset,
+            $(#[serde(default)] $name: Option<$type>,)*
+        }
+
+        impl<'de> Deserialize<'de> for TcpKeys {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TcpKeys, D::Error> {
+                let written = Written::deserialize(deserializer)?;
+                let preset = written.preset.keys();
+                Ok(TcpKeys {
+                    preset: written.preset,
+                    $($name: written.$name.unwrap_or(preset.$name),)*
+                })
+            }
+        }
+    };
+}
+
+tcp_keys! {
+    /// How the window moves: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table of one of the last two with its keys. Default: "aimd" (preset "rfc").
+    controller: TcpController,
+    /// How losses are found and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack" (preset "rfc").
+    recovery: RepairKind,
+    /// The window at the start: bytes of data or full segments, at least one. A size with unit or a number of frames. Default: "10 frames" (preset "rfc"; RFC 6928).
+    initial_window: Amount,
+    /// The window from which on it grows slowly, before the first loss. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
+    initial_threshold: Or<Amount, Unlimited>,
+    /// What lets the window grow: "acks" (each acknowledgement, RFC 5681) or "bytes" (what they acknowledge, RFC 3465). Default: "bytes" (preset "rfc").
+    growth: Growth,
+    /// Whether the window grows also while it is not what holds the sender back. Default: false (preset "rfc"; RFC 7661).
+    grows_unused: bool,
+    /// Bytes of data, or full segments, that the receiver takes in beyond what it has acknowledged. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
+    receive_window: Or<Amount, Unlimited>,
+    /// Whether windows above 65535 B can be told (RFC 7323 section 2); they are multiples of a power of two then. Default: true (preset "rfc").
+    window_scaling: bool,
+    /// Bytes of data, or full segments, that the sender keeps until they are acknowledged. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
+    send_buffer: Or<Amount, Unlimited>,
+    /// Bytes of a frame beside its data, DA to FCS, without options. A size with unit, 1 B up to less than `frame`. Default: "62 B" (tagged Ethernet, IPv4, TCP).
+    headers: Bytes,
+    /// The least length of an acknowledgement, DA to FCS; timestamps and blocks may make it longer than that. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+    ack: Bytes,
+    /// An acknowledgement for each so many segments in order. A count, 1 to 1024. Default: 2 (preset "rfc"; RFC 5681).
+    #[schemars(range(min = 1, max = 1024))]
+    ack_every: u64,
+    /// How long a segment waits for its acknowledgement at most. A time with unit. Default: "500 us" (preset "rfc"; a choice; RFC 9293 allows up to 0.5 s).
+    ack_delay: Time,
+    /// Duplicate acknowledgements that mean a loss. A count, 1 to 255. Default: 3 (RFC 5681).
+    #[schemars(range(min = 1, max = 255))]
+    duplicates: u64,
+    /// Whether the first duplicates let new segments go (RFC 3042). Default: true (preset "rfc").
+    limited_transmit: bool,
+    /// Whether NewReno lets its timer run on after the first hole that it fills (RFC 6582 section 4). Default: true.
+    impatient: bool,
+    /// Whether what leaves during a repair follows what arrives (PRR, RFC 6937), with "sack". Default: false (preset "rfc").
+    proportional: bool,
+    /// Marks: "off", "rfc3168" (a mark is echoed until the window is reduced) or "dctcp" (each mark is echoed). Default: "off" (preset "rfc").
+    ecn: EcnMode,
+    /// Whether each acknowledgement measures a round trip (RFC 7323); 12 B more a segment. Default: false (preset "rfc").
+    timestamps: bool,
+    /// The least timeout. A time with unit, above 0. Default: "1 s" (preset "rfc"; RFC 6298).
+    min_timeout: Time,
+    /// The timeout before a round trip is measured. A time with unit, above 0. Default: "1 s" (preset "rfc"; RFC 6298).
+    initial_timeout: Time,
+    /// The greatest timeout. A time with unit, not below the other two. Default: "60 s" (preset "rfc"; RFC 6298).
+    max_timeout: Time,
+    /// Round trips and timeouts are counted in ticks of this length, which fall at a random phase for each connection. A time with unit; "0 s": exactly. Default: "0 s" (preset "rfc").
+    tick: Time,
+    /// Whether the window closes to the initial one after an idle time longer than the timeout (RFC 5681 section 4.1). Default: true (preset "rfc").
+    restart_after_idle: bool,
+    /// What an event lets leave waits for a random time from 0 to this, all equally likely. A time with unit. Default: "0 s" (none).
+    send_jitter: Time,
+    /// Whether a connection begins with a handshake (SYN), or is open from the start. Default: false.
+    handshake: bool,
+    /// Bytes of each transfer; `limit` is that of all. A size with unit, or "unlimited": one transfer of everything. Default: "unlimited".
+    transfer: Or<Bytes, Unlimited>,
+    /// From the end of a transfer to the start of the next: a time with unit, or a table `exponential`. Default: "0 s".
+    idle: Delay,
+    /// Whether each transfer has a connection of its own. Default: false.
+    reconnect: bool,
+}
+
+impl Default for TcpKeys {
+    fn default() -> TcpKeys {
+        TcpPreset::Rfc.keys()
+    }
+}
+
+/// How the window of a TCP connection moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TcpController {
+    /// Slow start and congestion avoidance.
+    Aimd,
+    /// A cubic function of time.
+    Cubic(CubicKeys),
+    /// By the share of marks.
+    Dctcp(DctcpKeys),
+}
+
+impl Choice for TcpController {
+    const EXPECTED: &'static str = "the name of a controller, or a table of that name with its keys";
+    const NAMES: &'static [&'static str] = &["aimd", "cubic", "dctcp"];
+    const WITH_KEYS: &'static [&'static str] = &["cubic", "dctcp"];
+    const TABLE: &'static str = "flows.source.tcp.controller";
+
+    fn plain(name: &str) -> Option<TcpController> {
+        (name == "aimd").then_some(TcpController::Aimd)
+    }
+    fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<TcpController, D::Error> {
+        match name {
+            "cubic" => CubicKeys::deserialize(table).map(TcpController::Cubic),
+            _ => DctcpKeys::deserialize(table).map(TcpController::Dctcp),
+        }
+    }
+}
+by_form!(TcpController);
+
+impl Serialize for TcpController {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            TcpController::Aimd => serializer.serialize_str("aimd"),
+            TcpController::Cubic(keys) => {
+                serializer.serialize_newtype_variant("Controller", 0, "cubic", keys)
+            }
+            TcpController::Dctcp(keys) => {
+                serializer.serialize_newtype_variant("Controller", 0, "dctcp", keys)
+            }
+        }
+    }
+}
+
+impl JsonSchema for TcpController {
+    fn schema_name() -> Cow<'static, str> {
+        "TcpController".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let plain = [("aimd", "Slow start and congestion avoidance.")];
+        let keyed = vec![
+            Keyed::new::<CubicKeys>("cubic", "A window that is a cubic function of time.", generator),
+            Keyed::new::<DctcpKeys>("dctcp", "Reduces its window by how much is marked.", generator),
+        ];
+        keys::schema("How the window moves: a name, or a table of that name with its keys.", &plain, keyed)
+    }
+}
+
+impl TcpKeys {
+    /// Transfers of `limit` bytes in all in frames of at most `frame` bytes, with acknowledgements of `ack_bytes` at
+    /// least. Or all that is wrong.
+    pub fn spec(&self, limit: Option<Bytes>, frame: u16, ack_bytes: u16) -> Result<TcpSpec, Vec<Remark>> {
+        let headers = self.headers.get() + if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let segment = u64::from(frame).saturating_sub(headers);
+        if self.headers.get() == 0 || segment == 0 {
+            let message = format!("{headers} B of headers in a frame of {frame} B");
+            let help = format!("expected 1 B to {} B: a segment has data", u64::from(frame) - 1);
+            return Err(vec![Remark::about("headers", message, help)]);
+        }
+        let segment = segment as u16;
+        let controller = self.controller(segment);
+        let mut wrong: Vec<Remark> = self.check(segment);
+        wrong.extend(self.check_timers());
+        wrong.extend(controller.as_ref().err().cloned());
+        let Ok(controller) = controller else { return Err(wrong) };
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        Ok(TcpSpec {
+            transfers: TransferSpec {
+                size: self.transfer.value().map(Bytes::get),
+                total: limit.map(Bytes::get),
+                idle: self.idle,
+            },
+            handshake: self.handshake,
+            reconnect: self.reconnect,
+            segment,
+            headers: headers as u16,
+            ack_bytes,
+            ack_every: self.ack_every as u32,
+            ack_delay: self.ack_delay,
+            controller,
+            repair: self.recovery,
+            duplicates: self.duplicates as u32,
+            limited_transmit: self.limited_transmit,
+            steady: !self.impatient,
+            proportional: self.proportional,
+            window: self.told(segment).min(bytes(self.send_buffer, segment)),
+            ecn: self.ecn,
+            timestamps: self.timestamps,
+            timer: TimerSpec {
+                tick: self.tick,
+                min: self.min_timeout,
+                initial: self.initial_timeout,
+                max: self.max_timeout,
+            },
+            restart_after_idle: self.restart_after_idle,
+            jitter: self.send_jitter,
+        })
+    }
+
+    /// The receiver's window as it can be told.
+    fn told(&self, segment: u16) -> u64 {
+        let window = bytes(self.receive_window, segment);
+        if window == u64::MAX {
+            return window;
+        }
+        // RFC 7323 section 2.3: 16 bits, shifted.
+        let shift = (window / (UNSCALED + 1)).checked_ilog2().map_or(0, |bits| bits + 1);
+        window >> shift << shift
+    }
+
+    fn controller(&self, segment: u16) -> Result<ControllerSpec, Remark> {
+        let begin = AimdParams {
+            initial: self.initial_window,
+            threshold: self.initial_threshold.value().map(|amount| in_bytes(amount, segment)),
+            growth: self.growth,
+            grows_unused: self.grows_unused,
+        };
+        begin.check(segment).map_err(|why| {
+            let help = format!("expected at least \"{segment} B\" or \"1 frame\"");
+            Remark::about("initial_window", why, help)
+        })?;
+        let within = |name: &'static str| move |why: Remark| why.within(name).within("controller");
+        match self.controller {
+            TcpController::Aimd => Ok(ControllerSpec::Aimd(begin)),
+            TcpController::Cubic(curve) => {
+                curve.check().map_err(within("cubic"))?;
+                Ok(ControllerSpec::Cubic(CubicParams { begin, curve }))
+            }
+            TcpController::Dctcp(estimate) => {
+                if self.ecn != EcnMode::Dctcp {
+                    let help = "it needs receivers that echo each mark; expected ecn = \"dctcp\"";
+                    return Err(Remark::about("ecn", "the controller dctcp without its marks", help));
+                }
+                estimate.check().map_err(within("dctcp"))?;
+                Ok(ControllerSpec::Dctcp(DctcpParams { begin, estimate }))
+            }
+        }
+    }
+
+    fn check(&self, segment: u16) -> Vec<Remark> {
+        let mut wrong = vec![];
+        let holds = |amount: Or<Amount, Unlimited>| bytes(amount, segment) >= u64::from(segment);
+        let help = format!("expected at least \"{segment} B\" or \"1 frame\", or \"unlimited\"");
+        let amounts = [
+            ("receive_window", "a receive window", self.receive_window),
+            ("send_buffer", "a socket buffer", self.send_buffer),
+            ("initial_threshold", "a threshold", self.initial_threshold),
+        ];
+        for (key, what, amount) in amounts {
+            if let Some(amount) = amount.value().filter(|_| !holds(amount)) {
+                let message = format!("{what} of {amount} is smaller than a segment of {segment} B of data");
+                wrong.push(Remark::about(key, message, help.as_str()));
+            }
+        }
+        let window = bytes(self.receive_window, segment);
+        if !self.window_scaling && window > UNSCALED {
+            let message = "a receive window above 65535 B without window scaling";
+            let help = "16 bits cannot tell it; expected at most \"65535 B\", or window_scaling = true";
+            wrong.push(Remark::about("receive_window", message, help));
+        }
+        for (key, value, most, what) in [
+            ("ack_every", self.ack_every, 1024, "segments an acknowledgement"),
+            ("duplicates", self.duplicates, 255, "duplicates"),
+        ] {
+            if !(1..=most).contains(&value) {
+                let help = format!("expected 1 to {most}");
+                wrong.push(Remark::about(key, format!("{value} {what}"), help));
+            }
+        }
+        if self.proportional && self.recovery != RepairKind::Sack {
+            let help = "it counts what arrives; expected recovery = \"sack\"";
+            wrong.push(Remark::about(
+                "proportional",
+                "proportional reduction without selective acknowledgements",
+                help,
+            ));
+        }
+        if self.transfer.value() == Some(Bytes::new(0)) {
+            wrong.push(Remark::about("transfer", "a transfer of 0 B", "expected at least \"1 B\""));
+        }
+        if self.idle == Delay::Exponential(Time::ZERO) {
+            let help = "expected a time above 0, like \"10 us\"";
+            wrong.push(Remark::about("idle", "a mean of 0", help).key("exponential"));
+        }
+        wrong
+    }
+
+    fn check_timers(&self) -> Vec<Remark> {
+        let mut wrong = vec![];
+        let all = [("min_timeout", self.min_timeout), ("initial_timeout", self.initial_timeout)];
+        for (key, time) in all {
+            if time == Time::ZERO {
+                let help = "everything would be sent again at once; expected a time above 0, like \"1 ms\"";
+                wrong.push(Remark::about(key, "a timeout of 0", help));
+            }
+            if time > self.max_timeout {
+                let message = format!("max_timeout ({}) is below {key} ({time})", self.max_timeout);
+                wrong.push(Remark::about("max_timeout", message, format!("expected at least \"{time}\"")));
+                break;
+            }
+        }
+        wrong
+    }
+}
+
+fn in_bytes(amount: Amount, segment: u16) -> u64 {
+    match amount {
+        Amount::Bytes(bytes) => bytes,
+        Amount::Frames(segments) => segments.saturating_mul(u64::from(segment)),
+    }
+}
+
+fn bytes(amount: Or<Amount, Unlimited>, segment: u16) -> u64 {
+    amount.value().map_or(u64::MAX, |amount| in_bytes(amount, segment))
+}

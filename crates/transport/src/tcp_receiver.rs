@@ -1,0 +1,247 @@
+//! The receiving end of TCP.
+//!
+//! What arrives in order is delivered; what arrives beyond a gap is kept until the gap is filled. Each n-th segment in
+//! order is acknowledged at once and any other after a fixed delay; a segment that leaves, fills or repeats something is
+//! acknowledged at once, each by an acknowledgement of its own, so that the sender can count them. With selective
+//! acknowledgements up to three blocks tell what was kept, the one that grew last first. With timestamps they say when
+//! the first segment that they acknowledge was sent.
+//!
+//! Of marks there are two echoes. That of RFC 3168 begins with a mark and lasts until the sender says that it has reduced
+//! its window. That of DCTCP tells of each segment: where the mark changes, what came before is acknowledged at once.
+//!
+//! Source: RFC 9293, sections 3.8.6.3 and 3.10.7.4; RFC 5681, section 4.2; RFC 2018, section 4; RFC 7323, section 4.3;
+//! RFC 3168, section 6.1.3; RFC 8257, section 3.2.
+//!
+//! Not modelled: an application that reads more slowly than data arrives: the window that is advertised does not change.
+//! Delays of acknowledgements that end at ticks of a clock. Blocks of repeated data (RFC 2883).
+
+use crate::endpoint::{Protocol, Received, Segment};
+use crate::repairs::RepairKind;
+use crate::scoreboard::Ranges;
+use crate::serial::nearest;
+use crate::tcp::{EcnMode, TcpSpec};
+use frame::{FrameKind, Header, TcpHeader};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::Time;
+
+/// Takes in what comes over TCP.
+#[derive(Clone, Debug)]
+pub struct TcpReceiver {
+    spec: Arc<TcpSpec>,
+    /// The byte that comes next (RCV.NXT).
+    expected: u64,
+    /// What came after a gap. There once was one.
+    beyond: Option<Box<Beyond>>,
+    /// Acknowledgements that wait for the NIC.
+    due: VecDeque<Due>,
+    /// Segments in order that no acknowledgement has answered yet.
+    unanswered: u32,
+    /// When they are answered at the latest.
+    deadline: Option<Time>,
+    /// Up to where acknowledgements have answered.
+    answered: u64,
+    /// When the segment was sent that the next acknowledgement answers (TS.Recent).
+    first_sent: Time,
+    /// What the next acknowledgement echoes.
+    echo: bool,
+    discarded: u64,
+}
+
+/// What came after a gap.
+#[derive(Clone, Debug, Default)]
+struct Beyond {
+    ranges: Ranges,
+    /// A byte of each of the blocks that grew last, the newest first.
+    latest: [u64; 3],
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    number: u64,
+    echo: bool,
+    begins: bool,
+    first_sent: Time,
+}
+
+impl TcpReceiver {
+    /// A receiver that has nothing yet.
+    pub fn new(spec: &Arc<TcpSpec>) -> TcpReceiver {
+        TcpReceiver {
+            spec: spec.clone(),
+            expected: 0,
+            beyond: None,
+            due: VecDeque::new(),
+            unanswered: 0,
+            deadline: None,
+            answered: 0,
+            first_sent: Time::ZERO,
+            echo: false,
+            discarded: 0,
+        }
+    }
+
+    /// Bytes that arrived in order.
+    pub fn delivered(&self) -> u64 {
+        self.expected
+    }
+
+    fn answer(&mut self, begins: bool) {
+        self.due.push_back(Due {
+            number: self.expected,
+            echo: self.echo,
+            begins,
+            first_sent: self.first_sent,
+        });
+        (self.unanswered, self.deadline, self.answered) = (0, None, self.expected);
+    }
+
+    fn see_marks(&mut self, marked: bool, reduced: bool) {
+        match self.spec.ecn {
+            EcnMode::Off => {}
+            // RFC 3168 section 6.1.3: CWR ends the echo, and a mark on the same segment begins it anew.
+            EcnMode::Rfc3168 => self.echo = marked || self.echo && !reduced,
+            // RFC 8257 section 3.2: what came before the change is told of at once.
+            EcnMode::Dctcp => {
+                if marked != self.echo && self.unanswered > 0 {
+                    self.answer(false);
+                }
+                self.echo = marked;
+            }
+        }
+    }
+
+    fn take(&mut self, now: Time, received: &Received) {
+        let header = received.header.map(|Header::Tcp(tcp)| tcp);
+        let data = header.and_then(|tcp| tcp.payload).unwrap_or_else(|| self.spec.data_in(received.bytes));
+        let from = nearest(header.map_or(received.word, |tcp| tcp.number), self.expected);
+        let to = from + u64::from(data);
+        // RFC 7323 section 4.3: the first segment that is not acknowledged yet.
+        if from <= self.answered {
+            self.first_sent = received.created;
+        }
+        self.see_marks(received.congestion_experienced, header.is_some_and(|tcp| tcp.reduced));
+        if from > self.expected {
+            self.keep(from, to);
+            self.answer(false);
+        } else if to <= self.expected {
+            self.discarded += 1;
+            self.answer(false);
+        } else {
+            self.deliver(now, to);
+        }
+    }
+
+    /// Keeps what came after a gap.
+    fn keep(&mut self, from: u64, to: u64) {
+        let beyond = self.beyond.get_or_insert_default();
+        // What the window does not hold, and what it has, is of no use (RFC 9293 section 3.10.7.4).
+        if to - self.expected > self.spec.window || beyond.ranges.add(from, to) == 0 {
+            self.discarded += 1;
+            return;
+        }
+        // RFC 2018 section 4: the block that holds this segment comes first.
+        let [first, second, _] = beyond.latest;
+        beyond.latest = match beyond.ranges.around(from) {
+            Some((start, end)) if (start..end).contains(&first) => [from, second, beyond.latest[2]],
+            _ => [from, first, second],
+        };
+    }
+
+    /// Delivers what is in order up to this byte, and what it makes so.
+    fn deliver(&mut self, now: Time, to: u64) {
+        self.expected = to;
+        let mut fills = false;
+        if let Some(beyond) = &mut self.beyond {
+            fills = !beyond.ranges.all().is_empty();
+            while let Some(end) = beyond.ranges.take_from(self.expected) {
+                self.expected = end;
+            }
+        }
+        self.unanswered += 1;
+        // RFC 5681 section 4.2: at once where it fills a gap or a part of it.
+        if fills || self.unanswered >= self.spec.ack_every {
+            self.answer(false);
+        } else {
+            self.deadline.get_or_insert(now.saturating_add(self.spec.ack_delay));
+        }
+    }
+
+    /// Up to three blocks, the one that grew last first, and how many there are.
+    fn blocks(&self) -> ([(u32, u32); 3], usize) {
+        let (mut blocks, mut count) = ([(0, 0); 3], 0);
+        let Some(beyond) = self.beyond.as_ref().filter(|_| self.spec.repair == RepairKind::Sack) else {
+            return (blocks, 0);
+        };
+        let latest = beyond.latest.iter().filter_map(|&byte| beyond.ranges.around(byte));
+        for (from, to) in latest.chain(beyond.ranges.all().iter().rev().copied().take(3)) {
+            let block = (from as u32, to as u32);
+            if count < blocks.len() && !blocks[..count].contains(&block) {
+                blocks[count] = block;
+                count += 1;
+            }
+        }
+        (blocks, count)
+    }
+}
+
+impl Protocol for TcpReceiver {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        let begins = received.header.is_some_and(|Header::Tcp(tcp)| tcp.begins);
+        match (received.kind, received.header) {
+            (FrameKind::Ack, Some(Header::Tcp(tcp))) if begins => {
+                // A connection begins where the last one ended; what is late says so once more.
+                let number = nearest(tcp.number, self.expected);
+                if number == self.expected {
+                    self.echo = false;
+                    self.answer(true);
+                } else {
+                    self.discarded += 1;
+                }
+            }
+            (FrameKind::Data, _) if !begins => self.take(now, received),
+            _ => self.discarded += 1,
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.answer(false);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    fn has_work(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
+        let due = self.due.pop_front()?;
+        let kind = if due.echo { FrameKind::MarkedAck } else { FrameKind::Ack };
+        let (sacks, count) = self.blocks();
+        let echo = (self.spec.timestamps && !due.begins).then_some(due.first_sent);
+        let number = due.number as u32;
+        let header = TcpHeader { number, begins: due.begins, echo, sacks, ..TcpHeader::default() };
+        let wide = due.begins || echo.is_some() || count > 0;
+        Some(Segment {
+            kind,
+            word: number,
+            header: wide.then_some(Header::Tcp(header)),
+            bytes: self.spec.ack_frame_bytes(count),
+            ecn_capable: false,
+        })
+    }
+
+    fn discarded(&self) -> u64 {
+        self.discarded
+    }
+    fn memory_bytes(&self) -> usize {
+        let beyond = self.beyond.as_ref();
+        self.due.capacity() * size_of::<Due>()
+            + beyond.map_or(0, |beyond| size_of::<Beyond>() + beyond.ranges.memory_bytes())
+    }
+}

@@ -1,0 +1,530 @@
+//! The sending end of TCP.
+//!
+//! Bytes are numbered from 0. A segment leaves if it fits the window: the controller's (`aimd`, `cubic`, `dctcp`), as
+//! the repair of losses changes it (`tahoe`, `fast_recovery`, `newreno`, `sack`), and the receiver's and the socket
+//! buffer's. Segments are full but the last of a transfer. Acknowledgements are cumulative; those that acknowledge
+//! nothing new, and blocks of what arrived beyond, tell of losses. A sender without progress for a timeout goes back to
+//! the first byte that is not acknowledged and starts slowly. The timeout follows from the round trips, doubles each time
+//! and is counted in ticks of any length. With limited transmit the first duplicates let new segments go.
+//!
+//! One segment a round trip is timed, and none that was sent twice (Karn); with timestamps each acknowledgement measures.
+//! A mark that is echoed reduces the window once in a window of data. A transfer may follow another over the same
+//! connection, after an idle time, or over one of its own, with or without a handshake.
+//!
+//! Source: RFC 9293, sections 3.4, 3.5 and 3.8; RFC 5681, sections 3 and 4; RFC 6298, sections 2 to 5; RFC 3042, section
+//! 2; RFC 3168, section 6.1; RFC 7323, section 4.
+//!
+//! Not modelled: data in both directions and acknowledgements on data; FIN, RST and the time after a connection; the
+//! algorithm of Nagle; windows that the receiver changes, and probes of closed ones; the smaller initial window and the
+//! longer timeout after a lost SYN (RFC 6298 section 5.7); options in SYN; F-RTO, RACK and tail loss probes.
+
+use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
+use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment};
+use crate::pacer::Pacer;
+use crate::repair::{Chosen, Flight, OnDuplicate, OnProgress, Repair};
+use crate::repairs::Repairer;
+use crate::round_trip::RoundTrip;
+use crate::scoreboard::Blocks;
+use crate::serial::nearest;
+use crate::tcp::{EcnMode, TcpSpec};
+use crate::transfers::Transfers;
+use crate::{Controller, Delay};
+use frame::{FrameKind, Header, TcpHeader};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::Time;
+
+/// Whether data may flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing has begun.
+    Closed,
+    /// A SYN is to be sent, for the first time or again.
+    Greets {
+        again: bool,
+    },
+    /// It was sent, once (then the answer measures a round trip) or again.
+    Greeted {
+        first: Option<Time>,
+    },
+    Open,
+}
+
+/// Sends over TCP.
+#[derive(Clone, Debug)]
+pub struct TcpSender {
+    spec: Arc<TcpSpec>,
+    controller: Controller,
+    repair: Repairer,
+    transfers: Transfers,
+    state: State,
+    /// The first byte that is not acknowledged (SND.UNA).
+    unacknowledged: u64,
+    /// The byte that comes next (SND.NXT).
+    next: u64,
+    /// One after the highest byte that was ever sent.
+    highest: u64,
+    /// What leaves next; `None`: nothing may.
+    chosen: Option<(u64, u64)>,
+    /// The first segment leaves again, whatever the window is.
+    resends: bool,
+    /// Bytes that limited transmit has let go.
+    limited: u64,
+    /// Nothing but timeouts has happened since the last progress.
+    timed_out: bool,
+    round_trip: RoundTrip,
+    deadline: Option<Time>,
+    /// One behind the last byte of a segment that was sent once, and when.
+    timed: Option<(u64, Time)>,
+    /// When data was last sent.
+    sent_at: Time,
+    /// Echoes of what was sent before this byte change nothing any more.
+    reduced_until: u64,
+    /// The peer is to be told of a reduction.
+    tells_reduced: bool,
+    pacer: Pacer,
+    /// What may leave waits until then.
+    held_until: Option<Time>,
+    stop: Option<Time>,
+    /// Where anything is random.
+    rng: Option<Box<Xoshiro256PlusPlus>>,
+    records: VecDeque<Record>,
+    retransmitted: u64,
+    discarded: u64,
+    timeouts: u32,
+    marks: u64,
+}
+
+impl TcpSender {
+    /// A sender that begins at `start`, sends nothing new from `stop` on and draws from `rng`, which should be its alone.
+    pub fn new(
+        spec: &Arc<TcpSpec>,
+        start: Time,
+        stop: Option<Time>,
+        mut rng: Xoshiro256PlusPlus,
+    ) -> TcpSender {
+        let phase = Time::from_ps(workload::below(&mut rng, spec.timer.tick.ps()));
+        let draws = spec.jitter > Time::ZERO || !matches!(spec.transfers.idle, Delay::Fixed(_));
+        TcpSender {
+            controller: spec.controller.start(spec.segment),
+            repair: spec.repair.start(),
+            transfers: Transfers::new(&spec.transfers, start),
+            state: State::Closed,
+            unacknowledged: 0,
+            next: 0,
+            highest: 0,
+            chosen: None,
+            resends: false,
+            limited: 0,
+            timed_out: false,
+            round_trip: RoundTrip::new(phase),
+            deadline: None,
+            timed: None,
+            sent_at: Time::ZERO,
+            reduced_until: 0,
+            tells_reduced: false,
+            pacer: Pacer::default(),
+            held_until: None,
+            stop,
+            rng: draws.then(|| Box::new(rng)),
+            records: VecDeque::new(),
+            retransmitted: 0,
+            discarded: 0,
+            timeouts: 0,
+            marks: 0,
+            spec: spec.clone(),
+        }
+    }
+
+    /// Bytes that were sent and are not acknowledged, since it last went back.
+    pub fn in_flight(&self) -> u64 {
+        self.next - self.unacknowledged
+    }
+    /// Bytes that are acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.unacknowledged
+    }
+    /// Bytes that were ever sent.
+    pub fn sent(&self) -> u64 {
+        self.highest
+    }
+    /// Its controller.
+    pub fn controller(&self) -> &Controller {
+        &self.controller
+    }
+
+    fn flight(&self) -> Flight {
+        let segment = u64::from(self.spec.segment);
+        let allowed = self.unacknowledged.saturating_add(self.spec.window);
+        // RFC 9293 section 3.8.6.2.1: no small segment because the window ends.
+        let whole = allowed.saturating_sub(self.highest) / segment * segment;
+        let end = self.transfers.end();
+        Flight {
+            unacknowledged: self.unacknowledged,
+            highest: self.highest,
+            sendable: if end <= allowed { end } else { self.highest + whole },
+            segment: self.spec.segment,
+            threshold: self.spec.duplicates,
+            steady: self.spec.steady,
+            proportional: self.spec.proportional,
+        }
+    }
+
+    /// What may leave now.
+    fn choose(&self) -> Option<(u64, u64)> {
+        let segment = u64::from(self.spec.segment);
+        match self.state {
+            State::Closed | State::Greeted { .. } => return None,
+            State::Greets { .. } => return Some((self.unacknowledged, self.unacknowledged)),
+            State::Open => {}
+        }
+        if self.resends {
+            return Some((self.unacknowledged, self.highest.min(self.unacknowledged + segment)));
+        }
+        let (flight, window) = (self.flight(), self.controller.window());
+        match self.repair.choose(&flight, window) {
+            Chosen::Nothing => return None,
+            Chosen::Bytes(from, to) => return Some((from, to)),
+            Chosen::BySender => {}
+        }
+        let goes_again = self.next < self.highest;
+        let end = if goes_again { self.highest } else { flight.sendable };
+        let to = end.min(self.next + segment);
+        let known = if goes_again { self.repair.arrived_before(self.next) } else { 0 };
+        let in_flight = to - self.unacknowledged.min(to) - known;
+        (to > self.next && in_flight <= self.allowance(window)).then_some((self.next, to))
+    }
+
+    /// Bytes that may be in flight.
+    fn allowance(&self, window: u64) -> u64 {
+        let (duplicates, segment) = (self.repair.duplicates(), u64::from(self.spec.segment));
+        // RFC 3042 section 2: a new segment for each of the first two duplicates.
+        let limited = if self.spec.limited_transmit && !self.repair.is_repairing() {
+            u64::from(duplicates.min(self.spec.duplicates - 1)) * segment
+        } else {
+            0
+        };
+        window.saturating_add_signed(self.repair.inflation()).saturating_add(limited)
+    }
+
+    /// Looks anew at what may leave. What an event lets go may have to wait for a random time.
+    fn look(&mut self, now: Time, waits: bool) {
+        let chosen = self.choose();
+        let had = std::mem::replace(&mut self.chosen, chosen).is_some();
+        if had || !waits || self.chosen.is_none() || self.held_until.is_some() {
+            return;
+        }
+        if let Some(rng) = self.rng.as_mut().filter(|_| self.spec.jitter > Time::ZERO) {
+            let wait = workload::below(rng, self.spec.jitter.ps());
+            self.held_until = Some(now + Time::from_ps(wait)).filter(|&until| until > now);
+        }
+    }
+
+    fn start_timer(&mut self, now: Time) {
+        self.deadline = Some(self.round_trip.deadline(&self.spec.timer, now));
+    }
+
+    fn lose(&mut self, now: Time, kind: LossKind) {
+        // RFC 3042 section 2: what limited transmit has sent does not count.
+        let in_flight = self.in_flight().saturating_sub(self.limited);
+        self.limited = 0;
+        self.controller.on_loss(now, &Loss { kind, in_flight });
+        self.timed = None;
+        // RFC 3168 section 6.1.2: a window of data is reduced once, for whatever reason.
+        self.reduced_until = self.highest;
+        self.tells_reduced |= self.spec.ecn == EcnMode::Rfc3168;
+    }
+
+    fn go_back(&mut self) {
+        (self.next, self.resends) = (self.unacknowledged, false);
+    }
+
+    fn time_out(&mut self, now: Time) {
+        self.deadline = None;
+        self.timeouts += 1;
+        self.round_trip.double();
+        if self.state != State::Open {
+            self.state = State::Greets { again: true };
+            return;
+        }
+        let kind = if self.timed_out { LossKind::RestartAgain } else { LossKind::Restart };
+        self.lose(now, kind);
+        self.timed_out = true;
+        self.repair.on_timeout(&self.flight());
+        self.go_back();
+    }
+
+    /// Begins the transfer that is due.
+    fn begin(&mut self, now: Time) {
+        if !self.transfers.begin(&self.spec.transfers, now) {
+            return;
+        }
+        let first = self.state == State::Closed;
+        if first || self.spec.reconnect {
+            self.controller = self.spec.controller.start(self.spec.segment);
+            self.repair = self.spec.repair.start();
+            self.round_trip = self.round_trip.forget();
+            self.reduced_until = self.highest;
+            self.state = if self.spec.handshake { State::Greets { again: false } } else { State::Open };
+        } else if self.spec.restart_after_idle
+            && now.saturating_sub(self.sent_at) > self.round_trip.timeout(&self.spec.timer)
+        {
+            // RFC 5681 section 4.1.
+            self.controller.on_idle(now);
+        }
+    }
+
+    fn welcome(&mut self, now: Time, number: u64) {
+        let State::Greeted { first } = self.state else {
+            self.discarded += 1;
+            return;
+        };
+        if number != self.unacknowledged {
+            self.discarded += 1;
+            return;
+        }
+        (self.state, self.deadline) = (State::Open, None);
+        if let Some(sent) = first {
+            self.measure(now, sent, 0);
+        }
+    }
+
+    fn measure(&mut self, now: Time, sent: Time, bytes: u64) {
+        let sent = sent.min(now);
+        self.round_trip.measure(&self.spec.timer, sent, now);
+        self.records.push_back(Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
+    }
+
+    /// When the segment was sent whose round trip this acknowledgement ends.
+    fn timed_by(&mut self, header: Option<&TcpHeader>) -> Option<Time> {
+        if self.spec.timestamps {
+            return header?.echo;
+        }
+        self.timed.take_if(|timed| timed.0 <= self.unacknowledged).map(|timed| timed.1)
+    }
+
+    /// Something new is acknowledged.
+    fn progress(&mut self, now: Time, number: u64, echo: bool, header: Option<&TcpHeader>) {
+        let bytes = number - self.unacknowledged;
+        let reach = self.in_flight() + u64::from(self.spec.segment);
+        let held_back = reach > self.controller.window();
+        self.unacknowledged = number;
+        self.next = self.next.max(number);
+        (self.limited, self.timed_out, self.resends) = (0, false, false);
+        let flight = self.flight();
+        let outcome = self.repair.on_progress(&flight, bytes);
+        let sent = self.timed_by(header);
+        if let Some(sent) = sent {
+            self.measure(now, sent, u64::from(self.spec.segment));
+        }
+        // RFC 6298 sections 5.2 and 5.3; RFC 6582 section 4.
+        match outcome {
+            OnProgress::NextHole { restarts_timer: false } => {}
+            _ if number < self.highest => self.start_timer(now),
+            _ => self.deadline = None,
+        }
+        self.resends = matches!(outcome, OnProgress::NextHole { .. });
+        let repairing = outcome != OnProgress::Goes;
+        let (in_flight, round_trip) = (self.in_flight(), sent.map(|sent| now.saturating_sub(sent)));
+        self.controller.on_ack(now, &Ack { bytes, in_flight, echo, round_trip, repairing, held_back });
+        if outcome == (OnProgress::Repaired { gently: true }) {
+            self.controller.on_repaired(now, in_flight);
+        }
+        self.repair.on_acknowledged(&flight, bytes, self.controller.window());
+        if self.next < self.highest {
+            self.next = self.repair.skip(self.next).min(self.highest);
+        }
+        self.complete(now);
+    }
+
+    /// The same acknowledgement again.
+    fn duplicate(&mut self, now: Time) {
+        let flight = self.flight();
+        match self.repair.on_duplicate(&flight) {
+            OnDuplicate::Nothing => {}
+            OnDuplicate::Lost => {
+                self.lose(now, LossKind::Repair);
+                self.resends = true;
+                self.start_timer(now);
+            }
+            OnDuplicate::StartOver => {
+                self.lose(now, LossKind::Restart);
+                self.go_back();
+                self.start_timer(now);
+            }
+        }
+        self.repair.on_acknowledged(&flight, 0, self.controller.window());
+    }
+
+    fn complete(&mut self, now: Time) {
+        let rng = self.rng.as_deref_mut();
+        let done = self.transfers.complete(&self.spec.transfers, self.unacknowledged, now, rng);
+        if let Some((start, bytes)) = done {
+            self.records.push_back(Record { kind: RecordKind::Transfer, start, end: now, bytes });
+            if self.transfers.next().is_none() {
+                self.stop = None;
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, now: Time, received: &Received, echo: bool) {
+        let header = received.header.map(|Header::Tcp(tcp)| tcp);
+        let word = header.map_or(received.word, |tcp| tcp.number);
+        let number = nearest(word, self.unacknowledged);
+        if header.is_some_and(|tcp| tcp.begins) {
+            return self.welcome(now, number);
+        }
+        if self.state != State::Open || number < self.unacknowledged || number > self.highest {
+            self.discarded += 1;
+            return;
+        }
+        let blocks = header.map_or(Blocks::default(), |tcp| {
+            tcp.sacks.map(|(from, to)| (nearest(from, number), nearest(to, number)))
+        });
+        self.repair.on_blocks(&self.flight(), &blocks);
+        if number > self.unacknowledged {
+            self.progress(now, number, echo, header.as_ref());
+        } else if self.unacknowledged < self.highest {
+            // RFC 5681 section 2: outstanding data, no data, no window that changes.
+            self.duplicate(now);
+        } else {
+            self.discarded += 1;
+        }
+        if echo && self.spec.ecn != EcnMode::Off {
+            self.marks += 1;
+            if self.unacknowledged > self.reduced_until {
+                self.controller.on_mark(now);
+                self.reduced_until = self.highest;
+                self.tells_reduced |= self.spec.ecn == EcnMode::Rfc3168;
+            }
+        }
+    }
+
+    fn greet(&mut self, now: Time, again: bool) -> Segment {
+        self.state = State::Greeted { first: (!again).then_some(now) };
+        self.start_timer(now);
+        let word = self.unacknowledged as u32;
+        let header = TcpHeader { number: word, begins: true, ..TcpHeader::default() };
+        Segment {
+            kind: FrameKind::Ack,
+            word,
+            header: Some(Header::Tcp(header)),
+            bytes: self.spec.ack_frame_bytes(0),
+            ecn_capable: false,
+        }
+    }
+
+    fn send(&mut self, now: Time, from: u64, to: u64) -> Segment {
+        let flight = self.flight();
+        let (data, again) = ((to - from) as u16, from < self.highest);
+        self.repair.on_sent(&flight, from, to);
+        if again {
+            self.retransmitted += 1;
+            // Karn: what was sent twice is not timed.
+            self.timed = self.timed.filter(|timed| timed.0 <= from);
+        } else if !self.spec.timestamps {
+            self.timed.get_or_insert((to, now));
+        }
+        if !again && self.repair.duplicates() > 0 && !self.repair.is_repairing() {
+            self.limited += u64::from(data);
+        }
+        self.next = self.next.max(to);
+        self.highest = self.highest.max(to);
+        if self.next < self.highest {
+            self.next = self.repair.skip(self.next).min(self.highest);
+        }
+        (self.resends, self.sent_at) = (false, now);
+        // RFC 6298 section 5.1.
+        if self.deadline.is_none() {
+            self.start_timer(now);
+        }
+        let bytes = self.spec.frame_bytes(data);
+        self.pacer.on_send(now, bytes, self.controller.rate());
+        // RFC 3168 section 6.1.2: CWR on the first new data; 6.1.5: no marks on what is sent again.
+        let reduced = !again && std::mem::take(&mut self.tells_reduced);
+        let payload = (self.spec.data_in(bytes) != data).then_some(data);
+        let number = from as u32;
+        let header = (reduced || payload.is_some()).then_some(Header::Tcp(TcpHeader {
+            number,
+            payload,
+            reduced,
+            ..TcpHeader::default()
+        }));
+        let ecn_capable = self.spec.ecn != EcnMode::Off && !again;
+        Segment { kind: FrameKind::Data, word: number, header, bytes, ecn_capable }
+    }
+}
+
+impl Protocol for TcpSender {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        match received.kind {
+            FrameKind::Ack => self.acknowledge(now, received, false),
+            FrameKind::MarkedAck => self.acknowledge(now, received, true),
+            FrameKind::Cnm | FrameKind::Cnp => self.controller.on_message(now, received.word),
+            _ => self.discarded += 1,
+        }
+        self.look(now, true);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.pacer.handle_timeout(now);
+        self.held_until = self.held_until.filter(|&until| until > now);
+        self.begin(now);
+        if self.stop.is_some_and(|stop| stop <= now) {
+            self.stop = None;
+            self.transfers.close(self.highest);
+            self.complete(now);
+        }
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.time_out(now);
+        }
+        self.look(now, true);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        let times = [self.transfers.next(), self.stop, self.deadline, self.pacer.opens_at(), self.held_until];
+        times.into_iter().flatten().min()
+    }
+
+    fn has_work(&self) -> bool {
+        self.chosen.is_some() && self.pacer.is_open() && self.held_until.is_none()
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if !self.has_work() {
+            return None;
+        }
+        let (from, to) = self.chosen?;
+        let segment = match self.state {
+            State::Greets { again } => self.greet(now, again),
+            _ => self.send(now, from, to),
+        };
+        self.look(now, false);
+        Some(segment)
+    }
+
+    fn poll_record(&mut self) -> Option<Record> {
+        self.records.pop_front()
+    }
+    fn retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+    fn discarded(&self) -> u64 {
+        self.discarded
+    }
+    fn memory_bytes(&self) -> usize {
+        size_of::<TcpSender>()
+            + self.records.capacity() * size_of::<Record>()
+            + self.rng.as_ref().map_or(0, |_| size_of::<Xoshiro256PlusPlus>())
+            + self.repair.memory_bytes()
+    }
+    fn congestion(&self) -> Option<Congestion> {
+        Some(Congestion {
+            window: self.controller.window(),
+            round_trip: self.round_trip.smoothed(),
+            timeouts: self.timeouts.into(),
+            marks: self.marks,
+        })
+    }
+}
