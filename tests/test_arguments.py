@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 
 import penstock as ps
 from conftest import SMALL, Command
+from penstock import weights
 from penstock.analysis.fairness import Problem
 from penstock.running.replications import replicate
 
@@ -32,6 +34,16 @@ WRONG: list[tuple[str, Callable[[], Any], str]] = [
     ("confidence", lambda: replicate(small(), 2, confidence=95).intervals(), "confidence is 95"),
     ("no such flow", lambda: small().run().series("flow_throughput_bps", "stedy"), "did you mean steady?"),
     ("no such metric", lambda: small().run().series("flow_thruput_bps", "steady"), "flow_throughput_bps"),
+    ("no such series", lambda: small().run().all_series("flow_thruput_bps"), "flow_throughput_bps"),
+    ("no scenario", lambda: ps.run(None), "None is no scenario"),
+    ("no function", lambda: small().run(progress=3), "progress is 3"),
+    ("one scenario for many", lambda: ps.run_many("first-light"), "expected a list"),
+    ("no executor", lambda: ps.run_many([small()], executor=3), "executor is 3"),
+    ("a list and keys", lambda: ps.uniform(["h1"], min="64 B"), "a list and min"),
+    ("half a frame", lambda: weights.from_sizes([[1.5, 0, 0, 0, 0, 0]]), "whole numbers"),
+    ("half a byte", lambda: weights.from_sizes([[1, 0, 0, 0, 0, 0]], largest=1522.5), "whole numbers"),
+    ("an endless quantum", lambda: weights.Learner().weights([weights.Counters(1, 1, math.inf)]), "quantum"),
+    ("a burst below 0", lambda: ps.guarantees(small())[0].delay_ns(-1), "burst_bytes is -1"),
     ("no such table", lambda: small().run().table("flow"), "did you mean flows"),
     ("no such scenario", lambda: ps.run("first-lite"), "first-light"),
     ("no such result", lambda: ps.Result.load("nowhere"), "nowhere"),

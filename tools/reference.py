@@ -73,26 +73,25 @@ def mechanisms() -> Iterator[str]:
     """Every mechanism: what it is, its source, what it leaves out."""
     yield "# Mechanisms"
     yield ""
-    yield "What each one does, where it comes from, what it does not model: the heads of the source files."
+    yield "What each one is, its source, what it does not model. `penstock explain NAME` says how it works."
+    pages: dict[str, list[dict[str, Any]]] = {}
     for mechanism in json.loads(_core.mechanisms()):
-        yield ""
-        yield f"## `{mechanism['name']}` ({mechanism['kind']})"
-        yield ""
-        yield mechanism["title"] + "."
-        for paragraph in mechanism["summary"]:
-            if not paragraph.startswith("- "):
-                yield ""
-            yield re.sub(r"\[(`[^`]+`)\]", r"\1", paragraph)  # links of Rust's documentation
-        yield ""
-        yield f"Source: {mechanism['source']}"
-        for what in mechanism["not_modelled"]:
-            yield ""
-            yield f"Not modelled: {what}"
-        if mechanism["parameters"]:
-            yield ""
-            yield (
-                "Keys: " + ", ".join(f"`{parameter['name']}`" for parameter in mechanism["parameters"]) + "."
-            )
+        pages.setdefault(mechanism["title"], []).append(mechanism)
+    for title, alike in pages.items():
+        first = alike[0]
+        names = ", ".join(f"`{one['name']}`" for one in alike)
+        yield from ("", f"## {names} ({first['kind']})", "", f"{title}.")
+        yield from ("", f"Source: {_plain(first['source'])}")
+        for what in first["not_modelled"]:
+            yield from ("", f"Not modelled: {_plain(what)}")
+        if first["parameters"]:
+            keys = ", ".join(f"`{one['name']}`" for one in first["parameters"])
+            yield from ("", f"Keys: {keys}.")
+
+
+def _plain(text: str) -> str:
+    """Without the links of Rust's documentation."""
+    return re.sub(r"\[(`[^`]+`)\]", r"\1", text)
 
 
 def results() -> Iterator[str]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .errors import InputError, PenstockError, ResultError, ScenarioError, SimulationError, StudyError
     from .result import Result
     from .running import Guarantee, check, guarantees, run
+    from .running.many import run_many
     from .scenario import Scenario, traffic
     from .scenario.traffic import *  # noqa: F403
 
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         "jain",
         "oracle",
         "run",
+        "run_many",
         "student_t_interval",
     ]
     __all__ += traffic.__all__
@@ -70,6 +72,7 @@ _HOME = {
     "jain": "analysis.statistics",
     "oracle": "analysis",
     "run": "running",
+    "run_many": "running.many",
     "student_t_interval": "analysis.statistics",
 }
 

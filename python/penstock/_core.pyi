@@ -11,6 +11,9 @@ class ScenarioError(ValueError):
 class SimulationError(RuntimeError):
     """A run that broke one of its invariants, such as a lost frame in a lossless class."""
 
+    result: Result
+    """What was measured until then; not there if nothing could be."""
+
 class Result:
     """What one run measured."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from typing import Any
 
 
 class PenstockError(Exception):
@@ -22,7 +23,15 @@ class ScenarioError(PenstockError, ValueError):
 
 
 class SimulationError(PenstockError, RuntimeError):
-    """A run that broke one of its invariants, such as a lost frame in a lossless class."""
+    """A run that broke one of its invariants, such as a lost frame in a lossless class.
+
+    Attributes
+    ----------
+    result : Result or None
+        What was measured until then; it is not complete.
+    """
+
+    result: Any = None
 
 
 class InputError(PenstockError):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import os
+import stat
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -86,16 +88,17 @@ def suggestion(wrong: str, known: Iterable[str]) -> str:
 
 def _text(path: Path) -> str:
     if path.is_dir():
-        raise InputError(f"{path}: is a directory; expected a scenario file")
+        inside = path / "scenario.toml"
+        hint = f"; did you mean {inside}?" if inside.is_file() else ""
+        raise InputError(f"{path}: is a directory; expected a scenario file{hint}")
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_SCENARIO_BYTES + 1)
+        data = _bytes(path)
     except OSError as error:
         raise InputError(f"{path}: {_reason(error)}") from error
     if len(data) > MAX_SCENARIO_BYTES:
         limit = MAX_SCENARIO_BYTES >> 20
-        size = path.stat().st_size / (1 << 20)
-        raise InputError(f"{path}:1:1: the file has {size:.0f} MiB; a scenario has at most {limit} MiB")
+        size = f"{path.stat().st_size / (1 << 20):.0f}" if path.is_file() else f"more than {limit}"
+        raise InputError(f"{path}:1:1: the file has {size} MiB; a scenario has at most {limit} MiB")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -107,6 +110,19 @@ def _text(path: Path) -> str:
             f"{path}:{line}:{column}: byte 0x{data[error.start]:02x} is not UTF-8; "
             "a scenario is a TOML file, and TOML is UTF-8 text"
         ) from error
+
+
+def _bytes(path: Path) -> bytes:
+    """The beginning of a file; a pipe that nobody writes into is at its end."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        is_pipe = stat.S_ISFIFO(os.fstat(handle).st_mode)
+        if os.name != "nt":
+            os.set_blocking(handle, True)
+        data = file.read(MAX_SCENARIO_BYTES + 1)
+    if is_pipe and not data:
+        raise InputError(f"{path}: is a pipe into which nobody writes; expected a scenario file")
+    return data
 
 
 def _reason(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -186,11 +187,28 @@ class Measurements:
         return chosen["time_ns"].to_numpy(), chosen["value"].to_numpy()
 
     def all_series(self, metric: str) -> dict[str, tuple[Any, Any]]:
-        """`series` of every flow, port or queue that has this metric, in order of first appearance."""
+        """`series` of every flow, port or queue that has this metric, in order of first appearance.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such metric; one of which nothing was recorded has no series.
+        """
         import pyarrow.compute as pc
 
         table = self.table("series")
-        return split(table.filter(pc.equal(table["metric"], metric)))
+        found = split(table.filter(pc.equal(table["metric"], metric)))
+        if not found:
+            known = self._metrics()
+            if known and metric not in known:
+                raise UnknownNameError(f"no series of {metric!r}; {suggestion(metric, known)}")
+        return found
+
+    def _metrics(self) -> list[str]:
+        """The metrics that the description of the table names."""
+        columns = self.description.get("series", {}).get("columns", ())
+        about = next((column["about"] for column in columns if column["name"] == "metric"), "")
+        return re.findall(r"\b[a-z]+_[a-z_]+\b", about)
 
 
 def split(table: pa.Table) -> dict[str, tuple[Any, Any]]:

@@ -1,18 +1,20 @@
 """Directories that are complete or absent.
 
 Files are written into a hidden sibling directory. The manifest, with the size and SHA-256 of every file,
-comes last; then the directory is renamed. A full disk or a killed process leaves at most a hidden
-``.NAME.*.partial`` directory, which may be deleted.
+comes last; then the directory is renamed. A killed process leaves at most a hidden ``.NAME.*.partial``
+directory, which the next one that writes NAME removes: whoever writes holds a lock on it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import json
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -21,6 +23,7 @@ from typing import Any
 from .errors import InputError, ResultError
 
 MANIFEST = "manifest.json"
+FRESH_S = 10.0
 MANIFEST_SCHEMA = "penstock-manifest/1"
 
 
@@ -75,15 +78,52 @@ def complete_directory(target: Path) -> Iterator[Path]:
     target = target.absolute()
     ensure_replaceable(target)
     target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(target)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.partial")
     partial.mkdir()
+    with _locked(partial):
+        try:
+            yield partial
+            seal(partial)
+            _replace(partial, target)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+@contextlib.contextmanager
+def _locked(directory: Path) -> Iterator[bool]:
+    """Holds a lock on a directory, which ends with the process; false if another process has it."""
+    if os.name == "nt":  # directories cannot be opened there
+        yield True
+        return
+    import fcntl
+
+    handle = os.open(directory, os.O_RDONLY)
     try:
-        yield partial
-        seal(partial)
-        _replace(partial, target)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # another process has it, or the file system has no locks
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Removes what killed processes have left of `target`; an earlier result that was moved aside returns."""
+    if os.name == "nt":
+        return
+    name = glob.escape(target.name)
+    for kind in ("partial", "replaced", "probe"):
+        for found in target.parent.glob(f".{name}.{'[0-9a-f]' * 12}.{kind}"):
+            with contextlib.suppress(OSError), _locked(found) as ours:
+                ours &= time.time() - found.stat().st_mtime > FRESH_S  # not locked yet
+                if ours and kind == "replaced" and not target.exists():
+                    found.rename(target)
+                elif ours:
+                    shutil.rmtree(found, ignore_errors=True)
 
 
 def seal(directory: Path) -> None:

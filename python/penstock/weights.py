@@ -16,12 +16,13 @@ while and sets quanta::
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
 from . import _core
-from .errors import InputError
+from .errors import ArgumentError, InputError
 from .library import suggestion
 
 EDGES = (68, 128, 256, 512, 1024)
@@ -133,8 +134,9 @@ def from_sizes(
             [list(bins) for bins in given["bytes"]],
             chosen,
         )
-    except ValueError as error:
-        raise InputError(str(error)) from error
+    except (TypeError, ValueError) as error:
+        why = error.__cause__ or error
+        raise ArgumentError(f"{why}; counts and the longest frame are whole numbers") from error
 
 
 class Learner:
@@ -188,10 +190,13 @@ class Learner:
         (20.0, 1.712)
         """
         for queue, it in enumerate(counters):
-            if it.frames < 0 or it.bytes < 0 or not it.quantum > 0:
+            if it.frames < 0 or it.bytes < 0 or not 0 < it.quantum < math.inf:
                 raise InputError(
                     f"queue {queue}: {it}; counts of at least 0 and a quantum above 0 are accepted"
                 )
         rows = [(it.frames, it.bytes, float(it.quantum), it.always_active) for it in counters]
-        weights, self.per_frame = _core.awc_learn(rows, metric=self.metric, per_frame=self.per_frame)
+        try:
+            weights, self.per_frame = _core.awc_learn(rows, metric=self.metric, per_frame=self.per_frame)
+        except TypeError as error:
+            raise ArgumentError(f"{error}; frames and bytes are whole numbers") from error
         return weights

@@ -100,6 +100,17 @@ def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("page", ["sweep", "who-paused-whom"])
+def test_a_guide_is_a_short_script_that_draws_its_picture(page: str, tmp_path: Path) -> None:
+    ((_, text),) = blocks(ROOT / f"docs/guide/{page}.md", "python")
+    assert len(text.splitlines()) <= 35
+    assert sum(bool(line.strip()) for line in text.splitlines()) <= 30
+    (tmp_path / "script.py").write_text(text, "utf-8")
+    said = _run([sys.executable, "script.py"], tmp_path, {**os.environ, "MPLBACKEND": "Agg"})
+    assert list(tmp_path.rglob("*.png"))
+    assert {"sweep": "15 of 15", "who-paused-whom": "victim (h4 to h1) got"}[page] in said
+
+
 def _commands(block: str) -> Iterator[tuple[str, list[str]]]:
     """Each command of a console block with the lines shown below it; `...` stands for others."""
     command, expected = "", []

@@ -30,8 +30,8 @@ fn scenario_error(py: Python<'_>, findings: &scenario::Diagnostics) -> PyErr {
 /// Loads a scenario; files that it names are looked for beside it.
 fn load(py: Python<'_>, text: &str, file: &str, seed: Option<u64>) -> PyResult<scenario::Scenario> {
     let base = Path::new(file).parent();
-    scenario::load_with(text.as_bytes(), file, base, seed, &parquet::open)
-        .map_err(|found| scenario_error(py, &found))
+    let loaded = py.detach(|| scenario::load_with(text.as_bytes(), file, base, seed, &parquet::open));
+    loaded.map_err(|found| scenario_error(py, &found))
 }
 
 /// The simulation engine of Penstock.

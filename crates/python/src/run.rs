@@ -68,10 +68,12 @@ enum Ending {
     Asked,
     /// At its memory limit, in words.
     Memory(String),
+    /// Where an invariant broke, in words.
+    Broken(String),
 }
 
 /// Runs a scenario to its end, until `progress` returns false, or until it holds more memory than its own limit
-/// or, without one, `memory_limit`.
+/// or, without one, `memory_limit`. The error of an invariant that broke has what was measured until then, its `result`.
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
@@ -80,11 +82,30 @@ pub fn run(
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<RunResult> {
     let begun = Instant::now();
-    let mut simulation = Simulation::on_threads(&scenario.spec, up_to(threads))
+    let mut simulation = py
+        .detach(|| Simulation::on_threads(&scenario.spec, up_to(threads)))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let mut memory = MemoryWatch::new(scenario.memory_limit, memory_limit);
     let ending = py.detach(|| go(&mut simulation, scenario, &mut memory, progress, begun))?;
     let wall = begun.elapsed();
+    let Ending::Broken(why) = &ending else { return measured(py, scenario, simulation, &ending, wall) };
+    let error = SimulationError::new_err(why.clone());
+    // After a defect of ours there may be no tables.
+    let found = catch_unwind(AssertUnwindSafe(|| measured(py, scenario, simulation, &ending, wall)));
+    if let Ok(Ok(result)) = found {
+        error.value(py).setattr("result", Py::new(py, result)?)?;
+    }
+    Err(error)
+}
+
+/// What a run measured until it ended.
+fn measured(
+    py: Python<'_>,
+    scenario: &Scenario,
+    mut simulation: Simulation,
+    ending: &Ending,
+    wall: Duration,
+) -> PyResult<RunResult> {
     let deadlock = simulation.ended_by_deadlock().then(|| simulation.deadlock()).flatten();
     let run = json!({
         "schema": SCHEMA,
@@ -103,7 +124,7 @@ pub fn run(
         "complete": matches!(ending, Ending::Finished) && deadlock.is_none(),
         "ended_by": deadlock,
         "cut_short_by": match ending {
-            Ending::Memory(why) => Some(why),
+            Ending::Memory(why) | Ending::Broken(why) => Some(why),
             Ending::Finished | Ending::Asked => None,
         },
         "warnings": scenario
@@ -114,7 +135,7 @@ pub fn run(
             .chain(simulation.ties())
             .collect::<Vec<_>>(),
     });
-    let tables = simulation.tables();
+    let tables = py.detach(|| simulation.tables());
     let description = describe(&tables);
     let table_names = tables.iter().map(|table| table.name.to_string()).collect();
     let mut by_name = BTreeMap::new();
@@ -149,7 +170,7 @@ fn go(
     }
     loop {
         match simulation.advance(BUDGET * simulation.threads() as u64) {
-            Err(error) => return Err(SimulationError::new_err(error.to_string())),
+            Err(error) => return Ok(Ending::Broken(error.to_string())),
             Ok(State::Finished) => return Ok(Ending::Finished),
             Ok(State::Running) => {}
         }

@@ -182,8 +182,10 @@ impl<'i> Reader<'_, 'i> {
         match T::deserialize(ValueDeserializer::from(value)) {
             Ok(value) => Some(value),
             Err(why) => {
-                let (message, help) = explain(why.message());
-                self.error(why.span().unwrap_or(around), message, help);
+                let span = why.span().unwrap_or(around);
+                let written = self.source.text.get(span.clone()).unwrap_or_default();
+                let (message, help) = explain(&retold(why.message(), written));
+                self.error(span, message, help);
                 None
             }
         }
@@ -192,6 +194,21 @@ impl<'i> Reader<'_, 'i> {
 
 /// Keys that had another name.
 const RENAMED: &[(&str, &str)] = &[("bills", "accounted_length")];
+
+/// A message of serde or toml about a value that is not what they take it for, or none of what they expect.
+fn retold(raw: &str, written: &str) -> String {
+    let is_date = written.starts_with(|c: char| c.is_ascii_digit()) && written.contains(['-', ':']);
+    let kind = if is_date { "a date".to_string() } else { format!("{written} without quotes") };
+    if let Some(rest) = raw.strip_prefix("invalid type: map")
+        && is_date
+    {
+        return format!("{kind} in place of text: {written}{rest}");
+    }
+    if raw == "wanted string or table" {
+        return format!("{kind} where a choice belongs; expected a name in quotes, or a table with keys");
+    }
+    raw.replace(" as i128", ": more than fits").replace(" as u128", ": more than fits")
+}
 
 /// Turns a message of serde or toml into what is wrong and what is accepted.
 fn explain(raw: &str) -> (String, String) {
@@ -202,6 +219,11 @@ fn explain(raw: &str) -> (String, String) {
             return (format!("unknown key `{name}`"), format!("it is called `{new}` now"));
         }
         let hint = nearest(&name, candidates.iter().map(String::as_str));
+        if hint.is_none() && TABLES.contains(&name.as_str()) {
+            let help =
+                format!("write [{name}] on a line of its own, or `{name}` above the first table of the file");
+            return (format!("`{name}` is a table of the file, not a key of this one"), help);
+        }
         return (format!("unknown key `{name}`"), expected("", &candidates, hint, ""));
     }
     if let Some((name, candidates)) = unexpected(raw) {
@@ -226,7 +248,14 @@ fn explain(raw: &str) -> (String, String) {
     let whole = raw
         .replace("expected u64", "expected a whole number, 0 or more")
         .replace("expected u32", "expected a whole number, 0 or more, at most 4294967295")
-        .replace("expected f64", "expected a number");
+        .replace("expected f64", "expected a number")
+        .replace("expected a sequence", "expected a list in [ ]")
+        .replace("expected a string", "expected text in quotes")
+        .replace("expected a boolean", "expected true or false");
+    let whole = match whole.split_once("expected struct ") {
+        Some((before, _)) => format!("{before}expected a table with keys"),
+        None => whole,
+    };
     for separator in [": expected ", "; expected ", ", expected "] {
         if let Some((message, rest)) = whole.split_once(separator) {
             return (message.to_string(), format!("expected {rest}"));

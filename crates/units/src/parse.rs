@@ -185,44 +185,83 @@ fn read(text: &str, dimension: &Dimension) -> Result<u64, ParseUnitError> {
             dimension.units[0].0
         ));
     }
-    let Some(&(_, scale)) = dimension.units.iter().find(|(name, _)| *name == unit) else {
-        let meant = dimension
-            .units
-            .iter()
-            .map(|(name, _)| *name)
-            .min_by_key(|name| unlikeness(name, unit))
-            .unwrap_or_default();
+    let Some(&(name, scale)) = dimension.units.iter().find(|(name, _)| *name == unit) else {
+        let (what, meant) = meant(number, unit, dimension);
         return error(format!(
-            "\"{text}\": unknown {} unit \"{unit}\"; expected one of {}; did you mean \"{number} {meant}\"?",
-            dimension.what,
+            "\"{text}\": {what}; expected one of {}; did you mean \"{meant}\"?",
             accepted()
         ));
     };
-    exact_product(number, scale).map_err(|why| ParseUnitError { message: format!("\"{text}\" {why}") })
+    exact_product(number, scale)
+        .map_err(|why| match why {
+            TOO_LARGE => {
+                format!("\"{text}\" {why}; expected at most \"{} {name}\"", (u64::MAX / 2 - 1) / scale)
+            }
+            why => format!("\"{text}\" {why}"),
+        })
+        .map_err(|message| ParseUnitError { message })
 }
 
+/// What is wrong with a unit that is none, and what was probably meant.
+fn meant(number: &str, unit: &str, dimension: &Dimension) -> (String, String) {
+    let nearest = |unit: &str| {
+        let names = dimension.units.iter().map(|(name, _)| *name);
+        names.min_by_key(|name| unlikeness(name, unit)).unwrap_or_default()
+    };
+    if let Some(rest) = unit.strip_prefix(',') {
+        let digits = rest.chars().take_while(char::is_ascii_digit).count();
+        let text = format!("{number}.{} {}", &rest[..digits], nearest(rest[digits..].trim()));
+        return ("a comma in a number".to_string(), text);
+    }
+    if let Some((digits, rest)) = exponential(number, unit) {
+        return ("a number with an exponent".to_string(), format!("{digits} {}", nearest(rest)));
+    }
+    let unknown = format!("unknown {} unit \"{unit}\"", dimension.what);
+    let longer = LONGER.iter().find(|(names, _)| dimension.what == TIME.what && names.contains(&unit));
+    match longer.map(|&(_, seconds)| exact_product(number, seconds)) {
+        Some(Ok(seconds)) => (unknown, format!("{seconds} s")),
+        _ => (unknown, format!("{number} {}", nearest(unit))),
+    }
+}
+
+/// Times that have no unit here, in seconds.
+const LONGER: &[(&[&str], u64)] = &[
+    (&["min", "mins", "minute", "minutes"], 60),
+    (&["h", "hr", "hour", "hours"], 3_600),
+    (&["d", "day", "days"], 86_400),
+];
+
+/// The digits of "1e+06 Mb/s", of which the number is "1" and the unit "e+06 Mb/s", and what follows them.
+fn exponential<'a>(number: &str, unit: &'a str) -> Option<(String, &'a str)> {
+    let power = unit.strip_prefix(['e', 'E'])?;
+    let end = power.find(|c: char| !(c.is_ascii_digit() || c == '+' || c == '-')).unwrap_or(power.len());
+    let value: f64 = format!("{number}e{}", &power[..end]).parse().ok()?;
+    (1e-12..1e18).contains(&value).then(|| (format!("{value}"), power[end..].trim_start()))
+}
+
+const TOO_LARGE: &str = "is too large";
+
 /// `number` (decimal digits, one optional point) times `scale`, if that is a whole number of base units.
-fn exact_product(number: &str, scale: u64) -> Result<u64, String> {
+fn exact_product(number: &str, scale: u64) -> Result<u64, &'static str> {
     let digits = number.replace('_', "");
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     let fraction = fraction.trim_end_matches('0');
     if whole.is_empty() && fraction.is_empty()
         || !(whole.chars().chain(fraction.chars())).all(|c| c.is_ascii_digit())
     {
-        return Err("does not start with a decimal number".into());
+        return Err("does not start with a decimal number");
     }
-    let too_large = || "is too large".to_string();
     if fraction.len() > 18 {
-        return Err("has more decimals than the smallest unit".into());
+        return Err("has more decimals than the smallest unit");
     }
     let denominator = 10u128.pow(fraction.len() as u32);
-    let mantissa: u128 = format!("{whole}{fraction}").parse().map_err(|_| too_large())?;
-    let product = mantissa.checked_mul(u128::from(scale)).ok_or_else(too_large)?;
+    let mantissa: u128 = format!("{whole}{fraction}").parse().map_err(|_| TOO_LARGE)?;
+    let product = mantissa.checked_mul(u128::from(scale)).ok_or(TOO_LARGE)?;
     if product % denominator != 0 {
-        return Err("is not a whole number of the smallest unit (1 ps, 1 b/s, 1 B, 1 mm, 1 ppb)".into());
+        return Err("is not a whole number of the smallest unit (1 ps, 1 b/s, 1 B, 1 mm, 1 ppb)");
     }
     // Half of the range is kept free, so that a sum of two quantities cannot overflow.
-    u64::try_from(product / denominator).ok().filter(|&v| v < u64::MAX / 2).ok_or_else(too_large)
+    u64::try_from(product / denominator).ok().filter(|&v| v < u64::MAX / 2).ok_or(TOO_LARGE)
 }
 
 /// How unlike two unit names are: the case-insensitive edit distance, ties to the same case.

@@ -1,26 +1,30 @@
 """The command line ``penstock``.
 
 Exit codes: 0 success; 1 failure (a broken invariant, a failed experiment, a full disk); 2 bad input;
-130 interrupted by Ctrl-C. Results go to standard output, everything else to standard error.
+130 interrupted by Ctrl-C, 143 by SIGTERM. Results go to standard output, everything else to standard error.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
+from types import FrameType
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from penstock import _core
 from penstock.errors import InputError, PenstockError, ResultError, ScenarioError
 
-from .console import complain, say
+from .console import Terminated, complain, say, write_plainly
 
 EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 
 COMMANDS = (
     ("run", "run:run", "Run a scenario."),
@@ -65,9 +69,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        _end_by_sigterm()
+        write_plainly()
         code = application()(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_DONE
+    except UnusedCliTokensError as error:
+        unused = ", ".join(map(repr, error.unused_tokens or ()))
+        complain(f"unexpected {unused}\nTry: penstock {_command(words)}--help")
+        return EXIT_BAD_INPUT
     except CycloptsError as error:
         complain(f"{error}\nTry: penstock {_command(words)}--help")
         return EXIT_BAD_INPUT
@@ -87,14 +97,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename else ""
         complain(f"{place}{error.strerror or error}")
         return EXIT_FAILED
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         complain("stopped")
-        return EXIT_INTERRUPTED
+        return EXIT_TERMINATED if type(stopped) is Terminated else EXIT_INTERRUPTED
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # the engine's; it has no name that could be imported
             raise
         complain(f"the engine has failed: {error}; this is a bug in Penstock")
         return EXIT_FAILED
+
+
+def _end_by_sigterm() -> None:
+    """Lets SIGTERM end a command as Ctrl-C does, so that what it has begun to write is removed."""
+
+    def terminated(_number: int, _frame: FrameType | None) -> None:
+        raise Terminated
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, terminated)
 
 
 def _command(words: Sequence[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import shutil
 import sys
@@ -17,6 +19,43 @@ LEAST_WIDTH = 110
 """A narrower terminal breaks the lines of a table; that is better than to cut names and numbers."""
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: as Ctrl-C, with an exit code of its own."""
+
+
+PLAIN = str.maketrans(
+    {
+        "µ": "u",
+        "±": "+-",
+        "−": "-",
+        "\u2013": "-",
+        "×": "x",
+        "…": "...",
+        "≤": "<=",
+        "≥": ">=",
+        "·": "*",
+        "²": "^2",
+    }
+    | {"³": "^3", "→": "->", "α": "alpha", "γ": "gamma", "ν": "nu", "ρ": "rho", "σ": "sigma", "§": "section "}
+)
+"""What stands for letters that an output cannot write."""
+
+
+def write_plainly() -> None:
+    """Lets the outputs write other letters for those that they do not have, in place of an error."""
+
+    def plain(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        text = error.object[error.start : error.end].translate(PLAIN)
+        return "".join(one if one.isascii() else "?" for one in text), error.end
+
+    codecs.register_error("penstock", plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="penstock")
+
+
 def console() -> Console:
     """Standard output for tables and text."""
     from rich.console import Console
@@ -27,7 +66,8 @@ def console() -> Console:
 
 def print_json(document: object) -> None:
     """One JSON object and nothing else."""
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")  # names come through as escapes
+    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=ascii_only) + "\n")
 
 
 def complain(message: str) -> None:

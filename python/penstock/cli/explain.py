@@ -18,7 +18,7 @@ def explain(name: str, /) -> int:
     name
         Such as "pfc", "flows", "latency_p99_ns", "topology.star.rate" or "xoff".
     """
-    topics = find(name)
+    topics = find(name) if name.strip() else []
     if not topics:
         raise InputError(f"no entry for {name!r}; {_near(name)}")
     for topic in topics:

@@ -17,7 +17,8 @@ def _whole(expected: str, words: Sequence[str]) -> Any:
         if token.value in words:
             return token.value
         if re.fullmatch(r"[+-]?[0-9]+", token.value) is None:
-            raise InputError(f"{token.keyword or 'argument'} is {token.value}; expected {expected}")
+            given = token.value or "empty"
+            raise InputError(f"{token.keyword or 'argument'} is {given}; expected {expected}")
         return int(token.value)
 
     return convert

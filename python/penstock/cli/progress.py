@@ -14,14 +14,36 @@ from typing import Protocol
 from penstock.running import Progress
 from penstock.units import duration
 
-from .console import say
+from .console import Terminated, say
+
+LAST = 2
+"""Requests to end that wait until what was measured is saved."""
 
 
 @dataclass
 class Wish:
-    """Whether the person wants the run to end."""
+    """Whether the person wants the run to end, and what may still be given up."""
 
-    stop: bool = False
+    asked: int = 0
+    """How often."""
+    drawing: bool = False
+    """Whether only pictures are under way, which may be left out."""
+    terminated: bool = False
+    """Whether it was SIGTERM."""
+
+    @property
+    def stop(self) -> bool:
+        """Whether the run should end."""
+        return self.asked > 0
+
+    @contextlib.contextmanager
+    def leaves_out(self) -> Iterator[None]:
+        """A block that the next Ctrl-C after the first leaves out."""
+        self.drawing = True
+        try:
+            yield
+        finally:
+            self.drawing = False
 
 
 class Watcher(Protocol):
@@ -33,22 +55,27 @@ class Watcher(Protocol):
 
 @contextlib.contextmanager
 def stop_on_interrupt() -> Iterator[Wish]:
-    """The first Ctrl-C asks the run to end with what was measured so far; the second ends at once."""
+    """Ctrl-C or SIGTERM asks the run to end with what was measured so far.
+
+    The second leaves out the report; the third ends at once.
+    """
     wish = Wish()
     if threading.current_thread() is not threading.main_thread():
         yield wish
         return
 
-    def interrupted(_number: int, _frame: FrameType | None) -> None:
-        if wish.stop:
-            raise KeyboardInterrupt
-        wish.stop = True
+    def interrupted(number: int, _frame: FrameType | None) -> None:
+        wish.asked += 1
+        wish.terminated |= number == signal.SIGTERM
+        if wish.asked > LAST or (wish.asked > 1 and wish.drawing):
+            raise Terminated if wish.terminated else KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, interrupted)
+    before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield wish
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

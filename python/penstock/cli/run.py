@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from penstock import library, running, storage
-from penstock.errors import InputError
+from penstock.errors import InputError, SimulationError
 from penstock.running import cache
 from penstock.units import count, duration, plain, rate, share, size
 
-from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
+from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED
 from .console import complain, console, print_json, say, table
 from .options import Threads, Whole
-from .progress import Wish, stop_on_interrupt, watching
+from .progress import LAST, Watcher, Wish, stop_on_interrupt, watching
 
 if TYPE_CHECKING:
     from penstock.result import Result
@@ -85,11 +85,11 @@ def _single(
 ) -> int:
     with stop_on_interrupt() as wish:
         with watching(wish) as watch:
-            result = running.run_source(source, seed=seed, threads=threads, progress=watch)
+            result = _measured(source, seed, threads, watch)
         from penstock.result.summary import summarise
 
         summary = summarise(result)
-        report = _save(result, directory, report, wish)
+        saved = _save(result, directory, report, wish)
     for warning in result.run.get("warnings", []):
         said = str(warning["message"] if isinstance(warning, dict) else warning)
         say(said if said.startswith("warning:") else f"warning: {said}")
@@ -97,12 +97,25 @@ def _single(
         print_json(summary)
     else:
         _show(result, summary)
-        _show_where(directory, directory, report)
+        _show_where(directory, directory, saved)
+    if isinstance(saved, OSError):
+        raise saved
     reached = f" at {_time(result.run['simulated_s'])} of {_time(result.run['duration_s'])}"
     if because := result.run.get("cut_short_by"):
         complain(f'{because}. What was measured until then is marked "complete": false')
         return EXIT_FAILED
-    return _end(result.complete, result.run.get("ended_by"), reached)
+    return _end(result.complete, wish, result.run.get("ended_by"), reached)
+
+
+def _measured(source: library.Source, seed: int | None, threads: running.Threads, watch: Watcher) -> Result:
+    """What the run measured, to its end or until an invariant broke."""
+    try:
+        return running.run_source(source, seed=seed, threads=threads, progress=watch)
+    except SimulationError as error:
+        if error.result is None:
+            raise
+        found: Result = error.result
+        return found
 
 
 def _several(
@@ -118,20 +131,24 @@ def _several(
 
     with stop_on_interrupt() as wish, _keeping(directory) as finished:
         with watching(wish) as watch:
-            runs = replicate_source(source, replications, seed=seed, progress=watch)
-        report = _save(runs, directory, report, wish)
+            runs = replicate_source(source, replications, seed=seed, progress=watch, broken=True)
+        saved = _save(runs, directory, report, wish)
         if finished is not None and runs.complete:
             finished.clear()
     if json:
         print_json({**summarise(runs.results[0]), "complete": runs.complete, "replications": runs.summary()})
     else:
         _show_intervals(runs)
-        _show_where(directory, directory and directory / f"seed-{runs.results[0].seed}", report)
+        _show_where(directory, directory and directory / f"seed-{runs.results[0].seed}", saved)
+    if isinstance(saved, OSError):
+        raise saved
     for because in {str(one.run["cut_short_by"]) for one in runs.results if one.run.get("cut_short_by")}:
         complain(because)
     if directory is not None and not runs.complete:
         say("finished replications are saved; the same command resumes")
-    return EXIT_FAILED if any(one.run.get("cut_short_by") for one in runs.results) else _end(runs.complete)
+    if any(one.run.get("cut_short_by") for one in runs.results):
+        return EXIT_FAILED
+    return _end(runs.complete, wish)
 
 
 @contextlib.contextmanager
@@ -146,22 +163,36 @@ def _keeping(directory: Path | None) -> Iterator[cache.RunCache | None]:
         yield finished
 
 
-def _save(result: Result | Replications, directory: Path | None, report: bool, interrupted: Wish) -> bool:
-    """Writes what was measured; whether a report came with it. After Ctrl-C the tables are safe first."""
+def _save(result: Result | Replications, directory: Path | None, report: bool, wish: Wish) -> bool | OSError:
+    """Writes what was measured; whether a report came with it, or why nothing could be written.
+
+    After Ctrl-C the tables are safe first, and another one leaves out the report.
+    """
     if directory is None:
         return False
-    if report and interrupted.stop:
-        result.save(directory, report=False)
-        with contextlib.suppress(KeyboardInterrupt):
-            say("what was measured is saved; drawing the report, which Ctrl-C leaves out")
-            result.save(directory)
-            return True
-        return False
-    result.save(directory, report=report)
-    return report
+    try:
+        if wish.stop or not report:
+            result.save(directory, report=False)
+        if not report:
+            return False
+        try:
+            with wish.leaves_out():
+                if wish.asked > 1:
+                    return False
+                if wish.stop:
+                    say("what was measured is saved; drawing the report, which Ctrl-C leaves out")
+                result.save(directory)
+        except KeyboardInterrupt:
+            if wish.asked > LAST:
+                raise
+            result.save(directory, report=False)
+            return False
+    except OSError as error:
+        return error
+    return True
 
 
-def _end(complete: bool, ended_by: str | None = None, reached: str = "") -> int:
+def _end(complete: bool, wish: Wish, ended_by: str | None = None, reached: str = "") -> int:
     if complete:
         return EXIT_DONE
     if ended_by is not None:
@@ -171,7 +202,7 @@ def _end(complete: bool, ended_by: str | None = None, reached: str = "") -> int:
         )
         return EXIT_FAILED
     say(f'cut short{reached}: what was measured until then is marked "complete": false')
-    return EXIT_INTERRUPTED
+    return EXIT_TERMINATED if wish.terminated else EXIT_INTERRUPTED
 
 
 def _show(result: Result, summary: dict[str, Any]) -> None:
@@ -345,8 +376,8 @@ def _show_intervals(runs: Replications) -> None:
         out.print(f"{runs.wanted - len(runs.results)} replications were not started")
 
 
-def _show_where(directory: Path | None, with_report: Path | None, report: bool) -> None:
-    if directory is None or with_report is None:
+def _show_where(directory: Path | None, with_report: Path | None, report: bool | OSError) -> None:
+    if directory is None or with_report is None or isinstance(report, OSError):
         return
     out = console()
     out.print(f"result   {directory}", soft_wrap=True)

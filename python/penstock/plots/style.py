@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import matplotlib as mpl
@@ -131,8 +132,9 @@ def stack(width: float, heights: Sequence[float], around: Margins) -> tuple[Figu
     return figure, panels
 
 
-def save(figure: Figure, directory: Path, name: str) -> list[Path]:
+def save(figure: Figure, directory: str | PathLike[str], name: str) -> list[Path]:
     """Writes ``NAME.png`` and ``NAME.svg``; the same figure gives the same bytes."""
+    directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     png, svg = directory / f"{name}.png", directory / f"{name}.svg"
     # Laid out and measured once: savefig would do both for each file, and draw it for nothing.

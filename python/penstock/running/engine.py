@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from penstock import _core, library
-from penstock.errors import ScenarioError, SimulationError
+from penstock.errors import ArgumentError, ScenarioError, SimulationError
 
 from . import cache, memory
 from .arguments import seed_of, threads_of
@@ -123,6 +124,8 @@ class Guarantee:
         float or None
             Nanoseconds; ``None`` if nothing is guaranteed.
         """
+        if not 0 <= burst_bytes < math.inf:
+            raise ArgumentError(f"burst_bytes is {burst_bytes!r}; expected a number of at least 0")
         if self.rate_bps is None or self.latency_ns is None:
             return None
         return self.latency_ns + burst_bytes * 8e9 / self.rate_bps
@@ -211,6 +214,8 @@ def run_source(
 ) -> Result:
     """As `run`, for text that has been read; `beside` is how many runs share the memory."""
     seed, most = seed_of(seed), threads_of(threads)
+    if progress is not None and not callable(progress):
+        raise ArgumentError(f"progress is {progress!r}; expected a function")
 
     def simulate() -> Result:
         core = _core.run(
@@ -242,13 +247,20 @@ def engine_errors() -> Iterator[None]:
         wrong.diagnostics = error.diagnostics
         raise wrong from None
     except _core.SimulationError as error:
-        raise SimulationError(str(error)) from None
+        broken = SimulationError(str(error))
+        if measured := getattr(error, "result", None):
+            from penstock.result import Result
+
+            broken.result = Result.from_core(measured)
+        raise broken from None
 
 
 def source_of(scenario: Runnable) -> library.Source:
     """Text and file name of whatever stands for a scenario."""
     if isinstance(scenario, str | PathLike):
         return library.read(str(scenario))
+    if not hasattr(scenario, "source"):
+        raise ArgumentError(f"{scenario!r} is no scenario; expected a Scenario, a file or a name")
     return scenario.source()
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from penstock import _core, storage
 from penstock.analysis.statistics import Interval, student_t_interval
-from penstock.errors import ResultError
+from penstock.errors import ResultError, SimulationError
 from penstock.library import Source
 from penstock.result import Result
 
@@ -207,8 +207,9 @@ def replicate_source(
     confidence: float = 0.95,
     workers: int | None = None,
     progress: ProgressCallback | None = None,
+    broken: bool = False,
 ) -> Replications:
-    """As `replicate`, for text that has been read."""
+    """As `replicate`, for text that has been read; `broken`: a run that breaks an invariant ends short."""
     replications = whole("replications", replications, 1, MAX_REPLICATIONS)
     workers = None if workers is None else whole("workers", workers, 1, MAX_REPLICATIONS)
     seed = seed_of(seed)
@@ -224,7 +225,13 @@ def replicate_source(
             return None
         report = together.reporter(index)
         # The processors have other replications to run.
-        result = run_source(source, seed=seed + index, threads=1, beside=at_a_time, progress=report)
+        try:
+            result = run_source(source, seed=seed + index, threads=1, beside=at_a_time, progress=report)
+        except SimulationError as error:
+            if not broken or error.result is None:
+                raise
+            together.stopped = True
+            result = error.result
         report(Progress.of(result.run))  # a short run has not reported anything, and one that was kept
         return result
 

@@ -1053,6 +1053,30 @@ class FrameBimodalKeys(TypedDict, total=False):
     """The probability of `small`."""
 
 
+class FrameExponentialKeys(TypedDict, total=False):
+    """Exponential, cut to a range: what would lie outside has the nearest length."""
+
+    mean: Required[str]
+    """The mean of the lengths that are cut."""
+    min: str | None
+    """The smallest. Default: "64 B"."""
+    max: str | None
+    """The largest. Default: "1522 B"."""
+
+
+class FrameLogNormalKeys(TypedDict, total=False):
+    """Log-normal, cut to a range: what would lie outside has the nearest length."""
+
+    mean: Required[str]
+    """The mean of the lengths that are cut."""
+    sigma: Required[float]
+    """Standard deviation of the natural logarithm before the cut."""
+    min: str | None
+    """The smallest. Default: "64 B"."""
+    max: str | None
+    """The largest. Default: "1522 B"."""
+
+
 class FrameTable(TypedDict, total=False):
     """Exactly one of these."""
 
@@ -1060,6 +1084,10 @@ class FrameTable(TypedDict, total=False):
     """Every size from `min` to `max`, equally likely."""
     bimodal: FrameBimodalKeys
     """Two sizes."""
+    exponential: FrameExponentialKeys
+    """Exponential, cut to a range: what would lie outside has the nearest length."""
+    log_normal: FrameLogNormalKeys
+    """Log-normal, cut to a range: what would lie outside has the nearest length."""
     empirical: str
     """The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario."""
 

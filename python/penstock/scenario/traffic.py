@@ -79,9 +79,13 @@ def empirical(value: str, /) -> k.FrameTable:
     return made
 
 
-def exponential(value: str, /) -> Any:
-    """Exponential with this mean."""
-    made: Any = table("exponential", value)
+def exponential(
+    value: str | None = None, /, *, mean: str | None = None, min: str | None = None, max: str | None = None
+) -> Any:
+    """Exponential with this mean. Or: Exponential, cut to a range: what would lie outside has the
+    nearest length.
+    """
+    made: Any = table("exponential", value, mean=mean, min=min, max=max)
     return made
 
 
@@ -106,9 +110,9 @@ def incast(every: str, *, senders: int | None = None) -> k.ArrivalsTable:
     return made
 
 
-def log_normal(mean: str, sigma: float) -> k.SizesTable:
-    """Log-normal."""
-    made: k.SizesTable = table("log_normal", None, mean=mean, sigma=sigma)
+def log_normal(mean: str, sigma: float, *, min: str | None = None, max: str | None = None) -> Any:
+    """Log-normal, cut to a range: what would lie outside has the nearest length. Or: Log-normal."""
+    made: Any = table("log_normal", None, mean=mean, sigma=sigma, min=min, max=max)
     return made
 
 

@@ -49,6 +49,8 @@ def known(keys: Mapping[str, Any], table: type, call: str) -> Table:
 def table(name: str, value: Any = None, **keys: Any) -> Any:
     """The table ``{name = value}``, or ``{name = {keys}}`` if there are keys or no value."""
     own = {key: one for key, one in keys.items() if one is not None}
+    if own and isinstance(value, list | tuple):
+        raise ArgumentError(f"{name}() has a list and {', '.join(own)}; expected one of them")
     return {name: value if value is not None and not own else own}
 
 

@@ -7,10 +7,12 @@ its outcomes, so that no figure in it can be older than the code that measured i
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .reproduce import StudyResult, Table
+
+VERDICTS = ("pass", "**FAIL**")
 
 
 def write(result: StudyResult, directory: Path, *, quick: bool = False) -> Path:
@@ -41,15 +43,18 @@ def markdown(result: StudyResult, *, quick: bool = False) -> str:
     if names:
         parts.append(f"![{Path(names[0]).stem}]({stem}/{names[0]})")
     parts.append("## Experiments")
+    first = {outcome.criterion: outcome.id for outcome in reversed(result.outcomes)}
     parts.append(
         _table(
             ("", "experiment", "the source reports", "criterion", "measured"),
             (
                 (
-                    "pass" if outcome.passed else "**FAIL**",
+                    VERDICTS[0] if outcome.passed else VERDICTS[1],
                     " ".join(filter(None, (outcome.id, study.experiment(outcome.id).title))),
                     outcome.reported,
-                    outcome.criterion,
+                    outcome.criterion
+                    if first[outcome.criterion] == outcome.id
+                    else f"as {first[outcome.criterion]}",
                     outcome.measured,
                 )
                 for outcome in result.outcomes
@@ -88,4 +93,13 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     def line(cells: Iterable[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
-    return "\n".join([line(columns), "|" + "---|" * len(columns), *(line(row) for row in rows)])
+    return "\n".join([line(columns), "|" + "---|" * len(columns), *(line(row) for row in _once(rows))])
+
+
+def _once(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """The rows, without a first cell that is that of the row above; verdicts stay."""
+    above = ""
+    for row in rows:
+        again = row[0] == above and row[0] not in VERDICTS
+        yield ("", *row[1:]) if again else row
+        above = row[0]

@@ -163,7 +163,11 @@ fn read(path: &Path) -> Result<String, String> {
     let file = open(path)?;
     let mut text = String::new();
     let read = file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(|why| why.to_string())?;
-    if read as u64 > MAX_FILE { Err("it is larger than 16 MiB".to_string()) } else { Ok(text) }
+    if read as u64 > MAX_FILE {
+        return Err("it is larger than 16 MiB".to_string());
+    }
+    // Spreadsheets begin a text with a byte-order mark.
+    Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_string))
 }
 
 /// Opens a regular file: a pipe would wait for whoever writes into it.

@@ -1,0 +1,125 @@
+"""Runs many scenarios beside each other: variants, seeds, sweeps."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from os import PathLike
+from pathlib import Path
+
+from penstock.errors import ArgumentError
+from penstock.library import Source
+from penstock.result import Result
+
+from . import cache
+from .engine import Runnable, engine_errors, run_source, source_of
+
+ManyProgress = Callable[[int, int], object]
+"""Called with how many runs have ended, and how many there are."""
+
+
+def run_many(
+    scenarios: Iterable[Runnable],
+    *,
+    executor: Executor | None = None,
+    keep: str | PathLike[str] | None = None,
+    progress: ManyProgress | None = None,
+) -> list[Result]:
+    """Runs scenarios beside each other and returns their results in the same order.
+
+    Parameters
+    ----------
+    scenarios : iterable
+        Scenarios, files or names; variants come from `Scenario.with_value`, such as
+        ``[scenario.with_value("simulation.seed", seed) for seed in range(5)]``.
+    executor : concurrent.futures.Executor, optional
+        Where they run; it stays open. Default: a process for each processor. Runs do not hold the
+        interpreter's lock, so that threads do as well.
+    keep : path, optional
+        A directory for finished runs. After an interruption or an error the same call does not run them
+        again. Default: none.
+    progress : callable, optional
+        Called in this thread as runs end, with their number and that of all.
+
+    Returns
+    -------
+    list of Result
+
+    Raises
+    ------
+    ScenarioError, SimulationError
+        As `penstock.run`; a note names the scenario. Runs that have not begun are left out.
+    InputError
+        If there is no such file or name.
+    """
+    if isinstance(scenarios, str | PathLike):
+        raise ArgumentError(f"scenarios is {scenarios!r}; expected a list of scenarios")
+    sources = [source_of(one) for one in scenarios]
+    if executor is not None and not isinstance(executor, Executor):
+        raise ArgumentError(f"executor is {executor!r}; expected one of concurrent.futures")
+    if progress is not None and not callable(progress):
+        raise ArgumentError(f"progress is {progress!r}; expected a function of two numbers")
+    directory = None if keep is None else Path(keep).absolute()
+    if executor is not None:
+        return _all(sources, executor, os.cpu_count() or 1, directory, progress)
+    if not sources:
+        return []
+    workers = min(os.cpu_count() or 1, len(sources))
+    before = set(multiprocessing.active_children())
+    # Spawned: a copy of a process with threads, such as those of Arrow, may wait for ever.
+    spawned = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=spawned, initializer=_worker)
+    try:
+        found = _all(sources, pool, workers, directory, progress)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        raise
+    pool.shutdown()
+    return found
+
+
+def _all(
+    sources: list[Source],
+    executor: Executor,
+    beside: int,
+    keep: Path | None,
+    progress: ManyProgress | None,
+) -> list[Result]:
+    futures: dict[Future[Result], int] = {
+        executor.submit(_run, source, beside, keep): index for index, source in enumerate(sources)
+    }
+    results: dict[int, Result] = {}
+    try:
+        for future in as_completed(futures):
+            index = futures[future]
+            try:
+                results[index] = future.result()
+            except Exception as error:
+                error.add_note(f"in scenario {index} of {len(sources)}, {sources[index].file}")
+                raise
+            if progress is not None:
+                progress(len(results), len(sources))
+    finally:
+        for future in futures:
+            future.cancel()
+    return [results[index] for index in range(len(sources))]
+
+
+def _run(source: Source, beside: int, keep: Path | None) -> Result:
+    """One run, where the executor has its place."""
+
+    def run() -> Result:
+        return run_source(source, threads=1, beside=beside)
+
+    with engine_errors():
+        return run() if keep is None else cache.RunCache(keep).result(source, None, run)
+
+
+def _worker() -> None:
+    """Ctrl-C concerns the process that has been asked for the runs; it ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
