@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#)(?P<target>[^)#\s]+)(?:#[^)]*)?\)")
+FILE = re.compile(r"# (?P<name>[\w-]+\.toml)\n")
 IN_WORDS = re.compile(r"`(?P<path>(?:crates|python|docs|tests|tools|viewer|benches|studies)/[\w./-]*\w)`")
 
 
@@ -64,16 +65,30 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [ROOT / "README.md", *(ROOT / f"docs/{name}.md" for name in ("faults", "clocks", "closed-loops", "tcp"))],
+    [
+        ROOT / "README.md",
+        *(
+            ROOT / f"docs/{name}.md"
+            for name in ("faults", "clocks", "closed-loops", "congestion-notification", "tcp")
+        ),
+        *sorted((ROOT / "docs/guide").glob("*.md")),
+    ],
     ids=lambda page: page.stem,
 )
 def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
-    """Console blocks are typed in order in one directory; every line they show must be printed."""
+    """Console blocks are typed in order in one directory; every line they show must be printed.
+
+    A block of TOML whose first line is the name of a file is that file.
+    """
     shell = _shell(tmp_path)
     work = tmp_path / "work"
     work.mkdir()
     missing, shown = [], 0
-    for language, text in blocks(page, "console", "python"):
+    for language, text in blocks(page, "console", "python", "toml"):
+        if language == "toml":
+            if file := FILE.match(text):
+                (work / file["name"]).write_text(text, "utf-8")
+            continue
         if language == "python":
             _run([sys.executable, "-c", text], work, shell)
             continue
@@ -118,3 +133,11 @@ def _run(words: list[str], directory: Path, environment: dict[str, str]) -> str:
 
 def _spaces(line: str) -> str:
     return " ".join(line.split())
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/guide").glob("*.md")), ids=lambda page: page.stem)
+def test_a_guide_is_short(page: Path) -> None:
+    """At most thirty lines of code in a block, blank ones and comments not counted."""
+    for _, text in blocks(page, "python", "toml", "console"):
+        lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+        assert len(lines) <= 30

@@ -7,6 +7,7 @@ mod guarantees;
 mod headroom;
 mod mechanisms;
 mod memory;
+mod parquet;
 mod run;
 mod weights;
 
@@ -29,7 +30,8 @@ fn scenario_error(py: Python<'_>, findings: &scenario::Diagnostics) -> PyErr {
 /// Loads a scenario; files that it names are looked for beside it.
 fn load(py: Python<'_>, text: &str, file: &str, seed: Option<u64>) -> PyResult<scenario::Scenario> {
     let base = Path::new(file).parent();
-    scenario::load_seeded(text.as_bytes(), file, base, seed).map_err(|found| scenario_error(py, &found))
+    scenario::load_with(text.as_bytes(), file, base, seed, &parquet::open)
+        .map_err(|found| scenario_error(py, &found))
 }
 
 /// The simulation engine of Penstock.

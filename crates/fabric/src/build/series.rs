@@ -67,10 +67,6 @@ pub fn record(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) -> Vec<
     left_out
 }
 
-fn is_tcp(flow: &FlowSpec) -> bool {
-    flow.transport.as_ref().is_some_and(|connection| matches!(connection.application, Application::Tcp(_)))
-}
-
 /// Prepares what is recorded of pauses, and of those who stand where they begin and act.
 fn record_pauses(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) {
     let sends = |part: &Fabric| part.nodes.iter().any(|node| node.pause_sender.is_some());
@@ -80,4 +76,8 @@ fn record_pauses(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) {
         part.probes.culprits = any.then(|| Box::new(Culprits::new(Arc::clone(path_flow))));
         part.probes.victims = any.then(|| Box::new(Victims::new(Arc::clone(path_flow))));
     }
+}
+
+fn is_tcp(flow: &FlowSpec) -> bool {
+    flow.transport.as_ref().is_some_and(|connection| matches!(connection.application, Application::Tcp(_)))
 }
