@@ -112,7 +112,8 @@ fn check_tables(tables: &[Table]) -> Result<(), String> {
                     | ("deadlocks", "ended_ns")
                     | ("storms", "over_ns")
                     | ("faults", "value")
-                    | ("connections", "completed_ns")
+                    | ("connections", "completed_ns" | "congestion_window_bytes" | "round_trip_smoothed_ns")
+                    | ("transfers", "completion_ns" | "slowdown")
             );
             let endless = table.name == "demands";
             let fine = |v: f64| v >= 0.0 && (v.is_finite() || endless) || unknown && v.is_nan();

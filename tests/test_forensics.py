@@ -326,7 +326,6 @@ def test_replications_are_named(penstock: Command, tmp_path: Path) -> None:
     for words in (
         ["why", "h0", "--run", "out/reps"],
         ["fair", "out/reps"],
-        ["compare", "out/reps", "out/reps"],
     ):
         refused = penstock(*words)
         assert refused.returncode == 2

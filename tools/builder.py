@@ -83,7 +83,7 @@ def _parts(types: Types) -> Iterator[str]:
 def _traffic(types: Types) -> Iterator[str]:
     """Values of a flow's keys, a function each."""
     functions = sorted(_values(types).items())
-    yield f'"""Values of a flow\'s keys: a function each gives its table.\n\n{MADE_BY}\n"""\n'
+    yield f'"""Values of keys of flows and transfers: a function each gives its table.\n\n{MADE_BY}\n"""\n'
     yield "from __future__ import annotations\n"
     yield "from collections.abc import Sequence"
     yield "from typing import Any\n"
@@ -99,9 +99,9 @@ Form = tuple[str, str, Schema]
 
 
 def _values(types: Types) -> dict[str, list[Form]]:
-    """What the tables of a flow's keys are and may hold, by name."""
+    """What the tables of the keys of flows and transfers are and may hold, by name."""
     found: dict[str, list[Form]] = {}
-    todo, seen = ["Flow"], set()
+    todo, seen = ["Transfers", "Flow"], set()
     while todo:
         name = todo.pop()
         if name in seen:
@@ -121,7 +121,11 @@ def _function(types: Types, name: str, forms: list[Form]) -> Iterator[str]:
     tables = [value for value in values if "properties" in value]
     words = [value["const"] for value in values if "const" in value]
     plain = {kind: None for value in values if value not in tables for kind in types.choice(value).plain}
-    required = [key for table in tables for key in table.get("required", ())]
+    required = (
+        [key for key in tables[0].get("required", ()) if all(key in it.get("required", ()) for it in tables)]
+        if tables
+        else []
+    )
     keys = {key: value for table in tables for key, value in table["properties"].items()}
     ordered = sorted(keys, key=lambda key: key not in required)
     needed = [key for key in ordered if key in required and not plain and not words]

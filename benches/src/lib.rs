@@ -237,6 +237,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
     });
     Spec {
         seed: 1,
+        path_seed: 1,
         duration: options.duration,
         warmup: Time::ZERO,
         nodes: nodes.collect(),

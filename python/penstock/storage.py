@@ -16,6 +16,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,34 @@ def _sync_directory(directory: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def csv_of_parquet(path: str | PathLike[str]) -> Iterator[bytes]:
+    """The rows of a Parquet file as the text of a CSV file, some thousands at a time.
+
+    Raises
+    ------
+    pyarrow.ArrowException
+        If it is no Parquet file.
+    """
+    from io import BytesIO
+
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.csv as pacsv
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        header = True
+        for batch in file.iter_batches(batch_size=65_536):
+            columns = [
+                pc.cast(column, pa.string()) if pa.types.is_dictionary(column.type) else column
+                for column in batch.columns
+            ]
+            text = BytesIO()
+            table = pa.table(dict(zip(batch.schema.names, columns, strict=True)))
+            pacsv.write_csv(table, text, pacsv.WriteOptions(include_header=header))
+            header = False
+            yield text.getvalue()
+        if header:
+            yield (",".join(file.schema_arrow.names) + "\n").encode()

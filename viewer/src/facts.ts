@@ -31,23 +31,21 @@ function throughputs(flows: Table): number[] {
 }
 
 export function sentence(report: Report): string {
-  const { nodes, links } = report.topology;
+  const { hosts, switches } = report.topology;
   const flows = report.table("flows");
-  const hosts = nodes.filter((node) => node.role === "host").length;
-  const switches = nodes.length - hosts;
   const parts = [hosts > 0 ? counted(hosts, "host") : "", switches > 0 ? counted(switches, "switch", "switches") : ""].filter((part) => part !== "");
-  const fabric = parts.length > 0 ? `A fabric of ${listed(parts)}${linksOf(links)}` : "The fabric";
+  const fabric = parts.length > 0 ? `A fabric of ${listed(parts)}${linksOf(report.topology)}` : "The fabric";
   const control = flowControl(report.scenario);
-  const traffic = flows.rows > 0 ? `carried ${counted(flows.rows, "flow")}${classesOf(flows)}` : "stood without traffic";
+  const traffic = flows.rows > 0 ? `carried ${counted(flows.all, "flow")}${classesOf(flows)}` : "stood without traffic";
   const time = report.run.simulatedS === null ? "" : ` for ${seconds(report.run.simulatedS)} of simulated time`;
   return `${fabric} ${traffic}${control ? ` ${control}` : ""}${time}.`;
 }
 
-function linksOf(links: Report["topology"]["links"]): string {
+function linksOf({ links, allLinks }: Report["topology"]): string {
   if (links.length === 0) return "";
   const rates = [...new Set(links.map((link) => link.rateBps).filter((rate) => rate !== null))].sort((a, b) => a - b);
   const speed = rates.length === 0 || rates.length > 3 ? "" : ` at ${listed(rates.map((rate) => si(rate, "b/s")))}`;
-  return `, joined by ${counted(links.length, "link")}${speed},`;
+  return `, joined by ${counted(allLinks, "link")}${speed},`;
 }
 
 function classesOf(flows: Table): string {
@@ -83,7 +81,7 @@ function fairness(report: Report): Fact {
   const index = overallJain(report);
   // Unequal shares are only a fault where all asked for the same.
   const tone = index === null ? "plain" : index >= 0.95 ? "good" : index < 0.8 && askedTheSame(flows) ? "warn" : "plain";
-  const meaning = flows.rows < 2 ? "needs at least two flows" : `1 is equal shares, 1/${flows.rows.toLocaleString("en-US")} one flow taking all`;
+  const meaning = flows.rows < 2 ? "needs at least two flows" : `1 is equal shares, 1/${flows.all.toLocaleString("en-US")} one flow taking all`;
   return { label: "Jain fairness", value: index === null ? "–" : index.toFixed(3), meaning, tone };
 }
 
@@ -106,7 +104,7 @@ function drops(report: Report): Fact {
 function paused(report: Report): Fact {
   const ports = report.table("ports");
   const total = ports.sum("paused_s");
-  const stopped = ports.rowNumbers().filter((row) => (ports.number("paused_s", row) ?? 0) > 0).length;
+  const stopped = ports.aboveZero("paused_s");
   if (total === null || total === 0) return { label: "Time paused", value: "0 s", meaning: "no port was told to stop", tone: total === 0 ? "good" : "plain" };
   return { label: "Time paused", value: seconds(total), meaning: `summed over ${counted(stopped, "port")} paused`, tone: "warn" };
 }

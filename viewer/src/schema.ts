@@ -4,7 +4,7 @@
  * Structure that the page cannot do without (the schema version, `run`) is an error with a sentence a user can act on.
  * Everything else may be missing: a table that is not there is an empty table.
  */
-import { Table, type Cell } from "./table";
+import { Table, type Cell, type Totals } from "./table";
 
 /** The major version of the document that this page reads. */
 export const SCHEMA = "penstock-report/1";
@@ -44,6 +44,10 @@ export interface Link {
 export interface Topology {
   nodes: Node[];
   links: Link[];
+  /** Of the whole fabric; the page may draw a part of it. */
+  hosts: number;
+  switches: number;
+  allLinks: number;
 }
 
 export interface ColumnAbout {
@@ -86,13 +90,14 @@ export function parseReport(text: string): Parsed {
   if (mismatch) return fail("This page cannot read this result", mismatch);
   if (!isObject(document["run"])) return fail("The result in this page is damaged", "It does not say which run it belongs to (no “run”).");
 
-  const tables = readTables(document["tables"]);
+  const totals = isObject(document["totals"]) ? document["totals"] : {};
+  const tables = readTables(document["tables"], totals);
   return {
     ok: true,
     report: {
       run: readRun(document["run"]),
       scenario: text_(document["scenario_toml"]),
-      topology: readTopology(document["topology"]),
+      topology: readTopology(document["topology"], totals["topology"]),
       about: readAbout(document["description"]),
       thinned: document["thinned"] === true,
       table: (name) => tables.get(name) ?? Table.empty,
@@ -142,7 +147,7 @@ function warning(value: unknown): string {
   return isObject(value) ? text_(value["message"]) : text_(value);
 }
 
-function readTopology(value: unknown): Topology {
+function readTopology(value: unknown, totals: unknown): Topology {
   const topology = isObject(value) ? value : {};
   const nodes = array(topology["nodes"]).filter(isObject).map((node) => ({
     name: text_(node["name"]),
@@ -156,7 +161,15 @@ function readTopology(value: unknown): Topology {
     rateBps: number(link["rate_bps"]),
     delayNs: number(link["delay_ns"]),
   }));
-  return { nodes, links: links.filter((link) => known.has(link.a) && known.has(link.b)) };
+  const all = isObject(totals) ? totals : {};
+  const hosts = nodes.filter((node) => node.role === "host").length;
+  return {
+    nodes,
+    links: links.filter((link) => known.has(link.a) && known.has(link.b)),
+    hosts: number(all["hosts"]) ?? hosts,
+    switches: number(all["switches"]) ?? nodes.length - hosts,
+    allLinks: number(all["links"]) ?? links.length,
+  };
 }
 
 function readAbout(value: unknown): Map<string, TableAbout> {
@@ -172,13 +185,26 @@ function readAbout(value: unknown): Map<string, TableAbout> {
   return about;
 }
 
-function readTables(value: unknown): Map<string, Table> {
+function readTables(value: unknown, totals: Record<string, unknown>): Map<string, Table> {
   const tables = new Map<string, Table>();
   for (const [name, table] of Object.entries(isObject(value) ? value : {})) {
     const columns = isObject(table) && isObject(table["columns"]) ? table["columns"] : {};
-    tables.set(name, new Table(Object.entries(columns).map(([column, cells]) => [column, array(cells) as Cell[]])));
+    tables.set(name, new Table(Object.entries(columns).map(([column, cells]) => [column, readColumn(cells)]), readTotals(totals[name])));
   }
   return tables;
+}
+
+/** A column is a list; or names, and the number of the name of each row. */
+function readColumn(cells: unknown): Cell[] {
+  if (!isObject(cells)) return array(cells) as Cell[];
+  const names = array(cells["names"]) as Cell[];
+  return array(cells["of"]).map((of) => names[Number(of)] ?? null);
+}
+
+function readTotals(value: unknown): Totals | null {
+  if (!isObject(value)) return null;
+  const numbers = (of: unknown): Map<string, number> => new Map(Object.entries(isObject(of) ? of : {}).filter((entry): entry is [string, number] => typeof entry[1] === "number"));
+  return { rows: number(value["rows"]) ?? 0, sums: numbers(value["sums"]), aboveZero: numbers(value["above_zero"]) };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

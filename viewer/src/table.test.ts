@@ -31,4 +31,12 @@ describe("Table", () => {
     expect(Table.empty.rowOfMax("rate")).toBeNull();
     expect(table.rowOfMax("rate")).toBe(2);
   });
+
+  it("knows sums and counts of rows that the page leaves out", () => {
+    const totals = { rows: 90, sums: new Map([["n", 1234]]), aboveZero: new Map([["n", 77]]) };
+    const table = new Table([["n", [3, 0]], ["m", [1, 0]]], totals);
+    expect([table.rows, table.all, table.sum("n"), table.sum("m"), table.aboveZero("n"), table.aboveZero("m")]).toEqual([2, 90, 1234, 1, 77, 1]);
+    const whole = new Table([["n", [3, 0]]]);
+    expect([whole.all, whole.sum("n"), whole.aboveZero("n")]).toEqual([2, 3, 1]);
+  });
 });

@@ -2,16 +2,28 @@
 
 export type Cell = number | string | boolean | null;
 
+/** What is known of all rows of a table of which the page has some. */
+export interface Totals {
+  rows: number;
+  sums: ReadonlyMap<string, number>;
+  aboveZero: ReadonlyMap<string, number>;
+}
+
 export class Table {
   static readonly empty = new Table([]);
 
   readonly columns: readonly string[];
   readonly rows: number;
+  /** How many rows the result has; a page of a large one has fewer. */
+  readonly all: number;
+  private readonly totals: Totals | null;
   private readonly cells: ReadonlyMap<string, readonly Cell[]>;
 
-  constructor(columns: [string, Cell[]][]) {
+  constructor(columns: [string, Cell[]][], totals: Totals | null = null) {
     this.columns = columns.map(([name]) => name);
     this.rows = columns.reduce((most, [, cells]) => Math.max(most, cells.length), 0);
+    this.totals = totals;
+    this.all = totals?.rows ?? this.rows;
     this.cells = new Map(columns);
   }
 
@@ -36,12 +48,19 @@ export class Table {
 
   /** The sum of a column; null when there is no number in it, which is not the same as zero. */
   sum(column: string): number | null {
+    const known = this.totals?.sums.get(column);
+    if (known !== undefined) return known;
     let sum: number | null = null;
     for (let row = 0; row < this.rows; row++) {
       const value = this.number(column, row);
       if (value !== null) sum = (sum ?? 0) + value;
     }
     return sum;
+  }
+
+  /** Rows whose number in a column is above zero, also of those that the page leaves out. */
+  aboveZero(column: string): number {
+    return this.totals?.aboveZero.get(column) ?? this.rowNumbers().filter((row) => (this.number(column, row) ?? 0) > 0).length;
   }
 
   /** The row with the largest number in a column; null when there is none. */

@@ -7,6 +7,7 @@ pub(crate) mod ahead;
 pub(crate) mod architecture;
 pub(crate) mod blame;
 pub(crate) mod buffers;
+pub(crate) mod completions;
 pub(crate) mod culprits;
 pub(crate) mod egress;
 pub(crate) mod endpoints;

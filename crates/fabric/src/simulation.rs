@@ -451,6 +451,7 @@ mod tests {
         };
         Spec {
             seed: 1,
+            path_seed: 1,
             duration,
             warmup: Time::ZERO,
             nodes: (0..2 * pairs).map(node).collect(),

@@ -24,6 +24,8 @@ use workload::{SourceSpec, below};
 pub struct Spec {
     /// Seed of all random streams.
     pub seed: u64,
+    /// Seed of the hash that picks one of several shortest paths: another seed of the traffic leaves paths alone.
+    pub path_seed: u64,
     /// When the simulation ends.
     pub duration: Time,
     /// When measuring begins. Totals and statistics count what happens from then on, also to frames that were
@@ -49,7 +51,7 @@ impl Spec {
     /// What picks one of several shortest paths for a flow and destination.
     pub(crate) fn route_hash(&self, flow: &FlowSpec, destination: NodeId) -> u64 {
         let to = &self.nodes[destination.at()].name;
-        stream(self.seed, &format!("route/{}/{to}", flow.name)).next_u64()
+        stream(self.path_seed, &format!("route/{}/{to}", flow.name)).next_u64()
     }
 
     /// The priorities of all frames that may travel, those of messages too: bit n for priority n.

@@ -6,11 +6,13 @@ mod deadlocks;
 mod demands;
 mod durations;
 mod forensics;
+mod idle;
 mod limiters;
 mod losses;
 mod pauses;
 mod series;
 mod storms;
+mod transfers;
 
 use self::durations::{with_latency, with_wait};
 use self::series::{FLOW_SERIES, Series, series_table};
@@ -43,6 +45,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.paths(),
         view.connections(),
         view.rate_limiters(),
+        view.transfers(),
         view.classes(&flows),
         view.ports(),
         view.queues(),
@@ -111,7 +114,7 @@ impl View<'_> {
             }
             let latency = received.latency.summary();
             let (frames_sent, bytes_sent) = (source.frames, source.bytes);
-            let padding = source.source.padding().into();
+            let padding = source.source.padding();
             rows.push(FlowRow { received, latency, frames_sent, bytes_sent, padding, dropped });
         }
         rows
@@ -155,7 +158,7 @@ impl View<'_> {
             .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.received.frames))
             .integers("frames_dropped", "", "Frames lost on the way.", rows.iter().map(|row| row.dropped))
             .integers("bytes_sent", "B", "Bytes handed to the NIC, with padding.", rows.iter().map(|row| row.bytes_sent))
-            .integers("padding_bytes", "B", "Of these, bytes beyond the limit, because the last frame of a source would be shorter than 64 B. Of a connection 0: see `application_bytes` in the table `connections`.", rows.iter().map(|row| row.padding))
+            .integers("padding_bytes", "B", "Of these, bytes beyond the limit, because the last frame of a source or of a transfer would be shorter than 64 B. Of a connection 0: see `application_bytes` in the table `connections`.", rows.iter().map(|row| row.padding))
             .integers("bytes_delivered", "B", "Bytes delivered.", rows.iter().map(|row| row.received.bytes));
         let stddev = |index: usize| {
             let name = &flows[index].name;

@@ -34,6 +34,8 @@ pub enum FrameKind {
     Cnm = 5,
     /// A tag that switches write into on its way.
     Tag = 6,
+    /// A part of a transfer that a source pushes; the word says of which among those of its path.
+    Part = 7,
 }
 
 /// The kind and the ECN bits of a frame, and whether it is wide.
@@ -61,8 +63,14 @@ impl Flags {
             3 => FrameKind::MarkedAck,
             4 => FrameKind::Cnp,
             5 => FrameKind::Cnm,
-            _ => FrameKind::Tag,
+            6 => FrameKind::Tag,
+            _ => FrameKind::Part,
         }
+    }
+    /// Whether a source pushes such frames: no endpoint sends or awaits them.
+    #[inline]
+    pub const fn is_pushed(self) -> bool {
+        matches!(self.kind(), FrameKind::Raw | FrameKind::Part)
     }
     /// Its ECN bits.
     #[inline]

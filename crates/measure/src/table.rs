@@ -9,6 +9,13 @@ pub enum Values {
     Real(Vec<f64>),
     /// Names.
     Text(Vec<String>),
+    /// Names of which many rows have the same.
+    Named {
+        /// Each once.
+        names: Vec<String>,
+        /// Which of them each row has.
+        of: Vec<u32>,
+    },
 }
 
 /// A column: name (with its unit last), unit, meaning, values.
@@ -72,6 +79,18 @@ impl Table {
     ) -> Table {
         self.with(Column { name, unit: "", about, values: Values::Text(values.into_iter().collect()) })
     }
+    /// With a column of names, of which many rows have the same: `of` are indices into `names`.
+    #[must_use]
+    pub fn named(
+        self,
+        name: &'static str,
+        about: &'static str,
+        names: Vec<String>,
+        of: impl IntoIterator<Item = u32>,
+    ) -> Table {
+        let values = Values::Named { names, of: of.into_iter().collect() };
+        self.with(Column { name, unit: "", about, values })
+    }
     fn with(mut self, column: Column) -> Table {
         debug_assert!(self.columns.iter().all(|other| other.values.len() == column.values.len()));
         self.columns.push(column);
@@ -90,6 +109,7 @@ impl Values {
             Values::Integer(values) => values.len(),
             Values::Real(values) => values.len(),
             Values::Text(values) => values.len(),
+            Values::Named { of, .. } => of.len(),
         }
     }
     /// Whether there are none.

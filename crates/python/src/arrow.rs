@@ -24,6 +24,10 @@ impl ArrowTable {
             let (kind, array): (_, ArrayRef) = match column.values {
                 Values::Integer(values) => (DataType::UInt64, Arc::new(UInt64Array::from(values))),
                 Values::Real(values) => (DataType::Float64, Arc::new(Float64Array::from(values))),
+                Values::Named { names, of } => {
+                    let texts = of.iter().map(|&name| names[name as usize].as_str());
+                    (DataType::Utf8, Arc::new(StringArray::from_iter_values(texts)))
+                }
                 Values::Text(values) => (DataType::Utf8, Arc::new(StringArray::from(values))),
             };
             let about = [("unit", column.unit), ("about", column.about)];

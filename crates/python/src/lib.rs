@@ -7,6 +7,7 @@ mod guarantees;
 mod headroom;
 mod mechanisms;
 mod memory;
+mod parquet;
 mod run;
 mod weights;
 
@@ -29,7 +30,7 @@ fn scenario_error(py: Python<'_>, findings: &scenario::Diagnostics) -> PyErr {
 /// Loads a scenario; files that it names are looked for beside it.
 fn load(py: Python<'_>, text: &str, file: &str, seed: Option<u64>) -> PyResult<scenario::Scenario> {
     let base = Path::new(file).parent();
-    let loaded = py.detach(|| scenario::load_seeded(text.as_bytes(), file, base, seed));
+    let loaded = py.detach(|| scenario::load_with(text.as_bytes(), file, base, seed, &parquet::open));
     loaded.map_err(|found| scenario_error(py, &found))
 }
 

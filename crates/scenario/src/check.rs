@@ -9,6 +9,7 @@ mod flows;
 mod guards;
 mod headroom;
 mod managers;
+mod names;
 mod path_choice;
 mod pauses;
 mod phy;
@@ -19,16 +20,18 @@ mod scheduler;
 mod sizes;
 mod stations;
 mod topology;
+mod transfer_files;
+mod transfers;
 mod transports;
 
-use crate::Scenario;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
 use crate::effective;
 use crate::model::Model;
-use crate::place::Place;
+use crate::place::{Alias, Place};
 use crate::read::MAX_ERRORS;
+use crate::{Parquet, Scenario};
 use fabric::spec::{ProbeSpec, Spec};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 use units::{Bytes, Time};
 
@@ -37,8 +40,11 @@ pub struct Context<'a> {
     source: Source<'a>,
     document: &'a DeTable<'a>,
     base_dir: Option<&'a Path>,
+    parquet: &'a Parquet<'a>,
     findings: Vec<Diagnostic>,
     errors: usize,
+    /// Places that stand for others in the text.
+    aliases: Vec<Alias>,
     /// What flows may still hold in memory, in destinations, hops and steps.
     budget: usize,
 }
@@ -48,11 +54,33 @@ const BUDGET: usize = 50_000_000;
 
 impl<'a> Context<'a> {
     /// An empty list of findings about `source`.
-    pub fn new(source: Source<'a>, document: &'a DeTable<'a>, base_dir: Option<&'a Path>) -> Context<'a> {
-        Context { source, document, base_dir, findings: Vec::new(), errors: 0, budget: BUDGET }
+    pub fn new(
+        source: Source<'a>,
+        document: &'a DeTable<'a>,
+        base_dir: Option<&'a Path>,
+        parquet: &'a Parquet<'a>,
+    ) -> Context<'a> {
+        Context {
+            source,
+            document,
+            base_dir,
+            parquet,
+            findings: Vec::new(),
+            errors: 0,
+            aliases: Vec::new(),
+            budget: BUDGET,
+        }
     }
     fn error(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
         self.report(Severity::Error, place, message.into(), help.into());
+    }
+    /// Where a file is that the scenario names.
+    fn path(&self, named: &str) -> PathBuf {
+        self.base_dir.map_or_else(|| named.into(), |dir| dir.join(named))
+    }
+    /// Where files are looked for, for messages.
+    fn directory(&self) -> String {
+        self.base_dir.map_or(".".into(), |dir| dir.display().to_string())
     }
     /// Whether so much is wrong that looking for more only takes time.
     fn full(&self) -> bool {
@@ -71,12 +99,16 @@ impl<'a> Context<'a> {
         }
         left.is_some()
     }
+    /// From now on these places are those that the text has for them.
+    fn alias(&mut self, alias: Alias) {
+        self.aliases.push(alias);
+    }
     fn warn(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
         self.report(Severity::Warning, place, message.into(), help.into());
     }
     /// The first of these places that the text has.
     fn first_written(&self, places: &[Place]) -> Option<Place> {
-        places.iter().find(|place| place.is_written(self.document)).cloned()
+        places.iter().find(|place| place.written(&self.aliases).is_written(self.document)).cloned()
     }
     /// What a mechanism says of its keys, which stand at `place`.
     fn refuse(&mut self, why: keys::Remark, place: &Place) {
@@ -85,7 +117,7 @@ impl<'a> Context<'a> {
     fn report(&mut self, severity: Severity, place: &Place, message: String, help: String) {
         self.errors += usize::from(severity == Severity::Error);
         if self.findings.iter().filter(|one| one.severity == severity).count() < MAX_ERRORS {
-            let span = place.span(self.document);
+            let span = place.written(&self.aliases).span(self.document);
             self.findings.push(self.source.at(severity, span, message, help));
         }
     }
@@ -114,19 +146,25 @@ pub fn check(model: Model, mut context: Context<'_>) -> Result<Scenario, Diagnos
 
 fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let probes = simulation(model, context);
-    let fabric = topology::lower(&model.topology, context);
+    let topology = context.clean(|context| names::expand_topology(&model.topology, context));
+    let fabric = topology.and_then(|topology| topology::lower(&topology, context));
+    let expanded = fabric.as_ref().map(|fabric| names::expand_stations(model, fabric, context));
+    let model = expanded.as_deref().unwrap_or(model);
     let stations =
         fabric.as_ref().and_then(|fabric| context.clean(|context| stations::lower(model, fabric, context)));
     let fabric = fabric?;
     let flows = flows::lower(model, &fabric, context);
+    let transfers = transfers::lower(model, &fabric, context);
     let faults = faults::lower(model, &fabric, context);
-    let (nodes, flows) = (stations?, flows?);
+    let (nodes, mut flows) = (stations?, flows?);
+    flows.extend(transfers?);
     let links = fabric.links();
     scheduler::check(model, &nodes, &links, &flows, context);
     queueing::rooms(model, &nodes, &links, context);
     let guards = guards::lower(model, context);
     let spec = Spec {
         seed: model.simulation.seed,
+        path_seed: model.simulation.path_seed.value(model.simulation.seed),
         duration: model.simulation.duration,
         warmup: model.simulation.warmup,
         nodes,

@@ -81,6 +81,15 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 }
 
 impl Diagnostic {
+    /// The finding in a text that is this line of a longer one.
+    pub fn at_line(mut self, line: usize) -> Diagnostic {
+        self.line = line;
+        if let Some(excerpt) = &mut self.excerpt {
+            excerpt.first_line = line;
+        }
+        self
+    }
+
     /// A finding about the file as a whole.
     pub fn whole_file(file: &str, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
         Diagnostic {

@@ -50,6 +50,9 @@ pub fn fill(model: &mut Model, file: &str) {
     for flow in &mut model.flows {
         flow.stop.get_or_insert(duration);
     }
+    for entry in &mut model.transfers {
+        entry.stop.get_or_insert(duration);
+    }
     for fault in &mut model.faults {
         fill_fault(fault, duration);
     }
@@ -177,9 +180,11 @@ struct Writer<'n> {
 impl Writer<'_> {
     fn table(&mut self, path: &str, table: &Object) {
         let is_section = |key: &str, value: &serde_json::Value| match value {
-            serde_json::Value::Object(_) => !path.starts_with("flows") && !path.starts_with("faults"),
+            serde_json::Value::Object(_) => {
+                !["flows", "transfers", "faults"].iter().any(|list| path.starts_with(list))
+            }
             serde_json::Value::Array(list) => {
-                matches!((path, key), ("", "flows" | "faults") | ("topology.explicit", "links"))
+                matches!((path, key), ("", "flows" | "transfers" | "faults") | ("topology.explicit", "links"))
                     && !list.is_empty()
             }
             _ => false,

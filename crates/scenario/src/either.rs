@@ -4,15 +4,16 @@
 //! form that was written decides the alternative, and its own error is the one reported.
 
 use crate::model::{
-    FaultLink, FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord, Receivers,
-    ReceiversTable,
+    Between, FaultLink, FrameTable, FrameText, FrameWord, Nodes, PathSeed, PathSeedWord, Permutation, Queues,
+    QueuesWord, Receivers, ReceiversTable, SizesTable, SizesText,
 };
 use keys::{Forms, by_form};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{self, MapAccess, SeqAccess};
+use workload::PublishedSizes;
 
-by_form!(Nodes, Receivers, Queues, Permutation, FrameText, FaultLink);
+by_form!(PathSeed, Between, Nodes, Receivers, Queues, Permutation, FrameText, FaultLink, SizesText);
 
 impl Forms for Nodes {
     const EXPECTED: &'static str = "the name of a host, \"all\", a pattern with *, or a list of these";
@@ -21,6 +22,30 @@ impl Forms for Nodes {
     }
     fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
         Vec::deserialize(SeqAccessDeserializer::new(list)).map(Nodes::Several)
+    }
+}
+
+impl Forms for PathSeed {
+    const EXPECTED: &'static str = "a whole number, 0 or more, or \"seed\"";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        PathSeedWord::deserialize(StrDeserializer::new(text)).map(PathSeed::Word)
+    }
+    fn number<E: de::Error>(number: i64) -> Result<Self, E> {
+        let wrong = || E::invalid_value(de::Unexpected::Signed(number), &Self::EXPECTED);
+        u64::try_from(number).map(PathSeed::Own).map_err(|_| wrong())
+    }
+}
+
+impl Forms for Between {
+    const EXPECTED: &'static str = "the names of the two ends, like [\"h0\", \"sw\"]";
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        let names: Vec<String> = Vec::deserialize(SeqAccessDeserializer::new(list))?;
+        match <[String; 2]>::try_from(names) {
+            Ok([a, b]) => Ok(Between(a, b)),
+            Err(names) => {
+                Err(de::Error::custom(format!("{} names; expected {}", names.len(), Self::EXPECTED)))
+            }
+        }
     }
 }
 
@@ -69,8 +94,7 @@ impl Forms for Permutation {
 }
 
 impl Forms for FrameText {
-    const EXPECTED: &'static str =
-        "a size like \"1522 B\", \"imix\", or a table with uniform, bimodal or empirical";
+    const EXPECTED: &'static str = "a size like \"1522 B\", \"imix\", or a table with uniform, bimodal, exponential, log_normal or empirical";
     fn text<E: de::Error>(text: &str) -> Result<Self, E> {
         match text {
             "imix" => Ok(FrameText::Word(FrameWord::Imix)),
@@ -82,5 +106,21 @@ impl Forms for FrameText {
     }
     fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
         FrameTable::deserialize(MapAccessDeserializer::new(table)).map(FrameText::Table)
+    }
+}
+
+impl Forms for SizesText {
+    const EXPECTED: &'static str = "a size like \"1 MB\", the name of a published distribution like \"web_search\", or a table with uniform, pareto, log_normal or points";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        // A size begins with a digit, a name does not.
+        if text.starts_with(|c: char| c.is_ascii_lowercase()) {
+            return PublishedSizes::deserialize(StrDeserializer::new(text)).map(SizesText::Published);
+        }
+        text.parse().map(SizesText::Fixed).map_err(|why| {
+            E::custom(format!("{why}; a published distribution like \"web_search\" is accepted too"))
+        })
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
+        SizesTable::deserialize(MapAccessDeserializer::new(table)).map(SizesText::Table)
     }
 }

@@ -28,6 +28,7 @@ use fabric::spec::Spec;
 use model::Model;
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hasher};
+use std::io::Read;
 use std::path::Path;
 use units::Bytes;
 
@@ -99,11 +100,25 @@ pub fn load_seeded(
     base_dir: Option<&Path>,
     seed: Option<u64>,
 ) -> Result<Scenario, Diagnostics> {
+    load_with(bytes, file, base_dir, seed, &|_| Err("only the Python package reads Parquet".to_string()))
+}
+
+/// Reads a Parquet file as CSV. That takes another library than those of the engine, which whoever loads brings along.
+pub type Parquet<'a> = dyn Fn(&Path) -> Result<Box<dyn Read>, String> + 'a;
+
+/// As [`load_seeded`], with somebody who reads Parquet files.
+pub fn load_with(
+    bytes: &[u8],
+    file: &str,
+    base_dir: Option<&Path>,
+    seed: Option<u64>,
+    parquet: &Parquet<'_>,
+) -> Result<Scenario, Diagnostics> {
     let text = read::text(bytes, file)?;
     let source = Source { file, text };
     let document = read::document(&source).map_err(Diagnostics)?;
     let mut model = read::model(&document, &source).map_err(Diagnostics)?;
     model.simulation.seed = seed.unwrap_or(model.simulation.seed);
     effective::fill(&mut model, file);
-    check::check(model, check::Context::new(source, &document, base_dir))
+    check::check(model, check::Context::new(source, &document, base_dir, parquet))
 }

@@ -8,11 +8,13 @@ mod faults;
 mod flows;
 mod stations;
 mod topology;
+mod transfers;
 
 pub use faults::*;
 pub use flows::*;
 pub use stations::*;
 pub use topology::*;
+pub use transfers::*;
 
 use fabric::spec::{OnDeadlock, OnLosslessDrop};
 use flow_control::FlowControl;
@@ -36,13 +38,13 @@ pub struct Model {
     /// Settings of all hosts.
     #[serde(default)]
     pub host: HostSettings,
-    /// Settings of single hosts, by name; what is not set here comes from `host`.
+    /// Settings of single hosts, by name, range ("h0..h7") or pattern ("leaf0/*"); what is not set here comes from `host`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostSettings>,
     /// Settings of all switches.
     #[serde(default)]
     pub switch: SwitchSettings,
-    /// Settings of single switches, by name; what is not set here comes from `switch`.
+    /// Settings of single switches, by name, range or pattern ("leaf*"); what is not set here comes from `switch`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub switches: BTreeMap<String, SwitchSettings>,
     /// Link-level flow control of all stations, unless a station says otherwise: `pause`, `pfc` or "off". Default: "off".
@@ -51,8 +53,12 @@ pub struct Model {
     /// Watches the egress queues of all switches for pause storms. Default: no watchdog.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<WatchdogSpec>,
-    /// The traffic: each entry is one flow, or one flow for each of several senders.
+    /// The traffic: each entry is one flow, or one flow for each of several senders. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Flow>,
+    /// Transfers, many at once, each with a start and an end. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transfers: Vec<Transfers>,
     /// What goes wrong while the simulation runs: links, switches, bits, pause frames. Default: nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
@@ -77,6 +83,9 @@ pub struct Simulation {
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 9223372036854775807u64))]
     pub seed: u64,
+    /// Seed of the hash that picks one of several shortest paths for a flow and destination (ECMP). A whole number, 0 to 9223372036854775807, or "seed": that of the random streams. Default: 1 (runs with several seeds differ in their traffic, and not in their paths).
+    #[serde(default)]
+    pub path_seed: PathSeed,
     /// What a lost frame of a lossless class does: "stop" the run with an explanation, or "count" it as a headroom violation. Default: "stop" (a lossless fabric that loses frames is wrongly configured).
     #[serde(default)]
     pub on_lossless_drop: OnLosslessDrop,
@@ -92,10 +101,49 @@ pub struct Simulation {
 }
 
 impl Model {
-    /// The priorities of all flows, ascending.
+    /// The priorities of all flows and transfers, ascending; those that a file names are not known yet.
     pub fn used_priorities(&self) -> Vec<u32> {
-        let used = self.flows.iter().map(|flow| flow.priority).filter(|&priority| priority <= 7);
-        used.collect::<BTreeSet<u64>>().into_iter().map(|priority| priority as u32).collect()
+        let of_flows = self.flows.iter().map(|flow| flow.priority);
+        let used = of_flows.chain(self.transfers.iter().map(|entry| entry.priority));
+        used.filter(|&priority| priority <= 7)
+            .collect::<BTreeSet<u64>>()
+            .into_iter()
+            .map(|priority| priority as u32)
+            .collect()
+    }
+}
+
+/// The seed of the choice of paths.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PathSeed {
+    /// This one, whatever the seed of the random streams.
+    Own(#[schemars(range(min = 0, max = 9223372036854775807u64))] u64),
+    /// That of the random streams.
+    Word(PathSeedWord),
+}
+
+/// Seeds by name.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PathSeedWord {
+    /// That of the random streams.
+    Seed,
+}
+
+impl Default for PathSeed {
+    fn default() -> PathSeed {
+        PathSeed::Own(1)
+    }
+}
+
+impl PathSeed {
+    /// The number, if that of the random streams is `seed`.
+    pub fn value(self, seed: u64) -> u64 {
+        match self {
+            PathSeed::Own(own) => own,
+            PathSeed::Word(PathSeedWord::Seed) => seed,
+        }
     }
 }
 

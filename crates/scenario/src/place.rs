@@ -12,7 +12,29 @@ use toml::de::{DeTable, DeValue};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Place(Vec<Step>);
 
+/// Keys or indices of a table that stand for others there: what a pattern in the text was written for.
+#[derive(Clone, Debug)]
+pub struct Alias {
+    /// The table or list.
+    pub table: Place,
+    /// What stands for what.
+    pub steps: Vec<(Step, Step)>,
+}
+
 impl Place {
+    /// The place that the text has for this one.
+    pub fn written(&self, aliases: &[Alias]) -> Place {
+        let mut steps = self.0.clone();
+        for Alias { table, steps: known } in aliases {
+            if let Some(step) = steps.get_mut(table.0.len()).filter(|_| self.0.starts_with(&table.0))
+                && let Some((_, written)) = known.iter().find(|(made, _)| made == step)
+            {
+                *step = written.clone();
+            }
+        }
+        Place(steps)
+    }
+
     /// The value of `key` at the root.
     pub fn of(key: &str) -> Place {
         Place::default().key(key)

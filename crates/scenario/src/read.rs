@@ -15,7 +15,7 @@ pub const MAX_BYTES: usize = 16 << 20;
 /// After so many errors of one scenario the rest is not reported.
 pub const MAX_ERRORS: usize = 100;
 
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "simulation",
     "probes",
     "topology",
@@ -26,6 +26,7 @@ const TABLES: [&str; 11] = [
     "flow_control",
     "watchdog",
     "flows",
+    "transfers",
     "faults",
 ];
 
@@ -111,6 +112,7 @@ impl<'i> Reader<'_, 'i> {
         let flow_control = if one_flow_control { self.optional("flow_control") } else { None };
         let watchdog: Option<Option<_>> = self.optional("watchdog");
         let flows = self.list("flows", "flow");
+        let transfers = self.list("transfers", "entry");
         let faults = self.list("faults", "fault");
         Some(Model {
             simulation: simulation?,
@@ -123,6 +125,7 @@ impl<'i> Reader<'_, 'i> {
             flow_control: flow_control?,
             watchdog: watchdog?,
             flows: flows?,
+            transfers: transfers?,
             faults: faults?,
         })
     }

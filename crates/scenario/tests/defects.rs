@@ -21,7 +21,7 @@ fn reals(values: &Values) -> Vec<f64> {
     match values {
         Values::Integer(all) => all.iter().map(|&one| one as f64).collect(),
         Values::Real(all) => all.clone(),
-        Values::Text(_) => panic!("a column of names"),
+        Values::Text(_) | Values::Named { .. } => panic!("a column of names"),
     }
 }
 

@@ -3,11 +3,10 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 43] = [
+const NUMBERS: [&str; 46] = [
     "scaling",
     "beta",
     "gain",
-    "alpha",
     "duplicates",
     "ack_every",
     "outstanding",
@@ -47,6 +46,10 @@ const NUMBERS: [&str; 43] = [
     "max_probability",
     "every",
     "alpha",
+    "load",
+    "path_seed",
+    "senders",
+    "sigma",
 ];
 
 struct Walk<'s> {
@@ -125,6 +128,8 @@ impl<'s> Walk<'s> {
                 "uniform",
                 "route",
                 "empirical",
+                "file",
+                "points",
                 "switch",
                 "towards",
                 "link",
@@ -156,7 +161,7 @@ fn defaults_and_units_are_in_the_schema() {
     let pattern = schema["definitions"]["Star"]["properties"]["rate"]["pattern"].as_str().unwrap();
     assert!(pattern.contains("Gb/s"), "{pattern}");
     assert_eq!(schema["definitions"]["SwitchSettings"]["properties"]["latency"]["default"], "0 s");
-    assert_eq!(schema["required"], serde_json::json!(["simulation", "topology", "flows"]));
+    assert_eq!(schema["required"], serde_json::json!(["simulation", "topology"]));
     assert_eq!(schema["additionalProperties"], false);
 }
 

@@ -50,6 +50,7 @@ description = "All \"keys\" of a scenario, with µ and \\."
 duration = "10 ms"
 warmup = "1 ms"
 seed = 42
+path_seed = "seed"
 on_lossless_drop = "count"
 [probes]
 bin = "off"
@@ -596,4 +597,45 @@ idle_exponent = "elapsed_and_arrival"
     // Without any, there is none.
     let none = switch(&fixpoint(STAR));
     assert_eq!((none.managers.len(), none.shared_memory), (0, None));
+}
+
+/// Where the flows of a leaf-spine with four spines go, with another seed and another seed of paths.
+fn paths_of(seed: Option<u64>, path_seed: &str) -> Vec<String> {
+    let text = format!(
+        "[simulation]\nduration = \"1 us\"\n{path_seed}\n[topology.leaf_spine]\nleaves = 2\nspines = 4\nhosts_per_leaf = 8\nrate = \"10 Gb/s\"\nuplink_rate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\nfrom = \"leaf0/*\"\nto = \"h8\"\nsource = {{ poisson = {{ rate = \"1 Gb/s\" }} }}\n"
+    );
+    let scenario = scenario::load_seeded(text.as_bytes(), "x.toml", None, seed).unwrap();
+    let tables = fabric::Simulation::new(&scenario.spec).unwrap().tables();
+    let paths = tables.iter().find(|table| table.name == "paths").unwrap();
+    let ports = &paths.columns.iter().find(|column| column.name == "ports").unwrap().values;
+    let measure::Values::Text(ports) = ports else { panic!("{ports:?}") };
+    ports.clone()
+}
+
+#[test]
+fn paths_follow_their_own_seed() {
+    let plain = paths_of(None, "");
+    // Eight flows over four spines: not all the same way.
+    assert!(plain.iter().any(|ports| ports.split(' ').nth(1) != plain[0].split(' ').nth(1)));
+    assert_eq!(paths_of(Some(2), ""), plain);
+    assert_eq!(paths_of(Some(77), "path_seed = 1"), plain);
+    assert_ne!(paths_of(Some(2), "path_seed = 5"), plain);
+    assert_eq!(paths_of(Some(2), "path_seed = 5"), paths_of(Some(3), "path_seed = 5"));
+    assert_ne!(paths_of(Some(2), "path_seed = \"seed\""), plain);
+    assert_eq!(paths_of(Some(1), "path_seed = \"seed\""), plain);
+    assert_eq!(paths_of(Some(5), "path_seed = \"seed\""), paths_of(None, "path_seed = 5"));
+}
+
+#[test]
+fn frames_of_exponential_and_log_normal_length() {
+    for table in [
+        "exponential = { mean = \"300 B\" }",
+        "log_normal = { mean = \"300 B\", sigma = 1, max = \"9000 B\" }",
+    ] {
+        let frame = format!("priority = 3\nframe = {{ {table} }}");
+        let scenario = fixpoint(&STAR.replace("priority = 3", &frame));
+        let sizes = &scenario.spec.flows[0].source.sizes;
+        assert!((sizes.mean_bytes() - 300.0).abs() < 1e-6, "{table}");
+        assert_eq!(sizes.bounds(), (64, if table.contains("9000") { 9000 } else { 1522 }));
+    }
 }

@@ -36,6 +36,7 @@ mod serial;
 mod settings;
 mod tahoe;
 mod tcp;
+mod tcp_acks;
 mod tcp_keys;
 mod tcp_presets;
 mod tcp_receiver;

@@ -132,6 +132,8 @@ fn datacenter() -> TcpKeys {
     TcpKeys {
         controller: TcpController::Dctcp(DctcpKeys::default()),
         ecn: EcnMode::Dctcp,
+        // Above a round trip, below what a transfer notices: a choice.
+        ack_delay: Time::from_us(50),
         proportional: true,
         min_timeout: Time::from_ms(1),
         initial_timeout: Time::from_ms(10),

@@ -18,14 +18,12 @@
 //! algorithm of Nagle; windows that the receiver changes, and probes of closed ones; the smaller initial window and the
 //! longer timeout after a lost SYN (RFC 6298 section 5.7); options in SYN; F-RTO, RACK and tail loss probes.
 
-use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
-use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment};
+use crate::controller::{CongestionControl, ControllerConfiguration, Loss, LossKind};
+use crate::endpoint::{Congestion, Protocol, Received, Record, Segment};
 use crate::pacer::Pacer;
-use crate::repair::{Chosen, Flight, OnDuplicate, OnProgress, Repair};
+use crate::repair::{Chosen, Flight, Repair};
 use crate::repairs::Repairer;
 use crate::round_trip::RoundTrip;
-use crate::scoreboard::Blocks;
-use crate::serial::nearest;
 use crate::tcp::{EcnMode, TcpSpec};
 use crate::transfers::Transfers;
 use crate::{Controller, Delay};
@@ -37,7 +35,7 @@ use units::Time;
 
 /// Whether data may flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(crate) enum State {
     /// Nothing has begun.
     Closed,
     /// A SYN is to be sent, for the first time or again.
@@ -54,46 +52,46 @@ enum State {
 /// Sends over TCP.
 #[derive(Clone, Debug)]
 pub struct TcpSender {
-    spec: Arc<TcpSpec>,
-    controller: Controller,
-    repair: Repairer,
-    transfers: Transfers,
-    state: State,
+    pub(crate) spec: Arc<TcpSpec>,
+    pub(crate) controller: Controller,
+    pub(crate) repair: Repairer,
+    pub(crate) transfers: Transfers,
+    pub(crate) state: State,
     /// The first byte that is not acknowledged (SND.UNA).
-    unacknowledged: u64,
+    pub(crate) unacknowledged: u64,
     /// The byte that comes next (SND.NXT).
-    next: u64,
+    pub(crate) next: u64,
     /// One after the highest byte that was ever sent.
-    highest: u64,
+    pub(crate) highest: u64,
     /// What leaves next; `None`: nothing may.
-    chosen: Option<(u64, u64)>,
+    pub(crate) chosen: Option<(u64, u64)>,
     /// The first segment leaves again, whatever the window is.
-    resends: bool,
+    pub(crate) resends: bool,
     /// Bytes that limited transmit has let go.
-    limited: u64,
+    pub(crate) limited: u64,
     /// Nothing but timeouts has happened since the last progress.
-    timed_out: bool,
-    round_trip: RoundTrip,
-    deadline: Option<Time>,
+    pub(crate) timed_out: bool,
+    pub(crate) round_trip: RoundTrip,
+    pub(crate) deadline: Option<Time>,
     /// One behind the last byte of a segment that was sent once, and when.
-    timed: Option<(u64, Time)>,
+    pub(crate) timed: Option<(u64, Time)>,
     /// When data was last sent.
-    sent_at: Time,
+    pub(crate) sent_at: Time,
     /// Echoes of what was sent before this byte change nothing any more.
-    reduced_until: u64,
+    pub(crate) reduced_until: u64,
     /// The peer is to be told of a reduction.
-    tells_reduced: bool,
-    pacer: Pacer,
+    pub(crate) tells_reduced: bool,
+    pub(crate) pacer: Pacer,
     /// What may leave waits until then.
-    held_until: Option<Time>,
-    stop: Option<Time>,
+    pub(crate) held_until: Option<Time>,
+    pub(crate) stop: Option<Time>,
     /// Where anything is random.
-    rng: Option<Box<Xoshiro256PlusPlus>>,
-    records: VecDeque<Record>,
-    retransmitted: u64,
-    discarded: u64,
-    timeouts: u32,
-    marks: u64,
+    pub(crate) rng: Option<Box<Xoshiro256PlusPlus>>,
+    pub(crate) records: VecDeque<Record>,
+    pub(crate) retransmitted: u64,
+    pub(crate) discarded: u64,
+    pub(crate) timeouts: u32,
+    pub(crate) marks: u64,
 }
 
 impl TcpSender {
@@ -154,7 +152,7 @@ impl TcpSender {
         &self.controller
     }
 
-    fn flight(&self) -> Flight {
+    pub(crate) fn flight(&self) -> Flight {
         let segment = u64::from(self.spec.segment);
         let allowed = self.unacknowledged.saturating_add(self.spec.window);
         // RFC 9293 section 3.8.6.2.1: no small segment because the window ends.
@@ -221,11 +219,11 @@ impl TcpSender {
         }
     }
 
-    fn start_timer(&mut self, now: Time) {
+    pub(crate) fn start_timer(&mut self, now: Time) {
         self.deadline = Some(self.round_trip.deadline(&self.spec.timer, now));
     }
 
-    fn lose(&mut self, now: Time, kind: LossKind) {
+    pub(crate) fn lose(&mut self, now: Time, kind: LossKind) {
         // RFC 3042 section 2: what limited transmit has sent does not count.
         let in_flight = self.in_flight().saturating_sub(self.limited);
         self.limited = 0;
@@ -236,7 +234,7 @@ impl TcpSender {
         self.tells_reduced |= self.spec.ecn == EcnMode::Rfc3168;
     }
 
-    fn go_back(&mut self) {
+    pub(crate) fn go_back(&mut self) {
         (self.next, self.resends) = (self.unacknowledged, false);
     }
 
@@ -272,132 +270,6 @@ impl TcpSender {
         {
             // RFC 5681 section 4.1.
             self.controller.on_idle(now);
-        }
-    }
-
-    fn welcome(&mut self, now: Time, number: u64) {
-        let State::Greeted { first } = self.state else {
-            self.discarded += 1;
-            return;
-        };
-        if number != self.unacknowledged {
-            self.discarded += 1;
-            return;
-        }
-        (self.state, self.deadline) = (State::Open, None);
-        if let Some(sent) = first {
-            self.measure(now, sent, 0);
-        }
-    }
-
-    fn measure(&mut self, now: Time, sent: Time, bytes: u64) {
-        let sent = sent.min(now);
-        self.round_trip.measure(&self.spec.timer, sent, now);
-        self.records.push_back(Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
-    }
-
-    /// When the segment was sent whose round trip this acknowledgement ends.
-    fn timed_by(&mut self, header: Option<&TcpHeader>) -> Option<Time> {
-        if self.spec.timestamps {
-            return header?.echo;
-        }
-        self.timed.take_if(|timed| timed.0 <= self.unacknowledged).map(|timed| timed.1)
-    }
-
-    /// Something new is acknowledged.
-    fn progress(&mut self, now: Time, number: u64, echo: bool, header: Option<&TcpHeader>) {
-        let bytes = number - self.unacknowledged;
-        let reach = self.in_flight() + u64::from(self.spec.segment);
-        let held_back = reach > self.controller.window();
-        self.unacknowledged = number;
-        self.next = self.next.max(number);
-        (self.limited, self.timed_out, self.resends) = (0, false, false);
-        let flight = self.flight();
-        let outcome = self.repair.on_progress(&flight, bytes);
-        let sent = self.timed_by(header);
-        if let Some(sent) = sent {
-            self.measure(now, sent, u64::from(self.spec.segment));
-        }
-        // RFC 6298 sections 5.2 and 5.3; RFC 6582 section 4.
-        match outcome {
-            OnProgress::NextHole { restarts_timer: false } => {}
-            _ if number < self.highest => self.start_timer(now),
-            _ => self.deadline = None,
-        }
-        self.resends = matches!(outcome, OnProgress::NextHole { .. });
-        let repairing = outcome != OnProgress::Goes;
-        let (in_flight, round_trip) = (self.in_flight(), sent.map(|sent| now.saturating_sub(sent)));
-        self.controller.on_ack(now, &Ack { bytes, in_flight, echo, round_trip, repairing, held_back });
-        if outcome == (OnProgress::Repaired { gently: true }) {
-            self.controller.on_repaired(now, in_flight);
-        }
-        self.repair.on_acknowledged(&flight, bytes, self.controller.window());
-        if self.next < self.highest {
-            self.next = self.repair.skip(self.next).min(self.highest);
-        }
-        self.complete(now);
-    }
-
-    /// The same acknowledgement again.
-    fn duplicate(&mut self, now: Time) {
-        let flight = self.flight();
-        match self.repair.on_duplicate(&flight) {
-            OnDuplicate::Nothing => {}
-            OnDuplicate::Lost => {
-                self.lose(now, LossKind::Repair);
-                self.resends = true;
-                self.start_timer(now);
-            }
-            OnDuplicate::StartOver => {
-                self.lose(now, LossKind::Restart);
-                self.go_back();
-                self.start_timer(now);
-            }
-        }
-        self.repair.on_acknowledged(&flight, 0, self.controller.window());
-    }
-
-    fn complete(&mut self, now: Time) {
-        let rng = self.rng.as_deref_mut();
-        let done = self.transfers.complete(&self.spec.transfers, self.unacknowledged, now, rng);
-        if let Some((start, bytes)) = done {
-            self.records.push_back(Record { kind: RecordKind::Transfer, start, end: now, bytes });
-            if self.transfers.next().is_none() {
-                self.stop = None;
-            }
-        }
-    }
-
-    fn acknowledge(&mut self, now: Time, received: &Received, echo: bool) {
-        let header = received.header.map(|Header::Tcp(tcp)| tcp);
-        let word = header.map_or(received.word, |tcp| tcp.number);
-        let number = nearest(word, self.unacknowledged);
-        if header.is_some_and(|tcp| tcp.begins) {
-            return self.welcome(now, number);
-        }
-        if self.state != State::Open || number < self.unacknowledged || number > self.highest {
-            self.discarded += 1;
-            return;
-        }
-        let blocks = header.map_or(Blocks::default(), |tcp| {
-            tcp.sacks.map(|(from, to)| (nearest(from, number), nearest(to, number)))
-        });
-        self.repair.on_blocks(&self.flight(), &blocks);
-        if number > self.unacknowledged {
-            self.progress(now, number, echo, header.as_ref());
-        } else if self.unacknowledged < self.highest {
-            // RFC 5681 section 2: outstanding data, no data, no window that changes.
-            self.duplicate(now);
-        } else {
-            self.discarded += 1;
-        }
-        if echo && self.spec.ecn != EcnMode::Off {
-            self.marks += 1;
-            if self.unacknowledged > self.reduced_until {
-                self.controller.on_mark(now);
-                self.reduced_until = self.highest;
-                self.tells_reduced |= self.spec.ecn == EcnMode::Rfc3168;
-            }
         }
     }
 

@@ -62,6 +62,11 @@ impl WireClock {
         Time::from_ps(exact / u64::from(self.ps_den))
     }
 
+    /// Whether every byte takes a whole number of picoseconds, so that nothing is ever carried.
+    pub fn is_whole(&self) -> bool {
+        self.ps_den == 1
+    }
+
     /// The time that `bytes` take alone, rounded down.
     #[inline]
     pub fn span_floor(&self, bytes: u64) -> Time {

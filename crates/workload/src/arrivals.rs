@@ -8,17 +8,18 @@
 use crate::draw::{Coin, exponential, unit};
 use crate::pace::{Pace, rescaled};
 use crate::spec::{Arrivals, Period, RateBasis};
+use crate::transfers::Sender;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{BitRate, ClockOffset, Time};
 
 type Random = Xoshiro256PlusPlus;
 
-/// Pareto periods last at most this many times their mean: the key `mean` of a scenario says so.
-const TRUNCATION: f64 = 100.0;
+/// Pareto periods last at most this many times their mean, and transfers are as much larger: keys of a scenario say so.
+pub(crate) const LONGEST: f64 = 100.0;
 
 /// `gap` picoseconds and the fraction that earlier ones left, rounded down; the rest is left to later ones.
 #[inline]
-fn whole_ps(gap: f64, rest: &mut f64) -> Time {
+pub(crate) fn whole_ps(gap: f64, rest: &mut f64) -> Time {
     const END_OF_TIME: f64 = (1u64 << 63) as f64;
     let exact = gap + *rest;
     if exact < END_OF_TIME {
@@ -59,7 +60,7 @@ impl Lengths {
             Period::Pareto { mean, shape } if has_mean(shape) => {
                 let mean = mean.ps() as f64;
                 let least = mean * least_share(shape);
-                Lengths::Pareto { least, most: TRUNCATION * mean, exponent: -1.0 / shape }
+                Lengths::Pareto { least, most: LONGEST * mean, exponent: -1.0 / shape }
             }
             Period::Pareto { .. } => Lengths::Exponential { mean: 0.0 },
             Period::Exponential { mean } => Lengths::Exponential { mean: mean.ps() as f64 },
@@ -77,9 +78,9 @@ impl Lengths {
 /// The least length of Pareto periods, as a share of their mean, such that the mean holds after truncation.
 /// With x the least length, a the shape and b the longest, the mean is x·(1 + (1 - (x/b)ᵃ⁻¹)/(a - 1)), which
 /// grows with x. Without truncation it would be x·a/(a - 1).
-fn least_share(shape: f64) -> f64 {
+pub(crate) fn least_share(shape: f64) -> f64 {
     let above_one = shape - 1.0;
-    let mean = |x: f64| x * (1.0 - libm::expm1(above_one * libm::log(x / TRUNCATION)) / above_one);
+    let mean = |x: f64| x * (1.0 - libm::expm1(above_one * libm::log(x / LONGEST)) / above_one);
     // Halving an interval of doubles ends: at the latest when there is no number between its ends.
     let (mut low, mut high) = (0.0, 1.0);
     loop {
@@ -228,6 +229,8 @@ enum Kind {
     },
     /// Apart: it is twice as large as the others.
     OnOff(Box<OnOff>),
+    /// As fast as the link takes them.
+    Transfers(Box<Sender>),
 }
 
 /// The state of an arrival process. `next` is always the size of the frame that comes next.
@@ -244,7 +247,7 @@ impl Process {
             Arrivals::Constant { rate, random_phase } => {
                 Kind::Constant { pace: Pace::at_station(rate, link.clock), random_phase }
             }
-            Arrivals::Greedy => Kind::Greedy,
+            Arrivals::Greedy | Arrivals::Transfers(_) => Kind::Greedy,
             Arrivals::Bernoulli { rate } => {
                 let slots = Pace::at_station(link.line, link.clock);
                 Kind::Bernoulli { rate, slots, busy_until: Time::ZERO, empty: EmptySlots::default() }
@@ -261,7 +264,18 @@ impl Process {
     }
 
     pub(crate) fn is_greedy(&self) -> bool {
-        matches!(self.kind, Kind::Greedy)
+        matches!(self.kind, Kind::Greedy | Kind::Transfers(_))
+    }
+
+    /// From now on it sends transfers.
+    pub(crate) fn send(&mut self, sender: Sender) {
+        self.kind = Kind::Transfers(Box::new(sender));
+    }
+    pub(crate) fn sender(&self) -> Option<&Sender> {
+        if let Kind::Transfers(sender) = &self.kind { Some(sender) } else { None }
+    }
+    pub(crate) fn sender_mut(&mut self) -> Option<&mut Sender> {
+        if let Kind::Transfers(sender) = &mut self.kind { Some(sender) } else { None }
     }
 
     /// When to wake a process that begins now; [`Time::NEVER`] if it has nothing to send.
@@ -286,9 +300,10 @@ impl Process {
                 now.saturating_add(poisson_gap(*rate, *mean_bytes, rest, rng))
             }
             Kind::OnOff(on_off) => on_off.start(now, rng),
-            Kind::Constant { pace: None, .. } | Kind::Bernoulli { slots: None, .. } | Kind::Greedy => {
-                Time::NEVER
-            }
+            Kind::Constant { pace: None, .. }
+            | Kind::Bernoulli { slots: None, .. }
+            | Kind::Greedy
+            | Kind::Transfers(_) => Time::NEVER,
         }
     }
 
@@ -362,7 +377,10 @@ impl Process {
                 }
                 on_off.next_wake()
             }
-            Kind::Constant { .. } | Kind::Bernoulli { slots: None, .. } | Kind::Greedy => Time::NEVER,
+            Kind::Constant { .. }
+            | Kind::Bernoulli { slots: None, .. }
+            | Kind::Greedy
+            | Kind::Transfers(_) => Time::NEVER,
         }
     }
 
@@ -374,7 +392,7 @@ impl Process {
             Kind::Bernoulli { rate, empty, .. } => (*rate, *empty) = (new, EmptySlots::default()),
             Kind::Poisson { rate, .. } => *rate = new,
             Kind::OnOff(on_off) if on_off.is_ever_on => on_off.pace = Pace::at_station(new, clock),
-            Kind::OnOff(_) | Kind::Greedy => {}
+            Kind::OnOff(_) | Kind::Greedy | Kind::Transfers(_) => {}
         }
     }
 
@@ -415,7 +433,7 @@ impl Process {
             Kind::Constant { pace, .. } => pace.map(|pace| pace.rate),
             Kind::OnOff(on_off) => on_off.pace.map(|pace| pace.rate),
             Kind::Bernoulli { rate, .. } | Kind::Poisson { rate, .. } => Some(*rate),
-            Kind::Greedy => None,
+            Kind::Greedy | Kind::Transfers(_) => None,
         }
     }
 }
@@ -486,7 +504,7 @@ mod tests {
         assert!((least_share(1e6) - 1.0).abs() < 1e-5);
         assert!((least_share(5.0) - 0.8).abs() < 1e-9);
         let x = least_share(1.0 + 1e-9);
-        assert!((x * (1.0 + (TRUNCATION / x).ln()) - 1.0).abs() < 1e-6, "{x}");
+        assert!((x * (1.0 + (LONGEST / x).ln()) - 1.0).abs() < 1e-6, "{x}");
         assert!(least_share(f64::INFINITY) > 0.0);
     }
 }

@@ -12,6 +12,29 @@ impl Destinations {
             Destinations::Fixed(node) => vec![*node],
             Destinations::Uniform(nodes) => nodes.clone(),
             Destinations::HotSpot { hot, others, .. } => [hot].into_iter().chain(others).copied().collect(),
+            Destinations::Others { .. } => (0..self.count() as u32).map(|n| self.nth(n)).collect(),
+        }
+    }
+
+    /// The n-th of [`Destinations::nodes`].
+    pub fn nth(&self, n: u32) -> NodeId {
+        match self {
+            Destinations::Fixed(node) => *node,
+            Destinations::Uniform(nodes) => nodes[n as usize],
+            Destinations::HotSpot { hot, others, .. } => {
+                n.checked_sub(1).map_or(*hot, |other| others[other as usize])
+            }
+            Destinations::Others { hosts, without } => hosts[(n + u32::from(n >= *without)) as usize],
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Destinations::Fixed(_) => 1,
+            Destinations::Uniform(nodes) => nodes.len(),
+            Destinations::HotSpot { others, .. } => 1 + others.len(),
+            Destinations::Others { hosts, .. } => hosts.len() - 1,
         }
     }
 
@@ -20,7 +43,7 @@ impl Destinations {
         let equal = |share: f64, count: usize| vec![share / count as f64; count];
         match self {
             Destinations::Fixed(_) => vec![1.0],
-            Destinations::Uniform(nodes) => equal(1.0, nodes.len()),
+            Destinations::Uniform(_) | Destinations::Others { .. } => equal(1.0, self.count()),
             Destinations::HotSpot { others, .. } if others.is_empty() => vec![1.0],
             Destinations::HotSpot { share, others, .. } => {
                 let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
@@ -42,7 +65,9 @@ impl Sampler {
     pub(crate) fn new(destinations: &Destinations) -> Sampler {
         match destinations {
             Destinations::Fixed(_) => Sampler::Fixed,
-            Destinations::Uniform(nodes) => Sampler::Uniform { count: nodes.len() as u32 },
+            Destinations::Uniform(_) | Destinations::Others { .. } => {
+                Sampler::Uniform { count: destinations.count() as u32 }
+            }
             Destinations::HotSpot { others, .. } if others.is_empty() => Sampler::Fixed,
             Destinations::HotSpot { share, others, .. } => {
                 Sampler::HotSpot { is_hot: Coin::new(*share), others: others.len() as u32 }
@@ -79,7 +104,11 @@ mod tests {
     fn counts(destinations: &Destinations, draws: u32) -> Vec<u32> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         let sampler = Sampler::new(destinations);
-        let mut counts = vec![0; destinations.nodes().len().max(1)];
+        assert_eq!(destinations.nodes().len(), destinations.count());
+        for (n, node) in (0..).zip(destinations.nodes()) {
+            assert_eq!(destinations.nth(n), node);
+        }
+        let mut counts = vec![0; destinations.count().max(1)];
         (0..draws).for_each(|_| counts[sampler.draw(&mut rng) as usize] += 1);
         counts
     }
@@ -93,6 +122,9 @@ mod tests {
         assert_eq!(counts(&Destinations::Fixed(NodeId(5)), 10), [10]);
         let uniform = counts(&Destinations::Uniform(nodes(5)), 50_000);
         assert!(uniform.iter().all(|&c| (f64::from(c) - 1e4).abs() < 5.0 * 89.5), "{uniform:?}");
+        let others = Destinations::Others { hosts: nodes(6).into(), without: 2 };
+        assert_eq!(others.nodes(), [0, 1, 3, 4, 5].map(NodeId));
+        assert_eq!(counts(&others, 50_000), uniform);
         let spot = Destinations::HotSpot { hot: NodeId(9), share: 0.2, others: nodes(4) };
         assert_eq!(spot.nodes()[..2], [NodeId(9), NodeId(0)]);
         let spot = counts(&spot, 50_000);

@@ -32,6 +32,12 @@ pub fn exponential(rng: &mut Xoshiro256PlusPlus) -> f64 {
     -libm::log(unit(rng))
 }
 
+/// A standard normal draw (Box and Muller, Ann. Math. Statist. 29(2), 1958).
+pub(crate) fn normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
+    let radius = libm::sqrt(2.0 * exponential(rng));
+    radius * libm::cos(2.0 * std::f64::consts::PI * unit(rng))
+}
+
 /// An event of one probability.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coin {

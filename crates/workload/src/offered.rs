@@ -10,6 +10,11 @@ impl SourceSpec {
     /// does not. `None` for greedy sources, which offer whatever the link takes.
     pub fn offered_bps(&self, line: BitRate, overhead: u16, from: Time, until: Time) -> Option<f64> {
         let link = Link { line, overhead, basis: self.rate_basis, clock: ClockOffset::NOMINAL };
+        if let Some(list) = self.transfers() {
+            let within = list.iter().filter(|transfer| (from..until).contains(&transfer.start));
+            let bytes: u64 = within.map(|transfer| list.framing().frame_bytes(transfer.bytes)).sum();
+            return Some(mean_bps(bytes, from, until));
+        }
         let rate = self.configured_rate()?;
         if until <= from {
             return Some(0.0);
@@ -36,8 +41,12 @@ impl SourceSpec {
     }
 
     /// What the source asks for: from each time on the mean rate in bits of frames (DA to FCS) a second, infinite
-    /// for a greedy source. Starts, stops and the script count; the limit does not.
+    /// for a greedy source. Starts, stops and the script count; the limit does not. Transfers ask for their mean rate
+    /// while they arrive, that is up to the stop.
     pub fn demand(&self, line: BitRate, overhead: u16) -> Vec<(Time, f64)> {
+        if let (Some(list), Some(stop)) = (self.transfers(), self.stop) {
+            return vec![(self.start, mean_bps(list.frame_bytes(), self.start, stop)), (stop, 0.0)];
+        }
         let link = Link { line, overhead, basis: self.rate_basis, clock: ClockOffset::NOMINAL };
         let (first_rate, changes) = self.changes();
         let mut rate = first_rate.or(self.configured_rate());
@@ -58,7 +67,7 @@ impl SourceSpec {
     /// The rate of the scenario, that of the peak for on/off sources; `None` if the source is greedy.
     fn configured_rate(&self) -> Option<BitRate> {
         match self.arrivals {
-            Arrivals::Greedy => None,
+            Arrivals::Greedy | Arrivals::Transfers(_) => None,
             Arrivals::Constant { rate, .. } | Arrivals::Bernoulli { rate } | Arrivals::Poisson { rate } => {
                 Some(rate)
             }
@@ -72,7 +81,7 @@ impl SourceSpec {
         let mean_bytes = self.sizes.mean_bytes();
         let in_frames = bps * mean_bytes / self.sizes.mean_of(|bytes| link.counted(bytes) as f64);
         match self.arrivals {
-            Arrivals::Greedy => f64::NAN,
+            Arrivals::Greedy | Arrivals::Transfers(_) => f64::NAN,
             Arrivals::Constant { .. } | Arrivals::Poisson { .. } => in_frames,
             // As long as the line can take them the slots keep the rate; beyond, every slot has a frame.
             Arrivals::Bernoulli { .. } if bps > 0.0 && link.line.bps() > 0 => {
@@ -86,6 +95,12 @@ impl SourceSpec {
             }
         }
     }
+}
+
+/// So many bytes in this time, in bits a second.
+fn mean_bps(bytes: u64, from: Time, until: Time) -> f64 {
+    let seconds = until.saturating_sub(from).as_secs_f64();
+    if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -11,8 +11,10 @@
 use crate::arrivals::{Link, Process};
 use crate::draw::below;
 use crate::spec::{Change, SourceSpec};
+use crate::transfers::Sender;
 use crate::{destinations, sizes};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::sync::Arc;
 use units::{BitRate, ClockOffset, Time};
 
 /// A frame, made.
@@ -22,6 +24,8 @@ pub struct Made {
     pub bytes: u16,
     /// Index into [`crate::Destinations::nodes`].
     pub destination: u32,
+    /// Of which transfer it is, by number among those to the same destination; 0 for other sources.
+    pub word: u32,
 }
 
 /// What a source does when it is woken.
@@ -87,11 +91,21 @@ impl Source {
             process.set_rate(rate);
         }
         changes.reverse();
+        let next_change = match spec.transfers() {
+            // Changes of a source of transfers are their starts.
+            Some(list) => {
+                let sender = Sender::new(Arc::clone(list), spec.destinations.count());
+                let first = sender.next_start();
+                process.send(sender);
+                first
+            }
+            None => changes.last().map_or(Time::NEVER, |&(at, _)| at),
+        };
         let mut source = Source {
             due: Time::NEVER,
             wake_at: Time::NEVER,
             jitter: None,
-            next_change: changes.last().map_or(Time::NEVER, |&(at, _)| at),
+            next_change,
             active: false,
             next_bytes: sizes.draw(&mut rng),
             next_destination: None,
@@ -127,7 +141,7 @@ impl Source {
             self.apply_changes(now);
         }
         if self.process.is_greedy() {
-            return if self.active { Wake::Fill } else { Wake::Nothing };
+            return if self.is_active() { Wake::Fill } else { Wake::Nothing };
         }
         if self.wake_at > now {
             return Wake::Nothing;
@@ -167,12 +181,18 @@ impl Source {
         if self.next_change <= now {
             self.apply_changes(now);
         }
+        if let Some(sender) = self.process.sender_mut() {
+            return sender.take();
+        }
         (self.active && self.process.is_greedy()).then(|| self.make())
     }
 
     /// Where the next frame goes: an index into [`crate::Destinations::nodes`].
     #[inline]
     pub fn next_destination(&mut self) -> u32 {
+        if let Some(sender) = self.process.sender() {
+            return sender.next_destination();
+        }
         match self.next_destination {
             Some(destination) => destination,
             None => {
@@ -188,22 +208,32 @@ impl Source {
         self.process.is_greedy()
     }
 
-    /// Whether it is between a start and a stop, with room below its limit.
-    pub fn is_active(&self) -> bool {
-        self.active
+    /// Whether it sends transfers: no frame of those may be lost for want of room in the NIC.
+    pub fn has_transfers(&self) -> bool {
+        self.process.sender().is_some()
     }
 
-    /// Bytes of padding in the frames it has made: those beyond its limit, because the last frame would be shorter
-    /// than a frame may be.
-    pub fn padding(&self) -> u16 {
-        if self.remaining == 0 { self.padding } else { 0 }
+    /// Whether it is between a start and a stop, with room below its limit; whether transfers have begun and have frames
+    /// left.
+    pub fn is_active(&self) -> bool {
+        self.process.sender().map_or(self.active, |sender| sender.is_active())
+    }
+
+    /// Bytes of padding in the frames it has made: those beyond its limit or the end of transfers, because the last
+    /// frame would be shorter than a frame may be.
+    pub fn padding(&self) -> u64 {
+        match self.process.sender() {
+            Some(sender) => sender.padding(),
+            None if self.remaining == 0 => self.padding.into(),
+            None => 0,
+        }
     }
 
     #[inline(always)]
     fn make(&mut self) -> Made {
         let destination = self.next_destination();
         self.next_destination = None;
-        let made = Made { bytes: self.next_bytes, destination };
+        let made = Made { bytes: self.next_bytes, destination, word: 0 };
         self.remaining = self.remaining.saturating_sub(u64::from(made.bytes));
         self.next_bytes = self.sizes.draw(&mut self.rng);
         if u64::from(self.next_bytes) > self.remaining {
@@ -230,6 +260,11 @@ impl Source {
 
     #[cold]
     fn apply_changes(&mut self, now: Time) {
+        if let Some(sender) = self.process.sender_mut() {
+            sender.begin(now);
+            self.next_change = sender.next_start();
+            return;
+        }
         while let Some(&(at, change)) = self.changes.last().filter(|&&(at, _)| at <= now) {
             self.changes.pop();
             let (process, rng) = (&mut self.process, &mut self.rng);
@@ -317,7 +352,7 @@ mod tests {
             for n in 0..10_000 {
                 let now = source.next_wake().unwrap();
                 assert_eq!(u128::from(now.ps()), interval(n));
-                assert_eq!(source.wake(now), Wake::Emit(Made { bytes, destination: 0 }));
+                assert_eq!(source.wake(now), Wake::Emit(Made { bytes, destination: 0, word: 0 }));
             }
         }
     }
@@ -704,13 +739,13 @@ mod tests {
                 run(&mut source, Time::from_ms(1_000)).iter().map(|frame| frame.1).collect()
             };
             let sent: u64 = frames.iter().map(|&bytes| u64::from(bytes)).sum();
-            prop_assert_eq!(sent, limit + u64::from(source.padding()), "{:?}", frames);
+            prop_assert_eq!(sent, limit + source.padding(), "{:?}", frames);
             // Only the last frame is cut or padded, and to no more than the smallest one.
             let (least, most) = spec.frame_bounds();
             prop_assert!(frames.iter().all(|&bytes| bytes >= least && bytes <= most));
             let (last, others) = frames.split_last().unwrap();
             prop_assert!(others.iter().all(|&bytes| bytes >= spec.sizes.bounds().0));
-            prop_assert!(source.padding() == 0 || *last <= frame::MIN_FRAME_BYTES && source.padding() < *last);
+            prop_assert!(source.padding() == 0 || *last <= frame::MIN_FRAME_BYTES && source.padding() < u64::from(*last));
         }
 
         #[test]
@@ -767,7 +802,7 @@ mod tests {
                     prop_assert!(now >= spec.start && spec.stop.is_none_or(|stop| now < stop));
                 }
             }
-            prop_assert!(spec.limit.is_none_or(|limit| sent <= limit.get() + u64::from(source.padding())));
+            prop_assert!(spec.limit.is_none_or(|limit| sent <= limit.get() + source.padding()));
             let offered = spec.offered_bps(BitRate::from_bps(small(line)), overhead, Time::ZERO, Time::from_ms(1)).unwrap();
             prop_assert!(offered >= 0.0 && !offered.is_nan(), "{}", offered);
         }

@@ -1,8 +1,10 @@
 //! What a source of traffic is: plain, checked data.
 
+use crate::transfers::TransferList;
 use frame::NodeId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 
 /// What the bits of a rate count.
@@ -50,6 +52,8 @@ pub enum Arrivals {
         /// How long it is off.
         off: Period,
     },
+    /// Transfers, as fast as the link takes them; of the frames of a source its `sizes` tell the full ones.
+    Transfers(Arc<TransferList>),
 }
 
 /// The random length of an on or off period.
@@ -113,6 +117,13 @@ pub enum Destinations {
         /// The other hosts, equally likely.
         others: Vec<NodeId>,
     },
+    /// Each to one of these but one, equally likely: a list that many senders have together.
+    Others {
+        /// At least two hosts.
+        hosts: Arc<[NodeId]>,
+        /// The index of the one that is left out: the sender.
+        without: u32,
+    },
 }
 
 /// A change of a source while the simulation runs.
@@ -151,8 +162,28 @@ pub struct SourceSpec {
 }
 
 impl SourceSpec {
+    /// The transfers that it sends, if it sends transfers.
+    pub fn transfers(&self) -> Option<&Arc<TransferList>> {
+        match &self.arrivals {
+            Arrivals::Transfers(list) => Some(list),
+            _ => None,
+        }
+    }
+
+    /// The share of the bytes that each destination gets, in the order of [`Destinations::nodes`].
+    pub fn shares(&self) -> Vec<f64> {
+        let Some(list) = self.transfers() else { return self.destinations.shares() };
+        let mut bytes = vec![0.0; self.destinations.count()];
+        list.iter().for_each(|transfer| bytes[transfer.destination as usize] += transfer.bytes as f64);
+        let all: f64 = bytes.iter().sum();
+        bytes.iter().map(|own| own / all).collect()
+    }
+
     /// The shortest and the longest frame in bytes: the last before a limit may be shorter than all others.
     pub fn frame_bounds(&self) -> (u16, u16) {
+        if let Some(list) = self.transfers() {
+            return list.frame_bounds();
+        }
         let (least, most) = self.sizes.bounds();
         let Some(limit) = self.limit.map(Bytes::get) else { return (least, most) };
         let smallest = least.min(frame::MIN_FRAME_BYTES);

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from penstock.units import count, duration, rate, share, size
+from penstock.errors import ResultError
+from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_DONE
 from .console import console, print_json, table
 
 if TYPE_CHECKING:
+    from penstock.analysis.pairs import Difference
     from penstock.result import Result
 
 Row = dict[str, Any]
@@ -37,6 +39,12 @@ CONNECTIONS: dict[str, Writer] = {
     "segments_sent_again": count,
     "frames_discarded": count,
 }
+TRANSFERS: dict[str, Writer] = {
+    "completion_mean_ns": duration,
+    "slowdown_mean": plain,
+    "slowdown_p99": plain,
+}
+ROWS_SHOWN = 30
 PORTS: dict[str, Writer] = {
     "utilisation": share,
     "queue_bytes_max": size,
@@ -49,31 +57,26 @@ PORTS: dict[str, Writer] = {
 def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:
     """Compares two results: their scenarios, and all flows, connections and ports that differ.
 
+    Of two sets of replications the runs of the same seed are pairs: the mean difference of each flow, and of
+    each entry of transfers, is told with its 95 % confidence interval.
+
     Parameters
     ----------
     first
-        Directory of a result.
+        Directory of a result, or of replications.
     second
         Directory of another.
     json
         Prints one JSON object instead of tables.
     """
     from penstock.result import Result
+    from penstock.running.replications import load_replications
 
+    if (sets := (load_replications(first), load_replications(second))) != (None, None):
+        return _compare_sets((first, second), sets, json)
     a, b = Result.load(first), Result.load(second)
     same = a.fingerprint == b.fingerprint
-    scenario = list(
-        difflib.unified_diff(
-            a.scenario_toml.splitlines(),
-            b.scenario_toml.splitlines(),
-            str(first),
-            str(second),
-            "",
-            "",
-            n=2,
-            lineterm="",
-        )
-    )
+    scenario = _scenario_diff(a, b, (first, second))
     flows = differences(a, b, "flows", "flow", list(FLOWS))
     connections = differences(a, b, "connections", "flow", list(CONNECTIONS))
     ports = differences(a, b, "ports", "port", list(PORTS))
@@ -105,6 +108,89 @@ def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(neg
     _show(out, "Connections that differ", connections, CONNECTIONS)
     _show(out, "Ports that differ", ports, PORTS)
     return EXIT_DONE
+
+
+def _scenario_diff(a: Result, b: Result, names: tuple[Path, Path]) -> list[str]:
+    first, second = (result.scenario_toml.splitlines() for result in (a, b))
+    left, right = map(str, names)
+    return list(difflib.unified_diff(first, second, left, right, "", "", n=2, lineterm=""))
+
+
+def _compare_sets(
+    directories: tuple[Path, Path],
+    sets: tuple[dict[int, Result] | None, dict[int, Result] | None],
+    json: bool,
+) -> int:
+    """Two sets of replications."""
+    from penstock.analysis import pairs
+
+    first, second = sets
+    if first is None or second is None:
+        alone = directories[0 if first is None else 1]
+        raise ResultError(f"{alone}: one run, and the other is a set of replications; compare two of a kind")
+    seeds = [seed for seed in first if seed in second]
+    if not seeds:
+        raise ResultError(f"{directories[0]} and {directories[1]}: no seed is in both, so there are no pairs")
+    found = pairs.differences(first, second)
+    scenario = _scenario_diff(first[seeds[0]], second[seeds[0]], directories)
+    if json:
+        rows = [
+            {
+                "name": one.name,
+                "metric": one.metric,
+                "first": one.first,
+                "second": one.second,
+                "change": one.change.mean,
+                "half_width": None if one.change.n < 2 else one.change.half_width,
+                "pairs": one.change.n,
+            }
+            for one in found
+        ]
+        identities = [
+            {"directory": str(path), "seeds": list(own)}
+            for path, own in zip(directories, (first, second), strict=True)
+        ]
+        print_json(
+            {
+                "schema": "penstock-compare/1",
+                "first": identities[0],
+                "second": identities[1],
+                "pairs": len(seeds),
+                "confidence": 0.95,
+                "scenario_diff": scenario,
+                "differences": rows,
+            }
+        )
+        return EXIT_DONE
+    _show_pairs(found, len(seeds), scenario)
+    return EXIT_DONE
+
+
+def _show_pairs(found: list[Difference], seeds: int, scenario: list[str]) -> None:
+    from rich.markup import escape
+
+    out = console()
+    out.print("\n".join(scenario) if scenario else "the scenarios are the same", markup=False, soft_wrap=True)
+    certain = [one for one in found if one.is_certain]
+    title = f"What changed: means over {seeds} pairs of one seed, and the change with its 95 % interval"
+    shown = table(title, "name", "metric", "first", "second", "change", numeric=2)
+    for one in certain[:ROWS_SHOWN]:
+        write = {**FLOWS, **TRANSFERS}[one.metric]
+        change = f"{_signed(write, one.change.mean)} ± {write(one.change.half_width)}"
+        shown.add_row(escape(one.name), one.metric, write(one.first), write(one.second), change)
+    if certain:
+        out.print(shown)
+    if len(certain) > ROWS_SHOWN:
+        out.print(f"and {len(certain) - ROWS_SHOWN} more; --json has all of them")
+    unsure = len(found) - len(certain)
+    out.print(
+        f"{unsure} of {len(found)} measures are not told apart: their intervals contain zero, or there is "
+        "one pair"
+    )
+
+
+def _signed(write: Writer, change: float) -> str:
+    return ("-" if change < 0 else "+") + write(abs(change))
 
 
 def differences(a: Result, b: Result, name: str, key: str, metrics: list[str]) -> list[Row]:

@@ -209,6 +209,7 @@ def _show(result: Result, summary: dict[str, Any]) -> None:
     out = console()
     _show_flows(out, summary["flows"])
     _show_connections(out, result)
+    _show_transfers(out, summary["transfers"])
     _show_ports(out, summary["ports"])
     _show_totals(out, result, summary["fairness"])
 
@@ -330,6 +331,28 @@ def _show_connections(out: Any, result: Result) -> None:
         )
     out.print(shown)
     _say_rest(out, len(found), ROWS_SHOWN, "connections")
+
+
+def _show_transfers(out: Any, found: list[dict[str, Any]]) -> None:
+    from rich.markup import escape
+
+    if not found:
+        return
+    times = ("completion mean", "p99", "slowdown mean", "p50", "p99", "max")
+    shown = table("Transfers", "entry", "begun", "complete", "bytes", *times, numeric=1)
+    for entry in found[:ROWS_SHOWN]:
+        took, slowdown = entry["completion_ns"], entry["slowdown"]
+        shown.add_row(
+            escape(entry["name"]),
+            count(entry["begun"]),
+            count(entry["complete"]),
+            size(entry["bytes"]),
+            duration(took["mean"]),
+            duration(took["p99"]),
+            *(plain(slowdown[key]) for key in ("mean", "p50", "p99", "max")),
+        )
+    out.print(shown)
+    _say_rest(out, len(found), ROWS_SHOWN, "entries")
 
 
 def _show_intervals(runs: Replications) -> None:

@@ -9,11 +9,12 @@ from .congestion import congestion, deadlock
 from .fabric import fabric
 from .style import save, style
 from .timeline import timeline
+from .transfers import transfers
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
-__all__ = ["congestion", "deadlock", "fabric", "save", "save_all", "style", "timeline"]
+__all__ = ["congestion", "deadlock", "fabric", "save", "save_all", "style", "timeline", "transfers"]
 
 
 def save_all(result: Measurements, directory: Path) -> list[Path]:
@@ -22,7 +23,8 @@ def save_all(result: Measurements, directory: Path) -> list[Path]:
         *save(timeline(result), directory, "timeline"),
         *save(fabric(result), directory, "fabric"),
     ]
-    for name, draw in (("congestion", congestion), ("deadlocks", deadlock)):
+    drawn = (("congestion", congestion), ("deadlocks", deadlock), ("transfers", transfers))
+    for name, draw in drawn:
         if name in result.table_names and result.table(name).num_rows:
-            written += save(draw(result), directory, name.removesuffix("s"))
+            written += save(draw(result), directory, "deadlock" if name == "deadlocks" else name)
     return written

@@ -20,6 +20,8 @@ MAX_NAMED = 40
 """A layer with more nodes than this is drawn without names."""
 MAX_LEVEL_NAMES = 16
 """With more than this the names are turned."""
+MAX_VECTORS = 2_000
+"""More links or nodes than this are pixels in the SVG too, which would take seconds to write and to open."""
 _ARC_HEIGHT = 0.35
 
 
@@ -37,7 +39,9 @@ def fabric(result: Measurements) -> Figure:
             ways[colour].append(_way(places[link["a"]], places[link["b"]], places.values()))
             widths[colour].append(1.2 + 4.0 * share if share > 0 else 0.8)
         for colour, lines in ways.items():
-            axes.add_collection(LineCollection(lines, colors=colour, linewidths=widths[colour]))
+            drawing = LineCollection(lines, colors=colour, linewidths=widths[colour])
+            drawing.set_rasterized(len(lines) > MAX_VECTORS)
+            axes.add_collection(drawing)
         in_layer = Counter(y for _, y in places.values())
         _draw_nodes(axes, result, places, in_layer)
         title = f"Fabric: {len(result.topology['nodes'])} nodes, {len(result.topology['links'])} links"
@@ -57,7 +61,10 @@ def _draw_nodes(
             continue
         x, y = zip(*(places[name] for name in names), strict=True)
         sizes = [10 if in_layer[height] > MAX_NAMED else size for height in y]
-        axes.scatter(x, y, s=sizes, marker=marker, facecolor="white", edgecolor=INK, linewidth=1.0, zorder=3)
+        dots = axes.scatter(
+            x, y, s=sizes, marker=marker, facecolor="white", edgecolor=INK, linewidth=1.0, zorder=3
+        )
+        dots.set_rasterized(len(names) > MAX_VECTORS)
         for name in names:
             place = places[name]
             if in_layer[place[1]] <= MAX_NAMED:

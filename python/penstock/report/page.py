@@ -16,6 +16,8 @@ from penstock.errors import ResultError
 from penstock.measurements import split
 from penstock.plots.decimate import envelope, merge_spans
 
+from .shorten import largest_series, shorten
+
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
@@ -23,11 +25,13 @@ SCHEMA = "penstock-report/1"
 TEMPLATE = Path(__file__).with_name("viewer.html")
 PLACEHOLDER = ">__PENSTOCK_RESULT__<"
 
-MAX_SERIES_ROWS = 400_000
-"""Beyond this a browser needs seconds to open the page; then series are drawn as envelopes."""
-MIN_POINTS = 200
+MAX_SERIES_ROWS = 60_000
+"""Beyond this a browser needs long to open the page; then the largest series are drawn, as envelopes."""
+MIN_POINTS = 120
 """However many series there are, each keeps at least this many points."""
-MAX_PAUSES = 50_000
+MAX_PAUSES = 5_000
+_REPEATED = 4
+"""A column of names whose rows are this many times as many as its names is written as names and numbers."""
 _EXACT_IN_JAVASCRIPT = 2**53
 
 
@@ -73,17 +77,21 @@ def script_json(content: object) -> str:
 
 def document(result: Measurements) -> dict[str, Any]:
     """The result as the page reads it; where series or pauses are thinned out, its warnings say so."""
-    tables = {name: result.table(name) for name in result.table_names}
-    notes: list[str] = []
+    page = shorten({name: result.table(name) for name in result.table_names}, result.topology)
+    tables, notes = page.tables, page.notes
     thinned = "series" in tables and tables["series"].num_rows > MAX_SERIES_ROWS
     if thinned:
         full = tables["series"]
-        tables["series"] = _thin_series(full)
+        tables["series"] = _thin_series(largest_series(full))
         notes.append(
             f"For this page {full.num_rows:,} points of time series were thinned out to "
-            f"{tables['series'].num_rows:,}, keeping the smallest and largest of each stretch. "
-            "series.parquet has all of them."
+            f"{tables['series'].num_rows:,}: the largest series of each kind, and the smallest and largest "
+            "of each stretch. series.parquet has all of them."
         )
+        if "watermarks" in tables:
+            marks = tables["watermarks"]
+            drawn = pc.is_in(marks["entity"], value_set=pc.unique(tables["series"]["entity"]))
+            tables["watermarks"] = marks.filter(drawn)
     if "pauses" in tables and tables["pauses"].num_rows > MAX_PAUSES:
         full = tables["pauses"]
         tables["pauses"] = _join_pauses(full, float(result.run["simulated_s"]) * 1e9)
@@ -97,21 +105,41 @@ def document(result: Measurements) -> dict[str, Any]:
         "run": {**result.run, "seed": seed, "warnings": [*result.run.get("warnings", []), *notes]},
         "thinned": thinned,  # a bin that is missing then holds the value before it, otherwise it is zero
         "scenario_toml": result.scenario_toml,
-        "topology": result.topology,
+        "topology": page.topology,
+        "totals": page.totals,
         "description": result.description,
         "tables": {name: {"columns": columns(table)} for name, table in tables.items()},
     }
 
 
-def columns(table: pa.Table) -> dict[str, list[Any]]:
-    """Columns as lists; what is not a finite number becomes ``None``, because JSON has no NaN."""
-    lists = {}
+def columns(table: pa.Table) -> dict[str, list[Any] | dict[str, Any]]:
+    """Columns as lists; what is not a finite number becomes ``None``, because JSON has no NaN.
+
+    Names that many rows have are written once: ``names``, and ``of``, the number of the name of each row.
+    """
+    lists: dict[str, list[Any] | dict[str, Any]] = {}
     for name in table.column_names:
         column = table[name]
         if pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_finite(column), column, None)
+            lists[name] = [_short(value) for value in column.to_pylist()]
+            continue
+        if pa.types.is_string(column.type) and not column.null_count:
+            coded = pc.dictionary_encode(column).combine_chunks()
+            if isinstance(coded, pa.ChunkedArray):
+                coded = coded.chunk(0) if coded.num_chunks else pa.array([], pa.string()).dictionary_encode()
+            if len(coded) >= _REPEATED * max(len(coded.dictionary), 1):
+                lists[name] = {"names": coded.dictionary.to_pylist(), "of": coded.indices.to_pylist()}
+                continue
         lists[name] = column.to_pylist()
     return lists
+
+
+def _short(value: float | None) -> float | int | None:
+    """A whole number without its point."""
+    return (
+        value if value is None or not value.is_integer() or abs(value) >= _EXACT_IN_JAVASCRIPT else int(value)
+    )
 
 
 def _thin_series(table: pa.Table) -> pa.Table:
@@ -144,11 +172,14 @@ def _join_pauses(table: pa.Table, end_of_run_ns: float) -> pa.Table:
         end = end_of_run_ns if row["end_ns"] is None else row["end_ns"]
         spans.setdefault(key, []).append((row["start_ns"], end))
         first.setdefault(key, row)
-    rows = [
-        {**first[key], "start_ns": start, "end_ns": end}
-        for key, own in spans.items()
-        for start, end in merge_spans(own, gap=end_of_run_ns / 2_000)
-    ]
+    longest = sorted(spans, key=lambda key: -sum(end - start for start, end in spans[key]))
+    rows: list[dict[str, Any]] = []
+    for key in longest:
+        if len(rows) >= MAX_PAUSES:
+            break
+        merged = merge_spans(spans[key], gap=end_of_run_ns / 2_000)
+        rows += [{**first[key], "start_ns": start, "end_ns": end} for start, end in merged]
+    rows.sort(key=lambda row: row["start_ns"])
     columns = {name: [row[name] for row in rows] for name in table.column_names}
     return pa.table(
         {name: pa.array(values).cast(table.schema.field(name).type) for name, values in columns.items()}

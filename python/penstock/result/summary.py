@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from penstock.analysis import connections
+from penstock.analysis import connections, transfers
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -89,6 +89,7 @@ def summarise(result: Measurements) -> dict[str, Any]:
             }
             for row in connections.rows(result)
         ],
+        "transfers": [asdict(entry) for entry in transfers.totals(result)],
         "fairness": {"jain": fairness(result), "max_min": against_max_min(result)},
     }
 

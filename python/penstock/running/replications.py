@@ -140,6 +140,22 @@ class Replications:
         return target
 
 
+def load_replications(directory: str | PathLike[str]) -> dict[int, Result] | None:
+    """The results of a saved set of replications by seed; ``None`` if it is the result of one run.
+
+    Raises
+    ------
+    ResultError
+        If the directory is no complete result.
+    """
+    path = Path(directory)
+    names = storage.verify(path)
+    if "replications.json" not in names:
+        return None
+    seeds = json.loads((path / "replications.json").read_text("utf-8"))["seeds"]
+    return {seed: Result.load(path / f"seed-{seed}") for seed in seeds}
+
+
 def replicate(
     scenario: Runnable,
     replications: int,

@@ -25,6 +25,7 @@ from .keys import (
     ProbesKeys,
     SimulationKeys,
     SwitchKeys,
+    TransfersKeys,
     WatchdogKeys,
 )
 from .parts import FlowControl, Topology
@@ -167,6 +168,19 @@ class Scenario:
             ``penstock explain flows``.
         """
         return self._appended("flows", {"name": name, **known(keys, FlowKeys, "flow")})
+
+    def transfers(self, name: str, **keys: Unpack[TransfersKeys]) -> Scenario:
+        """Adds transfers, each of so many bytes from one host to another.
+
+        Parameters
+        ----------
+        name : str
+            Unique name.
+        **keys
+            `TransfersKeys`, such as ``from_="all", to="all", arrivals=ps.poisson(load=0.5),
+            sizes="web_search"``; see ``penstock explain transfers``.
+        """
+        return self._appended("transfers", {"name": name, **known(keys, TransfersKeys, "transfers")})
 
     def fault(self, **keys: Unpack[FaultKeys]) -> Scenario:
         """Adds a fault: of a link, or of a switch that restarts.

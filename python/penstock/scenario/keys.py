@@ -22,6 +22,7 @@ TABLES = (
     "flow_control",
     "watchdog",
     "flows",
+    "transfers",
     "faults",
 )
 """The tables of a scenario, in the order of the reference."""
@@ -38,6 +39,10 @@ class SimulationKeys(TypedDict, total=False):
     """When measuring begins. Default: "0 s"."""
     seed: int | None
     """Seed of all random streams. Default: 1."""
+    path_seed: PathSeed | None
+    """Seed of the hash that picks one of several shortest paths for a flow and destination (ECMP).
+    Default: 1.
+    """
     on_lossless_drop: OnLosslessDrop | None
     """What a lost frame of a lossless class does: "stop" the run with an explanation, or "count" it as a
     headroom violation. Default: "stop".
@@ -311,7 +316,7 @@ class ExplicitKeys(TypedDict, total=False):
 class ExplicitLinkKeys(TypedDict, total=False):
     """One link, or several alike."""
 
-    between: Required[Sequence[str]]
+    between: Required[Between]
     """The names of the two ends."""
     rate: Required[str]
     """Rate in each direction."""
@@ -1048,6 +1053,30 @@ class FrameBimodalKeys(TypedDict, total=False):
     """The probability of `small`."""
 
 
+class FrameExponentialKeys(TypedDict, total=False):
+    """Exponential, cut to a range: what would lie outside has the nearest length."""
+
+    mean: Required[str]
+    """The mean of the lengths that are cut."""
+    min: str | None
+    """The smallest. Default: "64 B"."""
+    max: str | None
+    """The largest. Default: "1522 B"."""
+
+
+class FrameLogNormalKeys(TypedDict, total=False):
+    """Log-normal, cut to a range: what would lie outside has the nearest length."""
+
+    mean: Required[str]
+    """The mean of the lengths that are cut."""
+    sigma: Required[float]
+    """Standard deviation of the natural logarithm before the cut."""
+    min: str | None
+    """The smallest. Default: "64 B"."""
+    max: str | None
+    """The largest. Default: "1522 B"."""
+
+
 class FrameTable(TypedDict, total=False):
     """Exactly one of these."""
 
@@ -1055,6 +1084,10 @@ class FrameTable(TypedDict, total=False):
     """Every size from `min` to `max`, equally likely."""
     bimodal: FrameBimodalKeys
     """Two sizes."""
+    exponential: FrameExponentialKeys
+    """Exponential, cut to a range: what would lie outside has the nearest length."""
+    log_normal: FrameLogNormalKeys
+    """Log-normal, cut to a range: what would lie outside has the nearest length."""
     empirical: str
     """The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario."""
 
@@ -1138,9 +1171,7 @@ class FlowKeys(TypedDict, total=False):
     """One flow, or one flow for each of several senders."""
 
     from_: Required[Nodes]
-    """The sender: the name of a host, "all" hosts, a pattern with `*` for any letters, or a list of
-    these.
-    """
+    """The sender: the name of a host, "all" hosts, a pattern, or a list of these."""
     to: Required[Receivers]
     """Where frames go: a host."""
     priority: int | None
@@ -1371,6 +1402,111 @@ class StepKeys(TypedDict, total=False):
     """The new rate (the peak rate of an on/off source), with `start`. Default: as before."""
 
 
+class ArrivalsPoissonKeys(TypedDict, total=False):
+    """Each sender begins transfers with exponential gaps, drawn from a stream of its own."""
+
+    load: float | None
+    """Share of the rate of each sender's link that the bytes of its transfers take on average, headers
+    not counted.
+    """
+    gap: str | None
+    """Mean time between two starts of one sender."""
+
+
+class ArrivalsIncastKeys(TypedDict, total=False):
+    """Rounds: several senders begin a transfer to one receiver at the same time."""
+
+    every: Required[str]
+    """Time between two rounds, the first of which is at `start`."""
+    senders: int | None
+    """How many of `from` send in each round, drawn anew each time. Default: all beside the receiver."""
+
+
+class ArrivalsTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    poisson: ArrivalsPoissonKeys
+    """Each sender begins transfers with exponential gaps, drawn from a stream of its own."""
+    incast: ArrivalsIncastKeys
+    """Rounds: several senders begin a transfer to one receiver at the same time."""
+    file: str
+    """The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of
+    time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a
+    unit in each value), `from`, `to`, `bytes` and, if transfers differ in it, `priority`.
+    """
+
+
+class SizesUniformKeys(TypedDict, total=False):
+    """Every size from `min` to `max`, equally likely."""
+
+    min: Required[str]
+    """The smallest."""
+    max: Required[str]
+    """The largest."""
+
+
+class SizesParetoKeys(TypedDict, total=False):
+    """Pareto, truncated: no transfer is larger than 100 times `mean`."""
+
+    mean: Required[str]
+    """The mean of the truncated sizes: the smallest size is such that it holds."""
+    shape: Required[float]
+    """The shape: the smaller, the more of the bytes lie in few large transfers."""
+
+
+class SizesLogNormalKeys(TypedDict, total=False):
+    """Log-normal."""
+
+    mean: Required[str]
+    """The mean."""
+    sigma: Required[float]
+    """Standard deviation of the natural logarithm of the size."""
+
+
+class SizesTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    uniform: SizesUniformKeys
+    """Every size from `min` to `max`, equally likely."""
+    pareto: SizesParetoKeys
+    """Pareto, truncated: no transfer is larger than 100 times `mean`."""
+    log_normal: SizesLogNormalKeys
+    """Log-normal."""
+    points: str
+    """The path of a CSV file with the columns `bytes` and `cdf` (the share of transfers with at most so
+    many, rising to 1 or to 100), relative to the scenario.
+    """
+
+
+class TransfersKeys(TypedDict, total=False):
+    """Transfers: each has a start, a sender, a receiver and a size, and is complete when its last byte
+    is delivered.
+    """
+
+    from_: Nodes | None
+    """The senders: a host, "all" hosts, a pattern, or a list of these."""
+    to: Receivers | None
+    """Where transfers go: a host."""
+    arrivals: Required[Arrivals]
+    """When transfers begin: "once", or a table `poisson`, `incast` or `file`."""
+    sizes: Sizes | None
+    """Bytes of a transfer, without the headers of its frames: a size with unit."""
+    priority: int | None
+    """Priority of all frames (IEEE 802.1Q). Default: 0."""
+    frame: str | None
+    """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
+    header: str | None
+    """Bytes of each frame that are no bytes of the transfer. Default: "18 B"."""
+    order: ServiceOrder | None
+    """Which transfer of a sender has the next frame: each in turn ("round_robin"), or the first that
+    began, to its end ("fifo"). Default: "round_robin".
+    """
+    start: str | None
+    """When the first may begin. Default: "0 s"."""
+    stop: str | None
+    """From here on none begins. Default: the duration of the simulation."""
+
+
 class FaultKeys(TypedDict, total=False):
     """Something that goes wrong: exactly one of `down`, `up`, `rate`, `bit_error_rate`, `pause_loss`,
     `frame_loss`, `restart` and `mean_time_between`.
@@ -1422,6 +1558,10 @@ class FaultKeys(TypedDict, total=False):
     """
 
 
+PathSeedWord = Literal["seed"]
+"""Seeds by name."""
+PathSeed = int | PathSeedWord
+"""The seed of the choice of paths."""
 OnLosslessDrop = Literal["stop", "count"]
 """What a lost frame of a lossless class does."""
 OnDeadlock = Literal["stop", "count"]
@@ -1447,6 +1587,8 @@ PhyName = Literal[
     "400GBASE-R",
 ]
 """The PHY at both ends of a link, as far as its delay goes."""
+Between = Sequence[str]
+"""Two names."""
 QueuesWord = Literal["per_priority", "shared"]
 """Common ways to map priorities to queues."""
 Queues = QueuesWord | Sequence[int]
@@ -1523,7 +1665,7 @@ Moment = Literal["enqueue", "dequeue"]
 StormAction = Literal["report", "drop", "forward"]
 """What a watchdog does during a storm."""
 Nodes = str | Sequence[str]
-"""One or several nodes: a name, "all", a pattern with `*`, or a list of these."""
+"""One or several nodes: a name, "all", a pattern (`*`, "h1..h32", "leaf0/*"), or a list of these."""
 PermutationWord = Literal["random"]
 """Random permutations."""
 Permutation = PermutationWord | ShiftKeys
@@ -1552,6 +1694,14 @@ Growth = Literal["acks", "bytes"]
 """What lets a window grow."""
 EcnMode = Literal["off", "rfc3168", "dctcp"]
 """Explicit congestion notification of a connection."""
+Arrivals = Literal["once"] | ArrivalsTable
+"""When transfers begin."""
+PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc", "hadoop", "data_mining"]
+"""A published distribution of sizes."""
+Sizes = str | PublishedSizes | SizesTable
+"""Sizes of transfers."""
+ServiceOrder = Literal["round_robin", "fifo"]
+"""Which of a source's transfers sends the next frame."""
 LinkWord = Literal["any", "all"]
 """Links without names."""
 FaultLink = LinkWord | Sequence[str]

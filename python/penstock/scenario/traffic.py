@@ -1,4 +1,4 @@
-"""Values of a flow's keys: a function each gives its table.
+"""Values of keys of flows and transfers: a function each gives its table.
 
 Made by `make docs` from the JSON Schema of scenarios; do not edit.
 """
@@ -19,10 +19,14 @@ __all__: list[str] = [
     "dctcp",
     "empirical",
     "exponential",
+    "file",
     "hot_spot",
+    "incast",
+    "log_normal",
     "on_off",
     "pareto",
     "permutation",
+    "points",
     "poisson",
     "request_response",
     "tcp",
@@ -75,9 +79,22 @@ def empirical(value: str, /) -> k.FrameTable:
     return made
 
 
-def exponential(value: str, /) -> Any:
-    """Exponential with this mean."""
-    made: Any = table("exponential", value)
+def exponential(
+    value: str | None = None, /, *, mean: str | None = None, min: str | None = None, max: str | None = None
+) -> Any:
+    """Exponential with this mean. Or: Exponential, cut to a range: what would lie outside has the
+    nearest length.
+    """
+    made: Any = table("exponential", value, mean=mean, min=min, max=max)
+    return made
+
+
+def file(value: str, /) -> k.ArrivalsTable:
+    """The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of
+    time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a
+    unit in each value), `from`, `to`, `bytes` and, if transfers differ in it, `priority`.
+    """
+    made: k.ArrivalsTable = table("file", value)
     return made
 
 
@@ -87,15 +104,29 @@ def hot_spot(host: str, share: float) -> k.ReceiversTable:
     return made
 
 
+def incast(every: str, *, senders: int | None = None) -> k.ArrivalsTable:
+    """Rounds: several senders begin a transfer to one receiver at the same time."""
+    made: k.ArrivalsTable = table("incast", None, every=every, senders=senders)
+    return made
+
+
+def log_normal(mean: str, sigma: float, *, min: str | None = None, max: str | None = None) -> Any:
+    """Log-normal, cut to a range: what would lie outside has the nearest length. Or: Log-normal."""
+    made: Any = table("log_normal", None, mean=mean, sigma=sigma, min=min, max=max)
+    return made
+
+
 def on_off(peak: str, on: k.Period, off: k.Period) -> k.SourceTable:
     """Bursts at the peak rate for a random time, then silence for a random time."""
     made: k.SourceTable = table("on_off", None, peak=peak, on=on, off=off)
     return made
 
 
-def pareto(mean: str, shape: float) -> k.PeriodTable:
-    """Pareto, truncated: no period is longer than 100 times `mean`."""
-    made: k.PeriodTable = table("pareto", None, mean=mean, shape=shape)
+def pareto(mean: str, shape: float) -> Any:
+    """Pareto, truncated: no period is longer than 100 times `mean`. Or: Pareto, truncated: no transfer
+    is larger than 100 times `mean`.
+    """
+    made: Any = table("pareto", None, mean=mean, shape=shape)
     return made
 
 
@@ -105,9 +136,19 @@ def permutation(shift: int | None = None) -> k.ReceiversTable:
     return made
 
 
-def poisson(rate: str) -> k.SourceTable:
-    """Exponential gaps between frames."""
-    made: k.SourceTable = table("poisson", None, rate=rate)
+def points(value: str, /) -> k.SizesTable:
+    """The path of a CSV file with the columns `bytes` and `cdf` (the share of transfers with at most so
+    many, rising to 1 or to 100), relative to the scenario.
+    """
+    made: k.SizesTable = table("points", value)
+    return made
+
+
+def poisson(rate: str | None = None, *, load: float | None = None, gap: str | None = None) -> Any:
+    """Exponential gaps between frames. Or: Each sender begins transfers with exponential gaps, drawn
+    from a stream of its own.
+    """
+    made: Any = table("poisson", None, rate=rate, load=load, gap=gap)
     return made
 
 

@@ -32,6 +32,7 @@ TOPICS = {
     "storms": "Pause storms",
     "schedulers": "Schedulers and shapers",
     "loops": "Requests and windows",
+    "tcp": "TCP",
     "messages": "Congestion messages",
     "managers": "Queue managers",
     "qcn": "Congestion notification",

@@ -68,7 +68,7 @@ describe("layout", () => {
   });
 
   it("draws nothing from nothing", () => {
-    expect(layout({ nodes: [], links: [] }, 800).nodes).toEqual([]);
+    expect(layout({ nodes: [], links: [], hosts: 0, switches: 0, allLinks: 0 }, 800).nodes).toEqual([]);
   });
 });
 
@@ -82,7 +82,7 @@ describe("loads", () => {
   ]);
 
   it("give parallel links their own ports in turn", () => {
-    const both = loads({ nodes: [], links }, ports).links;
+    const both = loads({ nodes: [], links, hosts: 0, switches: 0, allLinks: links.length }, ports).links;
     expect([both[0]!.ab?.port, both[0]!.ba?.port]).toEqual(["x.0->y", "y.0->x"]);
     expect([both[1]!.ab?.port, both[1]!.ba?.port]).toEqual([undefined, "x.1->y"]);
     expect(busiest(both[0]!)).toBe(0.4);

@@ -23,6 +23,12 @@ export const TABLES: readonly Shown[] = [
     empty: "This run had no connections: its sources push frames and wait for no answer.",
   },
   {
+    name: "transfers",
+    title: "Transfers",
+    main: ["name", "source", "destination", "bytes", "start_ns", "completion_ns", "ideal_ns", "slowdown"],
+    empty: "There are no transfers.",
+  },
+  {
     name: "classes",
     title: "Classes",
     main: ["class", "flows", "offered_bps", "throughput_bps", "frames_delivered", "frames_dropped", "latency_mean_ns", "latency_p99_ns", "jain"],

@@ -2,18 +2,19 @@
 
 use super::Part;
 use crate::build::paths::Paths;
+use crate::run::completions::Completions;
 use crate::run::endpoints::{EndpointState, RAW};
 use crate::run::event::{Event, Kind, Queued};
-use crate::run::hosts::Receiver;
+use crate::run::hosts::{Hosts, Receiver};
 use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::sources::SourceState;
 use crate::run::world::Fabric;
-use crate::spec::WhenFull;
+use crate::spec::{FlowSpec, WhenFull};
 use engine::stream;
-use frame::NodeId;
+use frame::{Ecn, Flags, FrameKind, NodeId};
 use units::Time;
-use workload::Source;
+use workload::{Source, TransferList};
 
 /// The sources of the part's hosts.
 pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
@@ -21,7 +22,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     let mut first_path = 0;
     for (number, flow) in (0..).zip(&spec.flows) {
         let path = first_path;
-        first_path += flow.source.destinations.nodes().len() as u32;
+        first_path += flow.source.destinations.count() as u32;
         if !part.owns(flow.from) {
             continue;
         }
@@ -46,6 +47,10 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             source,
             first_path: path,
             priority: flow.priority,
+            flags: match flow.source.transfers() {
+                Some(_) => Flags::new(FrameKind::Part, Ecn::NotCapable),
+                None => Flags::default(),
+            },
             limit,
             several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
             // A scheduler that is told of every frame must not see a queue run empty between two.
@@ -133,6 +138,26 @@ pub fn add_receivers(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     };
     fabric.hosts.receiver_of_path = paths.destinations.iter().map(receiver_of).collect();
     fabric.hosts.receivers = vec![Receiver::default(); receivers as usize];
+    fabric.hosts.completions = completions(&part.plan.spec.flows, &fabric.hosts);
+}
+
+/// The transfers that end in a part.
+fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
+    let mut first_path = 0;
+    let paths = flows.iter().map(|flow| {
+        let first = first_path;
+        first_path += flow.source.destinations.count();
+        (first, flow)
+    });
+    let lists: Vec<(usize, &TransferList)> =
+        paths.filter_map(|(first, flow)| Some((first, &**flow.source.transfers()?))).collect();
+    let frames = lists.iter().flat_map(|&(first, list)| {
+        list.iter().filter_map(move |transfer| {
+            let receiver = hosts.receiver_of_path[first + transfer.destination as usize];
+            (receiver != NIL).then(|| (receiver, list.framing().frames(transfer.bytes)))
+        })
+    });
+    Completions::new(hosts.receivers.len(), frames)
 }
 
 /// The first events: each source and endpoint at its first time, and all faults.

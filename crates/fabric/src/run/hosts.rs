@@ -1,5 +1,6 @@
 //! What stands at the ends of paths: sources, the endpoints of connections, and who receives.
 
+use crate::run::completions::Completions;
 use crate::run::endpoints::EndpointState;
 use crate::run::limiters::{Limiter, LimiterMeasured};
 use crate::run::pool::{NIL, Pool};
@@ -26,6 +27,8 @@ pub(crate) struct Hosts {
     pub limiter_of_path: Vec<u32>,
     /// One for each path that ends here.
     pub receivers: Vec<Receiver>,
+    /// What has arrived of the transfers that end here.
+    pub completions: Completions,
     /// By path, its receiver; [`NIL`](crate::run::pool::NIL) if it ends elsewhere.
     pub receiver_of_path: Vec<u32>,
     /// By port, what arrives there and is not taken in yet; empty if every host takes in without limit.
@@ -123,6 +126,7 @@ impl Hosts {
             + self.limiters.iter().map(Limiter::memory_bytes).sum::<usize>()
             + self.limiter_of_path.capacity() * size_of::<u32>()
             + self.receiver_of_path.capacity() * size_of::<u32>()
+            + self.completions.memory_bytes()
             + self.receivers.capacity() * size_of::<Receiver>()
             + self.receivers.iter().map(|receiver| receiver.latency.memory_bytes()).sum::<usize>()
             + self.receiving.iter().flatten().count() * size_of::<Receiving>()

@@ -23,7 +23,7 @@ impl Fabric {
         // Another port of the host: what the source waits for may be there now.
         let waited = self.stop_waiting(old, source);
         let state = &mut self.hosts.sources[source as usize];
-        if state.source.is_greedy() && path == state.first_path {
+        if state.source.is_greedy() && (path == state.first_path || state.source.has_transfers()) {
             state.in_nic = 0;
             for _ in 0..self.hosts.sources[source as usize].keeps {
                 self.refill(source, now, windows);

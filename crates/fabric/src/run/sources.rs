@@ -6,7 +6,7 @@
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::pool::NIL;
 use crate::run::world::Fabric;
-use frame::{Frame, FrameKind, PRIORITIES, PathId, Priority, Route, TrafficClass};
+use frame::{Flags, Frame, PRIORITIES, PathId, Priority, Route, TrafficClass};
 use units::{Amount, Time};
 use workload::{Made, Source, Wake};
 
@@ -19,6 +19,8 @@ pub(crate) struct SourceState {
     /// Paths are numbered from here, one a destination.
     pub first_path: u32,
     pub priority: Priority,
+    /// Of its frames: [`FrameKind::Part`] if it sends transfers.
+    pub flags: Flags,
     /// What the queue of its class may hold while it goes on sending; `None`: nothing holds it back.
     pub limit: Option<Amount>,
     /// Its paths begin at more than one port: which queue is next depends on the frame.
@@ -88,10 +90,15 @@ impl Fabric {
 
     /// Whether the NIC has no room for the next frame of a source. A greedy one has asked before.
     fn is_held_back(&mut self, source: u32) -> bool {
+        !self.hosts.sources[source as usize].source.is_greedy() && self.nic_is_full(source)
+    }
+
+    /// Whether the queue of the next frame of a source is at the limit that holds sources back.
+    fn nic_is_full(&mut self, source: u32) -> bool {
         let state = &self.hosts.sources[source as usize];
-        let Some(limit) = state.limit.filter(|_| !state.source.is_greedy()) else { return false };
+        let Some(limit) = state.limit else { return false };
         if state.limited {
-            return self.is_held_back_by_limiter(source, limit);
+            return self.limiter_is_full(source, limit);
         }
         let (egress, class) = self.next_place(source);
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
@@ -100,7 +107,7 @@ impl Fabric {
 
     /// The same where a rate limiter stands before the NIC: what waits in it counts.
     #[inline(never)]
-    fn is_held_back_by_limiter(&mut self, source: u32, limit: Amount) -> bool {
+    fn limiter_is_full(&mut self, source: u32, limit: Amount) -> bool {
         let state = &mut self.hosts.sources[source as usize];
         let path = PathId(state.first_path + state.source.next_destination());
         let limiter = self.limiter_of(path).map(|nth| &self.hosts.limiters[nth as usize]);
@@ -114,15 +121,17 @@ impl Fabric {
         state.frames += 1;
         state.bytes += u64::from(made.bytes);
         self.ledger.made += 1;
-        let (path, priority, limited) = (state.first_path + made.destination, state.priority, state.limited);
+        let (path, priority, flags) = (state.first_path + made.destination, state.priority, state.flags);
+        let limited = state.limited;
         let start = self.routes.path_start[path as usize];
         let frame = Frame {
             created: now,
             path: PathId(path),
             route: self.routes.route_of(path, Route::forward(start + 1)),
+            word: made.word,
             bytes: made.bytes,
             priority,
-            ..Frame::default()
+            flags,
         };
         if limited && let Some(limiter) = self.limiter_of(frame.path) {
             return self.limit(limiter, frame, now, windows);
@@ -134,6 +143,10 @@ impl Fabric {
     #[inline(never)]
     pub fn refill(&mut self, source: u32, now: Time, windows: &mut Queued) {
         let state = &mut self.hosts.sources[source as usize];
+        if state.limit.is_some() && state.source.has_transfers() && self.waits_for_room(source) {
+            return;
+        }
+        let state = &mut self.hosts.sources[source as usize];
         if state.in_nic < state.keeps
             && let Some(made) = state.source.take(now)
         {
@@ -142,13 +155,29 @@ impl Fabric {
         }
     }
 
+    /// A source of transfers whose NIC has no room waits for it: what is lost would be missing in a transfer. Whether it
+    /// does.
+    #[cold]
+    fn waits_for_room(&mut self, source: u32) -> bool {
+        if !self.hosts.sources[source as usize].source.is_active() || !self.nic_is_full(source) {
+            return false;
+        }
+        let (egress, class) = self.next_place(source);
+        if let Some(nic) = &mut self.links.cold[egress as usize].nic
+            && !nic.blocked[class.at()].contains(&source)
+        {
+            nic.blocked[class.at()].push_back(source);
+        }
+        true
+    }
+
     /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
     pub fn nic_refused(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
-        let raw = frame.flags.kind() == FrameKind::Raw;
-        if !raw || self.limiter_of(frame.path).is_some() {
+        let pushed = frame.flags.is_pushed();
+        if !pushed || self.limiter_of(frame.path).is_some() {
             self.pulled_frame_left(egress, class);
         }
-        if !raw {
+        if !pushed {
             return;
         }
         let source = self.routes.path_source[frame.path.at()];
@@ -167,7 +196,7 @@ impl Fabric {
     #[inline(always)]
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let class = self.links.ports[egress as usize].classes.class(frame.priority);
-        let raw = frame.flags.kind() == FrameKind::Raw;
+        let raw = frame.flags.is_pushed();
         if !raw || self.limiter_of(frame.path).is_some() {
             self.pulled_frame_left(egress, class);
         }

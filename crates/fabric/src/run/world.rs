@@ -223,10 +223,23 @@ impl Fabric {
         if frame.flags.kind() != FrameKind::Raw {
             // A copy: whose address is told has to lie in memory.
             let frame = *frame;
-            return self.deliver_to_endpoint(&frame, now, windows);
+            return self.deliver_otherwise(&frame, now, windows);
         }
         let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
         self.hosts.receivers[receiver].count(frame, now);
+        self.ledger.delivered += 1;
+        probes::add(&mut self.probes.delivered, receiver, now, frame.bytes);
+    }
+
+    /// A frame that means something to whoever receives it.
+    #[inline(never)]
+    fn deliver_otherwise(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+        if frame.flags.kind() != FrameKind::Part {
+            return self.deliver_to_endpoint(frame, now, windows);
+        }
+        let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
+        self.hosts.receivers[receiver].count(frame, now);
+        self.hosts.completions.arrived(receiver, frame.word, now);
         self.ledger.delivered += 1;
         probes::add(&mut self.probes.delivered, receiver, now, frame.bytes);
     }

@@ -147,6 +147,11 @@ impl Simulation {
         let hosts = &self.part_of_end(path).hosts;
         &hosts.receivers[hosts.receiver_of_path[path] as usize]
     }
+    /// Frames that are missing of the n-th transfer of a path, and when the last one arrived.
+    pub(crate) fn completion(&self, path: usize, nth: u32) -> (u64, Option<Time>) {
+        let hosts = &self.part_of_end(path).hosts;
+        hosts.completions.get(hosts.receiver_of_path[path] as usize, nth)
+    }
     /// The part where a path ends.
     fn part_of_end(&self, path: usize) -> &Fabric {
         let from = self.spec.flows[self.path_flow[path] as usize].from;

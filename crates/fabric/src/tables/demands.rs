@@ -85,7 +85,10 @@ impl View<'_> {
             })
             .filter(|&(_, at, _)| at <= self.end)
             .collect();
-        let limit = |flow: usize| flows[flow].source.limit.map_or(f64::INFINITY, |limit| limit.get() as f64);
+        let limit = |flow: usize| match flows[flow].source.transfers() {
+            Some(list) => list.frame_bytes() as f64,
+            None => flows[flow].source.limit.map_or(f64::INFINITY, |limit| limit.get() as f64),
+        };
         let mean = |flow: usize| match turn(flow) {
             Some(turn) => turn.out.mean_bytes(),
             None => flows[flow].source.sizes.mean_bytes(),
@@ -127,7 +130,7 @@ impl View<'_> {
             let mut path = 0;
             for (index, flow) in flows.iter().enumerate() {
                 let destinations = &flow.source.destinations;
-                for (node, share) in destinations.nodes().into_iter().zip(destinations.shares()) {
+                for (node, share) in destinations.nodes().into_iter().zip(flow.source.shares()) {
                     rows.push((path, index, node, share));
                     path += 1;
                 }

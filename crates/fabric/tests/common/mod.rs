@@ -125,6 +125,7 @@ impl Net {
     pub fn new(duration: Time) -> Net {
         Net(Spec {
             seed: 1,
+            path_seed: 1,
             duration,
             warmup: Time::ZERO,
             nodes: vec![],
@@ -252,6 +253,13 @@ impl Outcome {
     pub fn texts(&self, table: &str, column: &str) -> &[String] {
         match self.column(table, column) {
             Values::Text(values) => values,
+            other => panic!("{table}.{column} is {other:?}"),
+        }
+    }
+    /// The same of a column in which many rows have the same name.
+    pub fn names(&self, table: &str, column: &str) -> Vec<String> {
+        match self.column(table, column) {
+            Values::Named { names, of } => of.iter().map(|&name| names[name as usize].clone()).collect(),
             other => panic!("{table}.{column} is {other:?}"),
         }
     }

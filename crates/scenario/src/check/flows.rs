@@ -1,6 +1,6 @@
 //! Flows: each entry of `[[flows]]` becomes one flow a sender.
 
-use super::receivers::{self, Pair};
+use super::receivers::{self, Ends, Pair};
 use super::topology::{Fabric, is_name};
 use super::{Context, sizes, transports};
 use crate::model::{Flow, Model, PeriodText, SourceText};
@@ -17,8 +17,12 @@ const MAX_FLOWS: usize = 1_000_000;
 
 /// All flows, if nothing is wrong with them.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Option<Vec<FlowSpec>> {
-    if model.flows.is_empty() {
-        context.warn(&Place::default(), "there are no flows: nothing will be sent", "add one with [[flows]]");
+    if model.flows.is_empty() && model.transfers.is_empty() {
+        context.warn(
+            &Place::default(),
+            "there are no flows: nothing will be sent",
+            "add some with [[flows]] or [[transfers]]",
+        );
     }
     context.clean(|context| {
         let mut names = BTreeMap::new();
@@ -68,7 +72,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
     })
 }
 
-fn is_flow_name(name: &str) -> bool {
+pub fn is_flow_name(name: &str) -> bool {
     name.chars().all(|c| c == ' ' || c == '[' || c == ']' || is_name(c.encode_utf8(&mut [0; 4])))
         && !name.trim().is_empty()
         && name.len() <= 200
@@ -83,7 +87,9 @@ fn one(
     context: &mut Context<'_>,
 ) {
     let end = model.simulation.duration;
-    let pairs = receivers::lower(flow, model.simulation.seed, at, fabric, context);
+    let ends =
+        Ends { name: &flow.name, from: &flow.from, from_switches: true, to: &flow.to, all_paths: true };
+    let pairs = receivers::lower(&ends, model.simulation.seed, at, fabric, context);
     let checked = context.clean(|context| {
         numbers(flow, at, context);
         let sizes = sizes::lower(&flow.frame, &at.key("frame"), context);
@@ -337,12 +343,13 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
     }
 }
 
-fn reachable(pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
+pub fn reachable(pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
     let unreached = |pair: &Pair| {
         let unreached = |to: &&NodeId| !fabric.reaches(pair.from, **to);
         match &pair.to {
             Destinations::Fixed(to) => Some(to).filter(unreached),
             Destinations::Uniform(list) => list.iter().find(unreached),
+            Destinations::Others { hosts, .. } => hosts.iter().find(unreached),
             Destinations::HotSpot { hot, others, .. } => {
                 Some(hot).filter(unreached).or(others.iter().find(unreached))
             }

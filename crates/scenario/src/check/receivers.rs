@@ -1,13 +1,14 @@
 //! Who sends to whom: names, "all", patterns, permutations, hot spots.
 
-use super::Context;
 use super::sizes::probability;
 use super::topology::Fabric;
-use crate::model::{Flow, Nodes, Permutation, Receivers, ReceiversTable};
+use super::{Context, names};
+use crate::model::{Nodes, Permutation, Receivers, ReceiversTable};
 use crate::place::Place;
 use fabric::topology::NodeRole;
 use frame::NodeId;
 use rand_xoshiro::rand_core::Rng;
+use std::sync::Arc;
 use workload::Destinations;
 
 /// A sender and where its frames go.
@@ -16,29 +17,45 @@ pub struct Pair {
     pub to: Destinations,
 }
 
+/// What an entry says of its senders and receivers.
+pub struct Ends<'a> {
+    /// The name of the entry.
+    pub name: &'a str,
+    pub from: &'a Nodes,
+    /// Whether switches may send.
+    pub from_switches: bool,
+    pub to: &'a Receivers,
+    /// Whether each pair of sender and receiver becomes a path.
+    pub all_paths: bool,
+}
+
 /// A choice of nodes.
-struct Selection {
-    nodes: Vec<NodeId>,
+pub struct Selection {
+    pub nodes: Vec<NodeId>,
     /// Whether each node was named, so that leaving one out would be a surprise.
     named: bool,
 }
 
 /// The senders of a flow with their destinations, in the order of the nodes.
 pub fn lower(
-    flow: &Flow,
+    ends: &Ends<'_>,
     seed: u64,
     at: &Place,
     fabric: &Fabric,
     context: &mut Context<'_>,
 ) -> Option<Vec<Pair>> {
     context.clean(|context| {
-        let senders = select(&flow.from, true, &at.key("from"), fabric, context);
+        let senders = select(ends.from, ends.from_switches, &at.key("from"), fabric, context);
         let at_to = at.key("to");
-        match &flow.to {
+        match ends.to {
             Receivers::Nodes(nodes) | Receivers::Table(ReceiversTable::Uniform(nodes)) => {
-                let at = if matches!(flow.to, Receivers::Table(_)) { at_to.key("uniform") } else { at_to };
+                let at = if matches!(ends.to, Receivers::Table(_)) { at_to.key("uniform") } else { at_to };
                 let receivers = select(nodes, false, &at, fabric, context);
-                uniform(&senders, &receivers, &at, fabric, context)
+                if ends.all_paths {
+                    uniform(&senders, &receivers, &at, fabric, context)
+                } else {
+                    shared(&senders, &receivers, &at, fabric, context)
+                }
             }
             Receivers::Table(ReceiversTable::HotSpot(spot)) => {
                 let at = at_to.key("hot_spot");
@@ -52,14 +69,20 @@ pub fn lower(
             }
             Receivers::Table(ReceiversTable::Permutation(how)) => {
                 let at = at_to.key("permutation");
-                permutation(&senders, how, seed, &flow.name, &at, fabric, context)
+                permutation(&senders, how, seed, ends.name, &at, fabric, context)
             }
         }
     })
 }
 
 /// The nodes that a text selects, without repetition, in the order of the text and then of the fabric.
-fn select(nodes: &Nodes, senders: bool, at: &Place, fabric: &Fabric, context: &mut Context<'_>) -> Selection {
+pub fn select(
+    nodes: &Nodes,
+    senders: bool,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Selection {
     let (list, single): (&[String], bool) = match nodes {
         Nodes::One(one) => (std::slice::from_ref(one), true),
         Nodes::Several(list) => (list, false),
@@ -74,10 +97,9 @@ fn select(nodes: &Nodes, senders: bool, at: &Place, fabric: &Fabric, context: &m
             break;
         }
         let at = if single { at.clone() } else { at.index(i) };
-        let found: Vec<NodeId> = if text == "all" || text.contains('*') {
+        let found: Vec<NodeId> = if names::is_several(text) && fabric.find(text).is_none() {
             selection.named = false;
-            let matches = |node: &NodeId| text == "all" || matches(text, fabric.name(*node));
-            fabric.graph.hosts().filter(matches).collect()
+            names::find(text, NodeRole::Host, &at, fabric, context)
         } else {
             let Some(node) = host(text, senders, &at, fabric, context) else { continue };
             if chosen[node.at()] && selection.named {
@@ -85,13 +107,6 @@ fn select(nodes: &Nodes, senders: bool, at: &Place, fabric: &Fabric, context: &m
             }
             vec![node]
         };
-        if found.is_empty() {
-            context.error(
-                &at,
-                format!("no host matches \"{text}\""),
-                fabric.hint(text, Some(NodeRole::Host)),
-            );
-        }
         selection
             .nodes
             .extend(found.into_iter().filter(|node| !std::mem::replace(&mut chosen[node.at()], true)));
@@ -124,19 +139,6 @@ fn host(
     }
 }
 
-/// Whether `name` fits `pattern`, in which each `*` stands for any letters, also none.
-fn matches(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut left) = name.strip_prefix(first) else { return false };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        let Some(found) = left.find(part) else { return false };
-        left = &left[found + part.len()..];
-    }
-    left.ends_with(last)
-}
-
 fn uniform(
     senders: &Selection,
     receivers: &Selection,
@@ -167,6 +169,27 @@ fn uniform(
         context.error(at, "no sender has a destination beside itself", "expected another host");
     }
     pairs
+}
+
+/// As [`uniform`], with one list for all senders.
+fn shared(
+    senders: &Selection,
+    receivers: &Selection,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Vec<Pair> {
+    if senders.nodes.len() < 2 || receivers.nodes.len() < 3 {
+        return uniform(senders, receivers, at, fabric, context);
+    }
+    let hosts: Arc<[NodeId]> = receivers.nodes.clone().into();
+    let mut place = vec![None; fabric.graph.nodes.len()];
+    (0..).zip(hosts.iter()).for_each(|(n, host)| place[host.at()] = Some(n));
+    let to = |from: NodeId| match place[from.at()] {
+        Some(without) => Destinations::Others { hosts: Arc::clone(&hosts), without },
+        None => Destinations::Uniform(hosts.to_vec()),
+    };
+    senders.nodes.iter().map(|&from| Pair { from, to: to(from) }).collect()
 }
 
 fn hot_spot(senders: &Selection, hot: NodeId, share: f64, fabric: &Fabric) -> Vec<Pair> {
@@ -254,21 +277,6 @@ fn derangement(n: usize, seed: u64, name: &str) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn patterns() {
-        for (pattern, name, fits) in [
-            ("h*", "h12", true),
-            ("h*", "l1", false),
-            ("*.0", "h3.0", true),
-            ("h*.*1", "h0.11", true),
-            ("h*1", "h1", true),
-            ("h1*1", "h1", false),
-            ("*", "", true),
-        ] {
-            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
-        }
-    }
 
     #[test]
     fn derangements_have_no_fixed_point_and_depend_on_seed_and_name() {

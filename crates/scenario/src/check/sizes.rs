@@ -4,9 +4,11 @@ use super::Context;
 use crate::diagnostics::{Severity, Source};
 use crate::model::{FrameTable, FrameText};
 use crate::place::Place;
+use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 use units::Bytes;
-use workload::FrameSizes;
+use workload::{FrameSizes, SizeShape};
 
 /// The largest frame of the engine: a jumbo frame of 9216 B of payload with header, tag and FCS.
 pub const LARGEST: u64 = 9216 + 22;
@@ -47,8 +49,37 @@ pub fn lower(frame: &FrameText, at: &Place, context: &mut Context<'_>) -> Option
             }
             Some(FrameSizes::Bimodal { small, large, small_share: *small_share })
         }
+        FrameText::Table(FrameTable::Exponential { mean, min, max }) => {
+            shape(SizeShape::Exponential, [*mean, *min, *max], &at.key("exponential"), context)
+        }
+        FrameText::Table(FrameTable::LogNormal { mean, sigma, min, max }) => {
+            let at = at.key("log_normal");
+            if !(*sigma > 0.0 && *sigma <= 5.0) {
+                let accepted = "expected a number above 0, at most 5, like 1";
+                context.error(&at.key("sigma"), format!("sigma {sigma}"), accepted);
+                return None;
+            }
+            shape(SizeShape::LogNormal { sigma: *sigma }, [*mean, *min, *max], &at, context)
+        }
         FrameText::Table(FrameTable::Empirical(path)) => empirical(path, &at.key("empirical"), context),
     }
+}
+
+/// A distribution that is cut to a range: its mean, least and greatest length.
+fn shape(
+    shape: SizeShape,
+    [mean, min, max]: [Bytes; 3],
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<FrameSizes> {
+    let (least, most) = (size(min, &at.key("min"), context), size(max, &at.key("max"), context));
+    let (least, most) = (least?, most?);
+    let sizes = shape.sizes(mean.get() as f64, least, most);
+    if sizes.is_none() {
+        let message = format!("a mean of {mean} of lengths from {min} to {max}");
+        context.error(&at.key("mean"), message, "expected a mean between `min` and `max`");
+    }
+    sizes.map(FrameSizes::Empirical)
 }
 
 /// Reports what is no probability.
@@ -89,35 +120,47 @@ pub fn size(bytes: Bytes, at: &Place, context: &mut Context<'_>) -> Option<u16> 
 }
 
 fn empirical(path: &str, at: &Place, context: &mut Context<'_>) -> Option<FrameSizes> {
-    let full = context.base_dir.map_or_else(|| path.into(), |dir| dir.join(path));
-    let text = match read(&full) {
+    let read = |text: &str, report: &mut Report<'_>| workload::read_sizes(text, LARGEST, report);
+    table(path, "bytes,weight", read, at, context).map(FrameSizes::Empirical)
+}
+
+/// Takes a place in a text, what is wrong there and what is accepted.
+pub type Report<'a> = dyn FnMut(std::ops::Range<usize>, String, String) + 'a;
+
+/// Reads a small CSV file with these columns.
+pub fn table<T>(
+    path: &str,
+    columns: &str,
+    parse: impl FnOnce(&str, &mut Report<'_>) -> Option<T>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<T> {
+    let text = match read(&context.path(path)) {
         Ok(text) => text,
         Err(why) => {
-            let dir = context.base_dir.map_or(".".into(), |dir| dir.display().to_string());
             context.error(
                 at,
                 format!("cannot read \"{path}\": {why}"),
-                format!("expected a CSV file with the columns bytes,weight, relative to {dir}"),
+                format!(
+                    "expected a CSV file with the columns {columns}, relative to {}",
+                    context.directory()
+                ),
             );
             return None;
         }
     };
     let mut found = Vec::new();
-    let sizes = workload::read_sizes(&text, LARGEST, &mut |span, message, help| {
+    let parsed = parse(&text, &mut |span, message, help| {
         let source = Source { file: path, text: &text };
         found.push(source.at(Severity::Error, span, message, help));
     });
     context.errors += found.len();
     context.findings.extend(found);
-    sizes.map(FrameSizes::Empirical)
+    parsed
 }
 
-fn read(path: &std::path::Path) -> Result<String, String> {
-    // A pipe would wait for whoever writes into it.
-    if !std::fs::metadata(path).map_err(|why| why.to_string())?.is_file() {
-        return Err("it is not a regular file".to_string());
-    }
-    let file = std::fs::File::open(path).map_err(|why| why.to_string())?;
+fn read(path: &Path) -> Result<String, String> {
+    let file = open(path)?;
     let mut text = String::new();
     let read = file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(|why| why.to_string())?;
     if read as u64 > MAX_FILE {
@@ -125,4 +168,12 @@ fn read(path: &std::path::Path) -> Result<String, String> {
     }
     // Spreadsheets begin a text with a byte-order mark.
     Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_string))
+}
+
+/// Opens a regular file: a pipe would wait for whoever writes into it.
+pub fn open(path: &Path) -> Result<File, String> {
+    if !std::fs::metadata(path).map_err(|why| why.to_string())?.is_file() {
+        return Err("it is not a regular file".to_string());
+    }
+    File::open(path).map_err(|why| why.to_string())
 }

@@ -66,6 +66,10 @@ impl Fabric {
             None => list,
         }
     }
+    /// The nodes at the other ends of its links.
+    pub fn neighbours(&self, node: NodeId) -> &[NodeId] {
+        &self.neighbours[node.at()]
+    }
     pub fn linked(&self, a: NodeId, b: NodeId) -> bool {
         self.neighbours[a.at()].contains(&b)
     }
@@ -385,7 +389,7 @@ fn explicit_link(
     Some(std::iter::repeat_n(one, usize::try_from(link.count).unwrap_or(0)))
 }
 
-const NAME_HELP: &str = "expected letters without spaces, *, quotes, brackets or \"all\"";
+const NAME_HELP: &str = "expected letters without spaces, *, quotes, brackets or \"all\"; several names are a range like \"h0..h31\"";
 
 /// Names must not look like patterns or lists, and must fit a column of a result.
 pub fn is_name(name: &str) -> bool {

@@ -13,6 +13,12 @@ fn at_start() -> Time {
 fn full_frame() -> FrameText {
     FrameText::Fixed(Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES)))
 }
+fn smallest_frame() -> Bytes {
+    Bytes::new(u64::from(frame::MIN_FRAME_BYTES))
+}
+fn largest_frame() -> Bytes {
+    Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES))
+}
 fn no_limit() -> Or<Bytes, Unlimited> {
     Or::word()
 }
@@ -23,15 +29,15 @@ fn no_limit() -> Or<Bytes, Unlimited> {
 pub struct Flow {
     /// Unique name; with several senders the flows are called "name[sender]". Required.
     pub name: String,
-    /// The sender: the name of a host, "all" hosts, a pattern with `*` for any letters, or a list of these. The name of a switch: whole frames appear there in an instant. Required.
+    /// The sender: the name of a host, "all" hosts, a pattern, or a list of these. In a pattern `*` stands for any letters, "h1..h32" for h1 to h32, and "leaf0/*" for the hosts at leaf0. The name of a switch: whole frames appear there in an instant. Required.
     pub from: Nodes,
-    /// Where frames go: a host; or several (a list, "all" or a pattern with `*`), each frame to one of them, equally likely and never to the sender; or a table `uniform`, `hot_spot` or `permutation`. Required.
+    /// Where frames go: a host; or several (a list, "all" or a pattern), each frame to one of them, equally likely and never to the sender; or a table `uniform`, `hot_spot` or `permutation`. Required.
     pub to: Receivers,
     /// Priority of all frames (IEEE 802.1Q). A whole number, 0 to 7. Default: 0 (best effort).
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub priority: u64,
-    /// Length of frames, DA to FCS: a size with unit, 1 to 9238 B; or "imix"; or a table `uniform`, `bimodal` or `empirical`. Default: "1522 B" (the largest tagged frame without jumbo support).
+    /// Length of frames, DA to FCS: a size with unit, 1 to 9238 B; or "imix"; or a table `uniform`, `bimodal`, `exponential`, `log_normal` or `empirical`. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: FrameText,
     /// When the source begins. A time with unit. Default: "0 s".
@@ -59,11 +65,11 @@ pub struct Flow {
     pub route: Option<Vec<String>>,
 }
 
-/// One or several nodes: a name, "all", a pattern with `*`, or a list of these.
+/// One or several nodes: a name, "all", a pattern (`*`, "h1..h32", "leaf0/*"), or a list of these.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Nodes {
-    /// A name, "all" or a pattern with `*`.
+    /// A name, "all" or a pattern.
     One(String),
     /// A list of names and patterns.
     Several(Vec<String>),
@@ -168,6 +174,31 @@ pub enum FrameTable {
         /// The probability of `small`. A number, 0 to 1. Required.
         #[schemars(range(min = 0.0, max = 1.0))]
         small_share: f64,
+    },
+    /// Exponential, cut to a range: what would lie outside has the nearest length.
+    Exponential {
+        /// The mean of the lengths that are cut. A size with unit, between `min` and `max`. Required.
+        mean: Bytes,
+        /// The smallest. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+        #[serde(default = "smallest_frame")]
+        min: Bytes,
+        /// The largest. A size with unit, 1 to 9238 B. Default: "1522 B" (the largest tagged frame without jumbo support).
+        #[serde(default = "largest_frame")]
+        max: Bytes,
+    },
+    /// Log-normal, cut to a range: what would lie outside has the nearest length.
+    LogNormal {
+        /// The mean of the lengths that are cut. A size with unit, between `min` and `max`. Required.
+        mean: Bytes,
+        /// Standard deviation of the natural logarithm before the cut. A number, above 0, at most 5. Required.
+        #[schemars(range(min = 0.0, max = 5.0))]
+        sigma: f64,
+        /// The smallest. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+        #[serde(default = "smallest_frame")]
+        min: Bytes,
+        /// The largest. A size with unit, 1 to 9238 B. Default: "1522 B" (the largest tagged frame without jumbo support).
+        #[serde(default = "largest_frame")]
+        max: Bytes,
     },
     /// The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario.
     Empirical(String),

@@ -214,21 +214,32 @@ topology! {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Explicit {
-    /// Names of the hosts, all different. Required.
+    /// Names of the hosts, all different; a range like "h0..h31" stands for its names. Required.
     pub hosts: Vec<String>,
-    /// Names of the switches, all different and different from the hosts. Default: none.
+    /// Names of the switches, all different and different from the hosts; also ranges. Default: none.
     #[serde(default)]
     pub switches: Vec<String>,
     /// The links. Required.
     pub links: Vec<ExplicitLink>,
 }
 
+/// Two names.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Between(pub String, pub String);
+
+impl Between {
+    /// Both.
+    pub fn ends(&self) -> [&str; 2] {
+        [&self.0, &self.1]
+    }
+}
+
 /// One link, or several alike.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplicitLink {
-    /// The names of the two ends. Required.
-    pub between: (String, String),
+    /// The names of the two ends. A range like "h0..h31" stands for its names: then there is a link for each pair of ends. Required.
+    pub between: Between,
     /// Rate in each direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
     pub rate: BitRate,
     /// The line code of the link; then its rate is that on the wire, before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching name them, and data get 8/10, 64/66 or 128/130 of that. "8b/10b", "64b/66b" or "128b/130b". Default: none, the rate is that of data, as Ethernet names it.

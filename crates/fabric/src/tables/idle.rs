@@ -1,0 +1,153 @@
+//! What a transfer takes on a path without other traffic, to the picosecond.
+//!
+//! The frames of a transfer leave the sender back to back and pass the ports of the path in order: a frame begins at a
+//! port when it is there and the one before has gone. That is worked out with the clocks of the ports, remainders
+//! included. Where bytes take whole picoseconds, every frame but the last follows the one before at the same distance
+//! (at each port that of the slowest before it), so that long transfers cost no more than short ones.
+//!
+//! Not modelled: schedulers that hold back a class that is alone, limits of buffers and pauses on the way from a fast
+//! link to a slow one, faults; where switches choose a path for each frame, the planned path counts.
+
+use super::View;
+use crate::run::port::HEAD_BYTES;
+use frame::PortId;
+use units::{Time, WireClock};
+use workload::Framing;
+
+/// A path without other traffic.
+pub(super) struct IdlePath {
+    stations: Vec<Station>,
+    /// Bytes take whole picoseconds everywhere.
+    is_whole: bool,
+}
+
+/// What a frame passes: a port, or a host that takes it in.
+#[derive(Clone)]
+struct Station {
+    clock: Option<WireClock>,
+    overhead: u64,
+    per_frame: Time,
+    /// From there to the next station.
+    after: Time,
+    passes: Passes,
+    /// When the last frame began, and when it was done.
+    began: Time,
+    busy_until: Time,
+    /// How much later the last frame began than the one before.
+    distance: Time,
+}
+
+/// When a frame is at the next station.
+#[derive(Clone, Copy)]
+enum Passes {
+    Whole,
+    /// When its head is there.
+    Head,
+    /// When what comes behind its head would have followed on a link with this clock, that of the port behind.
+    HeadAndRest(WireClock),
+}
+
+impl Station {
+    /// A frame is there at `at`; returns when it is at the next.
+    fn pass(&mut self, at: Time, bytes: u16) -> Time {
+        let begins = at.max(self.busy_until);
+        let mut took = self.per_frame;
+        if let Some(clock) = &mut self.clock {
+            if self.busy_until < begins {
+                clock.restart();
+            }
+            took += clock.advance(u64::from(bytes) + self.overhead);
+        }
+        self.distance = begins - self.began;
+        (self.began, self.busy_until) = (begins, begins + took);
+        let head = bytes.min(HEAD_BYTES);
+        let head_left = || {
+            let span = self.clock.map(|clock| clock.span_floor(u64::from(head) + self.overhead));
+            begins + span.unwrap_or_default()
+        };
+        self.after
+            + match self.passes {
+                Passes::Whole => self.busy_until,
+                Passes::Head => head_left(),
+                Passes::HeadAndRest(behind) => head_left() + behind.span_floor(u64::from(bytes - head)),
+            }
+    }
+
+    /// So many more frames have followed, all at the last distance.
+    fn skip(&mut self, frames: u64) {
+        let later = Time::from_ps(self.distance.ps() * frames);
+        self.began += later;
+        self.busy_until += later;
+    }
+}
+
+impl IdlePath {
+    /// How long a transfer of `bytes` takes on it.
+    pub fn time(&self, framing: Framing, bytes: u64) -> Time {
+        let mut stations = self.stations.clone();
+        let frames = framing.frames(bytes);
+        let mut sent = 0;
+        while sent + 1 < frames {
+            let mut is_same = self.is_whole;
+            let mut at = Time::ZERO;
+            for station in &mut stations {
+                let before = station.distance;
+                at = station.pass(at, framing.frame);
+                is_same &= station.distance == before;
+            }
+            sent += 1;
+            // The second frame is the first that follows one.
+            if is_same && sent > 2 {
+                stations.iter_mut().for_each(|station| station.skip(frames - 1 - sent));
+                break;
+            }
+        }
+        let last = framing.last_frame(bytes);
+        stations.iter_mut().fold(Time::ZERO, |at, station| station.pass(at, last))
+    }
+}
+
+impl View<'_> {
+    /// The path of this number as it is without other traffic, with the rates of the beginning.
+    pub(super) fn idle_path(&self, path: usize) -> IdlePath {
+        let ports = self.s.path_of(path);
+        let link = |port: u32| &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
+        let clock = |port: u32| WireClock::with_offset(link(port).rate, self.s.cold(port).clock);
+        let station = |(n, &port): (usize, &u32)| {
+            let next = self.s.wiring.neighbour(PortId(port)).at();
+            let cuts_through = self.s.spec.nodes[next].cuts_through();
+            let passes = match ports.get(n + 1).filter(|_| cuts_through) {
+                None => Passes::Whole,
+                Some(&out) if link(out).rate > link(port).rate => {
+                    Passes::HeadAndRest(clock(self.s.peer(port)))
+                }
+                Some(_) => Passes::Head,
+            };
+            Station {
+                clock: Some(clock(port)),
+                overhead: link(port).overhead.into(),
+                per_frame: Time::ZERO,
+                after: self.s.port(port).arrives_after,
+                passes,
+                began: Time::ZERO,
+                busy_until: Time::ZERO,
+                distance: Time::ZERO,
+            }
+        };
+        let mut stations: Vec<Station> = ports.iter().enumerate().map(station).collect();
+        let end = ports.last().map(|&port| self.s.wiring.neighbour(PortId(port)).at());
+        let receive = end.and_then(|end| self.s.spec.nodes[end].host()?.receive.as_ref());
+        stations.extend(receive.map(|receive| Station {
+            clock: receive.rate.map(WireClock::new),
+            overhead: 0,
+            per_frame: receive.time_per_frame,
+            after: Time::ZERO,
+            passes: Passes::Whole,
+            began: Time::ZERO,
+            busy_until: Time::ZERO,
+            distance: Time::ZERO,
+        }));
+        let is_whole = stations.iter().all(|station| station.clock.is_none_or(|clock| clock.is_whole()));
+        IdlePath { stations, is_whole }
+    }
+}

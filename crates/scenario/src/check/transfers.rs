@@ -1,0 +1,390 @@
+//! Transfers: each sender of an entry of `[[transfers]]`, and each priority, becomes one flow with a list.
+
+use super::receivers::{self, Ends, Pair};
+use super::topology::Fabric;
+use super::{Context, flows, sizes, transfer_files};
+use crate::model::{ArrivalsText, Model, Receivers, SizesTable, SizesText, Transfers};
+use crate::place::Place;
+use fabric::spec::FlowSpec;
+use frame::{NodeId, PRIORITIES, Priority};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use units::{Bytes, Time};
+use workload::{
+    Arrivals, Destinations, FrameSizes, Framing, Incast, MOST_BYTES, Poisson, RateBasis, SourceSpec,
+    Transfer, TransferList, TransferSizes,
+};
+
+/// More transfers than this are refused.
+pub const MAX_TRANSFERS: f64 = 1e8;
+
+/// The flows of all entries, if nothing is wrong with them.
+pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Option<Vec<FlowSpec>> {
+    let mut names: BTreeSet<&str> = model.flows.iter().map(|flow| flow.name.as_str()).collect();
+    context.clean(|context| {
+        let mut made = Vec::new();
+        for (i, entry) in model.transfers.iter().enumerate() {
+            let at = Place::of("transfers").index(i);
+            if !flows::is_flow_name(&entry.name) || entry.name.contains('[') {
+                let help =
+                    "expected letters and digits, without brackets, quotes, commas or control characters";
+                context.error(&at.key("name"), format!("\"{}\" is no name of transfers", entry.name), help);
+            } else if !names.insert(&entry.name) {
+                let message = format!("the name \"{}\" is used twice", entry.name);
+                context.error(&at.key("name"), message, "names of flows and transfers must differ");
+            }
+            let lists = context.clean(|context| one(entry, model, &at, fabric, context)).flatten();
+            made.extend(lists.into_iter().flat_map(|lists| lists.flows(entry, fabric)));
+            if context.full() {
+                break;
+            }
+        }
+        made
+    })
+}
+
+/// The transfers of an entry, by sender and priority; destinations are nodes.
+pub struct Lists {
+    framing: Framing,
+    entry_order: workload::ServiceOrder,
+    start: Time,
+    pub stop: Time,
+    lists: Vec<Option<Box<TransferList>>>,
+}
+
+impl Lists {
+    /// One more.
+    pub fn push(&mut self, from: NodeId, priority: u8, transfer: Transfer) {
+        let place = &mut self.lists[from.at() * PRIORITIES + usize::from(priority)];
+        place
+            .get_or_insert_with(|| Box::new(TransferList::new(self.framing, self.entry_order)))
+            .push(transfer);
+    }
+
+    /// A flow for each sender and priority that has transfers.
+    fn flows(self, entry: &Transfers, fabric: &Fabric) -> Vec<FlowSpec> {
+        let used =
+            |priority: usize| self.lists.iter().skip(priority).step_by(PRIORITIES).any(Option::is_some);
+        let several = (0..PRIORITIES).filter(|&priority| used(priority)).count() > 1;
+        let mut numbers = vec![u32::MAX; fabric.graph.nodes.len()];
+        let (start, stop) = (self.start, self.stop);
+        let flow = |(at, list): (usize, Option<Box<TransferList>>)| {
+            let (mut list, from, priority) = (list?, NodeId((at / PRIORITIES) as u32), at % PRIORITIES);
+            let mut to: Vec<u32> = list.iter().map(|transfer| transfer.destination).collect();
+            to.sort_unstable();
+            to.dedup();
+            (0..).zip(&to).for_each(|(number, &node)| numbers[node as usize] = number);
+            list.renumber(&numbers);
+            let suffix = if several { format!(".{priority}") } else { String::new() };
+            let to: Vec<NodeId> = to.into_iter().map(NodeId).collect();
+            Some(FlowSpec {
+                name: format!("{}[{}]{suffix}", entry.name, fabric.name(from)),
+                from,
+                priority: Priority(priority as u8),
+                source: SourceSpec {
+                    sizes: FrameSizes::Fixed(list.framing().frame),
+                    arrivals: Arrivals::Transfers(Arc::new(*list)),
+                    rate_basis: RateBasis::Frame,
+                    destinations: if to.len() == 1 {
+                        Destinations::Fixed(to[0])
+                    } else {
+                        Destinations::Uniform(to)
+                    },
+                    start,
+                    stop: Some(stop),
+                    script: Vec::new(),
+                    limit: None,
+                    jitter: Time::ZERO,
+                },
+                route: None,
+                transport: None,
+            })
+        };
+        self.lists.into_iter().enumerate().filter_map(flow).collect()
+    }
+}
+
+fn one(
+    entry: &Transfers,
+    model: &Model,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Option<Lists> {
+    let framing = framing(entry, at, context);
+    let stop = times(entry, model.simulation.duration, at, context);
+    if entry.priority > 7 {
+        let message = format!("priority {}", entry.priority);
+        context.error(&at.key("priority"), message, "expected 0 to 7 (IEEE 802.1Q)");
+    }
+    let sizes = match &entry.sizes {
+        Some(text) => self::sizes(text, &at.key("sizes"), context),
+        None => None,
+    };
+    let mut lists = Lists {
+        framing: framing?,
+        entry_order: entry.order,
+        start: entry.start,
+        stop,
+        lists: vec![None; fabric.graph.nodes.len() * PRIORITIES],
+    };
+    if let ArrivalsText::File(path) = &entry.arrivals {
+        for (key, written) in
+            [("from", entry.from.is_some()), ("to", entry.to.is_some()), ("sizes", entry.sizes.is_some())]
+        {
+            if written {
+                let help = "the file names senders, receivers and bytes of all transfers; leave this key out";
+                context.error(&at.key(key), format!("{key} beside a file of transfers"), help);
+            }
+        }
+        let at = at.key("arrivals").key("file");
+        transfer_files::read(path, entry, &at, fabric, &mut lists, context);
+        return Some(lists);
+    }
+    for (key, missing) in
+        [("from", entry.from.is_none()), ("to", entry.to.is_none()), ("sizes", entry.sizes.is_none())]
+    {
+        if missing {
+            let help = format!("`{key}` is required here, unless arrivals come from a file");
+            context.error(&at.key(key), format!("missing key `{key}`"), help);
+        }
+    }
+    let (from, to) = (entry.from.as_ref()?, entry.to.as_ref()?);
+    let ends = Ends { name: &entry.name, from, from_switches: false, to, all_paths: false };
+    let draw = Draw { entry, seed: model.simulation.seed, at, fabric, sizes: &sizes? };
+    if let ArrivalsText::Incast { every, senders } = &entry.arrivals {
+        draw.incast(*every, *senders, &ends, &mut lists, context);
+    } else {
+        draw.by_sender(&ends, &mut lists, context);
+    }
+    Some(lists)
+}
+
+/// What transfers are drawn from.
+struct Draw<'a> {
+    entry: &'a Transfers,
+    seed: u64,
+    at: &'a Place,
+    fabric: &'a Fabric,
+    sizes: &'a TransferSizes,
+}
+
+impl Draw<'_> {
+    fn priority(&self) -> u8 {
+        self.entry.priority.min(7) as u8
+    }
+
+    /// What each sender begins by itself: one transfer, or a Poisson process of its own.
+    fn by_sender(&self, ends: &Ends<'_>, lists: &mut Lists, context: &mut Context<'_>) {
+        let Some(pairs) = receivers::lower(ends, self.seed, self.at, self.fabric, context) else { return };
+        flows::reachable(&pairs, self.at, self.fabric, context);
+        let Some(gaps) = self.gaps(&pairs, lists.stop, context) else { return };
+        let (start, stop) = (self.entry.start, lists.stop);
+        for (pair, gap_ps) in pairs.iter().zip(gaps) {
+            let stream = format!("transfers/{}/{}", self.entry.name, self.fabric.name(pair.from));
+            let mut random = engine::stream(self.seed, &stream);
+            let mut push = |transfer: Transfer| {
+                let destination = pair.to.nth(transfer.destination).0;
+                lists.push(pair.from, self.priority(), Transfer { destination, ..transfer });
+            };
+            let poisson = Poisson { gap_ps, to: &pair.to, sizes: self.sizes };
+            if self.entry.arrivals == ArrivalsText::Once {
+                let first = poisson.draw(Time::ZERO, Time::NEVER, &mut random).next();
+                first.into_iter().for_each(|one| push(Transfer { start, ..one }));
+            } else {
+                poisson.draw(start, stop, &mut random).for_each(push);
+            }
+        }
+    }
+
+    /// Of each sender the mean gap in picoseconds.
+    fn gaps(&self, pairs: &[Pair], stop: Time, context: &mut Context<'_>) -> Option<Vec<f64>> {
+        let at = self.at.key("arrivals").key("poisson");
+        let ArrivalsText::Poisson { load, gap } = &self.entry.arrivals else {
+            return Some(vec![1.0; pairs.len()]);
+        };
+        let gaps: Vec<f64> = match (load, gap) {
+            (Some(load), None) if load.is_finite() && *load > 0.0 => {
+                if *load > 1.0 {
+                    let help = if *load <= 100.0 {
+                        format!("did you mean {}?", load / 100.0)
+                    } else {
+                        String::new()
+                    };
+                    context.warn(
+                        &at.key("load"),
+                        format!("load {load} is more than the links of the senders take"),
+                        help,
+                    );
+                }
+                let bits = self.sizes.mean() * 8.0;
+                let rate = |pair: &Pair| self.fabric.rate[pair.from.at()].map_or(0.0, |rate| rate.bps_f64());
+                pairs.iter().map(|pair| bits / (load * rate(pair)) * 1e12).collect()
+            }
+            (Some(load), None) => {
+                context.error(&at.key("load"), format!("load {load}"), "expected a number above 0, like 0.3");
+                return None;
+            }
+            (None, Some(gap)) if *gap > Time::ZERO => vec![gap.ps() as f64; pairs.len()],
+            (None, Some(_)) => {
+                context.error(&at.key("gap"), "a gap of 0", "expected a time above 0, like \"10 us\"");
+                return None;
+            }
+            (both, _) => {
+                let what = if both.is_some() { "load and gap at once" } else { "neither load nor gap" };
+                context.error(&at, what, "expected one of them, like load = 0.3");
+                return None;
+            }
+        };
+        let span = stop.saturating_sub(self.entry.start).ps() as f64;
+        self.not_too_many(gaps.iter().map(|gap| span / gap).sum(), &at, context).then_some(gaps)
+    }
+
+    fn not_too_many(&self, expected: f64, at: &Place, context: &mut Context<'_>) -> bool {
+        let few = expected <= MAX_TRANSFERS;
+        if !few {
+            let message = format!("about {expected:.0} transfers");
+            context.error(
+                at,
+                message,
+                format!("expected at most {MAX_TRANSFERS:.0}: fewer senders, or a shorter time"),
+            );
+        }
+        few
+    }
+
+    fn incast(
+        &self,
+        every: Time,
+        senders: Option<u64>,
+        ends: &Ends<'_>,
+        lists: &mut Lists,
+        context: &mut Context<'_>,
+    ) {
+        let at = self.at.key("arrivals").key("incast");
+        if every == Time::ZERO {
+            context.error(
+                &at.key("every"),
+                "rounds without time between",
+                "expected a time above 0, like \"1 ms\"",
+            );
+        }
+        if senders == Some(0) {
+            context.error(&at.key("senders"), "no senders", "expected a count, at least 1");
+        }
+        let Receivers::Nodes(to) = ends.to else {
+            let help = "each round has one receiver; expected a host, a pattern or a list of hosts";
+            context.error(&self.at.key("to"), "a table of destinations with incast", help);
+            return;
+        };
+        let from = receivers::select(ends.from, false, &self.at.key("from"), self.fabric, context).nodes;
+        let to = receivers::select(to, false, &self.at.key("to"), self.fabric, context).nodes;
+        let Some(last) = lists.stop.saturating_sub(self.entry.start).ps().checked_sub(1) else { return };
+        let Some(rounds) = last.checked_div(every.ps()).map(|rounds| rounds + 1) else { return };
+        let senders = senders.map_or(from.len(), |senders| senders.min(from.len() as u64) as usize);
+        if !self.not_too_many(rounds as f64 * senders as f64, &at, context) {
+            return;
+        }
+        if !to.is_empty() && from.iter().all(|from| to[..] == [*from]) {
+            context.error(&self.at.key("to"), "no sender beside the receiver", "expected another host");
+        }
+        let unreached =
+            |to: &&NodeId| from.iter().any(|&from| from != **to && !self.fabric.reaches(from, **to));
+        if let Some(&to) = to.iter().find(unreached).filter(|_| !self.fabric.is_one_piece()) {
+            let message = format!("\"{}\" cannot be reached from all senders", self.fabric.name(to));
+            context.error(
+                &self.at.key("to"),
+                message,
+                "expected a way through switches: hosts do not forward",
+            );
+        }
+        let mut random = engine::stream(self.seed, &format!("transfers/{}", self.entry.name));
+        let incast = Incast { every, senders, from: &from, to: &to, sizes: self.sizes };
+        incast.draw(self.entry.start, lists.stop, &mut random, &mut |one| {
+            let transfer = Transfer { start: one.start, destination: one.to.0, bytes: one.bytes };
+            lists.push(one.from, self.priority(), transfer);
+        });
+    }
+}
+
+fn framing(entry: &Transfers, at: &Place, context: &mut Context<'_>) -> Option<Framing> {
+    let frame = sizes::size(entry.frame, &at.key("frame"), context)?;
+    match u16::try_from(entry.header.get()).ok().filter(|&header| header < frame) {
+        Some(header) => Some(Framing { frame, header }),
+        None => {
+            let message = format!("a header of {} in a frame of {frame} B", entry.header);
+            context.error(
+                &at.key("header"),
+                message,
+                "expected less than `frame`: a frame carries bytes of the transfer",
+            );
+            None
+        }
+    }
+}
+
+/// When the last transfer may begin.
+fn times(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'_>) -> Time {
+    let stop = entry.stop.unwrap_or(end).min(end);
+    if entry.start >= end {
+        let message = format!("transfers from {} on, after the end of the simulation", entry.start);
+        context.warn(&at.key("start"), message, format!("none begins; the duration is {end}"));
+    } else if stop <= entry.start {
+        let message = format!("stop {stop} is not after start {}", entry.start);
+        context.error(&at.key("stop"), message, "expected start < stop");
+    }
+    stop
+}
+
+/// The checked distribution.
+fn sizes(text: &SizesText, at: &Place, context: &mut Context<'_>) -> Option<TransferSizes> {
+    let bytes = |bytes: Bytes, at: &Place, context: &mut Context<'_>| {
+        let fits = (1..=MOST_BYTES).contains(&bytes.get());
+        if !fits {
+            let message = format!("a transfer of {bytes}");
+            context.error(at, message, format!("expected 1 B to {}", Bytes::new(MOST_BYTES)));
+        }
+        fits.then_some(bytes.get())
+    };
+    let number =
+        |value: f64, name: &str, fits: bool, accepted: &str, at: &Place, context: &mut Context<'_>| {
+            if !fits {
+                context.error(at, format!("{name} {value}"), format!("expected a number {accepted}"));
+            }
+            fits.then_some(value)
+        };
+    match text {
+        SizesText::Fixed(size) => bytes(*size, at, context).map(TransferSizes::Fixed),
+        SizesText::Published(published) => Some((*published).into()),
+        SizesText::Table(SizesTable::Uniform { min, max }) => {
+            let at = at.key("uniform");
+            let (min, max) = (bytes(*min, &at.key("min"), context)?, bytes(*max, &at.key("max"), context)?);
+            if min > max {
+                context.error(
+                    &at.key("min"),
+                    format!("min {min} B is above max {max} B"),
+                    "expected min <= max",
+                );
+                return None;
+            }
+            Some(TransferSizes::Uniform { min, max })
+        }
+        SizesText::Table(SizesTable::Pareto { mean, shape }) => {
+            let at = at.key("pareto");
+            let mean = bytes(*mean, &at.key("mean"), context);
+            let fits = shape.is_finite() && *shape > 1.0;
+            let shape = number(*shape, "shape", fits, "above 1, like 1.5", &at.key("shape"), context);
+            Some(TransferSizes::Pareto { mean: mean? as f64, shape: shape? })
+        }
+        SizesText::Table(SizesTable::LogNormal { mean, sigma }) => {
+            let at = at.key("log_normal");
+            let mean = bytes(*mean, &at.key("mean"), context);
+            let fits = (0.0..=5.0).contains(sigma);
+            let sigma = number(*sigma, "sigma", fits, "from 0 to 5, like 1", &at.key("sigma"), context);
+            Some(TransferSizes::LogNormal { mean: mean? as f64, sigma: sigma? })
+        }
+        SizesText::Table(SizesTable::Points(path)) => {
+            transfer_files::points(path, &at.key("points"), context)
+        }
+    }
+}

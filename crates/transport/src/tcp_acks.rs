@@ -1,0 +1,139 @@
+//! What acknowledgements do to a TCP sender.
+
+use crate::controller::{Ack, CongestionControl, LossKind};
+use crate::endpoint::{Received, Record, RecordKind};
+use crate::repair::{OnDuplicate, OnProgress, Repair};
+use crate::scoreboard::Blocks;
+use crate::serial::nearest;
+use crate::tcp::EcnMode;
+use crate::tcp_sender::{State, TcpSender};
+use frame::{Header, TcpHeader};
+use units::Time;
+
+impl TcpSender {
+    pub(crate) fn acknowledge(&mut self, now: Time, received: &Received, echo: bool) {
+        let header = received.header.map(|Header::Tcp(tcp)| tcp);
+        let word = header.map_or(received.word, |tcp| tcp.number);
+        let number = nearest(word, self.unacknowledged);
+        if header.is_some_and(|tcp| tcp.begins) {
+            return self.welcome(now, number);
+        }
+        if self.state != State::Open || number < self.unacknowledged || number > self.highest {
+            self.discarded += 1;
+            return;
+        }
+        let blocks = header.map_or(Blocks::default(), |tcp| {
+            tcp.sacks.map(|(from, to)| (nearest(from, number), nearest(to, number)))
+        });
+        self.repair.on_blocks(&self.flight(), &blocks);
+        if number > self.unacknowledged {
+            self.progress(now, number, echo, header.as_ref());
+        } else if self.unacknowledged < self.highest {
+            // RFC 5681 section 2: outstanding data, no data, no window that changes.
+            self.duplicate(now);
+        } else {
+            self.discarded += 1;
+        }
+        if echo && self.spec.ecn != EcnMode::Off {
+            self.marks += 1;
+            if self.unacknowledged > self.reduced_until {
+                self.controller.on_mark(now);
+                self.reduced_until = self.highest;
+                self.tells_reduced |= self.spec.ecn == EcnMode::Rfc3168;
+            }
+        }
+    }
+
+    fn welcome(&mut self, now: Time, number: u64) {
+        let State::Greeted { first } = self.state else {
+            self.discarded += 1;
+            return;
+        };
+        if number != self.unacknowledged {
+            self.discarded += 1;
+            return;
+        }
+        (self.state, self.deadline) = (State::Open, None);
+        if let Some(sent) = first {
+            self.measure(now, sent, 0);
+        }
+    }
+
+    fn measure(&mut self, now: Time, sent: Time, bytes: u64) {
+        let sent = sent.min(now);
+        self.round_trip.measure(&self.spec.timer, sent, now);
+        self.records.push_back(Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
+    }
+
+    /// When the segment was sent whose round trip this acknowledgement ends.
+    fn timed_by(&mut self, header: Option<&TcpHeader>) -> Option<Time> {
+        if self.spec.timestamps {
+            return header?.echo;
+        }
+        self.timed.take_if(|timed| timed.0 <= self.unacknowledged).map(|timed| timed.1)
+    }
+
+    /// Something new is acknowledged.
+    fn progress(&mut self, now: Time, number: u64, echo: bool, header: Option<&TcpHeader>) {
+        let bytes = number - self.unacknowledged;
+        let reach = self.in_flight() + u64::from(self.spec.segment);
+        let held_back = reach > self.controller.window();
+        self.unacknowledged = number;
+        self.next = self.next.max(number);
+        (self.limited, self.timed_out, self.resends) = (0, false, false);
+        let flight = self.flight();
+        let outcome = self.repair.on_progress(&flight, bytes);
+        let sent = self.timed_by(header);
+        if let Some(sent) = sent {
+            self.measure(now, sent, u64::from(self.spec.segment));
+        }
+        // RFC 6298 sections 5.2 and 5.3; RFC 6582 section 4.
+        match outcome {
+            OnProgress::NextHole { restarts_timer: false } => {}
+            _ if number < self.highest => self.start_timer(now),
+            _ => self.deadline = None,
+        }
+        self.resends = matches!(outcome, OnProgress::NextHole { .. });
+        let repairing = outcome != OnProgress::Goes;
+        let (in_flight, round_trip) = (self.in_flight(), sent.map(|sent| now.saturating_sub(sent)));
+        self.controller.on_ack(now, &Ack { bytes, in_flight, echo, round_trip, repairing, held_back });
+        if outcome == (OnProgress::Repaired { gently: true }) {
+            self.controller.on_repaired(now, in_flight);
+        }
+        self.repair.on_acknowledged(&flight, bytes, self.controller.window());
+        if self.next < self.highest {
+            self.next = self.repair.skip(self.next).min(self.highest);
+        }
+        self.complete(now);
+    }
+
+    /// The same acknowledgement again.
+    fn duplicate(&mut self, now: Time) {
+        let flight = self.flight();
+        match self.repair.on_duplicate(&flight) {
+            OnDuplicate::Nothing => {}
+            OnDuplicate::Lost => {
+                self.lose(now, LossKind::Repair);
+                self.resends = true;
+                self.start_timer(now);
+            }
+            OnDuplicate::StartOver => {
+                self.lose(now, LossKind::Restart);
+                self.go_back();
+                self.start_timer(now);
+            }
+        }
+        self.repair.on_acknowledged(&flight, 0, self.controller.window());
+    }
+
+    pub(crate) fn complete(&mut self, now: Time) {
+        let rng = self.rng.as_deref_mut();
+        let done = self.transfers.complete(&self.spec.transfers, self.unacknowledged, now, rng);
+        if let Some((start, bytes)) = done {
+            self.records.push_back(Record { kind: RecordKind::Transfer, start, end: now, bytes });
+            if self.transfers.next().is_none() {
+                self.stop = None;
+            }
+        }
+    }
+}

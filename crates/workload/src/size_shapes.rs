@@ -1,0 +1,103 @@
+//! Lengths of frames with an exponential or log-normal distribution, cut to a range.
+//!
+//! What would be shorter than the range has its least length, what would be longer its greatest; the scale is such that
+//! the mean holds after that. The result is a list of lengths with weights, so that everything that is computed of
+//! lengths is exact of these as well.
+
+/// The shape of a distribution, up to its scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SizeShape {
+    /// Exponential.
+    Exponential,
+    /// Log-normal with this standard deviation of the natural logarithm, above 0.
+    LogNormal {
+        /// The deviation.
+        sigma: f64,
+    },
+}
+
+impl SizeShape {
+    /// The probability of at most `x`, if the scale is 1.
+    fn below(self, x: f64) -> f64 {
+        match self {
+            _ if x <= 0.0 => 0.0,
+            SizeShape::Exponential => -libm::expm1(-x),
+            SizeShape::LogNormal { sigma } => {
+                libm::erfc(-libm::log(x) / sigma * std::f64::consts::FRAC_1_SQRT_2) / 2.0
+            }
+        }
+    }
+
+    /// All lengths from `min` to `max` with their weights, such that their mean is `mean`; `None` if that is not between
+    /// the two.
+    pub fn sizes(self, mean: f64, min: u16, max: u16) -> Option<Vec<(u16, f64)>> {
+        if !(f64::from(min) < mean && mean < f64::from(max)) {
+            return None;
+        }
+        // The mean grows with the scale. Halving an interval of doubles ends when there is no number between its ends.
+        let (mut low, mut high) = (0.0, 1e9);
+        loop {
+            let middle = (low + high) / 2.0;
+            if middle <= low || middle >= high {
+                return Some(self.weights(high, min, max));
+            }
+            let found: f64 =
+                self.weights(middle, min, max).iter().map(|&(size, weight)| f64::from(size) * weight).sum();
+            if found < mean { low = middle } else { high = middle }
+        }
+    }
+
+    /// A length stands for what rounds to it; the first and the last for what lies beyond as well.
+    fn weights(self, scale: f64, min: u16, max: u16) -> Vec<(u16, f64)> {
+        let mut before = 0.0;
+        let weight = |size: u16| {
+            let up_to = if size == max { 1.0 } else { self.below((f64::from(size) + 0.5) / scale) };
+            let own = up_to - before;
+            before = up_to;
+            (size, own)
+        };
+        (min..=max).map(weight).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(sizes: &[(u16, f64)]) -> f64 {
+        sizes.iter().map(|&(size, weight)| f64::from(size) * weight).sum()
+    }
+
+    #[test]
+    fn means_hold_and_weights_are_a_distribution() {
+        let log_normal = |sigma| SizeShape::LogNormal { sigma };
+        for shape in [SizeShape::Exponential, log_normal(0.3), log_normal(2.0)] {
+            for (wanted, min, max) in
+                [(500.0, 64, 1522), (65.0, 64, 1522), (1500.0, 64, 1522), (4000.5, 1, 9238)]
+            {
+                let sizes = shape.sizes(wanted, min, max).unwrap();
+                assert!((mean(&sizes) - wanted).abs() < 1e-6, "{shape:?} {wanted}: {}", mean(&sizes));
+                assert!((sizes.iter().map(|one| one.1).sum::<f64>() - 1.0).abs() < 1e-12);
+                assert!(
+                    sizes.iter().all(|one| one.1 >= 0.0)
+                        && (sizes[0].0, sizes[sizes.len() - 1].0) == (min, max)
+                );
+            }
+            assert_eq!(shape.sizes(64.0, 64, 1522), None);
+            assert_eq!(shape.sizes(1522.0, 64, 1522), None);
+        }
+    }
+
+    #[test]
+    fn shapes_are_those_of_their_names() {
+        // Of an exponential distribution far within its range, 1/e lies above the mean.
+        let sizes = SizeShape::Exponential.sizes(500.0, 1, 9000).unwrap();
+        let above: f64 = sizes.iter().filter(|one| one.0 > 500).map(|one| one.1).sum();
+        assert!((above - (-1f64).exp()).abs() < 1e-3, "{above}");
+        // The median of a log-normal one is its mean less half the variance of the logarithm.
+        let sizes = SizeShape::LogNormal { sigma: 0.5 }.sizes(1000.0, 1, 9238).unwrap();
+        let median = 1000.0 * (-0.125f64).exp();
+        let below: f64 = sizes.iter().filter(|one| f64::from(one.0) < median).map(|one| one.1).sum();
+        assert!((below - 0.5).abs() < 2e-3, "{below}");
+    }
+}

@@ -1,0 +1,386 @@
+//! Transfers from a file: one line each, read as a stream.
+//!
+//! The columns stand in any order under a header: the time as `time` with a unit in each value, or as a number under
+//! `time_s`, `time_ms`, `time_us`, `time_ns` or `time_ps`; `from` and `to`; `bytes`; and `priority`, which may be
+//! missing. Lines are in order of time. Blank lines, lines that begin with `#`, a byte-order mark and lines that end as
+//! in Windows are accepted; other columns are an error, so that a misspelt name is one.
+
+use std::io::BufRead;
+use std::ops::Range;
+use units::Time;
+
+/// A line of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed<'a> {
+    /// When the transfer begins.
+    pub start: Time,
+    /// Its sender.
+    pub from: &'a str,
+    /// Its receiver.
+    pub to: &'a str,
+    /// Its bytes, at least one.
+    pub bytes: u64,
+    /// Its priority, 0 to 7, if the file has that column.
+    pub priority: Option<u8>,
+}
+
+/// What is wrong in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The line, from 1; 0: the file as a whole.
+    pub line: usize,
+    /// Its text.
+    pub text: String,
+    /// What in it.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What is accepted.
+    pub help: String,
+}
+
+/// What whoever takes the lines does not accept of one: a value, what is wrong with it, and what is accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit<'a> {
+    /// The value, as [`Listed`] has it.
+    pub value: &'a str,
+    /// What is wrong.
+    pub message: String,
+    /// What is accepted.
+    pub help: String,
+}
+
+/// What a file needs, for messages.
+const HEADER: &str = "time_us,from,to,bytes (and priority, if transfers differ in it)";
+/// Columns that may be there.
+const COLUMNS: [&str; 4] = ["from", "to", "bytes", "priority"];
+/// Names of the column of times, and the power of ten that makes picoseconds of a number there.
+const TIMES: [(&str, i32); 5] =
+    [("time_s", 12), ("time_ms", 9), ("time_us", 6), ("time_ns", 3), ("time_ps", 0)];
+
+/// Where the columns stand.
+struct Columns {
+    count: usize,
+    time: usize,
+    /// Power of ten of a number; `None`: each value has a unit.
+    power: Option<i32>,
+    from: usize,
+    to: usize,
+    bytes: usize,
+    priority: Option<usize>,
+}
+
+/// Reads transfers, and hands over each.
+///
+/// # Errors
+/// The first thing that is wrong, with its line.
+pub fn read_transfers(
+    mut input: impl BufRead,
+    each: &mut dyn for<'a> FnMut(Listed<'a>) -> Result<(), Unfit<'a>>,
+) -> Result<(), Wrong> {
+    let (mut bytes, mut number) = (Vec::new(), 0);
+    let mut columns: Option<Columns> = None;
+    let mut last = Time::ZERO;
+    let mut any = false;
+    loop {
+        bytes.clear();
+        number += 1;
+        match input.read_until(b'\n', &mut bytes) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(why) => return Err(whole(format!("cannot be read: {why}"), String::new())),
+        }
+        let Ok(line) = std::str::from_utf8(&bytes) else {
+            let help = "expected text in UTF-8".to_string();
+            return Err(Wrong { line: number, ..whole("this line is no text".into(), help) });
+        };
+        let line = if number == 1 { line.trim_start_matches('\u{feff}') } else { line };
+        let line = line.trim_end_matches(['\n', '\r']);
+        if line.trim().is_empty() || line.trim_start().starts_with('#') {
+            continue;
+        }
+        let at_line = |(span, message, help): Unread| Wrong {
+            line: number,
+            text: line.to_string(),
+            span,
+            message,
+            help,
+        };
+        let Some(columns) = &columns else {
+            columns = Some(Columns::read(line).map_err(at_line)?);
+            continue;
+        };
+        let listed = columns.listed(line, last).map_err(at_line)?;
+        (last, any) = (listed.start, true);
+        each(listed).map_err(|Unfit { value, message, help }| {
+            let begin = value.as_ptr() as usize - line.as_ptr() as usize;
+            at_line((begin..begin + value.len(), message, help))
+        })?;
+    }
+    if columns.is_none() {
+        return Err(whole("the file is empty".into(), format!("expected a first line like {HEADER}")));
+    }
+    if !any {
+        return Err(whole("no transfer below the header".into(), "expected a line for each transfer".into()));
+    }
+    Ok(())
+}
+
+/// Of a line: what is wrong where, and what is accepted.
+type Unread = (Range<usize>, String, String);
+
+fn whole(message: String, help: String) -> Wrong {
+    Wrong { line: 0, text: String::new(), span: 0..0, message, help }
+}
+
+/// The values of a line with their places, without blanks and quotes around them.
+fn values(line: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
+    line.split(',').map(move |value| {
+        let value = value.trim();
+        let inner = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
+        let begin = inner.as_ptr() as usize - line.as_ptr() as usize;
+        (begin..begin + inner.len(), inner)
+    })
+}
+
+impl Columns {
+    fn read(line: &str) -> Result<Columns, Unread> {
+        let expected = || {
+            format!(
+                "expected the header {HEADER}; the unit of a time is part of its name: s, ms, us, ns or ps"
+            )
+        };
+        let names: Vec<(Range<usize>, &str)> = values(line).collect();
+        for (n, (span, name)) in names.iter().enumerate() {
+            let known =
+                COLUMNS.contains(name) || *name == "time" || TIMES.iter().any(|(time, _)| time == name);
+            if !known {
+                return Err((span.clone(), format!("unknown column \"{name}\""), expected()));
+            }
+            if names[..n].iter().any(|(_, before)| before == name) {
+                return Err((span.clone(), format!("the column \"{name}\" is there twice"), expected()));
+            }
+        }
+        let find = |wanted: &str| names.iter().position(|(_, name)| *name == wanted);
+        let missing = |what: &str| (0..line.len(), format!("no column \"{what}\""), expected());
+        let need = |what: &str| find(what).ok_or_else(|| missing(what));
+        let timed = TIMES.iter().filter_map(|&(name, power)| Some((find(name)?, Some(power))));
+        let timed: Vec<(usize, Option<i32>)> = timed.chain(find("time").map(|at| (at, None))).collect();
+        let (time, power) = match timed[..] {
+            [one] => one,
+            [] => return Err(missing("time_us")),
+            [_, (second, _), ..] => {
+                return Err((names[second].0.clone(), "two columns of times".into(), expected()));
+            }
+        };
+        Ok(Columns {
+            count: names.len(),
+            time,
+            power,
+            from: need("from")?,
+            to: need("to")?,
+            bytes: need("bytes")?,
+            priority: find("priority"),
+        })
+    }
+
+    fn listed<'a>(&self, line: &'a str, last: Time) -> Result<Listed<'a>, Unread> {
+        let mut found: [(Range<usize>, &str); 16] = std::array::from_fn(|_| (0..0, ""));
+        let mut count = 0;
+        for value in values(line) {
+            if let Some(place) = found.get_mut(count) {
+                *place = value;
+            }
+            count += 1;
+        }
+        if count != self.count {
+            let message = format!("{count} values");
+            return Err((0..line.len(), message, format!("expected {}, as the header has", self.count)));
+        }
+        let value = |at: usize| (found[at].0.clone(), found[at].1);
+        let (span, text) = value(self.time);
+        let start = self.time(text).map_err(|(message, help)| (span.clone(), message, help))?;
+        if start < last {
+            let message = format!("{start} is before the transfer above, which begins at {last}");
+            return Err((span, message, "expected transfers in order of time".into()));
+        }
+        let (span, text) = value(self.bytes);
+        let bytes = bytes(text).map_err(|(message, help)| (span, message, help))?;
+        let priority = self.priority.map(|at| {
+            let (span, text) = value(at);
+            let fits = text.parse::<u8>().ok().filter(|&priority| usize::from(priority) < frame::PRIORITIES);
+            fits.ok_or_else(|| {
+                (span, format!("priority \"{text}\""), "expected 0 to 7 (IEEE 802.1Q)".to_string())
+            })
+        });
+        Ok(Listed {
+            start,
+            from: value(self.from).1,
+            to: value(self.to).1,
+            bytes,
+            priority: priority.transpose()?,
+        })
+    }
+
+    fn time(&self, text: &str) -> Result<Time, (String, String)> {
+        let Some(power) = self.power else {
+            return text.parse::<Time>().map_err(|why| (why.to_string(), "like \"1.5 us\"".to_string()));
+        };
+        let ps = decimal(text, power).ok_or_else(|| {
+            (format!("\"{text}\" is no time"), "expected a number, 0 or more, like 1.5".to_string())
+        })?;
+        Ok(Time::from_ps(ps))
+    }
+}
+
+fn bytes(text: &str) -> Result<u64, (String, String)> {
+    let help = || format!("expected a whole number of bytes, 1 to {}", crate::transfer_sizes::MOST_BYTES);
+    // Some programs write whole numbers as 1500.0.
+    let digits = text
+        .split_once('.')
+        .filter(|(_, rest)| rest.bytes().all(|c| c == b'0'))
+        .map_or(text, |(whole, _)| whole);
+    match digits.parse::<u64>() {
+        Ok(0) => Err(("a transfer of 0 B".into(), help())),
+        Ok(bytes) if bytes <= crate::transfer_sizes::MOST_BYTES => Ok(bytes),
+        _ if text.is_empty() => Err(("no bytes".into(), help())),
+        _ => Err((format!("\"{text}\" is no number of bytes"), help())),
+    }
+}
+
+/// A decimal number, also with an exponent, times a power of ten, rounded to whole ones. Exact, where a double would
+/// not be. `None` if it is not one, is below 0, or above 2⁶³.
+fn decimal(text: &str, power: i32) -> Option<u64> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let mantissa = mantissa.strip_prefix('+').unwrap_or(mantissa);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = || whole.bytes().chain(fraction.bytes());
+    if digits().next().is_none() || !digits().all(|c| c.is_ascii_digit()) {
+        return None;
+    }
+    // How many digits lie before the point of the answer; the one behind rounds.
+    let places = i64::from(exponent) + i64::from(power) + whole.len() as i64;
+    let (mut value, mut seen) = (0u64, 0i64);
+    for digit in digits().map(|c| u64::from(c - b'0')) {
+        if seen >= places {
+            return Some(value + u64::from(seen == places && digit >= 5));
+        }
+        value = value.checked_mul(10)?.checked_add(digit)?;
+        seen += 1;
+    }
+    while seen < places && value > 0 {
+        value = value.checked_mul(10)?;
+        seen += 1;
+    }
+    (value < 1 << 63).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Row = (u64, String, String, u64, Option<u8>);
+
+    fn read(text: &str) -> Result<Vec<Row>, Wrong> {
+        let mut rows = Vec::new();
+        read_transfers(text.as_bytes(), &mut |listed| {
+            if listed.from == listed.to {
+                let (message, help) = ("itself".to_string(), String::new());
+                return Err(Unfit { value: listed.to, message, help });
+            }
+            let Listed { start, from, to, bytes, priority } = listed;
+            rows.push((start.ps(), from.to_string(), to.to_string(), bytes, priority));
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    #[test]
+    fn forms_that_are_accepted() {
+        let row = |ps, from: &str, to: &str, bytes, priority| {
+            (ps, from.to_string(), to.to_string(), bytes, priority)
+        };
+        let plain = [row(0, "h0", "h1", 1, None), row(1_500_000, "h1", "h0", 9_000, None)];
+        assert_eq!(read("time_us,from,to,bytes\n0,h0,h1,1\n1.5,h1,h0,9000\n").unwrap(), plain);
+        let other =
+            "\u{feff}# made by hand\r\n\"bytes\", to,from,time\r\n1,h1,h0,0 s\r\n\r\n9000.0,\"h0\",h1,1.5 us";
+        assert_eq!(read(other).unwrap(), plain);
+        let marked = "time_s,from,to,bytes,priority\n1e-6,a,b,5,7\n2.5E-06,b,a,5,0\n";
+        assert_eq!(
+            read(marked).unwrap(),
+            [row(1_000_000, "a", "b", 5, Some(7)), row(2_500_000, "b", "a", 5, Some(0))]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let head = "time_ns,from,to,bytes,priority\n5,a,b,10,0\n";
+        for (line, what, column) in [
+            ("4.999,a,b,10,0", "is before the transfer above", 0),
+            ("nan,a,b,10,0", "\"nan\" is no time", 0),
+            ("-1,a,b,10,0", "\"-1\" is no time", 0),
+            ("inf,a,b,10,0", "\"inf\" is no time", 0),
+            (",a,b,10,0", "\"\" is no time", 0),
+            ("6,a,b,0,0", "a transfer of 0 B", 6),
+            ("6,a,b,,0", "no bytes", 6),
+            ("6,a,b,nan,0", "\"nan\" is no number of bytes", 6),
+            ("6,a,b,1.5,0", "\"1.5\" is no number of bytes", 6),
+            ("6,a,b,10,8", "priority \"8\"", 9),
+            ("6,a,b,10,", "priority \"\"", 9),
+            ("6,a,a,10,0", "itself", 4),
+            ("6,a,b,10", "4 values", 0),
+            ("6,a,b,10,0,1", "6 values", 0),
+        ] {
+            let wrong = read(&format!("{head}{line}\n")).unwrap_err();
+            assert!(wrong.message.contains(what), "{line}: {}", wrong.message);
+            assert_eq!((wrong.line, wrong.span.start, wrong.text.as_str()), (3, column, line), "{line}");
+        }
+    }
+
+    #[test]
+    fn wrong_headers_and_empty_files() {
+        for (text, line, what) in [
+            ("", 0, "the file is empty"),
+            ("# nothing\n", 0, "the file is empty"),
+            ("time_us,from,to,bytes\n", 0, "no transfer"),
+            ("time_us,from,to\n", 1, "no column \"bytes\""),
+            ("from,to,bytes\n", 1, "no column \"time_us\""),
+            ("time_us,time_s,from,to,bytes\n", 1, "two columns of times"),
+            ("time_us,from,to,bytes,bytes\n", 1, "twice"),
+            ("time_us,from,to,size\n", 1, "unknown column \"size\""),
+            ("0,h0,h1,1\n", 1, "unknown column \"0\""),
+        ] {
+            let wrong = read(text).unwrap_err();
+            assert!((wrong.line, wrong.message.contains(what)) == (line, true), "{text}: {wrong:?}");
+        }
+        let mut no_text = b"time_us,from,to,bytes\n0,\xFF,b,1\n".as_slice();
+        let wrong = read_transfers(&mut no_text, &mut |_| Ok(())).unwrap_err();
+        assert_eq!((wrong.line, wrong.message.as_str()), (2, "this line is no text"));
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        for (text, power, value) in [
+            ("0", 12, Some(0)),
+            ("1.000000000001", 12, Some(1_000_000_000_001)),
+            ("0.30000000000000004", 12, Some(300_000_000_000)),
+            ("0.0000000000005", 12, Some(1)),
+            ("0.00000000000049", 12, Some(0)),
+            ("9.9999999999995", 12, Some(10_000_000_000_000)),
+            ("1e-12", 12, Some(1)),
+            ("12.5e3", 0, Some(12_500)),
+            ("1e30", 12, None),
+            ("0e999", 12, Some(0)),
+            (".5", 3, Some(500)),
+            ("5.", 3, Some(5_000)),
+            (".", 3, None),
+            ("1_0", 3, None),
+            ("", 3, None),
+        ] {
+            assert_eq!(decimal(text, power), value, "{text}");
+        }
+    }
+}

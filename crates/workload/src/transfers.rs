@@ -1,0 +1,304 @@
+//! Transfers: so many bytes from one host to another, with a start and an end, many at once.
+//!
+//! A source has a list of them as flat columns, and sends those that have begun and are not done, as fast as its NIC
+//! takes frames: in turn, a frame each, or one after the other. A transfer of N bytes is N bytes beside the headers:
+//! each frame carries a header and as many of them as it holds, the last what is left. A list says nothing of what
+//! carries it.
+
+use crate::source::Made;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use units::Time;
+
+/// Which of a source's transfers sends the next frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceOrder {
+    /// Each in turn, a frame at a time.
+    #[default]
+    RoundRobin,
+    /// The one that began first, to its end.
+    Fifo,
+}
+
+/// How the bytes of transfers lie in frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Framing {
+    /// Length of a full frame, DA to FCS.
+    pub frame: u16,
+    /// Bytes of each frame that are no bytes of the transfer; below `frame`.
+    pub header: u16,
+}
+
+impl Framing {
+    /// Bytes of a transfer in a full frame.
+    pub fn payload(self) -> u16 {
+        self.frame - self.header
+    }
+    /// Frames of a transfer of so many bytes.
+    pub fn frames(self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.payload().into())
+    }
+    /// The frame that carries so many bytes, at most [`Framing::payload`]: padded to the smallest Ethernet frame, unless
+    /// full frames are shorter.
+    pub fn frame_of(self, bytes: u16) -> u16 {
+        (self.header + bytes).max(self.frame.min(frame::MIN_FRAME_BYTES))
+    }
+    /// The last frame of a transfer of so many bytes.
+    pub fn last_frame(self, bytes: u64) -> u16 {
+        let full = u64::from(self.payload());
+        self.frame_of((bytes - (self.frames(bytes) - 1) * full) as u16)
+    }
+    /// The bytes of all frames of a transfer, DA to FCS.
+    pub fn frame_bytes(self, bytes: u64) -> u64 {
+        (self.frames(bytes) - 1) * u64::from(self.frame) + u64::from(self.last_frame(bytes))
+    }
+}
+
+/// A transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// When it begins.
+    pub start: Time,
+    /// Index into [`crate::Destinations::nodes`].
+    pub destination: u32,
+    /// Its bytes, at least one.
+    pub bytes: u64,
+}
+
+/// The transfers of one source in the order of their starts, as columns: 20 bytes each.
+#[derive(Clone, PartialEq)]
+pub struct TransferList {
+    framing: Framing,
+    order: ServiceOrder,
+    starts: Vec<Time>,
+    destinations: Vec<u32>,
+    bytes: Vec<u64>,
+    frame_bytes: u64,
+    /// The shortest and the longest frame.
+    bounds: (u16, u16),
+}
+
+impl TransferList {
+    /// An empty list.
+    pub fn new(framing: Framing, order: ServiceOrder) -> TransferList {
+        let (starts, destinations, bytes) = Default::default();
+        let bounds = (framing.frame, framing.frame_of(1));
+        TransferList { framing, order, starts, destinations, bytes, frame_bytes: 0, bounds }
+    }
+    /// One more, which does not begin before the last.
+    pub fn push(&mut self, transfer: Transfer) {
+        debug_assert!(self.starts.last().is_none_or(|&last| last <= transfer.start) && transfer.bytes > 0);
+        self.starts.push(transfer.start);
+        self.destinations.push(transfer.destination);
+        self.bytes.push(transfer.bytes);
+        self.frame_bytes += self.framing.frame_bytes(transfer.bytes);
+        let (shortest, longest) = self.bounds;
+        let last = self.framing.last_frame(transfer.bytes);
+        let most = if transfer.bytes > u64::from(self.framing.payload()) { self.framing.frame } else { last };
+        self.bounds = (shortest.min(last), longest.max(most));
+    }
+    /// Other numbers for the destinations: the n-th is `numbers[n]`.
+    pub fn renumber(&mut self, numbers: &[u32]) {
+        self.destinations.iter_mut().for_each(|destination| *destination = numbers[*destination as usize]);
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+    /// One of them.
+    pub fn get(&self, row: usize) -> Option<Transfer> {
+        let (&start, &destination) = self.starts.get(row).zip(self.destinations.get(row))?;
+        Some(Transfer { start, destination, bytes: *self.bytes.get(row)? })
+    }
+    /// All, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Transfer> + Clone + '_ {
+        (0..self.len()).filter_map(|row| self.get(row))
+    }
+    /// How their bytes lie in frames.
+    pub fn framing(&self) -> Framing {
+        self.framing
+    }
+    /// The bytes of all their frames, DA to FCS.
+    pub fn frame_bytes(&self) -> u64 {
+        self.frame_bytes
+    }
+    /// The shortest and the longest frame.
+    pub fn frame_bounds(&self) -> (u16, u16) {
+        self.bounds
+    }
+}
+
+/// What they are in a few words: a scenario may have millions, and hashes what it prints.
+impl fmt::Debug for TransferList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut hash = DefaultHasher::new();
+        (&self.starts, &self.destinations, &self.bytes).hash(&mut hash);
+        let (framing, order) = (self.framing, self.order);
+        write!(f, "{} transfers {framing:?} {order:?} {:016x}", self.len(), hash.finish())
+    }
+}
+
+/// The transfers of a source while it runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    list: Arc<TransferList>,
+    /// Those below have begun.
+    begun: usize,
+    /// Those that have begun and have bytes left, the next to send first.
+    active: VecDeque<Active>,
+    /// By destination, how many have begun.
+    begun_to: Vec<u32>,
+    padding: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    left: u64,
+    destination: u32,
+    /// Its number among those to the same destination.
+    nth: u32,
+}
+
+impl Sender {
+    pub(crate) fn new(list: Arc<TransferList>, destinations: usize) -> Sender {
+        Sender { list, begun: 0, active: VecDeque::new(), begun_to: vec![0; destinations], padding: 0 }
+    }
+
+    /// When the next one begins; [`Time::NEVER`] after the last.
+    pub(crate) fn next_start(&self) -> Time {
+        self.list.starts.get(self.begun).copied().unwrap_or(Time::NEVER)
+    }
+
+    /// Begins those whose time has come.
+    pub(crate) fn begin(&mut self, now: Time) {
+        while let Some(transfer) = self.list.get(self.begun).filter(|next| next.start <= now) {
+            self.begun += 1;
+            let nth = &mut self.begun_to[transfer.destination as usize];
+            let Transfer { destination, bytes: left, .. } = transfer;
+            self.active.push_back(Active { left, destination, nth: *nth });
+            *nth += 1;
+        }
+    }
+
+    pub(crate) fn is_active(&self) -> bool {
+        !self.active.is_empty()
+    }
+
+    /// Where the next frame goes.
+    pub(crate) fn next_destination(&self) -> u32 {
+        self.active.front().map_or(0, |next| next.destination)
+    }
+
+    /// The next frame.
+    pub(crate) fn take(&mut self) -> Option<Made> {
+        let framing = self.list.framing;
+        let next = self.active.front_mut()?;
+        let part = next.left.min(framing.payload().into()) as u16;
+        next.left -= u64::from(part);
+        let Active { left, destination, nth } = *next;
+        match self.list.order {
+            ServiceOrder::Fifo if left > 0 => {}
+            ServiceOrder::Fifo => drop(self.active.pop_front()),
+            ServiceOrder::RoundRobin if left > 0 => self.active.rotate_left(1),
+            ServiceOrder::RoundRobin => drop(self.active.pop_front()),
+        }
+        let bytes = framing.frame_of(part);
+        self.padding += u64::from(bytes - framing.header - part);
+        Some(Made { bytes, destination, word: nth })
+    }
+
+    /// Bytes of the frames so far that are neither headers nor bytes of transfers.
+    pub(crate) fn padding(&self) -> u64 {
+        self.padding
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAMING: Framing = Framing { frame: 1018, header: 18 };
+
+    fn list(order: ServiceOrder, rows: &[(u64, u32, u64)]) -> TransferList {
+        let mut list = TransferList::new(FRAMING, order);
+        for &(us, destination, bytes) in rows {
+            list.push(Transfer { start: Time::from_us(us), destination, bytes });
+        }
+        list
+    }
+
+    #[test]
+    fn a_transfer_is_full_frames_and_what_is_left() {
+        for (bytes, frames, last, all) in [
+            (1, 1, 64, 64),
+            (46, 1, 64, 64),
+            (47, 1, 65, 65),
+            (1000, 1, 1018, 1018),
+            (1001, 2, 64, 1082),
+            (2000, 2, 1018, 2036),
+            (u64::from(u32::MAX), 4_294_968, 313, 4_294_967 * 1018 + 313),
+        ] {
+            assert_eq!((FRAMING.frames(bytes), FRAMING.last_frame(bytes)), (frames, last), "{bytes}");
+            assert_eq!(FRAMING.frame_bytes(bytes), all, "{bytes}");
+        }
+        // Frames below the minimum of Ethernet are not padded to it.
+        assert_eq!(Framing { frame: 32, header: 8 }.last_frame(25), 32);
+    }
+
+    #[test]
+    fn a_list_knows_its_frames() {
+        let one = list(ServiceOrder::Fifo, &[(0, 0, 100)]);
+        assert_eq!((one.frame_bounds(), one.frame_bytes()), ((118, 118), 118));
+        let two = list(ServiceOrder::Fifo, &[(0, 0, 100), (0, 0, 1010)]);
+        assert_eq!((two.frame_bounds(), two.frame_bytes()), ((64, 1018), 118 + 1018 + 64));
+        assert_ne!(format!("{one:?}"), format!("{two:?}"));
+    }
+
+    /// Every frame as (destination, number, bytes).
+    fn sent(order: ServiceOrder, rows: &[(u64, u32, u64)]) -> Vec<(u32, u32, u16)> {
+        let mut sender = Sender::new(Arc::new(list(order, rows)), 2);
+        let mut frames = Vec::new();
+        while sender.next_start() != Time::NEVER || sender.is_active() {
+            // A frame a microsecond.
+            sender.begin(Time::from_us(frames.len() as u64));
+            match sender.take() {
+                Some(made) => frames.push((made.destination, made.word, made.bytes)),
+                None => frames.push((9, 9, 0)),
+            }
+        }
+        frames
+    }
+
+    #[test]
+    fn in_turn_or_one_after_the_other() {
+        let rows = [(0, 0, 2500), (1, 1, 1500), (1, 0, 10), (9, 0, 5)];
+        let gap = (9, 9, 0);
+        let fifo =
+            [(0, 0, 1018), (0, 0, 1018), (0, 0, 518), (1, 0, 1018), (1, 0, 518), (0, 1, 64), gap, gap, gap];
+        assert_eq!(sent(ServiceOrder::Fifo, &rows)[..9], fifo);
+        // The second and third begin while the first has its second turn before it.
+        let turns =
+            [(0, 0, 1018), (0, 0, 1018), (1, 0, 1018), (0, 1, 64), (0, 0, 518), (1, 0, 518), gap, gap, gap];
+        assert_eq!(sent(ServiceOrder::RoundRobin, &rows)[..9], turns);
+        for order in [ServiceOrder::Fifo, ServiceOrder::RoundRobin] {
+            assert_eq!(sent(order, &rows)[9..], [(0, 2, 64)]);
+        }
+    }
+
+    #[test]
+    fn padding_is_counted() {
+        let mut sender = Sender::new(Arc::new(list(ServiceOrder::Fifo, &[(0, 0, 1001), (0, 0, 46)])), 1);
+        sender.begin(Time::ZERO);
+        while sender.take().is_some() {}
+        assert_eq!(sender.padding(), 45);
+    }
+}

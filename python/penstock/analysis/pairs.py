@@ -1,0 +1,95 @@
+"""Two sets of replications, compared seed by seed.
+
+With the same seed both had the same traffic, so that the differences of pairs vary less than the runs do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .statistics import Interval, student_t_interval
+from .transfers import totals
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+FLOW_METRICS = ("throughput_bps", "frames_dropped", "latency_mean_ns", "latency_p99_ns")
+TRANSFER_METRICS = ("completion_mean_ns", "slowdown_mean", "slowdown_p99")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What changed in a measure from the first set to the second.
+
+    Attributes
+    ----------
+    name : str
+        The flow, or the entry of transfers.
+    metric : str
+        Such as ``"latency_p99_ns"``.
+    first, second : float
+        Means over the pairs.
+    change : Interval
+        Of the second less the first, over the pairs.
+    """
+
+    name: str
+    metric: str
+    first: float
+    second: float
+    change: Interval
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return self.change.low > 0 or self.change.high < 0
+
+
+def differences(
+    first: Mapping[int, Measurements], second: Mapping[int, Measurements], *, confidence: float = 0.95
+) -> list[Difference]:
+    """The differences of all flows and transfers that both have in all pairs where they are known.
+
+    Parameters
+    ----------
+    first, second : mapping
+        Results by seed; seeds that only one has are left out.
+    confidence : float
+        Two-sided probability of the intervals. Default 0.95.
+    """
+    seeds = [seed for seed in first if seed in second]
+    left = [_measures(first[seed]) for seed in seeds]
+    right = [_measures(second[seed]) for seed in seeds]
+    keys = dict.fromkeys(key for run in left for key in run)
+    found = (_difference(key, left, right, confidence) for key in keys)
+    return [one for one in found if one is not None]
+
+
+Key = tuple[str, str]
+
+
+def _difference(
+    key: Key, left: Sequence[Mapping[Key, float]], right: Sequence[Mapping[Key, float]], confidence: float
+) -> Difference | None:
+    values = [(a.get(key, math.nan), b.get(key, math.nan)) for a, b in zip(left, right, strict=True)]
+    known = [(a, b) for a, b in values if not (math.isnan(a) or math.isnan(b))]
+    if not known:
+        return None
+    n = len(known)
+    change = student_t_interval([b - a for a, b in known], confidence)
+    return Difference(*key, math.fsum(a for a, _ in known) / n, math.fsum(b for _, b in known) / n, change)
+
+
+def _measures(result: Measurements) -> dict[Key, float]:
+    found: dict[Key, float] = {}
+    for row in result.rows("flows"):
+        for metric in FLOW_METRICS:
+            found[row["flow"], metric] = math.nan if row[metric] is None else float(row[metric])
+    for entry in totals(result):
+        of_entry = (entry.completion_ns["mean"], entry.slowdown["mean"], entry.slowdown["p99"])
+        for metric, value in zip(TRANSFER_METRICS, of_entry, strict=True):
+            found[entry.name, metric] = math.nan if value is None else value
+    return found

@@ -1,0 +1,149 @@
+"""How much longer transfers took than alone, by their size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from penstock.measurements import Measurements
+
+BINS = 20
+"""As published figures of flow completion times have it: a twentieth of the transfers each."""
+PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+@dataclass(frozen=True)
+class SizeBin:
+    """Transfers of similar size.
+
+    Attributes
+    ----------
+    transfers : int
+        How many.
+    bytes_min, bytes_max : int
+        Their smallest and largest size.
+    mean, p50, p95, p99, max : float
+        Of their slowdown. Percentiles are nearest ranks.
+    """
+
+    transfers: int
+    bytes_min: int
+    bytes_max: int
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The transfers of one entry of a scenario.
+
+    Attributes
+    ----------
+    name : str
+        The entry.
+    begun, complete : int
+        How many began after the warm-up, and how many of these were complete at the end.
+    bytes : int
+        Of those that were complete.
+    completion_ns, slowdown : dict
+        ``mean``, ``p50``, ``p95``, ``p99`` and ``max``; ``None`` if none was complete.
+    """
+
+    name: str
+    begun: int
+    complete: int
+    bytes: int
+    completion_ns: dict[str, float | None]
+    slowdown: dict[str, float | None]
+
+
+def size_bins(result: Measurements, *, name: str | None = None, bins: int = BINS) -> list[SizeBin]:
+    """The slowdown of complete transfers in bins of equally many, from the smallest transfers to the largest.
+
+    Transfers of one size stay together, so that bins may have more than their share, and there may be fewer.
+
+    Parameters
+    ----------
+    result : Result
+        With a table ``transfers``.
+    name : str, optional
+        Only those of this entry. Default: all.
+    bins : int
+        How many bins. Default 20.
+    """
+    table = begun(result, name)
+    slowdown = _reals(table, "slowdown")
+    done = ~np.isnan(slowdown)
+    sizes = _integers(table, "bytes")[done]
+    order = np.argsort(sizes, kind="stable")
+    sizes, slowdown = sizes[order], slowdown[done][order]
+    found: list[SizeBin] = []
+    first = 0
+    for n in range(1, bins + 1):
+        end = round(n * len(sizes) / bins)
+        if end <= first:
+            continue
+        end = int(np.searchsorted(sizes, sizes[end - 1], side="right"))
+        part = slowdown[first:end]
+        told = statistics(part)
+        found.append(SizeBin(end - first, int(sizes[first]), int(sizes[end - 1]), **told))  # type: ignore[arg-type]
+        first = end
+    return found
+
+
+def totals(result: Measurements) -> list[Totals]:
+    """Each entry of the scenario that has transfers; none if there are no transfers."""
+    if "transfers" not in result.table_names or not result.table("transfers").num_rows:
+        return []
+    names = pc.unique(result.table("transfers")["name"]).to_pylist()
+    return [_total(begun(result, name), name) for name in names]
+
+
+def begun(result: Measurements, name: str | None = None) -> pa.Table:
+    """The rows of transfers that began after the warm-up, of one entry or of all."""
+    table = result.table("transfers")
+    wanted = pc.greater_equal(table["start_ns"], float(result.run.get("warmup_s", 0.0)) * 1e9)
+    if name is not None:
+        wanted = pc.and_(wanted, pc.equal(table["name"], name))
+    return table.filter(wanted)
+
+
+def statistics(values: NDArray[np.float64]) -> dict[str, float | None]:
+    """Mean, percentiles as nearest ranks, and maximum; ``None`` each for no values."""
+    if not len(values):
+        return dict.fromkeys(("mean", *PERCENTILES, "max"))
+    ranked = np.sort(values)
+    ranks = {key: float(ranked[math.ceil(part * len(ranked)) - 1]) for key, part in PERCENTILES.items()}
+    return {"mean": float(ranked.mean()), **ranks, "max": float(ranked[-1])}
+
+
+def _total(table: pa.Table, name: str) -> Totals:
+    slowdown = _reals(table, "slowdown")
+    done = ~np.isnan(slowdown)
+    return Totals(
+        name,
+        len(slowdown),
+        int(done.sum()),
+        int(_integers(table, "bytes")[done].sum()),
+        statistics(_reals(table, "completion_ns")[done]),
+        statistics(slowdown[done]),
+    )
+
+
+def _reals(table: pa.Table, column: str) -> NDArray[np.float64]:
+    return np.asarray(table[column].to_numpy(), dtype=np.float64)
+
+
+def _integers(table: pa.Table, column: str) -> NDArray[Any]:
+    return np.asarray(table[column].to_numpy())

@@ -1,0 +1,190 @@
+"""What of a large result fits a page that opens at once: what matters most, and sums of the rest.
+
+A result of any size has all of it in its Parquet files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MOST_ROWS = 1_000
+"""Of a table."""
+MOST_LINKS = 1_500
+"""Links that are drawn; of more, those with the most to tell."""
+FEWER_LINKS = 500
+MOST_SERIES = 48
+"""Series of one metric in a page that cannot hold all: those with the largest sums."""
+
+_RANKS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "flows": (
+        ("frames_dropped", "descending"),
+        ("latency_p99_ns", "descending"),
+        ("throughput_bps", "ascending"),
+    ),
+    "connections": (("segments_sent_again", "descending"), ("round_trip_p99_ns", "descending")),
+    "transfers": (("slowdown", "descending"),),
+    "queues": (("drops", "descending"), ("queue_bytes_max", "descending")),
+    "ports": (("drops", "descending"), ("paused_s", "descending"), ("utilisation", "descending")),
+    "drops": (("frames", "descending"),),
+}
+"""The rows that a page keeps are the first in these orders, in turn; of other tables the first rows."""
+_TREES = ("congestion", "congestion_flows")
+
+
+@dataclass
+class Page:
+    """A result cut to what fits.
+
+    Attributes
+    ----------
+    tables : dict
+        With fewer rows where there are many.
+    topology : dict
+        With fewer links where there are many, and the nodes at their ends.
+    totals : dict
+        Of each table that was cut its ``rows``, ``sums`` and ``above_zero`` in all; of the topology, if that
+        was cut, ``hosts``, ``switches`` and ``links``.
+    notes : list of str
+        What was left out, a sentence each.
+    """
+
+    tables: dict[str, pa.Table]
+    topology: Mapping[str, Any]
+    totals: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def shorten(tables: Mapping[str, pa.Table], topology: Mapping[str, Any]) -> Page:
+    """The result cut to a page. Series and pauses are left as they are."""
+    page = Page(dict(tables), topology)
+    ports = _shorten_topology(page)
+    for name, table in tables.items():
+        if name in ("series", "pauses", *_TREES) or table.num_rows <= MOST_ROWS:
+            continue
+        rows = ports if name == "ports" and ports is not None else _first(table, _RANKS.get(name, ()))
+        _cut(page, name, table.take(pa.array(rows)))
+    _shorten_trees(page)
+    return page
+
+
+def largest_series(table: pa.Table) -> pa.Table:
+    """The series of each metric that have the largest sums, if there are many."""
+    sums = (
+        table.group_by(["metric", "entity"])
+        .aggregate([("value", "sum")])
+        .sort_by([("value_sum", "descending")])
+    )
+    kept: set[tuple[str, str]] = set()
+    count: dict[str, int] = {}
+    for row in sums.select(["metric", "entity"]).to_pylist():
+        count[row["metric"]] = count.get(row["metric"], 0) + 1
+        if count[row["metric"]] <= MOST_SERIES:
+            kept.add((row["metric"], row["entity"]))
+    metrics, entities = (pc.dictionary_encode(table[name]).combine_chunks() for name in ("metric", "entity"))
+    wanted = np.zeros((len(metrics.dictionary), len(entities.dictionary)), dtype=bool)
+    numbers = [{name: n for n, name in enumerate(one.dictionary.to_pylist())} for one in (metrics, entities)]
+    for metric, entity in kept:
+        wanted[numbers[0][metric], numbers[1][entity]] = True
+    return table.filter(pa.array(wanted[metrics.indices.to_numpy(), entities.indices.to_numpy()]))
+
+
+def _cut(page: Page, name: str, table: pa.Table) -> None:
+    full = page.tables[name]
+    numbers = [column for column in full.column_names if _is_number(full[column].type)]
+    sums = {column: _known(pc.sum(full[column], min_count=0).as_py()) for column in numbers}
+    above = {column: pc.sum(pc.greater(full[column], 0)).as_py() or 0 for column in numbers}
+    page.totals[name] = {"rows": full.num_rows, "sums": sums, "above_zero": above}
+    page.tables[name] = table
+    page.notes.append(
+        f"This page has {table.num_rows:,} of the {full.num_rows:,} rows of the table {name}: "
+        f"{'those with the most to tell' if name in _RANKS else 'the first'}. {name}.parquet has all of them."
+    )
+
+
+def _first(table: pa.Table, ranks: tuple[tuple[str, str], ...], most: int = MOST_ROWS) -> list[int]:
+    """The first rows of each order in turn, until there are enough; in the order of the table."""
+    orders = [
+        pc.sort_indices(table, sort_keys=[(name, order)]).to_numpy()[:most]
+        for name, order in ranks
+        if name in table.column_names
+    ] or [np.arange(min(most, table.num_rows))]
+    found: dict[int, None] = {}
+    for rank in zip(*orders, strict=True):
+        for row in rank:
+            if len(found) < most:
+                found[int(row)] = None
+    return sorted(found)
+
+
+def _shorten_topology(page: Page) -> list[int] | None:
+    """Keeps the links with the most to tell; returns the rows of their ports, both ends of each."""
+    links, nodes = page.topology.get("links", []), page.topology.get("nodes", [])
+    if len(links) <= MOST_LINKS or "ports" not in page.tables:
+        return None
+    ports = page.tables["ports"]
+    ends = list(zip(ports["node"].to_pylist(), ports["peer"].to_pylist(), strict=True))
+    rows: dict[tuple[str, str], list[int]] = {}
+    for row, end in enumerate(ends):
+        rows.setdefault(end, []).append(row)
+    pairs: dict[tuple[str, str], None] = {}
+    for row in _by_rank(ports, _RANKS["ports"]):
+        node, peer = ends[row]
+        pairs[min(node, peer), max(node, peer)] = None
+        if len(pairs) == FEWER_LINKS:
+            break
+    drawn = [link for link in links if (min(link["a"], link["b"]), max(link["a"], link["b"])) in pairs]
+    named = {name for link in drawn for name in (link["a"], link["b"])}
+    hosts = sum(node["role"] == "host" for node in nodes)
+    page.topology = {
+        **page.topology,
+        "nodes": [node for node in nodes if node["name"] in named],
+        "links": drawn,
+    }
+    page.totals["topology"] = {"hosts": hosts, "switches": len(nodes) - hosts, "links": len(links)}
+    page.notes.append(
+        f"Drawn are the {len(drawn):,} of the {len(links):,} links with most drops, pauses and traffic. "
+        "topology.json has all of them."
+    )
+    return sorted(row for a, b in pairs for end in ((a, b), (b, a)) for row in rows.get(end, ()))
+
+
+def _by_rank(table: pa.Table, ranks: tuple[tuple[str, str], ...]) -> list[int]:
+    """All rows, the first by each order in turn coming first."""
+    orders = [
+        pc.sort_indices(table, sort_keys=[key]).to_pylist() for key in ranks if key[0] in table.column_names
+    ]
+    return list(dict.fromkeys(row for rank in zip(*orders, strict=True) for row in rank))
+
+
+def _shorten_trees(page: Page) -> None:
+    """Keeps whole trees, those that stopped ports longest first."""
+    edges = page.tables.get("congestion")
+    if edges is None or edges.num_rows <= MOST_ROWS:
+        return
+    trees = edges.group_by("tree").aggregate([("paused_ns", "sum"), ("tree", "count")])
+    kept: list[int] = []
+    rows = 0
+    for tree in trees.sort_by([("paused_ns_sum", "descending")]).to_pylist():
+        rows += tree["tree_count"]
+        if kept and rows > MOST_ROWS:
+            break
+        kept.append(tree["tree"])
+    for name in _TREES:
+        table = page.tables.get(name)
+        if table is not None:
+            own = table.filter(pc.is_in(table["tree"], value_set=pa.array(kept).cast(table["tree"].type)))
+            _cut(page, name, own.slice(0, 2 * MOST_ROWS))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _known(number: float | None) -> float | None:
+    return number if number is not None and np.isfinite(number) else None

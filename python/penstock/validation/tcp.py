@@ -1,0 +1,270 @@
+"""TCP: throughput under random losses, and how flows share a link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from penstock.result import Result
+
+from .bench import Bench, fill, only
+from .loops import wire
+from .registry import Row, case, exact, random, within
+
+FRAME, ACK, DATA = 1518, 64, 1460
+DELAY = 5_000_000
+"""One way of a link, in picoseconds."""
+
+_LOSSY = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.chain]
+switches = 2
+hosts_per_switch = 2
+rate = "100 Gb/s"
+delay = "5 us"
+
+[[flows]]
+name = "f"
+from = "h0.0"
+to = "h1.0"
+frame = "1518 B"
+source = { tcp = { headers = "58 B", recovery = "$recovery", ack_every = $every, growth = "acks", \
+limited_transmit = true, min_timeout = "$timeout", initial_timeout = "$timeout" } }
+
+[[faults]]
+link = ["sw0", "sw1"]
+towards = "sw1"
+frame_loss = $loss
+"""
+
+
+def _round_trip_s() -> float:
+    """Three links each way, without a queue."""
+    return sum(3 * (wire(length, 100_000_000_000) + DELAY) for length in (FRAME, ACK)) / 1e12
+
+
+def _segments(result: Result) -> dict[str, float]:
+    flow = only(result.rows("flows"), flow="f")
+    return {"rate": float(flow["throughput_bps"]) / 8 / FRAME}
+
+
+@case(
+    "tcp-window",
+    "TCP with a window that does not change",
+    compared="A transfer over TCP through two switches at 100 Gb/s, 5 us a link, whose receiver takes in so "
+    "many segments: the mean round trip, and segments in 10 ms.",
+    formula="The round trip is that of a segment and its acknowledgement on idle links, in which one window "
+    "is sent.",
+    sources=("RFC 9293, section 3.8.6",),
+    scenario=fill(
+        _LOSSY, duration="11 ms", warmup="1 ms", recovery="sack", every=1, timeout="1 ms", loss="0.0"
+    ).replace("min_timeout", 'receive_window = "8 frames", min_timeout'),
+    ends=("The window is constant: the receiver takes everything in at once.",),
+)
+def windows(bench: Bench) -> Iterator[Row]:
+    """Windows below what the path holds."""
+    for window in (1, 8, 64):
+        scenario = _LOSSY.replace("min_timeout", f'receive_window = "{window} frames", min_timeout')
+        faultless = scenario[: scenario.index("[[faults]]")]
+        result = bench.once(
+            faultless, duration="11 ms", warmup="1 ms", recovery="sack", every=1, timeout="1 ms"
+        )
+        trips = only(result.rows("connections"), flow="f")
+        expected = round(_round_trip_s() * 1e12) / 1e3
+        yield exact(f"{window} segments: shortest round trip", "ns", expected, trips["round_trip_min_ns"])
+        rate = _segments(result)["rate"]
+        yield within(
+            f"{window} segments: rate",
+            "segments/s",
+            window / _round_trip_s(),
+            [rate],
+            window / (0.010 / _round_trip_s() * window) + 1e-9,
+            "a window is counted in whole round trips",
+        )
+
+
+@case(
+    "tcp-losses",
+    "TCP under random losses",
+    compared="A transfer that loses each segment with a probability p, independently, and has all the "
+    "bandwidth that it wants: segments delivered a second, with SACK, and with fast recovery alone.",
+    formula="While losses are rare and repaired in a round trip, the window is that of additive increase "
+    "and multiplicative decrease: its mean is 1.31 / √(b p), where b segments have one acknowledgement. "
+    "With fast recovery alone and more losses, timeouts T₀ count: "
+    "1 / (RTT √(2bp/3) + T₀ min(1, 3√(3bp/8)) p (1 + 32p²)).",
+    sources=(
+        "T. Ott, J. Kemperman and M. Mathis, The stationary behavior of ideal TCP congestion avoidance, 1996",
+        "M. Mathis, J. Semke, J. Mahdavi and T. Ott, ACM CCR 27(3), 1997",
+        "J. Padhye, V. Firoiu, D. Towsley and J. Kurose, SIGCOMM 1998, equation 30",
+    ),
+    scenario=fill(
+        _LOSSY, duration="500 ms", warmup="20 ms", recovery="sack", every=1, timeout="1 ms", loss="0.001"
+    ),
+    ends=(
+        "1.31 / √p is the limit of rare losses; the window moves in whole segments and repairs take a round "
+        "trip in which it does not grow.",
+        "The formula of Padhye is for losses that come in rows within a round trip.",
+    ),
+)
+def losses(bench: Bench) -> Iterator[Row]:
+    """From rare losses, where the window decides, to those where timeouts do."""
+    trip = _round_trip_s()
+    for probability, every in ((0.0005, 1), (0.001, 1), (0.003, 1), (0.001, 2)):
+        rates = bench.replicate(
+            _LOSSY,
+            _segments,
+            recovery="sack",
+            every=every,
+            timeout="1 ms",
+            loss=f"{probability:g}",
+            **bench.milliseconds(400, warmup=20),
+        )["rate"]
+        theory = 1.31 / math.sqrt(every * probability) / trip
+        name = f"SACK, p = {probability:g}, b = {every}"
+        yield within(
+            name, "segments/s", theory, rates, 0.1, "the ideal window repairs at once and in fractions"
+        )
+    for probability in (0.01, 0.02, 0.05):
+        rates = bench.replicate(
+            _LOSSY,
+            _segments,
+            recovery="reno",
+            every=1,
+            timeout="200 us",
+            loss=f"{probability:g}",
+            **bench.milliseconds(200, warmup=20),
+        )["rate"]
+        yield within(
+            f"fast recovery, p = {probability:g}, T0 = 200 us",
+            "segments/s",
+            _padhye(probability, trip, 200e-6),
+            rates,
+            0.1,
+            "losses of a round trip are independent here, so that fewer of them end in a timeout",
+        )
+
+
+def _padhye(probability: float, trip: float, timeout: float) -> float:
+    """Segments a second, each acknowledged."""
+    silence = timeout * min(1, 3 * math.sqrt(3 * probability / 8)) * probability * (1 + 32 * probability**2)
+    return 1 / (trip * math.sqrt(2 * probability / 3) + silence)
+
+
+_SHARED = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.explicit]
+hosts = ["a", "b", "to"]
+switches = ["sw"]
+[[topology.explicit.links]]
+between = ["a", "sw"]
+rate = "$rate"
+delay = "$near"
+[[topology.explicit.links]]
+between = ["b", "sw"]
+rate = "$rate"
+delay = "$far"
+[[topology.explicit.links]]
+between = ["sw", "to"]
+rate = "$rate"
+delay = "5 us"
+
+[switch.buffer]
+queue = "200 frames"
+
+[[switch.queue_managers]]
+$manager
+
+[[flows]]
+name = "f"
+from = ["a", "b"]
+to = "to"
+source = { tcp = { preset = "$preset", min_timeout = "2 ms", initial_timeout = "2 ms", max_timeout = "1 s", \
+ack_every = 1, growth = "acks", send_jitter = "500 ns" } }
+
+$faults
+"""
+_RED = 'red = { min = "10 frames", max = "60 frames", max_probability = 0.05, weight = 0.02 }'
+_STEP = 'step = { threshold = "20 frames" }'
+_LOSS = '[[faults]]\nlink = ["sw", "to"]\ntowards = "to"\nframe_loss = 0.001'
+
+
+def _shares(result: Result) -> dict[str, float]:
+    near, far = (float(only(result.rows("flows"), flow=f"f[{name}]")["throughput_bps"]) for name in "ab")
+    return {"share": near / (near + far), "ratio": near / far, "total": near + far}
+
+
+@case(
+    "tcp-shares",
+    "TCP flows that share a link",
+    compared="Two transfers to one host through one switch: equal ones under RED and under DCTCP with a "
+    "step, and ones with round trips of 1 to 4 on a link that loses one in a thousand.",
+    formula="Equal flows have equal shares on average, and the link is full. With the same losses, "
+    "throughput is inversely proportional to the round trip: 1.31 / (RTT √p).",
+    sources=(
+        "D.-M. Chiu and R. Jain, Computer Networks and ISDN Systems 17(1), 1989",
+        "M. Mathis, J. Semke, J. Mahdavi and T. Ott, ACM CCR 27(3), 1997",
+        "RFC 8257",
+    ),
+    scenario=fill(
+        _SHARED,
+        duration="200 ms",
+        warmup="20 ms",
+        rate="10 Gb/s",
+        near="5 us",
+        far="5 us",
+        manager=_RED,
+        preset="rfc",
+        faults="",
+    ),
+    ends=("Without jitter what a step marks depends on who comes first, again and again (phase effects).",),
+)
+def shares(bench: Bench) -> Iterator[Row]:
+    """Equal flows, and unequal ones."""
+    for preset, manager, name in (("rfc", _RED, "RED"), ("datacenter", _STEP, "DCTCP")):
+        found = bench.replicate(
+            _SHARED,
+            _shares,
+            rate="10 Gb/s",
+            near="5 us",
+            far="5 us",
+            manager=manager,
+            preset=preset,
+            faults="",
+            **bench.milliseconds(200, warmup=20),
+        )
+        yield random(f"{name}: share of one flow", "", 0.5, found["share"], precision=bench.precision(0.03))
+        full = 10e9 * 1522 / 1542
+        yield within(f"{name}: both", "b/s", full, found["total"], 0.01, "retransmissions and idle moments")
+    ratio = bench.replicate(
+        _SHARED,
+        _shares,
+        rate="400 Gb/s",
+        near="5 us",
+        far="35 us",
+        manager='step = { threshold = "200 frames" }',
+        preset="rfc",
+        faults=_LOSS,
+        **bench.milliseconds(500, warmup=20),
+    )["ratio"]
+    yield within(
+        "random losses: ratio of shares, round trips of 1 to 4",
+        "",
+        4.0,
+        ratio,
+        0.1,
+        "frames on the wire and the jitter are not in proportion",
+    )

@@ -1,0 +1,111 @@
+"""The report page of a large result: what matters most, sums of the rest, and a size that opens at once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import penstock as ps
+from penstock.report.page import columns, document, write_report
+from penstock.report.shorten import FEWER_LINKS, MOST_ROWS, MOST_SERIES, largest_series, shorten
+
+
+def test_the_rows_that_matter_stay_and_sums_are_of_all() -> None:
+    count = 5 * MOST_ROWS
+    flows = pa.table(
+        {
+            "flow": [f"f{n}" for n in range(count)],
+            "frames_dropped": [1 if n == 4_321 else 0 for n in range(count)],
+            "latency_p99_ns": [float(n % 977) for n in range(count)],
+            "throughput_bps": [1e9 if n != 77 else 0.0 for n in range(count)],
+        }
+    )
+    few = pa.table({"class": [0]})
+    page = shorten({"flows": flows, "classes": few}, {"nodes": [], "links": []})
+    kept = set(page.tables["flows"]["flow"].to_pylist())
+    assert len(kept) == MOST_ROWS and {"f4321", "f77", "f976"} <= kept
+    told = page.totals["flows"]
+    assert (told["rows"], told["sums"]["frames_dropped"], told["above_zero"]["frames_dropped"]) == (
+        count,
+        1,
+        1,
+    )
+    assert told["sums"]["throughput_bps"] == (count - 1) * 1e9
+    assert page.tables["classes"] is few and set(page.totals) == {"flows"}
+    assert "flows.parquet" in page.notes[0]
+
+
+def test_drawn_links_have_the_ports_of_both_their_ends() -> None:
+    hosts = [f"h{n}" for n in range(2_000)]
+    links = [{"a": host, "b": "sw"} for host in hosts]
+    nodes = [{"name": name, "role": "host"} for name in hosts] + [{"name": "sw", "role": "switch"}]
+    ports = pa.table(
+        {
+            "node": [*hosts, *["sw"] * len(hosts)],
+            "peer": [*["sw"] * len(hosts), *hosts],
+            "drops": [0] * len(hosts) + [7 if n == 1_234 else 0 for n in range(len(hosts))],
+            "paused_s": [1.0 if n == 999 else 0.0 for n in range(2 * len(hosts))],
+            "utilisation": [n / 4_000 for n in range(2 * len(hosts))],
+        }
+    )
+    page = shorten({"ports": ports}, {"nodes": nodes, "links": links})
+    drawn = {link["a"] for link in page.topology["links"]}
+    assert len(drawn) == FEWER_LINKS and {"h1234", "h999", "h1999"} <= drawn
+    ends = set(zip(*(page.tables["ports"][name].to_pylist() for name in ("node", "peer")), strict=True))
+    assert ends == {(host, "sw") for host in drawn} | {("sw", host) for host in drawn}
+    assert page.totals["topology"] == {"hosts": 2_000, "switches": 1, "links": 2_000}
+    assert page.totals["ports"]["above_zero"]["drops"] == 1
+
+
+def test_whole_trees_stay() -> None:
+    tree = [n // 300 for n in range(3_000)]
+    edges = pa.table({"tree": tree, "paused_ns": [float(one == 7) + 0.001 * one for one in tree]})
+    flows = pa.table({"tree": tree, "flow": ["f"] * 3_000})
+    page = shorten({"congestion": edges, "congestion_flows": flows}, {"nodes": [], "links": []})
+    for name in ("congestion", "congestion_flows"):
+        kept = page.tables[name]["tree"].to_pylist()
+        assert {one: kept.count(one) for one in set(kept)} == {7: 300, 9: 300, 8: 300}
+
+
+def test_series_with_the_largest_sums_stay() -> None:
+    names = [f"e{n}" for n in range(100)]
+    table = pa.table(
+        {
+            "metric": ["m"] * 200 + ["other"],
+            "entity": [*names, *names, "e0"],
+            "value": [float(n) for n in range(100)] * 2 + [1.0],
+        }
+    )
+    kept = largest_series(table)
+    assert set(kept["entity"].to_pylist()) == {*names[100 - MOST_SERIES :], "e0"}
+    assert kept.num_rows == 2 * MOST_SERIES + 1
+
+
+def test_names_are_written_once() -> None:
+    table = pa.table({"port": ["a", "b"] * 10, "value": [1.0, 2.5] * 10, "few": [str(n) for n in range(20)]})
+    found = columns(table)
+    assert found["port"] == {"names": ["a", "b"], "of": [0, 1] * 10}
+    assert found["value"][:2] == [1, 2.5] and found["few"] == [str(n) for n in range(20)]  # type: ignore[index]
+    assert columns(table.slice(0, 0)) == {"port": [], "value": [], "few": []}
+
+
+@pytest.mark.parametrize(("k", "hosts"), [(6, 54), (16, 1_024)])
+def test_a_report_has_at_most_5_mb(tmp_path: Path, k: int, hosts: int) -> None:
+    result = (
+        ps.Scenario(duration="60 us")
+        .topology.fat_tree(k=k, rate="100 Gb/s")
+        .transfers("t", from_="all", to="all", sizes="fb_hadoop", arrivals=ps.poisson(load=0.6))
+        .flow("incast", from_="h*", to="h0", source="greedy", limit="100 kB")
+        .flow_control.pfc()
+        .run()
+    )
+    write_report(result, tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size < 5e6
+    content: dict[str, Any] = document(result)
+    topology = content["totals"].get("topology", {})
+    assert topology.get("hosts", hosts) == hosts
+    assert all(re.search(r"parquet|json|series", note) for note in content["run"]["warnings"])
