@@ -21,6 +21,8 @@ FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | 
 LINK = re.compile(r"\]\((?!https?:|#)(?P<target>[^)#\s]+)(?:#[^)]*)?\)")
 FILE = re.compile(r"# (?P<name>[\w-]+\.toml)\n")
 IN_WORDS = re.compile(r"`(?P<path>(?:crates|python|docs|tests|tools|viewer|benches|studies)/[\w./-]*\w)`")
+SCRIPTS = {"sweep": "15 of 15", "who-paused-whom": "victim (h4 to h1) got"}
+"""Guides that are one script, and what it prints among other things."""
 
 
 def blocks(page: Path, *languages: str) -> Iterator[tuple[str, str]]:
@@ -71,7 +73,7 @@ def test_links_lead_somewhere(page: Path) -> None:
             ROOT / f"docs/{name}.md"
             for name in ("faults", "clocks", "closed-loops", "congestion-notification", "tcp")
         ),
-        *sorted((ROOT / "docs/guide").glob("*.md")),
+        *(page for page in sorted((ROOT / "docs/guide").glob("*.md")) if page.stem not in SCRIPTS),
     ],
     ids=lambda page: page.stem,
 )
@@ -100,15 +102,13 @@ def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("page", ["sweep", "who-paused-whom"])
-def test_a_guide_is_a_short_script_that_draws_its_picture(page: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", SCRIPTS)
+def test_a_guide_is_a_script_that_draws_its_picture(page: str, tmp_path: Path) -> None:
     ((_, text),) = blocks(ROOT / f"docs/guide/{page}.md", "python")
-    assert len(text.splitlines()) <= 35
-    assert sum(bool(line.strip()) for line in text.splitlines()) <= 30
     (tmp_path / "script.py").write_text(text, "utf-8")
     said = _run([sys.executable, "script.py"], tmp_path, {**os.environ, "MPLBACKEND": "Agg"})
     assert list(tmp_path.rglob("*.png"))
-    assert {"sweep": "15 of 15", "who-paused-whom": "victim (h4 to h1) got"}[page] in said
+    assert SCRIPTS[page] in said
 
 
 def _commands(block: str) -> Iterator[tuple[str, list[str]]]:

@@ -154,7 +154,7 @@ pub struct HostSpec {
     pub when_full: WhenFull,
     /// Link-level flow control this host obeys. It sends pauses of its own only if `receive` is limited.
     pub flow_control: Option<PauseSpec>,
-    /// How fast it takes in what arrives; `None`: at any speed.
+    /// How fast it takes in what arrives; `None`: unlimited.
     pub receive: Option<ReceiveSpec>,
     /// The rate limiters that frames pass before the NIC; `None`: there are none.
     pub limiters: Option<LimiterSpec>,
@@ -420,7 +420,7 @@ pub enum FaultSpec {
         /// Probability of each frame, 0 to 1.
         probability: f64,
     },
-    /// A switch restarts: loses what it holds, and is deaf and mute for a while.
+    /// A switch restarts: loses what it holds, and neither sends nor receives for a while.
     Restart {
         /// The switch.
         node: NodeId,

@@ -64,9 +64,9 @@ fn each_priority_stops_alone() {
         assert_eq!(outcome.pauses().len(), 1);
         assert_eq!(outcome.pauses_of("h.0->sw", paused), [(443_200, resumed)]);
         for priority in 0..8u8 {
-            let born = 2_000_000 + 500_000 * u64::from(priority);
+            let created = 2_000_000 + 500_000 * u64::from(priority);
             let free = 176_000 + 100_000 + 176_000;
-            let expected = if priority == paused { resumed - born + free } else { free };
+            let expected = if priority == paused { resumed - created + free } else { free };
             assert_eq!(outcome.only_latency(&format!("p{priority}")).ps(), expected, "{paused} {priority}");
         }
         // Golden vector 5: only one priority stops, and it is the one that was meant.

@@ -306,7 +306,7 @@ fn virtual_output_queues_are_served_in_turn_and_one_queue_in_order() {
         })
     };
     // The k-th frame to leave is delivered at 7 388 800 + k · 67 200. The first of a burst is born with it.
-    let out = |k: u64, born: u64| 7_388_800 + k * 67_200 - born;
+    let out = |k: u64, created: u64| 7_388_800 + k * 67_200 - created;
     let one_queue = run(Queueing::Output);
     assert_eq!(one_queue, [(out(1, 0), out(5, 0)), (out(6, 1_000_000), out(10, 1_000_000))]);
     let in_turn = run(Queueing::VirtualOutput);

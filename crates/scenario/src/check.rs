@@ -222,7 +222,7 @@ fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
     if simulation.name.as_ref().is_some_and(|name| name.len() > 255 || name.chars().any(char::is_control)) {
         context.error(
             &at.key("name"),
-            "this is no name of a scenario",
+            "this is not a name for a scenario",
             "expected at most 255 bytes, without control characters",
         );
     }

@@ -247,7 +247,11 @@ fn simulation_and_topology() {
     let (a_s, b_s) = (link("\"a\"", "\"s\""), link("\"b\"", "\"s\""));
     errors(vec![
         (sim("duration = ‸\"0 s\""), "duration is 0", "above 0"),
-        (sim("duration = \"1 ms\"\nname = ‸\"a\\u001bb\""), "no name of a scenario", "control characters"),
+        (
+            sim("duration = \"1 ms\"\nname = ‸\"a\\u001bb\""),
+            "not a name for a scenario",
+            "control characters",
+        ),
         (sim("warmup = ‸\"10 ms\""), "warmup 10 ms is not below duration 10 ms", "below \"10 ms\""),
         (sim("name = ‸\" \""), "the name is empty", ""),
         (sim("memory_limit = ‸\"0 B\""), "memory_limit 0 B is too small", "at least \"1 MiB\""),
@@ -676,7 +680,7 @@ fn flows() {
             "no multiple of 4",
         ),
         (flow("priority = ‸8"), "priority 8", "0 to 7"),
-        (flow("name = ‸\"\""), "is no name of a flow", ""),
+        (flow("name = ‸\"\""), "is not a name for a flow", ""),
         (flow("frame = ‸\"0 B\""), "outside the range", "1 B to 9238 B"),
         (flow("frame = ‸\"10 kB\""), "outside the range", "1 B to 9238 B"),
         (

@@ -402,7 +402,7 @@ class HostKeys(TypedDict, total=False):
     or "off". Default: the `flow_control` of the scenario.
     """
     receive: ReceiveKeys | None
-    """How these hosts take in what arrives. Default: at any speed."""
+    """How these hosts take in what arrives. Default: without limit, as fast as it comes."""
     rate_limiters: RateLimitersKeys | None
     """Rate limiters that frames pass before the NIC: what shares one, and the control that sets their
     rates, like `rate_limiters = { qcn = {} }`. Default: none.
@@ -1541,7 +1541,7 @@ class FaultKeys(TypedDict, total=False):
     until: str | None
     """When `bit_error_rate`, `pause_loss` or `frame_loss` ends. Default: the duration of the simulation."""
     restart: str | None
-    """For how long the switch is deaf and mute."""
+    """For how long the switch neither sends nor receives."""
     mean_time_between: str | None
     """Mean time from the end of one random outage to the begin of the next (exponential)."""
     duration: str | None

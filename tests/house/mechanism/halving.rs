@@ -56,10 +56,6 @@ mod tests {
         halving.on_mark(Time::ZERO);
         halving.on_mark(Time::ZERO);
         assert_eq!(halving.window(), 1000);
-        let ack =
-            Ack { bytes: 1000, in_flight: 0, echo: false, round_trip: None, repairing: false, held_back: true };
-        halving.on_ack(Time::ZERO, &ack);
-        assert_eq!(halving.window(), 2000);
         assert!(HalvingParams { first: 0 }.check(1000).is_err());
     }
 }

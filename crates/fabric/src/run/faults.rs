@@ -283,7 +283,7 @@ impl Fabric {
         self.pull_all(port, now, windows);
     }
 
-    /// Loses what waits at a port. Its scheduler begins anew: it has no word for a head that leaves unsent.
+    /// Loses what waits at a port. Its scheduler begins anew: schedulers do not expect a head to leave unsent.
     fn flush(&mut self, port: u32, cause: Cause, now: Time, windows: &mut Queued) {
         while self.links.ports[port as usize].waiting != 0 {
             let class = TrafficClass(self.links.ports[port as usize].waiting.trailing_zeros() as u8);

@@ -31,7 +31,7 @@ pub(crate) struct Hosts {
     pub completions: Completions,
     /// By path, its receiver; [`NIL`](crate::run::pool::NIL) if it ends elsewhere.
     pub receiver_of_path: Vec<u32>,
-    /// By port, what arrives there and is not taken in yet; empty if every host takes in at any speed.
+    /// By port, what arrives there and is not taken in yet; empty if every host takes in without limit.
     pub receiving: Vec<Option<Box<Receiving>>>,
 }
 

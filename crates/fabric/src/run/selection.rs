@@ -1,7 +1,7 @@
 //! Transmission selection: when a port chooses what to send, what it tells its scheduler, and what it asks.
 //!
 //! FIFO and strict priority need nothing but the set of classes that may send; the port keeps it as bits. The
-//! other schedulers are told of every arrival, of every class that comes to be able to send or ceases to be, and
+//! other schedulers are told of every arrival, of every class that may send from now on or no longer, and
 //! of every frame sent. A class is *active* for its scheduler exactly if it has frames and its bit in `stopped`
 //! is clear; that bit may outlive a pause, until the port looks again (see `stops`).
 

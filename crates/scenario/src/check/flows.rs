@@ -34,7 +34,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
             if !is_flow_name(&flow.name) {
                 context.error(
                     &at.key("name"),
-                    format!("\"{}\" is no name of a flow", flow.name),
+                    format!("\"{}\" is not a name for a flow", flow.name),
                     "expected letters and digits, without quotes, commas or control characters",
                 );
             } else if let Some(first) = names.insert(flow.name.clone(), i) {

@@ -54,7 +54,7 @@ pub struct Fault {
     /// When `bit_error_rate`, `pause_loss` or `frame_loss` ends. A time with unit, after `from`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// For how long the switch is deaf and mute; it loses all it holds and forgets all pauses. A time with unit, above 0.
+    /// For how long the switch neither sends nor receives; it loses all it holds and forgets all pauses. A time with unit, above 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<Time>,
     /// Mean time from the end of one random outage to the begin of the next (exponential). A time with unit, above 0.

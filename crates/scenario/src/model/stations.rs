@@ -52,7 +52,7 @@ pub struct HostSettings {
     /// Link-level flow control that these hosts obey, and send if `receive` holds them up: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
-    /// How these hosts take in what arrives. Default: at any speed.
+    /// How these hosts take in what arrives. Default: without limit, as fast as it comes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<Receive>,
     /// Rate limiters that frames pass before the NIC: what shares one, and the control that sets their rates, like `rate_limiters = { qcn = {} }`. Default: none.
