@@ -223,7 +223,6 @@ def keywords_of(function: Any) -> set[str]:
     ("path", "function", "table", "beside"),
     [
         ("simulation", Scenario.__init__, keys.SimulationKeys, set()),
-        ("probes", Scenario.probes, None, set()),
         ("host", Scenario.host, keys.HostKeys, {"name"}),
         ("switch", Scenario.switch, keys.SwitchKeys, {"name"}),
         ("flows", Scenario.flow, keys.FlowKeys, set()),
@@ -248,6 +247,34 @@ def test_the_builder_knows_every_key_of_the_file(
         direct -= {"priorities", "target"}
     declared = set() if table is None else {key.rstrip("_") for key in table.__annotations__}
     assert direct == (declared | keywords_of(function)) - beside
+
+
+def test_probes_are_a_table_or_a_list() -> None:
+    from penstock.cli.glossary import topics
+
+    found = {
+        topic.name.removeprefix("probes.")
+        for topic in topics()
+        if topic.kind == "scenario key" and topic.name.startswith("probes.")
+    }
+    assert found == keywords_of(Scenario.probes) | keywords_of(Scenario.probe)
+    chosen = demo().probe("queue", which="sw", every="1 us").probe("flow", which=["victim"]).probe("pauses")
+    result = chosen.run()
+    assert set(result.table("series")["metric"].to_pylist()) == {
+        "queue_bytes",
+        "queue_frames",
+        "flow_throughput_bps",
+    }
+    assert list(result.all_series("flow_throughput_bps")) == ["victim"]
+    times, _ = next(iter(result.all_series("queue_bytes").values()))
+    assert times[1] - times[0] == 1000.0
+    assert tomllib.loads(chosen.check())["probes"][1]["which"] == ["victim"]
+    with pytest.raises(ps.ScenarioError, match='"nobody" names no flow'):
+        demo().probe("flow", which="nobody").check()
+    with pytest.raises(ps.InputError, match="one by one"):
+        chosen.probes(bin="off")
+    with pytest.raises(ps.InputError, match="records everything"):
+        demo().probes(pauses=False).probe("queue")
 
 
 def test_schedulers_by_name_and_by_table() -> None:
@@ -316,3 +343,18 @@ def test_many_flows_take_as_long_as_they_are_many() -> None:
         return time.process_time() - began
 
     assert min(seconds(4_000) for _ in range(2)) < 2
+
+
+def test_the_page_on_recording_is_a_scenario() -> None:
+    page = (Path(__file__).parents[1] / "docs/recording.md").read_text("utf-8")
+    result = Scenario.from_toml(page.split("```toml\n")[1].split("```")[0]).run()
+    found = {metric: list(result.all_series(metric)) for metric in ("queue_bytes", "class_tx_bps")}
+    assert len(found["class_tx_bps"]) == 4
+    assert {name.partition(".")[0] for name in found["queue_bytes"]} == {"sw", "h1", "h2"}
+    assert result.rows("pauses")
+    # No class sends more than the link carries.
+    assert max(values.max() for _, values in result.all_series("class_tx_bps").values()) <= 100e9
+    for flow in result.rows("flows"):
+        own = [row for row in result.rows("latencies") if row["flow"] == flow["flow"]]
+        assert sum(row["frames"] for row in own) == flow["frames_delivered"]
+        assert own[-1]["share_below"] == 1.0

@@ -6,6 +6,7 @@ mod deadlocks;
 mod demands;
 mod durations;
 mod forensics;
+mod latencies;
 mod losses;
 mod pauses;
 mod series;
@@ -42,6 +43,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.paths(),
         view.connections(),
         view.classes(&flows),
+        view.latencies(&flows),
         view.ports(),
         view.queues(),
         view.pauses(&forensics),

@@ -4,15 +4,37 @@
 //! form that was written decides the alternative, and its own error is the one reported.
 
 use crate::model::{
-    FaultLink, FrameTable, FrameText, FrameWord, Nodes, Permutation, Queues, QueuesWord, Receivers,
-    ReceiversTable,
+    FaultLink, FrameTable, FrameText, FrameWord, Nodes, Permutation, Probes, ProbesText, Queues, QueuesWord,
+    Receivers, ReceiversTable, WhichText,
 };
 use keys::{Forms, by_form};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{self, MapAccess, SeqAccess};
 
-by_form!(Nodes, Receivers, Queues, Permutation, FrameText, FaultLink);
+by_form!(Nodes, Receivers, Queues, Permutation, FrameText, FaultLink, ProbesText, WhichText);
+
+impl Forms for ProbesText {
+    const EXPECTED: &'static str =
+        "a table with bin and pauses, or a list of tables, each of which begins with [[probes]]";
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(ProbesText::Chosen)
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
+        Probes::deserialize(MapAccessDeserializer::new(table)).map(ProbesText::All)
+    }
+}
+
+impl Forms for WhichText {
+    const EXPECTED: &'static str =
+        "a name, a pattern with *, \"all\", \"the 20 busiest\", or a list of names and patterns";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        Ok(WhichText::One(text.to_string()))
+    }
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(WhichText::Several)
+    }
+}
 
 impl Forms for Nodes {
     const EXPECTED: &'static str = "the name of a host, \"all\", a pattern with *, or a list of these";

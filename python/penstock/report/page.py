@@ -25,9 +25,13 @@ PLACEHOLDER = ">__PENSTOCK_RESULT__<"
 
 MAX_SERIES_ROWS = 400_000
 """Beyond this a browser needs seconds to open the page; then series are drawn as envelopes."""
+MAX_ENTITIES = 64
+"""Of each metric, if there are more rows than that."""
 MIN_POINTS = 200
 """However many series there are, each keeps at least this many points."""
 MAX_PAUSES = 50_000
+_NOT_SHOWN = {"latencies"}
+"""Tables that are only in the result: long, and nothing on the page reads them."""
 _EXACT_IN_JAVASCRIPT = 2**53
 
 
@@ -73,8 +77,16 @@ def script_json(content: object) -> str:
 
 def document(result: Measurements) -> dict[str, Any]:
     """The result as the page reads it; where series or pauses are thinned out, its warnings say so."""
-    tables = {name: result.table(name) for name in result.table_names}
+    tables = {name: result.table(name) for name in result.table_names if name not in _NOT_SHOWN}
     notes: list[str] = []
+    if "series" in tables and tables["series"].num_rows > MAX_SERIES_ROWS:
+        full = tables["series"]
+        tables["series"] = _busiest(full)
+        if tables["series"].num_rows < full.num_rows:
+            notes.append(
+                f"This page has the {MAX_ENTITIES} time series of each kind in which most happens. "
+                "series.parquet has all of them."
+            )
     thinned = "series" in tables and tables["series"].num_rows > MAX_SERIES_ROWS
     if thinned:
         full = tables["series"]
@@ -112,6 +124,17 @@ def columns(table: pa.Table) -> dict[str, list[Any]]:
             column = pc.if_else(pc.is_finite(column), column, None)
         lists[name] = column.to_pylist()
     return lists
+
+
+def _busiest(table: pa.Table) -> pa.Table:
+    """The series of each metric whose values are largest together."""
+    kept = []
+    for metric in pc.unique(table["metric"]).to_pylist():
+        own = table.filter(pc.equal(table["metric"], metric))
+        sums = own.group_by("entity").aggregate([("value", "sum")]).sort_by([("value_sum", "descending")])
+        names = sums["entity"].slice(0, MAX_ENTITIES).combine_chunks()
+        kept.append(own.filter(pc.is_in(own["entity"], names)))
+    return pa.concat_tables(kept)
 
 
 def _thin_series(table: pa.Table) -> pa.Table:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock import library
-from penstock.errors import TomlError, UnknownNameError
+from penstock.errors import ArgumentError, TomlError, UnknownNameError
 from penstock.library import suggestion
 
 from .keys import Choice, FaultKeys, FlowKeys, HostKeys, SimulationKeys, SwitchKeys
@@ -123,7 +123,28 @@ class Scenario:
         pauses : bool, optional
             Whether each pause is recorded. Default true.
         """
+        if isinstance(self._model.get("probes"), list):
+            raise ArgumentError("probes are chosen one by one already, by probe()")
         return self._merged(("probes",), given({"bin": bin, "pauses": pauses}, "probes"))
+
+    def probe(
+        self, what: str, *, which: str | Sequence[str] | None = None, every: str | None = None
+    ) -> Scenario:
+        """Chooses something to record; what no probe chooses is not recorded.
+
+        Parameters
+        ----------
+        what : str
+            ``"flow"``, ``"port"``, ``"class"`` (of a port), ``"queue"`` or ``"pauses"``.
+        which : str or sequence of str, optional
+            Names and patterns, such as ``"leaf0.*"``, ``"h1..h32"`` or ``"the 20 busiest"``. Default: all.
+        every : str, optional
+            Width of the bins. Default: a five-hundredth of the duration.
+        """
+        if isinstance(self._model.get("probes"), dict):
+            raise ArgumentError("probes() records everything already; probe() chooses instead of it")
+        chosen = which if which is None or isinstance(which, str) else list(which)
+        return self._appended("probes", given({"what": what, "which": chosen, "every": every}, "probe"))
 
     def host(self, name: str | None = None, **keys: Unpack[HostKeys]) -> Scenario:
         """Settings of all hosts, or of the one with this `name`.
