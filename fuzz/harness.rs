@@ -64,8 +64,9 @@ fn is_small(spec: &Spec) -> bool {
 /// Series of millions of bins cost memory, not insight.
 fn limit_bins(spec: &mut Spec) {
     let fine = |bin: Time| spec.duration.ps() / bin.ps().max(1) > 2_000;
-    if spec.probes.bin.is_some_and(fine) {
-        spec.probes = ProbeSpec { bin: None, ..spec.probes };
+    let chosen = spec.probes.chosen.iter().flatten().filter_map(|probe| probe.every);
+    if spec.probes.bin.into_iter().chain(chosen).any(fine) {
+        spec.probes = ProbeSpec { pauses: spec.probes.pauses, ..ProbeSpec::default() };
     }
 }
 

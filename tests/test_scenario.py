@@ -210,6 +210,26 @@ def test_a_built_scenario_runs() -> None:
     assert {"victim", "aggressor[h1]", "aggressor[h2]"} == set(result.table("flows")["flow"].to_pylist())
 
 
+def test_probes_are_a_table_or_a_list() -> None:
+    chosen = demo().probe("queue", which="sw", every="1 us").probe("flow", which=["victim"]).probe("pauses")
+    result = chosen.run()
+    assert set(result.table("series")["metric"].to_pylist()) == {
+        "queue_bytes",
+        "queue_frames",
+        "flow_throughput_bps",
+    }
+    assert list(result.all_series("flow_throughput_bps")) == ["victim"]
+    times, _ = next(iter(result.all_series("queue_bytes").values()))
+    assert times[1] - times[0] == 1000.0
+    assert tomllib.loads(chosen.check())["probes"][1]["which"] == ["victim"]
+    with pytest.raises(ps.ScenarioError, match='"nobody" names no flow'):
+        demo().probe("flow", which="nobody").check()
+    with pytest.raises(ps.InputError, match="one by one"):
+        chosen.probes(bin="off")
+    with pytest.raises(ps.InputError, match="records everything"):
+        demo().probes(pauses=False).probe("queue")
+
+
 def test_schedulers_by_name_and_by_table() -> None:
     keys = {"drr": {"weights": (3, 1, 1, 1, 1, 1, 1, 1), "quantum": "1542 B"}}
     scenario = demo().host(scheduler="wfq").switch(scheduler=keys)
@@ -276,3 +296,18 @@ def test_many_flows_take_as_long_as_they_are_many() -> None:
         return time.process_time() - began
 
     assert min(seconds(4_000) for _ in range(2)) < 2
+
+
+def test_the_page_on_recording_is_a_scenario() -> None:
+    page = (Path(__file__).parents[1] / "docs/recording.md").read_text("utf-8")
+    result = Scenario.from_toml(page.split("```toml\n")[1].split("```")[0]).run()
+    found = {metric: list(result.all_series(metric)) for metric in ("queue_bytes", "class_tx_bps")}
+    assert len(found["class_tx_bps"]) == 4
+    assert {name.partition(".")[0] for name in found["queue_bytes"]} == {"sw", "h1", "h2"}
+    assert result.rows("pauses")
+    # No class sends more than the link carries.
+    assert max(values.max() for _, values in result.all_series("class_tx_bps").values()) <= 100e9
+    for flow in result.rows("flows"):
+        own = [row for row in result.rows("latencies") if row["flow"] == flow["flow"]]
+        assert sum(row["frames"] for row in own) == flow["frames_delivered"]
+        assert own[-1]["share_below"] == 1.0

@@ -243,7 +243,11 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         nodes: nodes.collect(),
         links: links.collect(),
         flows,
-        probes: ProbeSpec { bin: options.probes.then_some(Time::from_us(100)), pauses: options.probes },
+        probes: ProbeSpec {
+            bin: options.probes.then_some(Time::from_us(100)),
+            pauses: options.probes,
+            chosen: None,
+        },
         on_lossless_drop: OnLosslessDrop::Stop,
         faults: Vec::new(),
         guards: Default::default(),

@@ -13,7 +13,7 @@ mod series;
 pub(crate) mod shards;
 mod traffic;
 
-pub use series::{MAX_BINS, MAX_SERIES};
+pub use series::{MAX_BINS, MAX_SERIES, MEMORY as SERIES_MEMORY};
 pub(crate) use traffic::start;
 
 use crate::build::fault_plan::{FaultPlan, Note};
@@ -217,7 +217,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         first_queue += part.buffers.queues.len() as u32;
     }
     let path_flow: Arc<[u32]> = std::mem::take(&mut paths.flows).into();
-    let left_out = series::record(spec, &mut parts, &path_flow);
+    let left_out = series::record(spec, &wiring, &mut parts, &path_flow);
     parts.iter_mut().for_each(|part| ahead::mark(&plan, part));
     let look_ahead = parts.iter().filter_map(|part| plan.look_ahead(part)).min();
     let look_ahead = look_ahead.unwrap_or(Time::from_us(1));
@@ -387,6 +387,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         classes: node.classes(),
     };
     let cold = ColdPort {
+        former: Vec::new(),
         rate: link.rate,
         down: 0,
         keeps: false,

@@ -13,7 +13,7 @@ mod tables;
 
 pub use build::guarantees::{Guarantee, guarantees};
 pub use build::headroom::{PauseNeeds, frame_bounds, pause_needs};
-pub use build::{BuildError, MAX_BINS, MAX_SERIES};
+pub use build::{BuildError, MAX_BINS, MAX_SERIES, SERIES_MEMORY};
 pub use run::outcome::SimulationError;
 pub use simulation::dependencies::dependency_cycle;
 pub use simulation::threads::Threads;

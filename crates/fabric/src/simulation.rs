@@ -457,7 +457,7 @@ mod tests {
             nodes: (0..2 * pairs).map(node).collect(),
             links: (0..pairs).map(link).collect(),
             flows: (0..2 * pairs).map(flow).collect(),
-            probes: ProbeSpec { bin: None, pauses: false },
+            probes: ProbeSpec { bin: None, pauses: false, chosen: None },
             on_lossless_drop: OnLosslessDrop::Stop,
             faults: Vec::new(),
             guards: Default::default(),

@@ -7,6 +7,7 @@ mod demands;
 mod durations;
 mod forensics;
 mod idle;
+mod latencies;
 mod limiters;
 mod losses;
 mod pauses;
@@ -47,6 +48,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.rate_limiters(),
         view.transfers(),
         view.classes(&flows),
+        view.latencies(&flows),
         view.ports(),
         view.queues(),
         view.pauses(&forensics),

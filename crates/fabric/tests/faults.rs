@@ -380,6 +380,98 @@ proptest! {
     }
 }
 
+/// The highest rate that the link behind a port has from one time to another.
+fn highest_rate(net: &Net, port: &str, from: Time, until: Time) -> f64 {
+    let names: Vec<&str> = net.0.nodes.iter().map(|node| node.name.as_str()).collect();
+    let (near, far) = port.split_once("->").expect("a port");
+    let near = near.split_once('.').expect("a port").0;
+    let ends = |link: &fabric::spec::LinkSpec| [link.a, link.b].map(|node| names[node.at()]);
+    let link = net.0.links.iter().position(|link| ends(link) == [near, far] || ends(link) == [far, near]);
+    let link = link.expect("a link");
+    let mut highest = net.0.links[link].rate;
+    let mut changes: Vec<(Time, BitRate)> = net
+        .0
+        .faults
+        .iter()
+        .filter_map(|fault| match fault {
+            FaultSpec::LinkRate { link: of, at, rate } if *of as usize == link => Some((*at, *rate)),
+            _ => None,
+        })
+        .collect();
+    changes.sort_by_key(|change| change.0);
+    for (at, new) in changes {
+        if at <= from {
+            highest = new;
+        } else if at < until {
+            highest = highest.max(new);
+        }
+    }
+    highest.bps() as f64
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 50, ..ProptestConfig::with_cases(cases(64)) })]
+
+    /// In no bin, however narrow, does a port send or receive more than its link carries, nor do flows bring more to a host
+    /// than its link does; and what has been sent is all there.
+    #[test]
+    fn no_series_of_a_link_is_above_its_rate(
+        rolls in prop::collection::vec(any::<u32>(), 48),
+        control in any::<bool>(),
+        bin in prop::sample::select(vec![10u64, 100, 777, 1_000, 25_000, 100_000]),
+        threads in 1usize..4,
+    ) {
+        let mut net = random_net(&rolls, control);
+        net.0.warmup = Time::ZERO;
+        net.0.duration = us(150);
+        net.0.probes.bin = Some(ns(bin));
+        let outcome = net.run_on(threads, u64::MAX);
+        prop_assert_eq!(&outcome.error, &None);
+        let mut to_hosts: std::collections::BTreeMap<(String, u64), f64> = Default::default();
+        let mut sent: std::collections::BTreeMap<String, f64> = Default::default();
+        let [metrics, entities] = ["metric", "entity"].map(|column| outcome.texts("series", column));
+        let [times, values] = ["time_ns", "value"].map(|column| outcome.reals("series", column));
+        let ports = outcome.texts("ports", "port");
+        for row in 0..values.len() {
+            let (entity, from) = (&entities[row], exact(times[row]));
+            let until = (from + ns(bin)).min(us(150));
+            // What is on the link when its rate changes goes on as it began; a frame takes 13 us at 1 Gb/s.
+            let before = from.saturating_sub(us(20));
+            let bits = values[row] * (until - from).as_secs_f64();
+            match metrics[row].as_str() {
+                "port_tx_bps" | "port_rx_bps" => {
+                    // A bit counts in the bin in which it ends.
+                    let most = (highest_rate(&net, entity, before, until) * (until - from).as_secs_f64()).ceil();
+                    prop_assert!(bits <= most + 1e-6, "{} {}: {} bits at {}, {} fit", metrics[row], entity, bits, from, most);
+                    if metrics[row] == "port_tx_bps" {
+                        *sent.entry(entity.clone()).or_default() += bits;
+                    }
+                }
+                "flow_throughput_bps" => {
+                    let flow = net.0.flows.iter().find(|flow| flow.name == *entity).expect("a flow");
+                    let workload::Destinations::Fixed(to) = flow.source.destinations else { panic!("one host") };
+                    let at = net.0.nodes[to.at()].name.clone();
+                    *to_hosts.entry((at, from.ps())).or_default() += bits;
+                }
+                _ => {}
+            }
+        }
+        for ((host, from), bits) in to_hosts {
+            let port = ports.iter().find(|port| port.starts_with(&format!("{host}."))).expect("a port");
+            let (from, until) = (ps(from), (ps(from) + ns(bin)).min(us(150)));
+            let rate = highest_rate(&net, port, from.saturating_sub(us(20)), until);
+            // Each flow may end a bit in the bin that has begun before it.
+            let most = (rate * (until - from).as_secs_f64()).ceil() + 5.0;
+            prop_assert!(bits <= most, "{}: {} bits at {}, {} fit", host, bits, from, most);
+        }
+        for (port, bits) in sent {
+            // All frames that have begun, the last of them as far as it has come.
+            let bytes = outcome.count("ports", &port, "bytes_sent") as f64;
+            prop_assert!(bits <= bytes * 8.0 + 0.5 && bits >= (bytes - 1600.0) * 8.0, "{} {} {}", port, bits, bytes);
+        }
+    }
+}
+
 #[test]
 fn a_port_with_fewer_queues_than_priorities_comes_back() {
     // The last port of all has no queue behind its own.

@@ -568,7 +568,11 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         nodes,
         links,
         warmup: if draw.has(WARMUP) { us(12) } else { Time::ZERO },
-        probes: ProbeSpec { bin: (rolls.coin() && duration < LONG).then_some(us(3)), pauses: true },
+        probes: ProbeSpec {
+            bin: (rolls.coin() && duration < LONG).then_some(us(3)),
+            pauses: true,
+            chosen: None,
+        },
         faults: faults(draw, &graph, rolls),
         ..net.0
     };

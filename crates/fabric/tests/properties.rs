@@ -289,7 +289,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
         nodes,
         links,
         warmup: if drains { Time::ZERO } else { warmup },
-        probes: ProbeSpec { bin: rolls.coin().then_some(us(3)), pauses: true },
+        probes: ProbeSpec { bin: rolls.coin().then_some(us(3)), pauses: true, chosen: None },
         on_lossless_drop: if lossless && tree { OnLosslessDrop::Stop } else { OnLosslessDrop::Count },
         ..net.0
     }
@@ -380,7 +380,7 @@ proptest! {
         // Whatever is recorded.
         for bin in [None, Some(ns(700)), Some(us(7))] {
             for pauses in [false, true] {
-                net.0.probes = ProbeSpec { bin, pauses };
+                net.0.probes = ProbeSpec { bin, pauses, chosen: None };
                 prop_assert_eq!(once.fingerprint, net.try_run().fingerprint);
             }
         }

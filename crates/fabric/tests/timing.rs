@@ -343,29 +343,130 @@ fn a_fifo_blocks_behind_its_head() {
     assert_eq!(run(ClassMap::SHARED, SchedulerSpec::Fifo), expected);
 }
 
-#[test]
-fn series_that_are_too_many_are_named_and_those_of_few_ports_are_kept() {
-    let star = |hosts: usize| {
-        let mut net = Net::new(us(100));
-        net.0.probes.bin = Some(us(10));
-        let sw = net.switch("sw", switch());
-        let ids: Vec<_> = (0..hosts).map(|i| net.host(&format!("h{i}"), host())).collect();
-        for &id in &ids {
-            net.link(id, sw, gbps(10), ns(500));
+/// Metrics and entities of the series of a run, and what was left out.
+fn recorded(net: &Net) -> (Vec<(String, String, usize)>, Vec<String>) {
+    let mut simulation = Simulation::new(&net.0).expect("builds");
+    simulation.run().expect("nothing is lost");
+    let tables = simulation.tables();
+    let outcome = Outcome { fingerprint: 0, now: net.0.duration, tables, error: None };
+    let names = outcome.texts("series", "metric").iter().zip(outcome.texts("series", "entity"));
+    let mut found: Vec<(String, String, usize)> = Vec::new();
+    for (metric, entity) in names {
+        match found.last_mut().filter(|last| (&last.0, &last.1) == (metric, entity)) {
+            Some(last) => last.2 += 1,
+            None => found.push((metric.clone(), entity.clone(), 1)),
         }
-        net.flow("f", ids[0], 0, one(ids[1], 1000, Time::ZERO));
-        let mut simulation = Simulation::new(&net.0).expect("builds");
-        simulation.run().expect("nothing is lost");
-        let series =
-            simulation.tables().iter().find(|table| table.name == "series").map(|table| table.rows());
-        (simulation.left_out().to_vec(), series.expect("a table"))
+    }
+    (found, simulation.left_out().to_vec())
+}
+
+/// A star of so many hosts, each of which sends the next one more frames than the one before.
+fn series_of_a_star(hosts: usize, bin: Time) -> Net {
+    let mut net = Net::new(us(100));
+    net.0.probes.bin = Some(bin);
+    let sw = net.switch("sw", switch());
+    let ids: Vec<_> = (0..hosts).map(|i| net.host(&format!("h{i}"), host())).collect();
+    for &id in &ids {
+        net.link(id, sw, gbps(100), ns(500));
+    }
+    for i in 0..hosts {
+        net.flow(&format!("f{i}"), ids[i], 3, burst(ids[(i + 1) % hosts], 100, 1 + i as u64, Time::ZERO));
+    }
+    net
+}
+
+#[test]
+fn of_many_series_the_busiest_are_kept_and_what_takes_too_much_memory_is_named() {
+    let of = |found: &[(String, String, usize)], metric: &str| -> Vec<String> {
+        found.iter().filter(|one| one.0 == metric).map(|one| one.1.clone()).collect()
     };
-    // 100 hosts make 200 ports, each with eight queues, of which flows use one.
-    let (left_out, rows) = star(100);
+    let (found, left_out) = recorded(&series_of_a_star(300, us(10)));
     assert_eq!(left_out, Vec::<String>::new());
-    assert!(rows > 10 * 400, "{rows} rows");
-    let (left_out, rows) = star(200);
-    assert_eq!(left_out.len(), 2, "{left_out:?}");
-    assert!(left_out[0].contains("400 ports") && left_out[1].contains("400 queues"), "{left_out:?}");
-    assert_eq!(rows, 10, "the flow's own");
+    let flows = of(&found, "flow_throughput_bps");
+    assert_eq!(flows, (44..300).map(|i| format!("f{i}")).collect::<Vec<_>>());
+    assert!(found.iter().all(|one| one.2 == 10), "ten bins each");
+    // 600 ports with 100,000 bins of 16 bytes.
+    let (found, left_out) = recorded(&series_of_a_star(300, ns(1)));
+    assert_eq!(left_out.len(), 4, "{left_out:?}");
+    assert!(
+        left_out[1].contains("600 ports would take 916 MiB") && left_out[1].contains("64 MiB"),
+        "{}",
+        left_out[1]
+    );
+    assert_eq!(found, []);
+}
+
+#[test]
+fn probes_choose_what_is_recorded_and_how_often() {
+    use fabric::spec::{Pattern, Probe, Watched, Which};
+    let probe = |what, which, every| Probe { what, which, every: Some(every) };
+    let named = |names: &[&str]| Which::Named(names.iter().map(|name| Pattern::new(name)).collect());
+    let mut net = series_of_a_star(6, us(10));
+    net.0.probes.chosen = Some(vec![
+        probe(Watched::Flow, named(&["f1..f2"]), us(50)),
+        probe(Watched::Port, named(&["sw.0->h0", "h5"]), us(20)),
+        probe(Watched::Class, named(&["sw/3"]), us(25)),
+        probe(Watched::Queue, Which::Busiest(2), us(100)),
+    ]);
+    let (found, left_out) = recorded(&net);
+    assert_eq!(left_out, Vec::<String>::new());
+    let found: Vec<(&str, &str, usize)> =
+        found.iter().map(|one| (one.0.as_str(), one.1.as_str(), one.2)).collect();
+    let mut expected = vec![
+        ("flow_throughput_bps", "f1", 2),
+        ("flow_throughput_bps", "f2", 2),
+        ("port_rx_bps", "h5.0->sw", 5),
+        ("port_rx_bps", "sw.0->h0", 5),
+        ("port_tx_bps", "h5.0->sw", 5),
+        ("port_tx_bps", "sw.0->h0", 5),
+    ];
+    let classes: Vec<String> = (0..6).map(|i| format!("sw.{i}->h{i}/3")).collect();
+    expected.extend(classes.iter().map(|class| ("class_tx_bps", class.as_str(), 4)));
+    // Of the NICs, those with most frames at once.
+    for metric in ["queue_bytes", "queue_frames"] {
+        expected.extend([(metric, "h4.0->sw/3", 1), (metric, "h5.0->sw/3", 1)]);
+    }
+    let mut sorted = found.clone();
+    sorted.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(sorted, expected);
+}
+
+/// The distribution of a flow is that of its frames.
+#[test]
+fn latencies_are_told_as_a_distribution() {
+    let outcome = series_of_a_star(3, us(10)).run();
+    for flow in ["f0", "f1", "f2"] {
+        let rows: Vec<usize> = (0..outcome.table("latencies").rows())
+            .filter(|&row| outcome.texts("latencies", "flow")[row] == flow)
+            .collect();
+        let frames: u64 = rows.iter().map(|&row| outcome.integers("latencies", "frames")[row]).sum();
+        assert_eq!(frames, outcome.delivered(flow));
+        let shares: Vec<f64> =
+            rows.iter().map(|&row| outcome.reals("latencies", "share_below")[row]).collect();
+        assert!(shares.is_sorted() && shares.last() == Some(&1.0), "{shares:?}");
+        let (shortest, longest) = outcome.latency(flow);
+        let [from, to] = ["from_ns", "to_ns"].map(|column| outcome.reals("latencies", column));
+        assert!(exact(from[rows[0]]) <= shortest && shortest < exact(to[rows[0]]));
+        let last = rows[rows.len() - 1];
+        assert!(exact(from[last]) <= longest && longest < exact(to[last]));
+    }
+}
+
+/// What is chosen does not change what happens, and a class's series is its port's if it is alone.
+#[test]
+fn classes_of_a_port_add_up_to_it() {
+    let mut net = series_of_a_star(4, us(2));
+    net.flow("other", frame::NodeId(1), 5, paced(frame::NodeId(2), 500, 80, Time::ZERO, us(1)));
+    let outcome = net.run();
+    let sum = |metric: &str, entity: &str| -> f64 {
+        let rows = outcome.texts("series", "metric").iter().zip(outcome.texts("series", "entity"));
+        let values = rows.zip(outcome.reals("series", "value"));
+        values.filter(|((m, e), _)| *m == metric && e.starts_with(entity)).map(|(_, value)| value).sum()
+    };
+    let (port, classes) = (sum("port_tx_bps", "h0.0->sw"), sum("class_tx_bps", "h0.0->sw/"));
+    assert!(port > 0.0 && (port - classes).abs() < 1e-3 * port, "{port} {classes}");
+    let mut without = net.clone();
+    without.0.probes.bin = None;
+    assert_eq!(without.run().fingerprint, outcome.fingerprint);
 }

@@ -134,6 +134,15 @@ impl Latency {
         })
     }
 
+    /// The bins that are not empty, from below: durations from the first to below the second, and how many.
+    pub fn histogram(&self) -> impl Iterator<Item = (Time, Time, u64)> {
+        self.counts().filter(|&(.., count)| count > 0).map(|(octave, sub, count)| {
+            let from = Latency::lower_edge(octave, sub);
+            let width = if octave == 0 { 1 } else { 1u64 << (octave - 1) };
+            (Time::from_ps(from), Time::from_ps(from + width), count)
+        })
+    }
+
     fn make_room(&mut self, octave: u32) {
         if self.bins.is_empty() {
             self.base = octave;
@@ -245,6 +254,17 @@ mod tests {
             assert!((got / exact - 1.0).abs() < 2e-3, "{got} for {exact}");
         }
         assert!((s.stddev / (1000.0 / 12f64.sqrt()) - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_histogram_has_each_duration_in_its_bin() {
+        let mut latency = Latency::default();
+        let durations = [3, 3, 40, 41, 1_000_000, 1_000_001];
+        durations.iter().for_each(|&ps| latency.record(Time::from_ps(ps)));
+        let bins: Vec<(u64, u64, u64)> =
+            latency.histogram().map(|(from, to, count)| (from.ps(), to.ps(), count)).collect();
+        // 2^19 to 2^20 in 32 parts of 16384.
+        assert_eq!(bins, [(3, 4, 2), (40, 41, 1), (41, 42, 1), (999_424, 1_015_808, 2)]);
     }
 
     #[test]

@@ -10,6 +10,6 @@ mod table;
 
 pub use fairness::jain;
 pub use latency::{Latency, LatencySummary};
-pub use series::{BinnedMax, BinnedSum};
+pub use series::{BinnedBits, BinnedMax, Carried, Passage};
 pub use sojourns::Sojourns;
 pub use table::{Column, Table, Values};

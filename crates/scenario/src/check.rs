@@ -13,6 +13,7 @@ mod names;
 mod path_choice;
 mod pauses;
 mod phy;
+mod probes;
 mod queueing;
 mod receive;
 mod receivers;
@@ -175,6 +176,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         faults,
         guards,
     };
+    probes::names(model, &spec, context);
     let needs = fabric::pause_needs(&spec);
     headroom::check(model, &spec, &needs, context);
     pauses::check(model, &spec, &needs, context);
@@ -189,8 +191,6 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
 
 /// Less memory holds no fabric worth a run.
 const LEAST_MEMORY: Bytes = Bytes::new(1 << 20);
-/// More bins than this do not fit a plot or, with many flows, the memory. The key `bin` names it.
-const MAX_BINS: u64 = 1_000_000;
 
 fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
     let simulation = &model.simulation;
@@ -233,19 +233,5 @@ fn simulation(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
             format!("expected at least \"{LEAST_MEMORY}\", like \"8 GiB\", or \"available\""),
         );
     }
-    let bin = model.probes.bin.and_then(|bin| bin.value());
-    let at = Place::of("probes").key("bin");
-    match bin {
-        Some(Time::ZERO) => context.error(&at, "bin is 0", "expected a time above 0, or \"off\""),
-        Some(bin) if duration.ps() / bin.ps() > MAX_BINS => context.error(
-            &at,
-            format!("bin {bin} makes {} bins of the duration {duration}", duration.ps() / bin.ps()),
-            format!(
-                "expected at most {MAX_BINS} bins: a bin of at least \"{}\"",
-                Time::from_ps(duration.ps().div_ceil(MAX_BINS))
-            ),
-        ),
-        _ => {}
-    }
-    ProbeSpec { bin, pauses: model.probes.pauses }
+    probes::lower(model, context)
 }

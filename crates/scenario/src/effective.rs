@@ -24,10 +24,20 @@ pub fn fill(model: &mut Model, file: &str) {
     let simulation = &mut model.simulation;
     simulation.name.get_or_insert_with(|| stem(file));
     let duration = simulation.duration;
-    model.probes.bin.get_or_insert_with(|| {
-        let ns = duration.ps().div_ceil(500).div_ceil(1_000).max(1);
-        Or::Value(Time::from_ps(ns * 1_000))
-    });
+    let bin = Time::from_ns(duration.ps().div_ceil(500).div_ceil(1_000).max(1));
+    match &mut model.probes {
+        ProbesText::All(probes) => {
+            probes.bin.get_or_insert(Or::Value(bin));
+        }
+        ProbesText::Chosen(list) => {
+            for probe in list {
+                probe.which.get_or_insert(WhichText::One("all".into()));
+                if probe.what.series().is_some() {
+                    probe.every.get_or_insert(bin);
+                }
+            }
+        }
+    }
     match &mut model.topology {
         Topology::Star(it) => it.fill(),
         Topology::Dumbbell(it) => {

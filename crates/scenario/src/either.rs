@@ -4,8 +4,8 @@
 //! form that was written decides the alternative, and its own error is the one reported.
 
 use crate::model::{
-    Between, FaultLink, FrameTable, FrameText, FrameWord, Nodes, PathSeed, PathSeedWord, Permutation, Queues,
-    QueuesWord, Receivers, ReceiversTable, SizesTable, SizesText,
+    Between, FaultLink, FrameTable, FrameText, FrameWord, Nodes, PathSeed, PathSeedWord, Permutation, Probes,
+    ProbesText, Queues, QueuesWord, Receivers, ReceiversTable, SizesTable, SizesText, WhichText,
 };
 use keys::{Forms, by_form};
 use serde::Deserialize;
@@ -13,7 +13,41 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserial
 use serde::de::{self, MapAccess, SeqAccess};
 use workload::PublishedSizes;
 
-by_form!(PathSeed, Between, Nodes, Receivers, Queues, Permutation, FrameText, FaultLink, SizesText);
+by_form!(
+    PathSeed,
+    Between,
+    Nodes,
+    Receivers,
+    Queues,
+    Permutation,
+    FrameText,
+    FaultLink,
+    SizesText,
+    ProbesText,
+    WhichText
+);
+
+impl Forms for ProbesText {
+    const EXPECTED: &'static str =
+        "a table with bin and pauses, or a list of tables, each of which begins with [[probes]]";
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(ProbesText::Chosen)
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
+        Probes::deserialize(MapAccessDeserializer::new(table)).map(ProbesText::All)
+    }
+}
+
+impl Forms for WhichText {
+    const EXPECTED: &'static str =
+        "a name, a pattern with *, \"all\", \"the 20 busiest\", or a list of names and patterns";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        Ok(WhichText::One(text.to_string()))
+    }
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(WhichText::Several)
+    }
+}
 
 impl Forms for Nodes {
     const EXPECTED: &'static str = "the name of a host, \"all\", a pattern with *, or a list of these";

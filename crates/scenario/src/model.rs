@@ -6,12 +6,14 @@
 
 mod faults;
 mod flows;
+mod probes;
 mod stations;
 mod topology;
 mod transfers;
 
 pub use faults::*;
 pub use flows::*;
+pub use probes::*;
 pub use stations::*;
 pub use topology::*;
 pub use transfers::*;
@@ -22,7 +24,7 @@ use flow_control::watchdog::WatchdogSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use units::{Available, Bytes, Off, Or, Time};
+use units::{Available, Bytes, Or, Time};
 
 /// A Penstock scenario: a fabric, its traffic and its mechanisms.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -32,7 +34,7 @@ pub struct Model {
     pub simulation: Simulation,
     /// What is recorded beside the totals.
     #[serde(default)]
-    pub probes: Probes,
+    pub probes: ProbesText,
     /// The fabric: exactly one kind of topology.
     pub topology: Topology,
     /// Settings of all hosts.
@@ -159,24 +161,6 @@ fn one() -> u64 {
 }
 fn hundred_us() -> Time {
     Time::from_us(100)
-}
-
-/// What is recorded beside the totals.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Probes {
-    /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. At most 1000000 bins. Default: a 500th of `duration`, rounded up to whole nanoseconds (500 points fill a plot). Of each kind (pairs of source and destination, ports, queues) at most 256 series with 1000000 bins together are recorded; a kind with more has none, and a run says so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bin: Option<Or<Time, Off>>,
-    /// Whether each pause is recorded as an interval. Default: true.
-    #[serde(default = "yes")]
-    pub pauses: bool,
-}
-
-impl Default for Probes {
-    fn default() -> Probes {
-        Probes { bin: None, pauses: true }
-    }
 }
 
 pub(crate) fn yes() -> bool {

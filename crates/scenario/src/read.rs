@@ -3,7 +3,7 @@
 //! Each table, and each flow, is read by itself, so that one mistake does not hide those in other tables.
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source, nearest};
-use crate::model::{Model, Probes};
+use crate::model::{Model, ProbesText};
 use crate::place::Place;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -100,7 +100,7 @@ impl<'i> Reader<'_, 'i> {
 
     fn all(&mut self) -> Option<Model> {
         let simulation = self.required("simulation", "[simulation] with duration = \"10 ms\"");
-        let probes: Option<Probes> = self.optional("probes");
+        let probes: Option<ProbesText> = self.optional("probes");
         let one_topology = self.one_choice("topology", "one kind of topology");
         let one_flow_control = self.one_choice("flow_control", "pause or pfc");
         let topology =

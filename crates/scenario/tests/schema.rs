@@ -133,6 +133,7 @@ impl<'s> Walk<'s> {
                 "switch",
                 "towards",
                 "link",
+                "which",
             ];
             let says_what = ["pattern", "enum", "const"].iter().any(|says| !resolved[says].is_null());
             if !says_what && !names.contains(&key) {
@@ -169,9 +170,10 @@ fn defaults_and_units_are_in_the_schema() {
 fn the_key_of_bins_names_its_limits() {
     let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap();
     let bin = schema["definitions"]["Probes"]["properties"]["bin"]["description"].as_str().unwrap();
-    let recorded =
-        format!("at most {} series with {} bins together are recorded", fabric::MAX_SERIES, fabric::MAX_BINS);
-    assert!(bin.contains(&recorded), "{bin}");
+    let kept = format!("the {} series in which most happens are kept", fabric::MAX_SERIES);
+    let together = format!("at most {} bins together", fabric::MAX_BINS);
+    let memory = format!("more than {} MiB has none", fabric::SERIES_MEMORY >> 20);
+    assert!([kept, together, memory].iter().all(|said| bin.contains(said)), "{bin}");
 }
 
 /// The text of a key says the default that the key has: what follows "Default: ", if that is a value.

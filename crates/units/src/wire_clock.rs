@@ -73,6 +73,12 @@ impl WireClock {
         Time::from_ps(bytes * self.ps_num / u64::from(self.ps_den))
     }
 
+    /// The same, rounded up.
+    #[inline]
+    pub fn span_ceil(&self, bytes: u64) -> Time {
+        Time::from_ps((bytes * self.ps_num).div_ceil(u64::from(self.ps_den)))
+    }
+
     /// Forgets the remainder: the next frame starts on a whole picosecond, after a gap.
     #[inline]
     pub fn restart(&mut self) {

@@ -12,6 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from penstock.analysis.forensics import trees
+
 from . import decimate
 from .style import (
     FAINT,
@@ -51,9 +53,11 @@ MAX_MARKS = 8
 """With more faults than this they are lines without names."""
 _BACKLOG = 3.0
 """Queues of hosts have no bound; fuller than this times those of switches they would squeeze all others."""
+_SHARE = 0.01
+"""A class that sends less than this part of what its port sends does not share it."""
 _IN_VIEW = 1.5
 """A watermark is in the picture if it is at most this times the highest line."""
-_THROUGHPUT, _QUEUES, _PAUSE_ROW, _PAUSES = 2.5, 2.0, 0.155, 0.5
+_THROUGHPUT, _SHARES, _QUEUES, _PAUSE_ROW, _PAUSES = 2.5, 1.5, 2.0, 0.155, 0.5
 """Inches: of the panels, of a row of pauses, of few rows."""
 _LETTER = 0.03
 """Inches that a letter of a mark's name adds to its height: the names rise to the right."""
@@ -70,13 +74,14 @@ class Level:
 
 
 def timeline(result: Measurements) -> Figure:
-    """Throughput of flows, queues with their watermarks, and pauses as bars, on a shared time axis.
+    """Throughput of flows, how classes share a port, queues with watermarks, and pauses as bars, on one axis.
 
     A panel that would be empty is left out, and the heading says so.
     """
     flows, (filled, unit) = result.all_series("flow_throughput_bps"), _fullest(result)
     spans = _spans(result)
     named = len(flows) if len(flows) <= MAX_LABELLED else 6
+    port, classes = _shared_port(result, filled)
     rows = min(len(spans), MAX_PAUSE_ROWS)
     missing: list[str] = []
     panels: list[tuple[float, Callable[[Axes], None]]] = []
@@ -84,6 +89,8 @@ def timeline(result: Measurements) -> Figure:
         panels.append((_THROUGHPUT, lambda axes: _throughput(result, axes, flows)))
     else:
         missing.append("no time series of flows was recorded")
+    if classes:
+        panels.append((_SHARES, lambda axes: _shares(result, axes, port, classes)))
     if filled:
         panels.append((_QUEUES, lambda axes: _queues(result, axes, filled, unit, first_colour=named)))
     else:
@@ -120,8 +127,12 @@ def timeline(result: Measurements) -> Figure:
 
 
 def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
-    """Throughput of each flow over time, labelled at the end of its line."""
+    """Throughput of each flow over time, labelled at the end of its line; of many the sum of each name."""
     axes.set_title("Throughput per flow")
+    together = _together(flows)
+    if together:
+        flows = together
+        axes.set_title("Throughput, all flows of a name together")
     lines = {name: decimate.merge_bins(*line, MAX_BINS) for name, line in flows.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
     axes.set_ylabel(f"throughput ({scale.unit})\nmean per {_width(result, lines)}")
@@ -142,6 +153,55 @@ def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
     axes.autoscale_view(scalex=False)
     axes.set_ylim(bottom=0.0)
     label_right(axes, labels, spacing=0.06)
+
+
+def _together(flows: Series) -> Series:
+    """The sums of flows with one name, as ``incast[h1]`` and ``incast[h2]``, if that makes many lines few."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in flows:
+        groups[name.partition("[")[0]].append(name)
+    if not len(groups) <= MAX_LABELLED < len(flows):
+        return {}
+    sums: Series = {}
+    for group, names in groups.items():
+        times = max((flows[name][0] for name in names), key=len)
+        values = np.zeros(len(times))
+        for name in names:
+            own = flows[name][1]
+            values[: len(own)] += own
+        sums[f"{group}, {len(names)} flows" if len(names) > 1 else group] = (times, values)
+    return sums
+
+
+def _shared_port(result: Measurements, filled: Series) -> tuple[str, Series]:
+    """A port that several classes share, and what each sends: one where pauses begin, or the fullest one."""
+    sent = result.all_series("class_tx_bps")
+    for queue in [*_roots(result), *filled]:
+        port = queue.rpartition("/")[0]
+        own = {name: line for name, line in sent.items() if name.rpartition("/")[0] == port}
+        total = sum(float(values.mean()) for _, values in own.values())
+        sharing = {name: line for name, line in own.items() if float(line[1].mean()) > _SHARE * total}
+        if len(sharing) > 1:
+            return port, sharing
+    return "", {}
+
+
+def _shares(result: Measurements, axes: Axes, port: str, classes: Series) -> None:
+    """What each class sends through a port."""
+    axes.set_title(f"Classes that share {port}")
+    lines = {name: decimate.merge_bins(*line, MAX_BINS) for name, line in classes.items()}
+    scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
+    axes.set_ylabel(f"sent ({scale.unit})\nmean per {_width(result, lines)}")
+    palette = colours()
+    labels: list[Label] = []
+    for nth, name in enumerate(sorted(lines)):
+        colour = palette[(4 + nth) % 6]  # neither those of the first flows nor the greys
+        x, y = _steps(result, lines[name], scale)
+        axes.plot(x, y, color=colour, zorder=3)
+        height = float(np.mean(y[-max(1, len(y) // 10) :]))
+        labels.append(Label(height, f"class {name.rpartition('/')[2]}", colour))
+    axes.set_ylim(bottom=0.0)
+    label_right(axes, labels, spacing=0.1)
 
 
 def _queues(result: Measurements, axes: Axes, lines: Series, in_frames: bool, *, first_colour: int) -> None:
@@ -219,9 +279,17 @@ def _fullest(result: Measurements) -> tuple[Series, bool]:
     hosts = tuple(f"{node['name']}." for node in result.topology["nodes"] if node["role"] == "host")
     switches = max((peaks[name] for name in used if not name.startswith(hosts)), default=np.inf)
     used = [name for name in used if not name.startswith(hosts) or peaks[name] <= _BACKLOG * switches]
+    # Where pauses begin comes first.
+    roots = _roots(result)
+    used.sort(key=lambda name: roots.index(name) if name in roots else len(roots))
     counters = [name for name in used if _is_counter(name)][: MAX_QUEUES // 2]
     queues = [name for name in used if not _is_counter(name)][: MAX_QUEUES - len(counters)]
     return {name: lines[name] for name in used if name in {*queues, *counters}}, in_frames
+
+
+def _roots(result: Measurements) -> list[str]:
+    """The queues that congestion trees begin at, that of the longest pauses first."""
+    return list(dict.fromkeys(tree.root for tree in trees(result)))[: MAX_QUEUES // 2]
 
 
 def _is_counter(name: str) -> bool:

@@ -32,6 +32,8 @@ MIN_POINTS = 120
 MAX_PAUSES = 5_000
 _REPEATED = 4
 """A column of names whose rows are this many times as many as its names is written as names and numbers."""
+_NOT_SHOWN = {"latencies"}
+"""Tables that are only in the result: long, and nothing on the page reads them."""
 _EXACT_IN_JAVASCRIPT = 2**53
 
 
@@ -77,7 +79,8 @@ def script_json(content: object) -> str:
 
 def document(result: Measurements) -> dict[str, Any]:
     """The result as the page reads it; where series or pauses are thinned out, its warnings say so."""
-    page = shorten({name: result.table(name) for name in result.table_names}, result.topology)
+    shown = {name: result.table(name) for name in result.table_names if name not in _NOT_SHOWN}
+    page = shorten(shown, result.topology)
     tables, notes = page.tables, page.notes
     thinned = "series" in tables and tables["series"].num_rows > MAX_SERIES_ROWS
     if thinned:

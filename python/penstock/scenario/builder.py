@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock import library
-from penstock.errors import TomlError, UnknownNameError
+from penstock.errors import ArgumentError, TomlError, UnknownNameError
 from penstock.library import suggestion
 
 from .keys import (
@@ -22,6 +22,7 @@ from .keys import (
     FaultKeys,
     FlowKeys,
     HostKeys,
+    ProbeKeys,
     ProbesKeys,
     SimulationKeys,
     SwitchKeys,
@@ -118,6 +119,8 @@ class Scenario:
         **keys
             `ProbesKeys`, such as ``bin="1 us"``; see ``penstock explain probes``.
         """
+        if isinstance(self._model.get("probes"), list):
+            raise ArgumentError("probes are chosen one by one already, by probe()")
         return self._merged(("probes",), known(keys, ProbesKeys, "probes"))
 
     def watchdog(self, **keys: Unpack[WatchdogKeys]) -> Scenario:
@@ -129,6 +132,20 @@ class Scenario:
             `WatchdogKeys`, such as ``action="report"``; see ``penstock explain watchdog``.
         """
         return self._merged(("watchdog",), known(keys, WatchdogKeys, "watchdog"))
+
+    def probe(self, what: str, **keys: Unpack[ProbeKeys]) -> Scenario:
+        """Chooses something to record; what no probe chooses is not recorded.
+
+        Parameters
+        ----------
+        what : str
+            ``"flow"``, ``"port"``, ``"class"`` (of a port), ``"queue"`` or ``"pauses"``.
+        **keys
+            `ProbeKeys`, such as ``which="the 20 busiest"``; see ``penstock explain probes``.
+        """
+        if isinstance(self._model.get("probes"), dict):
+            raise ArgumentError("probes() records everything already; probe() chooses instead of it")
+        return self._appended("probes", {"what": what, **known(keys, ProbeKeys, "probe")})
 
     def host(self, name: str | None = None, **keys: Unpack[HostKeys]) -> Scenario:
         """Settings of all hosts, or of the one with this `name`.

@@ -58,7 +58,7 @@ class SimulationKeys(TypedDict, total=False):
 
 
 class ProbesKeys(TypedDict, total=False):
-    """What is recorded beside the totals."""
+    """What is recorded beside the totals, of everything."""
 
     bin: str | None
     """Width of the bins of all time series. Default: a 500th of `duration`, rounded up to whole
@@ -66,6 +66,17 @@ class ProbesKeys(TypedDict, total=False):
     """
     pauses: bool | None
     """Whether each pause is recorded as an interval. Default: true."""
+
+
+class ProbeKeys(TypedDict, total=False):
+    """Something to record: time series, or the pauses."""
+
+    which: Which | None
+    """Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20
+    busiest": those in which most happens. Default: "all".
+    """
+    every: str | None
+    """Width of the bins. Default: a 500th of `duration`, rounded up to whole nanoseconds."""
 
 
 class TopologyTable(TypedDict, total=False):
@@ -1566,6 +1577,12 @@ OnLosslessDrop = Literal["stop", "count"]
 """What a lost frame of a lossless class does."""
 OnDeadlock = Literal["stop", "count"]
 """What a deadlock does."""
+ProbesText = ProbesKeys | Sequence[ProbeKeys]
+"""What is recorded beside the totals: a table for all time series, or a list that chooses."""
+Which = str | Sequence[str]
+"""Of which."""
+What = Literal["flow", "port", "class", "queue", "pauses"]
+"""What is recorded."""
 Topology = TopologyTable
 """The shape of the fabric: exactly one of these."""
 LineCode = Literal["8b/10b", "64b/66b", "128b/130b"]

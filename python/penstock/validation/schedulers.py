@@ -425,7 +425,8 @@ def shaper(bench: Bench) -> Iterator[Row]:
                 shaper=form.format(rate=megabits, depth=depth),
                 source=_BURSTY,
             )
-            room = SHAPED if what == "leaky" else depth
+            # A frame leaves bit by bit: a leaky bucket falls behind by the difference of the rates.
+            room = SHAPED * (1 - megabits * 10**6 / LINK) if what == "leaky" else depth
             bucket = "leaky bucket" if what == "leaky" else f"{what}, {depth:,} B"
             name = f"{bucket} at {megabits:,} Mb/s, random bursts: most that left beyond rate · time"
             reason = "whole frames leave, and edges of bins are not beginnings of frames"

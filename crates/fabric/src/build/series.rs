@@ -2,69 +2,223 @@
 
 use crate::run::culprits::Culprits;
 use crate::run::node::Node;
+use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::victims::Victims;
 use crate::run::world::Fabric;
-use crate::spec::{FlowSpec, Spec};
-use frame::PRIORITIES;
-use measure::{BinnedMax, BinnedSum};
+use crate::spec::routing::Wiring;
+use crate::spec::{FlowSpec, Pattern, Probe, Spec, Watched, Which};
+use frame::{PRIORITIES, PortId, TrafficClass};
+use measure::{BinnedBits, BinnedMax, Carried};
 use std::sync::Arc;
 use transport::Application;
+use units::Time;
 
-/// Series are recorded for at most this many flows, ports or queues; beyond, totals only. The key `bin` of a
-/// scenario names this limit and the next.
+/// Series that take more memory than this together, all of one kind, are not recorded.
+pub const MEMORY: u64 = 64 << 20;
+/// Of each kind so many series are kept, those in which most happens, unless the scenario chooses. The key `bin` names this
+/// limit and the next.
 pub const MAX_SERIES: usize = 256;
-/// Bins of all series of one kind together; each becomes a row of some hundred bytes in the result.
+/// Bins of all series of one metric together; each becomes a row of some hundred bytes in the result.
 pub const MAX_BINS: u64 = 1_000_000;
 
 /// Prepares what is recorded in each part; returns what is too much of the whole, in words.
-pub fn record(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) -> Vec<String> {
+pub fn record(spec: &Spec, wiring: &Wiring, parts: &mut [Fabric], path_flow: &Arc<[u32]>) -> Vec<String> {
     record_pauses(spec, parts, path_flow);
-    let Some(bin) = spec.probes.bin else { return Vec::new() };
-    let bins = spec.duration.ps().div_ceil(bin.ps());
-    let mut left_out = Vec::new();
-    let mut fits = |what: &str, series: usize| {
-        let fits = series <= MAX_SERIES && bins * series as u64 <= MAX_BINS;
-        if !fits {
-            left_out.push(format!(
-                "time series of {series} {what} with {bins} bins are not recorded: at most {MAX_SERIES} with {MAX_BINS} \
-                 bins together are; totals are complete"
+    let mut recording = Recording { spec, wiring, left_out: Vec::new() };
+    recording.flows(parts, path_flow);
+    recording.ports(parts);
+    recording.classes(parts);
+    recording.queues(parts);
+    recording.connections(parts, path_flow);
+    recording.left_out
+}
+
+/// What is to be recorded, and what of it is too much.
+struct Recording<'a> {
+    spec: &'a Spec,
+    wiring: &'a Wiring,
+    left_out: Vec<String>,
+}
+
+impl Recording<'_> {
+    /// Whether `series` of one kind, of `bytes` a bin each, fit the memory for it. Their bins are `widths`.
+    fn fits(&mut self, what: &str, bytes: u64, widths: impl Iterator<Item = Time>) -> bool {
+        let (mut series, mut all) = (0u64, 0u64);
+        for width in widths {
+            series += 1;
+            all = all.saturating_add(bytes * (self.spec.duration.ps().div_ceil(width.ps()) + 1));
+        }
+        if all > MEMORY {
+            self.left_out.push(format!(
+                "time series of {series} {what} would take {} MiB and are not recorded: {} MiB are for them; totals are \
+                 complete. Wider bins (bin), or fewer series (probes), fit",
+                all.div_ceil(1 << 20),
+                MEMORY >> 20
             ));
         }
-        fits
-    };
-    let all = |of: fn(&Fabric) -> usize| parts.iter().map(of).sum::<usize>();
-    let ports = all(|part| part.links.len());
-    // The queues of priorities that no frame has stay empty and take no memory.
-    let priorities = spec.priorities_in_use().count_ones() as usize;
-    let of_paths = fits("pairs of source and destination", all(|part| part.hosts.receivers.len()));
-    let of_ports = fits("ports", ports);
-    let of_queues = fits("queues", ports * priorities);
-    let by_ingress =
-        |node: &Node| node.pause_sender.as_ref().is_some_and(|pause_sender| !pause_sender.ingress.is_empty());
-    let counts_ingress =
-        |part: &Fabric| part.nodes.iter().any(by_ingress) || !part.hosts.receiving.is_empty();
-    let of_counters = of_queues && parts.iter().any(counts_ingress);
-    let over_tcp = spec.flows.iter().filter(|flow| is_tcp(flow)).count();
-    let of_connections = over_tcp > 0 && fits("connections over TCP", over_tcp);
-    let sums = |wanted: bool, series: usize| {
-        if wanted { vec![BinnedSum::new(bin, spec.duration); series] } else { Vec::new() }
-    };
-    let levels = |wanted: bool, series: usize| {
-        let level = BinnedMax::new(bin, spec.duration);
-        if wanted { vec![(level.clone(), level); series] } else { Vec::new() }
-    };
-    for part in parts {
-        let ports = part.links.len();
-        part.probes.delivered = sums(of_paths, part.hosts.receivers.len());
-        part.probes.received = sums(of_ports, ports);
-        part.probes.sent = sums(of_ports, ports);
-        part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, of_ports));
-        part.probes.queues = levels(of_queues, part.buffers.queues.len());
-        part.probes.counters = levels(of_counters, ports * PRIORITIES);
-        part.probes.congestion = levels(of_connections, part.hosts.endpoints.len());
+        series > 0 && all <= MEMORY
     }
-    left_out
+
+    fn port_name(&self, port: u32) -> String {
+        self.wiring.port_name(PortId(port), |node| &self.spec.nodes[node.at()].name)
+    }
+
+    /// The width of bins at a port, if it is recorded.
+    fn at_port(&self, what: Watched, port: u32) -> Option<Time> {
+        width(self.spec, what, |pattern| pattern.names_port(&self.port_name(port)))
+    }
+    /// The same of a class.
+    fn at_class(&self, what: Watched, port: u32, class: u32) -> Option<Time> {
+        let names = |pattern: &Pattern| pattern.names_queue(&self.port_name(port), &class.to_string());
+        width(self.spec, what, names)
+    }
+
+    fn flows(&mut self, parts: &mut [Fabric], path_flow: &[u32]) {
+        let of_flow: Vec<Option<Time>> = self
+            .spec
+            .flows
+            .iter()
+            .map(|flow| width(self.spec, Watched::Flow, |pattern| pattern.names_flow(&flow.name)))
+            .collect();
+        let widths = path_flow.iter().filter_map(|&flow| of_flow[flow as usize]);
+        if !self.fits("pairs of source and destination", 8, widths) {
+            return;
+        }
+        for part in parts {
+            let mut series = vec![BinnedBits::OFF; part.hosts.receivers.len()];
+            for (&receiver, &flow) in part.hosts.receiver_of_path.iter().zip(path_flow) {
+                if receiver != NIL
+                    && let Some(width) = of_flow[flow as usize]
+                {
+                    series[receiver as usize] = BinnedBits::new(width, self.spec.duration);
+                }
+            }
+            part.probes.read = if part.hosts.receiving.is_empty() { Vec::new() } else { series.clone() };
+            part.probes.arrived = series;
+        }
+    }
+
+    fn ports(&mut self, parts: &mut [Fabric]) {
+        let widths: Vec<Option<Time>> =
+            (0..self.wiring.peer.len() as u32).map(|port| self.at_port(Watched::Port, port)).collect();
+        if !self.fits("ports", 16, widths.iter().copied().flatten()) {
+            return;
+        }
+        let series = |port: u32| {
+            widths[port as usize].map_or(Carried::OFF, |width| Carried::new(width, self.spec.duration))
+        };
+        for part in parts {
+            let ports = 0..part.links.len() as u32;
+            part.probes.sent = ports.clone().map(|port| series(part.numbering.port(port))).collect();
+            // What a port receives is known to its peer.
+            let received = |port: u32| series(self.wiring.peer[part.numbering.port(port) as usize].0);
+            part.probes.received = ports.map(received).collect();
+            part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, true));
+        }
+    }
+
+    fn classes(&mut self, parts: &mut [Fabric]) {
+        let widths: Vec<Vec<Option<Time>>> = parts
+            .iter()
+            .map(|part| by_queue(part, |port, class| self.at_class(Watched::Class, port, class)))
+            .collect();
+        let used = self.spec.priorities_in_use();
+        let some = parts.iter().zip(&widths).flat_map(|(part, widths)| used_only(part, widths, used));
+        if !self.fits("classes of ports", 8, some) {
+            return;
+        }
+        for (part, widths) in parts.iter_mut().zip(widths) {
+            let series = |width: Option<Time>| width.map(|width| Carried::new(width, self.spec.duration));
+            part.probes.classes =
+                widths.into_iter().map(|width| series(width).unwrap_or(Carried::OFF)).collect();
+            part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, true));
+        }
+    }
+
+    fn queues(&mut self, parts: &mut [Fabric]) {
+        let widths: Vec<Vec<Option<Time>>> = parts
+            .iter()
+            .map(|part| by_queue(part, |port, class| self.at_class(Watched::Queue, port, class)))
+            .collect();
+        let used = self.spec.priorities_in_use();
+        let some = parts.iter().zip(&widths).flat_map(|(part, widths)| used_only(part, widths, used));
+        if !self.fits("queues", 16, some) {
+            return;
+        }
+        let by_ingress =
+            |node: &Node| node.pause_sender.as_ref().is_some_and(|sender| !sender.ingress.is_empty());
+        let counts =
+            parts.iter().any(|part| part.nodes.iter().any(by_ingress) || !part.hosts.receiving.is_empty());
+        for (part, widths) in parts.iter_mut().zip(widths) {
+            let level = |width: Option<Time>| {
+                let level = width.map_or(BinnedMax::OFF, |width| BinnedMax::new(width, self.spec.duration));
+                (level.clone(), level)
+            };
+            part.probes.queues = widths.into_iter().map(level).collect();
+            if counts {
+                let ports = 0..part.links.len() as u32;
+                let groups = ports.flat_map(|port| (0..PRIORITIES as u32).map(move |group| (port, group)));
+                let of =
+                    |(port, group)| level(self.at_class(Watched::Queue, part.numbering.port(port), group));
+                part.probes.counters = groups.map(of).collect();
+            }
+        }
+    }
+
+    /// Windows and round trips of connections over TCP; by endpoint.
+    fn connections(&mut self, parts: &mut [Fabric], path_flow: &[u32]) {
+        let of_flow = |flow: &FlowSpec| {
+            width(self.spec, Watched::Flow, |pattern| pattern.names_flow(&flow.name)).filter(|_| is_tcp(flow))
+        };
+        let widths: Vec<Option<Time>> = self.spec.flows.iter().map(of_flow).collect();
+        if !self.fits("connections over TCP", 32, widths.iter().copied().flatten()) {
+            return;
+        }
+        for part in parts {
+            let flows = part.hosts.endpoints.iter().map(|state| path_flow[state.path as usize] as usize);
+            let level = |flow: usize| {
+                let level =
+                    widths[flow].map_or(BinnedMax::OFF, |width| BinnedMax::new(width, self.spec.duration));
+                (level.clone(), level)
+            };
+            part.probes.congestion = flows.map(level).collect();
+        }
+    }
+}
+
+fn is_tcp(flow: &FlowSpec) -> bool {
+    flow.transport.as_ref().is_some_and(|connection| matches!(connection.application, Application::Tcp(_)))
+}
+
+/// The width of the bins of a series, if it is recorded: what the first probe says whose pattern `names` it.
+fn width(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Option<Time> {
+    let Some(chosen) = &spec.probes.chosen else { return spec.probes.bin };
+    let of = |probe: &&Probe| match &probe.which {
+        Which::All | Which::Busiest(_) => true,
+        Which::Named(patterns) => patterns.iter().any(&names),
+    };
+    let mut own = chosen.iter().filter(|probe| probe.what == what);
+    own.find(of).and_then(|probe| probe.every.or(spec.probes.bin))
+}
+
+/// For each queue of a part, by port of the whole and class.
+fn by_queue<T>(part: &Fabric, of: impl Fn(u32, u32) -> T) -> Vec<T> {
+    let mut all = Vec::with_capacity(part.buffers.queues.len());
+    for port in 0..part.links.len() as u32 {
+        let classes = part.nodes[part.node_of[port as usize] as usize].classes.classes() as u32;
+        all.extend((0..classes).map(|class| of(part.numbering.port(port), class)));
+    }
+    all
+}
+
+/// The widths of queues that are in use.
+fn used_only(part: &Fabric, widths: &[Option<Time>], used: u8) -> Vec<Time> {
+    let in_use = by_queue(part, |port, class| {
+        let node = &part.nodes[part.node_of[(port - part.numbering.first_port) as usize] as usize];
+        node.classes.priorities(TrafficClass(class as u8)) & used != 0
+    });
+    widths.iter().zip(in_use).filter_map(|(width, used)| width.filter(|_| used)).collect()
 }
 
 /// Prepares what is recorded of pauses, and of those who stand where they begin and act.
@@ -76,8 +230,4 @@ fn record_pauses(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) {
         part.probes.culprits = any.then(|| Box::new(Culprits::new(Arc::clone(path_flow))));
         part.probes.victims = any.then(|| Box::new(Victims::new(Arc::clone(path_flow))));
     }
-}
-
-fn is_tcp(flow: &FlowSpec) -> bool {
-    flow.transport.as_ref().is_some_and(|connection| matches!(connection.application, Application::Tcp(_)))
 }

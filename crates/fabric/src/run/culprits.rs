@@ -5,6 +5,9 @@
 //! by flow, each once: those that stand there when the first of its pauses begins, and those that come until the last of
 //! them is over. What went through the queue at other times has nothing to do with these pauses.
 //!
+//! Not modelled: a pause that another queue prolongs belongs to the first at the port that it stops. Where stations send no
+//! XON, the second queue may so be a root with culprits and without a pause of its own at that time.
+//!
 //! Nothing is counted while no pause is in force: then a port does not have the hook `BLAMED`.
 
 use crate::run::pool::{NIL, Waiting};

@@ -14,7 +14,6 @@
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::pool::NIL;
 use crate::run::port::Hooks;
-use crate::run::probes;
 use crate::run::world::Fabric;
 use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, TrafficClass};
 use measure::Latency;
@@ -172,7 +171,6 @@ impl Fabric {
             if frame.flags.kind() == FrameKind::Data {
                 let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
                 self.hosts.receivers[receiver].count(frame, now);
-                probes::add(&mut self.probes.delivered, receiver, now, frame.bytes);
             }
         }
         let state = &mut self.hosts.endpoints[nth as usize];

@@ -226,7 +226,7 @@ impl Fabric {
             match self.faults.actions[at] {
                 Action::Down { keep } => self.link_down(place, keep, now, windows),
                 Action::Up => self.revive(place, LINK_DOWN, now, windows),
-                Action::Rate(rate) => self.links.change_rate(place, rate),
+                Action::Rate(rate) => self.links.change_rate(place, rate, now),
                 Action::Off => self.switch_off(place, now, windows),
                 Action::On => {
                     for port in self.ports_beside(place) {

@@ -61,13 +61,28 @@ impl Links {
     }
 
     /// From the next frame on the link has another rate.
-    pub fn change_rate(&mut self, port: u32, rate: BitRate) {
+    pub fn change_rate(&mut self, port: u32, rate: BitRate, now: Time) {
         let bits = self.bits_on_wire(port);
         let cold = &mut self.cold[port as usize];
+        cold.former.push((now, self.ports[port as usize].clock));
         cold.counts.settled.0 += bits.saturating_sub(cold.counts.settled.1) as f64 / cold.rate.bps_f64();
         cold.counts.settled.1 = bits;
         cold.rate = rate;
         self.ports[port as usize].clock = units::WireClock::with_offset(rate, cold.clock);
+    }
+
+    /// How long a frame took to pass a port, whose last bit has come now: it came at the rate at which it was sent.
+    pub fn took_to_arrive(&self, port: u32, bytes: u16, now: Time) -> Time {
+        let (state, cold) = (&self.ports[port as usize], &self.cold[port as usize]);
+        let around = u64::from(bytes) + u64::from(state.overhead);
+        let mut clock = state.clock;
+        for &(until, before) in cold.former.iter().rev() {
+            if now.saturating_sub(cold.delay + clock.span_floor(around)) >= until {
+                break;
+            }
+            clock = before;
+        }
+        clock.span_ceil(u64::from(bytes))
     }
 
     /// Bits that a port has put on its link since measuring began, line overhead and pause frames included.

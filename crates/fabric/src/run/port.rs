@@ -158,6 +158,8 @@ pub(crate) struct ColdPort {
     pub watch: Option<Box<PortWatch>>,
     /// Queue managers by class; empty without any.
     pub managers: Vec<Option<Box<Managed>>>,
+    /// Rates that the link had before faults changed it, and until when.
+    pub former: Vec<(Time, WireClock)>,
 }
 
 impl ColdPort {

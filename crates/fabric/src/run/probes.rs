@@ -3,8 +3,9 @@
 use crate::run::culprits::Culprits;
 use crate::run::link_control::Ended;
 use crate::run::victims::Victims;
-use frame::Occupancy;
-use measure::{BinnedMax, BinnedSum};
+use crate::run::world::Fabric;
+use frame::{Frame, FrameKind, Heading, Occupancy};
+use measure::{BinnedBits, BinnedMax, Carried, Passage};
 use std::ops::Range;
 use units::Time;
 
@@ -16,11 +17,14 @@ pub(crate) type Levels = (BinnedMax, BinnedMax);
 pub(crate) struct Probes {
     /// By node, a hash over all that it saw.
     pub fingerprints: Vec<u64>,
-    /// Bytes delivered, by path.
-    pub delivered: Vec<BinnedSum>,
-    /// Bytes received and sent, by port.
-    pub received: Vec<BinnedSum>,
-    pub sent: Vec<BinnedSum>,
+    /// What arrives at its destination and, if that takes its time, what is read there; by path.
+    pub arrived: Vec<BinnedBits>,
+    pub read: Vec<BinnedBits>,
+    /// By port, what is sent through it, and what of that gets to its peer.
+    pub sent: Vec<Carried>,
+    pub received: Vec<Carried>,
+    /// By queue, what its class sends.
+    pub classes: Vec<Carried>,
     /// Bytes and frames of each queue.
     pub queues: Vec<Levels>,
     /// Bytes and frames of each ingress counter: port times 8 plus group.
@@ -53,18 +57,81 @@ pub(crate) fn record(series: &mut [Levels], of: usize, now: Time, level: Occupan
     }
 }
 
-/// Adds the bytes of a frame to a series, if it is recorded.
+/// Adds a frame of `bytes` to a series, whose last bit passes at `end`, if it is recorded.
 #[inline(always)]
-pub(crate) fn add(series: &mut [BinnedSum], of: usize, now: Time, bytes: u16) {
+pub(crate) fn add(series: &mut [BinnedBits], of: usize, end: Time, took: Time, bytes: u16) {
     if let Some(series) = series.get_mut(of) {
-        series.add(now, u64::from(bytes));
+        series.add(Passage { end, took, bits: u64::from(bytes) * 8 });
+    }
+}
+
+impl Fabric {
+    /// A frame goes to the link of a port, which is recorded; its last bit leaves when the port is free again.
+    #[inline(never)]
+    pub fn record_sent(&mut self, egress: u32, frame: &Frame, now: Time) {
+        let port = &self.links.ports[egress as usize];
+        let (end, took) = (port.busy_until, port.clock.span_ceil(u64::from(frame.bytes)));
+        let passage = Passage { end, took, bits: u64::from(frame.bytes) * 8 };
+        let class = port.first_queue as usize + port.classes.class(frame.priority).at();
+        let Probes { sent, received, classes, .. } = &mut self.probes;
+        if let Some(class) = classes.get_mut(class) {
+            class.carry(passage, now);
+        }
+        if let (Some(sent), Some(received)) =
+            (sent.get_mut(egress as usize), received.get_mut(egress as usize))
+        {
+            sent.carry(passage, now);
+            let end = end + self.links.cold[egress as usize].delay;
+            received.carry(Passage { end, ..passage }, now);
+        }
+    }
+
+    /// The frame sent last through a port will not get to the peer.
+    #[cold]
+    pub fn record_broken(&mut self, egress: u32) {
+        if let Some(received) = self.probes.received.get_mut(egress as usize) {
+            received.take_back();
+        }
+    }
+
+    /// A frame has arrived at the end of its path, through a port.
+    #[inline(never)]
+    pub fn record_arrived(&mut self, ingress: u32, frame: &Frame, now: Time) {
+        if let Some(receiver) = self.receiver_of(frame) {
+            let took = self.links.took_to_arrive(ingress, frame.bytes, now);
+            add(&mut self.probes.arrived, receiver, now, took, frame.bytes);
+        }
+    }
+
+    /// A host has read a frame, for so long.
+    pub fn record_read(&mut self, frame: &Frame, now: Time, took: Time) {
+        if let Some(receiver) = self.receiver_of(frame) {
+            add(&mut self.probes.read, receiver, now, took, frame.bytes);
+        }
+    }
+
+    /// Who counts a frame that has come to its end, if it is one that a flow is there for.
+    fn receiver_of(&self, frame: &Frame) -> Option<usize> {
+        let counts = match frame.flags.kind() {
+            FrameKind::Raw => true,
+            FrameKind::Data => match frame.route.heading() {
+                Heading::Forward(_) => true,
+                Heading::Backward(_) => false,
+                Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
+            },
+            _ => false,
+        };
+        counts.then(|| self.hosts.receiver_of_path[frame.path.at()] as usize)
     }
 }
 
 impl Probes {
     /// Whether levels or transmissions are recorded, which have to be told in the order of time.
     pub fn any_levels(&self) -> bool {
-        !(self.sent.is_empty() && self.queues.is_empty() && self.counters.is_empty())
+        !(self.sent.is_empty()
+            && self.classes.is_empty()
+            && self.queues.is_empty()
+            && self.counters.is_empty())
     }
     /// Those of these nodes; their numbers are those of the whole.
     pub fn new(nodes: Range<u32>) -> Probes {
@@ -90,15 +157,13 @@ impl Probes {
 
     /// Bytes of all series.
     pub fn memory_bytes(&self) -> usize {
-        let sums = self.delivered.iter().chain(&self.received).chain(&self.sent);
-        let levels = self
-            .queues
-            .iter()
-            .chain(&self.counters)
-            .chain(&self.congestion)
-            .flat_map(|(bytes, frames)| [bytes, frames]);
+        let bits = self.arrived.iter().chain(&self.read);
+        let links = self.received.iter().chain(&self.sent).chain(&self.classes);
+        let levels = self.queues.iter().chain(&self.counters).chain(&self.congestion);
+        let levels = levels.flat_map(|(bytes, frames)| [bytes, frames]);
         self.fingerprints.capacity() * size_of::<u64>()
-            + sums.map(BinnedSum::memory_bytes).sum::<usize>()
+            + bits.map(BinnedBits::memory_bytes).sum::<usize>()
+            + links.map(Carried::memory_bytes).sum::<usize>()
             + levels.map(BinnedMax::memory_bytes).sum::<usize>()
             + self.pauses.as_ref().map_or(0, Vec::capacity) * size_of::<PauseRecord>()
             + self.culprits.as_ref().map_or(0, |culprits| culprits.memory_bytes())

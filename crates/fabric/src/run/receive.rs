@@ -29,6 +29,8 @@ pub(crate) struct Receiving {
     buffer: Option<u64>,
     reading: bool,
     busy_until: Time,
+    /// How long the frame being taken in takes.
+    takes: Time,
     /// The frame being taken in.
     serving: Option<Waiting>,
     waiting: List,
@@ -53,6 +55,7 @@ impl Receiving {
             buffer: spec.buffer,
             reading: true,
             busy_until: Time::ZERO,
+            takes: Time::ZERO,
             serving: None,
             waiting: List::EMPTY,
             occupancy: [Occupancy::default(); PRIORITIES],
@@ -141,7 +144,8 @@ impl Fabric {
             }
             clock.advance(u64::from(waiting.frame.bytes))
         });
-        receiving.busy_until = now + receiving.time_per_frame + for_bytes;
+        receiving.takes = receiving.time_per_frame + for_bytes;
+        receiving.busy_until = now + receiving.takes;
         receiving.serving = Some(waiting);
         windows.push(Event::bare(Kind::Served, receiving.busy_until, port));
     }
@@ -154,7 +158,10 @@ impl Fabric {
         let frame = waiting.frame;
         let group = receiving.group(frame.priority);
         receiving.occupancy[group].remove(frame.bytes);
-        let level = receiving.occupancy[group];
+        let (level, took) = (receiving.occupancy[group], receiving.takes);
+        if !self.probes.read.is_empty() {
+            self.record_read(&frame, now, took);
+        }
         self.deliver(&frame, now, windows);
         let node = self.node_of[port as usize];
         if self.nodes[node as usize].pause_sender.is_some() {

@@ -22,7 +22,7 @@ use crate::run::links::{Crossings, Links};
 use crate::run::node::Node;
 use crate::run::numbering::Numbering;
 use crate::run::port::{HEAD_BYTES, Hooks};
-use crate::run::probes::{self, Probes};
+use crate::run::probes::Probes;
 use crate::run::route_table::RouteTable;
 use engine::World;
 use frame::{Frame, FrameKind, Header, PathId, Route};
@@ -173,7 +173,6 @@ impl Fabric {
     /// A frame is there as a whole.
     #[inline(always)]
     fn arrive(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
-        probes::add(&mut self.probes.received, ingress as usize, now, frame.bytes);
         let egress;
         (egress, frame.route) = self.next_egress(ingress, frame.path, frame.route, now);
         let Some(egress) = egress else {
@@ -196,7 +195,6 @@ impl Fabric {
             return;
         }
         frame.route = rest_of_way;
-        probes::add(&mut self.probes.received, ingress as usize, now, frame.bytes);
         self.forward(egress, frame, ingress, now, windows);
     }
 
@@ -211,6 +209,9 @@ impl Fabric {
     /// A frame has come to its end: a host takes it in.
     #[inline(always)]
     fn arrived(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        if !self.probes.arrived.is_empty() {
+            self.record_arrived(ingress, &frame, now);
+        }
         if self.hosts.receiving.is_empty() {
             self.deliver(&frame, now, windows);
         } else {
@@ -228,7 +229,6 @@ impl Fabric {
         let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
         self.hosts.receivers[receiver].count(frame, now);
         self.ledger.delivered += 1;
-        probes::add(&mut self.probes.delivered, receiver, now, frame.bytes);
     }
 
     /// A frame that means something to whoever receives it.
@@ -241,7 +241,6 @@ impl Fabric {
         self.hosts.receivers[receiver].count(frame, now);
         self.hosts.completions.arrived(receiver, frame.word, now);
         self.ledger.delivered += 1;
-        probes::add(&mut self.probes.delivered, receiver, now, frame.bytes);
     }
 
     /// A frame wants to leave through `egress`; `ingress` is the port it came in through, [`NIL`](crate::run::pool::NIL) if it
@@ -280,9 +279,12 @@ impl Fabric {
         let arrival = port.transmit(frame, now);
         let arrival =
             self.faults.outcome_on_link(egress, port, &self.links.cold[egress as usize], arrival, now);
-        let hooks = port.hooks;
+        let (hooks, broken) = (port.hooks, arrival.kind() == Kind::Broken);
         windows.send(arrival, || self.links.neighbours[egress as usize]);
         self.count_sent(egress, &frame, hooks, now, windows);
+        if broken {
+            self.record_broken(egress);
+        }
     }
 
     /// A transmission has begun: counts it, and tells the sources that wait for it.
@@ -290,7 +292,9 @@ impl Fabric {
     pub fn count_sent(&mut self, egress: u32, frame: &Frame, hooks: Hooks, now: Time, windows: &mut Queued) {
         self.links.sent[egress as usize].count(frame);
         if hooks.has(Hooks::FEEDS.or(Hooks::RECORDED)) {
-            probes::add(&mut self.probes.sent, egress as usize, now, frame.bytes);
+            if hooks.has(Hooks::RECORDED) {
+                self.record_sent(egress, frame, now);
+            }
             if hooks.has(Hooks::FEEDS) {
                 self.feed(egress, frame, now, windows);
             }

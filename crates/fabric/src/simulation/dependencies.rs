@@ -41,7 +41,7 @@ pub fn dependency_cycle(spec: &Spec) -> Result<Option<Vec<String>>, BuildError> 
     if spec.links.len() > MOST_LINKS || ports.iter().any(|&ports| ports > MOST_PORTS) {
         return Ok(None);
     }
-    let probes = ProbeSpec { bin: None, pauses: false };
+    let probes = ProbeSpec { bin: None, pauses: false, chosen: None };
     Ok(Simulation::new(&Spec { probes, ..spec.clone() })?.dependency_cycle())
 }
 

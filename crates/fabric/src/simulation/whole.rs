@@ -16,7 +16,7 @@ use crate::run::sources::SourceState;
 use crate::run::world::Fabric;
 use crate::simulation::Simulation;
 use frame::{NodeId, PortId, TrafficClass};
-use measure::BinnedSum;
+use measure::{BinnedBits, Carried};
 use std::collections::BTreeMap;
 use units::Time;
 
@@ -158,15 +158,34 @@ impl Simulation {
         let last = self.path_of(path).last();
         self.part_of(last.map_or(from, |&port| self.wiring.neighbour(PortId(port))))
     }
-    /// Bytes delivered over a path, if they are recorded.
-    pub(crate) fn delivered(&self, path: usize) -> Option<&BinnedSum> {
+    /// What of a path has arrived, and has been read by a host that takes its time, if it is recorded.
+    pub(crate) fn arrived(&self, path: usize) -> [Option<&BinnedBits>; 2] {
         let part = self.part_of_end(path);
-        part.probes.delivered.get(part.hosts.receiver_of_path[path] as usize)
+        let receiver = part.hosts.receiver_of_path[path] as usize;
+        [&part.probes.arrived, &part.probes.read].map(|series| series.get(receiver))
+    }
+    /// Whether the host at the end of a path takes its time to read.
+    pub(crate) fn is_read_slowly(&self, path: usize) -> bool {
+        let Some(&last) = self.path_of(path).last() else { return false };
+        let (part, port) = self.part_at(self.peer(last));
+        part.hosts.receiving.get(port).is_some_and(Option::is_some)
+    }
+    /// What a port has sent and received, if it is recorded: the sender at the other end knows what gets there.
+    pub(crate) fn carried(&self, port: u32) -> Option<[&Carried; 2]> {
+        let (part, local) = self.part_at(port);
+        let sent = part.probes.sent.get(local)?;
+        let (part, peer) = self.part_at(self.peer(port));
+        Some([sent, part.probes.received.get(peer)?])
+    }
+    /// What a class of a port has sent, if it is recorded.
+    pub(crate) fn class_carried(&self, port: u32, class: u8) -> Option<&Carried> {
+        let (part, local) = self.part_at(port);
+        part.probes.classes.get(part.links.ports[local].first_queue as usize + usize::from(class))
     }
     /// What is recorded of a queue.
-    pub(crate) fn queue_levels(&self, port: u32, class: u8) -> &Levels {
+    pub(crate) fn queue_levels(&self, port: u32, class: u8) -> Option<&Levels> {
         let (part, local) = self.part_at(port);
-        &part.probes.queues[part.links.ports[local].first_queue as usize + usize::from(class)]
+        part.probes.queues.get(part.links.ports[local].first_queue as usize + usize::from(class))
     }
     /// The ends of all connections, near and far, by path.
     pub(crate) fn connections(&self) -> Vec<(&EndpointState, &EndpointState)> {

@@ -2,9 +2,11 @@
 
 use super::View;
 use super::pauses::ingress_name;
-use crate::run::probes::Probes;
+use crate::build::{MAX_BINS, MAX_SERIES};
+use crate::run::probes::Levels;
+use crate::spec::{Watched, Which};
 use frame::PRIORITIES;
-use measure::{BinnedMax, BinnedSum, Table};
+use measure::Table;
 use units::Time;
 
 /// Metric of the series of flows.
@@ -20,91 +22,129 @@ pub struct Series {
 
 impl View<'_> {
     pub fn series(&self) -> Vec<Series> {
-        let Some(bin) = self.s.spec.probes.bin else { return Vec::new() };
         let mut series = Vec::new();
-        // The last bin may be cut short by the end: its rate is taken over the time there was.
-        let rates = |bins: Vec<u64>| -> Vec<f64> {
-            let width = |index: usize| {
-                let start = bin * index as u64;
-                (start + bin).min(self.end).saturating_sub(start).as_secs_f64()
-            };
-            let rate = |(index, bytes): (usize, u64)| {
-                if width(index) > 0.0 { bytes as f64 * 8.0 / width(index) } else { 0.0 }
-            };
-            bins.into_iter().enumerate().map(rate).collect()
-        };
-        let mut flow_bins: Vec<Option<Vec<u64>>> = vec![None; self.s.spec.flows.len()];
-        for path in 0..self.s.path_flow.len() {
-            let Some(binned) = self.s.delivered(path) else { continue };
-            let bins = binned.clone().finish(self.end);
-            let sum = &mut flow_bins[self.s.path_flow[path] as usize];
-            match sum {
-                None => *sum = Some(bins),
-                Some(sum) => sum.iter_mut().zip(bins).for_each(|(total, more)| *total += more),
-            }
+        for (nth, metric) in [FLOW_SERIES, "flow_read_bps"].into_iter().enumerate() {
+            let flows = self.s.spec.flows.iter().zip(self.bits_by_flow(nth));
+            let found = flows.filter_map(|(flow, bits)| Some((flow.name.clone(), bits?)));
+            self.keep(
+                &mut series,
+                Watched::Flow,
+                found.map(|(entity, (bin, bits))| self.rates(metric, entity, bin, bits)),
+            );
         }
-        for (flow, bins) in self.s.spec.flows.iter().zip(flow_bins) {
-            if let Some(bins) = bins {
-                series.push(Series {
-                    metric: FLOW_SERIES,
-                    entity: flow.name.clone(),
-                    bin,
-                    values: rates(bins),
-                });
-            }
+        for (nth, metric) in [(1, "port_rx_bps"), (0, "port_tx_bps")] {
+            let ports =
+                (0..self.s.ports() as u32).filter_map(|port| Some((port, self.s.carried(port)?[nth])));
+            let found = ports.filter_map(|(port, carried)| {
+                Some(self.rates(metric, self.s.port_name(port), carried.width()?, carried.finish(self.end)))
+            });
+            self.keep(&mut series, Watched::Port, found);
         }
-        let received: fn(&Probes) -> &[BinnedSum] = |probes| &probes.received;
-        let sent: fn(&Probes) -> &[BinnedSum] = |probes| &probes.sent;
-        for (metric, of_ports) in [("port_rx_bps", received), ("port_tx_bps", sent)] {
-            for (port, binned) in (0..).zip(self.s.parts().flat_map(|part| of_ports(&part.probes))) {
-                let values = rates(binned.clone().finish(self.end));
-                series.push(Series { metric, entity: self.s.port_name(port), bin, values });
-            }
+        let classes = self.used_queues().into_iter().filter_map(|(port, class, _)| {
+            let carried = self.s.class_carried(port, class)?;
+            let entity = self.queue_name(port, class);
+            Some(self.rates("class_tx_bps", entity, carried.width()?, carried.finish(self.end)))
+        });
+        self.keep(&mut series, Watched::Class, classes);
+        for nth in 0..2 {
+            let queues = self.used_queues().into_iter().filter_map(|(port, class, _)| {
+                let levels = self.s.queue_levels(port, class)?;
+                self.level_series(levels, nth, self.queue_name(port, class))
+            });
+            self.keep(&mut series, Watched::Queue, queues);
+            let all = self.s.parts().flat_map(|part| &part.probes.counters).enumerate();
+            let counters = all.filter(|(_, levels)| levels.0.is_used()).filter_map(|(counter, levels)| {
+                let (port, group) = ((counter / PRIORITIES) as u32, counter % PRIORITIES);
+                self.level_series(levels, nth, ingress_name(self, port, group))
+            });
+            self.keep(&mut series, Watched::Queue, counters);
         }
-        if self.s.parts().any(|part| !part.probes.queues.is_empty()) {
-            for (port, class, _) in self.used_queues() {
-                let levels = self.s.queue_levels(port, class);
-                self.level_series(&mut series, levels, bin, self.queue_name(port, class));
-            }
-        }
-        for (counter, levels) in self.s.parts().flat_map(|part| &part.probes.counters).enumerate() {
-            let (port, group) = ((counter / PRIORITIES) as u32, counter % PRIORITIES);
-            if levels.0.is_used() {
-                self.level_series(&mut series, levels, bin, ingress_name(self, port, group));
-            }
-        }
-        self.congestion_series(&mut series, bin);
+        self.congestion_series(&mut series);
         series
     }
 
     /// Windows and round trips of connections over TCP.
-    fn congestion_series(&self, series: &mut Vec<Series>, bin: Time) {
+    fn congestion_series(&self, series: &mut Vec<Series>) {
         let noted = self.s.parts().flat_map(|part| part.hosts.endpoints.iter().zip(&part.probes.congestion));
         let mut noted: Vec<_> = noted.collect();
         noted.retain(|(_, (windows, _))| windows.is_used());
         // In the order of flows, whichever thread has them.
         noted.sort_by_key(|(state, _)| state.number);
-        for (state, (windows, trips)) in noted {
-            let flow = self.s.path_flow[state.path as usize] as usize;
-            let entity = &self.s.spec.flows[flow].name;
-            for (metric, levels, unit) in [("window_bytes", windows, 1.0), ("round_trip_ns", trips, 1e3)] {
-                let values = levels.clone().finish(self.end).into_iter().map(|level| level as f64 / unit);
-                series.push(Series { metric, entity: entity.clone(), bin, values: values.collect() });
-            }
+        for (nth, (metric, unit)) in [("window_bytes", 1.0), ("round_trip_ns", 1e3)].into_iter().enumerate() {
+            let found = noted.iter().filter_map(|(state, levels)| {
+                let flow = self.s.path_flow[state.path as usize] as usize;
+                let binned = [&levels.0, &levels.1][nth];
+                let bin = binned.width()?;
+                let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64 / unit);
+                let entity = self.s.spec.flows[flow].name.clone();
+                Some(Series { metric, entity, bin, values: values.collect() })
+            });
+            self.keep(series, Watched::Flow, found);
         }
     }
 
-    fn level_series(
-        &self,
-        series: &mut Vec<Series>,
-        (bytes, frames): &(BinnedMax, BinnedMax),
-        bin: Time,
-        entity: String,
-    ) {
-        for (metric, binned) in [("queue_bytes", bytes), ("queue_frames", frames)] {
-            let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64).collect();
-            series.push(Series { metric, entity: entity.clone(), bin, values });
+    /// Adds series of one metric and kind, those in which most happens if there are more than are kept.
+    fn keep(&self, series: &mut Vec<Series>, what: Watched, found: impl Iterator<Item = Series>) {
+        let mut found: Vec<Series> = found.collect();
+        let probes = self.s.spec.probes.chosen.iter().flatten().filter(|probe| probe.what == what);
+        let most = probes.map(|probe| match probe.which {
+            Which::Busiest(most) => most as usize,
+            _ => usize::MAX,
+        });
+        let most = most.max().unwrap_or(MAX_SERIES);
+        let longest = found.iter().map(|one| one.values.len()).max().unwrap_or(1);
+        let most = most.min(MAX_BINS as usize / longest.max(1)).max(1);
+        if found.len() > most {
+            let mut sums: Vec<f64> = found.iter().map(|one| one.values.iter().sum()).collect();
+            sums.sort_by(f64::total_cmp);
+            let least = sums[sums.len() - most];
+            let mut equal = most - sums.iter().filter(|&&sum| sum > least).count();
+            found.retain(|one| {
+                let sum: f64 = one.values.iter().sum();
+                let kept = sum > least || sum == least && equal > 0;
+                equal -= usize::from(kept && sum == least);
+                kept
+            });
         }
+        series.append(&mut found);
+    }
+
+    /// Bits of bins as rates. The last bin may be cut short by the end: its rate is taken over the time there was.
+    fn rates(&self, metric: &'static str, entity: String, bin: Time, bits: Vec<u64>) -> Series {
+        let width = |index: usize| {
+            let start = bin * index as u64;
+            (start + bin).min(self.end).saturating_sub(start).as_secs_f64()
+        };
+        let rate = |(index, bits): (usize, u64)| {
+            if width(index) > 0.0 { bits as f64 / width(index) } else { 0.0 }
+        };
+        Series { metric, entity, bin, values: bits.into_iter().enumerate().map(rate).collect() }
+    }
+
+    /// By flow, width and bits of each bin: what has arrived (0), or has been read by hosts that take their time (1).
+    fn bits_by_flow(&self, nth: usize) -> Vec<Option<(Time, Vec<u64>)>> {
+        let mut of_flows: Vec<Option<(Time, Vec<u64>)>> = vec![None; self.s.spec.flows.len()];
+        for path in 0..self.s.path_flow.len() {
+            if nth == 1 && !self.s.is_read_slowly(path) {
+                continue;
+            }
+            let Some(binned) = self.s.arrived(path)[nth] else { continue };
+            let Some(width) = binned.width() else { continue };
+            let bits = binned.clone().finish(self.end);
+            match &mut of_flows[self.s.path_flow[path] as usize] {
+                sum @ None => *sum = Some((width, bits)),
+                Some((_, sum)) => sum.iter_mut().zip(bits).for_each(|(total, more)| *total += more),
+            }
+        }
+        of_flows
+    }
+
+    /// Bytes (0) or frames (1) of a queue.
+    fn level_series(&self, levels: &Levels, nth: usize, entity: String) -> Option<Series> {
+        let (metric, binned) = [("queue_bytes", &levels.0), ("queue_frames", &levels.1)][nth];
+        let bin = binned.width()?;
+        let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64).collect();
+        Some(Series { metric, entity, bin, values })
     }
 }
 
@@ -113,8 +153,8 @@ pub fn series_table(series: Vec<Series>) -> Table {
     let rows =
         || series.iter().flat_map(|series| (0..series.values.len() as u64).map(move |bin| (series, bin)));
     Table::new("series", "One row a bin of a time series.")
-        .texts("metric", "flow_throughput_bps, port_rx_bps, port_tx_bps (mean over the bin), queue_bytes or queue_frames (most in the bin; of a queue or an ingress counter), window_bytes or round_trip_ns (most in the bin; of a connection over TCP).", rows().map(|(series, _)| series.metric.to_string()))
-        .texts("entity", "The flow, port or queue.", rows().map(|(series, _)| series.entity.clone()))
+        .texts("metric", "flow_throughput_bps (what arrives at the destination), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP.", rows().map(|(series, _)| series.metric.to_string()))
+        .texts("entity", "The flow, port, class of a port, or queue.", rows().map(|(series, _)| series.entity.clone()))
         .reals("time_ns", "ns", "Start of the bin.", rows().map(|(series, bin)| (series.bin * bin).as_ns_f64()))
         .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))
 }

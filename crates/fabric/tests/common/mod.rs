@@ -131,7 +131,7 @@ impl Net {
             nodes: vec![],
             links: vec![],
             flows: vec![],
-            probes: ProbeSpec { bin: None, pauses: true },
+            probes: ProbeSpec { bin: None, pauses: true, chosen: None },
             on_lossless_drop: OnLosslessDrop::Stop,
             faults: vec![],
             guards: GuardSpec::default(),
@@ -203,7 +203,7 @@ pub fn fat_tree_under_pfc(k: u32, duration: Time) -> (Net, Vec<NodeId>) {
     let graph = FatTree { k, cable }.graph().expect("an even k");
     let flow_control = Some(pfc(0x01));
     let mut net = Net::new(duration);
-    net.0.probes = ProbeSpec { bin: None, pauses: false };
+    net.0.probes = ProbeSpec { bin: None, pauses: false, chosen: None };
     for node in &graph.nodes {
         let flow_control = flow_control.clone();
         match node.role {

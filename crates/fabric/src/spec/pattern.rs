@@ -1,0 +1,118 @@
+//! Patterns of names, such as `leaf0.*` or `h1..h32`.
+
+/// A name, in which `*` stands for anything; or two names that end in numbers, with `..` between: those from the one to
+/// the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern(String);
+
+impl Pattern {
+    /// The pattern that is written so.
+    pub fn new(text: &str) -> Pattern {
+        Pattern(text.to_string())
+    }
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is the pattern of this name.
+    pub fn names(&self, name: &str) -> bool {
+        match self.0.split_once("..") {
+            Some((first, last)) => between(name, first, last),
+            None => matches(&self.0, name),
+        }
+    }
+
+    /// Whether it names a port, by its own name or that of its node.
+    pub fn names_port(&self, port: &str) -> bool {
+        self.names(port) || port.split_once('.').is_some_and(|(node, _)| self.names(node))
+    }
+
+    /// Whether it names a class of a port, as a queue ("sw.2->h1/3"), by its port, its node, or node and class ("sw/3").
+    pub fn names_queue(&self, port: &str, class: &str) -> bool {
+        let node = port.split_once('.').map_or(port, |(node, _)| node);
+        self.names_port(port)
+            || self.names(&format!("{port}/{class}"))
+            || self.names(&format!("{node}/{class}"))
+    }
+
+    /// Whether it names a flow, by its own name or the one that it shares with those of other senders.
+    pub fn names_flow(&self, flow: &str) -> bool {
+        self.names(flow) || flow.split_once('[').is_some_and(|(group, _)| self.names(group))
+    }
+}
+
+/// Whether a name is one of those from `first` to `last`, which differ in the number at their end.
+fn between(name: &str, first: &str, last: &str) -> bool {
+    let parts = |name: &str| -> Option<(String, u64)> {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        Some((stem.to_string(), name[stem.len()..].parse().ok()?))
+    };
+    match (parts(name), parts(first), parts(last)) {
+        (Some(name), Some(first), Some(last)) => {
+            name.0 == first.0 && first.0 == last.0 && (first.1..=last.1).contains(&name.1)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a name is what a pattern with `*` says.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let mut rest = rest;
+    let mut last = None;
+    for part in parts {
+        last = Some(part);
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    // What is behind the last star ends the name.
+    match last {
+        None => rest.is_empty(),
+        Some(end) => name.ends_with(end) && (rest.is_empty() || !end.is_empty() || pattern.ends_with('*')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_anything() {
+        let yes = [
+            ("h1", "h1"),
+            ("h*", "h1"),
+            ("*", ""),
+            ("*", "x"),
+            ("leaf0.*->h*", "leaf0.3->h12"),
+            ("*h1", "h1h1"),
+            ("a**b", "axb"),
+        ];
+        let no = [("h1", "h11"), ("h*1", "h12"), ("leaf*.0", "leaf0.1"), ("", "x"), ("*a", "ab")];
+        assert!(yes.iter().all(|(pattern, name)| matches(pattern, name)));
+        assert!(no.iter().all(|(pattern, name)| !matches(pattern, name)));
+    }
+
+    #[test]
+    fn ranges_count_numbers() {
+        let hosts = Pattern::new("h9..h12");
+        let named: Vec<_> =
+            ["h8", "h9", "h10", "h12", "h13", "g10", "h", "h1"].map(|name| hosts.names(name)).into();
+        assert_eq!(named, [false, true, true, true, false, false, false, false]);
+    }
+
+    #[test]
+    fn queues_have_names_of_several_lengths() {
+        let names = |pattern: &str| Pattern::new(pattern).names_queue("leaf0.0->h0", "3");
+        assert!(
+            ["leaf0", "leaf0.0->h0", "leaf0/3", "leaf*/3", "*/3", "*->h0/3", "leaf0..leaf4"]
+                .iter()
+                .all(|p| names(p))
+        );
+        assert!(!["leaf1", "leaf0/4", "h0", "leaf0.0->h0/2"].iter().any(|p| names(p)));
+        assert!(Pattern::new("incast").names_flow("incast[h7]"));
+    }
+}
