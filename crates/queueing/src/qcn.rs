@@ -36,16 +36,16 @@ const SAMPLE: [(u64, u64); 8] = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6),
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CongestionPointParams {
-    /// Length of the queue that it aims at. A size with unit, at least "1 B". Default: "26 kB" (cpQSp of the MIB).
+    /// Length of the queue that it aims at. A size with unit, at least "1 B". Default: "26000 B" (cpQSp of the MIB).
     pub set_point: Bytes,
     /// How much the growth of the queue counts beside its length (w). A number, 0 to 1024. Default: 2 (cpWeight 1: 2 to this power).
     #[schemars(range(min = 0.0, max = 1024.0))]
     pub weight: f64,
-    /// Bytes from one sample to the next while there is no congestion. A size with unit, at least "1 B". Default: "150 kB" (cpSampleBase).
+    /// Bytes from one sample to the next while there is no congestion. A size with unit, at least "1 B". Default: "150000 B" (cpSampleBase).
     pub sample_base: Bytes,
     /// How far the distance of samples may be off, to either side: a share of it. A number, 0 to 1 (exclusive). Default: 0.15.
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub jitter: f64,
+    pub jitter_share: f64,
     /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
@@ -59,7 +59,7 @@ impl Default for CongestionPointParams {
             set_point: Bytes::new(26_000),
             weight: 2.0,
             sample_base: Bytes::new(150_000),
-            jitter: 0.15,
+            jitter_share: 0.15,
             message_priority: 7,
             counts: Counts::WithFrame,
         }
@@ -73,7 +73,7 @@ impl Configuration for CongestionPointParams {
         above_zero("set_point", self.set_point)?;
         above_zero("sample_base", self.sample_base)?;
         within("weight", self.weight, 0.0, 1024.0)?;
-        share("jitter", self.jitter)?;
+        share("jitter_share", self.jitter_share)?;
         if self.message_priority > 7 {
             let message = format!("priority {}", self.message_priority);
             return Err(Remark::about("message_priority", message, "expected 0 to 7 (IEEE 802.1Q)"));
@@ -111,7 +111,7 @@ impl CongestionPoint {
     fn distance(&self, feedback: u64, random: &mut impl FnMut() -> u64) -> i64 {
         let (part, whole) = SAMPLE[feedback as usize / 8];
         let mean = self.params.sample_base.get() * part / whole;
-        jittered(mean, self.params.jitter, random()) as i64
+        jittered(mean, self.params.jitter_share, random()) as i64
     }
 }
 
@@ -152,16 +152,16 @@ pub struct ReactionPointParams {
     /// The rate that at least is left by a cut, as a share of the rate before it. A number, 0 to 1 (exclusive). Default: 0.5 (rpgMinDecFac).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub least_factor: f64,
-    /// Bytes of a cycle of the byte counter; half as many after `threshold` cycles. A size with unit, at least "2 B". Default: "150 kB" (rpgByteReset).
+    /// Bytes of a cycle of the byte counter; half as many after `recovery_cycles` of them. A size with unit, at least "2 B". Default: "150000 B" (rpgByteReset).
     pub byte_reset: Bytes,
-    /// Time of a cycle of the timer; half of it after `threshold` cycles. A time with unit, at least "2 ns". Default: "15 ms" (rpgTimeReset).
+    /// Time of a cycle of the timer; half of it after `recovery_cycles` of them. A time with unit, at least "2 ns". Default: "15 ms" (rpgTimeReset).
     pub time_reset: Time,
     /// How far the length of cycles may be off, to either side: a share of it. A number, 0 to 1 (exclusive). Default: 0.15.
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub jitter: f64,
+    pub jitter_share: f64,
     /// Cycles of fast recovery (F). A count, 1 to 100. Default: 5 (rpgThreshold).
     #[schemars(range(min = 1, max = 100))]
-    pub threshold: u32,
+    pub recovery_cycles: u32,
     /// What the target rate gains in a cycle of active increase (R_AI). A rate with unit. Default: "5 Mb/s" (rpgAiRate).
     pub active_increase: BitRate,
     /// What the target rate gains in the first cycle of hyper-active increase, twice that in the second (R_HAI). A rate with unit. Default: "50 Mb/s" (rpgHaiRate).
@@ -183,8 +183,8 @@ impl Default for ReactionPointParams {
             least_factor: 0.5,
             byte_reset: Bytes::new(150_000),
             time_reset: Time::from_ms(15),
-            jitter: 0.15,
-            threshold: 5,
+            jitter_share: 0.15,
+            recovery_cycles: 5,
             active_increase: BitRate::from_bps(5_000_000),
             hyper_active_increase: BitRate::from_bps(50_000_000),
             min_rate: BitRate::from_bps(5_000_000),
@@ -204,7 +204,7 @@ impl RateConfiguration for ReactionPointParams {
             return Err(Remark::about("gain", format!("a gain of {}", self.gain), help));
         }
         share("least_factor", self.least_factor)?;
-        share("jitter", self.jitter)?;
+        share("jitter_share", self.jitter_share)?;
         if self.byte_reset < Bytes::new(2) {
             let message = format!("cycles of {}", self.byte_reset);
             return Err(Remark::about("byte_reset", message, "expected at least \"2 B\", like \"150 kB\""));
@@ -213,9 +213,9 @@ impl RateConfiguration for ReactionPointParams {
             let message = format!("cycles of {}", self.time_reset);
             return Err(Remark::about("time_reset", message, "expected at least \"2 ns\", like \"15 ms\""));
         }
-        if !(1..=100).contains(&self.threshold) {
-            let message = format!("{} cycles of fast recovery", self.threshold);
-            return Err(Remark::about("threshold", message, "expected 1 to 100"));
+        if !(1..=100).contains(&self.recovery_cycles) {
+            let message = format!("{} cycles of fast recovery", self.recovery_cycles);
+            return Err(Remark::about("recovery_cycles", message, "expected 1 to 100"));
         }
         let least = self.min_rate;
         if least.bps() == 0 {
@@ -279,22 +279,22 @@ impl ReactionPoint {
     /// Bytes of the next cycle of the byte counter.
     fn bytes_of_cycle(&self, random: u64) -> i64 {
         let full = self.params.byte_reset.get();
-        let mean = if self.stages.bytes < self.params.threshold { full } else { full / 2 };
-        jittered(mean, self.params.jitter, random) as i64
+        let mean = if self.stages.bytes < self.params.recovery_cycles { full } else { full / 2 };
+        jittered(mean, self.params.jitter_share, random) as i64
     }
 
     /// The time of the next cycle of the timer.
     fn time_of_cycle(&self, random: u64) -> Time {
         let full = self.params.time_reset.ps();
-        let mean = if self.stages.timer < self.params.threshold { full } else { full / 2 };
-        Time::from_ps(jittered(mean, self.params.jitter, random).max(1))
+        let mean = if self.stages.timer < self.params.recovery_cycles { full } else { full / 2 };
+        Time::from_ps(jittered(mean, self.params.jitter_share, random).max(1))
     }
 
     /// A cycle is over.
     fn increase(&mut self) {
         let Some(mut rates) = self.active else { return };
         let Stages { bytes, timer } = self.stages;
-        let ReactionPointParams { threshold, lower_target, .. } = self.params;
+        let ReactionPointParams { recovery_cycles: threshold, lower_target, .. } = self.params;
         let gain = if bytes.max(timer) <= threshold {
             0
         } else if bytes.min(timer) > threshold {
@@ -415,11 +415,11 @@ mod tests {
     const LINE: BitRate = BitRate::from_gbps(10);
 
     fn point(before: u64) -> CongestionPoint {
-        let params = CongestionPointParams { jitter: 0.0, ..CongestionPointParams::default() };
+        let params = CongestionPointParams { jitter_share: 0.0, ..CongestionPointParams::default() };
         CongestionPoint { before, ..params.start(&LINK) }
     }
     fn reaction(params: ReactionPointParams) -> ReactionPoint {
-        ReactionPointParams { jitter: 0.0, ..params }.start(LINE)
+        ReactionPointParams { jitter_share: 0.0, ..params }.start(LINE)
     }
     fn gbps(point: &ReactionPoint) -> f64 {
         point.rate().map_or(10.0, |rate| rate.bps_f64() / 1e9)
@@ -603,7 +603,7 @@ mod tests {
         assert_eq!(wrong(|it| it.least_factor = 1.0), about("least_factor"));
         assert_eq!(wrong(|it| it.time_reset = Time::ZERO), about("time_reset"));
         assert_eq!(wrong(|it| it.byte_reset = Bytes::new(1)), about("byte_reset"));
-        assert_eq!(wrong(|it| it.threshold = 0), about("threshold"));
+        assert_eq!(wrong(|it| it.recovery_cycles = 0), about("recovery_cycles"));
         assert_eq!(wrong(|it| it.min_rate = BitRate::from_bps(0)), about("min_rate"));
         assert_eq!(wrong(|it| it.max_rate = Or::Value(BitRate::from_bps(1))), about("max_rate"));
         let point = |change: fn(&mut CongestionPointParams)| {
@@ -614,7 +614,7 @@ mod tests {
         assert_eq!(point(|it| it.set_point = Bytes::new(0)), about("set_point"));
         assert_eq!(point(|it| it.sample_base = Bytes::new(0)), about("sample_base"));
         assert_eq!(point(|it| it.weight = -1.0), about("weight"));
-        assert_eq!(point(|it| it.jitter = 1.0), about("jitter"));
+        assert_eq!(point(|it| it.jitter_share = 1.0), about("jitter_share"));
         assert_eq!(point(|it| it.message_priority = 8), about("message_priority"));
     }
 }

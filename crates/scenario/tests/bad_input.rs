@@ -552,7 +552,7 @@ fn congestion_points_and_rate_limiters() {
         (point("set_point = ‸\"0 B\""), "a set_point of 0", "at least \"1 B\""),
         (point("sample_base = ‸\"0 B\""), "a sample_base of 0", ""),
         (point("weight = ‸-1.0"), "a weight of -1", "0 to 1024"),
-        (point("jitter = ‸1.5"), "a jitter of 1.5", "below 1"),
+        (point("jitter_share = ‸1.5"), "a jitter_share of 1.5", "below 1"),
         (point("message_priority = ‸8"), "priority 8", "0 to 7"),
         (point("‸set_pint = \"26 kB\""), "unknown key `set_pint`", "set_point"),
         (limiters("{ }").table_at("rate_limiters"), "rate limiters without a control", "exactly one of qcn"),
@@ -563,7 +563,7 @@ fn congestion_points_and_rate_limiters() {
         (reaction("least_factor = ‸1.0"), "a least_factor of 1", "below 1"),
         (reaction("time_reset = ‸\"0 s\""), "cycles of 0 ps", "15 ms"),
         (reaction("byte_reset = ‸\"1 B\""), "cycles of 1 B", "150 kB"),
-        (reaction("threshold = ‸0"), "0 cycles", "1 to 100"),
+        (reaction("recovery_cycles = ‸0"), "0 cycles", "1 to 100"),
         (reaction("min_rate = ‸\"0 b/s\""), "a rate of 0", "never stops"),
         (reaction("max_rate = ‸\"1 Mb/s\""), "at most 1 Mb/s, but of at least 5 Mb/s", "min_rate"),
     ]);

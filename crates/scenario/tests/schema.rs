@@ -3,7 +3,11 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 46] = [
+const NUMBERS: [&str; 50] = [
+    "least_factor",
+    "jitter_share",
+    "recovery_cycles",
+    "message_priority",
     "scaling",
     "beta",
     "gain",

@@ -512,12 +512,12 @@ counts = "with_frame"
 classes = [2]
 sampling = { threshold = "20 frames", every = 10 }
 [[switch.queue_managers]]
-classes = [4]
+classes = [3]
 [switch.queue_managers.qcn]
 set_point = "33 kB"
 weight = 4.0
 sample_base = "75 kB"
-jitter = 0.1
+jitter_share = 0.1
 message_priority = 6
 counts = "without_frame"
 [host.rate_limiters]
@@ -528,8 +528,8 @@ gain = 0.01
 least_factor = 0.4
 byte_reset = "75 kB"
 time_reset = "1 ms"
-jitter = 0.0
-threshold = 3
+jitter_share = 0.0
+recovery_cycles = 3
 active_increase = "10 Mb/s"
 hyper_active_increase = "100 Mb/s"
 min_rate = "1 Mb/s"
@@ -576,8 +576,16 @@ idle_exponent = "elapsed_and_arrival"
     let step =
         StepParams { threshold: Amount::Bytes(50_000), at: Moment::Dequeue, counts: Counts::WithFrame };
     let sampling = SamplingParams { threshold: Amount::Frames(20), every: 10 };
+    let point = ManagerSpec::CongestionPoint(queueing::CongestionPointParams {
+        set_point: units::Bytes::new(33_000),
+        weight: 4.0,
+        sample_base: units::Bytes::new(75_000),
+        jitter_share: 0.1,
+        message_priority: 6,
+        counts: Counts::WithoutFrame,
+    });
     let (red, step) = (Some(ManagerSpec::Red(red)), Some(ManagerSpec::Step(step)));
-    assert_eq!(switch(&scenario).managers, [red, step, Some(ManagerSpec::Sampling(sampling)), red]);
+    assert_eq!(switch(&scenario).managers, [red, step, Some(ManagerSpec::Sampling(sampling)), Some(point)]);
     let memory = SharedMemorySpec {
         total: 12_000_000,
         alpha: Alpha::new(0.125).unwrap(),

@@ -804,12 +804,12 @@ class ReactionPointKeys(TypedDict, total=False):
     least_factor: float | None
     """The rate that at least is left by a cut, as a share of the rate before it. Default: 0.5."""
     byte_reset: str | None
-    """Bytes of a cycle of the byte counter. Default: "150 kB"."""
+    """Bytes of a cycle of the byte counter. Default: "150000 B"."""
     time_reset: str | None
     """Time of a cycle of the timer. Default: "15 ms"."""
-    jitter: float | None
+    jitter_share: float | None
     """How far the length of cycles may be off, to either side: a share of it. Default: 0.15."""
-    threshold: int | None
+    recovery_cycles: int | None
     """Cycles of fast recovery (F). Default: 5."""
     active_increase: str | None
     """What the target rate gains in a cycle of active increase (R_AI). Default: "5 Mb/s"."""
@@ -1001,12 +1001,12 @@ class CongestionPointKeys(TypedDict, total=False):
     """Keys of a congestion point of QCN."""
 
     set_point: str | None
-    """Length of the queue that it aims at. Default: "26 kB"."""
+    """Length of the queue that it aims at. Default: "26000 B"."""
     weight: float | None
     """How much the growth of the queue counts beside its length (w). Default: 2."""
     sample_base: str | None
-    """Bytes from one sample to the next while there is no congestion. Default: "150 kB"."""
-    jitter: float | None
+    """Bytes from one sample to the next while there is no congestion. Default: "150000 B"."""
+    jitter_share: float | None
     """How far the distance of samples may be off, to either side: a share of it. Default: 0.15."""
     message_priority: int | None
     """Priority of the congestion messages. Default: 7."""

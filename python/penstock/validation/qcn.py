@@ -174,7 +174,7 @@ def _scenario(starts: list[int], delay: int, duration: int, reaction: str, point
     "cycles of fast recovery, then 5 Mb/s or 50 Mb/s a cycle and more. A frame leaves "
     "8·(L + 20)/R after the one before.",
     sources=("IEEE 802.1Q-2018, clauses 30 to 32",),
-    scenario=_scenario([0, 137_000], 1_000_000, 10_000_000_000, "jitter = 0", "jitter = 0"),
+    scenario=_scenario([0, 137_000], 1_000_000, 10_000_000_000, "jitter_share = 0", "jitter_share = 0"),
     ends=("A change of the rate holds from the next frame on: the gap after the last one stays.",),
 )
 def qcn(bench: Bench) -> Iterator[Row]:
@@ -186,8 +186,8 @@ def qcn(bench: Bench) -> Iterator[Row]:
     ):
         starts = [137_000 * n for n in range(count)]
         duration = bench.choose(20, 5) * 1_000_000_000
-        reaction = f'jitter = 0, byte_reset = "{cycle} B", time_reset = "{period} us"'
-        found = bench.once(_scenario(starts, delay, duration, reaction, "jitter = 0"))
+        reaction = f'jitter_share = 0, byte_reset = "{cycle} B", time_reset = "{period} us"'
+        found = bench.once(_scenario(starts, delay, duration, reaction, "jitter_share = 0"))
         sources, longest = model(starts, delay, duration, cycle, period * 1_000_000)
         yield from _beside(found, sources, longest, delay)
     text = _scenario([0, 137_000, 274_000, 411_000], 1_000_000, bench.choose(400, 100) * 10**9, "", "")

@@ -64,11 +64,14 @@ pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
     (0..wiring.peer.len() as u32).filter_map(of_port).collect()
 }
 
-/// The shortest and the longest frame of all flows, in bytes.
+/// The shortest and the longest frame of all flows and of messages of switches, in bytes.
 pub fn frame_bounds(spec: &Spec) -> (u16, u16) {
     let bounds = spec.flows.iter().map(FlowSpec::frame_bounds);
     let bounds = bounds.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
-    bounds.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES))
+    let (least, most) = bounds.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES));
+    let mut managers = spec.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
+    // Any of them may tell a source.
+    if managers.any(Option::is_some) { (least.min(CONTROL_FRAME_BYTES), most) } else { (least, most) }
 }
 
 /// The limit of what a NIC holds for each priority; `None`: not limited, and no host.
