@@ -30,7 +30,9 @@ pub struct Passage {
 #[derive(Clone, Debug)]
 pub struct Carried {
     bits: BinnedBits,
-    /// On the link, or on their way to it.
+    /// The frame carried last, which may be taken back.
+    last: Passage,
+    /// Those before it that had not passed when the next one came.
     coming: VecDeque<Passage>,
 }
 
@@ -68,6 +70,9 @@ impl Bins {
 }
 
 impl Passage {
+    /// No frame.
+    const NONE: Passage = Passage { end: Time::ZERO, took: Time::ZERO, bits: 0 };
+
     /// When its first bit began; at zero, if a clock that runs slow puts it before.
     fn start(&self) -> Time {
         self.end.saturating_sub(self.took)
@@ -155,7 +160,7 @@ impl BinnedBits {
 
 impl Carried {
     /// Nothing is recorded.
-    pub const OFF: Carried = Carried { bits: BinnedBits::OFF, coming: VecDeque::new() };
+    pub const OFF: Carried = Carried { bits: BinnedBits::OFF, last: Passage::NONE, coming: VecDeque::new() };
 
     /// Width of the bins, unless nothing is recorded.
     pub fn width(&self) -> Option<Time> {
@@ -163,7 +168,7 @@ impl Carried {
     }
     /// Nothing so far, in bins of `width`.
     pub fn new(width: Time, duration: Time) -> Carried {
-        Carried { bits: BinnedBits::new(width, duration), coming: VecDeque::new() }
+        Carried { bits: BinnedBits::new(width, duration), last: Passage::NONE, coming: VecDeque::new() }
     }
     /// Bytes of the bins, of what is on the link and of the value itself.
     pub fn memory_bytes(&self) -> usize {
@@ -176,24 +181,41 @@ impl Carried {
         if self.bits.width == Time::ZERO {
             return;
         }
+        // Mostly, the frame before has passed, and nothing else is on its way.
+        if self.last.end <= now && self.coming.is_empty() {
+            if self.last.bits > 0 {
+                self.bits.add(self.last);
+            }
+        } else {
+            self.keep_last(now);
+        }
+        self.last = frame;
+    }
+
+    /// The frame carried last is not the last any more, and has not passed.
+    #[inline(never)]
+    fn keep_last(&mut self, now: Time) {
         while let Some(&first) = self.coming.front()
             && first.end <= now
         {
             self.bits.add(first);
             self.coming.pop_front();
         }
-        self.coming.push_back(frame);
+        if self.last.bits > 0 {
+            self.coming.push_back(self.last);
+        }
     }
 
     /// The frame carried last does not get there.
     pub fn take_back(&mut self) {
-        self.coming.pop_back();
+        self.last = Passage::NONE;
     }
 
     /// Bits in all bins that begin before `end`, as far as they have passed by then.
     pub fn finish(&self, end: Time) -> Vec<u64> {
         let mut bits = self.bits.clone();
-        for &frame in self.coming.iter().filter(|frame| frame.start() < end) {
+        let on_the_way = self.coming.iter().chain([&self.last]);
+        for &frame in on_the_way.filter(|frame| frame.bits > 0 && frame.start() < end) {
             bits.add_until(frame, end);
         }
         bits.finish(end)

@@ -353,30 +353,51 @@ impl Fabric {
             }
             let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
             let Some(nth) = nic.ready[class.at()].pop_front() else { return };
-            // Back in line before the frame goes: sending it may pull the next one.
-            let (pulled, place) = match Fabric::limiter_in(nth) {
+            let place = match Fabric::limiter_in(nth) {
                 None => {
                     let state = &mut self.hosts.endpoints[nth as usize];
                     state.in_line = false;
                     let segment = state.endpoint.poll_transmit(now);
+                    // Back in line before the frame goes: sending it may pull the next one.
                     let place = self.endpoint_was_pulled(nth, now, windows);
-                    (segment.map(|segment| Pulled::Segment(nth, segment)), place)
+                    if let Some(segment) = &segment {
+                        self.count_pulled(egress, class);
+                        self.send_segment(egress, nth, segment, now, windows);
+                    }
+                    place
                 }
-                Some(limiter) => self.take_from_limiter(limiter, egress, now, windows),
+                Some(limiter) => self.pull_limited(limiter, (egress, class), now, windows),
             };
-            if let Some(pulled) = pulled {
-                if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-                    nic.pulled[class.at()] += 1;
-                }
-                match pulled {
-                    Pulled::Segment(nth, segment) => self.send_segment(egress, nth, segment, now, windows),
-                    Pulled::Frame(frame) => self.forward(egress, frame, NIL, now, windows),
-                }
-            }
             // Its link is up again: it stands at another port now, where nothing else may happen.
             if let Some((other, class)) = place.filter(|&(other, _)| other != egress) {
                 self.pull(other, class, now, windows);
             }
+        }
+    }
+
+    /// A frame of a limiter, pulled as that of an endpoint.
+    #[inline(never)]
+    fn pull_limited(
+        &mut self,
+        limiter: u32,
+        (egress, class): (u32, TrafficClass),
+        now: Time,
+        windows: &mut Queued,
+    ) -> Option<(u32, TrafficClass)> {
+        let (pulled, place) = self.take_from_limiter(limiter, egress, now, windows);
+        if let Some(pulled) = pulled {
+            self.count_pulled(egress, class);
+            match pulled {
+                Pulled::Segment(nth, segment) => self.send_segment(egress, nth, &segment, now, windows),
+                Pulled::Frame(frame) => self.forward(egress, frame, NIL, now, windows),
+            }
+        }
+        place
+    }
+
+    fn count_pulled(&mut self, egress: u32, class: TrafficClass) {
+        if let Some(nic) = &mut self.links.cold[egress as usize].nic {
+            nic.pulled[class.at()] += 1;
         }
     }
 
@@ -423,7 +444,7 @@ impl Fabric {
         self.hosts.endpoints[nth as usize].in_line = false;
     }
 
-    fn send_segment(&mut self, egress: u32, nth: u32, segment: Segment, now: Time, windows: &mut Queued) {
+    fn send_segment(&mut self, egress: u32, nth: u32, segment: &Segment, now: Time, windows: &mut Queued) {
         let state = &self.hosts.endpoints[nth as usize];
         let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
         let mut frame = Frame {
