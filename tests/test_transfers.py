@@ -164,6 +164,14 @@ def test_none_is_faster_than_alone_and_the_bytes_are_those_delivered(busy: ps.Re
         assert paths[row["path"]]["destination"] == row["destination"]
 
 
+def test_series_have_what_transfers_deliver(busy: ps.Result) -> None:
+    series = busy.all_series("flow_throughput_bps")
+    for row in busy.rows("flows"):
+        times, rates = series[row["flow"]]
+        bits = float(np.sum(rates)) * (times[1] - times[0]) / 1e9
+        assert bits == pytest.approx(row["bytes_delivered"] * 8, rel=1e-9)
+
+
 def test_summary_and_picture(busy: ps.Result, tmp_path: Path) -> None:
     told = summarise(busy)["transfers"]
     assert [entry["name"] for entry in told] == ["rounds", "web"]

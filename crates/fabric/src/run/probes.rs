@@ -113,7 +113,7 @@ impl Fabric {
     /// Who counts a frame that has come to its end, if it is one that a flow is there for.
     fn receiver_of(&self, frame: &Frame) -> Option<usize> {
         let counts = match frame.flags.kind() {
-            FrameKind::Raw => true,
+            FrameKind::Raw | FrameKind::Part => true,
             FrameKind::Data => match frame.route.heading() {
                 Heading::Forward(_) => true,
                 Heading::Backward(_) => false,
