@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Net, gbps, greedy, host, ns, paced, pfc, pfc_at, switch, us};
-use fabric::spec::{HostSpec, LimiterSpec, SwitchSpec, WhenFull};
+use fabric::spec::{FaultSpec, HostSpec, LimiterSpec, Reaction, SwitchSpec, WhenFull};
 use frame::NodeId;
 use queueing::{CongestionPointParams, LimiterScope, ManagerSpec, RateControlSpec, ReactionPointParams};
 use std::sync::Arc;
@@ -29,6 +29,21 @@ fn star(sender: HostSpec, switch: SwitchSpec) -> (Net, [NodeId; 3]) {
         net.link(host, sw, gbps(10), ns(100));
     }
     (net, hosts)
+}
+
+/// A transfer without end.
+fn bulk(timeout: Option<Time>) -> Arc<ConnectionSpec> {
+    let window = WindowSpec {
+        bytes: None,
+        segment: FRAME,
+        controller: ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(100) }),
+        ack_bytes: 64,
+        ack_every: 1,
+        ack_delay: Time::ZERO,
+        timeout,
+        ecn_capable: false,
+    };
+    Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application: Application::Window(window) })
 }
 
 /// Frames past each limiter.
@@ -115,24 +130,40 @@ fn a_paused_priority_leaves_its_frames_above_the_nic() {
 #[test]
 fn an_endpoint_stands_at_its_limiter() {
     let (mut net, [a, b, _]) = star(limited(LimiterScope::Flow, 0xFF), switch());
-    let window = WindowSpec {
-        bytes: None,
-        segment: FRAME,
-        controller: ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(100) }),
-        ack_bytes: 64,
-        ack_every: 1,
-        ack_delay: Time::ZERO,
-        timeout: None,
-        ecn_capable: false,
-    };
-    let connection =
-        ConnectionSpec { start: Time::ZERO, stop: None, application: Application::Window(window) };
     net.flow("bulk", a, 0, greedy(b, FRAME, Time::ZERO));
-    net.0.flows[0].transport = Some(Arc::new(connection));
+    net.0.flows[0].transport = Some(bulk(None));
     let outcome = net.run();
     assert_eq!(past(&outcome), [EACH]);
     // Segments leave their endpoint when the limiter takes them: the round trip knows nothing of the limit.
     assert!(outcome.reals("connections", "round_trip_max_ns")[0] < 4_000.0);
+}
+
+/// A host with two links, one of which fails for good; what passes a limiter goes on over the other.
+#[test]
+fn a_limiter_follows_its_flow_to_another_link() {
+    for connection in [false, true] {
+        for failing in [0, 1] {
+            let mut net = Net::new(us(1_000));
+            let (a, b) = (net.host("a", limited(LimiterScope::Flow, 0xFF)), net.host("b", host()));
+            let switches = ["s1", "s2", "s3"].map(|name| net.switch(name, switch()));
+            for (from, to) in [
+                (a, switches[0]),
+                (a, switches[1]),
+                (switches[0], switches[2]),
+                (switches[1], switches[2]),
+                (b, switches[2]),
+            ] {
+                net.link(from, to, gbps(10), ns(100));
+            }
+            net.flow("f", a, 0, greedy(b, FRAME, Time::ZERO));
+            net.0.flows[0].transport = connection.then(|| bulk(Some(us(50))));
+            // What waits is kept: the limiter stands in line at a link that is down until the path changes.
+            let reaction = Reaction { keep: true, reroute: Some(us(10)) };
+            net.0.faults = vec![FaultSpec::LinkDown { link: failing, at: us(300), reaction }];
+            let outcome = net.run();
+            assert!(past(&outcome)[0] >= EACH - 12, "{connection} {failing}: {:?}", past(&outcome));
+        }
+    }
 }
 
 #[test]

@@ -270,6 +270,18 @@ impl Fabric {
         self.hosts.limiters[nth as usize].in_line = false;
     }
 
+    /// A path that passes a limiter begins at another port than `old` now: the limiter stands in line where its next frame
+    /// leaves.
+    pub fn move_limiter(&mut self, nth: u32, old: u32, now: Time, windows: &mut Queued) {
+        for port in self.ports_beside(old) {
+            if let Some(nic) = &mut self.links.cold[port as usize].nic {
+                nic.ready.iter_mut().for_each(|line| line.retain(|&entry| entry != nth | LIMITER));
+            }
+        }
+        self.limiter_left_line(nth);
+        self.update_limiter(nth, now, windows);
+    }
+
     /// Takes the next frame out of a limiter for a port, and lets it stand in line again if it may: at which port and
     /// class. No frame if the next one leaves elsewhere: it is not the one any more that the limiter stood in line for.
     pub fn take_from_limiter(

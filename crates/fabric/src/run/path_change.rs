@@ -3,6 +3,7 @@
 use crate::run::endpoints::RAW;
 use crate::run::event::Queued;
 use crate::run::world::Fabric;
+use frame::PathId;
 use units::Time;
 
 impl Fabric {
@@ -13,6 +14,9 @@ impl Fabric {
         let source = self.routes.path_source[path as usize];
         if old == new {
             return;
+        }
+        if let Some(limiter) = self.limiter_of(PathId(path)) {
+            self.move_limiter(limiter, old, now, windows);
         }
         if let Some(&[near, _]) =
             self.hosts.endpoints_of_path.get(path as usize).filter(|ends| ends[0] != RAW)
