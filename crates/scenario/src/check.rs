@@ -183,7 +183,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     if context.errors == 0 {
         guards::routes(model, &spec, context);
         path_choice::check(model, &spec, context);
-        managers::check(model, &spec, context);
+        managers::check(model, &spec, &needs, context);
         transports::check_losses(model, &spec, context);
     }
     Some((spec, fabric.levels()))

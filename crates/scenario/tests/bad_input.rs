@@ -538,6 +538,27 @@ fn connections() {
 }
 
 #[test]
+fn congestion_points_that_no_queue_can_reach() {
+    let with = |settings: &str| {
+        more(&format!(
+            "[host]\nrate_limiters = {{ qcn = {{}} }}\n[[switch.queue_managers]]\n‸qcn = {{ }}\n{settings}"
+        ))
+    };
+    check(
+        &with("[switch.buffer]\nqueue = \"20 kB\""),
+        Severity::Warning,
+        "a set point of 26000 B, but the limit of a queue keeps queues below 20000 B",
+        "more room",
+    );
+    check(
+        &with("[flow_control.pfc]\npriorities = [0]\nxoff = \"8 kB\"\nxon = \"4 kB\""),
+        Severity::Warning,
+        "XOFF at all other ports keeps queues below 24000 B",
+        "set_point below that",
+    );
+}
+
+#[test]
 fn congestion_points_and_rate_limiters() {
     let point = |keys: &str| {
         more(&format!(

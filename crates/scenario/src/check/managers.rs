@@ -4,17 +4,20 @@
 use super::Context;
 use crate::model::Model;
 use crate::place::Place;
+use fabric::PauseNeeds;
 use fabric::spec::{FlowSpec, Role, Spec, SwitchSpec};
-use frame::TrafficClass;
+use flow_control::Accounting;
+use frame::{NodeId, TrafficClass};
 use queueing::{Configuration, ManagerEntry, ManagerSpec};
 use std::collections::BTreeSet;
 use transport::{Application, EcnMode};
+use units::{Amount, Bytes};
 
 /// Checks the managers of each table of settings once, at the first switch that has them.
-pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Context<'_>) {
     check_limiters(model, spec, context);
     let mut seen = BTreeSet::new();
-    for node in &spec.nodes {
+    for (id, node) in (0..).map(NodeId).zip(&spec.nodes) {
         let Role::Switch(switch) = &node.role else { continue };
         let own = model.switches.get(&node.name).and_then(|own| own.queue_managers.as_ref());
         let table = match own {
@@ -28,6 +31,10 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         for (index, entry) in entries.iter().enumerate() {
             let at = table.key("queue_managers").index(index);
             check_entry(entry, entries, switch, spec, &at, context);
+            if let Ok(ManagerSpec::CongestionPoint(point)) = entry.manager() {
+                let most = longest_queue(id, switch, spec, needs);
+                check_set_point(point.set_point, most, &at.key("qcn"), context);
+            }
         }
     }
 }
@@ -68,6 +75,41 @@ fn check_entry(
             &at,
             format!("{name} {what} in class {class}, whose priority {priority} flow control keeps lossless"),
             format!("expected {instead}, or classes without flow control"),
+        );
+    }
+}
+
+/// How many bytes a queue of a switch can hold, as far as a limit or XOFF at all of its ports says, and which of them.
+fn longest_queue(
+    id: NodeId,
+    switch: &SwitchSpec,
+    spec: &Spec,
+    needs: &[PauseNeeds],
+) -> Option<(u64, &'static str)> {
+    let most = spec.flows.iter().map(|flow| u64::from(flow.frame_bounds().1)).max().unwrap_or_default();
+    let bytes = |amount: Amount| match amount {
+        Amount::Bytes(bytes) => bytes,
+        Amount::Frames(frames) => frames.saturating_mul(most),
+    };
+    let limit = switch.buffer.queue.map(|limit| (bytes(limit), "the limit of a queue"));
+    let paused = spec.flows.iter().all(|flow| lossless(switch) >> flow.priority.0 & 1 != 0);
+    let levels: Vec<u64> =
+        needs.iter().filter(|need| need.node == id).map(|need| bytes(need.levels.xoff)).collect();
+    // What comes in through all ports but the one that it leaves by; where queues are counted, one XOFF is all.
+    let by_egress = switch.flow_control.as_ref().is_some_and(|own| own.accounting == Accounting::Egress);
+    let others = if by_egress { 1 } else { levels.len().saturating_sub(1) };
+    let highest = levels.iter().max().filter(|_| paused);
+    let xoff = highest.map(|xoff| (xoff.saturating_mul(others as u64), "XOFF at all other ports"));
+    limit.into_iter().chain(xoff).min_by_key(|&(bytes, _)| bytes)
+}
+
+/// A queue that cannot reach its set point tells nobody but when it grows fast.
+fn check_set_point(set_point: Bytes, most: Option<(u64, &str)>, at: &Place, context: &mut Context<'_>) {
+    if let Some((bytes, what)) = most.filter(|&(bytes, _)| bytes < set_point.get()) {
+        context.warn(
+            at,
+            format!("a set point of {set_point}, but {what} keeps queues below {}", Bytes::new(bytes)),
+            "sources hear of queues that grow fast alone: expected a set_point below that, or more room",
         );
     }
 }
