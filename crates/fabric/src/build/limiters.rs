@@ -76,6 +76,9 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
     let here = |&number: &u32| if number == NIL { NIL } else { own[number as usize] };
     fabric.hosts.limiter_of_path = plan.limiters.of_path.iter().map(here).collect();
     let hosts = &mut fabric.hosts;
+    for state in hosts.endpoints.iter_mut().filter(|state| state.behind.is_none()) {
+        state.limiter = hosts.limiter_of_path.get(state.path as usize).copied().unwrap_or(NIL);
+    }
     for source in &mut hosts.sources {
         // Of a flow with several destinations all pass limiters, or none does.
         let first = hosts.limiter_of_path.get(source.first_path as usize);

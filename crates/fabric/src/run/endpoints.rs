@@ -51,6 +51,8 @@ pub(crate) struct EndpointState {
     /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here.
     pub behind: Option<u32>,
     pub priority: Priority,
+    /// The limiter that its frames pass, those of a near end alone; [`NIL`]: none.
+    pub limiter: u32,
     /// The earliest pending call.
     wakes_at: Time,
     /// It stands in line at its NIC or its limiter, and since when.
@@ -98,6 +100,7 @@ impl EndpointState {
             path,
             behind,
             priority,
+            limiter: NIL,
             wakes_at: Time::NEVER,
             in_line: false,
             since: Time::ZERO,
@@ -151,7 +154,8 @@ impl Fabric {
             Heading::Backward(_) => false,
             Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
         };
-        let congestion = matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Cnp);
+        let kind = frame.flags.kind();
+        let congestion = matches!(kind, FrameKind::Cnm | FrameKind::Cnp);
         if congestion
             && !to_far
             && let Some(limiter) = self.limiter_of(frame.path)
@@ -168,17 +172,17 @@ impl Fabric {
             if let Some(next) = frame.route.next_hop() {
                 self.answer_along(nth, next - 1);
             }
-            if frame.flags.kind() == FrameKind::Data {
+            if kind == FrameKind::Data {
                 let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
                 self.hosts.receivers[receiver].count(frame, now);
             }
         }
         let state = &mut self.hosts.endpoints[nth as usize];
-        if frame.flags.kind() == FrameKind::Cnm {
+        if kind == FrameKind::Cnm {
             state.measured.messages.record(now - frame.created);
         }
         let received = Received {
-            kind: frame.flags.kind(),
+            kind,
             word: if header.is_some() { 0 } else { frame.word },
             header,
             bytes: frame.bytes,
@@ -244,9 +248,8 @@ impl Fabric {
         if state.in_line || !state.endpoint.has_work() {
             return None;
         }
-        if let Some(limiter) = self.limiter_before(nth) {
-            self.hosts.endpoints[nth as usize].in_line = true;
-            return self.stand_at_limiter(limiter, nth, now, windows);
+        if state.limiter != NIL {
+            return self.stand_at_limiter(state.limiter, nth, now, windows);
         }
         let egress = self.egress_of(nth)?;
         let class = self.class_of(egress, priority);
@@ -265,12 +268,6 @@ impl Fabric {
         let path = self.next_of_limiter(limiter)?;
         let limiter = &self.hosts.limiters[limiter as usize];
         Some((path, limiter.priority, limiter.in_line_since))
-    }
-
-    /// The limiter that the frames of an endpoint pass: those of the near end alone.
-    fn limiter_before(&self, nth: u32) -> Option<u32> {
-        let state = &self.hosts.endpoints[nth as usize];
-        if state.behind.is_some() { None } else { self.limiter_of(PathId(state.path)) }
     }
 
     /// A segment of an endpoint has been pulled: takes its records, sets its timer, and lets it stand in line again if it
@@ -438,10 +435,11 @@ impl Fabric {
                 nic.ready.iter_mut().for_each(|line| line.retain(|&other| other != nth));
             }
         }
-        if let Some(limiter) = self.limiter_before(nth) {
-            self.leave_limiter(limiter, nth);
+        let state = &mut self.hosts.endpoints[nth as usize];
+        state.in_line = false;
+        if state.limiter != NIL {
+            self.hosts.limiters[state.limiter as usize].leave(nth);
         }
-        self.hosts.endpoints[nth as usize].in_line = false;
     }
 
     fn send_segment(&mut self, egress: u32, nth: u32, segment: &Segment, now: Time, windows: &mut Queued) {

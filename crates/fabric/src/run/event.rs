@@ -184,15 +184,21 @@ impl Event {
         };
         let told = u64::from(path) << 32 | u64::from(bytes) << 16 | u64::from(hop) & 0xFFFF;
         let place = u64::from(place) << 8 | kind as u64;
-        let mut digest = self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told.rotate_left(17) ^ place;
+        let digest = self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told.rotate_left(17) ^ place;
         // What a raw frame does not have: priority and direction need no word, they follow from the path.
         if frame.flags != Flags::default() && !matches!(kind, Kind::Pause | Kind::Fault) {
-            let word = headers.of(&frame).map_or(u64::from(frame.word), Header::digest);
-            let carried = word << 8 | u64::from(frame.flags.bits());
-            digest ^= (carried ^ u64::from(frame.priority.0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+            return digest ^ carried(&frame, headers);
         }
         digest
     }
+}
+
+/// What a frame carries, for its digest.
+#[inline(never)]
+fn carried(frame: &Frame, headers: &Headers) -> u64 {
+    let word = headers.of(frame).map_or(u64::from(frame.word), Header::digest);
+    let carried = word << 8 | u64::from(frame.flags.bits());
+    (carried ^ u64::from(frame.priority.0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
 }
 
 impl engine::Event for Event {

@@ -142,6 +142,11 @@ impl Limiter {
         self.control.on_sent(now, bytes, last, &mut || random.next_u64());
     }
 
+    /// An endpoint stands at it no more.
+    pub fn leave(&mut self, endpoint: u32) {
+        self.ready.retain(|&other| other != endpoint);
+    }
+
     /// When it wants to be called.
     fn next_call(&self) -> Option<Time> {
         let opens = self.pacer.opens_at().filter(|_| self.holds_something());
@@ -174,6 +179,7 @@ impl Fabric {
     }
 
     /// An endpoint whose frames pass a limiter has something to send: the port and class where that now stands in line.
+    #[inline(never)]
     pub fn stand_at_limiter(
         &mut self,
         nth: u32,
@@ -181,14 +187,10 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> Option<(u32, TrafficClass)> {
+        self.hosts.endpoints[endpoint as usize].in_line = true;
         self.hosts.limiters[nth as usize].ready.push_back(endpoint);
         self.wake_limiter(nth, now, windows);
         self.limiter_in_line(nth, now)
-    }
-
-    /// An endpoint stands at its limiter no more.
-    pub fn leave_limiter(&mut self, nth: u32, endpoint: u32) {
-        self.hosts.limiters[nth as usize].ready.retain(|&other| other != endpoint);
     }
 
     /// A congestion message has come for the source of a path.
