@@ -17,24 +17,30 @@ pub struct Bulk {
     segment: u16,
     /// All bytes; `u64::MAX`: no end.
     bytes: u64,
+    /// How many segments are full.
+    full: u64,
 }
 
 impl Bulk {
     /// A transfer of `bytes` (`None`: without end) in segments of `segment` bytes, above 0.
     pub fn new(bytes: Option<u64>, segment: u16) -> Bulk {
-        Bulk { segment, bytes: bytes.unwrap_or(u64::MAX) }
+        let bytes = bytes.unwrap_or(u64::MAX);
+        Bulk { segment, bytes, full: bytes / u64::from(segment) }
     }
 
     /// Length of segment `n` as a frame; `None` after the last.
     pub fn frame_bytes(&self, n: u64) -> Option<u16> {
-        // Differs from the full segment for the last alone, so it fits.
+        if n < self.full {
+            return Some(self.segment);
+        }
+        // The last one: less than a full segment, so it fits.
         let bytes = (self.before(n + 1) - self.before(n)) as u16;
         (bytes > 0).then(|| bytes.max(MIN_FRAME_BYTES.min(self.segment)))
     }
 
     /// Bytes of the application in the segments before `n`.
     pub fn before(&self, n: u64) -> u64 {
-        n.saturating_mul(u64::from(self.segment)).min(self.bytes)
+        if n <= self.full { n * u64::from(self.segment) } else { self.bytes }
     }
 
     /// Whether the segments before `n` are all.
@@ -44,7 +50,7 @@ impl Bulk {
 
     /// Nothing more after the segments before `n`.
     pub fn close(&mut self, n: u64) {
-        self.bytes = self.before(n);
+        *self = Bulk::new(Some(self.before(n)), self.segment);
     }
 }
 

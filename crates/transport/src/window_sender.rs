@@ -189,8 +189,11 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let start = (!self.started).then_some(self.start);
-        [start, self.stop, self.pacer.opens_at(), self.retransmission.deadline()].into_iter().flatten().min()
+        let start = if self.started { None } else { Some(self.start) };
+        let or_never = |at: Option<Time>| at.unwrap_or(Time::NEVER);
+        let first = or_never(start).min(or_never(self.stop));
+        let first = first.min(or_never(self.pacer.opens_at())).min(or_never(self.retransmission.deadline()));
+        (first != Time::NEVER).then_some(first)
     }
 
     fn has_work(&self) -> bool {

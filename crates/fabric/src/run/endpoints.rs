@@ -270,15 +270,14 @@ impl Fabric {
         Some((path, limiter.priority, limiter.in_line_since))
     }
 
-    /// A segment of an endpoint has been pulled: takes its records, sets its timer, and lets it stand in line again if it
-    /// has more, at which port and class.
+    /// A segment of an endpoint has been pulled: sets its timer, and lets it stand in line again if it has more, at which
+    /// port and class.
     pub fn endpoint_was_pulled(
         &mut self,
         nth: u32,
         now: Time,
         windows: &mut Queued,
     ) -> Option<(u32, TrafficClass)> {
-        self.hosts.endpoints[nth as usize].collect();
         self.wake_in_time(nth, now, windows);
         self.stand_in_line(nth, now, windows)
     }
