@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from matplotlib.axes import Axes
 
 from penstock import plots, report
+from penstock.analysis.tiers import step, tiers
 from penstock.errors import ResultError
+from penstock.plots.cells import blocks
 from penstock.plots.decimate import envelope, merge_bins, merge_spans
-from penstock.plots.fabric import _paused_share
-from penstock.plots.style import rate_scale, spread
+from penstock.plots.style import PAUSE_COLOUR, rate_scale, spread
 from penstock.result import Result
 
 PAGE = '<html><script type="application/json" id="penstock-result">__PENSTOCK_RESULT__</script></html>'
@@ -119,6 +120,83 @@ def test_watermarks_stand_at_their_lines(made_up: Result) -> None:
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [queue]
 
 
+def series_of(metric: str, values: dict[str, list[float]]) -> pa.Table:
+    """Series of bins of 10 us."""
+    bins = len(next(iter(values.values())))
+    return pa.table(
+        {
+            "metric": [metric] * bins * len(values),
+            "entity": [name for name in values for _ in range(bins)],
+            "time_ns": [10_000 * k for k in range(bins)] * len(values),
+            "value": [value for line in values.values() for value in line],
+        }
+    )
+
+
+def test_no_two_lines_have_one_colour_and_hosts_have_a_panel(made_up: Result) -> None:
+    flows = {f"flow-{k}": [1e9 + 1e8 * k] * 4 for k in range(8)}
+    queues = {
+        "sw.0->h0/0": [9e4] * 4,
+        "sw.1->h1/0": [8e4] * 4,
+        "sw.0->h0 in/0": [7e4] * 4,
+        "sw.1->h1 in/0": [6e4] * 4,
+        "h0.0->sw/0": [9e6] * 4,
+        "h1.0->sw/0": [8e6] * 4,
+    }
+    shares = {f"sw.0->h0/{k}": [1e9] * 4 for k in range(8)}
+    tables = (("flow_throughput_bps", flows), ("queue_bytes", queues), ("class_tx_bps", shares))
+    made_up._tables["series"] = pa.concat_tables([series_of(metric, values) for metric, values in tables])
+    panels = plots.timeline(made_up).axes
+    assert [axes.get_title("left") for axes in panels] == [
+        "Throughput per flow",
+        "Classes that share sw.0->h0",
+        "Queues and counters",
+        "Queues of hosts",
+        "Pauses by port",
+    ]
+    drawn = [line.get_color() for axes in panels for line in axes.lines if line.get_linestyle() == "-"]
+    assert len(drawn) == len(set(drawn)) == 22
+    assert PAUSE_COLOUR not in drawn
+    assert panels[2].get_ylim()[1] < 100, "queues of hosts would squeeze the others"
+    queues["h0.0->sw/0"], queues["h1.0->sw/0"] = [100.0] * 4, [100.0] * 4
+    made_up._tables["series"] = series_of("queue_bytes", queues)
+    assert "Queues of hosts" not in [axes.get_title("left") for axes in plots.timeline(made_up).axes]
+
+
+def test_flows_of_a_name_are_drawn_as_their_sum_in_bins_that_do_not_flicker(made_up: Result) -> None:
+    flicker = {f"in[{k}]": [2e9 * ((n + k) % 2) for n in range(80)] for k in range(8)}
+    made_up._tables["series"] = series_of("flow_throughput_bps", flicker)
+    axes = plots.timeline(made_up).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["in, 8 flows"]
+    thin = axes.collections[0]
+    assert {height for way in thin.get_segments() for _, height in way} == {1.0}, "the mean of 0 and 2 Gb/s"
+    assert len(thin.get_segments()) == 8
+
+
+def test_transfers_of_one_size_are_a_distribution(made_up: Result) -> None:
+    def drawn(sizes: list[int]) -> Axes:
+        rows = len(sizes)
+        made_up._readers["transfers"] = lambda: pa.table({})
+        made_up._tables["transfers"] = pa.table(
+            {
+                "name": ["rounds"] * rows,
+                "start_ns": [1.0] * rows,
+                "bytes": sizes,
+                "completion_ns": [float(n + 1) for n in range(rows)],
+                "slowdown": [1.0 + n / 10 for n in range(rows)],
+            }
+        )
+        return plots.transfers(made_up).axes[0]
+
+    axes = drawn([32_768] * 100)
+    assert axes.get_ylabel() == "part of the transfers"
+    assert axes.get_xlabel().endswith("all are of 32 KiB")
+    x, y = axes.lines[0].get_data()
+    assert (x[0], y[0], x[-1], y[-1]) == (1.0, 0.0, 10.9, 1.0)
+    assert "median 5.9" in {text.get_text() for text in axes.texts}
+    assert drawn([1_000, 2_000] * 50).get_ylabel() == "slowdown"
+
+
 def test_rates_of_a_fabric_are_read_in_its_unit() -> None:
     assert [rate_scale(rate).unit for rate in (10e6, 0.9e9, 1e9, 100e9, 400e9, 1.6e12)] == [
         "Mb/s",
@@ -177,10 +255,81 @@ def test_the_warmup_and_faults_are_marked(made_up: Result) -> None:
 
 
 def test_links_are_paused_for_a_share_of_the_measured_time(made_up: Result) -> None:
+    def longest(result: Result) -> float:
+        return max(float(end.paused.max()) for tier in tiers(result) for end in (tier.up, tier.down))
+
     simulated = made_up.run["simulated_s"]
-    (whole,) = _paused_share(made_up).values()
-    (measured,) = _paused_share(with_tables(made_up, warmup_s=simulated / 2)).values()
-    assert measured == pytest.approx(2 * whole)
+    assert longest(made_up) > 0
+    shorter = with_tables(made_up, warmup_s=simulated / 2)
+    assert longest(shorter) == pytest.approx(min(1.0, 2 * longest(made_up)))
+
+
+def two_leaves(made_up: Result) -> Result:
+    """Two leaves of 21 hosts each; leaf1 has two links to the spine."""
+    hosts = [f"h{k}" for k in range(42)]
+    pairs = [(name, f"leaf{k // 21}") for k, name in enumerate(hosts)]
+    pairs += [("leaf0", "spine"), ("spine", "leaf1"), ("leaf1", "spine")]
+    nodes = [{"name": name, "role": "host", "level": 0} for name in hosts]
+    nodes += [{"name": f"leaf{k}", "role": "switch", "level": 1} for k in range(2)]
+    nodes += [{"name": "spine", "role": "switch", "level": 2}]
+    ends = [end for a, b in pairs for end in ((a, b), (b, a))]
+    ports = pa.table(
+        {
+            "node": [a for a, _ in ends],
+            "peer": [b for _, b in ends],
+            "utilisation": [n / len(ends) for n in range(len(ends))],
+            "paused_s": [1e-5 if a == "h3" else None for a, _ in ends],
+            "drops": [5 if (a, b) == ("leaf0", "h3") else 0 for a, b in ends],
+        }
+    )
+    large = Result(
+        run=made_up.run,
+        scenario_toml="",
+        topology={"nodes": nodes, "links": [{"a": a, "b": b} for a, b in pairs]},
+        description={},
+        tables={n: (lambda n=n: made_up.table(n)) for n in made_up.table_names},
+    )
+    large._tables["ports"] = ports
+    return large
+
+
+def test_tiers_have_what_both_ends_of_each_link_did(made_up: Result) -> None:
+    upper, lower = tiers(two_leaves(made_up))
+    assert (upper.up.name, upper.down.name) == ("leaf -> spine", "spine -> leaf")
+    assert (upper.groups, list(upper.group)) == (["leaf0", "leaf1"], [0, 1, 1])
+    assert (upper.low, upper.high) == (["leaf0", "leaf1", "leaf1"], ["spine"] * 3)
+    # Ends are numbered from 84: leaf0, spine, spine, leaf1, leaf1, spine. Parallel links keep their order.
+    assert upper.up.utilisation * 90 == pytest.approx([84, 87, 88])
+    assert upper.down.utilisation * 90 == pytest.approx([85, 86, 89])
+    assert lower.groups == ["leaf0", "leaf1"] and list(lower.group) == [0] * 21 + [1] * 21
+    assert lower.low[3] == "h3" and lower.high[3] == "leaf0"
+    share = 1e-5 / made_up.run["simulated_s"]
+    assert lower.up.paused[3] == pytest.approx(share) and lower.up.paused.sum() == pytest.approx(share)
+    assert lower.down.drops[3] == 5 and lower.down.drops.sum() == 5
+
+
+def test_steps_of_utilisation() -> None:
+    found = step(np.array([np.nan, 0.0, 0.001, 0.24, 0.25, 0.95, 1.0]))
+    assert list(found) == [-1, 0, 1, 1, 2, 5, 5]
+
+
+def test_a_large_fabric_is_drawn_as_cells(made_up: Result) -> None:
+    axes = plots.fabric(two_leaves(made_up)).axes[0]
+    said = {text.get_text() for text in axes.texts}
+    assert {"host → leaf", "leaf → host", "leaf → spine", "spine → leaf", "leaf0", "leaf1"} <= said
+    up, down = axes.images[2:]
+    colours = [{tuple(dot) for row in image.get_array() for dot in row} for image in (up, down)]
+    amber, red = (224, 138, 0), (179, 25, 79)
+    assert amber in colours[0] and red not in colours[0], "h3 was paused"
+    assert red in colours[1] and amber not in colours[1], "leaf0 lost frames to h3"
+
+
+@pytest.mark.parametrize(("groups", "largest"), [(1, 1), (1, 64), (8, 8), (128, 8), (512, 16), (3, 1_000)])
+def test_blocks_of_cells_fit(groups: int, largest: int) -> None:
+    found = blocks(groups, largest, 5.85)
+    assert found.columns * found.rows >= largest
+    assert groups * found.columns * found.wide <= 5.85 + 1e-9
+    assert found.rows * found.high <= 0.55 + 1e-9
 
 
 numbers = st.lists(st.floats(-1e12, 1e12, allow_nan=False), min_size=1, max_size=300)
@@ -321,7 +470,7 @@ def test_a_large_fabric_is_drawn_in_seconds(made_up: Result) -> None:
         tables={n: (lambda n=n: series if n == "series" else made_up.table(n)) for n in made_up.table_names},
     )
     axes = plots.fabric(large).axes[0]
-    assert not axes.texts, "a layer of 4,000 has no room for names"
+    assert len(axes.texts) < 20, "a layer of 4,000 has no room for names"
     top = plots.timeline(large).axes[0]
     assert len(top.lines) == 6
     assert len(top.collections[0].get_segments()) < 300

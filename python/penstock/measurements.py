@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -155,8 +154,7 @@ class Measurements:
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """A table as one dictionary a row; numbers that are not known are ``None``."""
-        rows: list[dict[str, Any]] = self.table(name).to_pylist()
-        return [{key: _known(value) for key, value in row.items()} for row in rows]
+        return rows(self.table(name))
 
     def series(self, metric: str, entity: str) -> tuple[Any, Any]:
         """One time series as two NumPy arrays: start of each bin in nanoseconds, and its value.
@@ -228,5 +226,20 @@ def split(table: pa.Table) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def _known(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def rows(table: pa.Table) -> list[dict[str, Any]]:
+    """One dictionary a row; numbers that are not known are ``None``."""
+    columns = [_values(column) for column in table.columns]
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_finite(column), column, None)
+    if pa.types.is_primitive(column.type) and not column.null_count:
+        values: list[Any] = (
+            column.to_numpy().tolist()
+        )  # many times faster than one Arrow scalar after the other
+        return values
+    return list(column.to_pylist())

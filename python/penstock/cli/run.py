@@ -86,17 +86,16 @@ def _single(
     with stop_on_interrupt() as wish:
         with watching(wish) as watch:
             result = _measured(source, seed, threads, watch)
-        from penstock.result.summary import summarise
-
-        summary = summarise(result)
         saved = _save(result, directory, report, wish)
     for warning in result.run.get("warnings", []):
         said = str(warning["message"] if isinstance(warning, dict) else warning)
         say(said if said.startswith("warning:") else f"warning: {said}")
     if json:
-        print_json(summary)
+        from penstock.result.summary import summarise
+
+        print_json(summarise(result))
     else:
-        _show(result, summary)
+        _show(result)
         _show_where(directory, directory, saved)
     if isinstance(saved, OSError):
         raise saved
@@ -205,17 +204,19 @@ def _end(complete: bool, wish: Wish, ended_by: str | None = None, reached: str =
     return EXIT_TERMINATED if wish.terminated else EXIT_INTERRUPTED
 
 
-def _show(result: Result, summary: dict[str, Any]) -> None:
+def _show(result: Result) -> None:
     out = console()
-    _show_flows(out, summary["flows"])
+    _show_flows(out, result)
     _show_connections(out, result)
-    _show_transfers(out, summary["transfers"])
-    _show_ports(out, summary["ports"])
-    _show_totals(out, result, summary["fairness"])
+    _show_transfers(out, result)
+    _show_ports(out, result)
+    _show_totals(out, result)
 
 
-def _show_flows(out: Any, found: list[dict[str, Any]]) -> None:
+def _show_flows(out: Any, result: Result) -> None:
     from rich.markup import escape  # "incast[h0]" is a name, not a style
+
+    from penstock.result import summary
 
     flows = table(
         "Flows",
@@ -230,7 +231,8 @@ def _show_flows(out: Any, found: list[dict[str, Any]]) -> None:
         "max",
         numeric=1,
     )
-    for flow in found[:ROWS_SHOWN]:
+    found = result.table("flows")
+    for flow in summary.flows(found.slice(0, ROWS_SHOWN)):
         latency = flow["latency_ns"]
         flows.add_row(
             escape(flow["name"]),
@@ -244,14 +246,15 @@ def _show_flows(out: Any, found: list[dict[str, Any]]) -> None:
             duration(latency["max"]),
         )
     out.print(flows)
-    _say_rest(out, len(found), ROWS_SHOWN, "flows")
+    _say_rest(out, found.num_rows, ROWS_SHOWN, "flows")
 
 
-def _show_ports(out: Any, found: list[dict[str, Any]]) -> None:
-    first = sorted(
-        found,
-        key=lambda port: (-(port["drops"] or 0), -(port["paused_s"] or 0), -(port["utilisation"] or 0)),
-    )
+def _show_ports(out: Any, result: Result) -> None:
+    from penstock.result import summary
+
+    found = result.table("ports")
+    order = [(name, "descending") for name in ("drops", "paused_s", "utilisation")]
+    first = found.sort_by(order).slice(0, PORTS_SHOWN)
     ports = table(
         "Ports, ordered by drops, time paused and utilisation",
         "port",
@@ -264,7 +267,7 @@ def _show_ports(out: Any, found: list[dict[str, Any]]) -> None:
         "paused",
         numeric=1,
     )
-    for port in first[:PORTS_SHOWN]:
+    for port in summary.ports(first):
         ports.add_row(
             port["name"],
             share(port["utilisation"]),
@@ -276,10 +279,13 @@ def _show_ports(out: Any, found: list[dict[str, Any]]) -> None:
             duration((port["paused_s"] or 0.0) * 1e9),
         )
     out.print(ports)
-    _say_rest(out, len(first), PORTS_SHOWN, "ports")
+    _say_rest(out, found.num_rows, PORTS_SHOWN, "ports")
 
 
-def _show_totals(out: Any, result: Result, fairness: dict[str, Any]) -> None:
+def _show_totals(out: Any, result: Result) -> None:
+    from penstock.result.summary import fairness as judge
+
+    fairness = judge(result)
     lost: dict[str, int] = {}
     for row in result.rows("drops"):
         lost[row["cause"]] = lost.get(row["cause"], 0) + row["frames"]
@@ -333,20 +339,23 @@ def _show_connections(out: Any, result: Result) -> None:
     _say_rest(out, len(found), ROWS_SHOWN, "connections")
 
 
-def _show_transfers(out: Any, found: list[dict[str, Any]]) -> None:
+def _show_transfers(out: Any, result: Result) -> None:
     from rich.markup import escape
 
+    from penstock.analysis import transfers
+
+    found = transfers.totals(result)
     if not found:
         return
     times = ("completion mean", "p99", "slowdown mean", "p50", "p99", "max")
     shown = table("Transfers", "entry", "begun", "complete", "bytes", *times, numeric=1)
     for entry in found[:ROWS_SHOWN]:
-        took, slowdown = entry["completion_ns"], entry["slowdown"]
+        took, slowdown = entry.completion_ns, entry.slowdown
         shown.add_row(
-            escape(entry["name"]),
-            count(entry["begun"]),
-            count(entry["complete"]),
-            size(entry["bytes"]),
+            escape(entry.name),
+            count(entry.begun),
+            count(entry.complete),
+            size(entry.bytes),
             duration(took["mean"]),
             duration(took["p99"]),
             *(plain(slowdown[key]) for key in ("mean", "p50", "p99", "max")),

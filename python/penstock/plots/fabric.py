@@ -1,83 +1,154 @@
-"""The fabric as layers: hosts below, switches above, links between; links that were paused stand out."""
+"""The fabric: a small one as nodes and links, a large one as a cell for each link and direction."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
-from .style import INK, PAUSE_COLOUR, QUIET_COLOUR, Margins, stack, style
+from penstock.analysis.tiers import STEPS, Tier, step, tiers
+
+from .cells import draw_cells, heights
+from .style import DROP_COLOUR, FAINT, INK, PAUSE_COLOUR, USE_COLOURS, Margins, stack, style
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 Point = tuple[float, float]
-MAX_NAMED = 40
-"""A layer with more nodes than this is drawn without names."""
+MAX_NODES = 40
+"""A fabric with a layer of more nodes is drawn as cells."""
+MAX_LINKS = 160
+"""A fabric with more links is drawn as cells."""
 MAX_LEVEL_NAMES = 16
-"""With more than this the names are turned."""
-MAX_VECTORS = 2_000
-"""More links or nodes than this are pixels in the SVG too, which would take seconds to write and to open."""
+"""Of a layer with more nodes the names are turned."""
 _ARC_HEIGHT = 0.35
+_NEAR = 0.27
+"""Where on a link from its sender its share of pauses stands."""
+_WIDTH = 7.0
+_LEGEND = 0.35
+"""Inches of the legend below the picture."""
 
 
 def fabric(result: Measurements) -> Figure:
-    """Nodes in layers and the links between them; the longer a link was paused, the wider its line."""
+    """The fabric, each end of a link coloured by how much it sent, and marked if it was paused or dropped."""
+    found = tiers(result)
+    nodes, links = len(result.topology["nodes"]), len(result.topology["links"])
+    layers = Counter(node["level"] for node in result.topology["nodes"])
+    large = max(layers.values(), default=0) > MAX_NODES or links > MAX_LINKS
     with style():
-        figure, (axes,) = stack(7.0, [3.2], Margins(left=0.1, right=0.1, top=0.3, between=0.0, bottom=0.1))
-        places = layout(result)
-        paused = _paused_share(result)
-        ways: dict[str, list[list[Point]]] = {QUIET_COLOUR: [], PAUSE_COLOUR: []}
-        widths: dict[str, list[float]] = {QUIET_COLOUR: [], PAUSE_COLOUR: []}
-        for link in result.topology["links"]:
-            share = paused.get(frozenset((link["a"], link["b"])), 0.0)
-            colour = PAUSE_COLOUR if share > 0 else QUIET_COLOUR
-            ways[colour].append(_way(places[link["a"]], places[link["b"]], places.values()))
-            widths[colour].append(1.2 + 4.0 * share if share > 0 else 0.8)
-        for colour, lines in ways.items():
-            drawing = LineCollection(lines, colors=colour, linewidths=widths[colour])
-            drawing.set_rasterized(len(lines) > MAX_VECTORS)
-            axes.add_collection(drawing)
-        in_layer = Counter(y for _, y in places.values())
-        _draw_nodes(axes, result, places, in_layer)
-        title = f"Fabric: {len(result.topology['nodes'])} nodes, {len(result.topology['links'])} links"
-        axes.set_title(title + (" (orange: paused, by share of time)" if paused else ""))
-        axes.margins(0.08, 0.22)
+        height = sum(heights(found)) if large else 3.2
+        around = Margins(left=0.1, right=0.1, top=0.55, between=0.0, bottom=_LEGEND)
+        figure, (axes,) = stack(_WIDTH, [height], around)
         axes.set_axis_off()
+        axes.set_title(f"Fabric: {nodes:,} nodes, {links:,} links", pad=22)
+        said = (
+            "a cell each link and direction, its column the switch below it (of hosts: above them)"
+            if large
+            else "the half of a link beside a node shows what that node sent"
+        )
+        axes.annotate(
+            said,
+            (0.0, 1.0),
+            xytext=(0, 10),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            fontsize=7.5,
+            color=FAINT,
+        )
+        if large:
+            draw_cells(axes, found, _WIDTH - around.left - around.right)
+        else:
+            _draw_links(axes, result, found)
+        _draw_legend(figure, found)
     return figure
+
+
+def _draw_links(axes: Axes, result: Measurements, found: list[Tier]) -> None:
+    places = layout(result)
+    ways: dict[str, list[list[Point]]] = defaultdict(list)
+    for start, end, use, paused, drops in _ends(found):
+        way = _way(places[start], places[end], places.values())
+        ways[USE_COLOURS[use]].append(_first_half(way))
+        for text, colour, at in (
+            (f"{100 * paused:.0f} %" if paused >= 0.005 else "< 1 %", PAUSE_COLOUR, _NEAR),
+            (f"{drops:,} lost", DROP_COLOUR, _NEAR + 0.13),
+        ):
+            if (colour == PAUSE_COLOUR and paused > 0) or (colour == DROP_COLOUR and drops > 0):
+                _badge(axes, _point(way, at), text, colour)
+    for colour, lines in ways.items():
+        axes.add_collection(LineCollection(lines, colors=colour, linewidths=3.0, capstyle="butt"))
+    in_layer = Counter(y for _, y in places.values())
+    _draw_nodes(axes, result, places, in_layer)
+    axes.margins(0.08, 0.22)
+
+
+def _ends(found: list[Tier]) -> Iterator[tuple[str, str, int, float, int]]:
+    """Sender, receiver, step of utilisation, share of pauses and drops of each end of each link."""
+    for tier in found:
+        for one, starts, ends in ((tier.up, tier.low, tier.high), (tier.down, tier.high, tier.low)):
+            columns = (starts, ends, step(one.utilisation), one.paused, one.drops)
+            for start, end, use, paused, drops in zip(*columns, strict=True):
+                yield str(start), str(end), int(use), float(paused), int(drops)
+
+
+def _badge(axes: Axes, place: Point, text: str, colour: str) -> None:
+    box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": colour, "linewidth": 0.9}
+    axes.annotate(text, place, ha="center", va="center", fontsize=5.5, color=INK, bbox=box, zorder=4)
 
 
 def _draw_nodes(
     axes: Axes, result: Measurements, places: dict[str, Point], in_layer: Mapping[float, int]
 ) -> None:
-    """Hosts as circles, switches as squares, with their names where there is room."""
+    """Hosts as circles, switches as squares, with their names."""
     for role, marker, size, below in (("host", "o", 50, True), ("switch", "s", 120, False)):
         names = [node["name"] for node in result.topology["nodes"] if node["role"] == role]
         if not names:
             continue
         x, y = zip(*(places[name] for name in names), strict=True)
-        sizes = [10 if in_layer[height] > MAX_NAMED else size for height in y]
-        dots = axes.scatter(
-            x, y, s=sizes, marker=marker, facecolor="white", edgecolor=INK, linewidth=1.0, zorder=3
-        )
-        dots.set_rasterized(len(names) > MAX_VECTORS)
+        axes.scatter(x, y, s=size, marker=marker, facecolor="white", edgecolor=INK, linewidth=1.0, zorder=3)
         for name in names:
-            place = places[name]
-            if in_layer[place[1]] <= MAX_NAMED:
-                axes.annotate(
-                    name,
-                    place,
-                    xytext=(0, -9 if below else 9),
-                    textcoords="offset points",
-                    ha="center",
-                    va="top" if below else "bottom",
-                    fontsize=7,
-                    rotation=60 if in_layer[place[1]] > MAX_LEVEL_NAMES else 0,
-                )
+            turned = in_layer[places[name][1]] > MAX_LEVEL_NAMES
+            axes.annotate(
+                name,
+                places[name],
+                xytext=(0, -9 if below else 9),
+                textcoords="offset points",
+                ha="center",
+                va="top" if below else "bottom",
+                fontsize=7,
+                rotation=60 if turned else 0,
+            )
+
+
+def _draw_legend(figure: Figure, found: list[Tier]) -> None:
+    """What the colours mean, in one line below the picture."""
+    limits = [f"{100 * limit:.0f}" for limit in STEPS]
+    names = ["idle", f"to {limits[1]} %", *(f"to {limit} %" for limit in limits[2:]), f"above {limits[-1]} %"]
+    entries = list(zip(USE_COLOURS[:-1], names, strict=True))
+    ends = [end for tier in found for end in (tier.up, tier.down)]
+    if any((end.paused > 0).any() for end in ends):
+        entries.append((PAUSE_COLOUR, "paused, of the time"))
+    if any((end.drops > 0).any() for end in ends):
+        entries.append((DROP_COLOUR, "frames dropped"))
+    handles = [Rectangle((0, 0), 1, 1, facecolor=colour, label=name) for colour, name in entries]
+    figure.legend(
+        handles=handles,
+        loc="lower center",
+        ncols=len(handles),
+        fontsize=6.5,
+        handlelength=1.2,
+        handleheight=0.8,
+        columnspacing=1.1,
+        handletextpad=0.4,
+        title="utilisation",
+        title_fontsize=6.5,
+        borderpad=0.0,
+    )
 
 
 def layout(result: Measurements) -> dict[str, Point]:
@@ -110,13 +181,13 @@ def _way(a: Point, b: Point, places: Iterable[Point]) -> list[Point]:
     return [(a[0] + (b[0] - a[0]) * s, a[1] + 4 * _ARC_HEIGHT * s * (1 - s)) for s in steps]
 
 
-def _paused_share(result: Measurements) -> dict[frozenset[str], float]:
-    """Share of the measured time that the more paused end of each link was stopped, for links that were."""
-    time = float(result.run["simulated_s"] - result.run.get("warmup_s", 0.0)) or 1.0  # as the report
-    shares: dict[frozenset[str], float] = {}
-    for row in result.rows("ports"):
-        share = min(1.0, (row["paused_s"] or 0.0) / time)
-        if share > 0:
-            ends = frozenset((row["node"], row["peer"]))
-            shares[ends] = max(shares.get(ends, 0.0), share)
-    return shares
+def _point(way: list[Point], part: float) -> Point:
+    """A point of a way, 0 at its beginning and 1 at its end; its pieces are of equal length along x."""
+    at = part * (len(way) - 1)
+    n = min(int(at), len(way) - 2)
+    (x1, y1), (x2, y2) = way[n], way[n + 1]
+    return (x1 + (x2 - x1) * (at - n), y1 + (y2 - y1) * (at - n))
+
+
+def _first_half(way: list[Point]) -> list[Point]:
+    return [*way[: (len(way) + 1) // 2], _point(way, 0.5)]

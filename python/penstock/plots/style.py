@@ -13,10 +13,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 STYLE_FILE = Path(__file__).with_name("penstock.mplstyle")
-PAUSE_COLOUR = "#D55E00"
+PAUSE_COLOUR = "#E08A00"
+DROP_COLOUR = "#B3194F"
 QUIET_COLOUR = "#B8B8B8"
+USE_COLOURS = ("#CCD4DC", "#A3C6DF", "#5FA3D0", "#2179B5", "#0B518A", "#06264A", "#EEEEEE")
+"""Of the steps of utilisation, idle to full, and of one that is not known."""
 INK = "#333333"
 FAINT = "#777777"
+MORE_COLOURS = (
+    *("#332288", "#882255", "#999933", "#44AA99", "#AA4499", "#117733", "#CC6677", "#BBA94B"),
+    *("#661100", "#6699CC", "#AA7744", "#4D6B8A", "#9F7BD1", "#7A7A00", "#00507A", "#B0517B"),
+)
+"""For lines beside those of the style's cycle, first Tol's muted scheme (2021): none is in both."""
 
 
 @contextlib.contextmanager

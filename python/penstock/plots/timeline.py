@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from penstock.analysis.forensics import trees
+from penstock.measurements import rows
 
 from . import decimate
 from .style import (
     FAINT,
     INK,
+    MORE_COLOURS,
     PAUSE_COLOUR,
     QUIET_COLOUR,
     Label,
@@ -47,20 +50,29 @@ MAX_BINS = 120
 """More bins along the axis are merged; bins of a few frames would be a wall of noise."""
 MAX_GAPS = 1_500
 """Pauses closer than this part of the axis are drawn as one; the gap would not be seen."""
+MAX_ALONE = 6
+"""Of more flows than this those of one name are also drawn as their sum, if that makes few lines."""
+LEAST_BINS = 24
+"""Bins are merged further while lines jump between them, but not to fewer than this."""
+_JUMP = 0.15
+"""The mean step from bin to bin, as a part of the highest bin, at which a line is a wall of stripes."""
 MAX_QUEUES = 4
+MAX_HOST_QUEUES = 3
 MAX_PAUSE_ROWS = 24
 MAX_MARKS = 8
 """With more faults than this they are lines without names."""
-_BACKLOG = 3.0
-"""Queues of hosts have no bound; fuller than this times those of switches they would squeeze all others."""
+_BACKLOG = 0.1
+"""Queues of hosts are drawn if one is at least this part as full as the fullest of the switches."""
 _SHARE = 0.01
 """A class that sends less than this part of what its port sends does not share it."""
 _IN_VIEW = 1.5
 """A watermark is in the picture if it is at most this times the highest line."""
-_THROUGHPUT, _SHARES, _QUEUES, _PAUSE_ROW, _PAUSES = 2.5, 1.5, 2.0, 0.155, 0.5
+_THROUGHPUT, _SHARES, _QUEUES, _HOSTS, _PAUSE_ROW, _PAUSES = 2.5, 1.5, 2.0, 1.3, 0.155, 0.5
 """Inches: of the panels, of a row of pauses, of few rows."""
 _LETTER = 0.03
 """Inches that a letter of a mark's name adds to its height: the names rise to the right."""
+_TITLE_LETTER, _LEGEND_LETTER, _LEGEND_LINE = 0.083, 0.058, 0.34
+"""Inches: a letter of a title, a letter in a legend of 7 points, the line before it."""
 _AROUND = Margins(left=1.1, right=1.1, top=0.5, between=0.42, bottom=0.45)
 
 
@@ -78,9 +90,9 @@ def timeline(result: Measurements) -> Figure:
 
     A panel that would be empty is left out, and the heading says so.
     """
-    flows, (filled, unit) = result.all_series("flow_throughput_bps"), _fullest(result)
+    flows, (filled, hosts, unit) = result.all_series("flow_throughput_bps"), _fullest(result)
     spans = _spans(result)
-    named = len(flows) if len(flows) <= MAX_LABELLED else 6
+    others = iter(MORE_COLOURS)  # of all that is no flow: no two lines of the picture have one colour
     port, classes = _shared_port(result, filled)
     rows = min(len(spans), MAX_PAUSE_ROWS)
     missing: list[str] = []
@@ -90,10 +102,13 @@ def timeline(result: Measurements) -> Figure:
     else:
         missing.append("no time series of flows was recorded")
     if classes:
-        panels.append((_SHARES, lambda axes: _shares(result, axes, port, classes)))
+        panels.append((_SHARES, lambda axes: _shares(result, axes, port, classes, others)))
     if filled:
-        panels.append((_QUEUES, lambda axes: _queues(result, axes, filled, unit, first_colour=named)))
-    else:
+        title = "Queues and counters" if any(map(_is_counter, filled)) else "Longest queues"
+        panels.append((_QUEUES, lambda axes: _queues(result, axes, title, filled, unit, others)))
+    if hosts:
+        panels.append((_HOSTS, lambda axes: _queues(result, axes, "Queues of hosts", hosts, unit, others)))
+    if not filled and not hosts:
         missing.append("no time series of a filled queue was recorded")
     if spans:
         panels.append((max(_PAUSES, rows * _PAUSE_ROW), lambda axes: _pauses(result, axes, spans)))
@@ -129,11 +144,12 @@ def timeline(result: Measurements) -> Figure:
 def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
     """Throughput of each flow over time, labelled at the end of its line; of many the sum of each name."""
     axes.set_title("Throughput per flow")
-    together = _together(flows)
+    together, members = _together(flows)
     if together:
         flows = together
-        axes.set_title("Throughput, all flows of a name together")
-    lines = {name: decimate.merge_bins(*line, MAX_BINS) for name, line in flows.items()}
+        axes.set_title("Throughput, flows of a name together (thin: each)")
+    bins = _calm([*flows.values(), *(line for lines in members.values() for line in lines)])
+    lines = {name: decimate.merge_bins(*line, bins) for name, line in flows.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
     axes.set_ylabel(f"throughput ({scale.unit})\nmean per {_width(result, lines)}")
     ranked = sorted(lines, key=lambda name: float(np.mean(lines[name][1])))
@@ -142,35 +158,65 @@ def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
     labels: list[Label] = []
     for name in (name for name in lines if name in named):
         colour = palette[len(labels) % len(palette)]
+        thin = [decimate.merge_bins(*line, bins) for line in members.get(name, ())]
+        _draw_thin(result, axes, thin, scale, colour)
         x, y = _steps(result, lines[name], scale)
         axes.plot(x, y, color=colour, zorder=3)
         labels.append(Label(float(np.mean(y[-max(1, len(y) // 10) :])), name, colour))
-    others = [name for name in ranked[:: max(1, len(ranked) // MAX_LINES)] if name not in named]
+    others = [lines[name] for name in ranked if name not in named]
     if others:
-        ways = [np.column_stack(_steps(result, lines[name], scale)) for name in others]
-        axes.add_collection(LineCollection(ways, colors=QUIET_COLOUR, linewidths=0.5, rasterized=True))
+        _draw_thin(result, axes, others, scale, QUIET_COLOUR)
         axes.set_title(f"Throughput per flow: {len(named)} of {len(lines)} by name")
     axes.autoscale_view(scalex=False)
     axes.set_ylim(bottom=0.0)
     label_right(axes, labels, spacing=0.06)
 
 
-def _together(flows: Series) -> Series:
-    """The sums of flows with one name, as ``incast[h1]`` and ``incast[h2]``, if that makes many lines few."""
+def _draw_thin(
+    result: Measurements, axes: Axes, lines: Sequence[tuple[Any, Any]], scale: Scale, colour: str
+) -> None:
+    """Lines behind the others; of many a part."""
+    drawn = lines[:: max(1, len(lines) // MAX_LINES)]
+    if drawn:
+        ways = [np.column_stack(_steps(result, line, scale)) for line in drawn]
+        faint = 1.0 if colour == QUIET_COLOUR else 0.35
+        axes.add_collection(LineCollection(ways, colors=colour, linewidths=0.5, alpha=faint, rasterized=True))
+
+
+def _calm(lines: Sequence[tuple[Any, Any]]) -> int:
+    """How many bins at most: so few that lines which flip at the pace of pauses become their means."""
+    most = MAX_BINS
+    while most > LEAST_BINS:
+        merged = [decimate.merge_bins(*line, most)[1] for line in lines[:MAX_LINES]]
+        jumps = [float(np.mean(np.abs(np.diff(v)))) / (float(v.max()) or 1.0) for v in merged if len(v) > 1]
+        if float(np.mean(jumps or [0.0])) < _JUMP:
+            break
+        most = max(LEAST_BINS, most // 2)
+    return most
+
+
+def _together(flows: Series) -> tuple[Series, dict[str, list[tuple[Any, Any]]]]:
+    """The sums of flows with one name, as ``incast[h1]`` and ``incast[h2]``, if that makes many lines few.
+
+    With them the lines that each is the sum of.
+    """
     groups: dict[str, list[str]] = defaultdict(list)
     for name in flows:
         groups[name.partition("[")[0]].append(name)
-    if not len(groups) <= MAX_LABELLED < len(flows):
-        return {}
+    if not (len(flows) > MAX_ALONE and len(groups) <= MAX_LABELLED and len(groups) < len(flows)):
+        return {}, {}
     sums: Series = {}
+    members: dict[str, list[tuple[Any, Any]]] = {}
     for group, names in groups.items():
         times = max((flows[name][0] for name in names), key=len)
         values = np.zeros(len(times))
         for name in names:
             own = flows[name][1]
             values[: len(own)] += own
-        sums[f"{group}, {len(names)} flows" if len(names) > 1 else group] = (times, values)
-    return sums
+        title = f"{group}, {len(names)} flows" if len(names) > 1 else group
+        sums[title] = (times, values)
+        members[title] = [flows[name] for name in names] if len(names) > 1 else []
+    return sums, members
 
 
 def _shared_port(result: Measurements, filled: Series) -> tuple[str, Series]:
@@ -186,16 +232,15 @@ def _shared_port(result: Measurements, filled: Series) -> tuple[str, Series]:
     return "", {}
 
 
-def _shares(result: Measurements, axes: Axes, port: str, classes: Series) -> None:
+def _shares(result: Measurements, axes: Axes, port: str, classes: Series, palette: Iterator[str]) -> None:
     """What each class sends through a port."""
     axes.set_title(f"Classes that share {port}")
     lines = {name: decimate.merge_bins(*line, MAX_BINS) for name, line in classes.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
     axes.set_ylabel(f"sent ({scale.unit})\nmean per {_width(result, lines)}")
-    palette = colours()
     labels: list[Label] = []
-    for nth, name in enumerate(sorted(lines)):
-        colour = palette[(4 + nth) % 6]  # neither those of the first flows nor the greys
+    for name in sorted(lines):
+        colour = next(palette)
         x, y = _steps(result, lines[name], scale)
         axes.plot(x, y, color=colour, zorder=3)
         height = float(np.mean(y[-max(1, len(y) // 10) :]))
@@ -204,16 +249,16 @@ def _shares(result: Measurements, axes: Axes, port: str, classes: Series) -> Non
     label_right(axes, labels, spacing=0.1)
 
 
-def _queues(result: Measurements, axes: Axes, lines: Series, in_frames: bool, *, first_colour: int) -> None:
-    """The fullest queues over time, each watermark at the queues that it belongs to."""
-    counters = any(_is_counter(name) for name in lines)
-    axes.set_title("Queues and ingress counters" if counters else "Longest queues")
+def _queues(
+    result: Measurements, axes: Axes, title: str, lines: Series, in_frames: bool, palette: Iterator[str]
+) -> None:
+    """Queues over time, each watermark at the queues that it belongs to."""
+    axes.set_title(title)
     lines = {name: decimate.merge_bins(*line, MAX_BINS, largest=True) for name, line in lines.items()}
     peak = max(float(values.max()) for _, values in lines.values())
     scale = Scale(1.0, "frames") if in_frames else size_scale(peak)
     axes.set_ylabel(f"occupancy ({scale.unit})\nmaximum per {_width(result, lines)}")
-    palette = colours()[:6]  # without the greys: they are for levels that several queues share
-    of_queue = {name: palette[(first_colour + k) % len(palette)] for k, name in enumerate(lines)}
+    of_queue = {name: next(palette) for name in lines}
     for name, line in lines.items():
         axes.plot(*_steps(result, line, scale), color=of_queue[name], label=name, zorder=3)
     levels = _levels(result, list(lines), in_frames, largest=_IN_VIEW * peak)
@@ -225,12 +270,20 @@ def _queues(result: Measurements, axes: Axes, lines: Series, in_frames: bool, *,
         height = level.value / scale.size
         axes.axhline(height, color=level_colour, linewidth=0.8, linestyle=(0, (4, 3)))
         labels.append(Label(height, ", ".join(level.names), level_colour))
-    label_right(axes, labels)
+    label_right(axes, labels, spacing=0.075 * _QUEUES / (axes.bbox.height / axes.figure.dpi))
+    _name_queues(axes, title, list(lines))
+
+
+def _name_queues(axes: Axes, title: str, names: list[str]) -> None:
+    """A legend beside the title, in letters as small as the room asks for."""
+    room = axes.bbox.width / axes.figure.dpi - _TITLE_LETTER * len(title) - 0.1
+    columns = 2 if len(names) > 1 else 1
+    wanted = columns * (_LEGEND_LINE + _LEGEND_LETTER * max(map(len, names)))
     axes.legend(
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
-        ncols=2,
-        fontsize=7,
+        ncols=columns,
+        fontsize=max(5.0, 7.0 * min(1.0, room / wanted)),
         borderpad=0.0,
         borderaxespad=0.2,
         handlelength=1.4,
@@ -265,31 +318,49 @@ def _pauses(result: Measurements, axes: Axes, spans: Pauses) -> None:
     )
 
 
-def _fullest(result: Measurements) -> tuple[Series, bool]:
-    """The fullest queues and ingress counters, half of each if there are both; and whether in frames."""
-    watermarks = result.rows("watermarks")
+def _fullest(result: Measurements) -> tuple[Series, Series, bool]:
+    """The fullest queues and counters of switches, the fullest queues of hosts, whether all are in frames.
+
+    Half of those of switches are counters, if there are both. Nothing bounds queues of hosts; they are left
+    out if they hardly matter.
+    """
     # Pauses are sent at xoff: its unit is the one in which the picture shows why.
-    units = {row["unit"] for row in watermarks if row["watermark"] == "xoff"} or {
-        row["unit"] for row in watermarks if row["watermark"] == "limit"
-    }
-    in_frames = "frames" in units
+    in_frames = "frames" in (_units(result, "xoff") or _units(result, "limit"))
     lines = result.all_series("queue_frames" if in_frames else "queue_bytes")
     peaks = {name: float(values.max(initial=0.0)) for name, (_, values) in lines.items()}
     used = sorted((name for name in lines if peaks[name] > 0), key=lambda name: -peaks[name])
-    hosts = tuple(f"{node['name']}." for node in result.topology["nodes"] if node["role"] == "host")
-    switches = max((peaks[name] for name in used if not name.startswith(hosts)), default=np.inf)
-    used = [name for name in used if not name.startswith(hosts) or peaks[name] <= _BACKLOG * switches]
+    nodes = {node["name"] for node in result.topology["nodes"] if node["role"] == "host"}
+    hosts = [name for name in used if _node(name) in nodes and not _is_counter(name)][:MAX_HOST_QUEUES]
+    used = [name for name in used if _node(name) not in nodes]
+    if hosts and used and peaks[hosts[0]] < _BACKLOG * peaks[used[0]]:
+        hosts = []
     # Where pauses begin comes first.
     roots = _roots(result)
     used.sort(key=lambda name: roots.index(name) if name in roots else len(roots))
     counters = [name for name in used if _is_counter(name)][: MAX_QUEUES // 2]
     queues = [name for name in used if not _is_counter(name)][: MAX_QUEUES - len(counters)]
-    return {name: lines[name] for name in used if name in {*queues, *counters}}, in_frames
+    shown = [name for name in used if name in {*queues, *counters}]
+    return {name: lines[name] for name in shown}, {name: lines[name] for name in hosts}, in_frames
+
+
+def _units(result: Measurements, watermark: str) -> list[str]:
+    """The units in which a watermark is set somewhere."""
+    table = result.table("watermarks")
+    found: list[str] = pc.unique(table["unit"].filter(pc.equal(table["watermark"], watermark))).to_pylist()
+    return found
+
+
+def _node(name: str) -> str:
+    """The node of a port or queue: ``edge0.1`` of ``edge0.1.3->h5/0``."""
+    return name.partition("->")[0].rpartition(".")[0]
 
 
 def _roots(result: Measurements) -> list[str]:
     """The queues that congestion trees begin at, that of the longest pauses first."""
-    return list(dict.fromkeys(tree.root for tree in trees(result)))[: MAX_QUEUES // 2]
+    if "congestion" not in result.table_names:
+        return []
+    found: list[str] = pc.unique(result.table("congestion")["root"]).to_pylist()
+    return found[: MAX_QUEUES // 2]
 
 
 def _is_counter(name: str) -> bool:
@@ -302,9 +373,10 @@ def _levels(result: Measurements, queues: list[str], in_frames: bool, *, largest
     `headroom_needed` is no level but an amount above xoff, and what is left of it shows below the limit.
     """
     held: dict[tuple[float, str], set[str]] = defaultdict(set)
-    for row in result.rows("watermarks"):
+    table = result.table("watermarks")
+    for row in rows(table.filter(pc.is_in(table["entity"], value_set=pa.array(queues, pa.string())))):
         fits = (row["unit"] == "frames") == in_frames and row["value"] <= largest
-        if fits and row["entity"] in queues and row["watermark"] != "headroom_needed":
+        if fits and row["watermark"] != "headroom_needed":
             held[float(row["value"]), str(row["watermark"])].add(str(row["entity"]))
     levels: list[Level] = []
     for (value, name), by in sorted(held.items()):

@@ -1,15 +1,16 @@
-"""How much longer transfers took than alone, over their size."""
+"""How much longer transfers took than alone, over their size; of one size the distribution."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from penstock.analysis.transfers import SizeBin, size_bins, totals
-from penstock.units import count
+from penstock.analysis.transfers import SizeBin, begun, size_bins, totals
+from penstock.units import count, size
 
 from .style import FAINT, INK, Label, Margins, colours, label_right, stack, style
 
@@ -18,12 +19,17 @@ if TYPE_CHECKING:
 
 MAX_PANELS = 6
 """Entries with a panel of their own."""
+MAX_STEPS = 2_000
+"""Steps of a distribution; of more transfers some are left out."""
 _LINES = (("p50", "median", "-"), ("p95", "95th", "-"), ("p99", "99th", "-"), ("mean", "mean", ":"))
 _AROUND = Margins(left=0.7, right=0.75, top=0.4, between=0.75, bottom=0.55)
 
 
 def transfers(result: Measurements) -> Figure:
-    """A panel for each entry of the scenario: slowdown over size, by bins of a twentieth of the transfers."""
+    """A panel for each entry of the scenario: slowdown over size, by bins of a twentieth of the transfers.
+
+    If all its transfers are of one size: what part of them had at most that slowdown.
+    """
     with style():
         shown = [entry for entry in totals(result) if entry.complete][:MAX_PANELS]
         if not shown:
@@ -35,33 +41,69 @@ def transfers(result: Measurements) -> Figure:
             return figure
         figure, panels = stack(6.4, [2.6] * len(shown), _AROUND)
         for axes, entry in zip(panels, shown, strict=True):
-            _draw(axes, size_bins(result, name=entry.name))
+            bins = size_bins(result, name=entry.name)
+            if len(bins) == 1:
+                _distribution(axes, result, entry.name, bins[0])
+            else:
+                _draw(axes, bins)
             axes.set_title(entry.name, loc="left")
             missing = entry.begun - entry.complete
             told = f"{count(entry.complete)} transfers" + (
                 f", {count(missing)} not complete" if missing else ""
             )
             axes.set_title(told, loc="right", fontsize=8, fontweight="normal", color=FAINT)
-        panels[-1].set_xlabel("size, each point a twentieth of the transfers at its largest")
         return figure
+
+
+def _distribution(axes: Axes, result: Measurements, name: str, one: SizeBin) -> None:
+    """The part of transfers of one size that had at most a slowdown, with the percentiles as points."""
+    values = np.asarray(begun(result, name)["slowdown"].to_numpy(), dtype=np.float64)
+    values = np.sort(values[~np.isnan(values)])
+    parts = np.arange(1, len(values) + 1) / len(values)
+    drawn = np.unique(np.linspace(0, len(values) - 1, min(len(values), MAX_STEPS)).astype(int))
+    axes.set_xscale("log")
+    colour = colours()[0]
+    axes.step(np.append(values[0], values[drawn]), np.append(0.0, parts[drawn]), where="post", color=colour)
+    for text, value, part in (("median", one.p50, 0.5), ("95th", one.p95, 0.95), ("99th", one.p99, 0.99)):
+        axes.plot([value], [part], "o", color=colour, markersize=3.5)
+        axes.annotate(
+            f"{text} {value:.3g}",
+            (value, part),
+            xytext=(6, -7),
+            textcoords="offset points",
+            fontsize=7.5,
+            color=INK,
+        )
+    # Not from 1: where all were slowed down alike their differences are what is to be seen.
+    axes.set_xlim(0.97 * float(values[0]), max(1.06 * float(values[-1]), 1.2 * float(values[0])))
+    axes.set_ylim(0.0, 1.03)
+    _plain_ticks(axes, "x")
+    axes.set_ylabel("part of the transfers")
+    axes.set_xlabel(f"at most this slowdown; all are of {size(one.bytes_max)}")
+
+
+def _plain_ticks(axes: Axes, which: str) -> None:
+    """Numbers instead of powers of ten, some between them."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _draw(axes: Axes, bins: list[SizeBin]) -> None:
     sizes = [one.bytes_max for one in bins]
-    axes.set_xscale("log")
+    axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.grid(visible=True, which="major")
     for (key, _, dashes), colour in zip(_LINES, colours(), strict=False):
         values = [getattr(one, key) for one in bins]
         axes.plot(sizes, values, dashes, color=colour, marker="o", markersize=2.5, linewidth=1.2)
-    if len(sizes) == 1:
-        axes.set_xlim(sizes[0] / 3, sizes[0] * 3)
     axes.set_ylim(bottom=1.0, top=max(2.0, 1.15 * max(max(one.p99, one.mean) for one in bins)))
     axes.set_ylabel("slowdown")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _size(value)))
+    axes.set_xlabel("size, each point a twentieth of the transfers at its largest")
+    _plain_ticks(axes, "y")
+    axes.xaxis.set_major_locator(LogLocator(base=2, numticks=9))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
     _label(axes, bins[-1])
 
@@ -76,10 +118,3 @@ def _label(axes: Axes, last: SizeBin) -> None:
         _, height = to_data.transform(to_page.transform((last.bytes_max, max(getattr(last, key), low))))
         labels.append(Label(low + (height - bottom) * (high - low), text, colour))
     label_right(axes, labels)
-
-
-def _size(size: float) -> str:
-    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if size >= unit:
-            return f"{size / unit:g} {name}"
-    return f"{size:g} B"

@@ -93,7 +93,7 @@ class Result(Measurements):
     def write_into(self, directory: Path, *, report: bool) -> None:
         """Writes the files of the result, without manifest, into an existing directory."""
         storage.write_json(directory / "run.json", self.run)
-        storage.write_json(directory / "topology.json", self.topology)
+        storage.write_json(directory / "topology.json", self.topology, indent=None)
         storage.write_json(directory / "description.json", self.description)
         (directory / "scenario.toml").write_text(self.scenario_toml, "utf-8")
         for name in self.table_names:

@@ -7,8 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from penstock.analysis import connections, transfers
+from penstock.measurements import rows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from penstock.measurements import Measurements
 
 SCHEMA = "penstock-run/1"
@@ -71,11 +74,8 @@ def summarise(result: Measurements) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         **{key: result.run[key] for key in _RUN_KEYS if key in result.run},
-        "flows": [
-            {"name": row["flow"], **_pick(row, _FLOW_KEYS), "latency_ns": _statistics(row, "latency")}
-            for row in result.rows("flows")
-        ],
-        "ports": [{"name": row["port"], **_pick(row, _PORT_KEYS)} for row in result.rows("ports")],
+        "flows": flows(result.table("flows")),
+        "ports": ports(result.table("ports")),
         "queues": [
             {"port": row["port"], **_pick(row, _QUEUE_KEYS), "wait_ns": _statistics(row, "wait")}
             for row in result.rows("queues")
@@ -90,16 +90,29 @@ def summarise(result: Measurements) -> dict[str, Any]:
             for row in connections.rows(result)
         ],
         "transfers": [asdict(entry) for entry in transfers.totals(result)],
-        "fairness": {"jain": fairness(result), "max_min": against_max_min(result)},
+        "fairness": fairness(result),
     }
 
 
-def fairness(result: Measurements) -> float | None:
-    """Jain's index over the throughput of all flows; ``None`` without flows."""
+def flows(table: pa.Table) -> list[dict[str, Any]]:
+    """Rows of the table ``flows`` as the summary has them."""
+    return [
+        {"name": row["flow"], **_pick(row, _FLOW_KEYS), "latency_ns": _statistics(row, "latency")}
+        for row in rows(table)
+    ]
+
+
+def ports(table: pa.Table) -> list[dict[str, Any]]:
+    """Rows of the table ``ports`` as the summary has them."""
+    return [{"name": row["port"], **_pick(row, _PORT_KEYS)} for row in rows(table)]
+
+
+def fairness(result: Measurements) -> dict[str, Any]:
+    """Jain's index over the throughput of all flows, ``None`` without flows; and `against_max_min`."""
     from penstock.analysis.statistics import jain
 
     throughput = [value for value in result.table("flows")["throughput_bps"].to_pylist() if value is not None]
-    return jain(throughput) if throughput else None
+    return {"jain": jain(throughput) if throughput else None, "max_min": against_max_min(result)}
 
 
 def against_max_min(result: Measurements) -> dict[str, Any] | None:
