@@ -1,0 +1,279 @@
+//! Ethernet frames with their tags, and what they carry.
+//!
+//! Source: IEEE 802.3 clause 3 (frame), IEEE 802.1Q clause 9 (VLAN tags), IEEE 802.1Qau (the CN-TAG with the type
+//! 0x22E9). A frame is here what a capture holds: no preamble, no FCS, padded to 60 octets.
+
+use crate::congestion::Cnm;
+use crate::fecn::{self, Fecn};
+use crate::ip::Datagram;
+use crate::l2ci::{self, L2ci};
+use crate::lldp::Lldpdu;
+use crate::mac_control::MacControl;
+use crate::view::{Field, view};
+use crate::{Error, Mac, Pcp};
+use serde::Serialize;
+use std::fmt;
+
+/// Octets of the shortest frame without its FCS.
+pub const LEAST: usize = 60;
+
+/// EtherTypes.
+pub mod ether_type {
+    /// IPv4.
+    pub const IPV4: u16 = 0x0800;
+    /// VLAN tag of a customer.
+    pub const VLAN: u16 = 0x8100;
+    /// VLAN tag of a service provider.
+    pub const SERVICE_VLAN: u16 = 0x88A8;
+    /// MAC Control.
+    pub const MAC_CONTROL: u16 = 0x8808;
+    /// LLDP.
+    pub const LLDP: u16 = 0x88CC;
+    /// Congestion notification message.
+    pub const CNM: u16 = 0x22E7;
+    /// Congestion notification tag.
+    pub const CN_TAG: u16 = 0x22E9;
+    /// The first local experimental type: rate discovery tags of FECN.
+    pub const FECN: u16 = 0x88B5;
+    /// The second: messages of L2CI.
+    pub const L2CI: u16 = 0x88B6;
+}
+
+view! {
+    /// The header of an Ethernet frame.
+    EthernetView("an Ethernet header", 14) {
+        /// Destination.
+        destination: Mac = 0,
+        /// Source.
+        source: Mac = 6,
+        /// Type of what follows.
+        ether_type: u16 = 12,
+    }
+}
+
+view! {
+    /// A VLAN tag, or a CN-TAG, behind its type.
+    TagView("a tag", 4) {
+        /// `PCP(3) DEI(1) VID(12)` of a VLAN tag, the flow of a CN-TAG.
+        control: u16 = 0,
+        /// Type of what follows.
+        ether_type: u16 = 2,
+    }
+}
+
+/// A VLAN tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct VlanTag {
+    /// Priority.
+    pub priority: Pcp,
+    /// Whether the frame may go first when there is no room (DEI).
+    pub drop_eligible: bool,
+    vlan: u16,
+}
+
+impl VlanTag {
+    /// A tag of a VLAN from 0 to 4094; 0 says only the priority.
+    pub fn new(priority: Pcp, vlan: u16) -> Result<VlanTag, Error> {
+        if vlan > 4094 {
+            return Err(Error::Value { what: "a VLAN ID", accepted: "0 to 4094", got: vlan.into() });
+        }
+        Ok(VlanTag { priority, drop_eligible: false, vlan })
+    }
+    /// The VLAN, 0 to 4094.
+    pub fn vlan(&self) -> u16 {
+        self.vlan
+    }
+
+    fn decode(control: u16) -> Result<VlanTag, Error> {
+        let tag = VlanTag::new(Pcp::of_top_bits((control >> 8) as u8), control & 0xFFF)?;
+        Ok(VlanTag { drop_eligible: control >> 12 & 1 == 1, ..tag })
+    }
+
+    fn encode(&self, kind: u16, out: &mut Vec<u8>) {
+        kind.put(out);
+        let high = u16::from(self.priority.top_bits() | u8::from(self.drop_eligible) << 4);
+        (high << 8 | self.vlan).put(out);
+    }
+}
+
+/// A frame.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Frame {
+    /// Destination.
+    pub destination: Mac,
+    /// Source.
+    pub source: Mac,
+    /// Tag of a service provider.
+    pub service: Option<VlanTag>,
+    /// Tag of a VLAN.
+    pub vlan: Option<VlanTag>,
+    /// Flow of the CN-TAG: one of those of the source.
+    pub flow: Option<u16>,
+    /// What it carries.
+    pub contents: Contents,
+}
+
+/// What a frame carries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Contents {
+    /// A pause of some kind.
+    MacControl(MacControl),
+    /// What a station tells its neighbour.
+    Lldp(Lldpdu),
+    /// A congestion notification message.
+    Cnm(Cnm),
+    /// A rate discovery tag.
+    Fecn(Fecn),
+    /// A message about a path.
+    L2ci(L2ci),
+    /// An IPv4 datagram.
+    Ipv4(Datagram),
+    /// Anything else.
+    Other {
+        /// Its type, or its length if that is below 1536.
+        ether_type: u16,
+        /// What follows, with any padding.
+        payload: Vec<u8>,
+    },
+}
+
+impl Frame {
+    /// A frame without tags.
+    pub fn new(destination: Mac, source: Mac, contents: Contents) -> Frame {
+        Frame { destination, source, service: None, vlan: None, flow: None, contents }
+    }
+
+    /// A PAUSE or PFC frame of a port.
+    pub fn control(source: Mac, control: MacControl) -> Frame {
+        Frame::new(Mac::CONTROL, source, Contents::MacControl(control))
+    }
+
+    /// An LLDP frame of a port to the nearest bridge.
+    pub fn lldp(source: Mac, pdu: Lldpdu) -> Frame {
+        Frame::new(Mac::NEAREST_BRIDGE, source, Contents::Lldp(pdu))
+    }
+
+    /// Reads a legal frame. Bits that are reserved are not looked at.
+    pub fn decode(bytes: &[u8]) -> Result<Frame, Error> {
+        let view = EthernetView::new(bytes)?;
+        let (mut kind, mut rest) = (view.ether_type(), view.rest());
+        let mut next_tag = |wanted: u16| -> Result<Option<u16>, Error> {
+            if kind != wanted {
+                return Ok(None);
+            }
+            let tag = TagView::new(rest)?;
+            (kind, rest) = (tag.ether_type(), tag.rest());
+            Ok(Some(tag.control()))
+        };
+        let service = next_tag(ether_type::SERVICE_VLAN)?.map(VlanTag::decode).transpose()?;
+        let vlan = next_tag(ether_type::VLAN)?.map(VlanTag::decode).transpose()?;
+        let flow = next_tag(ether_type::CN_TAG)?;
+        let contents = Contents::decode(kind, rest)?;
+        let (destination, source) = (view.destination(), view.source());
+        let frame = Frame { destination, source, service, vlan, flow, contents };
+        frame.check_way()?;
+        Ok(frame)
+    }
+
+    /// MAC Control is never tagged, and goes to one address; PAUSE may go to a station of its own.
+    fn check_way(&self) -> Result<(), Error> {
+        let (what, individual) = match self.contents {
+            Contents::MacControl(MacControl::Pause { .. }) => ("a PAUSE frame", true),
+            Contents::MacControl(MacControl::Pfc(_)) => ("a PFC frame", false),
+            _ => return Ok(()),
+        };
+        if self.service.is_some() || self.vlan.is_some() || self.flow.is_some() {
+            return Err(Error::Tagged { what });
+        }
+        if self.destination == Mac::CONTROL || individual && self.destination.is_individual() {
+            return Ok(());
+        }
+        Err(Error::Destination { what, accepted: Mac::CONTROL, got: self.destination })
+    }
+
+    /// Appends the frame, padded to its least length.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let at = out.len();
+        self.destination.put(out);
+        self.source.put(out);
+        if let Some(tag) = self.service {
+            tag.encode(ether_type::SERVICE_VLAN, out);
+        }
+        if let Some(tag) = self.vlan {
+            tag.encode(ether_type::VLAN, out);
+        }
+        if let Some(flow) = self.flow {
+            ether_type::CN_TAG.put(out);
+            flow.put(out);
+        }
+        self.contents.encode(out);
+        if out.len() - at < LEAST {
+            out.resize(at + LEAST, 0);
+        }
+    }
+
+    /// The frame's octets.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(128);
+        self.encode(&mut out);
+        out
+    }
+}
+
+impl Contents {
+    /// Reads what follows the type. The local experimental types may be in use for something else.
+    fn decode(kind: u16, bytes: &[u8]) -> Result<Contents, Error> {
+        let first = bytes.first().copied();
+        Ok(match kind {
+            ether_type::MAC_CONTROL => Contents::MacControl(MacControl::decode(bytes)?),
+            ether_type::LLDP => Contents::Lldp(Lldpdu::decode(bytes)?),
+            ether_type::CNM => Contents::Cnm(Cnm::decode(bytes)?),
+            ether_type::FECN if first == Some(fecn::FECN) => Contents::Fecn(Fecn::decode(bytes)?),
+            ether_type::L2CI if first == Some(l2ci::L2CI) => Contents::L2ci(L2ci::decode(bytes)?),
+            ether_type::IPV4 => Contents::Ipv4(Datagram::decode(bytes)?),
+            _ => Contents::Other { ether_type: kind, payload: bytes.to_vec() },
+        })
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.ether_type().put(out);
+        match self {
+            Contents::MacControl(control) => control.encode(out),
+            Contents::Lldp(pdu) => pdu.encode(out),
+            Contents::Cnm(message) => message.encode(out),
+            Contents::Fecn(tag) => tag.encode(out),
+            Contents::L2ci(message) => message.encode(out),
+            Contents::Ipv4(datagram) => datagram.encode(out),
+            Contents::Other { payload, .. } => out.extend_from_slice(payload),
+        }
+    }
+
+    fn ether_type(&self) -> u16 {
+        match self {
+            Contents::MacControl(_) => ether_type::MAC_CONTROL,
+            Contents::Lldp(_) => ether_type::LLDP,
+            Contents::Cnm(_) => ether_type::CNM,
+            Contents::Fecn(_) => ether_type::FECN,
+            Contents::L2ci(_) => ether_type::L2CI,
+            Contents::Ipv4(_) => ether_type::IPV4,
+            Contents::Other { ether_type, .. } => *ether_type,
+        }
+    }
+}
+
+impl fmt::Display for Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Contents::MacControl(control) => write!(f, "{control}"),
+            Contents::Lldp(pdu) => write!(f, "{pdu}"),
+            Contents::Cnm(message) => write!(f, "{message}"),
+            Contents::Fecn(tag) => write!(f, "{tag}"),
+            Contents::L2ci(message) => write!(f, "{message}"),
+            Contents::Ipv4(datagram) => write!(f, "{datagram}"),
+            Contents::Other { ether_type, payload } => {
+                write!(f, "type {ether_type:#06x}, {} B", payload.len())
+            }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! The TLVs of IEEE 802.1Q that agents of data-center bridging exchange: ETS configuration and recommendation, PFC,
+//! application priorities, congestion notification.
+//!
+//! Source: IEEE 802.1Qaz (802.1Q annex D.2), IEEE 802.1Qau for the last one. All are organisational TLVs with OUI
+//! 00-80-C2; what is read and written here is what follows the subtype.
+
+use crate::view::{Field, view};
+use crate::{Error, Pcp, PrioritySet};
+use frame::PRIORITIES;
+use serde::Serialize;
+
+/// Organisation of all of them.
+pub const OUI: [u8; 3] = [0x00, 0x80, 0xC2];
+/// Subtypes.
+pub mod subtype {
+    /// Congestion notification.
+    pub const CONGESTION_NOTIFICATION: u8 = 8;
+    /// ETS configuration.
+    pub const ETS_CONFIGURATION: u8 = 9;
+    /// ETS recommendation.
+    pub const ETS_RECOMMENDATION: u8 = 10;
+    /// Priority-based flow control.
+    pub const PFC: u8 = 11;
+    /// Application priorities.
+    pub const APPLICATIONS: u8 = 12;
+}
+
+view! {
+    /// An ETS TLV behind its subtype.
+    EtsView("an ETS TLV behind its subtype", 21) {
+        /// `Willing(1) CBS(1) reserved(3) MaxTCs(3)`; reserved in a recommendation.
+        head: u8 = 0,
+        /// Traffic class of each priority, four bits each, priority 0 first.
+        classes: [u8; 4] = 1,
+        /// Per cent of each traffic class.
+        percent: [u8; 8] = 5,
+        /// Transmission selection algorithm of each traffic class.
+        algorithms: [u8; 8] = 13,
+    }
+}
+
+/// How a traffic class is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Algorithm {
+    /// Strict priority.
+    Strict = 0,
+    /// Credit-based shaper.
+    CreditBasedShaper = 1,
+    /// Enhanced transmission selection: a share of the bandwidth.
+    Ets = 2,
+    /// The vendor's own.
+    Vendor = 255,
+}
+
+impl Algorithm {
+    fn of(value: u8) -> Result<Algorithm, Error> {
+        match value {
+            0 => Ok(Algorithm::Strict),
+            1 => Ok(Algorithm::CreditBasedShaper),
+            2 => Ok(Algorithm::Ets),
+            255 => Ok(Algorithm::Vendor),
+            got => {
+                let what = "a transmission selection algorithm";
+                Err(Error::Value { what, accepted: "0, 1, 2 and 255", got: got.into() })
+            }
+        }
+    }
+}
+
+/// Priorities, traffic classes, and how these are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct EtsTable {
+    classes: [u8; PRIORITIES],
+    percent: [u8; PRIORITIES],
+    algorithms: [Algorithm; PRIORITIES],
+}
+
+impl EtsTable {
+    /// A table: the traffic class of each priority, 0 to 7, and per cent and algorithm of each traffic class. If
+    /// there is a class with ETS, the shares of those with ETS sum to 100, or those of all do: agents differ in
+    /// whether they count a share of a strict class.
+    pub fn new(
+        classes: [u8; PRIORITIES],
+        percent: [u8; PRIORITIES],
+        algorithms: [Algorithm; PRIORITIES],
+    ) -> Result<EtsTable, Error> {
+        for class in classes {
+            if usize::from(class) >= PRIORITIES {
+                return Err(Error::Value { what: "a traffic class", accepted: "0 to 7", got: class.into() });
+            }
+        }
+        let sum = |counts: &dyn Fn(Algorithm) -> bool| -> u64 {
+            let counted = percent.iter().zip(algorithms).filter(|pair| counts(pair.1));
+            counted.map(|pair| u64::from(*pair.0)).sum()
+        };
+        let of_ets = sum(&|algorithm| algorithm == Algorithm::Ets);
+        if algorithms.contains(&Algorithm::Ets) && of_ets != 100 && sum(&|_| true) != 100 {
+            let what = "the sum of ETS shares in per cent";
+            return Err(Error::Value { what, accepted: "100", got: of_ets });
+        }
+        Ok(EtsTable { classes, percent, algorithms })
+    }
+    /// Traffic class of each priority, 0 to 7.
+    pub fn classes(&self) -> [u8; PRIORITIES] {
+        self.classes
+    }
+    /// Per cent of each traffic class.
+    pub fn percent(&self) -> [u8; PRIORITIES] {
+        self.percent
+    }
+    /// Algorithm of each traffic class.
+    pub fn algorithms(&self) -> [Algorithm; PRIORITIES] {
+        self.algorithms
+    }
+
+    /// Reads a recommendation.
+    pub fn decode(bytes: &[u8]) -> Result<EtsTable, Error> {
+        let view = EtsView::new(bytes)?;
+        exactly("an ETS TLV behind its subtype", "21", bytes.len() == EtsView::BYTES, bytes)?;
+        let mut algorithms = [Algorithm::Strict; PRIORITIES];
+        for (algorithm, value) in algorithms.iter_mut().zip(view.algorithms()) {
+            *algorithm = Algorithm::of(value)?;
+        }
+        EtsTable::new(of_nibbles(view.classes()), view.percent(), algorithms)
+    }
+
+    /// Appends a recommendation.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        self.put(0, out);
+    }
+
+    fn put(&self, head: u8, out: &mut Vec<u8>) {
+        head.put(out);
+        nibbles(self.classes).put(out);
+        self.percent.put(out);
+        self.algorithms.map(|algorithm| algorithm as u8).put(out);
+    }
+}
+
+/// The values of eight half octets, the high half first.
+pub(crate) fn of_nibbles(octets: [u8; 4]) -> [u8; PRIORITIES] {
+    std::array::from_fn(|i| if i % 2 == 0 { octets[i / 2] >> 4 } else { octets[i / 2] & 15 })
+}
+
+/// Eight half octets, the high half first.
+pub(crate) fn nibbles(values: [u8; PRIORITIES]) -> [u8; 4] {
+    std::array::from_fn(|i| values[2 * i] << 4 | values[2 * i + 1] & 15)
+}
+
+pub(crate) fn exactly(
+    what: &'static str,
+    accepted: &'static str,
+    holds: bool,
+    bytes: &[u8],
+) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(Error::Length { what, accepted, got: bytes.len() }) }
+}
+
+/// What a station does, and whether it would do something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct EtsConfiguration {
+    /// Whether the station adopts what its peer recommends.
+    pub willing: bool,
+    /// Whether it has a credit-based shaper.
+    pub credit_based_shaper: bool,
+    max_classes: u8,
+    /// What it does.
+    pub table: EtsTable,
+}
+
+impl EtsConfiguration {
+    /// A configuration of a station with 1 to 8 traffic classes.
+    pub fn new(willing: bool, max_classes: u8, table: EtsTable) -> Result<EtsConfiguration, Error> {
+        if !(1..=8).contains(&max_classes) {
+            let what = "the number of traffic classes";
+            return Err(Error::Value { what, accepted: "1 to 8", got: max_classes.into() });
+        }
+        Ok(EtsConfiguration { willing, credit_based_shaper: false, max_classes, table })
+    }
+    /// How many traffic classes it has, 1 to 8.
+    pub fn max_classes(&self) -> u8 {
+        self.max_classes
+    }
+
+    /// Reads what follows the subtype.
+    pub fn decode(bytes: &[u8]) -> Result<EtsConfiguration, Error> {
+        let head = EtsView::new(bytes)?.head();
+        let max_classes = if head & 7 == 0 { 8 } else { head & 7 };
+        Ok(EtsConfiguration {
+            credit_based_shaper: head >> 6 & 1 == 1,
+            ..EtsConfiguration::new(head >> 7 == 1, max_classes, EtsTable::decode(bytes)?)?
+        })
+    }
+
+    /// Appends what follows the subtype.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let shaper = u8::from(self.credit_based_shaper) << 6;
+        self.table.put(u8::from(self.willing) << 7 | shaper | self.max_classes & 7, out);
+    }
+}
+
+view! {
+    /// A PFC TLV behind its subtype.
+    PfcTlvView("a PFC TLV behind its subtype", 2) {
+        /// `Willing(1) MBC(1) reserved(2) capability(4)`.
+        head: u8 = 0,
+        /// Priorities with PFC.
+        enabled: u8 = 1,
+    }
+}
+
+/// Which priorities a station pauses one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PfcTlv {
+    /// Whether the station adopts what its peer has.
+    pub willing: bool,
+    /// The bit MBC, as it stands: sources differ in what it means when set.
+    pub macsec_bypass: bool,
+    capability: u8,
+    enabled: PrioritySet,
+}
+
+impl PfcTlv {
+    /// PFC for some priorities, of a station that can have it for `capability` at once, 0 to 8.
+    pub fn new(willing: bool, capability: u8, enabled: PrioritySet) -> Result<PfcTlv, Error> {
+        if capability > 8 {
+            return Err(Error::Value {
+                what: "the PFC capability",
+                accepted: "0 to 8",
+                got: capability.into(),
+            });
+        }
+        if enabled.len() > capability {
+            let what = "the number of priorities with PFC";
+            let accepted = "at most as many as the station's PFC capability";
+            return Err(Error::Value { what, accepted, got: enabled.len().into() });
+        }
+        Ok(PfcTlv { willing, macsec_bypass: false, capability, enabled })
+    }
+    /// For how many priorities at once it can have PFC, 0 to 8.
+    pub fn capability(&self) -> u8 {
+        self.capability
+    }
+    /// Priorities with PFC.
+    pub fn enabled(&self) -> PrioritySet {
+        self.enabled
+    }
+
+    /// Reads what follows the subtype.
+    pub fn decode(bytes: &[u8]) -> Result<PfcTlv, Error> {
+        let view = PfcTlvView::new(bytes)?;
+        exactly("a PFC TLV behind its subtype", "2", bytes.len() == PfcTlvView::BYTES, bytes)?;
+        let head = view.head();
+        let legal = PfcTlv::new(head >> 7 == 1, head & 15, PrioritySet(view.enabled()))?;
+        Ok(PfcTlv { macsec_bypass: head >> 6 & 1 == 1, ..legal })
+    }
+
+    /// Appends what follows the subtype.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let bypass = u8::from(self.macsec_bypass) << 6;
+        [u8::from(self.willing) << 7 | bypass | self.capability, self.enabled.0].put(out);
+    }
+}
+
+/// What an application is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Selector {
+    /// An EtherType; 0 stands for all that no other entry names.
+    EtherType = 1,
+    /// A port of TCP or SCTP.
+    StreamPort = 2,
+    /// A port of UDP or DCCP.
+    DatagramPort = 3,
+    /// A port of any of them.
+    Port = 4,
+    /// A code point of differentiated services (802.1Qcd).
+    Dscp = 5,
+}
+
+impl Selector {
+    const ALL: [Selector; 5] =
+        [Selector::EtherType, Selector::StreamPort, Selector::DatagramPort, Selector::Port, Selector::Dscp];
+}
+
+/// The priority of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Application {
+    /// What it is known by.
+    pub selector: Selector,
+    /// EtherType, port or code point.
+    pub protocol: u16,
+    /// Its priority.
+    pub priority: Pcp,
+}
+
+/// Priorities of applications: at most 168, which is what a TLV holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Applications(Vec<Application>);
+
+impl Applications {
+    /// Entries that a TLV holds: 511 octets less OUI, subtype and a reserved one, three for each.
+    pub const MOST: usize = (511 - 5) / 3;
+
+    /// At most [`Self::MOST`] entries.
+    pub fn new(entries: Vec<Application>) -> Result<Applications, Error> {
+        if entries.len() > Self::MOST {
+            let what = "the list of application priorities, in octets,";
+            return Err(Error::Long { what, most: 3 * Self::MOST, got: 3 * entries.len() });
+        }
+        Ok(Applications(entries))
+    }
+    /// The entries.
+    pub fn entries(&self) -> &[Application] {
+        &self.0
+    }
+
+    /// Reads what follows the subtype.
+    pub fn decode(bytes: &[u8]) -> Result<Applications, Error> {
+        let (entries, ragged) = bytes.get(1..).unwrap_or_default().as_chunks::<3>();
+        let what = "an application TLV behind its subtype";
+        exactly(what, "1 + 3 for each entry", !bytes.is_empty() && ragged.is_empty(), bytes)?;
+        let mut found = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let wrong = Error::Value {
+                what: "the selector of an application",
+                accepted: "1 to 5",
+                got: u64::from(entry[0] & 7),
+            };
+            let selector = Selector::ALL.into_iter().find(|one| *one as u8 == entry[0] & 7).ok_or(wrong)?;
+            let priority = Pcp::of_top_bits(entry[0]);
+            found.push(Application { selector, protocol: u16::read(&entry[1..]), priority });
+        }
+        Applications::new(found)
+    }
+
+    /// Appends what follows the subtype.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.push(0);
+        for entry in &self.0 {
+            out.push(entry.priority.top_bits() | entry.selector as u8);
+            entry.protocol.put(out);
+        }
+    }
+}
+
+/// Which priorities a station controls by congestion notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CongestionTlv {
+    /// Priorities with congestion notification (CNPV).
+    pub controlled: PrioritySet,
+    /// Those whose defence is in place (Ready).
+    pub ready: PrioritySet,
+}
+
+impl CongestionTlv {
+    /// Reads what follows the subtype.
+    pub fn decode(bytes: &[u8]) -> Result<CongestionTlv, Error> {
+        exactly("a congestion notification TLV behind its subtype", "2", bytes.len() == 2, bytes)?;
+        Ok(CongestionTlv { controlled: PrioritySet(bytes[0]), ready: PrioritySet(bytes[1]) })
+    }
+
+    /// Appends what follows the subtype.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        [self.controlled.0, self.ready.0].put(out);
+    }
+}

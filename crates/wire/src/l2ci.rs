@@ -1,0 +1,140 @@
+//! Messages of layer-2 congestion information (L2CI).
+//!
+//! Source: McAlpine 2005 sections 4 and 5, which say what they hold and give no layout. The layout here, behind the
+//! local experimental type 0x88B6, is Penstock's own: a first octet tells it from other users of the type.
+
+use crate::view::{Field, view};
+use crate::{Error, Mac, Pcp};
+use serde::Serialize;
+use std::fmt;
+
+/// First octet.
+pub const L2CI: u8 = 2;
+
+view! {
+    /// What follows the type 0x88B6.
+    L2ciView("an L2CI message", 26) {
+        /// 2.
+        protocol: u8 = 0,
+        /// `version(4) kind(4)`.
+        head: u8 = 1,
+        /// Sequence number.
+        sequence: u16 = 2,
+        /// Congestion in thousandths of the receive buffer.
+        congestion_permille: u16 = 4,
+        /// Switches on the way.
+        hops: u8 = 6,
+        /// Octet with the priority in its top three bits.
+        priority: u8 = 7,
+        /// Slowest link of the path in Mb/s; all ones at first.
+        slowest_mbps: u32 = 8,
+        /// Time of the sender.
+        stamp_ns: u64 = 12,
+        /// Destination that names the path.
+        path: Mac = 20,
+    }
+}
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum L2ciKind {
+    /// Finds the path.
+    Discover = 1,
+    /// Answers it.
+    DiscoverEcho = 2,
+    /// Tells of congestion.
+    Feedback = 3,
+    /// Measures the path.
+    Probe = 4,
+    /// Answers it.
+    ProbeEcho = 5,
+}
+
+impl L2ciKind {
+    const ALL: [L2ciKind; 5] = [
+        L2ciKind::Discover,
+        L2ciKind::DiscoverEcho,
+        L2ciKind::Feedback,
+        L2ciKind::Probe,
+        L2ciKind::ProbeEcho,
+    ];
+
+    fn of(value: u8) -> Result<L2ciKind, Error> {
+        let wrong =
+            Error::Value { what: "the kind of an L2CI message", accepted: "1 to 5", got: value.into() };
+        Self::ALL.into_iter().find(|kind| *kind as u8 == value).ok_or(wrong)
+    }
+}
+
+/// A message about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct L2ci {
+    /// What it is for.
+    pub kind: L2ciKind,
+    /// Sequence number.
+    pub sequence: u16,
+    /// Congestion in thousandths of the receive buffer, more than 1000 possible: the most of any switch on the way.
+    pub congestion_permille: u16,
+    /// Switches on the way so far.
+    pub hops: u8,
+    /// Priority of the path.
+    pub priority: Pcp,
+    /// Slowest link so far in Mb/s; 4294967295 at first.
+    pub slowest_mbps: u32,
+    /// Time of the sender in ns, echoed unchanged.
+    pub stamp_ns: u64,
+    /// Destination that names the path.
+    pub path: Mac,
+}
+
+impl L2ci {
+    /// Reads what follows the type.
+    pub fn decode(bytes: &[u8]) -> Result<L2ci, Error> {
+        let view = L2ciView::new(bytes)?;
+        let (protocol, version) = (view.protocol(), view.head() >> 4);
+        if (protocol, version) != (L2CI, 0) {
+            let what = "protocol and version of an L2CI message";
+            let got = u64::from(protocol) << 8 | u64::from(version);
+            return Err(Error::Value { what, accepted: "512 (2 and 0)", got });
+        }
+        Ok(L2ci {
+            kind: L2ciKind::of(view.head() & 15)?,
+            sequence: view.sequence(),
+            congestion_permille: view.congestion_permille(),
+            hops: view.hops(),
+            priority: Pcp::of_top_bits(view.priority()),
+            slowest_mbps: view.slowest_mbps(),
+            stamp_ns: view.stamp_ns(),
+            path: view.path(),
+        })
+    }
+
+    /// Appends what follows the type.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        [L2CI, self.kind as u8].put(out);
+        self.sequence.put(out);
+        self.congestion_permille.put(out);
+        [self.hops, self.priority.top_bits()].put(out);
+        self.slowest_mbps.put(out);
+        self.stamp_ns.put(out);
+        self.path.put(out);
+    }
+}
+
+impl fmt::Display for L2ci {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            L2ciKind::Discover => "discover",
+            L2ciKind::DiscoverEcho => "discover echo",
+            L2ciKind::Feedback => "feedback",
+            L2ciKind::Probe => "probe",
+            L2ciKind::ProbeEcho => "probe echo",
+        };
+        let L2ci { sequence, congestion_permille, hops, path, .. } = self;
+        write!(
+            f,
+            "L2CI {kind} {sequence}, congestion {congestion_permille} permille, {hops} hops, path to {path}"
+        )
+    }
+}

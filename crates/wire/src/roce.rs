@@ -1,0 +1,182 @@
+//! RoCEv2: the base transport header (BTH) behind UDP port 4791, congestion notification packets (CNP) among them.
+//!
+//! Source: InfiniBand Architecture Specification volume 1 section 9.2 (BTH), annex A17 (RoCEv2: invariant CRC, CNP).
+//! Extended headers are part of the payload.
+
+use crate::Error;
+use crate::view::{Field, view};
+use etherparse::{Ipv4Header, UdpHeader};
+use serde::Serialize;
+use std::fmt;
+
+/// UDP port of RoCEv2.
+pub const UDP_PORT: u16 = 4791;
+/// Opcode of a congestion notification packet.
+pub const CNP: u8 = 0x81;
+const ICRC_BYTES: usize = 4;
+/// What a CNP carries: reserved octets.
+const CNP_PAYLOAD: [u8; 16] = [0; 16];
+
+view! {
+    /// What follows the UDP header.
+    BthView("a base transport header", 12) {
+        /// Transport and operation.
+        opcode: u8 = 0,
+        /// `SE(1) M(1) PadCnt(2) TVer(4)`.
+        bits: u8 = 1,
+        /// Partition key.
+        partition: u16 = 2,
+        /// `FECN(1) BECN(1) reserved(6)` and the destination queue pair in 24 bits.
+        queue_pair: u32 = 4,
+        /// `AckReq(1) reserved(7)` and the packet sequence number in 24 bits.
+        sequence: u32 = 8,
+    }
+}
+
+/// A packet behind its UDP header. The invariant CRC is not part of it: it follows from the headers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Roce {
+    /// Transport and operation.
+    pub opcode: u8,
+    /// Solicited event.
+    pub solicited: bool,
+    /// State of migration.
+    pub migrated: bool,
+    pad: u8,
+    /// Partition key.
+    pub partition: u16,
+    /// Forward congestion notification.
+    pub forward_congestion: bool,
+    /// Backward congestion notification, which a CNP has.
+    pub backward_congestion: bool,
+    queue_pair: u32,
+    /// Whether an acknowledgement is asked for.
+    pub acknowledge: bool,
+    sequence: u32,
+    /// What follows the header.
+    pub payload: Vec<u8>,
+}
+
+fn of_24_bits(what: &'static str, value: u32) -> Result<u32, Error> {
+    let wrong = Error::Value { what, accepted: "0 to 16777215", got: value.into() };
+    if value >> 24 == 0 { Ok(value) } else { Err(wrong) }
+}
+
+impl Roce {
+    /// A packet to a queue pair, with its sequence number, each of 24 bits; of the default partition.
+    pub fn new(opcode: u8, queue_pair: u32, sequence: u32, payload: Vec<u8>) -> Result<Roce, Error> {
+        Ok(Roce {
+            opcode,
+            solicited: false,
+            migrated: false,
+            pad: 0,
+            partition: 0xFFFF,
+            forward_congestion: false,
+            backward_congestion: false,
+            queue_pair: of_24_bits("a queue pair", queue_pair)?,
+            acknowledge: false,
+            sequence: of_24_bits("a packet sequence number", sequence)?,
+            payload,
+        })
+    }
+
+    /// A congestion notification packet to a queue pair.
+    pub fn cnp(queue_pair: u32) -> Result<Roce, Error> {
+        let packet = Roce::new(CNP, queue_pair, 0, CNP_PAYLOAD.to_vec())?;
+        Ok(Roce { backward_congestion: true, ..packet })
+    }
+
+    /// The destination queue pair.
+    pub fn queue_pair(&self) -> u32 {
+        self.queue_pair
+    }
+    /// The packet sequence number.
+    pub fn sequence(&self) -> u32 {
+        self.sequence
+    }
+
+    /// Reads what follows the UDP header; the invariant CRC covers these headers.
+    pub fn decode(ip: &Ipv4Header, udp: &UdpHeader, bytes: &[u8]) -> Result<Roce, Error> {
+        let view = BthView::new(bytes)?;
+        let Some((covered, crc)) =
+            bytes.split_last_chunk::<ICRC_BYTES>().filter(|(covered, _)| covered.len() >= BthView::BYTES)
+        else {
+            return Err(Error::Short {
+                what: "a RoCEv2 packet",
+                needed: BthView::BYTES + ICRC_BYTES,
+                got: bytes.len(),
+            });
+        };
+        let version = view.bits() & 15;
+        if version != 0 {
+            return Err(Error::Value { what: "the version of a BTH", accepted: "0", got: version.into() });
+        }
+        let (got, expected) = (u32::from_le_bytes(*crc), invariant_crc(ip, udp, covered));
+        if got != expected {
+            return Err(Error::Checksum { what: "the invariant CRC", expected, got });
+        }
+        let payload = covered[BthView::BYTES..].to_vec();
+        let packet =
+            Roce::new(view.opcode(), view.queue_pair() & 0xFF_FFFF, view.sequence() & 0xFF_FFFF, payload)?;
+        Ok(Roce {
+            solicited: view.bits() >> 7 == 1,
+            migrated: view.bits() >> 6 & 1 == 1,
+            pad: view.bits() >> 4 & 3,
+            partition: view.partition(),
+            forward_congestion: view.queue_pair() >> 31 == 1,
+            backward_congestion: view.queue_pair() >> 30 & 1 == 1,
+            acknowledge: view.sequence() >> 31 == 1,
+            ..packet
+        })
+    }
+
+    /// Octets behind the UDP header.
+    pub fn bytes(&self) -> usize {
+        BthView::BYTES + self.payload.len() + ICRC_BYTES
+    }
+
+    /// Appends what follows the UDP header; the invariant CRC covers these headers.
+    pub fn encode(&self, ip: &Ipv4Header, udp: &UdpHeader, out: &mut Vec<u8>) {
+        let at = out.len();
+        let bits = u8::from(self.solicited) << 7 | u8::from(self.migrated) << 6 | self.pad << 4;
+        [self.opcode, bits].put(out);
+        self.partition.put(out);
+        let marks = u32::from(self.forward_congestion) << 31 | u32::from(self.backward_congestion) << 30;
+        (marks | self.queue_pair).put(out);
+        (u32::from(self.acknowledge) << 31 | self.sequence).put(out);
+        out.extend_from_slice(&self.payload);
+        let crc = invariant_crc(ip, udp, &out[at..]);
+        out.extend_from_slice(&crc.to_le_bytes());
+    }
+}
+
+/// The CRC of Ethernet over what no switch or router changes: fields that one may change count as ones.
+fn invariant_crc(ip: &Ipv4Header, udp: &UdpHeader, packet: &[u8]) -> u32 {
+    let mut header = ip.to_bytes();
+    header[1] = 0xFF;
+    header[8] = 0xFF;
+    header[10..12].fill(0xFF);
+    let mut ports = udp.to_bytes();
+    ports[6..].fill(0xFF);
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&[0xFF; 8]);
+    crc.update(&header);
+    crc.update(&ports);
+    crc.update(&packet[..4]);
+    crc.update(&[0xFF]);
+    crc.update(&packet[5..]);
+    crc.finalize()
+}
+
+impl fmt::Display for Roce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.opcode {
+            CNP => write!(f, "RoCEv2 CNP to queue pair {}", self.queue_pair),
+            opcode => write!(
+                f,
+                "RoCEv2 opcode {opcode} to queue pair {}, packet {}",
+                self.queue_pair, self.sequence
+            ),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! TLVs: type, length, value.
+//!
+//! Source: IEEE 802.1AB clause 8.4. The header has 7 bits of type and 9 of length; sub-TLVs of DCBX have it too.
+
+use crate::Error;
+use crate::baseline::{self, Baseline};
+use crate::ieee::{self, Applications, CongestionTlv, EtsConfiguration, EtsTable, PfcTlv, subtype};
+use crate::view::Field;
+use serde::Serialize;
+
+/// The most that a TLV holds.
+pub const MOST: usize = 511;
+/// Type of organisational TLVs.
+pub const ORGANISATIONAL: u8 = 127;
+const ORGANISATION_BYTES: usize = 4;
+
+/// Type and length of a TLV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Type, 0 to 127.
+    pub kind: u8,
+    /// Octets that follow, 0 to 511.
+    pub len: usize,
+}
+
+/// Splits a TLV off: its header, its value, and what follows it.
+pub fn split(bytes: &[u8]) -> Result<(Header, &[u8], &[u8]), Error> {
+    let Some((head, rest)) = bytes.split_at_checked(2) else {
+        return Err(Error::Short { what: "the header of a TLV", needed: 2, got: bytes.len() });
+    };
+    let head = u16::read(head);
+    let header = Header { kind: (head >> 9) as u8, len: usize::from(head & 511) };
+    let short = Error::Short { what: "the value of a TLV", needed: header.len, got: rest.len() };
+    let (value, after) = rest.split_at_checked(header.len).ok_or(short)?;
+    Ok((header, value, after))
+}
+
+/// Appends a TLV whose value, of 511 octets at most, `fill` appends.
+pub fn put(kind: u8, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
+    let at = out.len();
+    0u16.put(out);
+    fill(out);
+    let len = out.len() - at - 2;
+    let head = u16::from(kind & 127) << 9 | (len as u16 & 511);
+    out[at..at + 2].copy_from_slice(&head.to_be_bytes());
+}
+
+/// A TLV of an LLDPDU behind the three mandatory ones.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tlv {
+    /// What the station does with ETS.
+    EtsConfiguration(EtsConfiguration),
+    /// What it recommends.
+    EtsRecommendation(EtsTable),
+    /// What it does with PFC.
+    Pfc(PfcTlv),
+    /// Priorities of applications.
+    Applications(Applications),
+    /// Priorities with congestion notification.
+    CongestionNotification(CongestionTlv),
+    /// DCBX before the standard.
+    Baseline(Baseline),
+    /// One of an organisation, or of a subtype, that is not known here.
+    Organisational(Organisational),
+    /// One of a type that is not known here.
+    Plain(Plain),
+}
+
+/// A TLV of an organisation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Organisational {
+    /// The organisation.
+    pub oui: [u8; 3],
+    /// Which one of its TLVs.
+    pub subtype: u8,
+    value: Vec<u8>,
+}
+
+/// A TLV of a type that is not known here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Plain {
+    kind: u8,
+    value: Vec<u8>,
+}
+
+/// An error if a value is longer than its TLV can be.
+fn fits(value: &[u8], most: usize) -> Result<(), Error> {
+    if value.len() <= most {
+        return Ok(());
+    }
+    Err(Error::Long { what: "the value of a TLV", most, got: value.len() })
+}
+
+impl Organisational {
+    /// At most 507 octets of an organisation.
+    pub fn new(oui: [u8; 3], subtype: u8, value: Vec<u8>) -> Result<Organisational, Error> {
+        fits(&value, MOST - ORGANISATION_BYTES)?;
+        Ok(Organisational { oui, subtype, value })
+    }
+    /// What follows the subtype.
+    pub fn value(&self) -> &[u8] {
+        &self.value
+    }
+}
+
+impl Plain {
+    /// At most 511 octets of a type that is neither mandatory (0 to 3) nor organisational (127).
+    pub fn new(kind: u8, value: Vec<u8>) -> Result<Plain, Error> {
+        if !(4..ORGANISATIONAL).contains(&kind) {
+            return Err(Error::Value {
+                what: "the type of a plain TLV",
+                accepted: "4 to 126",
+                got: kind.into(),
+            });
+        }
+        fits(&value, MOST)?;
+        Ok(Plain { kind, value })
+    }
+    /// Its type, 4 to 126.
+    pub fn kind(&self) -> u8 {
+        self.kind
+    }
+    /// Its value.
+    pub fn value(&self) -> &[u8] {
+        &self.value
+    }
+}
+
+impl Tlv {
+    /// Reads a value of this type.
+    pub fn decode(kind: u8, value: &[u8]) -> Result<Tlv, Error> {
+        if kind != ORGANISATIONAL {
+            return Ok(Tlv::Plain(Plain::new(kind, value.to_vec())?));
+        }
+        let Some((head, rest)) = value.split_at_checked(ORGANISATION_BYTES) else {
+            return Err(Error::Short {
+                what: "an organisational TLV",
+                needed: ORGANISATION_BYTES,
+                got: value.len(),
+            });
+        };
+        let (oui, number) = (Field::read(head), head[3]);
+        Ok(match (oui, number) {
+            (ieee::OUI, subtype::ETS_CONFIGURATION) => Tlv::EtsConfiguration(EtsConfiguration::decode(rest)?),
+            (ieee::OUI, subtype::ETS_RECOMMENDATION) => Tlv::EtsRecommendation(EtsTable::decode(rest)?),
+            (ieee::OUI, subtype::PFC) => Tlv::Pfc(PfcTlv::decode(rest)?),
+            (ieee::OUI, subtype::APPLICATIONS) => Tlv::Applications(Applications::decode(rest)?),
+            (ieee::OUI, subtype::CONGESTION_NOTIFICATION) => {
+                Tlv::CongestionNotification(CongestionTlv::decode(rest)?)
+            }
+            (baseline::OUI, baseline::CIN) => Tlv::Baseline(Baseline::decode(baseline::Version::Cin, rest)?),
+            (baseline::OUI, baseline::CEE) => Tlv::Baseline(Baseline::decode(baseline::Version::Cee, rest)?),
+            _ => Tlv::Organisational(Organisational::new(oui, number, rest.to_vec())?),
+        })
+    }
+
+    /// Appends the TLV with its header.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        if let Tlv::Plain(plain) = self {
+            return put(plain.kind, out, |out| out.extend_from_slice(&plain.value));
+        }
+        put(ORGANISATIONAL, out, |out| {
+            let (oui, number) = self.organisation();
+            oui.put(out);
+            number.put(out);
+            match self {
+                Tlv::EtsConfiguration(configuration) => configuration.encode(out),
+                Tlv::EtsRecommendation(table) => table.encode(out),
+                Tlv::Pfc(pfc) => pfc.encode(out),
+                Tlv::Applications(applications) => applications.encode(out),
+                Tlv::CongestionNotification(notification) => notification.encode(out),
+                Tlv::Baseline(baseline) => baseline.encode(out),
+                Tlv::Organisational(other) => out.extend_from_slice(&other.value),
+                Tlv::Plain(_) => {}
+            }
+        });
+    }
+
+    fn organisation(&self) -> ([u8; 3], u8) {
+        match self {
+            Tlv::EtsConfiguration(_) => (ieee::OUI, subtype::ETS_CONFIGURATION),
+            Tlv::EtsRecommendation(_) => (ieee::OUI, subtype::ETS_RECOMMENDATION),
+            Tlv::Pfc(_) => (ieee::OUI, subtype::PFC),
+            Tlv::Applications(_) => (ieee::OUI, subtype::APPLICATIONS),
+            Tlv::CongestionNotification(_) => (ieee::OUI, subtype::CONGESTION_NOTIFICATION),
+            Tlv::Baseline(baseline) => match baseline.version() {
+                baseline::Version::Cin => (baseline::OUI, baseline::CIN),
+                baseline::Version::Cee => (baseline::OUI, baseline::CEE),
+            },
+            Tlv::Organisational(other) => (other.oui, other.subtype),
+            Tlv::Plain(_) => ([0; 3], 0),
+        }
+    }
+
+    /// What a message calls it, if it may occur only once in an LLDPDU.
+    pub(crate) fn once(&self) -> Option<&'static str> {
+        match self {
+            Tlv::EtsConfiguration(_) => Some("the ETS configuration TLV"),
+            Tlv::EtsRecommendation(_) => Some("the ETS recommendation TLV"),
+            Tlv::Pfc(_) => Some("the PFC TLV"),
+            Tlv::Applications(_) => Some("the application priority TLV"),
+            Tlv::CongestionNotification(_) => Some("the congestion notification TLV"),
+            Tlv::Baseline(_) => Some("the pre-standard DCBX TLV"),
+            Tlv::Organisational(_) | Tlv::Plain(_) => None,
+        }
+    }
+}
