@@ -77,6 +77,8 @@ COMMANDS = [
     "why",
     "fair",
     "headroom",
+    "decode",
+    "dissector",
     "validate",
     "reproduce",
     "compare",

@@ -3,6 +3,7 @@
 #![warn(clippy::too_many_lines)]
 
 mod arrow;
+mod frames;
 mod guarantees;
 mod headroom;
 mod mechanisms;
@@ -45,6 +46,8 @@ mod _core {
 
     #[pymodule_export]
     use super::arrow::ArrowTable;
+    #[pymodule_export]
+    use super::frames::Capture;
     #[pymodule_export]
     use super::run::RunResult;
     #[pymodule_export]
@@ -156,5 +159,15 @@ mod _core {
     #[pyfunction]
     fn headroom(link: super::headroom::Link) -> PyResult<String> {
         super::headroom::answer(&link).map_err(|why: String| -> PyErr { PyValueError::new_err(why) })
+    }
+
+    /// Writes frames, whole ones, as pcapng.
+    #[pyfunction]
+    fn write_capture(
+        path: &str,
+        ports: Vec<(String, Option<u64>)>,
+        frames: Vec<super::frames::Seen>,
+    ) -> PyResult<()> {
+        super::frames::write(path, ports, &frames)
     }
 }

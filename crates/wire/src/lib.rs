@@ -11,6 +11,7 @@
 
 mod address;
 pub mod baseline;
+pub mod capture;
 pub mod congestion;
 mod error;
 pub mod ethernet;

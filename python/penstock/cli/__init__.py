@@ -35,6 +35,8 @@ COMMANDS = (
     ("why", "why:why", "Explain why a port was paused or a flow was slow."),
     ("fair", "fair:fair", "Compare what each flow got with its fair share."),
     ("headroom", "headroom:headroom", "Compute the headroom of a lossless queue."),
+    ("decode", "decode:decode", "List the frames of a capture."),
+    ("dissector", "decode:dissector", "Print a dissector for Wireshark."),
     ("validate", "validate:validate", "Compare the simulator with theory."),
     ("reproduce", "reproduce:reproduce", "Reproduce published experiments."),
     ("compare", "compare:compare", "Compare two results."),

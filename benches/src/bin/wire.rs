@@ -1,0 +1,63 @@
+//! What a frame of the wire costs: one JSON line for each kind, with frames a second.
+//!
+//! `wire [FRAMES]` (default 1000000). Decoded are a PFC frame and the published LLDP frame of a real agent with four
+//! TLVs of DCBX; written is a capture of PFC frames with direction and comment, into memory. Time is taken in short
+//! batches and the best tenth counts, so that a busy machine disturbs little.
+
+use std::hint::black_box;
+use std::io::Write;
+use std::time::Instant;
+use wire::capture::{Direction, Interface, Record, Writer};
+use wire::mac_control::{MacControl, Pfc};
+use wire::{Frame, Mac, PrioritySet};
+
+const BATCH: usize = 1024;
+
+const LLDP: &str = concat!(
+    "0180c200000e02000000000a88cc02070402000000000a04070302000000000a06020078",
+    "fe190080c209800001010150140000000000000202000000000000",
+    "fe190080c20a000001010014500000000000000202000000000000",
+    "fe060080c20b8820fe080080c20c00820cbc0000"
+);
+
+fn main() -> std::io::Result<()> {
+    let frames = std::env::args().nth(1).and_then(|word| word.parse().ok()).unwrap_or(1_000_000);
+    let pfc = Pfc { enabled: PrioritySet(8), quanta: [0, 0, 0, 0xFFFF, 0, 0, 0, 0] };
+    let pfc = Frame::control(Mac([2, 0, 0, 0, 0, 1]), MacControl::Pfc(pfc)).to_bytes();
+    let lldp: Vec<u8> = (0..LLDP.len() / 2)
+        .map(|at| u8::from_str_radix(&LLDP[2 * at..2 * at + 2], 16).expect("hexadecimal digits"))
+        .collect();
+    let mut out = std::io::stdout().lock();
+    for (kind, bytes) in [("decode PFC", &pfc), ("decode LLDP", &lldp)] {
+        let a_second = best(frames, || {
+            for _ in 0..BATCH {
+                black_box(Frame::decode(black_box(bytes))).expect("a legal frame");
+            }
+        });
+        writeln!(out, "{{\"kind\": \"{kind}\", \"frames_a_second\": {a_second:.0}}}")?;
+    }
+    let ports = [Interface { name: "sw.0".into(), speed_bps: None }];
+    let a_second = best(frames, || {
+        let mut writer = Writer::new(Vec::with_capacity(BATCH * 128), &ports).expect("a capture");
+        for time_ns in 0..BATCH as u64 {
+            let (direction, comment) = (Some(Direction::In), Some("XOFF".into()));
+            let record = Record { direction, comment, ..Record::new(0, time_ns, &pfc) };
+            writer.write(&record).expect("a frame");
+        }
+        black_box(writer.into_inner());
+    });
+    writeln!(out, "{{\"kind\": \"write capture\", \"frames_a_second\": {a_second:.0}}}")
+}
+
+/// Frames a second of the best tenth of the batches.
+fn best(frames: usize, mut batch: impl FnMut()) -> f64 {
+    let mut seconds: Vec<f64> = (0..frames.div_ceil(BATCH).max(10))
+        .map(|_| {
+            let begin = Instant::now();
+            batch();
+            begin.elapsed().as_secs_f64()
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    BATCH as f64 / seconds[seconds.len() / 10]
+}

@@ -1,0 +1,113 @@
+//! Captures: read frame by frame, one JSON object each; written from whole frames.
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use wire::Frame;
+use wire::capture::{CaptureError, Direction, Interface, Reader, Record, Writer};
+use wire::ethernet::EthernetView;
+
+/// Reads a capture frame by frame.
+#[pyclass]
+pub struct Capture {
+    reader: Reader<BufReader<File>>,
+    number: u64,
+}
+
+fn refused(error: CaptureError) -> PyErr {
+    match error {
+        CaptureError::Io(error) => PyOSError::new_err(error.to_string()),
+        other => PyValueError::new_err(other.to_string()),
+    }
+}
+
+#[pymethods]
+impl Capture {
+    /// Opens the file.
+    #[new]
+    fn open(path: &str) -> PyResult<Capture> {
+        let reader = Reader::new(BufReader::new(File::open(path)?)).map_err(refused)?;
+        Ok(Capture { reader, number: 0 })
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&mut self) -> PyResult<Option<String>> {
+        let Some(record) = self.reader.next_record().map_err(refused)? else { return Ok(None) };
+        let mut told = described(&record);
+        self.number += 1;
+        told["number"] = self.number.into();
+        let port = self.reader.interfaces().get(record.interface as usize);
+        told["port"] = port.map_or_else(String::new, |port| port.name.clone()).into();
+        Ok(Some(told.to_string()))
+    }
+}
+
+/// What is known of a frame; of one that is not legal, why, and its addresses if it has any.
+fn described(record: &Record<'_>) -> Value {
+    let mut told = json!({
+        "number": 0,
+        "time_ns": record.time_ns,
+        "port": "",
+        "direction": record.direction,
+        "comment": record.comment,
+        "bytes": record.len,
+    });
+    let frame = if (record.bytes.len() as u64) < record.len.into() {
+        Err(format!("the capture has only its first {} B", record.bytes.len()))
+    } else {
+        Frame::decode(&record.bytes).map_err(|error| error.to_string())
+    };
+    let view = EthernetView::new(&record.bytes).ok();
+    told["destination"] = json!(view.map(|view| view.destination()));
+    told["source"] = json!(view.map(|view| view.source()));
+    match frame {
+        Ok(frame) => {
+            told["service"] = json!(frame.service);
+            told["vlan"] = json!(frame.vlan);
+            told["flow"] = json!(frame.flow);
+            told["what"] = frame.contents.to_string().into();
+            told["contents"] = json!(frame.contents);
+        }
+        Err(why) => told["error"] = why.into(),
+    }
+    told
+}
+
+/// A frame to write.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Seen {
+    port: u32,
+    time_ns: u64,
+    direction: Option<String>,
+    comment: Option<String>,
+    frame: Vec<u8>,
+}
+
+/// Writes frames as pcapng.
+pub fn write(path: &str, ports: Vec<(String, Option<u64>)>, frames: &[Seen]) -> PyResult<()> {
+    let of = |(name, speed_bps)| Interface { name, speed_bps };
+    let interfaces: Vec<Interface> = ports.into_iter().map(of).collect();
+    let mut writer = Writer::new(BufWriter::new(File::create(path)?), &interfaces).map_err(refused)?;
+    for seen in frames {
+        let direction = match seen.direction.as_deref() {
+            None => None,
+            Some("in") => Some(Direction::In),
+            Some("out") => Some(Direction::Out),
+            Some(other) => {
+                return Err(PyValueError::new_err(format!(
+                    "direction is {other:?}; accepted are in and out"
+                )));
+            }
+        };
+        let comment = seen.comment.as_deref().map(Into::into);
+        let record = Record { direction, comment, ..Record::new(seen.port, seen.time_ns, &seen.frame) };
+        writer.write(&record).map_err(refused)?;
+    }
+    Ok(writer.into_inner().flush()?)
+}

@@ -1,0 +1,394 @@
+//! Captures: files of frames, with the port at which each was seen, its time, its direction, and a comment.
+//!
+//! Source: draft-ietf-opsawg-pcapng, written and read by the library `pcap-file`. Written is pcapng in nanoseconds
+//! with every port as an interface; read is the older pcap too. Only frames of Ethernet are read.
+
+use pcap_file::pcap::PcapReader;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
+use pcap_file::{DataLink, Endianness, PcapError};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::io::{self, Chain, Cursor, Read, Write};
+use std::time::Duration;
+
+/// The program that a capture names.
+const APPLICATION: &str = "Penstock";
+const NS_A_SECOND: u128 = 1_000_000_000;
+/// What `if_tsresol` says of nanoseconds, and what holds where it says nothing.
+const NANOSECONDS: u8 = 9;
+const MICROSECONDS: u8 = 6;
+/// The first octets of pcapng; anything else may be pcap.
+const PCAPNG: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
+
+/// Why a capture cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file system says so.
+    #[error("{0}")]
+    Io(io::Error),
+    /// It ends within a block.
+    #[error("the capture is cut: it ends within a block, {0} frames are whole")]
+    Cut(u64),
+    /// It is none.
+    #[error("this is no capture: accepted are pcapng and pcap")]
+    Unknown,
+    /// What follows so many frames makes no sense.
+    #[error("behind {0} frames the capture makes no sense: {1}")]
+    Wrong(u64, String),
+    /// Its frames are not of Ethernet.
+    #[error("interface {0} of the capture is not Ethernet; nothing else is read")]
+    Link(u32),
+    /// A frame is of a port that the capture does not have.
+    #[error("frame {0} is of interface {1}, and the capture has {2}")]
+    Interface(u64, u32, usize),
+}
+
+/// A port of a capture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Interface {
+    /// Its name; empty if the capture has none.
+    pub name: String,
+    /// Its rate in b/s, if known.
+    pub speed_bps: Option<u64>,
+}
+
+/// Which way a frame went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Into the port.
+    In = 1,
+    /// Out of it.
+    Out = 2,
+}
+
+/// A frame as it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// At which port: its place among the interfaces.
+    pub interface: u32,
+    /// When, in ns.
+    pub time_ns: u64,
+    /// Which way, if known.
+    pub direction: Option<Direction>,
+    /// Why it is of interest, if anybody says so.
+    pub comment: Option<Cow<'a, str>>,
+    /// Octets that it had.
+    pub len: u32,
+    /// Its octets, or the first of them.
+    pub bytes: Cow<'a, [u8]>,
+}
+
+impl<'a> Record<'a> {
+    /// A whole frame at a port.
+    pub fn new(interface: u32, time_ns: u64, bytes: &'a [u8]) -> Record<'a> {
+        let len = bytes.len() as u32;
+        Record { interface, time_ns, direction: None, comment: None, len, bytes: Cow::Borrowed(bytes) }
+    }
+}
+
+/// Writes a capture.
+pub struct Writer<W: Write> {
+    file: PcapNgWriter<W>,
+    interfaces: usize,
+    written: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a capture with these ports.
+    pub fn new(out: W, interfaces: &[Interface]) -> Result<Self, CaptureError> {
+        let options = vec![SectionHeaderOption::UserApplication(APPLICATION.into())];
+        let section = SectionHeaderBlock { endianness: Endianness::Little, options, ..Default::default() };
+        let mut file = PcapNgWriter::with_section_header(out, section).map_err(|why| broken(why, 0))?;
+        for Interface { name, speed_bps } in interfaces {
+            let mut options = vec![InterfaceDescriptionOption::IfName(name.into())];
+            options.extend(speed_bps.map(InterfaceDescriptionOption::IfSpeed));
+            options.push(InterfaceDescriptionOption::IfTsResol(NANOSECONDS));
+            let block = InterfaceDescriptionBlock {
+                options,
+                ..InterfaceDescriptionBlock::new(DataLink::ETHERNET, 0)
+            };
+            file.write_pcapng_block(block).map_err(|why| broken(why, 0))?;
+        }
+        Ok(Writer { file, interfaces: interfaces.len(), written: 0 })
+    }
+
+    /// Writes a frame.
+    pub fn write(&mut self, record: &Record<'_>) -> Result<(), CaptureError> {
+        if record.interface as usize >= self.interfaces {
+            return Err(CaptureError::Interface(self.written + 1, record.interface, self.interfaces));
+        }
+        let mut options = Vec::new();
+        options.extend(record.direction.map(|way| EnhancedPacketOption::Flags(way as u32)));
+        options.extend(record.comment.as_deref().map(|text| EnhancedPacketOption::Comment(text.into())));
+        let block = EnhancedPacketBlock {
+            interface_id: record.interface,
+            timestamp: Duration::from_nanos(record.time_ns),
+            original_len: record.len,
+            data: Cow::Borrowed(&record.bytes),
+            options,
+        };
+        self.file.write_pcapng_block(block).map_err(|why| broken(why, self.written))?;
+        self.written += 1;
+        Ok(())
+    }
+
+    /// What was written to.
+    pub fn into_inner(self) -> W {
+        self.file.into_inner()
+    }
+}
+
+type Source<R> = Chain<Cursor<Vec<u8>>, R>;
+
+enum Form<R: Read> {
+    Pcapng(PcapNgReader<Source<R>>),
+    Pcap(PcapReader<Source<R>>),
+}
+
+/// Reads a capture.
+pub struct Reader<R: Read> {
+    form: Form<R>,
+    interfaces: Vec<Interface>,
+    read: u64,
+}
+
+impl<R: Read> Reader<R> {
+    /// Begins to read; which of the two forms it is follows from the first octets.
+    pub fn new(mut file: R) -> Result<Self, CaptureError> {
+        let mut head = Vec::new();
+        file.by_ref().take(4).read_to_end(&mut head).map_err(CaptureError::Io)?;
+        let is_new = head == PCAPNG;
+        let whole = Cursor::new(head).chain(file);
+        let began = |why| match why {
+            PcapError::IoError(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
+                CaptureError::Io(error)
+            }
+            _ => CaptureError::Unknown,
+        };
+        let mut interfaces = Vec::new();
+        let form = if is_new {
+            Form::Pcapng(PcapNgReader::new(whole).map_err(began)?)
+        } else {
+            let reader = PcapReader::new(whole).map_err(began)?;
+            if reader.header().datalink != DataLink::ETHERNET {
+                return Err(CaptureError::Link(0));
+            }
+            interfaces.push(Interface { name: String::new(), speed_bps: None });
+            Form::Pcap(reader)
+        };
+        Ok(Reader { form, interfaces, read: 0 })
+    }
+
+    /// The ports that it has named so far: all of them stand before their frames.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    /// The next frame, or nothing at the end.
+    pub fn next_record(&mut self) -> Result<Option<Record<'static>>, CaptureError> {
+        let record = match &mut self.form {
+            Form::Pcap(reader) => of_pcap(reader, self.read)?,
+            Form::Pcapng(reader) => of_pcapng(reader, &mut self.interfaces, self.read)?,
+        };
+        self.read += u64::from(record.is_some());
+        Ok(record)
+    }
+}
+
+fn broken(why: PcapError, read: u64) -> CaptureError {
+    match why {
+        PcapError::IncompleteBuffer => CaptureError::Cut(read),
+        PcapError::IoError(error) if error.kind() == io::ErrorKind::UnexpectedEof => CaptureError::Cut(read),
+        PcapError::IoError(error) => CaptureError::Io(error),
+        other => CaptureError::Wrong(read, other.to_string()),
+    }
+}
+
+fn of_pcap<R: Read>(
+    reader: &mut PcapReader<Source<R>>,
+    read: u64,
+) -> Result<Option<Record<'static>>, CaptureError> {
+    let Some(packet) = reader.next_packet() else { return Ok(None) };
+    let packet = packet.map_err(|why| broken(why, read))?;
+    Ok(Some(Record {
+        interface: 0,
+        time_ns: packet.timestamp.as_nanos() as u64,
+        direction: None,
+        comment: None,
+        len: packet.orig_len,
+        bytes: Cow::Owned(packet.data.into_owned()),
+    }))
+}
+
+/// Skips what is no frame; the library knows the interfaces, of which `names` has those that were met.
+fn of_pcapng<R: Read>(
+    reader: &mut PcapNgReader<Source<R>>,
+    names: &mut Vec<Interface>,
+    read: u64,
+) -> Result<Option<Record<'static>>, CaptureError> {
+    loop {
+        let packet = match reader.next_block() {
+            None => return Ok(None),
+            Some(Err(why)) => return Err(broken(why, read)),
+            // A new section begins to count from 0 again, and so do we: names of the old one would be wrong.
+            Some(Ok(Block::SectionHeader(_))) => {
+                names.clear();
+                continue;
+            }
+            Some(Ok(Block::InterfaceDescription(block))) => {
+                names.push(described(&block));
+                continue;
+            }
+            Some(Ok(Block::EnhancedPacket(packet))) => packet.into_owned(),
+            Some(Ok(_)) => continue,
+        };
+        let Some(interface) = reader.interfaces().get(packet.interface_id as usize) else {
+            return Err(CaptureError::Interface(read + 1, packet.interface_id, reader.interfaces().len()));
+        };
+        if interface.linktype != DataLink::ETHERNET {
+            return Err(CaptureError::Link(packet.interface_id));
+        }
+        let time_ns = in_ns(packet.timestamp.as_nanos(), resolution(interface));
+        return Ok(Some(record(packet, time_ns)));
+    }
+}
+
+fn record(packet: EnhancedPacketBlock<'static>, time_ns: u64) -> Record<'static> {
+    let (mut direction, mut comment) = (None, None);
+    for option in packet.options {
+        match option {
+            EnhancedPacketOption::Flags(flags) if flags & 3 == 1 => direction = Some(Direction::In),
+            EnhancedPacketOption::Flags(flags) if flags & 3 == 2 => direction = Some(Direction::Out),
+            EnhancedPacketOption::Comment(text) => comment = Some(text),
+            _ => {}
+        }
+    }
+    let (interface, len, bytes) = (packet.interface_id, packet.original_len, packet.data);
+    Record { interface, time_ns, direction, comment, len, bytes }
+}
+
+fn described(block: &InterfaceDescriptionBlock<'_>) -> Interface {
+    let mut interface = Interface { name: String::new(), speed_bps: None };
+    for option in &block.options {
+        match option {
+            InterfaceDescriptionOption::IfName(name) => interface.name = name.to_string(),
+            InterfaceDescriptionOption::IfSpeed(bps) => interface.speed_bps = Some(*bps),
+            _ => {}
+        }
+    }
+    interface
+}
+
+fn resolution(interface: &InterfaceDescriptionBlock<'_>) -> u8 {
+    let told = interface.options.iter().find_map(|option| match option {
+        InterfaceDescriptionOption::IfTsResol(resolution) => Some(*resolution),
+        _ => None,
+    });
+    told.unwrap_or(MICROSECONDS)
+}
+
+/// Units of a resolution as nanoseconds, cut: 10^-n seconds, or 2^-n if the top bit is set.
+fn in_ns(units: u128, resolution: u8) -> u64 {
+    let exponent = u32::from(resolution & 0x7F);
+    let a_second =
+        if resolution & 0x80 == 0 { 10u128.checked_pow(exponent) } else { 1u128.checked_shl(exponent) };
+    a_second.map_or(0, |a_second| u64::try_from(units * NS_A_SECOND / a_second).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ports() -> Vec<Interface> {
+        ["a", "b"].map(|name| Interface { name: name.into(), speed_bps: Some(10_000_000_000) }).to_vec()
+    }
+
+    fn written() -> Vec<u8> {
+        let mut writer = Writer::new(Vec::new(), &ports()).unwrap();
+        writer.write(&Record::new(0, 5, &[1; 60])).unwrap();
+        let comment = Some("dropped: headroom".into());
+        let second =
+            Record { direction: Some(Direction::Out), comment, ..Record::new(1, u64::MAX, &[2; 61]) };
+        writer.write(&second).unwrap();
+        writer.into_inner()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let file = written();
+        let mut reader = Reader::new(&file[..]).unwrap();
+        assert_eq!(reader.next_record().unwrap().unwrap(), Record::new(0, 5, &[1; 60]));
+        let second = reader.next_record().unwrap().unwrap();
+        assert_eq!((second.time_ns, second.interface, second.len), (u64::MAX, 1, 61));
+        assert_eq!(second.direction, Some(Direction::Out));
+        assert_eq!(second.comment.as_deref(), Some("dropped: headroom"));
+        assert!(reader.next_record().unwrap().is_none());
+        assert_eq!(reader.interfaces(), ports());
+    }
+
+    /// Wherever it is cut: an error that says so, or the frames before.
+    #[test]
+    fn a_capture_that_is_cut() {
+        let file = written();
+        for len in 0..file.len() {
+            let mut reader = match Reader::new(&file[..len]) {
+                Ok(reader) => reader,
+                Err(error) => {
+                    assert!(matches!(error, CaptureError::Unknown), "{len}: {error}");
+                    continue;
+                }
+            };
+            let mut frames = 0;
+            let end = loop {
+                match reader.next_record() {
+                    Ok(Some(_)) => frames += 1,
+                    end => break end.map(drop),
+                }
+            };
+            match end {
+                Ok(()) => assert!(frames <= 1, "{len}"),
+                Err(CaptureError::Cut(whole)) => assert_eq!(whole, frames),
+                Err(other) => panic!("{len}: {other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_capture() {
+        for bytes in [&b""[..], b"hello, world, this is a text and no capture", &PCAPNG] {
+            assert!(matches!(Reader::new(bytes), Err(CaptureError::Unknown)));
+        }
+        let mut writer = Writer::new(Vec::new(), &ports()).unwrap();
+        let unknown = writer.write(&Record::new(2, 0, &[0; 60]));
+        assert!(matches!(unknown, Err(CaptureError::Interface(1, 2, 2))));
+    }
+
+    /// Whatever octet is another one: frames or an error.
+    #[test]
+    fn a_capture_that_is_damaged() {
+        let file = written();
+        for (at, value) in (0..file.len()).flat_map(|at| [0u8, 1, 4, 0x7F, 0xFF].map(|value| (at, value))) {
+            let mut bytes = file.clone();
+            bytes[at] = value;
+            let Ok(mut reader) = Reader::new(&bytes[..]) else { continue };
+            while let Ok(Some(_)) = reader.next_record() {}
+        }
+    }
+
+    #[test]
+    fn times_of_other_resolutions() {
+        assert_eq!(in_ns(5, NANOSECONDS), 5);
+        assert_eq!(in_ns(5, MICROSECONDS), 5_000);
+        assert_eq!(in_ns(1 << 31, 0x80 | 32), 500_000_000);
+        assert_eq!(in_ns(1, 12), 0);
+        assert_eq!(in_ns(u128::from(u64::MAX), 0), u64::MAX);
+        assert_eq!(in_ns(1, 0x7F), 0);
+        assert_eq!(in_ns(1, 0xFF), 0);
+    }
+}
