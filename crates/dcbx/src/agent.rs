@@ -1,0 +1,257 @@
+//! The agent of one port.
+//!
+//! Source: IEEE 802.1AB clause 9.2 (timers: transmission each 30 s, each second for four frames after a change or a
+//! new neighbour, at most five frames at once), IEEE 802.1Q clause 38.
+//!
+//! It does no I/O and has no clock: frames and the time go in, frames and settings come out. What is heard and not
+//! legal changes nothing, and is counted.
+
+use crate::neighbours::{self, Neighbour};
+use crate::rules::{self, Administered, Because, Condition, Origin, Profile};
+use units::Time;
+use wire::ethernet::{EthernetView, ether_type};
+use wire::ieee::{Application, Applications, EtsConfiguration, EtsTable, PfcTlv};
+use wire::lldp::{Id, Lldpdu};
+use wire::tlv::Tlv;
+use wire::{Error, Frame, Mac, PrioritySet};
+
+const SECOND: Time = Time::from_ms(1_000);
+/// Time between frames when nothing changes.
+const SLOW: Time = Time::from_ms(30_000);
+/// How long a frame holds: four times as long, as agents have it.
+const TTL_S: u16 = 120;
+/// Frames after a change that follow each other by a second.
+const FAST_FRAMES: u8 = 4;
+/// Frames at once, at most; a second gives room for another.
+const CREDIT_MOST: u8 = 5;
+
+/// What is in force, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operational {
+    /// ETS.
+    pub ets: EtsTable,
+    /// Whose it is.
+    pub ets_origin: Origin,
+    /// Priorities with PFC.
+    pub pfc: PrioritySet,
+    /// Whose they are.
+    pub pfc_origin: Origin,
+    /// Priorities of applications: the administrator's, and those of the peer.
+    pub applications: Vec<Application>,
+    /// What an administrator should know.
+    pub conditions: Vec<Condition>,
+}
+
+/// What was heard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// LLDPDUs that count.
+    pub received: u64,
+    /// LLDPDUs with a fault of a mandatory part: they changed nothing.
+    pub discarded: u64,
+    /// TLVs with a fault, or that occurred twice: they were left out.
+    pub faulty_tlvs: u64,
+    /// LLDPDUs that were sent.
+    pub sent: u64,
+}
+
+/// The agent of one port.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    mac: Mac,
+    admin: Administered,
+    profile: Profile,
+    neighbours: Vec<Neighbour>,
+    operational: Operational,
+    counters: Counters,
+    next_send: Time,
+    fast_frames: u8,
+    credit: u8,
+    credit_since: Time,
+}
+
+impl Agent {
+    /// The agent of the port with this address. An error if the administered settings do not fit a frame.
+    pub fn new(mac: Mac, admin: Administered, profile: Profile, now: Time) -> Result<Agent, Error> {
+        let operational = decide(mac, &admin, profile, &[]);
+        let agent = Agent {
+            mac,
+            admin,
+            profile,
+            neighbours: Vec::new(),
+            operational,
+            counters: Counters::default(),
+            next_send: now,
+            fast_frames: 0,
+            credit: CREDIT_MOST,
+            credit_since: now,
+        };
+        agent.announcement(TTL_S)?;
+        Ok(agent)
+    }
+
+    /// What is in force.
+    pub fn operational(&self) -> &Operational {
+        &self.operational
+    }
+    /// Who is on the link.
+    pub fn neighbours(&self) -> &[Neighbour] {
+        &self.neighbours
+    }
+    /// What was heard and sent.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+    /// What the administrator wants.
+    pub fn administered(&self) -> &Administered {
+        &self.admin
+    }
+
+    /// The administrator wants something else. An error if that does not fit a frame: then nothing changes.
+    pub fn administer(&mut self, admin: Administered, now: Time) -> Result<(), Error> {
+        let old = std::mem::replace(&mut self.admin, admin);
+        let operational = decide(self.mac, &self.admin, self.profile, &self.neighbours);
+        let old_operational = std::mem::replace(&mut self.operational, operational);
+        if let Err(error) = self.announcement(TTL_S) {
+            (self.admin, self.operational) = (old, old_operational);
+            return Err(error);
+        }
+        self.hurry(now);
+        Ok(())
+    }
+
+    /// Hears a frame. Those that are no LLDP frames to the nearest bridge, and the port's own, are ignored.
+    pub fn receive(&mut self, frame: &[u8], now: Time) {
+        self.age(now);
+        let Ok(view) = EthernetView::new(frame) else { return };
+        let for_us = view.destination() == Mac::NEAREST_BRIDGE && view.ether_type() == ether_type::LLDP;
+        if !for_us || view.source() == self.mac {
+            return;
+        }
+        let Ok(received) = Lldpdu::receive(view.rest()) else {
+            self.counters.discarded += 1;
+            return;
+        };
+        self.counters.received += 1;
+        self.counters.faulty_tlvs += received.faults.len() as u64;
+        let known = self.neighbours.len();
+        neighbours::hear(&mut self.neighbours, view.source(), &received.pdu, now);
+        if self.neighbours.len() > known {
+            self.hurry(now);
+        }
+        self.decide_again(now);
+    }
+
+    /// The time has come to [`Agent::next_time`].
+    pub fn age(&mut self, now: Time) {
+        let known = self.neighbours.len();
+        self.neighbours.retain(|one| one.until > now);
+        if self.neighbours.len() < known {
+            self.decide_again(now);
+        }
+    }
+
+    /// A frame to send now, if one is due.
+    pub fn send(&mut self, now: Time) -> Option<Vec<u8>> {
+        while self.credit < CREDIT_MOST && now >= self.credit_since.saturating_add(SECOND) {
+            self.credit += 1;
+            self.credit_since = self.credit_since.saturating_add(SECOND);
+        }
+        if now < self.next_time_to_send() {
+            return None;
+        }
+        if self.credit == CREDIT_MOST {
+            self.credit_since = now;
+        }
+        self.credit -= 1;
+        self.fast_frames = self.fast_frames.saturating_sub(1);
+        self.next_send = now.saturating_add(if self.fast_frames > 0 { SECOND } else { SLOW });
+        self.counters.sent += 1;
+        // What was checked when the settings came fits still: what is adopted takes no more octets.
+        self.announcement(TTL_S).ok().map(|frame| frame.to_bytes())
+    }
+
+    /// When something happens next, if nobody is heard before.
+    pub fn next_time(&self) -> Time {
+        let aged = self.neighbours.iter().map(|one| one.until).min();
+        self.next_time_to_send().min(aged.unwrap_or(Time::NEVER))
+    }
+
+    /// The frame to send last: it tells the peer to forget the port at once.
+    pub fn shut_down(self) -> Option<Vec<u8>> {
+        self.announcement(0).ok().map(|frame| frame.to_bytes())
+    }
+
+    fn next_time_to_send(&self) -> Time {
+        match self.credit {
+            0 => self.next_send.max(self.credit_since.saturating_add(SECOND)),
+            _ => self.next_send,
+        }
+    }
+
+    fn decide_again(&mut self, now: Time) {
+        let new = decide(self.mac, &self.admin, self.profile, &self.neighbours);
+        let told = |of: &Operational| (of.ets, of.pfc);
+        if told(&new) != told(&self.operational) {
+            self.hurry(now);
+        }
+        self.operational = new;
+    }
+
+    /// Sends at once, and some frames soon after it.
+    fn hurry(&mut self, now: Time) {
+        self.next_send = now;
+        self.fast_frames = FAST_FRAMES;
+    }
+
+    /// The bits of willingness are the administrator's, the values are those in force.
+    fn announcement(&self, ttl_s: u16) -> Result<Frame, Error> {
+        let mut tlvs = Vec::new();
+        if ttl_s > 0 {
+            let configuration =
+                EtsConfiguration::new(self.admin.ets_willing, self.admin.classes, self.operational.ets)?;
+            tlvs.push(Tlv::EtsConfiguration(configuration));
+            tlvs.extend(self.admin.recommendation.map(Tlv::EtsRecommendation));
+            if let Some(own) = self.admin.pfc {
+                let mut pfc = PfcTlv::new(own.willing, own.capability(), self.operational.pfc)?;
+                pfc.macsec_bypass = own.macsec_bypass;
+                tlvs.push(Tlv::Pfc(pfc));
+            }
+            if !self.admin.applications.is_empty() {
+                tlvs.push(Tlv::Applications(Applications::new(self.admin.applications.clone())?));
+            }
+        }
+        let pdu = Lldpdu::new(Id::chassis(self.mac), Id::port(self.mac), ttl_s, tlvs)?;
+        Ok(Frame::lldp(self.mac, pdu))
+    }
+}
+
+/// What is in force with these settings and neighbours.
+fn decide(mac: Mac, admin: &Administered, profile: Profile, neighbours: &[Neighbour]) -> Operational {
+    let mut conditions = Vec::new();
+    let mut peer = rules::peer(neighbours);
+    match peer {
+        Ok(one) if !one.remote.is_standard() => {
+            conditions.push(Condition::OtherDialect);
+            peer = Err(Because::NoPeer);
+        }
+        Ok(one) if one.remote.is_before_standard() => conditions.push(Condition::BothDialects),
+        Err(Because::SeveralPeers) => {
+            let speaking = neighbours.iter().filter(|one| one.remote.speaks_dcbx()).count();
+            conditions.push(Condition::SeveralPeers(speaking));
+        }
+        _ => {}
+    }
+    let (ets, ets_origin) = rules::ets(admin, peer);
+    let (pfc, pfc_origin) = match &admin.pfc {
+        Some(own) => rules::pfc(own, mac, profile, peer),
+        None => (PrioritySet::default(), Origin::Administered(Because::Off)),
+    };
+    if let (Some(_), Ok(Some(theirs))) = (admin.pfc, peer.map(|peer| peer.remote.pfc))
+        && theirs.enabled() != pfc
+    {
+        conditions.push(Condition::PfcMismatch { ours: pfc, theirs: theirs.enabled() });
+    }
+    let applications = rules::applications(admin, peer);
+    Operational { ets, ets_origin, pfc, pfc_origin, applications, conditions }
+}
