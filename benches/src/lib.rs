@@ -17,7 +17,7 @@ use fabric::spec::{
     FlowSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role, Spec,
     SwitchSpec, WhenFull,
 };
-use fabric::topology::{Cable, FatTree, Graph, NodeRole, Star};
+use fabric::topology::{Cable, FatTree, Graph, NodeRole, Shape, Star};
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
 use queueing::{Action, BufferSpec, ManagerSpec, RedParams};
@@ -43,16 +43,16 @@ pub struct Options {
 /// The workload of this name: `star`, `window`, `red`, `fat-tree-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`,
 /// `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
-    let cable = Cable { rate: BitRate::from_gbps(10), delay: Time::from_us(1), overhead: 20 };
+    let cable = Cable::new(BitRate::from_gbps(10), Time::from_us(1));
     if name == "star" {
-        let graph = Star { hosts: 9, cable }.graph().ok()?;
+        let graph = Star::new(9, cable).graph().ok()?;
         let hosts: Vec<NodeId> = graph.hosts().collect();
         let rate = Arrivals::Constant { rate: BitRate::from_bps(1_187_500_000), random_phase: true };
         let flows = hosts[..8].iter().map(|&from| flow(from, hosts[8], rate.clone())).collect();
         return Some(spec(&graph, flows, options));
     }
     if name == "window" || name == "red" {
-        let graph = Star { hosts: 9, cable }.graph().ok()?;
+        let graph = Star::new(9, cable).graph().ok()?;
         let hosts: Vec<NodeId> = graph.hosts().collect();
         let flows = hosts[1..].iter().map(|&from| connection(from, hosts[0], window())).collect();
         let mut spec = spec(&graph, flows, options);
@@ -63,7 +63,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         return Some(spec);
     }
     if let Some(k) = name.strip_prefix("requests-") {
-        let graph = FatTree { k: k.parse().ok()?, cable }.graph().ok()?;
+        let graph = FatTree::new(k.parse().ok()?, cable).graph().ok()?;
         let hosts: Vec<NodeId> = graph.hosts().collect();
         let n = hosts.len();
         let flows = (0..n).map(|i| connection(hosts[i], hosts[(i + n / 2) % n], requests()));
@@ -76,7 +76,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
     }
     if let Some(k) = name.strip_prefix("fat-tree-").or(name.strip_prefix("hashed-")) {
         let k = k.parse().ok()?;
-        let graph = FatTree { k, cable }.graph().ok()?;
+        let graph = FatTree::new(k, cable).graph().ok()?;
         let hosts: Vec<NodeId> = graph.hosts().collect();
         let n = hosts.len();
         let rate = Arrivals::Constant { rate: BitRate::from_gbps(5), random_phase: true };
@@ -89,7 +89,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
     }
     if let Some(flows) = name.strip_prefix("flows-") {
         let flows: usize = flows.parse().ok().filter(|flows| flows % 16 == 0)?;
-        let graph = Star { hosts: 16, cable }.graph().ok()?;
+        let graph = Star::new(16, cable).graph().ok()?;
         let hosts: Vec<NodeId> = graph.hosts().collect();
         let rate = BitRate::from_bps(5_000_000_000 * 16 / flows as u64);
         let rate = Arrivals::Constant { rate, random_phase: true };
@@ -101,8 +101,8 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         };
         return Some(spec(&graph, (0..flows).map(flow).collect(), options));
     }
-    let senders: u32 = name.strip_prefix("incast-")?.parse().ok()?;
-    let graph = Star { hosts: senders + 1, cable }.graph().ok()?;
+    let senders: u64 = name.strip_prefix("incast-")?.parse().ok()?;
+    let graph = Star::new(senders + 1, cable).graph().ok()?;
     let hosts: Vec<NodeId> = graph.hosts().collect();
     let flows = hosts[1..].iter().map(|&from| flow(from, hosts[0], Arrivals::Greedy)).collect();
     Some(spec(&graph, flows, options))

@@ -25,22 +25,33 @@ STEPS = re.compile(r"^   ```rust\n(?P<text>.*?)^   ```$", re.MULTILINE | re.DOTA
 
 @dataclass(frozen=True)
 class Example:
-    """One more of a kind: its section, its crate, its file and the list that it is added to."""
+    """One more of a kind: its section, its name, and the list that it is added to, with the file that has it."""
 
     section: str
-    crate: str
     file: str
     registry: str
+    home: str
+
+    @property
+    def crate(self) -> str:
+        """The crate that it is added to."""
+        return self.home.split("/")[1]
+
+    @property
+    def path(self) -> str:
+        """Its file, beside the list or in the folder of the list's name."""
+        folder = self.home.removesuffix("/lib.rs") if self.home.endswith("/lib.rs") else self.home.removesuffix(".rs")
+        return f"{folder}/{self.file}.rs"
 
     def steps(self) -> tuple[str, list[str]]:
-        """The parameters that the section shows, and the lines that it says to add to `lib.rs`."""
+        """What the section shows of the file, and the lines that it says to add to the list."""
         section = CONTRIBUTING.partition(f"\n## {self.section}\n")[2].partition("\n## ")[0]
-        parameters, lines = (textwrap.dedent(step["text"]) for step in STEPS.finditer(section))
-        return parameters, lines.splitlines()
+        shown, lines = (textwrap.dedent(step["text"]) for step in STEPS.finditer(section))
+        return shown, lines.splitlines()
 
-    def library(self) -> str:
-        """`lib.rs` with the module, and the entry at the end of its list."""
-        text = (ROOT / "crates" / self.crate / "src/lib.rs").read_text("utf-8")
+    def with_entry(self) -> str:
+        """The file of the list with the module, and the entry at the end of the list."""
+        text = (ROOT / self.home).read_text("utf-8")
         lines = self.steps()[1]
         assert lines[0] == f"mod {self.file};"
         entry = [line for line in lines if not line.startswith(("mod ", "pub use "))]
@@ -55,9 +66,11 @@ class Example:
 
 
 ADDED = [
-    Example("A scheduler", "scheduling", "turns", "schedulers"),
-    Example("A queue manager", "queueing", "nth", "queue_managers"),
-    Example("A congestion control", "transport", "halving", "controllers"),
+    Example("A scheduler", "turns", "schedulers", "crates/scheduling/src/lib.rs"),
+    Example("A queue manager", "nth", "queue_managers", "crates/queueing/src/lib.rs"),
+    Example("A congestion control", "halving", "controllers", "crates/transport/src/lib.rs"),
+    Example("A topology", "mesh", "topologies", "crates/fabric/src/spec/topology.rs"),
+    Example("A distribution of sizes", "photos", "published", "crates/workload/src/published.rs"),
 ]
 
 
@@ -70,10 +83,9 @@ def test_a_mechanism_is_a_file_and_its_lines_in_the_registry() -> None:
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
     # One place, kept: what has not changed since the last time is not compiled again.
     copy = target / "mechanism"
-    changed = {f"crates/{one.crate}/src/lib.rs": one.library() for one in ADDED}
+    changed = {one.home: one.with_entry() for one in ADDED}
     for one in ADDED:
-        source = (EXAMPLES / f"{one.file}.rs").read_text("utf-8")
-        changed[f"crates/{one.crate}/src/{one.file}.rs"] = source
+        changed[one.path] = (EXAMPLES / f"{one.file}.rs").read_text("utf-8")
     for file in ("added.toml", "added_in_a_scenario.rs"):
         changed[f"crates/scenario/tests/{file}"] = (EXAMPLES / file).read_text("utf-8")
     _mirror(ROOT, copy, changed)
@@ -92,7 +104,7 @@ def _reaches_the_builder(schema: Path) -> None:
     finally:
         sys.path.pop(0)
     keys = builder.files(json.loads(schema.read_text("utf-8")))["keys.py"]
-    for line in ("    turns: TurnsKeys\n", "    most: str | None\n", "    nth: NthKeys | None\n"):
+    for line in ("    turns: TurnsKeys\n", "    most: str | None\n", "    nth: NthKeys | None\n", "class MeshKeys("):
         assert line in keys
 
 

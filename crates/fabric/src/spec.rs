@@ -7,7 +7,7 @@ mod pattern;
 pub mod routing;
 pub mod topology;
 
-pub use self::pattern::Pattern;
+pub use self::pattern::{Pattern, matches, range};
 
 use crate::spec::choice::PathChoice;
 use crate::spec::routing::Wiring;

@@ -5,14 +5,14 @@ mod common;
 use common::*;
 use fabric::choice::PathChoice;
 use fabric::spec::{HostSpec, SwitchSpec};
-use fabric::topology::{Cable, FatTree, NodeRole, Star};
+use fabric::topology::{Cable, FatTree, NodeRole, Shape, Star};
 use fabric::{Simulation, State};
 use frame::NodeId;
 use std::sync::Arc;
 use transport::{Application, ConnectionSpec, ControllerSpec, FixedWindowParams, WindowSpec};
 use units::{Amount, Time};
 
-const CABLE: Cable = Cable { rate: gbps(10), delay: ns(100), overhead: 20 };
+const CABLE: Cable = Cable::new(gbps(10), ns(100));
 
 fn window(start: Time) -> Arc<ConnectionSpec> {
     let window = WindowSpec {
@@ -50,7 +50,7 @@ fn net(
 /// 100,000 connections of which four are at work: the others cost memory and no events.
 #[test]
 fn a_host_with_100_000_idle_endpoints() {
-    let graph = Star { hosts: 64, cable: CABLE }.graph().unwrap();
+    let graph = Star::new(64, CABLE).graph().unwrap();
     let run = |connections: usize| {
         let (mut net, hosts) = net(&graph, us(200), &switch(), &host());
         for nth in 0..connections {
@@ -73,7 +73,7 @@ fn a_host_with_100_000_idle_endpoints() {
 /// Every host of a fat tree of 1,024 talks to another over sprayed paths: the same on one thread and on more.
 #[test]
 fn spraying_and_connections_on_1_024_hosts() {
-    let graph = FatTree { k: 16, cable: CABLE }.graph().unwrap();
+    let graph = FatTree::new(16, CABLE).graph().unwrap();
     let spec = SwitchSpec { path_choice: PathChoice::Spray, flow_control: Some(pfc(1)), ..switch() };
     let obeys = HostSpec { flow_control: Some(pfc(1)), ..host() };
     // A round trip takes 6.6 us, so that all get through more than one window.

@@ -13,7 +13,7 @@ use fabric::spec::{
     FaultSpec, Forwarding, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing,
     Reaction, ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, WhenFull,
 };
-use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Star};
+use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Shape, Star};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
 use flow_control::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks};
 use frame::{ClassMap, NodeId};
@@ -162,11 +162,11 @@ impl Rolls {
 }
 
 fn graph(draw: &Draw, rolls: &mut Rolls) -> Graph {
-    let cable = Cable { rate: gbps(10), delay: ns(10), overhead: 20 };
-    let leaf_spine = LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 2, uplink_rate: None, cable };
+    let cable = Cable::new(gbps(10), ns(10));
+    let leaf_spine = LeafSpine::new(3, 2, 2, None, cable);
     let named = match draw.shape {
-        0 => Star { hosts: 4, cable }.graph(),
-        1 => FatTree { k: 4, cable }.graph(),
+        0 => Star::new(4, cable).graph(),
+        1 => FatTree::new(4, cable).graph(),
         _ => leaf_spine.graph(),
     };
     let mut graph = named.expect("parameters are in range");
@@ -182,9 +182,7 @@ fn graph(draw: &Draw, rolls: &mut Rolls) -> Graph {
             .collect();
         for host in graph.hosts().collect::<Vec<_>>() {
             if rolls.coin() {
-                let Cable { rate, delay, overhead } = cable;
-                let b = rolls.pick(&edges);
-                graph.links.push(GraphLink { a: host, b, rate, delay, overhead });
+                graph.link(host, rolls.pick(&edges), cable);
             }
         }
     }

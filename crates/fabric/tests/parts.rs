@@ -13,7 +13,7 @@ use units::{BitRate, Time};
 use workload::{Arrivals, Destinations, SourceSpec};
 
 /// A fat tree under PFC, all of whose hosts send at half of their rate.
-fn fat_tree(k: u32, to: impl Fn(usize, &[frame::NodeId]) -> Destinations) -> Spec {
+fn fat_tree(k: u64, to: impl Fn(usize, &[frame::NodeId]) -> Destinations) -> Spec {
     let (mut net, hosts) = fat_tree_under_pfc(k, us(60));
     let arrivals = Arrivals::Constant { rate: BitRate::from_gbps(5), random_phase: true };
     for (nth, &from) in hosts.iter().enumerate() {

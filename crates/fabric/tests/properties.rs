@@ -9,7 +9,7 @@ use fabric::spec::{
     Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role, Spec, SwitchSpec,
     WhenFull,
 };
-use fabric::topology::{Cable, Dumbbell, FatTree, Graph, LeafSpine, NodeRole, Ring, Star};
+use fabric::topology::{Cable, Dumbbell, FatTree, Graph, LeafSpine, NodeRole, Ring, Shape, Star};
 use flow_control::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
@@ -56,14 +56,14 @@ impl Rolls<'_> {
 /// Trees and other graphs in which up-down paths cannot wait for each other in a circle: 0 to 4. A ring or
 /// a graph with random extra links: 5.
 fn graph(dice: &Dice, rolls: &mut Rolls) -> Graph {
-    let cable = Cable { rate: gbps(10), delay: ns(10), overhead: 20 };
-    let size = dice.size as u32;
+    let cable = Cable::new(gbps(10), ns(10));
+    let size = dice.size as u64;
     let named = match dice.shape {
-        0 => Star { hosts: size + 1, cable }.graph(),
-        1 => Dumbbell { left: size, right: 2, bottleneck_rate: None, bottleneck_delay: None, cable }.graph(),
-        2 => LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 2, uplink_rate: None, cable }.graph(),
-        3 => FatTree { k: 4, cable }.graph(),
-        5 if rolls.coin() => Ring { switches: 3 + size % 3, hosts_per_switch: 2, cable }.graph(),
+        0 => Star::new(size + 1, cable).graph(),
+        1 => Dumbbell::new(size, 2, None, None, cable).graph(),
+        2 => LeafSpine::new(3, 2, 2, None, cable).graph(),
+        3 => FatTree::new(4, cable).graph(),
+        5 if rolls.coin() => Ring::new(3 + size % 3, 2, cable).graph(),
         _ => return random_graph(dice, rolls, cable),
     };
     named.expect("parameters are in range")
@@ -77,8 +77,7 @@ fn random_graph(dice: &Dice, rolls: &mut Rolls, cable: Cable) -> Graph {
         NodeId(graph.nodes.len() as u32 - 1)
     };
     let link = |graph: &mut Graph, a, b| {
-        let Cable { rate, delay, overhead } = cable;
-        graph.links.push(fabric::topology::GraphLink { a, b, rate, delay, overhead });
+        graph.link(a, b, cable);
     };
     let mut switches = Vec::new();
     for i in 0..dice.size {

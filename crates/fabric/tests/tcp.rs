@@ -5,7 +5,7 @@ mod common;
 use common::consistent::same;
 use common::*;
 use fabric::spec::SwitchSpec;
-use fabric::topology::{Cable, FatTree};
+use fabric::topology::{Cable, FatTree, Shape};
 use frame::NodeId;
 use proptest::prelude::TestCaseError;
 use queueing::{
@@ -186,8 +186,8 @@ fn threads_do_not_show() -> Result<(), TestCaseError> {
         let spec = SwitchSpec { managers, flow_control, ..small() };
         let buffer = if spec.flow_control.is_some() { BufferSpec::default() } else { spec.buffer.clone() };
         let spec = SwitchSpec { buffer, ..spec };
-        let cable = Cable { rate: gbps(10), delay: us(1), overhead: 20 };
-        let graph = FatTree { k: 4, cable }.graph().unwrap();
+        let cable = Cable::new(gbps(10), us(1));
+        let graph = FatTree::new(4, cable).graph().unwrap();
         let mut net = Net::new(us(2_000));
         let mut hosts = vec![];
         for node in &graph.nodes {

@@ -9,8 +9,10 @@
 
 mod choice;
 mod forms;
+mod nearest;
 mod remark;
 
 pub use choice::{Choice, Keyed, schema};
 pub use forms::{Forms, read_by_form};
+pub use nearest::nearest;
 pub use remark::{Remark, Remarks, Step};

@@ -12,7 +12,6 @@ mod managers;
 mod names;
 mod path_choice;
 mod pauses;
-mod phy;
 mod probes;
 mod queueing;
 mod receive;
@@ -115,6 +114,10 @@ impl<'a> Context<'a> {
     fn refuse(&mut self, why: keys::Remark, place: &Place) {
         self.error(&place.along(&why.path), why.message, why.help);
     }
+    /// What a mechanism says to beware of.
+    fn beware(&mut self, why: keys::Remark, place: &Place) {
+        self.warn(&place.along(&why.path), why.message, why.help);
+    }
     fn report(&mut self, severity: Severity, place: &Place, message: String, help: String) {
         self.errors += usize::from(severity == Severity::Error);
         if self.findings.iter().filter(|one| one.severity == severity).count() < MAX_ERRORS {
@@ -147,8 +150,7 @@ pub fn check(model: Model, mut context: Context<'_>) -> Result<Scenario, Diagnos
 
 fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let probes = simulation(model, context);
-    let topology = context.clean(|context| names::expand_topology(&model.topology, context));
-    let fabric = topology.and_then(|topology| topology::lower(&topology, context));
+    let fabric = topology::lower(&model.topology, context);
     let expanded = fabric.as_ref().map(|fabric| names::expand_stations(model, fabric, context));
     let model = expanded.as_deref().unwrap_or(model);
     let stations =

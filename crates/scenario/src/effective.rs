@@ -38,22 +38,7 @@ pub fn fill(model: &mut Model, file: &str) {
             }
         }
     }
-    match &mut model.topology {
-        Topology::Star(it) => it.fill(),
-        Topology::Dumbbell(it) => {
-            it.fill();
-            it.bottleneck_rate.get_or_insert(it.rate);
-        }
-        Topology::Chain(it) => it.fill(),
-        Topology::Ring(it) => it.fill(),
-        Topology::LeafSpine(it) => {
-            it.fill();
-            it.uplink_rate.get_or_insert(it.rate);
-        }
-        Topology::FatTree(it) => it.fill(),
-        Topology::NTree(it) => it.fill(),
-        Topology::Explicit(it) => it.links.iter_mut().for_each(ExplicitLink::fill),
-    }
+    model.topology.fill();
     let priorities = model.used_priorities();
     model.flow_control.complete(&priorities);
     fill_stations(model, &priorities);

@@ -4,7 +4,7 @@
 //! form that was written decides the alternative, and its own error is the one reported.
 
 use crate::model::{
-    Between, FaultLink, FrameTable, FrameText, FrameWord, Nodes, PathSeed, PathSeedWord, Permutation, Probes,
+    FaultLink, FrameTable, FrameText, FrameWord, Nodes, PathSeed, PathSeedWord, Permutation, Probes,
     ProbesText, Queues, QueuesWord, Receivers, ReceiversTable, SizesTable, SizesText, WhichText,
 };
 use keys::{Forms, by_form};
@@ -15,7 +15,6 @@ use workload::PublishedSizes;
 
 by_form!(
     PathSeed,
-    Between,
     Nodes,
     Receivers,
     Queues,
@@ -67,19 +66,6 @@ impl Forms for PathSeed {
     fn number<E: de::Error>(number: i64) -> Result<Self, E> {
         let wrong = || E::invalid_value(de::Unexpected::Signed(number), &Self::EXPECTED);
         u64::try_from(number).map(PathSeed::Own).map_err(|_| wrong())
-    }
-}
-
-impl Forms for Between {
-    const EXPECTED: &'static str = "the names of the two ends, like [\"h0\", \"sw\"]";
-    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
-        let names: Vec<String> = Vec::deserialize(SeqAccessDeserializer::new(list))?;
-        match <[String; 2]>::try_from(names) {
-            Ok([a, b]) => Ok(Between(a, b)),
-            Err(names) => {
-                Err(de::Error::custom(format!("{} names; expected {}", names.len(), Self::EXPECTED)))
-            }
-        }
     }
 }
 

@@ -8,17 +8,16 @@ mod faults;
 mod flows;
 mod probes;
 mod stations;
-mod topology;
 mod transfers;
 
 pub use faults::*;
 pub use flows::*;
 pub use probes::*;
 pub use stations::*;
-pub use topology::*;
 pub use transfers::*;
 
 use fabric::spec::{OnDeadlock, OnLosslessDrop};
+use fabric::topology::Topology;
 use flow_control::FlowControl;
 use flow_control::watchdog::WatchdogSpec;
 use schemars::JsonSchema;

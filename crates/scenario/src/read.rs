@@ -2,9 +2,10 @@
 //!
 //! Each table, and each flow, is read by itself, so that one mistake does not hide those in other tables.
 
-use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source, nearest};
+use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
 use crate::model::{Model, ProbesText};
 use crate::place::Place;
+use keys::nearest;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
 use toml::Spanned;

@@ -1,54 +1,16 @@
 //! A list of frame sizes with their weights, as a file has it.
 
-/// Reads the columns `bytes,weight` of frames up to `largest` bytes; reports the first thing that is wrong: where in
-/// the text, what, and what is accepted.
-pub fn read_sizes(
-    text: &str,
-    largest: u64,
-    report: &mut dyn FnMut(std::ops::Range<usize>, String, String),
-) -> Option<Vec<(u16, f64)>> {
-    let mut sizes = Vec::new();
-    let mut start = 0;
-    let mut header = true;
-    for line in text.split_inclusive('\n') {
-        let at = start..start + line.trim_end().len();
-        start += line.len();
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let columns: Vec<&str> = line.split(',').map(str::trim).collect();
-        if std::mem::take(&mut header) {
-            if columns != ["bytes", "weight"] {
-                report(
-                    at,
-                    format!("\"{line}\" is not the header"),
-                    "expected the first line to be bytes,weight".into(),
-                );
-                return None;
-            }
-            continue;
-        }
-        let row = match columns.as_slice() {
-            [bytes, weight] => bytes.parse::<u16>().ok().zip(weight.parse::<f64>().ok()),
-            _ => None,
-        };
-        match row {
-            Some((bytes, weight))
-                if (1..=largest).contains(&u64::from(bytes)) && weight.is_finite() && weight >= 0.0 =>
-            {
-                sizes.push((bytes, weight));
-            }
-            _ => {
-                report(
-                    at,
-                    format!("\"{line}\" is not a size and a weight"),
-                    format!("expected 1 to {largest} bytes and a weight of 0 or more, like 1522,0.25"),
-                );
-                return None;
-            }
-        }
-    }
+use crate::two_columns::{Report, rows};
+
+/// Reads the columns `bytes,weight` of frames up to `largest` bytes; reports the first thing that is wrong.
+pub fn read_sizes(text: &str, largest: u64, report: Report<'_>) -> Option<Vec<(u16, f64)>> {
+    let mut sizes: Vec<(u16, f64)> = Vec::new();
+    let help = format!("expected 1 to {largest} bytes and a weight of 0 or more, like 1522,0.25");
+    rows(text, ["bytes", "weight"], ["not a size and a weight", &help], report, |bytes, weight| {
+        let (bytes, weight): (u16, f64) = (bytes.parse().ok()?, weight.parse().ok()?);
+        let fits = (1..=largest).contains(&u64::from(bytes)) && weight.is_finite() && weight >= 0.0;
+        fits.then(|| sizes.push((bytes, weight)))
+    })?;
     let total: f64 = sizes.iter().map(|&(_, weight)| weight).sum();
     if total > 0.0 && total.is_finite() {
         return Some(sizes);

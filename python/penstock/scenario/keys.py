@@ -108,13 +108,13 @@ class StarKeys(TypedDict, total=False):
     hosts: Required[int]
     """Number of hosts."""
     rate: Required[str]
-    """Rate of every link in each direction."""
+    """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
     delay: str | None
-    """One-way delay of every cable. Default: what `length` gives."""
+    """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -122,7 +122,7 @@ class StarKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
     delay.
     """
     overhead: str | None
@@ -143,13 +143,13 @@ class DumbbellKeys(TypedDict, total=False):
     links.
     """
     rate: Required[str]
-    """Rate of every link in each direction."""
+    """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
     delay: str | None
-    """One-way delay of every cable. Default: what `length` gives."""
+    """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -157,7 +157,7 @@ class DumbbellKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
     delay.
     """
     overhead: str | None
@@ -172,13 +172,13 @@ class ChainKeys(TypedDict, total=False):
     hosts_per_switch: Required[int]
     """Number of hosts at each switch."""
     rate: Required[str]
-    """Rate of every link in each direction."""
+    """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
     delay: str | None
-    """One-way delay of every cable. Default: what `length` gives."""
+    """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -186,7 +186,7 @@ class ChainKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
     delay.
     """
     overhead: str | None
@@ -201,13 +201,13 @@ class RingKeys(TypedDict, total=False):
     hosts_per_switch: Required[int]
     """Number of hosts at each switch."""
     rate: Required[str]
-    """Rate of every link in each direction."""
+    """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
     delay: str | None
-    """One-way delay of every cable. Default: what `length` gives."""
+    """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -215,7 +215,7 @@ class RingKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
     delay.
     """
     overhead: str | None
@@ -234,13 +234,13 @@ class LeafSpineKeys(TypedDict, total=False):
     uplink_rate: str | None
     """Rate of the links between leaves and spines. Default: `rate`."""
     rate: Required[str]
-    """Rate of every link in each direction."""
+    """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
     delay: str | None
-    """One-way delay of every cable. Default: what `length` gives."""
+    """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -248,7 +248,7 @@ class LeafSpineKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
     delay.
     """
     overhead: str | None
@@ -263,13 +263,13 @@ class FatTreeKeys(TypedDict, total=False):
     k: Required[int]
     """Ports of each switch."""
     rate: Required[str]
-    """Rate of every link in each direction."""
+    """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
     delay: str | None
-    """One-way delay of every cable. Default: what `length` gives."""
+    """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -277,7 +277,7 @@ class FatTreeKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
     delay.
     """
     overhead: str | None
@@ -292,13 +292,13 @@ class NTreeKeys(TypedDict, total=False):
     n: Required[int]
     """Number of levels of switches."""
     rate: Required[str]
-    """Rate of every link in each direction."""
+    """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of every link. Default: none, a rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
     delay: str | None
-    """One-way delay of every cable. Default: what `length` gives."""
+    """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of every cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -306,7 +306,7 @@ class NTreeKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of each link which may take longest. Default: none, no
+    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
     delay.
     """
     overhead: str | None
@@ -329,27 +329,28 @@ class ExplicitLinkKeys(TypedDict, total=False):
 
     between: Required[Between]
     """The names of the two ends."""
+    count: int | None
+    """Number of parallel links. Default: 1."""
     rate: Required[str]
-    """Rate in each direction."""
+    """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of the link. Default: none, the rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
     delay: str | None
-    """One-way delay of the cable. Default: what `length` gives."""
+    """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of the cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
     interface_delay: str | None
-    """Delay of the two interfaces together, added to that of the cable. Default: "0 s", or what `phy`
-    gives.
+    """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
+    what `phy` gives.
     """
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate which may take longest. Default: none, no delay.
+    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
+    delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
-    count: int | None
-    """Number of parallel links. Default: 1."""
 
 
 class SchedulerTable(TypedDict, total=False):

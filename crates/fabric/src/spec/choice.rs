@@ -258,7 +258,7 @@ mod tests {
     use super::*;
     use crate::spec::forwarding::ForwardingTable;
     use crate::spec::routing::{Routes, Wiring};
-    use crate::spec::topology::{Cable, LeafSpine, NodeRole};
+    use crate::spec::topology::{Cable, LeafSpine, NodeRole, Shape};
     use engine::stream;
     use proptest::prelude::*;
     use units::BitRate;
@@ -435,8 +435,8 @@ mod tests {
 
     #[test]
     fn spraying_over_eight_spines_loads_them_equally() {
-        let cable = Cable { rate: BitRate::from_gbps(10), delay: Time::from_us(1), overhead: 20 };
-        let leaf_spine = LeafSpine { leaves: 2, spines: 8, hosts_per_leaf: 4, uplink_rate: None, cable };
+        let cable = Cable::new(BitRate::from_gbps(10), Time::from_us(1));
+        let leaf_spine = LeafSpine::new(2, 8, 4, None, cable);
         let graph = leaf_spine.graph().unwrap();
         let ends: Vec<(NodeId, NodeId)> = graph.links.iter().map(|link| (link.a, link.b)).collect();
         let wiring = Wiring::new(graph.nodes.len(), &ends);

@@ -378,11 +378,11 @@ impl Row {
 mod tests {
     use super::*;
     use crate::spec::routing::{Wiring, choose};
-    use crate::spec::topology::{Cable, Chain, FatTree, Graph, NTree, NodeRole};
+    use crate::spec::topology::{Cable, Chain, FatTree, Graph, NTree, NodeRole, Shape};
     use proptest::prelude::*;
     use units::{BitRate, Time};
 
-    const CABLE: Cable = Cable { rate: BitRate::from_gbps(10), delay: Time::from_ns(10), overhead: 20 };
+    const CABLE: Cable = Cable::new(BitRate::from_gbps(10), Time::from_ns(10));
 
     fn wire(graph: &Graph) -> Wiring {
         let links: Vec<(NodeId, NodeId)> = graph.links.iter().map(|link| (link.a, link.b)).collect();
@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn a_fat_tree_needs_a_run_for_each_way_down_and_few_more() {
-        let graph = FatTree { k: 8, cable: CABLE }.graph().unwrap();
+        let graph = FatTree::new(8, CABLE).graph().unwrap();
         let wiring = wire(&graph);
         let table = table_of(&graph, &wiring);
         for (node, facts) in (0..).map(NodeId).zip(&graph.nodes) {
@@ -428,10 +428,8 @@ mod tests {
             table.memory_bytes() / graph.nodes.len()
         };
         // One entry of 4 bytes a node and group would take 8,192 bytes a node for the chain, and the same for the tree.
-        assert!(
-            bytes_a_node(Chain { switches: 2_048, hosts_per_switch: 1, cable: CABLE }.graph().unwrap()) < 100
-        );
-        assert!(bytes_a_node(NTree { k: 2, n: 12, cable: CABLE }.graph().unwrap()) < 200);
+        assert!(bytes_a_node(Chain::new(2_048, 1, CABLE).graph().unwrap()) < 100);
+        assert!(bytes_a_node(NTree::new(2, 12, CABLE).graph().unwrap()) < 200);
     }
 
     #[test]

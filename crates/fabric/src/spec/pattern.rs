@@ -1,4 +1,6 @@
-//! Patterns of names, such as `leaf0.*` or `h1..h32`.
+//! Patterns and ranges of names, such as `leaf0.*` or `h1..h32`.
+
+use crate::spec::topology::MAX_NODES;
 
 /// A name, in which `*` stands for anything; or two names that end in numbers, with `..` between: those from the one to
 /// the other.
@@ -56,24 +58,36 @@ fn between(name: &str, first: &str, last: &str) -> bool {
     }
 }
 
-/// Whether a name is what a pattern with `*` says.
-fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let mut rest = rest;
-    let mut last = None;
+/// Whether `name` fits `pattern`, in which each `*` stands for any letters, also none.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
     for part in parts {
-        last = Some(part);
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
+        let Some(found) = left.find(part) else { return false };
+        left = &left[found + part.len()..];
     }
-    // What is behind the last star ends the name.
-    match last {
-        None => rest.is_empty(),
-        Some(end) => name.ends_with(end) && (rest.is_empty() || !end.is_empty() || pattern.ends_with('*')),
-    }
+    left.ends_with(last)
+}
+
+/// The names of a range; `None` if the text is none; what is wrong with it, if it looks like one.
+pub fn range(text: &str) -> Option<Result<Vec<String>, String>> {
+    let (first, last) = text.split_once("..")?;
+    let help = || {
+        format!("\"{text}\" is no range; expected one like \"h1..h32\", upwards, at most {MAX_NODES} names")
+    };
+    Some(numbers(first, last).ok_or_else(help))
+}
+
+fn numbers(first: &str, last: &str) -> Option<Vec<String>> {
+    let split = |name: &'_ str| name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let (prefix, from) = first.split_at(split(first));
+    let (other, to) = last.split_at(split(last));
+    let (low, high) = (from.parse::<u64>().ok()?, to.parse::<u64>().ok()?);
+    let fits = prefix == other && low <= high && high - low < MAX_NODES;
+    let width = if from.len() == to.len() { from.len() } else { 0 };
+    fits.then(|| (low..=high).map(|n| format!("{prefix}{n:0width$}")).collect())
 }
 
 #[cfg(test)]
@@ -90,8 +104,11 @@ mod tests {
             ("leaf0.*->h*", "leaf0.3->h12"),
             ("*h1", "h1h1"),
             ("a**b", "axb"),
+            ("h*.*1", "h0.11"),
+            ("h*1", "h1"),
         ];
-        let no = [("h1", "h11"), ("h*1", "h12"), ("leaf*.0", "leaf0.1"), ("", "x"), ("*a", "ab")];
+        let no =
+            [("h1", "h11"), ("h*1", "h12"), ("leaf*.0", "leaf0.1"), ("", "x"), ("*a", "ab"), ("h1*1", "h1")];
         assert!(yes.iter().all(|(pattern, name)| matches(pattern, name)));
         assert!(no.iter().all(|(pattern, name)| !matches(pattern, name)));
     }
@@ -114,5 +131,18 @@ mod tests {
         );
         assert!(!["leaf1", "leaf0/4", "h0", "leaf0.0->h0/2"].iter().any(|p| names(p)));
         assert!(Pattern::new("incast").names_flow("incast[h7]"));
+    }
+
+    #[test]
+    fn ranges() {
+        let names = |text: &str| range(text).map(|names| names.map(|names| names.join(" ")).map_err(|_| ()));
+        assert_eq!(names("h9..h11"), Some(Ok("h9 h10 h11".into())));
+        assert_eq!(names("h09..h11"), Some(Ok("h09 h10 h11".into())));
+        assert_eq!(names("r1.0..r1.1"), Some(Ok("r1.0 r1.1".into())));
+        assert_eq!(names("h3..h3"), Some(Ok("h3".into())));
+        for wrong in ["h3..h2", "h1..g2", "h1..2", "h..h2", "h1..h99999999999", "..", "h1..h2..h3"] {
+            assert_eq!(names(wrong), Some(Err(())), "{wrong}");
+        }
+        assert_eq!(names("h1"), None);
     }
 }

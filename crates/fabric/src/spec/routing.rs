@@ -396,11 +396,11 @@ fn mix(mut z: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::topology::{Cable, FatTree, Graph, NTree, NodeRole, Ring};
+    use crate::spec::topology::{Cable, FatTree, Graph, NTree, NodeRole, Ring, Shape};
     use proptest::prelude::*;
     use units::{BitRate, Time};
 
-    const CABLE: Cable = Cable { rate: BitRate::from_gbps(10), delay: Time::from_ns(10), overhead: 20 };
+    const CABLE: Cable = Cable::new(BitRate::from_gbps(10), Time::from_ns(10));
 
     fn wire(graph: &Graph) -> Wiring {
         let links: Vec<(NodeId, NodeId)> = graph.links.iter().map(|link| (link.a, link.b)).collect();
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn fat_tree_distances_are_two_four_or_six() {
-        let graph = FatTree { k: 4, cable: CABLE }.graph().unwrap();
+        let graph = FatTree::new(4, CABLE).graph().unwrap();
         let wiring = wire(&graph);
         let routes = routes(&graph, &wiring);
         let hosts: Vec<NodeId> = graph.hosts().collect();
@@ -465,7 +465,7 @@ mod tests {
 
     #[test]
     fn ecmp_spreads_evenly_and_tiers_choose_independently() {
-        let graph = FatTree { k: 8, cable: CABLE }.graph().unwrap();
+        let graph = FatTree::new(8, CABLE).graph().unwrap();
         let wiring = wire(&graph);
         let routes = routes(&graph, &wiring);
         let hosts: Vec<NodeId> = graph.hosts().collect();
@@ -524,7 +524,7 @@ mod tests {
 
     #[test]
     fn explicit_routes() {
-        let graph = Ring { switches: 4, hosts_per_switch: 1, cable: CABLE }.graph().unwrap();
+        let graph = Ring::new(4, 1, CABLE).graph().unwrap();
         let wiring = wire(&graph);
         let routes = routes(&graph, &wiring);
         let named = |names: &[&str]| names.iter().map(|name| by_name(&graph, name)).collect::<Vec<_>>();
@@ -550,7 +550,7 @@ mod tests {
 
     #[test]
     fn tree_paths_turn_at_the_nearest_common_level() {
-        let graph = NTree { k: 4, n: 3, cable: CABLE }.graph().unwrap();
+        let graph = NTree::new(4, 3, CABLE).graph().unwrap();
         let wiring = wire(&graph);
         let routes = routes(&graph, &wiring);
         let hosts: Vec<NodeId> = graph.hosts().collect();

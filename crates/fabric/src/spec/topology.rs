@@ -1,25 +1,99 @@
-//! Named topologies as plain graphs: star, dumbbell, chain, ring, leaf-spine, fat-tree, k-ary n-tree.
+//! Topologies: which hosts and switches there are, what they are called, how they are cabled. One file each.
 //!
-//! Sources: the k-ary fat-tree of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008, §2.2) and the k-ary n-tree
-//! of Petrini and Vanneschi (IPPS 1997, §2), whose digits are numbered as in Martinez 2006: host p attaches
-//! to switch p / k of the lowest level, and switches of levels l and l + 1 are joined if their numbers
-//! agree in all digits but digit l. The others are common knowledge.
+//! What a node does is decided elsewhere. The ports of a node are numbered in the order of its links in
+//! [`Graph::links`]: ports down to hosts come first, ports to other switches after them.
 //!
-//! Scope: which nodes there are, what they are called, how they are cabled. What a node does is decided
-//! elsewhere. The ports of a node are numbered in the order of its links in [`Graph::links`]: ports down to
-//! hosts come first, ports to other switches after them.
-//!
-//! Not modelled: several links between the same two switches, and pods that are only partly built; such
-//! fabrics are described link by link.
+//! Not modelled: several links between the same two switches of a named topology; such fabrics are described link by link.
 
+mod cable;
+mod chain;
+mod dumbbell;
+mod explicit;
+mod fat_tree;
+mod leaf_spine;
+mod n_tree;
+mod ring;
+mod star;
+
+pub use cable::{Cable, check_rate, data_rate};
+pub use explicit::{Between, ExplicitLink, is_name};
+
+use cable::with_cable;
+use flow_control::phy::Phy;
 use frame::NodeId;
-use std::fmt;
-use units::{BitRate, Time};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, LineCode, Time};
+
+/// Makes the closed enum of topologies from one list.
+macro_rules! topologies {
+    ($($(#[doc = $doc:literal])+ $file:ident: $name:ident),* $(,)?) => {
+        $(pub use $file::$name;)*
+
+        /// The shape of the fabric: exactly one of these.
+        #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Topology {
+            $($(#[doc = $doc])+ $name($name),)*
+        }
+
+        impl Topology {
+            fn named(&self) -> (&'static str, &dyn Shape) {
+                match self { $(Topology::$name(it) => (stringify!($file), it),)* }
+            }
+            /// Writes every default.
+            pub fn fill(&mut self) {
+                match self { $(Topology::$name(it) => it.fill(),)* }
+            }
+        }
+    };
+}
+
+topologies! {
+    /// One switch `sw` with hosts `h0`, `h1`, ... around it.
+    star: Star,
+    /// Two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ...
+    dumbbell: Dumbbell,
+    /// Switches `sw0`, `sw1`, ... in a row; hosts `h{switch}.{i}`.
+    chain: Chain,
+    /// Switches `sw0`, `sw1`, ... in a ring; hosts `h{switch}.{i}`.
+    ring: Ring,
+    /// Leaves `leaf0`, ..., each linked to each of the spines `spine0`, ...; hosts `h0`, ... numbered across the leaves.
+    leaf_spine: LeafSpine,
+    /// The three-level fat tree of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`, `edge{pod}.{i}`; hosts `h0`, ... in order.
+    fat_tree: FatTree,
+    /// The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ...
+    n_tree: NTree,
+    /// Named hosts and switches, and each link.
+    explicit: Explicit,
+}
+
+impl Topology {
+    /// Its graph, or what is wrong with it; places begin at its name.
+    pub fn graph(&self) -> Result<Graph, Vec<Remark>> {
+        let (name, shape) = self.named();
+        shape.graph().map_err(|errors| errors.into_iter().map(|one| one.within(name)).collect())
+    }
+    /// What to beware of; places begin at its name.
+    pub fn warnings(&self) -> Vec<Remark> {
+        let (name, shape) = self.named();
+        shape.warnings().into_iter().map(|one| one.within(name)).collect()
+    }
+    /// Whether shortest paths go up first and then down, so that they cannot deadlock.
+    pub fn is_layered(&self) -> bool {
+        self.named().1.is_layered()
+    }
+}
 
 /// No topology has more nodes than this.
 pub const MAX_NODES: u64 = 1 << 21;
 /// No topology has more links than this.
 pub const MAX_LINKS: u64 = 1 << 23;
+/// No node has more ports than this.
+pub const MAX_PORTS: usize = 1 << 16;
+/// More are not looked for.
+const MOST_ERRORS: usize = 100;
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +128,10 @@ pub struct GraphLink {
     pub delay: Time,
     /// Bytes around each frame on the wire.
     pub overhead: u16,
+    /// The PHY at both ends, if one is named; its delay is part of `delay`.
+    pub phy: Option<&'static Phy>,
+    /// The line code, if there is one: rates of the link that are written down are rates on the wire.
+    pub line_code: Option<LineCode>,
 }
 
 /// Nodes and the links between them.
@@ -79,10 +157,12 @@ impl Graph {
         (0..).zip(&self.nodes).filter(move |(_, node)| node.role == role).map(|(id, _)| NodeId(id))
     }
 
-    fn host(&mut self, name: String) -> NodeId {
+    /// A new host.
+    pub fn host(&mut self, name: String) -> NodeId {
         self.node(name, NodeRole::Host, 0)
     }
-    fn switch(&mut self, name: String, level: u8) -> NodeId {
+    /// A new switch.
+    pub fn switch(&mut self, name: String, level: u8) -> NodeId {
         self.node(name, NodeRole::Switch, level)
     }
     fn node(&mut self, name: String, role: NodeRole, level: u8) -> NodeId {
@@ -90,365 +170,154 @@ impl Graph {
         self.nodes.push(GraphNode { name, role, level });
         id
     }
-    fn link(&mut self, a: NodeId, b: NodeId, cable: Cable) {
-        self.links.push(GraphLink { a, b, rate: cable.rate, delay: cable.delay, overhead: cable.overhead });
-    }
-}
-
-/// What all links of a topology have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cable {
-    /// Rate of data in each direction in b/s; 1 Mb/s to 1.6 Tb/s, no default.
-    pub rate: BitRate,
-    /// One-way delay of cable and interfaces; 0 or more. Default: 2 m of fibre at 5 ns/m, 10 ns.
-    pub delay: Time,
-    /// Bytes around each frame on the wire; 0 to 65535. Default: 20 B, preamble, start delimiter and
-    /// inter-frame gap of IEEE 802.3.
-    pub overhead: u16,
-}
-
-/// Why a topology cannot be built. The message says what is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TopologyError {
-    /// A parameter is below its least value.
-    TooSmall {
-        /// Its name in a scenario.
-        parameter: &'static str,
-        /// The least value.
-        least: u32,
-        /// The value that was given.
-        value: u32,
-    },
-    /// The number of ports of a fat-tree's switches is odd.
-    OddPorts {
-        /// The value that was given.
-        k: u32,
-    },
-    /// The fabric would be larger than [`MAX_NODES`] or [`MAX_LINKS`].
-    TooLarge,
-}
-
-impl fmt::Display for TopologyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TopologyError::TooSmall { parameter, least, value } => {
-                write!(f, "{parameter} = {value} is too small: expected at least {least}")
-            }
-            TopologyError::OddPorts { k } => {
-                write!(f, "k = {k} is odd: half of a fat-tree switch's ports go up, so k has to be even")
-            }
-            TopologyError::TooLarge => {
-                write!(f, "the fabric is too large: at most {MAX_NODES} nodes and {MAX_LINKS} links")
-            }
+    /// Hosts `h{first}`, ... at a switch.
+    fn hosts_below(&mut self, switch: NodeId, first: u64, count: u64, cable: Cable) {
+        for h in first..first + count {
+            let host = self.host(format!("h{h}"));
+            self.link(host, switch, cable);
         }
     }
-}
-impl std::error::Error for TopologyError {}
-
-fn at_least(parameter: &'static str, least: u32, value: u32) -> Result<(), TopologyError> {
-    if value < least { Err(TopologyError::TooSmall { parameter, least, value }) } else { Ok(()) }
-}
-
-/// Refuses fabrics that would not fit; `None` stands for a number past the range of `u64`.
-fn within_limits(nodes: Option<u64>, links: Option<u64>) -> Result<(), TopologyError> {
-    match (nodes, links) {
-        (Some(nodes), Some(links)) if nodes <= MAX_NODES && links <= MAX_LINKS => Ok(()),
-        _ => Err(TopologyError::TooLarge),
+    /// A new link.
+    pub fn link(&mut self, a: NodeId, b: NodeId, cable: Cable) -> &mut GraphLink {
+        let (phy, line_code) = (cable.phy(), cable.line_code);
+        let delay = cable.delay() + phy.map_or(Time::ZERO, Phy::interface_delay);
+        let overhead = u16::try_from(cable.overhead.get()).unwrap_or(u16::MAX);
+        self.links.push(GraphLink { a, b, rate: cable.data_rate(), delay, overhead, phy, line_code });
+        let last = self.links.len() - 1;
+        &mut self.links[last]
     }
 }
 
-/// One switch `sw` with hosts `h0`, `h1`, ...; host i hangs on port i.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Star {
-    /// Number of hosts; 1 or more, no default.
-    pub hosts: u32,
-    /// All links.
-    pub cable: Cable,
+/// What a topology does. Those of counts and one kind of cable are [`Regular`].
+pub trait Shape {
+    /// Writes every default.
+    fn fill(&mut self);
+    /// Nodes and links, or what is wrong with the keys.
+    fn graph(&self) -> Result<Graph, Vec<Remark>>;
+    /// What to beware of.
+    fn warnings(&self) -> Vec<Remark>;
+    /// Whether shortest paths go up first and then down.
+    fn is_layered(&self) -> bool;
 }
 
-impl Star {
-    /// Nodes and links.
-    pub fn graph(&self) -> Result<Graph, TopologyError> {
-        at_least("hosts", 1, self.hosts)?;
-        within_limits(Some(u64::from(self.hosts) + 1), Some(self.hosts.into()))?;
+/// A table with the keys of links.
+pub trait Cabled {
+    /// What it says of its links.
+    fn cable(&self) -> Cable;
+    /// Writes the default that two of these keys have together.
+    fn fill_cable(&mut self);
+}
+
+/// A topology of a few counts and one kind of cable.
+pub trait Regular: Cabled {
+    /// Whether shortest paths go up first and then down.
+    const LAYERED: bool = true;
+
+    /// Writes the defaults that follow from other keys.
+    fn complete(&mut self) {}
+    /// The keys that say how large it is.
+    fn counts(&self) -> Vec<Count>;
+    /// What else is wrong with the counts.
+    fn check(&self) -> Result<(), Remark> {
+        Ok(())
+    }
+    /// A rate that some links have in place of that of the cable, and its key.
+    fn other_rate(&self) -> Option<(&'static str, BitRate)> {
+        None
+    }
+    /// How large it is; `None`: past all limits.
+    fn size(&self) -> Option<Size>;
+    /// Adds nodes and links. All keys are right.
+    fn draw(&self, cable: Cable, graph: &mut Graph);
+}
+
+/// A key that counts something.
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    key: &'static str,
+    least: u64,
+    value: u64,
+}
+
+/// A count of at least so many.
+fn at_least(least: u64, key: &'static str, value: u64) -> Count {
+    Count { key, least, value }
+}
+
+/// Numbers of nodes and links.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Hosts and switches.
+    pub nodes: u64,
+    /// Links.
+    pub links: u64,
+}
+
+impl<T: Regular> Shape for T {
+    fn fill(&mut self) {
+        self.fill_cable();
+        self.complete();
+    }
+    fn graph(&self) -> Result<Graph, Vec<Remark>> {
+        let cable = self.cable();
+        let mut errors = cable.errors("rate");
+        if let Some((key, rate)) = self.other_rate().filter(|_| errors.is_empty()) {
+            errors.extend(cable.at(Some(rate)).errors(key));
+        }
+        let counts = self.counts();
+        for Count { key, least, value } in counts.iter().filter(|count| count.value < count.least) {
+            let message = format!("{key} = {value} is too small");
+            errors.push(Remark::about(key, message, format!("expected at least {least}")));
+        }
+        errors.extend(self.check().err());
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let most = counts.iter().max_by_key(|count| count.value);
+        let (key, value) = most.map_or(("rate", 0), |most| (most.key, most.value));
+        if !self.size().is_some_and(|size| size.nodes <= MAX_NODES && size.links <= MAX_LINKS) {
+            let help = format!("at most {MAX_NODES} nodes and {MAX_LINKS} links are simulated");
+            return Err(vec![Remark::about(key, format!("{key} = {value}: the fabric is too large"), help)]);
+        }
         let mut graph = Graph::default();
-        let switch = graph.switch("sw".into(), 1);
-        for i in 0..self.hosts {
-            let host = graph.host(format!("h{i}"));
-            graph.link(host, switch, self.cable);
-        }
+        self.draw(cable, &mut graph);
+        check_ports(&graph, |_| Remark::about(key, "", ""))?;
         Ok(graph)
     }
-}
-
-/// Hosts `l0`, ... on switch `left`, hosts `r0`, ... on switch `right`, one link between the switches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dumbbell {
-    /// Hosts on the left; 1 or more, no default.
-    pub left: u32,
-    /// Hosts on the right; 1 or more, no default.
-    pub right: u32,
-    /// Rate of the link between the switches; `None`: that of all links.
-    pub bottleneck_rate: Option<BitRate>,
-    /// One-way delay of the link between the switches; `None`: that of all links.
-    pub bottleneck_delay: Option<Time>,
-    /// All other links.
-    pub cable: Cable,
-}
-
-impl Dumbbell {
-    /// Nodes and links.
-    pub fn graph(&self) -> Result<Graph, TopologyError> {
-        at_least("left", 1, self.left)?;
-        at_least("right", 1, self.right)?;
-        let hosts = u64::from(self.left) + u64::from(self.right);
-        within_limits(Some(hosts + 2), Some(hosts + 1))?;
-        let mut graph = Graph::default();
-        let mut side = |name: &str, letter: char, hosts: u32| {
-            let switch = graph.switch(name.into(), 1);
-            for i in 0..hosts {
-                let host = graph.host(format!("{letter}{i}"));
-                graph.link(host, switch, self.cable);
-            }
-            switch
+    fn warnings(&self) -> Vec<Remark> {
+        let cable = self.cable();
+        let rates = std::iter::once(("rate", cable.rate)).chain(self.other_rate());
+        let of_rate = |(key, rate)| {
+            let warnings = check_rate(rate, cable.line_code).unwrap_or_default();
+            warnings.into_iter().map(move |one| one.within(key))
         };
-        let left = side("left", 'l', self.left);
-        let right = side("right", 'r', self.right);
-        let bottleneck = Cable {
-            rate: self.bottleneck_rate.unwrap_or(self.cable.rate),
-            delay: self.bottleneck_delay.unwrap_or(self.cable.delay),
-            ..self.cable
+        rates.flat_map(of_rate).collect()
+    }
+    fn is_layered(&self) -> bool {
+        T::LAYERED
+    }
+}
+
+/// Whether every node has a link, and none too many. `place` names a node's place in the keys.
+fn check_ports(graph: &Graph, place: impl Fn(NodeId) -> Remark) -> Result<(), Vec<Remark>> {
+    let mut ports = vec![0usize; graph.nodes.len()];
+    for link in &graph.links {
+        ports[link.a.at()] += 1;
+        ports[link.b.at()] += 1;
+    }
+    let wrong = (0..).zip(&graph.nodes).zip(&ports).filter_map(|((id, GraphNode { name, .. }), &ports)| {
+        let (message, help) = match ports {
+            0 => (format!("\"{name}\" is not connected"), "expected at least one link that names it".into()),
+            1..=MAX_PORTS => return None,
+            _ => (
+                format!("\"{name}\" has {ports} ports"),
+                format!("expected at most {MAX_PORTS} ports a node"),
+            ),
         };
-        graph.link(left, right, bottleneck);
-        Ok(graph)
-    }
-}
-
-/// Switches `sw0`, `sw1`, ... in a row, each with hosts `h{switch}.{i}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chain {
-    /// Number of switches; 1 or more, no default.
-    pub switches: u32,
-    /// Hosts on each switch; 1 or more, no default.
-    pub hosts_per_switch: u32,
-    /// All links.
-    pub cable: Cable,
-}
-
-impl Chain {
-    /// Nodes and links.
-    pub fn graph(&self) -> Result<Graph, TopologyError> {
-        at_least("switches", 1, self.switches)?;
-        row(self.switches, self.hosts_per_switch, self.cable).map(|(graph, _)| graph)
-    }
-}
-
-/// A [`Chain`] whose last switch is linked to its first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ring {
-    /// Number of switches; 3 or more (two would only have two parallel links), no default.
-    pub switches: u32,
-    /// Hosts on each switch; 1 or more, no default.
-    pub hosts_per_switch: u32,
-    /// All links.
-    pub cable: Cable,
-}
-
-impl Ring {
-    /// Nodes and links.
-    pub fn graph(&self) -> Result<Graph, TopologyError> {
-        at_least("switches", 3, self.switches)?;
-        let (mut graph, switches) = row(self.switches, self.hosts_per_switch, self.cable)?;
-        graph.link(switches[switches.len() - 1], switches[0], self.cable);
-        Ok(graph)
-    }
-}
-
-/// Switches in a row with their hosts; also the ids of the switches.
-fn row(switches: u32, hosts_per_switch: u32, cable: Cable) -> Result<(Graph, Vec<NodeId>), TopologyError> {
-    at_least("hosts_per_switch", 1, hosts_per_switch)?;
-    let nodes = u64::from(switches).checked_mul(u64::from(hosts_per_switch) + 1);
-    within_limits(nodes, nodes)?;
-    let mut graph = Graph::default();
-    let ids: Vec<NodeId> = (0..switches)
-        .map(|s| {
-            let switch = graph.switch(format!("sw{s}"), 1);
-            for i in 0..hosts_per_switch {
-                let host = graph.host(format!("h{s}.{i}"));
-                graph.link(host, switch, cable);
-            }
-            switch
-        })
-        .collect();
-    for pair in ids.windows(2) {
-        graph.link(pair[0], pair[1], cable);
-    }
-    Ok((graph, ids))
-}
-
-/// Leaves `leaf0`, ... each linked once to every spine `spine0`, ...; hosts `h0`, ... numbered across leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeafSpine {
-    /// Number of leaves; 1 or more, no default.
-    pub leaves: u32,
-    /// Number of spines; 1 or more, no default.
-    pub spines: u32,
-    /// Hosts on each leaf; 1 or more, no default.
-    pub hosts_per_leaf: u32,
-    /// Rate of the links between leaves and spines; `None`: that of all links.
-    pub uplink_rate: Option<BitRate>,
-    /// All links.
-    pub cable: Cable,
-}
-
-impl LeafSpine {
-    /// Nodes and links.
-    pub fn graph(&self) -> Result<Graph, TopologyError> {
-        at_least("leaves", 1, self.leaves)?;
-        at_least("spines", 1, self.spines)?;
-        at_least("hosts_per_leaf", 1, self.hosts_per_leaf)?;
-        let (leaves, spines) = (u64::from(self.leaves), u64::from(self.spines));
-        let per_leaf = u64::from(self.hosts_per_leaf);
-        within_limits(
-            leaves.checked_mul(per_leaf + 1).and_then(|n| n.checked_add(spines)),
-            leaves.checked_mul(per_leaf + spines),
-        )?;
-        let mut graph = Graph::default();
-        let mut hosts = 0..;
-        let leaves: Vec<NodeId> = (0..self.leaves)
-            .map(|l| {
-                let leaf = graph.switch(format!("leaf{l}"), 1);
-                for h in hosts.by_ref().take(self.hosts_per_leaf as usize) {
-                    let host = graph.host(format!("h{h}"));
-                    graph.link(host, leaf, self.cable);
-                }
-                leaf
-            })
-            .collect();
-        let spines: Vec<NodeId> = (0..self.spines).map(|s| graph.switch(format!("spine{s}"), 2)).collect();
-        let uplink = Cable { rate: self.uplink_rate.unwrap_or(self.cable.rate), ..self.cable };
-        for &leaf in &leaves {
-            for &spine in &spines {
-                graph.link(leaf, spine, uplink);
-            }
-        }
-        Ok(graph)
-    }
-}
-
-/// The k-ary fat-tree: k pods of k/2 switches `edge{p}.{i}` and k/2 switches `agg{p}.{i}`, (k/2)² switches
-/// `core{c}`, k³/4 hosts `h0`, ... numbered in order. Every switch has k ports.
-///
-/// Aggregation switch i of every pod is linked to cores i·k/2 to (i + 1)·k/2 - 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FatTree {
-    /// Ports of each switch; even, 2 or more, no default.
-    pub k: u32,
-    /// All links.
-    pub cable: Cable,
-}
-
-impl FatTree {
-    /// Nodes and links.
-    pub fn graph(&self) -> Result<Graph, TopologyError> {
-        let k = self.k;
-        at_least("k", 2, k)?;
-        if !k.is_multiple_of(2) {
-            return Err(TopologyError::OddPorts { k });
-        }
-        let half = k / 2;
-        // k³/4 hosts, k² switches in the pods, k²/4 cores; three tiers of k³/4 links.
-        let (wide, square) = (u64::from(k), u64::from(k) * u64::from(k));
-        let hosts = (square / 4).checked_mul(wide);
-        within_limits(
-            hosts.and_then(|n| n.checked_add(square)).and_then(|n| n.checked_add(square / 4)),
-            hosts.and_then(|n| n.checked_mul(3)),
-        )?;
-        let mut graph = Graph::default();
-        let mut hosts = 0..;
-        let mut aggregation = Vec::new();
-        for p in 0..k {
-            let edges: Vec<NodeId> = (0..half)
-                .map(|i| {
-                    let edge = graph.switch(format!("edge{p}.{i}"), 1);
-                    for h in hosts.by_ref().take(half as usize) {
-                        let host = graph.host(format!("h{h}"));
-                        graph.link(host, edge, self.cable);
-                    }
-                    edge
-                })
-                .collect();
-            let above: Vec<NodeId> = (0..half).map(|i| graph.switch(format!("agg{p}.{i}"), 2)).collect();
-            for &edge in &edges {
-                for &agg in &above {
-                    graph.link(edge, agg, self.cable);
-                }
-            }
-            aggregation.push(above);
-        }
-        let cores: Vec<NodeId> = (0..half * half).map(|c| graph.switch(format!("core{c}"), 3)).collect();
-        for above in &aggregation {
-            for (i, &agg) in above.iter().enumerate() {
-                for &core in &cores[i * half as usize..][..half as usize] {
-                    graph.link(agg, core, self.cable);
-                }
-            }
-        }
-        Ok(graph)
-    }
-}
-
-/// The k-ary n-tree: kⁿ hosts `h0`, ... and n levels of kⁿ⁻¹ switches `s{level}.{i}` with k ports down
-/// and k ports up (none up in the highest level).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NTree {
-    /// Ports down, and ports up, of each switch; 2 or more, no default.
-    pub k: u32,
-    /// Levels of switches; 1 or more, no default.
-    pub n: u32,
-    /// All links.
-    pub cable: Cable,
-}
-
-impl NTree {
-    /// Nodes and links.
-    pub fn graph(&self) -> Result<Graph, TopologyError> {
-        let (k, n) = (self.k, self.n);
-        at_least("k", 2, k)?;
-        at_least("n", 1, n)?;
-        let hosts = u64::from(k).checked_pow(n);
-        let switches = u64::from(k).checked_pow(n - 1).and_then(|w| w.checked_mul(n.into()));
-        within_limits(
-            hosts.zip(switches).and_then(|(h, s)| h.checked_add(s)),
-            hosts.and_then(|h| h.checked_mul(n.into())),
-        )?;
-        let width = k.pow(n - 1);
-        let mut graph = Graph::default();
-        let mut below: Vec<NodeId> = (0..width)
-            .map(|w| {
-                let switch = graph.switch(format!("s0.{w}"), 1);
-                for h in w * k..(w + 1) * k {
-                    let host = graph.host(format!("h{h}"));
-                    graph.link(host, switch, self.cable);
-                }
-                switch
-            })
-            .collect();
-        for l in 0..n - 1 {
-            let above: Vec<NodeId> =
-                (0..width).map(|w| graph.switch(format!("s{}.{w}", l + 1), l as u8 + 2)).collect();
-            let digit = k.pow(l);
-            for w in 0..width {
-                let without_digit = w - w / digit % k * digit;
-                for up in 0..k {
-                    let joined = without_digit + up * digit;
-                    graph.link(below[w as usize], above[joined as usize], self.cable);
-                }
-            }
-            below = above;
-        }
-        Ok(graph)
-    }
+        Some(Remark { message, help, ..place(NodeId(id)) })
+    });
+    let errors: Vec<Remark> = wrong.take(MOST_ERRORS).collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 #[cfg(test)]
@@ -457,7 +326,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    const CABLE: Cable = Cable { rate: BitRate::from_gbps(10), delay: Time::from_ns(10), overhead: 20 };
+    const CABLE: Cable = Cable::new(BitRate::from_gbps(10), Time::from_ns(10));
 
     fn degrees(graph: &Graph) -> Vec<u32> {
         let mut degrees = vec![0; graph.nodes.len()];
@@ -510,7 +379,7 @@ mod tests {
 
     #[test]
     fn star() {
-        let graph = Star { hosts: 4, cable: CABLE }.graph().unwrap();
+        let graph = Star::new(4, CABLE).graph().unwrap();
         check(&graph, 4, 1, 4);
         assert_eq!(host_names(&graph), ["h0", "h1", "h2", "h3"]);
         assert_eq!(degree_of(&graph, "sw"), 4);
@@ -519,13 +388,12 @@ mod tests {
     #[test]
     fn dumbbell() {
         let slow = BitRate::from_gbps(1);
-        let mut spec =
-            Dumbbell { left: 2, right: 3, bottleneck_rate: Some(slow), bottleneck_delay: None, cable: CABLE };
+        let mut spec = Dumbbell::new(2, 3, Some(slow), None, CABLE);
         let graph = spec.graph().unwrap();
         check(&graph, 5, 2, 6);
         assert_eq!(host_names(&graph), ["l0", "l1", "r0", "r1", "r2"]);
         let bottleneck = graph.links[5];
-        assert_eq!((bottleneck.rate, bottleneck.delay, bottleneck.overhead), (slow, CABLE.delay, 20));
+        assert_eq!((bottleneck.rate, bottleneck.delay, bottleneck.overhead), (slow, CABLE.delay(), 20));
         assert_eq!((degree_of(&graph, "left"), degree_of(&graph, "right")), (3, 4));
         (spec.bottleneck_rate, spec.bottleneck_delay) = (None, Some(Time::from_us(5)));
         let bottleneck = spec.graph().unwrap().links[5];
@@ -534,21 +402,20 @@ mod tests {
 
     #[test]
     fn chain_and_ring() {
-        let chain = Chain { switches: 4, hosts_per_switch: 2, cable: CABLE }.graph().unwrap();
+        let chain = Chain::new(4, 2, CABLE).graph().unwrap();
         check(&chain, 8, 4, 11);
         assert_eq!(host_names(&chain)[..3], ["h0.0", "h0.1", "h1.0"]);
         assert_eq!((degree_of(&chain, "sw0"), degree_of(&chain, "sw1")), (3, 4));
-        let ring = Ring { switches: 4, hosts_per_switch: 2, cable: CABLE }.graph().unwrap();
+        let ring = Ring::new(4, 2, CABLE).graph().unwrap();
         check(&ring, 8, 4, 12);
         assert!((0..4).all(|s| degree_of(&ring, &format!("sw{s}")) == 4));
-        check(&Chain { switches: 1, hosts_per_switch: 3, cable: CABLE }.graph().unwrap(), 3, 1, 3);
+        check(&Chain::new(1, 3, CABLE).graph().unwrap(), 3, 1, 3);
     }
 
     #[test]
     fn leaf_spine() {
         let fast = BitRate::from_gbps(40);
-        let spec =
-            LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 4, uplink_rate: Some(fast), cable: CABLE };
+        let spec = LeafSpine::new(3, 2, 4, Some(fast), CABLE);
         let graph = spec.graph().unwrap();
         check(&graph, 12, 5, 12 + 6);
         assert_eq!((degree_of(&graph, "leaf2"), degree_of(&graph, "spine1")), (6, 3));
@@ -559,13 +426,13 @@ mod tests {
     #[test]
     fn fat_tree_of_the_paper() {
         for (k, hosts, switches) in [(2, 2, 5), (4, 16, 20), (8, 128, 80), (32, 8192, 1280)] {
-            let graph = FatTree { k, cable: CABLE }.graph().unwrap();
+            let graph = FatTree::new(k, CABLE).graph().unwrap();
             check(&graph, hosts, switches, 3 * hosts);
             let degrees = degrees(&graph);
-            assert!(graph.switches().all(|s| degrees[s.at()] == k));
+            assert!(graph.switches().all(|s| degrees[s.at()] == k as u32));
         }
         // Every core reaches every pod by exactly one link.
-        let graph = FatTree { k: 4, cable: CABLE }.graph().unwrap();
+        let graph = FatTree::new(4, CABLE).graph().unwrap();
         for core in 0..4 {
             let id = graph.nodes.iter().position(|n| n.name == format!("core{core}")).unwrap();
             let pods: Vec<&str> = graph
@@ -580,7 +447,7 @@ mod tests {
 
     #[test]
     fn four_ary_three_tree_of_martinez() {
-        let graph = NTree { k: 4, n: 3, cable: CABLE }.graph().unwrap();
+        let graph = NTree::new(4, 3, CABLE).graph().unwrap();
         check(&graph, 64, 48, 64 * 3);
         let degrees = degrees(&graph);
         for switch in graph.switches() {
@@ -593,82 +460,83 @@ mod tests {
             graph.links.iter().filter(|l| named(l.a) == "s1.1").map(|l| named(l.b)).collect();
         assert_eq!(ups, ["s2.1", "s2.5", "s2.9", "s2.13"]);
         assert!(graph.links.iter().any(|l| named(l.a) == "h27" && named(l.b) == "s0.6"));
-        check(&NTree { k: 5, n: 1, cable: CABLE }.graph().unwrap(), 5, 1, 5);
-        check(&NTree { k: 2, n: 5, cable: CABLE }.graph().unwrap(), 32, 80, 160);
+        check(&NTree::new(5, 1, CABLE).graph().unwrap(), 5, 1, 5);
+        check(&NTree::new(2, 5, CABLE).graph().unwrap(), 32, 80, 160);
+    }
+
+    /// Where the errors stand, and the first.
+    fn wrong(graph: Result<Graph, Vec<Remark>>) -> (String, String) {
+        let errors = graph.unwrap_err();
+        let at = |one: &Remark| one.path.iter().map(|step| format!("{step:?}")).collect::<Vec<_>>().join(" ");
+        (errors.iter().map(at).collect::<Vec<_>>().join(", "), errors[0].to_string())
+    }
+    fn key(name: &str) -> String {
+        format!("Key({name:?})")
     }
 
     #[test]
     fn impossible_parameters() {
-        let too_small = |r: Result<Graph, TopologyError>| match r {
-            Err(TopologyError::TooSmall { parameter, .. }) => parameter,
-            other => panic!("{other:?}"),
+        let too_small = |graph, name: &str| {
+            let (at, first) = wrong(graph);
+            assert_eq!(at, key(name));
+            assert!(first.contains("is too small; expected at least"), "{first}");
         };
-        assert_eq!(too_small(Star { hosts: 0, cable: CABLE }.graph()), "hosts");
-        let dumbbell = |left, right| Dumbbell {
-            left,
-            right,
-            bottleneck_rate: None,
-            bottleneck_delay: None,
-            cable: CABLE,
-        };
-        assert_eq!(too_small(dumbbell(0, 1).graph()), "left");
-        assert_eq!(too_small(dumbbell(1, 0).graph()), "right");
-        assert_eq!(too_small(Chain { switches: 0, hosts_per_switch: 1, cable: CABLE }.graph()), "switches");
+        too_small(Star::new(0, CABLE).graph(), "hosts");
+        too_small(Dumbbell::new(0, 1, None, None, CABLE).graph(), "left");
+        too_small(Dumbbell::new(1, 0, None, None, CABLE).graph(), "right");
+        too_small(Chain::new(0, 1, CABLE).graph(), "switches");
+        too_small(Chain::new(1, 0, CABLE).graph(), "hosts_per_switch");
+        too_small(Ring::new(2, 1, CABLE).graph(), "switches");
+        too_small(LeafSpine::new(0, 1, 1, None, CABLE).graph(), "leaves");
+        too_small(LeafSpine::new(1, 0, 1, None, CABLE).graph(), "spines");
+        too_small(LeafSpine::new(1, 1, 0, None, CABLE).graph(), "hosts_per_leaf");
+        too_small(FatTree::new(0, CABLE).graph(), "k");
+        too_small(NTree::new(1, 3, CABLE).graph(), "k");
+        too_small(NTree::new(4, 0, CABLE).graph(), "n");
+        assert_eq!(wrong(Ring::new(2, 1, CABLE).graph()).1, "switches = 2 is too small; expected at least 3");
+        let both = wrong(Star::new(0, CABLE.at(Some(BitRate::from_bps(0)))).graph());
         assert_eq!(
-            too_small(Chain { switches: 1, hosts_per_switch: 0, cable: CABLE }.graph()),
-            "hosts_per_switch"
+            both,
+            (format!("{}, {}", key("rate"), key("hosts")), {
+                "the rate of a link is 0; expected a rate from \"1 Mb/s\" to \"1.6 Tb/s\"".into()
+            })
         );
-        assert_eq!(too_small(Ring { switches: 2, hosts_per_switch: 1, cable: CABLE }.graph()), "switches");
-        let leaf_spine = |leaves, spines, hosts_per_leaf| LeafSpine {
-            leaves,
-            spines,
-            hosts_per_leaf,
-            uplink_rate: None,
-            cable: CABLE,
-        };
-        assert_eq!(too_small(leaf_spine(0, 1, 1).graph()), "leaves");
-        assert_eq!(too_small(leaf_spine(1, 0, 1).graph()), "spines");
-        assert_eq!(too_small(leaf_spine(1, 1, 0).graph()), "hosts_per_leaf");
-        assert_eq!(too_small(FatTree { k: 0, cable: CABLE }.graph()), "k");
-        assert_eq!(FatTree { k: 5, cable: CABLE }.graph(), Err(TopologyError::OddPorts { k: 5 }));
-        assert_eq!(too_small(NTree { k: 1, n: 3, cable: CABLE }.graph()), "k");
-        assert_eq!(too_small(NTree { k: 4, n: 0, cable: CABLE }.graph()), "n");
-        let message =
-            Ring { switches: 2, hosts_per_switch: 1, cable: CABLE }.graph().unwrap_err().to_string();
-        assert_eq!(message, "switches = 2 is too small: expected at least 3");
+        assert_eq!(wrong(FatTree::new(5, CABLE).graph()).0, key("k"));
+        let fast = Some(BitRate::from_gbps(2_000));
+        assert_eq!(wrong(LeafSpine::new(1, 1, 1, fast, CABLE).graph()).0, key("uplink_rate"));
     }
 
     #[test]
     fn what_does_not_fit_is_refused_at_once() {
-        const MAX: u32 = u32::MAX;
-        for graph in [
-            Star { hosts: MAX, cable: CABLE }.graph(),
-            Dumbbell { left: MAX, right: MAX, bottleneck_rate: None, bottleneck_delay: None, cable: CABLE }
-                .graph(),
-            Chain { switches: MAX, hosts_per_switch: MAX, cable: CABLE }.graph(),
-            Ring { switches: MAX, hosts_per_switch: 1, cable: CABLE }.graph(),
-            LeafSpine { leaves: MAX, spines: MAX, hosts_per_leaf: MAX, uplink_rate: None, cable: CABLE }
-                .graph(),
-            FatTree { k: MAX - 1, cable: CABLE }.graph(),
-            NTree { k: MAX, n: MAX, cable: CABLE }.graph(),
-            NTree { k: 2, n: 64, cable: CABLE }.graph(),
+        const MAX: u64 = u64::MAX;
+        for (graph, widest) in [
+            (Star::new(MAX, CABLE).graph(), "hosts"),
+            (Dumbbell::new(MAX - 1, MAX, None, None, CABLE).graph(), "right"),
+            (Chain::new(MAX, MAX - 1, CABLE).graph(), "switches"),
+            (Ring::new(MAX, 1, CABLE).graph(), "switches"),
+            (LeafSpine::new(3, MAX, 2, None, CABLE).graph(), "spines"),
+            (FatTree::new(MAX - 1, CABLE).graph(), "k"),
+            (NTree::new(MAX - 1, MAX, CABLE).graph(), "n"),
+            (NTree::new(2, 64, CABLE).graph(), "n"),
         ] {
-            assert_eq!(graph, Err(TopologyError::TooLarge));
+            let (at, message) = wrong(graph);
+            assert_eq!(at, key(widest));
+            assert!(message.contains("the fabric is too large; at most 2097152 nodes"), "{message}");
         }
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
-        fn every_topology_is_whole(a in 1u32..8, b in 1u32..8, c in 1u32..6) {
-            let n = |x: u32| x as usize;
-            check(&Star { hosts: a, cable: CABLE }.graph().unwrap(), n(a), 1, n(a));
-            check(&Chain { switches: a, hosts_per_switch: b, cable: CABLE }.graph().unwrap(), n(a * b), n(a), n(a * b + a - 1));
-            check(&Ring { switches: a + 2, hosts_per_switch: b, cable: CABLE }.graph().unwrap(), n((a + 2) * b), n(a + 2), n((a + 2) * (b + 1)));
-            check(&LeafSpine { leaves: a, spines: b, hosts_per_leaf: c, uplink_rate: None, cable: CABLE }.graph().unwrap(), n(a * c), n(a + b), n(a * (b + c)));
-            check(&FatTree { k: 2 * c, cable: CABLE }.graph().unwrap(), n(2 * c * c * c), n(5 * c * c), n(6 * c * c * c));
+        fn every_topology_is_whole(a in 1u64..8, b in 1u64..8, c in 1u64..6) {
+            let n = |x: u64| x as usize;
+            check(&Star::new(a, CABLE).graph().unwrap(), n(a), 1, n(a));
+            check(&Chain::new(a, b, CABLE).graph().unwrap(), n(a * b), n(a), n(a * b + a - 1));
+            check(&Ring::new(a + 2, b, CABLE).graph().unwrap(), n((a + 2) * b), n(a + 2), n((a + 2) * (b + 1)));
+            check(&LeafSpine::new(a, b, c, None, CABLE).graph().unwrap(), n(a * c), n(a + b), n(a * (b + c)));
+            check(&FatTree::new(2 * c, CABLE).graph().unwrap(), n(2 * c * c * c), n(5 * c * c), n(6 * c * c * c));
             let (k, levels) = (a % 3 + 2, b % 3 + 1);
-            check(&NTree { k, n: levels, cable: CABLE }.graph().unwrap(), n(k.pow(levels)), n(levels * k.pow(levels - 1)), n(levels * k.pow(levels)));
+            check(&NTree::new(k, levels, CABLE).graph().unwrap(), n(k.pow(levels as u32)), n(levels * k.pow(levels as u32 - 1)), n(levels * k.pow(levels as u32)));
         }
     }
 }

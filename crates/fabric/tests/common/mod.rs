@@ -8,7 +8,7 @@ use fabric::spec::{
     FlowSpec, Forwarding, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role,
     Spec, SwitchSpec, WhenFull,
 };
-use fabric::topology::{Cable, FatTree, NodeRole};
+use fabric::topology::{Cable, FatTree, NodeRole, Shape};
 use fabric::{Simulation, State};
 use flow_control::{Accounting, PauseKind, PauseSpec, Watermarks};
 use frame::{ClassMap, NodeId, Priority};
@@ -198,9 +198,9 @@ impl Net {
 }
 
 /// A fat-tree of 10 Gb/s under [`pfc`] for priority 0, without probes, and its hosts. Nobody sends yet.
-pub fn fat_tree_under_pfc(k: u32, duration: Time) -> (Net, Vec<NodeId>) {
-    let cable = Cable { rate: gbps(10), delay: ns(500), overhead: 20 };
-    let graph = FatTree { k, cable }.graph().expect("an even k");
+pub fn fat_tree_under_pfc(k: u64, duration: Time) -> (Net, Vec<NodeId>) {
+    let cable = Cable::new(gbps(10), ns(500));
+    let graph = FatTree::new(k, cable).graph().expect("an even k");
     let flow_control = Some(pfc(0x01));
     let mut net = Net::new(duration);
     net.0.probes = ProbeSpec { bin: None, pauses: false, chosen: None };

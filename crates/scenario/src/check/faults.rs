@@ -1,11 +1,11 @@
 //! `[[faults]]`: each entry becomes one or two faults of the fabric.
 
 use super::Context;
-use super::topology::{Fabric, check_rate};
+use super::topology::Fabric;
 use crate::model::{Fault, FaultLink, LinkWord, Model, WaitingFrames};
 use crate::place::Place;
 use fabric::spec::{FaultSpec, Reaction};
-use fabric::topology::NodeRole;
+use fabric::topology::{NodeRole, check_rate, data_rate};
 use frame::NodeId;
 use std::collections::BTreeMap;
 use units::Time;
@@ -156,9 +156,16 @@ impl Entry<'_> {
         let Entry { fault, at, fabric, .. } = self;
         let link = self.links(None, context).and_then(|links| links.first().copied());
         let line_code = link.and_then(|link| fabric.line_code(link));
-        let rate = fault.rate.map(|rate| check_rate(rate, line_code, &at.key("rate"), context));
+        if let Some(rate) = fault.rate {
+            let at = at.key("rate");
+            match check_rate(rate, line_code) {
+                Ok(warnings) => warnings.into_iter().for_each(|why| context.beware(why, &at)),
+                Err(why) => context.refuse(why, &at),
+            }
+        }
         let (link, when) = (link?, when?);
-        if let Some(rate) = rate {
+        if let Some(rate) = fault.rate {
+            let rate = data_rate(rate, line_code);
             return Some(vec![FaultSpec::LinkRate { link, at: when, rate }]);
         }
         if fault.up {

@@ -1,7 +1,7 @@
 //! Flows: each entry of `[[flows]]` becomes one flow a sender.
 
 use super::receivers::{self, Ends, Pair};
-use super::topology::{Fabric, is_name};
+use super::topology::Fabric;
 use super::{Context, sizes, transports};
 use crate::model::{Flow, Model, PeriodText, SourceText};
 use crate::place::Place;
@@ -73,7 +73,8 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
 }
 
 pub fn is_flow_name(name: &str) -> bool {
-    name.chars().all(|c| c == ' ' || c == '[' || c == ']' || is_name(c.encode_utf8(&mut [0; 4])))
+    name.chars()
+        .all(|c| c == ' ' || c == '[' || c == ']' || fabric::topology::is_name(c.encode_utf8(&mut [0; 4])))
         && !name.trim().is_empty()
         && name.len() <= 200
 }

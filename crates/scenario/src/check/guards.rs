@@ -1,7 +1,7 @@
 //! What is watched for while a simulation runs, and what can be seen before: deadlocks and pause storms.
 
 use super::Context;
-use crate::model::{Model, Topology};
+use crate::model::Model;
 use crate::place::Place;
 use fabric::spec::{GuardSpec, Spec};
 use flow_control::watchdog::WatchdogSpec;
@@ -77,12 +77,14 @@ pub fn routes(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 /// from, no circle is possible, and the paths of large fabrics need not be looked at. Where links fail, shortest
 /// paths may turn up again.
 fn cannot_deadlock(model: &Model, spec: &Spec) -> bool {
-    let layered = !matches!(model.topology, Topology::Ring(_) | Topology::Explicit(_));
     let by_egress = spec.nodes.iter().any(|node| match &node.role {
         fabric::spec::Role::Switch(switch) => {
             switch.flow_control.as_ref().is_some_and(|control| control.accounting == Accounting::Egress)
         }
         fabric::spec::Role::Host(_) => false,
     });
-    layered && !by_egress && spec.faults.is_empty() && spec.flows.iter().all(|flow| flow.route.is_none())
+    model.topology.is_layered()
+        && !by_egress
+        && spec.faults.is_empty()
+        && spec.flows.iter().all(|flow| flow.route.is_none())
 }

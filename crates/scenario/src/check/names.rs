@@ -6,45 +6,14 @@
 
 use super::Context;
 use super::topology::Fabric;
-use crate::model::{Between, Explicit, ExplicitLink, HostSettings, Model, SwitchSettings, Topology};
+use crate::model::{HostSettings, Model, SwitchSettings};
 use crate::place::{Alias, Place};
-use fabric::topology::{MAX_NODES, NodeRole};
+use fabric::spec::{matches, range};
+use fabric::topology::NodeRole;
 use frame::NodeId;
 use keys::Step;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// Whether `name` fits `pattern`, in which each `*` stands for any letters, also none.
-pub fn matches(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut left) = name.strip_prefix(first) else { return false };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        let Some(found) = left.find(part) else { return false };
-        left = &left[found + part.len()..];
-    }
-    left.ends_with(last)
-}
-
-/// The names of a range; `None` if the text is none; what is wrong with it, if it looks like one.
-pub fn range(text: &str) -> Option<Result<Vec<String>, String>> {
-    let (first, last) = text.split_once("..")?;
-    let help = || {
-        format!("\"{text}\" is no range; expected one like \"h1..h32\", upwards, at most {MAX_NODES} names")
-    };
-    Some(numbers(first, last).ok_or_else(help))
-}
-
-fn numbers(first: &str, last: &str) -> Option<Vec<String>> {
-    let split = |name: &'_ str| name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    let (prefix, from) = first.split_at(split(first));
-    let (other, to) = last.split_at(split(last));
-    let (low, high) = (from.parse::<u64>().ok()?, to.parse::<u64>().ok()?);
-    let fits = prefix == other && low <= high && high - low < MAX_NODES;
-    let width = if from.len() == to.len() { from.len() } else { 0 };
-    fits.then(|| (low..=high).map(|n| format!("{prefix}{n:0width$}")).collect())
-}
 
 /// Whether a text names several nodes, unless a node is called so.
 pub fn is_several(text: &str) -> bool {
@@ -160,99 +129,4 @@ fn expand<T: Clone>(
     }
     context.alias(Alias { table: Place::of(table), steps: aliases });
     Some(all)
-}
-
-/// The explicit topology with each name in place of ranges, and a link for each pair of ends.
-pub fn expand_topology<'m>(topology: &'m Topology, context: &mut Context<'_>) -> Cow<'m, Topology> {
-    let Topology::Explicit(explicit) = topology else { return Cow::Borrowed(topology) };
-    let ends = explicit.links.iter().flat_map(|link| link.between.ends());
-    if !explicit
-        .hosts
-        .iter()
-        .chain(&explicit.switches)
-        .map(String::as_str)
-        .chain(ends)
-        .any(|name| name.contains(".."))
-    {
-        return Cow::Borrowed(topology);
-    }
-    let known: Vec<&String> = explicit.hosts.iter().chain(&explicit.switches).collect();
-    let at = Place::of("topology").key("explicit");
-    let mut names = |list: &[String], key: &str| {
-        let mut places = Vec::new();
-        let mut all = Vec::new();
-        for (i, text) in list.iter().enumerate() {
-            let written = match range(text) {
-                Some(Ok(names)) => names,
-                Some(Err(why)) => {
-                    context.error(&at.key(key).index(i), why, "");
-                    continue;
-                }
-                None => vec![text.clone()],
-            };
-            places.extend((all.len()..all.len() + written.len()).map(|n| (Step::Index(n), Step::Index(i))));
-            all.extend(written);
-        }
-        context.alias(Alias { table: at.key(key), steps: places });
-        all
-    };
-    let (hosts, switches) = (names(&explicit.hosts, "hosts"), names(&explicit.switches, "switches"));
-    let is_name = |text: &str| known.iter().any(|name| *name == text) && range(text).is_none();
-    let end = |text: &str| match range(text).filter(|_| !is_name(text)) {
-        Some(Ok(names)) => names,
-        _ => vec![text.to_string()],
-    };
-    let (mut links, mut places) = (Vec::new(), Vec::new());
-    for (i, link) in explicit.links.iter().enumerate() {
-        let (left, right) = (end(&link.between.0), end(&link.between.1));
-        if (left.len() as u64).saturating_mul(right.len() as u64) > fabric::topology::MAX_LINKS {
-            context.error(
-                &at.key("links").index(i).key("between"),
-                "too many links",
-                "expected shorter ranges",
-            );
-            continue;
-        }
-        for a in &left {
-            for b in &right {
-                places.push((Step::Index(links.len()), Step::Index(i)));
-                links.push(ExplicitLink { between: Between(a.clone(), b.clone()), ..link.clone() });
-            }
-        }
-    }
-    context.alias(Alias { table: at.key("links"), steps: places });
-    Cow::Owned(Topology::Explicit(Explicit { hosts, switches, links }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns() {
-        for (pattern, name, fits) in [
-            ("h*", "h12", true),
-            ("h*", "l1", false),
-            ("*.0", "h3.0", true),
-            ("h*.*1", "h0.11", true),
-            ("h*1", "h1", true),
-            ("h1*1", "h1", false),
-            ("*", "", true),
-        ] {
-            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
-        }
-    }
-
-    #[test]
-    fn ranges() {
-        let names = |text: &str| range(text).map(|names| names.map(|names| names.join(" ")).map_err(|_| ()));
-        assert_eq!(names("h9..h11"), Some(Ok("h9 h10 h11".into())));
-        assert_eq!(names("h09..h11"), Some(Ok("h09 h10 h11".into())));
-        assert_eq!(names("r1.0..r1.1"), Some(Ok("r1.0 r1.1".into())));
-        assert_eq!(names("h3..h3"), Some(Ok("h3".into())));
-        for wrong in ["h3..h2", "h1..g2", "h1..2", "h..h2", "h1..h99999999999", "..", "h1..h2..h3"] {
-            assert_eq!(names(wrong), Some(Err(())), "{wrong}");
-        }
-        assert_eq!(names("h1"), None);
-    }
 }

@@ -1,0 +1,241 @@
+//! What a scenario says of links: the keys that all topologies share, what is wrong with them, and what they amount to.
+
+use flow_control::phy::{Phy, PhyName};
+use keys::{Remark, Remarks};
+use units::{BitRate, Bytes, Length, LineCode, Time, WireClock};
+
+/// The slowest and the fastest link.
+const SLOWEST: BitRate = BitRate::from_bps(1_000_000);
+const FASTEST: BitRate = BitRate::from_gbps(1600);
+/// Longer than to the moon and back: a slip of the unit.
+const LONGEST_DELAY: Time = Time::from_ms(10_000);
+/// The cable of a rack.
+pub(super) const DEFAULT_LENGTH: Length = Length::from_m(2);
+
+/// The line overhead of Ethernet: preamble and start delimiter (8 B), shortest gap (12 B).
+pub(super) const fn ethernet_overhead() -> Bytes {
+    Bytes::new(frame::LINE_OVERHEAD_BYTES)
+}
+
+/// Rate, delay and overhead of links, as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cable {
+    /// Rate in each direction.
+    pub rate: BitRate,
+    /// What makes it a signalling rate.
+    pub line_code: Option<LineCode>,
+    /// One-way delay of the cable.
+    pub delay: Option<Time>,
+    /// Length of the cable.
+    pub length: Option<Length>,
+    /// Delay of the two interfaces together.
+    pub interface_delay: Time,
+    /// What gives that delay otherwise.
+    pub phy: Option<PhyName>,
+    /// Bytes around each frame.
+    pub overhead: Bytes,
+}
+
+impl Cable {
+    /// Ethernet of this rate, with this delay of cable and interfaces.
+    pub const fn new(rate: BitRate, delay: Time) -> Cable {
+        Cable {
+            rate,
+            line_code: None,
+            delay: Some(delay),
+            length: None,
+            interface_delay: Time::ZERO,
+            phy: None,
+            overhead: ethernet_overhead(),
+        }
+    }
+    /// The same at another rate, if one is given.
+    #[must_use]
+    pub fn at(self, rate: Option<BitRate>) -> Cable {
+        Cable { rate: rate.unwrap_or(self.rate), ..self }
+    }
+    /// The rate of data.
+    pub fn data_rate(&self) -> BitRate {
+        data_rate(self.rate, self.line_code)
+    }
+    /// One-way delay of cable and interfaces, without what a PHY adds.
+    pub fn delay(&self) -> Time {
+        // 5 ps a millimetre; a length near the end of the range would overflow.
+        let of_fibre = |length: Length| {
+            if length.mm() > u64::MAX / 16 { LONGEST_DELAY * 2 } else { length.fibre_delay() }
+        };
+        let cable = self.delay.or(self.length.map(of_fibre));
+        cable.unwrap_or_default().saturating_add(self.interface_delay)
+    }
+    /// The PHY at both ends.
+    pub fn phy(&self) -> Option<&'static Phy> {
+        self.phy.and_then(|name| name.at(self.data_rate()))
+    }
+
+    /// What is wrong with it. Places begin in the table with its keys; `rate_key` is that of its rate.
+    pub(super) fn errors(&self, rate_key: &str) -> Vec<Remark> {
+        let mut errors = Vec::new();
+        let wrong_rate = check_rate(self.rate, self.line_code).err();
+        let rate_is_wrong = wrong_rate.is_some();
+        errors.extend(wrong_rate.map(|why| why.within(rate_key)));
+        if self.delay.is_some() && self.length.is_some() {
+            errors.push(Remark::about(
+                "length",
+                "both delay and length are given",
+                "keep one of them: a length is 5 ns/m of delay",
+            ));
+        }
+        if self.phy.is_some() && self.interface_delay != Time::ZERO {
+            errors.push(Remark::about(
+                "interface_delay",
+                "both phy and interface_delay are given",
+                "keep one of them: a PHY is a delay of the interfaces",
+            ));
+        }
+        if self.delay() > LONGEST_DELAY {
+            errors.push(Remark::about(
+                if self.length.is_some() { "length" } else { "delay" },
+                format!("a one-way delay of {} is too long", self.delay()),
+                format!("expected at most \"{LONGEST_DELAY}\""),
+            ));
+        }
+        if u16::try_from(self.overhead.get()).is_err() {
+            errors.push(Remark::about(
+                "overhead",
+                format!("overhead {} is too large", self.overhead),
+                "expected 0 B to 65535 B; Ethernet has \"20 B\"",
+            ));
+        }
+        if self.phy.is_some() && self.phy().is_none() && !rate_is_wrong {
+            errors.push(self.no_phy());
+        }
+        errors
+    }
+
+    fn no_phy(&self) -> Remark {
+        let rate = self.data_rate();
+        let known: Vec<String> = Phy::at(rate).map(|phy| format!("\"{}\"", phy.name)).collect();
+        let help = match known.as_slice() {
+            [] => "none of this rate is known: expected an interface_delay".to_string(),
+            known => format!("expected {} or \"slowest\"", known.join(", ")),
+        };
+        Remark::about("phy", format!("this is no PHY of a link of {rate}"), help)
+    }
+}
+
+/// What a rate that is written down leaves for data.
+pub fn data_rate(rate: BitRate, line_code: Option<LineCode>) -> BitRate {
+    line_code.map_or(rate, |code| code.data_rate(rate))
+}
+
+/// What is wrong with the rate of a link, which with a line code is that on the wire, or to beware of.
+pub fn check_rate(rate: BitRate, line_code: Option<LineCode>) -> Remarks {
+    let data = data_rate(rate, line_code);
+    let accepted = "expected a rate from \"1 Mb/s\" to \"1.6 Tb/s\"";
+    if rate.bps() == 0 {
+        return Err(Remark::new("the rate of a link is 0", accepted));
+    }
+    if rate < SLOWEST || rate > FASTEST {
+        return Err(Remark::new(format!("a link of {rate} is outside the range"), accepted));
+    }
+    if !WireClock::supports(data) {
+        let rounded = BitRate::from_bps(rate.bps() / 1000 * 1000);
+        let help = format!("expected a rate with fewer digits, like \"{rounded}\"");
+        return Err(Remark::new(format!("a link of {rate} has no exact byte time"), help));
+    }
+    if line_code == Some(LineCode::SixtyFourSixtySix) && Phy::at(rate).next().is_some() {
+        let wire = BitRate::from_bps(rate.bps() / 64 * 66);
+        return Ok(vec![Remark::new(
+            format!("a link of {rate} on the wire carries {data} with 64b/66b"),
+            format!("the {rate} of Ethernet are the rate of data: expected \"{wire}\", or no line_code"),
+        )]);
+    }
+    Ok(Vec::new())
+}
+
+/// Declares a table of these keys and those of its links.
+macro_rules! with_cable {
+    ($(#[$doc:meta])* $name:ident { $($(#[$key_doc:meta])* $key:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$key_doc])* pub $key: $type,)*
+            /// Rate of a link in each direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
+            pub rate: units::BitRate,
+            /// The line code of a link; then its rate is that on the wire, before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching name it, and data get 8/10, 64/66 or 128/130 of that. "8b/10b", "64b/66b" or "128b/130b". Default: none, the rate is that of data, as Ethernet names it.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub line_code: Option<units::LineCode>,
+            /// One-way delay of a cable. A time with unit. Default: what `length` gives. Not together with `length`.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub delay: Option<units::Time>,
+            /// Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). A length with unit. Default: "2 m" (a cable in a rack).
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub length: Option<units::Length>,
+            /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: "0 s", or what `phy` gives. Not together with `phy`.
+            #[serde(default)]
+            pub interface_delay: units::Time,
+            /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no delay.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub phy: Option<flow_control::phy::PhyName>,
+            /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
+            #[serde(default = "crate::spec::topology::cable::ethernet_overhead")]
+            pub overhead: units::Bytes,
+        }
+
+        impl $name {
+            /// These keys, with this cable.
+            pub fn new($($key: $type,)* cable: crate::spec::topology::Cable) -> $name {
+                let crate::spec::topology::Cable { rate, line_code, delay, length, interface_delay, phy, overhead } = cable;
+                $name { $($key,)* rate, line_code, delay, length, interface_delay, phy, overhead }
+            }
+        }
+
+        impl crate::spec::topology::Cabled for $name {
+            fn cable(&self) -> crate::spec::topology::Cable {
+                let &$name { rate, line_code, delay, length, interface_delay, phy, overhead, .. } = self;
+                crate::spec::topology::Cable { rate, line_code, delay, length, interface_delay, phy, overhead }
+            }
+            fn fill_cable(&mut self) {
+                if self.delay.is_none() && self.length.is_none() {
+                    self.length = Some(crate::spec::topology::cable::DEFAULT_LENGTH);
+                }
+            }
+        }
+    };
+}
+pub(super) use with_cable;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_a_delay() {
+        let mut cable = Cable { delay: None, length: Some(Length::from_m(100)), ..at_gbps(10) };
+        assert_eq!(cable.delay(), Time::from_ns(500));
+        cable.interface_delay = Time::from_ns(7);
+        assert_eq!(cable.delay(), Time::from_ns(507));
+        cable.length = Some(Length::from_m(u64::MAX / 1000));
+        assert!(cable.errors("rate")[0].contains("too long"));
+    }
+
+    #[test]
+    fn a_line_code_leaves_a_part() {
+        let cable = Cable { line_code: Some(LineCode::EightTen), ..at_gbps(10) };
+        assert_eq!(cable.data_rate(), BitRate::from_gbps(8));
+        assert_eq!(cable.at(Some(BitRate::from_gbps(5))).data_rate(), BitRate::from_gbps(4));
+    }
+
+    #[test]
+    fn all_errors_of_a_cable_are_told_at_once() {
+        let cable = Cable { length: Some(Length::from_m(1)), overhead: Bytes::new(1 << 20), ..at_gbps(2000) };
+        let errors: Vec<String> = cable.errors("uplink_rate").iter().map(ToString::to_string).collect();
+        assert_eq!(errors.len(), 3, "{errors:?}");
+        assert!(errors[0].starts_with("a link of 2 Tb/s is outside the range"), "{errors:?}");
+    }
+
+    fn at_gbps(rate: u64) -> Cable {
+        Cable::new(BitRate::from_gbps(rate), Time::from_ns(10))
+    }
+}

@@ -1,0 +1,212 @@
+//! A fabric that is described link by link.
+
+use super::{
+    Cabled, Graph, GraphNode, MAX_LINKS, MAX_NODES, MOST_ERRORS, NodeRole, Shape, check_ports, check_rate,
+    with_cable,
+};
+use crate::spec::pattern::range;
+use frame::NodeId;
+use keys::{Forms, Remark, by_form, nearest};
+use schemars::JsonSchema;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, SeqAccess};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Named hosts and switches, and each link.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Explicit {
+    /// Names of the hosts, all different; a range like "h0..h31" stands for its names. Required.
+    pub hosts: Vec<String>,
+    /// Names of the switches, all different and different from the hosts; also ranges. Default: none.
+    #[serde(default)]
+    pub switches: Vec<String>,
+    /// The links. Required.
+    pub links: Vec<ExplicitLink>,
+}
+
+with_cable! {
+    /// One link, or several alike.
+    ExplicitLink {
+        /// The names of the two ends. A range like "h0..h31" stands for its names: then there is a link for each pair of ends. Required.
+        between: Between,
+        /// Number of parallel links. A count, 1 to 65536. Default: 1.
+        #[serde(default = "one_link")]
+        count: u64,
+    }
+}
+
+fn one_link() -> u64 {
+    1
+}
+
+/// Two names.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Between(pub String, pub String);
+
+impl Forms for Between {
+    const EXPECTED: &'static str = "the names of the two ends, like [\"h0\", \"sw\"]";
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        let names: Vec<String> = Vec::deserialize(SeqAccessDeserializer::new(list))?;
+        match <[String; 2]>::try_from(names) {
+            Ok([a, b]) => Ok(Between(a, b)),
+            Err(names) => {
+                Err(de::Error::custom(format!("{} names; expected {}", names.len(), Self::EXPECTED)))
+            }
+        }
+    }
+}
+by_form!(Between);
+
+impl Shape for Explicit {
+    fn fill(&mut self) {
+        self.links.iter_mut().for_each(ExplicitLink::fill_cable);
+    }
+    fn graph(&self) -> Result<Graph, Vec<Remark>> {
+        let mut drawing = Drawing::default();
+        drawing.names("hosts", &self.hosts, NodeRole::Host, 0);
+        drawing.names("switches", &self.switches, NodeRole::Switch, 1);
+        if self.hosts.is_empty() {
+            drawing.errors.push(Remark::about("hosts", "there is no host", "expected at least one name"));
+        }
+        for (i, link) in self.links.iter().enumerate() {
+            if drawing.errors.len() >= MOST_ERRORS {
+                break;
+            }
+            if let Err(errors) = drawing.row(link) {
+                drawing.errors.extend(errors.into_iter().map(|one| one.within_entry(i).within("links")));
+            }
+        }
+        if !drawing.errors.is_empty() {
+            return Err(drawing.errors);
+        }
+        let written = drawing.written;
+        check_ports(&drawing.graph, |node| {
+            let (key, i) = written[node.at()];
+            Remark::about(key, "", "").entry(i)
+        })?;
+        Ok(drawing.graph)
+    }
+    fn warnings(&self) -> Vec<Remark> {
+        let of_row = |(i, link): (usize, &ExplicitLink)| {
+            let warnings = check_rate(link.rate, link.line_code).unwrap_or_default();
+            warnings.into_iter().map(move |one| one.within("rate").within_entry(i).within("links"))
+        };
+        self.links.iter().enumerate().flat_map(of_row).take(MOST_ERRORS).collect()
+    }
+    fn is_layered(&self) -> bool {
+        false
+    }
+}
+
+/// A graph in the making, and what is wrong with it so far.
+#[derive(Default)]
+struct Drawing {
+    graph: Graph,
+    names: BTreeMap<String, NodeId>,
+    /// The key and the entry that name each node.
+    written: Vec<(&'static str, usize)>,
+    errors: Vec<Remark>,
+}
+
+impl Drawing {
+    /// Adds the nodes of a list.
+    fn names(&mut self, key: &'static str, list: &[String], role: NodeRole, level: u8) {
+        for (i, text) in list.iter().enumerate() {
+            let wrong = |message: String, help: String| Remark::about(key, message, help).entry(i);
+            let names = match range(text) {
+                Some(Ok(names)) => names,
+                Some(Err(why)) => {
+                    self.errors.push(wrong(why, String::new()));
+                    continue;
+                }
+                None => vec![text.clone()],
+            };
+            let nodes = (self.graph.nodes.len() + names.len()) as u64;
+            if nodes > MAX_NODES {
+                let help = format!("expected at most {MAX_NODES}");
+                self.errors.push(wrong(format!("{nodes} nodes are too many"), help));
+                return;
+            }
+            for name in names {
+                let id = NodeId(self.graph.nodes.len() as u32);
+                if !is_name(&name) {
+                    self.errors.push(wrong(format!("\"{name}\" is no name"), NAME_HELP.into()));
+                } else if self.names.insert(name.clone(), id).is_some() {
+                    let help = "hosts and switches need different names";
+                    self.errors.push(wrong(format!("the name \"{name}\" is used twice"), help.into()));
+                }
+                self.graph.nodes.push(GraphNode { name, role, level });
+                self.written.push((key, i));
+                if self.errors.len() >= MOST_ERRORS {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Adds the links of an entry.
+    fn row(&mut self, link: &ExplicitLink) -> Result<(), Vec<Remark>> {
+        let cable = link.cable();
+        let mut errors = cable.errors("rate");
+        if link.count == 0 {
+            errors.push(Remark::about("count", "count is 0", "expected at least 1"));
+        }
+        let mut end = |name: &str, which| match self.ends(name) {
+            Ok(nodes) => nodes,
+            Err(why) => {
+                errors.push(why.within_entry(which).within("between"));
+                Vec::new()
+            }
+        };
+        let (left, right) = (end(&link.between.0, 0), end(&link.between.1, 1));
+        let pairs = (left.len() as u64).saturating_mul(right.len() as u64);
+        if pairs > MAX_LINKS {
+            errors.push(Remark::about("between", "too many links", "expected shorter ranges"));
+        } else if let Some(node) = left.iter().find(|node| right.contains(node)) {
+            let message = format!("a link from \"{}\" to itself", self.graph.nodes[node.at()].name);
+            errors.push(Remark::about("between", message, "expected two different nodes"));
+        }
+        let links = pairs.saturating_mul(link.count).saturating_add(self.graph.links.len() as u64);
+        if errors.is_empty() && links > MAX_LINKS {
+            let help = format!("expected at most {MAX_LINKS}");
+            errors.push(Remark::about("count", format!("{links} links are too many"), help));
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        for &a in &left {
+            for &b in &right {
+                for _ in 0..link.count {
+                    self.graph.link(a, b, cable);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The nodes that an end of a link names: one, or those of a range.
+    fn ends(&self, text: &str) -> Result<Vec<NodeId>, Remark> {
+        let find = |name: &str| {
+            self.names.get(name).copied().ok_or_else(|| {
+                let hint = nearest(name, self.names.keys().map(String::as_str))
+                    .map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
+                let help = format!("expected one of hosts or switches above{hint}");
+                Remark::new(format!("unknown node \"{name}\""), help)
+            })
+        };
+        match range(text) {
+            Some(Ok(names)) => names.iter().map(|name| find(name)).collect(),
+            _ => Ok(vec![find(text)?]),
+        }
+    }
+}
+
+const NAME_HELP: &str = "expected letters without spaces, *, quotes, brackets or \"all\"; several names are a range like \"h0..h31\"";
+
+/// Names must not look like patterns or lists, and must fit a column of a result.
+pub fn is_name(name: &str) -> bool {
+    let fits = |c: char| !c.is_control() && !c.is_whitespace() && !"*\"'[]{},".contains(c);
+    !name.is_empty() && name.len() <= 200 && name != "all" && name.chars().all(fits)
+}

@@ -1,0 +1,67 @@
+//! The k-ary fat tree: k pods of k/2 switches `edge{p}.{i}` and k/2 switches `agg{p}.{i}`, (k/2)² switches `core{c}`,
+//! k³/4 hosts. Aggregation switch i of every pod is linked to cores i·k/2 to (i + 1)·k/2 - 1.
+//!
+//! Source: Al-Fares, Loukissas and Vahdat, A scalable, commodity data center network architecture (SIGCOMM 2008, §2.2).
+//!
+//! Not modelled: its two-level routing tables; pods that are only partly built.
+
+use super::{Cable, Count, Graph, Regular, Size, at_least, with_cable};
+use frame::NodeId;
+use keys::Remark;
+
+with_cable! {
+    /// The three-level fat tree of k-port switches: `core0`, ..., `agg{pod}.{i}` and `edge{pod}.{i}`, such as `edge0.1`; hosts `h0`, ... in order.
+    FatTree {
+        /// Ports of each switch. An even count, at least 2; k^3/4 hosts. Required.
+        k: u64,
+    }
+}
+
+impl Regular for FatTree {
+    fn counts(&self) -> Vec<Count> {
+        vec![at_least(2, "k", self.k)]
+    }
+    fn check(&self) -> Result<(), Remark> {
+        if self.k.is_multiple_of(2) {
+            return Ok(());
+        }
+        let help = "half of a fat-tree switch's ports go up, so k has to be even";
+        Err(Remark::about("k", format!("k = {} is odd", self.k), help))
+    }
+    /// k³/4 hosts, k² switches in the pods, k²/4 cores; three tiers of k³/4 links.
+    fn size(&self) -> Option<Size> {
+        let square = self.k.checked_mul(self.k)?;
+        let hosts = (square / 4).checked_mul(self.k)?;
+        Some(Size {
+            nodes: hosts.checked_add(square)?.checked_add(square / 4)?,
+            links: hosts.checked_mul(3)?,
+        })
+    }
+    fn draw(&self, cable: Cable, graph: &mut Graph) {
+        let half = self.k / 2;
+        let mut aggregation = Vec::new();
+        for p in 0..self.k {
+            let mut edges = Vec::new();
+            for i in 0..half {
+                let edge = graph.switch(format!("edge{p}.{i}"), 1);
+                graph.hosts_below(edge, (p * half + i) * half, half, cable);
+                edges.push(edge);
+            }
+            let above: Vec<NodeId> = (0..half).map(|i| graph.switch(format!("agg{p}.{i}"), 2)).collect();
+            for &edge in &edges {
+                for &agg in &above {
+                    graph.link(edge, agg, cable);
+                }
+            }
+            aggregation.push(above);
+        }
+        let cores: Vec<NodeId> = (0..half * half).map(|c| graph.switch(format!("core{c}"), 3)).collect();
+        for above in &aggregation {
+            for (&agg, cores) in above.iter().zip(cores.chunks(half as usize)) {
+                for &core in cores {
+                    graph.link(agg, core, cable);
+                }
+            }
+        }
+    }
+}

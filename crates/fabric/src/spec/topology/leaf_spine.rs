@@ -1,0 +1,56 @@
+//! Leaves and spines.
+
+use super::{Cable, Count, Graph, Regular, Size, at_least, with_cable};
+use frame::NodeId;
+use units::BitRate;
+
+with_cable! {
+    /// Two levels of switches: each leaf `leaf0`, ... linked to each spine `spine0`, ...; hosts `h0`, ... numbered across the leaves.
+    LeafSpine {
+        /// Number of leaves. A count, at least 1. Required.
+        leaves: u64,
+        /// Number of spines. A count, at least 1. Required.
+        spines: u64,
+        /// Number of hosts at each leaf. A count, at least 1. Required.
+        hosts_per_leaf: u64,
+        /// Rate of the links between leaves and spines. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        uplink_rate: Option<BitRate>,
+    }
+}
+
+impl Regular for LeafSpine {
+    fn complete(&mut self) {
+        self.uplink_rate.get_or_insert(self.rate);
+    }
+    fn counts(&self) -> Vec<Count> {
+        vec![
+            at_least(1, "leaves", self.leaves),
+            at_least(1, "spines", self.spines),
+            at_least(1, "hosts_per_leaf", self.hosts_per_leaf),
+        ]
+    }
+    fn other_rate(&self) -> Option<(&'static str, BitRate)> {
+        Some(("uplink_rate", self.uplink_rate?))
+    }
+    fn size(&self) -> Option<Size> {
+        let nodes = self.leaves.checked_mul(self.hosts_per_leaf.checked_add(1)?)?.checked_add(self.spines)?;
+        let links = self.leaves.checked_mul(self.hosts_per_leaf.checked_add(self.spines)?)?;
+        Some(Size { nodes, links })
+    }
+    fn draw(&self, cable: Cable, graph: &mut Graph) {
+        let mut leaves = Vec::new();
+        for l in 0..self.leaves {
+            let leaf = graph.switch(format!("leaf{l}"), 1);
+            graph.hosts_below(leaf, l * self.hosts_per_leaf, self.hosts_per_leaf, cable);
+            leaves.push(leaf);
+        }
+        let spines: Vec<NodeId> = (0..self.spines).map(|s| graph.switch(format!("spine{s}"), 2)).collect();
+        let uplink = cable.at(self.uplink_rate);
+        for &leaf in &leaves {
+            for &spine in &spines {
+                graph.link(leaf, spine, uplink);
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Files of two columns, as distributions have them.
+
+use std::ops::Range;
+
+/// Hears where in a text something is wrong, what, and what is accepted.
+pub type Report<'r> = &'r mut dyn FnMut(Range<usize>, String, String);
+
+/// Hands each line below this header to `take`, without empty lines and comments. Reports the first that it does not
+/// take: it is `wrong[0]`, and `wrong[1]` is accepted.
+pub fn rows(
+    text: &str,
+    header: [&str; 2],
+    wrong: [&str; 2],
+    report: Report<'_>,
+    mut take: impl FnMut(&str, &str) -> Option<()>,
+) -> Option<()> {
+    let mut start = text.len() - text.trim_start_matches('\u{feff}').len();
+    let mut is_header = true;
+    for line in text[start..].split_inclusive('\n') {
+        let at = start..start + line.trim_end().len();
+        start += line.len();
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let columns: Vec<&str> = line.split(',').map(str::trim).collect();
+        if std::mem::take(&mut is_header) {
+            if columns != header {
+                let help = format!("expected the first line to be {}", header.join(","));
+                report(at, format!("\"{line}\" is not the header"), help);
+                return None;
+            }
+            continue;
+        }
+        let taken = match columns.as_slice() {
+            &[first, second] => take(first, second),
+            _ => None,
+        };
+        if taken.is_none() {
+            report(at, format!("\"{line}\" is {}", wrong[0]), wrong[1].into());
+            return None;
+        }
+    }
+    Some(())
+}
