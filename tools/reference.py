@@ -60,7 +60,8 @@ def scenario() -> Iterator[str]:
     yield "# Scenario files"
     yield ""
     yield (
-        "Scenario files are TOML. Unknown keys and numbers without their unit are errors. "
+        "Scenario files are TOML. Times, rates, sizes and lengths are text with a unit, like "
+        '"10 us". Unknown keys and numbers without their unit are errors. '
         "`penstock explain KEY` prints the entry of a key, `penstock check FILE --effective` the scenario "
         "with all defaults filled in."
     )
@@ -100,19 +101,23 @@ def results() -> Iterator[str]:
     yield ""
     yield (
         "One Parquet file a table in the directory of a result, one Arrow table each in Python "
-        '(`result.table("flows")`). Units are the last word of a name.'
+        '(`result.table("flows")`). The last word of a name is its unit, `bps` bits a second.'
     )
+    homes: dict[tuple[str, str], str] = {}
     for topic in glossary.topics():
         if topic.kind == "table":
-            yield ""
-            yield f"## `{topic.name}`"
-            yield ""
+            yield from ("", f"## `{topic.name}`", "")
             yield from _sentences(topic.lines)
             yield ""
-            yield "| column | unit | meaning |"
-            yield "|---|---|---|"
-            for column, unit, meaning in topic.rows[1:]:
-                yield f"| `{column}` | {_cell(unit)} | {_cell(meaning)} |"
+            again: dict[str, list[str]] = {}
+            for column, _, meaning in topic.rows[1:]:
+                home = homes.setdefault((column, meaning), topic.name)
+                if home == topic.name:
+                    yield f"- `{column}`: {meaning}"
+                else:
+                    again.setdefault(home, []).append(f"`{column}`")
+            for home, columns in again.items():
+                yield f"- as in [`{home}`](#{home}): {', '.join(columns)}"
 
 
 def command_line() -> Iterator[str]:

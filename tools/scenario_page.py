@@ -2,6 +2,7 @@
 
 A table that says what another of the same name says is not repeated: ``switch.scheduler.drr`` is
 ``host.scheduler.drr``. Keys that at least three tables below the same table share stand with that table.
+A key that says what it says in a table further up refers to it.
 Nothing here knows a key by its name, so that the page follows the schema wherever it goes.
 """
 
@@ -15,6 +16,8 @@ from dataclasses import dataclass, field
 from penstock.cli.glossary import Topic
 
 SHARED_BY = 3
+SHORT = 9
+"""A text of no more words is said again rather than referred to."""
 Rows = dict[str, str]
 
 
@@ -52,7 +55,12 @@ def page(topics: Mapping[str, Topic]) -> Iterator[str]:
     for section in sections:
         _share(section, [other for other in sections if other.parent == section.name])
     homes = {name: section for section in sections for name in (section.name, *section.names)}
+    first: dict[tuple[str, str], Section] = {}
     for section in sections:
+        for key, text in (section.rows | section.shared).items():
+            home = first.setdefault((key, text), section)
+            if home is not section and len(text.split()) > SHORT and key in section.rows:
+                section.rows[key] = f"As in [`{home.name}`]({home.anchor})."
         yield from _written(section, homes)
     if any(".NAME." in name for name in topics):
         yield from ("", "## Single hosts and switches", "")
@@ -119,27 +127,34 @@ def _share(section: Section, below: list[Section]) -> None:
 def _unlike(text: str, shared: str, anchor: str) -> str:
     """A meaning, or only its default if the shared one has another default and says the same otherwise."""
     same, _, default = text.rpartition(" Default: ")
-    return f"As [above]({anchor}), with the default {default}" if same and shared.startswith(same) else text
+    return f"As [above]({anchor}), default {default}" if same and shared.startswith(same) else text
 
 
 def _written(section: Section, homes: Mapping[str, Section]) -> Iterator[str]:
     yield from ("", f"## `{section.name}`")
-    if section.about:
-        yield from ("", section.about)
+    about = section.about
+    above = homes.get(section.parent)
+    if above is not None and section.last in above.rows:
+        # The row of the table above says the first sentence.
+        about = about.removeprefix(_begin(above.rows[section.last])).strip()
+    if about:
+        yield from ("", about)
     if section.also:
         yield from ("", f"The same in {', '.join(section.also)}.")
     if section.rows:
-        yield from ("", "| key | meaning |", "|---|---|")
+        yield ""
         for key, text in section.rows.items():
             below = homes.get(f"{section.name}.{key}")
-            cells = (f"`{key}`", text) if below is None else (f"[`{key}`]({below.anchor})", _begin(text))
-            yield f"| {cells[0]} | {_cell(cells[1])} |"
-    if section.above:
-        yield from ("", f"As [above]({homes[section.parent].anchor}): {_names(section.above)}.")
+            head, said = (f"`{key}`", text) if below is None else (f"[`{key}`]({below.anchor})", _begin(text))
+            yield f"- {head}: {_line(said)}"
+    if above is not None and section.above:
+        all_of_them = len(section.above) == len(above.shared)
+        which = "the shared keys" if all_of_them else _names(section.above)
+        yield from ("", f"And {which} of [`{above.name}`]({above.anchor}).")
     if section.shared:
-        yield from ("", "Keys of several of these:", "", "| key | meaning |", "|---|---|")
+        yield from ("", "Keys that several of these share:", "")
         for key, text in section.shared.items():
-            yield f"| `{key}` | {_cell(text)} |"
+            yield f"- `{key}`: {_line(text)}"
 
 
 def _begin(text: str) -> str:
@@ -151,5 +166,6 @@ def _names(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _line(text: str) -> str:
+    """The text of a list entry. That quantities have a unit is said above all."""
+    return text.replace("\n", " ").replace(" with unit", "")

@@ -41,7 +41,7 @@ def test_what_is_generated_is_fresh(tool: str) -> None:
 
 def test_the_reference_says_shared_keys_once() -> None:
     text = (ROOT / "docs/reference/scenario.md").read_text("utf-8")
-    rows = re.findall(r"^\| (\S+) \| (.{80,}) \|$", text, re.MULTILINE)
+    rows = re.findall(r"^- (\S+): (.{80,})$", text, re.MULTILINE)
     assert len(rows) > 100
     assert not [row for row, times in Counter(rows).items() if times > 2]
     keys = {topic.name for topic in topics() if topic.kind == "scenario key" and ".NAME" not in topic.name}

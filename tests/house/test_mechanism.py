@@ -25,7 +25,7 @@ STEPS = re.compile(r"^   ```rust\n(?P<text>.*?)^   ```$", re.MULTILINE | re.DOTA
 
 @dataclass(frozen=True)
 class Example:
-    """One more of a kind: its section, its name, and the list that it is added to, with the file that has it."""
+    """One more of a kind: its section, its name, the list that it is added to, and the file of that."""
 
     section: str
     file: str
@@ -40,7 +40,11 @@ class Example:
     @property
     def path(self) -> str:
         """Its file, beside the list or in the folder of the list's name."""
-        folder = self.home.removesuffix("/lib.rs") if self.home.endswith("/lib.rs") else self.home.removesuffix(".rs")
+        folder = (
+            self.home.removesuffix("/lib.rs")
+            if self.home.endswith("/lib.rs")
+            else self.home.removesuffix(".rs")
+        )
         return f"{folder}/{self.file}.rs"
 
     def steps(self) -> tuple[str, list[str]]:
@@ -104,7 +108,12 @@ def _reaches_the_builder(schema: Path) -> None:
     finally:
         sys.path.pop(0)
     keys = builder.files(json.loads(schema.read_text("utf-8")))["keys.py"]
-    for line in ("    turns: TurnsKeys\n", "    most: str | None\n", "    nth: NthKeys | None\n", "class MeshKeys("):
+    for line in (
+        "    turns: TurnsKeys\n",
+        "    most: str | None\n",
+        "    nth: NthKeys | None\n",
+        "class MeshKeys(",
+    ):
         assert line in keys
 
 

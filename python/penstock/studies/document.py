@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from .reproduce import StudyResult, Table
 
 VERDICTS = ("pass", "**FAIL**")
+MOST_CELLS = 40
+"""A larger table is a file beside the page."""
 
 
 def write(result: StudyResult, directory: Path, *, quick: bool = False) -> Path:
-    """Writes ``PAPER-PART.md`` and, in ``PAPER-PART/``, its pictures; returns the path of the page."""
+    """Writes ``PAPER-PART.md``, pictures and large tables into ``PAPER-PART/``; returns the page's path."""
     stem = result.study.name.replace("/", "-")
-    pictures = directory / stem
-    pictures.mkdir(parents=True, exist_ok=True)
-    for name in _pictures(result):
-        shutil.copyfile(result.directory / name, pictures / name)
+    beside = directory / stem
+    beside.mkdir(parents=True, exist_ok=True)
+    for name in (*_pictures(result), *(_file(table) for table in result.tables if _is_large(table))):
+        shutil.copyfile(result.directory / name, beside / name)
     page = directory / f"{stem}.md"
     page.write_text(markdown(result, quick=quick), "utf-8")
     return page
@@ -65,7 +68,9 @@ def markdown(result: StudyResult, *, quick: bool = False) -> str:
     if notes:
         parts += ["### Notes", "\n".join(notes)]
     for table in result.tables:
-        parts += _section(table)
+        if not _is_large(table):
+            parts += [f"## {table.title}", _table(table.columns, table.rows), table.note]
+    parts += _beside(result.tables, stem)
     if study.choices:
         parts.append("## What the source leaves open")
         rows = ((choice.what, choice.value, choice.why) for choice in study.choices)
@@ -85,8 +90,24 @@ def _pictures(result: StudyResult) -> list[str]:
     return [name for name in dict.fromkeys((result.cover, *pictures)) if name]
 
 
-def _section(table: Table) -> list[str]:
-    return [f"## {table.title}", _table(table.columns, table.rows), table.note]
+def _beside(tables: Sequence[Table], stem: str) -> Iterator[str]:
+    """Where the large tables are, and what to know of them; what several have in common is said once."""
+    large = [table for table in tables if _is_large(table)]
+    if not large:
+        return
+    yield "## Tables"
+    for note, alike in groupby(large, key=lambda table: table.note):
+        links = (f"- [{table.title}]({stem}/{_file(table)})" for table in alike)
+        yield "\n".join(links)
+        yield note
+
+
+def _is_large(table: Table) -> bool:
+    return len(table.columns) * len(table.rows) > MOST_CELLS
+
+
+def _file(table: Table) -> str:
+    return f"{table.name}.csv"
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
