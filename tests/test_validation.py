@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from itertools import pairwise
@@ -44,24 +45,10 @@ def sections(folder: Path, topic: str) -> dict[str, str]:
     return {head: text for head, _, text in (section.partition("\n") for section in found)}
 
 
-def quantities_of(text: str) -> list[str]:
-    """The quantities in the tables of a section, without what stands in brackets."""
-    found, head = [], [""]
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")] if line.startswith("| ") else [""]
-        if cells[0] in ("equal", "quantity"):
-            head = cells
-        elif len(cells) > 1 and head[0] == "quantity":
-            found.append(cells[0])
-        elif len(cells) > 1:
-            assert len(cells) == len(head)
-            found += [cells[0] if what == "value" else f"{cells[0]}: {what}" for what in head[1:]]
-    return sorted(found)
-
-
-def quantity(row: registry.Row) -> str:
-    setup, colon, what = row.quantity.rpartition(": ")
-    return setup + colon + what.partition(" (")[0] if colon and row.rule == "exact" else row.quantity
+def rows_of(folder: Path, outcome: validation.Outcome) -> list[dict[str, str]]:
+    """The rows of a case in the table of its topic."""
+    with (folder / f"{outcome.case.topic}.csv").open(encoding="utf-8", newline="") as file:
+        return [row for row in csv.DictReader(file) if row["case"] == outcome.case.name]
 
 
 def test_the_document_has_a_page_for_each_topic(quick: list[validation.Outcome], tmp_path: Path) -> None:
@@ -69,12 +56,19 @@ def test_the_document_has_a_page_for_each_topic(quick: list[validation.Outcome],
     index = (tmp_path / "validation.md").read_text("utf-8")
     assert len(index.splitlines()) <= 50, "one screen"
     assert "quick form" in index
-    assert {path.stem for path in (tmp_path / "validation").iterdir()} == {*validation.TOPICS, "judging"}
+    kept = {path.name for path in (tmp_path / "validation").iterdir()}
+    assert kept == {f"{topic}.{kind}" for topic in validation.TOPICS for kind in ("md", "csv")} | {
+        "judging.md"
+    }
     for outcome in quick:
         assert f"`{outcome.case.name}`" in index
         assert outcome.case.ends, "every section says where the model ends"
         own = sections(tmp_path / "validation", outcome.case.topic)[outcome.case.title]
-        assert quantities_of(own) == sorted(map(quantity, outcome.rows))
+        exact = sum(row.rule == "exact" for row in outcome.rows)
+        assert f"**Rows.** {exact} equal" in own or not exact
+        rows = rows_of(tmp_path / "validation", outcome)
+        assert [row["quantity"] for row in rows] == [row.quantity for row in outcome.rows]
+        assert all(row["verdict"] == "pass" for row in rows)
     assert (tmp_path / "images" / "validation.png").stat().st_size > 10_000
 
 
@@ -85,8 +79,9 @@ def test_a_page_shows_what_does_not_agree(quick: list[validation.Outcome], tmp_p
     assert "**0 of 2 measurements agree**" in (tmp_path / "v.md").read_text("utf-8")
     assert "| 10.00 % |" in (tmp_path / "v.md").read_text("utf-8")
     page = (tmp_path / "v" / f"{case.topic}.md").read_text("utf-8")
-    assert "| equal | value |\n|---|--:|\n| a | 7 ps ✗ measured 8 ps |" in page
-    assert "✗ FAIL: more than 1.0% from theory" in page
+    assert "- ✗ a: theory 7 ps, measured 8 ps; FAIL: not equal." in page
+    assert "FAIL: more than 1.0% from theory" in page
+    assert "Not exact: chance." in page
 
 
 def test_the_kept_document_is_of_the_full_form_with_all_rows(quick: list[validation.Outcome]) -> None:
@@ -98,7 +93,8 @@ def test_the_kept_document_is_of_the_full_form_with_all_rows(quick: list[validat
         own = sections(DOCUMENT.with_suffix(""), outcome.case.topic)[outcome.case.title]
         assert "✗" not in own
         # Some quantities name a number of periods, of which the full form has more.
-        assert len(quantities_of(own)) == len(outcome.rows), "run penstock validate --write"
+        rows = rows_of(DOCUMENT.with_suffix(""), outcome)
+        assert len(rows) == len(outcome.rows), "run penstock validate --write"
 
 
 @pytest.mark.parametrize("case", validation.cases(), ids=lambda case: case.name)
@@ -115,7 +111,13 @@ def test_command_prints_json_and_knows_its_cases(penstock: Command, tmp_path: Pa
     assert answer["passed"]
     assert [case["name"] for case in answer["cases"]] == ["buffers", "latency"]
     assert {row["rule"] for row in answer["cases"][0]["rows"]} == {"interval", "exact"}
-    assert {path.name for path in (tmp_path / "v").iterdir()} == {"buffers.md", "latency.md", "judging.md"}
+    assert {path.name for path in (tmp_path / "v").iterdir()} == {
+        "buffers.csv",
+        "buffers.md",
+        "latency.csv",
+        "latency.md",
+        "judging.md",
+    }
     assert penstock("validate", "--scenario").returncode == 2
     unknown = penstock("validate", "md2")
     assert (unknown.returncode, "md1" in unknown.stderr) == (2, True)
