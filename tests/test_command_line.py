@@ -215,7 +215,7 @@ def test_explain_says_the_same_once(penstock: Command) -> None:
 
 
 def test_all_that_headroom_prints_is_explained(penstock: Command) -> None:
-    answer = json_of(penstock("headroom", "--rate", "10 Gb/s", "--json"))
+    answer = json_of(penstock("headroom", "--rate", "10 Gb/s", "--cell", "96 B", "--json"))
     given = {"schema", "terms", "rate", "cable_delay", "mtu", "phy"}
     assert all(glossary.find(name) for name in answer.keys() - given)
 
@@ -234,6 +234,16 @@ def test_headroom_of_the_standard(penstock: Command) -> None:
     assert answer["total_bytes"] == 12_806
     shown = penstock(*link, "--interface-delay", "819.2 ns")
     assert "12,806" in shown.stdout
+
+
+def test_headroom_in_cells(penstock: Command) -> None:
+    """Cells of 144 B: a frame of 64 B takes 2.25 times its length."""
+    link = ("headroom", "--rate", "100 Gb/s", "--length", "40 m", "--json")
+    plain, cells = json_of(penstock(*link)), json_of(penstock(*link, "--cell", "144 B"))
+    assert "cell_occupancy" not in plain
+    assert cells["cell_occupancy"] == 2.25
+    assert cells["headroom_memory_bytes"] == -(-cells["headroom_bytes"] * 9 // 4)
+    assert cells["sonic_model_bytes"] == 92_160
 
 
 def test_headroom_of_a_phy(penstock: Command) -> None:
@@ -293,6 +303,9 @@ def test_compare(penstock: Command, small: Path) -> None:
         ["explain"],
         ["explain", "nothing-like-this"],
         ["headroom"],
+        ["headroom", "--rate", "10 Gb/s", "--cell", "0 B"],
+        ["headroom", "--rate", "10 Gb/s", "--cell", "64"],
+        ["headroom", "--rate", "10 Gb/s", "--cell", "1 MiB"],
         ["headroom", "--rate", "10"],
         ["headroom", "--rate", "-10 Gb/s"],
         ["headroom", "--rate", "10 Gb/s", "--length", "300 furlongs"],

@@ -5,7 +5,7 @@ use flow_control::pause::QUANTUM_BITS;
 use flow_control::phy::{PHYS, Phy};
 use flow_control::renewal::Renewal;
 use pyo3::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::str::FromStr;
 use units::{BitRate, Bytes, Length, Time};
 
@@ -30,6 +30,8 @@ pub struct Link {
     latency: Option<String>,
     #[pyo3(default)]
     overhead: Option<String>,
+    #[pyo3(default)]
+    cell: Option<String>,
 }
 
 fn read<T: FromStr>(name: &str, text: &Option<String>) -> Result<Option<T>, String>
@@ -82,7 +84,16 @@ pub fn answer(link: &Link) -> Result<String, String> {
     headroom.overhead = frame_size("overhead", &link.overhead, headroom.overhead)?;
     let phy = with_interfaces(&mut headroom, link, rate)?;
     headroom.pipeline = read("latency", &link.latency)?.unwrap_or_default();
-    Ok(told(rate, length, &headroom, phy))
+    let mut answer = told(rate, length, &headroom, phy);
+    let cell = match frame_size("cell", &link.cell, 0)? {
+        0 if link.cell.is_some() => {
+            return Err("cell: \"0 B\" holds nothing; at least 1 B is accepted".into());
+        }
+        0 => None,
+        bytes => Some(bytes),
+    };
+    in_cells(&mut answer, rate, length, cell);
+    Ok(answer.to_string())
 }
 
 /// Length and delay of the cable.
@@ -127,7 +138,18 @@ fn with_interfaces(
     Ok(phy)
 }
 
-fn told(rate: BitRate, length: Length, headroom: &Headroom, phy: Option<&Phy>) -> String {
+/// Adds what depends on the cells of a switch's memory.
+fn in_cells(answer: &mut Value, rate: BitRate, length: Length, cell: Option<u16>) {
+    let model = SonicModel::of_cable(rate, length, cell.unwrap_or(256).into());
+    answer["sonic_model_bytes"] = model.bytes().get().into();
+    if cell.is_some() {
+        let room = answer["headroom_bytes"].as_u64().unwrap_or(0) as f64;
+        answer["cell_occupancy"] = model.occupancy().into();
+        answer["headroom_memory_bytes"] = ((room * model.occupancy()).ceil() as u64).into();
+    }
+}
+
+fn told(rate: BitRate, length: Length, headroom: &Headroom, phy: Option<&Phy>) -> Value {
     let sublayers: Vec<_> = phy.map_or(&[][..], |phy| phy.sublayers).iter().map(|sublayer| {
         let source = if sublayer.published { "published" } else { "recalled" };
         json!({"sublayer": sublayer.name, "bit_times": sublayer.bits, "clause": sublayer.clause, "number": source})
@@ -140,7 +162,7 @@ fn told(rate: BitRate, length: Length, headroom: &Headroom, phy: Option<&Phy>) -
     };
     let delay = headroom.delay();
     let term = |name: &str, times: u64, bits: u64| json!({"term": name, "times": times, "bit_times": times * bits, "bytes": (times * bits).div_ceil(8)});
-    let answer = json!({
+    json!({
         "schema": "penstock-headroom/1",
         "rate": rate.to_string(),
         "cable_delay": headroom.cable.to_string(),
@@ -164,7 +186,5 @@ fn told(rate: BitRate, length: Length, headroom: &Headroom, phy: Option<&Phy>) -
         "pause_quanta_at_least": renewal.least_quanta(true),
         "xon_at_least_bytes": flow_control::headroom::resume_level(rate, delay.time()).get(),
         "cisco_rule_bytes": CiscoModel::of_fibre(rate, length).bytes().get(),
-        "sonic_model_bytes": SonicModel::of_cable(rate, length, 256).bytes().get(),
-    });
-    answer.to_string()
+    })
 }

@@ -26,6 +26,7 @@ impl Mac {
 }
 
 impl Field for Mac {
+    #[inline]
     fn read(bytes: &[u8]) -> Self {
         Mac(Field::read(bytes))
     }

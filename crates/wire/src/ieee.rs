@@ -90,12 +90,12 @@ impl EtsTable {
                 return Err(Error::Value { what: "a traffic class", accepted: "0 to 7", got: class.into() });
             }
         }
-        let sum = |counts: &dyn Fn(Algorithm) -> bool| -> u64 {
-            let counted = percent.iter().zip(algorithms).filter(|pair| counts(pair.1));
-            counted.map(|pair| u64::from(*pair.0)).sum()
-        };
-        let of_ets = sum(&|algorithm| algorithm == Algorithm::Ets);
-        if algorithms.contains(&Algorithm::Ets) && of_ets != 100 && sum(&|_| true) != 100 {
+        let (mut of_ets, mut of_all) = (0, 0);
+        for (share, algorithm) in percent.into_iter().zip(algorithms) {
+            of_all += u64::from(share);
+            of_ets += if algorithm == Algorithm::Ets { u64::from(share) } else { 0 };
+        }
+        if algorithms.contains(&Algorithm::Ets) && of_ets != 100 && of_all != 100 {
             let what = "the sum of ETS shares in per cent";
             return Err(Error::Value { what, accepted: "100", got: of_ets });
         }
@@ -140,7 +140,11 @@ impl EtsTable {
 
 /// The values of eight half octets, the high half first.
 pub(crate) fn of_nibbles(octets: [u8; 4]) -> [u8; PRIORITIES] {
-    std::array::from_fn(|i| if i % 2 == 0 { octets[i / 2] >> 4 } else { octets[i / 2] & 15 })
+    let mut values = [0; PRIORITIES];
+    for (pair, octet) in values.as_chunks_mut::<2>().0.iter_mut().zip(octets) {
+        *pair = [octet >> 4, octet & 15];
+    }
+    values
 }
 
 /// Eight half octets, the high half first.

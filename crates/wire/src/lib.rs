@@ -23,6 +23,7 @@ pub mod lldp;
 pub mod mac_control;
 mod priority;
 pub mod roce;
+pub mod synthesis;
 pub mod tlv;
 mod view;
 

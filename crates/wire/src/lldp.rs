@@ -6,7 +6,7 @@
 use crate::tlv::{self, Header, Tlv};
 use crate::view::Field;
 use crate::{Error, Mac};
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 
 /// The most octets of an LLDPDU: the data of an Ethernet frame.
@@ -17,10 +17,17 @@ const PORT: u8 = 2;
 const TTL: u8 = 3;
 
 /// A name of a chassis or of a port: a subtype, and 1 to 255 octets.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Id {
     subtype: u8,
-    value: Vec<u8>,
+    octets: Octets,
+}
+
+/// The octets of a name: six, as usual, without memory of their own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Octets {
+    Six([u8; 6]),
+    Others(Vec<u8>),
 }
 
 impl Id {
@@ -36,15 +43,16 @@ impl Id {
         if !(1..=255).contains(&value.len()) {
             return Err(Error::Length { what: "an ID", accepted: "1 to 255", got: value.len() });
         }
-        Ok(Id { subtype, value: value.to_vec() })
+        let octets = value.try_into().map_or_else(|_| Octets::Others(value.to_vec()), Octets::Six);
+        Ok(Id { subtype, octets })
     }
     /// A chassis, named by a MAC address.
     pub fn chassis(mac: Mac) -> Id {
-        Id { subtype: 4, value: mac.0.to_vec() }
+        Id { subtype: 4, octets: Octets::Six(mac.0) }
     }
     /// A port, named by a MAC address.
     pub fn port(mac: Mac) -> Id {
-        Id { subtype: 3, value: mac.0.to_vec() }
+        Id { subtype: 3, octets: Octets::Six(mac.0) }
     }
     /// How it is to be read, 1 to 7.
     pub fn subtype(&self) -> u8 {
@@ -52,7 +60,10 @@ impl Id {
     }
     /// The octets.
     pub fn value(&self) -> &[u8] {
-        &self.value
+        match &self.octets {
+            Octets::Six(octets) => octets,
+            Octets::Others(octets) => octets,
+        }
     }
 
     fn decode(bytes: &[u8]) -> Result<Id, Error> {
@@ -64,25 +75,34 @@ impl Id {
     fn encode(&self, kind: u8, out: &mut Vec<u8>) {
         tlv::put(kind, out, |out| {
             out.push(self.subtype);
-            out.extend_from_slice(&self.value);
+            out.extend_from_slice(self.value());
         });
     }
 }
 
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match <[u8; 6]>::try_from(&self.value[..]) {
-            Ok(mac) if matches!(self.subtype, 3 | 4) => write!(f, "{}", Mac(mac)),
-            _ if self.value.iter().all(u8::is_ascii_graphic) => {
-                write!(f, "{}", String::from_utf8_lossy(&self.value))
+        match &self.octets {
+            Octets::Six(mac) if matches!(self.subtype, 3 | 4) => write!(f, "{}", Mac(*mac)),
+            _ if self.value().iter().all(u8::is_ascii_graphic) => {
+                write!(f, "{}", String::from_utf8_lossy(self.value()))
             }
-            _ => self.value.iter().try_for_each(|octet| write!(f, "{octet:02x}")),
+            _ => self.value().iter().try_for_each(|octet| write!(f, "{octet:02x}")),
         }
     }
 }
 
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("subtype", &self.subtype)?;
+        map.serialize_entry("value", &self.to_string())?;
+        map.end()
+    }
+}
+
 /// What a station tells its neighbour. Chassis and port together say who it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Lldpdu {
     /// The chassis.
     pub chassis: Id,

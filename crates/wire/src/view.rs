@@ -15,9 +15,11 @@ pub trait Field: Sized {
 macro_rules! integer {
     ($($type:ty),*) => {$(
         impl Field for $type {
+            #[inline]
             fn read(bytes: &[u8]) -> Self {
                 Self::from_be_bytes(Field::read(bytes))
             }
+            #[inline]
             fn put(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_be_bytes());
             }
@@ -27,9 +29,11 @@ macro_rules! integer {
 integer!(u8, u16, i16, u32, u64);
 
 impl<const N: usize> Field for [u8; N] {
+    #[inline]
     fn read(bytes: &[u8]) -> Self {
-        std::array::from_fn(|i| bytes[i])
+        bytes.first_chunk().copied().unwrap_or([0; N])
     }
+    #[inline]
     fn put(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self);
     }

@@ -49,7 +49,10 @@ _HEADROOM = {
     "frames of both ends (9216 B and 2240 B), the cable there and back, transceivers and response. Of the "
     "options only rate and length count.",
     "sonic_model_bytes": "For comparison: headroom as SONiC's dynamic buffer model computes it, for frames "
-    "of 64 B that each take a cell of 256 B, rounded up to KiB. Of the options only rate and length count.",
+    "of 64 B that each take a cell of 256 B, or of --cell, rounded up to KiB. Of the other options only rate "
+    "and length count.",
+    "cell_occupancy": "Bytes of memory that a byte takes in cells of --cell if all frames have 64 B.",
+    "headroom_memory_bytes": "headroom_bytes times cell_occupancy: what it takes in cells of --cell.",
     "headroom_needed": "In the table watermarks: the room that a counter needs above XOFF so that nothing is "
     "lost, with the longest frames and the cable of its link. `penstock headroom` shows how it adds up.",
 }

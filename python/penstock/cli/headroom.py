@@ -43,6 +43,9 @@ class Link:
         From the arrival of a frame to its place in the queue that is counted. Default: "0 s".
     overhead
         Bytes around each frame on the wire. Default: "20 B".
+    cell
+        Bytes a cell of the switch's memory, such as "144 B": what the headroom takes there if all frames have
+        64 B. Default: none; 256 B for the comparison with SONiC.
     """
 
     rate: str
@@ -54,6 +57,7 @@ class Link:
     response_time: str | None = None
     latency: str | None = None
     overhead: str | None = None
+    cell: str | None = None
 
 
 def headroom(*, link: Link, json: Annotated[bool, Parameter(negative=())] = False) -> int:

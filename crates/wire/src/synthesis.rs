@@ -1,0 +1,274 @@
+//! Real frames for those of a simulation, which has lengths and no octets.
+//!
+//! Station n has the address 02:00:00:00:00:00 + n + 1 and 10.0.0.0 + n + 1. Every frame of data has a tag with its
+//! priority. What a source pushes is UDP to the port of discard; what a connection sends is TCP, with the number of
+//! the byte or segment as sequence number; payloads are zeros. A frame that is shorter than its headers (a small
+//! message with the headers of RoCEv2, say) becomes as long as they are.
+
+use crate::congestion::Cnm;
+use crate::ethernet::{LEAST, VlanTag};
+use crate::fecn::Fecn;
+use crate::ip::Way;
+use crate::mac_control::{MacControl, Pfc};
+use crate::roce::Roce;
+use crate::{Contents, Error, Frame, Mac, Pcp, PrioritySet};
+use etherparse::{TcpHeader, UdpHeader};
+use std::net::Ipv4Addr;
+
+/// The octets of an FCS, which a capture leaves out.
+const FCS: usize = 4;
+/// Ethernet, one tag, IPv4.
+const BEFORE_TRANSPORT: usize = 14 + 4 + 20;
+/// The port of the discard protocol (RFC 863).
+const DISCARD: u16 = 9;
+/// The first port that is nobody's (RFC 6335); flows take those from here on.
+const FIRST_DYNAMIC: u16 = 49_152;
+/// The most that a station number may be: what is left of an address of 10.0.0.0/8.
+const STATIONS: u32 = (1 << 24) - 2;
+
+/// What a simulated frame is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A source pushes it.
+    Pushed,
+    /// Data of a connection.
+    Data,
+    /// An acknowledgement.
+    Ack,
+    /// An acknowledgement that tells of a mark.
+    MarkedAck,
+    /// A congestion notification packet.
+    Cnp,
+    /// A congestion notification message.
+    Cnm,
+    /// A tag that switches write into.
+    Tag,
+    /// PAUSE.
+    Pause,
+    /// PFC.
+    Pfc,
+}
+
+impl Kind {
+    /// The kind by the name that the table `frames` has for it.
+    pub fn named(name: &str) -> Option<Kind> {
+        Some(match name {
+            "raw" | "part" => Kind::Pushed,
+            "data" => Kind::Data,
+            "ack" => Kind::Ack,
+            "marked_ack" => Kind::MarkedAck,
+            "cnp" => Kind::Cnp,
+            "cnm" => Kind::Cnm,
+            "tag" => Kind::Tag,
+            "pause" => Kind::Pause,
+            "pfc" => Kind::Pfc,
+            _ => return None,
+        })
+    }
+}
+
+/// A frame of a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Simulated {
+    /// What it is for.
+    pub kind: Kind,
+    /// Number of its flow.
+    pub flow: u32,
+    /// Number of the station that it comes from.
+    pub source: u32,
+    /// Number of the station that it goes to.
+    pub destination: u32,
+    /// Its priority.
+    pub priority: Pcp,
+    /// Its length, DA to FCS.
+    pub bytes: u16,
+    /// What it carries: a sequence number, the next one expected, a feedback; of a pause frame the priorities with
+    /// XOFF in bits 0 to 7, those with XON in bits 8 to 15, the quanta above.
+    pub word: u32,
+    /// ECN bits.
+    pub ecn: u8,
+}
+
+/// The number of a station, from 1.
+fn number(station: u32) -> Result<[u8; 4], Error> {
+    let got = u64::from(station) + 1;
+    if station >= STATIONS {
+        return Err(Error::Value { what: "the number of a station", accepted: "1 to 16777214", got });
+    }
+    Ok((station + 1).to_be_bytes())
+}
+
+/// The MAC address of a station.
+pub fn mac(station: u32) -> Result<Mac, Error> {
+    number(station).map(|[_, a, b, c]| Mac([2, 0, 0, a, b, c]))
+}
+
+fn address(station: u32) -> Result<Ipv4Addr, Error> {
+    number(station).map(|[_, a, b, c]| Ipv4Addr::new(10, a, b, c))
+}
+
+impl Simulated {
+    /// The frame with real headers.
+    pub fn frame(&self) -> Result<Frame, Error> {
+        let source = mac(self.source)?;
+        let contents = match self.kind {
+            Kind::Pause | Kind::Pfc => return Ok(Frame::control(source, self.pause())),
+            Kind::Cnm => self.message()?,
+            Kind::Tag => self.tag(),
+            Kind::Cnp => Contents::Ipv4(self.way(0)?.roce(Roce::cnp(self.flow & 0xFF_FFFF)?)?),
+            Kind::Pushed => {
+                let payload = self.payload(BEFORE_TRANSPORT + UdpHeader::LEN);
+                Contents::Ipv4(self.way(DISCARD)?.udp(payload)?)
+            }
+            Kind::Data | Kind::Ack | Kind::MarkedAck => self.segment()?,
+        };
+        let frame = Frame::new(mac(self.destination)?, source, contents);
+        Ok(Frame { vlan: Some(VlanTag::new(self.priority, 0)?), ..frame })
+    }
+
+    /// As many zeros as the frame has room for behind so many octets of headers.
+    fn payload(&self, headers: usize) -> Vec<u8> {
+        vec![0; (usize::from(self.bytes).max(LEAST + FCS) - FCS).saturating_sub(headers)]
+    }
+
+    fn way(&self, destination_port: u16) -> Result<Way, Error> {
+        Ok(Way {
+            source: address(self.source)?,
+            destination: address(self.destination)?,
+            source_port: self.port(),
+            destination_port,
+            traffic_class: self.ecn & 3,
+        })
+    }
+
+    /// A dynamic port of the flow.
+    fn port(&self) -> u16 {
+        FIRST_DYNAMIC | (self.flow & 0x3FFF) as u16
+    }
+
+    fn pause(&self) -> MacControl {
+        let [quanta_high, quanta_low, xon, xoff] = self.word.to_be_bytes();
+        let quanta = u16::from_be_bytes([quanta_high, quanta_low]);
+        if self.kind == Kind::Pause {
+            return MacControl::Pause { quanta: if xoff == 0 { 0 } else { quanta } };
+        }
+        let quanta = std::array::from_fn(|priority| if xoff >> priority & 1 == 1 { quanta } else { 0 });
+        MacControl::Pfc(Pfc { enabled: PrioritySet(xoff | xon), quanta })
+    }
+
+    fn message(&self) -> Result<Contents, Error> {
+        let feedback = u8::try_from(self.word).unwrap_or(u8::MAX);
+        let mut message = Cnm::new(feedback, &[])?;
+        message.priority = self.priority;
+        message.destination = mac(self.source)?;
+        Ok(Contents::Cnm(message))
+    }
+
+    fn tag(&self) -> Contents {
+        let (queue, rate_kbps) = ((self.flow & 0xFFFF) as u16, self.word);
+        Contents::Fecn(Fecn { returning: false, queue, rate_kbps, next: 0, payload: Vec::new() })
+    }
+
+    /// Both directions of a connection have the same two ports, the other way round.
+    fn segment(&self) -> Result<Contents, Error> {
+        let mut tcp = TcpHeader { window_size: u16::MAX, ack: true, ..TcpHeader::default() };
+        let mut way = self.way(DISCARD)?;
+        match self.kind {
+            Kind::Data => tcp.sequence_number = self.word,
+            _ => {
+                tcp.acknowledgment_number = self.word;
+                tcp.ece = self.kind == Kind::MarkedAck;
+                (way.source_port, way.destination_port) = (way.destination_port, way.source_port);
+            }
+        }
+        let payload = self.payload(BEFORE_TRANSPORT + tcp.header_len());
+        Ok(Contents::Ipv4(way.tcp(tcp, payload)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ip::Transport;
+
+    const FRAME: Simulated = Simulated {
+        kind: Kind::Pushed,
+        flow: 3,
+        source: 0,
+        destination: 258,
+        priority: Pcp::of_top_bits(0x60),
+        bytes: 1_522,
+        word: 0,
+        ecn: 2,
+    };
+
+    /// The frame comes back from its octets, which are as many as they should be.
+    fn made(of: Simulated, octets: usize) -> Frame {
+        let frame = of.frame().unwrap();
+        let bytes = frame.to_bytes();
+        assert_eq!((bytes.len(), Frame::decode(&bytes).as_ref()), (octets, Ok(&frame)));
+        frame
+    }
+
+    #[test]
+    fn data_has_the_length_that_it_had() {
+        let frame = made(FRAME, 1_518);
+        assert_eq!((frame.source, frame.destination), (Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 1, 3])));
+        assert_eq!(frame.vlan.unwrap().priority.get(), 3);
+        let Contents::Ipv4(datagram) = &frame.contents else { panic!() };
+        assert_eq!(datagram.header().ecn.value(), 2);
+        assert_eq!(datagram.transport().ports(), Some((49_155, 9)));
+        for bytes in 64..300 {
+            made(Simulated { bytes, ..FRAME }, usize::from(bytes) - 4);
+            made(Simulated { bytes, kind: Kind::Data, ..FRAME }, usize::from(bytes) - 4);
+        }
+    }
+
+    #[test]
+    fn connections_go_both_ways() {
+        let data = made(Simulated { kind: Kind::Data, word: 77, ..FRAME }, 1_518);
+        let back = Simulated { source: 258, destination: 0, bytes: 64, word: 78, ..FRAME };
+        let ack = made(Simulated { kind: Kind::MarkedAck, ..back }, 60);
+        let [Contents::Ipv4(data), Contents::Ipv4(ack)] = [data.contents, ack.contents] else { panic!() };
+        let [Transport::Tcp(data, _), Transport::Tcp(ack, _)] = [data.transport(), ack.transport()] else {
+            panic!()
+        };
+        assert_eq!((data.sequence_number, ack.acknowledgment_number, ack.ece), (77, 78, true));
+        assert_eq!((data.source_port, data.destination_port), (ack.destination_port, ack.source_port));
+    }
+
+    #[test]
+    fn pauses() {
+        let pause = Simulated { word: 0xFFFF_0008, bytes: 64, ..FRAME };
+        let pfc = made(Simulated { kind: Kind::Pfc, ..pause }, 60);
+        assert_eq!(pfc.contents.to_string(), "PFC, 3 65535 quanta");
+        let both = made(Simulated { kind: Kind::Pfc, word: 0x0064_1008, ..pause }, 60);
+        assert_eq!(both.contents.to_string(), "PFC, 3 100 quanta, 4 continue");
+        let link = made(Simulated { kind: Kind::Pause, ..pause }, 60);
+        assert_eq!(link.contents.to_string(), "PAUSE, 65535 quanta");
+        let link = made(Simulated { kind: Kind::Pause, word: 0xFFFF_0100, ..pause }, 60);
+        assert_eq!(link.contents.to_string(), "PAUSE, continue");
+    }
+
+    #[test]
+    fn messages() {
+        let small = Simulated { bytes: 64, word: 37, ..FRAME };
+        assert!(
+            made(Simulated { kind: Kind::Cnm, ..small }, 60)
+                .contents
+                .to_string()
+                .starts_with("CNM, feedback 37")
+        );
+        assert!(Simulated { kind: Kind::Cnm, word: 64, ..small }.frame().is_err());
+        let tag = made(Simulated { kind: Kind::Tag, ..small }, 60);
+        assert_eq!(tag.contents.to_string(), "FECN forward, queue 3, 37 kb/s");
+        // Longer than the frame of the simulation: the headers of RoCEv2 take 78 octets.
+        made(Simulated { kind: Kind::Cnp, ..small }, 78);
+    }
+
+    #[test]
+    fn stations_beyond_the_addresses() {
+        assert!(mac(STATIONS - 1).is_ok());
+        assert!(Simulated { source: STATIONS, ..FRAME }.frame().is_err());
+    }
+}
