@@ -74,7 +74,7 @@ def mechanisms() -> Iterator[str]:
     """Every mechanism: what it is, its source, what it leaves out."""
     yield "# Mechanisms"
     yield ""
-    yield "What each one is, its source, what it does not model. `penstock explain NAME` says how it works."
+    yield "What each one is, its source, what it does not model. `penstock explain NAME` has the rest."
     pages: dict[str, list[dict[str, Any]]] = {}
     for mechanism in json.loads(_core.mechanisms()):
         pages.setdefault(mechanism["title"], []).append(mechanism)
@@ -85,9 +85,6 @@ def mechanisms() -> Iterator[str]:
         yield from ("", f"Source: {_plain(first['source'])}")
         for what in first["not_modelled"]:
             yield from ("", f"Not modelled: {_plain(what)}")
-        if first["parameters"]:
-            keys = ", ".join(f"`{one['name']}`" for one in first["parameters"])
-            yield from ("", f"Keys: {keys}.")
 
 
 def _plain(text: str) -> str:

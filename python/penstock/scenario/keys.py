@@ -395,8 +395,8 @@ class HostKeys(TypedDict, total=False):
     """Settings of hosts."""
 
     queues: Queues | None
-    """Queues of the NIC: "per_priority", "shared", or the class (0 to 7) of each of the eight
-    priorities. Default: "per_priority".
+    """Queues of a port: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities.
+    Default: "per_priority".
     """
     scheduler: Scheduler | None
     """Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or
@@ -420,7 +420,7 @@ class HostKeys(TypedDict, total=False):
     rates, like `rate_limiters = { qcn = {} }`. Default: none.
     """
     clock_tolerance: str | None
-    """How far the clock of each of these hosts may be off, in either direction: by how much is drawn,
+    """How far the clock of each of these stations may be off, in either direction: by how much is drawn,
     uniformly, from the seed of the scenario and the name of the station. Default: "0 ppm".
     """
 
@@ -874,7 +874,7 @@ class SwitchKeys(TypedDict, total=False):
     the scenario.
     """
     clock_tolerance: str | None
-    """How far the clock of each of these switches may be off, in either direction: by how much is drawn,
+    """How far the clock of each of these stations may be off, in either direction: by how much is drawn,
     uniformly, from the seed of the scenario and the name of the station. Default: "0 ppm".
     """
 
@@ -1559,14 +1559,14 @@ class FaultKeys(TypedDict, total=False):
     duration: str | None
     """Length of each random outage, or of the outage that begins with `down`."""
     reroute: bool | None
-    """Whether flows take a shortest path without the dead link or switch while there is one. Default:
+    """Whether flows take a shortest path without the failed link or switch while there is one. Default:
     false.
     """
     after: str | None
     """Time until routing has converged, after the outage begins and after it ends. Default: "50 us"."""
     waiting: WaitingFrames | None
-    """What happens to frames that wait for a dead link: "lost" at once, or "kept" until it is back.
-    Default: "lost".
+    """What happens to frames that wait for a link that is down: "lost" at once, or "kept" until it is
+    back. Default: "lost".
     """
 
 
@@ -1725,4 +1725,4 @@ LinkWord = Literal["any", "all"]
 FaultLink = LinkWord | Sequence[str]
 """Which link."""
 WaitingFrames = Literal["lost", "kept"]
-"""What happens to frames that wait for a dead link."""
+"""What happens to frames that wait for a link that is down."""

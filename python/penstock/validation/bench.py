@@ -109,6 +109,15 @@ def fill(scenario: str, **keys: object) -> str:
     return Template(scenario).substitute({key: str(value) for key, value in keys.items()})
 
 
+def around_a_switch(**links: str) -> str:
+    """The switch ``sw`` with one host for each argument, which has the keys of its link."""
+    hosts = ", ".join(f'"{host}"' for host in links)
+    blocks = (
+        f'\n[[topology.explicit.links]]\nbetween = ["{host}", "sw"]\n{keys}\n' for host, keys in links.items()
+    )
+    return f'[topology.explicit]\nhosts = [{hosts}]\nswitches = ["sw"]\n{"".join(blocks)}'
+
+
 def workers() -> int:
     """Runs at a time."""
     return os.cpu_count() or 1

@@ -10,7 +10,7 @@ from fractions import Fraction
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, fill, only
+from .bench import Bench, around_a_switch, fill, only
 from .registry import Row, case, exact, random
 
 GBPS = 1_000_000_000
@@ -20,7 +20,8 @@ FAR_PS = 1_500_000
 NEAR_PS = 10_000
 """2 m."""
 
-_PATH = """\
+_PATH = (
+    """\
 [simulation]
 duration = "$duration"
 
@@ -28,20 +29,12 @@ duration = "$duration"
 bin = "off"
 pauses = false
 
-[topology.explicit]
-hosts = ["source", "sink"]
-switches = ["sw"]
-
-[[topology.explicit.links]]
-between = ["source", "sw"]
-rate = "10 Gb/s"
-length = "300 m"
-
-[[topology.explicit.links]]
-between = ["sw", "sink"]
-rate = "$out Gb/s"
-length = "300 m"
-
+"""
+    + around_a_switch(
+        source='rate = "10 Gb/s"\nlength = "300 m"',
+        sink='rate = "$out Gb/s"\nlength = "300 m"',
+    )
+    + """
 [[flows]]
 name = "steady"
 from = "source"
@@ -54,6 +47,7 @@ source = { constant = { rate = "$rate Gb/s", random_phase = false } }
 link = ["$from", "$to"]
 $fault
 """
+)
 LENGTH = 1000
 
 
@@ -96,9 +90,9 @@ def _outage(at: int, lasts: int, waiting: str) -> str:
 def link_down(bench: Bench) -> Iterator[Row]:
     """First link, second link, second link with a queue."""
     count = bench.choose(400, 100)
-    born = [k * 1_600_000 for k in range(count)]
+    created = [k * 1_600_000 for k in range(count)]
     on_link = _wire(LENGTH, 10) + FAR_PS
-    begins, ends = born[10], born[10] + on_link
+    begins, ends = created[10], created[10] + on_link
     outages = (
         (ends, 5_000_000, "the last bit arrives as the link goes down"),
         (ends - 1, 5_000_000, "the last bit would arrive 1 ps after"),
@@ -108,9 +102,9 @@ def link_down(bench: Bench) -> Iterator[Row]:
         (7_654_321, 1, "1 ps"),
     )
     for at, lasts, what in outages:
-        lost = [not _survives(start, start + on_link, at, at + lasts) for start in born]
+        lost = [not _survives(start, start + on_link, at, at + lasts) for start in created]
         yield from _losses(bench, _Cut(count, at, lasts), what, sum(lost))
-    inner = [start + on_link for start in born]  # when the switch has them: the second link is as fast
+    inner = [start + on_link for start in created]  # when the switch has them: the second link is as fast
     at, lasts = 50_000_000, 20_000_000
     lost = [not _survives(start, start + on_link, at, at + lasts) for start in inner]
     yield from _losses(bench, _Cut(count, at, lasts, ends=("sw", "sink")), "20 us", sum(lost))
@@ -120,7 +114,9 @@ def link_down(bench: Bench) -> Iterator[Row]:
         name = f"link 2 of 4 Gb/s, 20 us, {queue.waited} frames wait, {waiting}: "
         yield exact(name + "frames lost", "frames", queue.lost, found["lost"])
         yield exact(name + "frames delivered", "frames", len(queue.arrived), found["delivered"])
-        latencies = [end - start for start, end in zip(born, queue.arrivals, strict=True) if end is not None]
+        latencies = [
+            end - start for start, end in zip(created, queue.arrivals, strict=True) if end is not None
+        ]
         yield exact(name + "sum of latencies", "ps", sum(latencies), found["sum"])
         yield exact(name + "longest latency", "ps", max(latencies), found["longest"])
 
@@ -278,7 +274,8 @@ def _share_lost(result: Result) -> dict[str, float]:
     return {"lost": flow["frames_dropped"] / ended if not others else math.nan}
 
 
-_PAUSES = """\
+_PAUSES = (
+    """\
 [simulation]
 duration = "$duration"
 on_lossless_drop = "count"
@@ -286,20 +283,12 @@ on_lossless_drop = "count"
 [probes]
 bin = "off"
 
-[topology.explicit]
-hosts = ["sender", "sink"]
-switches = ["sw"]
-
-[[topology.explicit.links]]
-between = ["sender", "sw"]
-rate = "10 Gb/s"
-length = "2 m"
-
-[[topology.explicit.links]]
-between = ["sw", "sink"]
-rate = "4 Gb/s"
-length = "2 m"
-
+"""
+    + around_a_switch(
+        sender='rate = "10 Gb/s"\nlength = "2 m"',
+        sink='rate = "4 Gb/s"\nlength = "2 m"',
+    )
+    + """
 [flow_control.pfc]
 xoff = "20 frames"
 xon = "4 frames"
@@ -317,6 +306,7 @@ source = "greedy"
 link = ["sender", "sw"]
 pause_loss = $probability
 """
+)
 
 
 @case(
@@ -407,8 +397,8 @@ def link_rate(bench: Bench) -> Iterator[Row]:
     """From 10 Gb/s to others, at a moment within a frame and at its begin."""
     count = bench.choose(200, 50)
     step = Fraction(LENGTH * 8 * 1_000, 3)
-    born = [math.floor(k * step) for k in range(count)]
-    came = [start + _wire(LENGTH, 10) + FAR_PS for start in born]
+    created = [math.floor(k * step) for k in range(count)]
+    came = [start + _wire(LENGTH, 10) + FAR_PS for start in created]
     for gbps, at in (
         (1, 50_000_000),
         (2.5, came[20] + 400_000),
@@ -417,7 +407,7 @@ def link_rate(bench: Bench) -> Iterator[Row]:
         (40, 60_000_000),
     ):
         free, latencies = Fraction(0), []
-        for start, arrival in zip(born, came, strict=True):
+        for start, arrival in zip(created, came, strict=True):
             begins = max(free, Fraction(arrival))
             free = begins + theory.wire_time(LENGTH + OVERHEAD, round((10 if begins <= at else gbps) * GBPS))
             latencies.append(math.floor(free) + FAR_PS - start)

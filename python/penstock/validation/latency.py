@@ -205,8 +205,8 @@ def line_codes(bench: Bench) -> Iterator[Row]:
             offered=2 * bps,
             limit=length * count,
         )
-        born = [math.floor(k * theory.wire_time(length, 2 * bps)) for k in range(count)]
-        expected = theory.tandem_latencies(born, length, 20, [theory.Hop(data, 100_000)] * 3)
+        created = [math.floor(k * theory.wire_time(length, 2 * bps)) for k in range(count)]
+        expected = theory.tandem_latencies(created, length, 20, [theory.Hop(data, 100_000)] * 3)
         flow = only(result.rows("flows"), flow="probe")
         name = f"{code}, {bps / 1e9:g} Gb/s on the wire: "
         yield exact(name + "shortest", "ps", min(expected), _picoseconds(flow["latency_min_ns"]))
@@ -282,8 +282,8 @@ def tandem(bench: Bench) -> Iterator[Row]:
             rate=f"{offered} Gb/s",
             limit=length * count,
         )
-        born = [int(Fraction(k * length * 8 * 1_000, offered)) for k in range(count)]
-        expected = theory.tandem_latencies(born, length, 20, _hops(rates, 20))
+        created = [int(Fraction(k * length * 8 * 1_000, offered)) for k in range(count)]
+        expected = theory.tandem_latencies(created, length, 20, _hops(rates, 20))
         name = f"{count} frames at {offered} Gb/s, links {'-'.join(f'{rate:g}' for rate in rates)} Gb/s: "
         yield exact(name + "shortest", "ps", min(expected), _picoseconds(flow["latency_min_ns"]))
         yield exact(name + "longest", "ps", max(expected), _picoseconds(flow["latency_max_ns"]))

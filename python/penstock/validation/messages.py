@@ -101,8 +101,8 @@ def messages(bench: Bench) -> Iterator[Row]:
         found = bench.once(
             _MESSAGES, duration=duration, topology=in_row(_ROW, _FAR), every=every, more="", window=paced
         )
-        born = list(islice(notified(interval, duration), 0, None, every))
-        yield from _told(found, f"without flow control, one in {every}: ", born, duration, alone)
+        created = list(islice(notified(interval, duration), 0, None, every))
+        yield from _told(found, f"without flow control, one in {every}: ", created, duration, alone)
     waits = list[int]()
     for delay in (_FAR, _FARTHER):
         found = bench.once(
@@ -131,11 +131,11 @@ def messages(bench: Bench) -> Iterator[Row]:
     yield from _stopped(bench, paced, interval, duration)
 
 
-def _told(found: Result, label: str, born: Sequence[int], duration: int, alone: int) -> Iterator[Row]:
+def _told(found: Result, label: str, created: Sequence[int], duration: int, alone: int) -> Iterator[Row]:
     connection = only(found.rows("connections"), flow="bulk")
     sent = sum(row["messages"] for row in found.rows("queues"))
-    arrived = sum(at + alone < duration for at in born)
-    yield exact(label + "messages sent", "messages", len(born), sent)
+    arrived = sum(at + alone < duration for at in created)
+    yield exact(label + "messages sent", "messages", len(created), sent)
     yield exact(label + "messages arrived", "messages", arrived, connection["messages"])
     yield exact(label + "shortest delay", "ps", alone, picoseconds(connection["message_delay_min_ns"]))
     yield exact(label + "longest delay", "ps", alone, picoseconds(connection["message_delay_max_ns"]))
@@ -154,14 +154,14 @@ def _stopped(bench: Bench, paced: str, interval: int, duration: int) -> Iterator
     pause = only(found.rows("pauses"))
     paused, resumed = picoseconds(pause["start_ns"]), picoseconds(pause["end_ns"])
     delays, free, read = list[int](), 0, 0
-    for born in notified(interval, duration):
-        begins = max(free, born + 2 * (wire(64) + _FAR + _LATENCY))
+    for created in notified(interval, duration):
+        begins = max(free, created + 2 * (wire(64) + _FAR + _LATENCY))
         begins = resumed if paused <= begins < resumed else begins
         free = begins + wire(64)
         read = max(read, free + _FAR)
         read = (start if stop <= read < start else read) + 1_000
         if read < duration:
-            delays.append(read - born)
+            delays.append(read - created)
     connection = only(found.rows("connections"), flow="bulk")
     yield exact("stopped themselves: messages arrived", "messages", len(delays), connection["messages"])
     for name, expected in (("min", min(delays)), ("max", max(delays))):

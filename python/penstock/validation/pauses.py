@@ -12,13 +12,14 @@ from penstock import _core
 from penstock.result import Result
 
 from . import theory
-from .bench import Bench, fill, only
+from .bench import Bench, around_a_switch, fill, only
 from .registry import Row, case, exact
 
 GBPS = 1_000_000_000
 FRAME, PAUSE, OVERHEAD = 1522, 64, 20
 
-_CYCLE = """\
+_CYCLE = (
+    """\
 [simulation]
 duration = "$duration"
 warmup = "$warmup"
@@ -26,20 +27,12 @@ warmup = "$warmup"
 [probes]
 bin = "off"
 
-[topology.explicit]
-hosts = ["sender", "sink"]
-switches = ["sw"]
-
-[[topology.explicit.links]]
-between = ["sender", "sw"]
-rate = "$fast Gb/s"
-length = "$metres m"
-
-[[topology.explicit.links]]
-between = ["sw", "sink"]
-rate = "$slow Gb/s"
-length = "2 m"
-
+"""
+    + around_a_switch(
+        sender='rate = "$fast Gb/s"\nlength = "$metres m"',
+        sink='rate = "$slow Gb/s"\nlength = "2 m"',
+    )
+    + """
 [flow_control.$kind]
 accounting = "$accounting"
 xoff = "$xoff frames"
@@ -55,6 +48,7 @@ from = "sender"
 to = "sink"
 source = "greedy"
 """
+)
 
 
 def _wire(length: int, gbps: float) -> int:
@@ -201,7 +195,8 @@ def _keeps_the_link_busy(bench: Bench, setup: _Setup) -> bool:
     return bool(only(found.rows("flows"), flow="greedy")["frames_delivered"] == 1000)
 
 
-_HEADROOM = """\
+_HEADROOM = (
+    """\
 [simulation]
 duration = "$duration ps"
 on_lossless_drop = "count"
@@ -209,21 +204,12 @@ on_lossless_drop = "count"
 [probes]
 bin = "off"
 
-[topology.explicit]
-hosts = ["sender", "sink"]
-switches = ["sw"]
-
-[[topology.explicit.links]]
-between = ["sender", "sw"]
-rate = "$gbps Gb/s"
-length = "$metres m"
-interface_delay = "$interface ps"
-
-[[topology.explicit.links]]
-between = ["sw", "sink"]
-rate = "10 Mb/s"         # so slow that nothing leaves meanwhile
-length = "2 m"
-
+"""
+    + around_a_switch(
+        sender='rate = "$gbps Gb/s"\nlength = "$metres m"\ninterface_delay = "$interface ps"',
+        sink='rate = "10 Mb/s"\nlength = "2 m"',
+    )
+    + """
 [flow_control.pfc]
 priorities = [3]
 xoff = "$xoff B"
@@ -245,6 +231,7 @@ start = "$start ps"
 limit = "1522 B"
 source = { constant = { rate = "1 Gb/s", random_phase = false } }
 """
+)
 INTERFACE_BITS = {10: 12_288, 25: 40_960, 40: 57_344, 100: 112_128, 200: 231_936, 400: 463_360}
 """MAC and PHY of one station by rate in Gb/s, in bit times: sums over the sublayers of `PHYS`."""
 PHYS = {

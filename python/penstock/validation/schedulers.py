@@ -1,4 +1,4 @@
-"""Schedulers: shares, what billing makes of them, worst delays; and shapers."""
+"""Schedulers: shares, what accounted lengths make of them, worst delays; and shapers."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def shares(bench: Bench) -> Iterator[Row]:
 
 @case(
     "billing",
-    "Deficit round robin: what billing does to small frames",
+    "Deficit round robin: what the accounted length does to small frames",
     compared="Two backlogged queues with equal quanta, one with small frames, one with frames of "
     "1,522 B. The accounted length is L + 20, as in the switch of Hagen, or L. Whole periods of both "
     "deficit counters are measured, so that counts are exact. In the last rows the small frames have "
@@ -394,14 +394,14 @@ def shaper(bench: Bench) -> Iterator[Row]:
             if what == "leaky" and depth == 20_500:
                 continue  # no depth there
             some = count if megabits > 1 else 10
-            born = [math.floor(Fraction(k * SHAPED * 8_000, gbps)) for k in range(some)]
+            created = [math.floor(Fraction(k * SHAPED * 8_000, gbps)) for k in range(some)]
             rate, link = megabits * 10**6, _wire(SHAPED)
             if what == "leaky":
-                starts = theory.leaky_starts(born, 8 * SHAPED, rate, link)
+                starts = theory.leaky_starts(created, 8 * SHAPED, rate, link)
             else:
-                starts = theory.shaped_starts(born, 8 * SHAPED, 8 * depth, rate, link)
+                starts = theory.shaped_starts(created, 8 * SHAPED, 8 * depth, rate, link)
             latencies = [
-                begin + _wire(SHAPED) + 10_000 - start for begin, start in zip(starts, born, strict=True)
+                begin + _wire(SHAPED) + 10_000 - start for begin, start in zip(starts, created, strict=True)
             ]
             found = bench.once(
                 _SHAPED,

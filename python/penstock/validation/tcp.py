@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from penstock.result import Result
 
-from .bench import Bench, fill, only
+from .bench import Bench, around_a_switch, fill, only
 from .loops import wire
 from .registry import Row, case, exact, random, within
 
@@ -157,7 +157,8 @@ def _padhye(probability: float, trip: float, timeout: float) -> float:
     return 1 / (trip * math.sqrt(2 * probability / 3) + silence)
 
 
-_SHARED = """\
+_SHARED = (
+    """\
 [simulation]
 duration = "$duration"
 warmup = "$warmup"
@@ -166,22 +167,13 @@ warmup = "$warmup"
 bin = "off"
 pauses = false
 
-[topology.explicit]
-hosts = ["a", "b", "to"]
-switches = ["sw"]
-[[topology.explicit.links]]
-between = ["a", "sw"]
-rate = "$rate"
-delay = "$near"
-[[topology.explicit.links]]
-between = ["b", "sw"]
-rate = "$rate"
-delay = "$far"
-[[topology.explicit.links]]
-between = ["sw", "to"]
-rate = "$rate"
-delay = "5 us"
-
+"""
+    + around_a_switch(
+        a='rate = "$rate"\ndelay = "$near"',
+        b='rate = "$rate"\ndelay = "$far"',
+        to='rate = "$rate"\ndelay = "5 us"',
+    )
+    + """
 [switch.buffer]
 queue = "200 frames"
 
@@ -197,6 +189,7 @@ ack_every = 1, growth = "acks", send_jitter = "500 ns" } }
 
 $faults
 """
+)
 _RED = 'red = { min = "10 frames", max = "60 frames", max_probability = 0.05, weight = 0.02 }'
 _STEP = 'step = { threshold = "20 frames" }'
 _LOSS = '[[faults]]\nlink = ["sw", "to"]\ntowards = "to"\nframe_loss = 0.001'

@@ -362,9 +362,9 @@ def path_latency(length: int, overhead: int, hops: Sequence[Hop], *, cut_through
     return now
 
 
-def tandem_latencies(born: Sequence[int], length: int, overhead: int, hops: Sequence[Hop]) -> list[int]:
+def tandem_latencies(created: Sequence[int], length: int, overhead: int, hops: Sequence[Hop]) -> list[int]:
     """Latency of each frame through store-and-forward links: Lindley's recursion, link after link."""
-    arrivals = [Fraction(time) for time in born]
+    arrivals = [Fraction(time) for time in created]
     for hop in hops:
         free, service = Fraction(0), wire_time(length + overhead, hop.rate)
         left = []
@@ -372,7 +372,7 @@ def tandem_latencies(born: Sequence[int], length: int, overhead: int, hops: Sequ
             free = max(free, arrival) + service
             left.append(Fraction(math.floor(free) + hop.after))
         arrivals = left
-    return [int(end) - start for end, start in zip(arrivals, born, strict=True)]
+    return [int(end) - start for end, start in zip(arrivals, created, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -445,12 +445,12 @@ def frames_after_xoff(frame: int, blocked: int, pause: int, delay: int, response
     return (blocked + pause + delay + response + delay) // frame + 1
 
 
-def shaped_starts(born: Sequence[int], frame: int, depth: int, rate: int, service: int) -> list[int]:
+def shaped_starts(created: Sequence[int], frame: int, depth: int, rate: int, service: int) -> list[int]:
     """When frames begin behind a token bucket that is full at first; times in picoseconds.
 
     Parameters
     ----------
-    born : sequence of int
+    created : sequence of int
         When each frame comes.
     frame, depth : int
         Bits of a frame, and that the bucket holds.
@@ -461,7 +461,7 @@ def shaped_starts(born: Sequence[int], frame: int, depth: int, rate: int, servic
     """
     level, then, free = Fraction(depth), 0, 0
     starts = []
-    for arrival in born:
+    for arrival in created:
         start = max(arrival, free)
         level = min(Fraction(depth), level + Fraction(rate * (start - then), 10**12))
         if level < frame:
@@ -474,14 +474,14 @@ def shaped_starts(born: Sequence[int], frame: int, depth: int, rate: int, servic
     return starts
 
 
-def leaky_starts(born: Sequence[int], frame: int, rate: int, service: int) -> list[int]:
+def leaky_starts(created: Sequence[int], frame: int, rate: int, service: int) -> list[int]:
     """When frames begin behind a leaky bucket; see `shaped_starts`.
 
     The bucket is empty at times that are no whole picoseconds; frames begin at the next one.
     """
     empty, free = Fraction(0), 0
     starts = []
-    for arrival in born:
+    for arrival in created:
         empty = max(empty, Fraction(arrival), Fraction(free))
         starts.append(math.ceil(empty))
         free = starts[-1] + service

@@ -21,7 +21,7 @@ fn all_that_has_keys_runs_in_a_scenario() {
     let ratio = frames[1] as f64 / frames[0] as f64;
     assert!((ratio - 3.0).abs() < 0.1, "{frames:?}");
     assert_eq!(scenario.spec.links.len(), 7, "a mesh");
-    assert!(numbers("transfers", "bytes").len() > 10);
+    assert!(!numbers("transfers", "bytes").is_empty());
     let marks: i64 = numbers("queues", "marks").iter().map(|&marks| marks as i64).sum();
     assert!((frames[2] as i64 / 4 - marks).abs() <= 2, "{marks} of {}", frames[2]);
 }

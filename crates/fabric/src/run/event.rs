@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     /// A fault of the scenario begins or ends at a port, or routes change for a source.
     Fault = 8,
     /// A watchdog looks at the queues of a port.
-    Watch = 9,
+    Watchdog = 9,
     /// An endpoint asked to be called at this time.
     Timeout = 10,
 }
@@ -51,7 +51,7 @@ impl Kind {
             6 => Kind::Broken,
             7 => Kind::Served,
             8 => Kind::Fault,
-            9 => Kind::Watch,
+            9 => Kind::Watchdog,
             _ => Kind::Timeout,
         }
     }

@@ -87,7 +87,7 @@ impl Fabric {
             }
             let look_at = watch.queues[usize::from(class)].stuck(&watch.spec, now);
             if look_at.is_some_and(|at| watch.arm(at)) {
-                windows.push(Event::bare(Kind::Watch, watch.look.due(), port));
+                windows.push(Event::bare(Kind::Watchdog, watch.look.due(), port));
             }
         }
     }
@@ -102,7 +102,7 @@ impl Fabric {
             // A pause that a failed link has ended may have been over for long.
             let at = (cold.control.until(map.priorities(class)) + watch.spec.restoration).max(now);
             if watch.queues[class.at()].is_storming() && watch.arm(at) {
-                windows.push(Event::bare(Kind::Watch, at, port));
+                windows.push(Event::bare(Kind::Watchdog, at, port));
             }
         }
     }
@@ -135,7 +135,7 @@ impl Fabric {
                 Verdict::Quiet => {}
                 Verdict::LookAt(at) => {
                     if watch.arm(at) {
-                        windows.push(Event::bare(Kind::Watch, at, port));
+                        windows.push(Event::bare(Kind::Watchdog, at, port));
                     }
                 }
                 Verdict::Storm(began) => {
@@ -155,7 +155,7 @@ impl Fabric {
                     }
                     let at = paused_until + spec.restoration;
                     if watch.arm(at) {
-                        windows.push(Event::bare(Kind::Watch, at, port));
+                        windows.push(Event::bare(Kind::Watchdog, at, port));
                     }
                 }
                 Verdict::Over => {

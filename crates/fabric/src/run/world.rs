@@ -119,7 +119,7 @@ impl Fabric {
     #[inline(never)]
     fn handle_others(&mut self, event: Event, windows: &mut Queued) {
         let (kind, place, now) = (event.kind(), event.place(), event.time);
-        if kind == Kind::Watch {
+        if kind == Kind::Watchdog {
             return self.watch_due(place, now, windows);
         }
         self.note(&event, kind, self.number_of_place(place));
@@ -138,7 +138,7 @@ impl Fabric {
                     Some(nth) => self.limiter_due(nth, now, windows),
                 }
             }
-            Kind::Decide | Kind::Frame | Kind::Source | Kind::Watch => {}
+            Kind::Decide | Kind::Frame | Kind::Source | Kind::Watchdog => {}
         }
     }
 

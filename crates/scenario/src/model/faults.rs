@@ -63,13 +63,13 @@ pub struct Fault {
     /// Length of each random outage, or of the outage that begins with `down`. A time with unit, above 0. Required with `mean_time_between`. Default with `down`: until an entry with `up`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Time>,
-    /// Whether flows take a shortest path without the dead link or switch while there is one; those with a `route` keep it. Default: false.
+    /// Whether flows take a shortest path without the failed link or switch while there is one; those with a `route` keep it. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reroute: Option<bool>,
     /// Time until routing has converged, after the outage begins and after it ends. A time with unit. Default: "50 us" (detection in hardware and a local repair). Only with `reroute`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Time>,
-    /// What happens to frames that wait for a dead link: "lost" at once, or "kept" until it is back. Default: "lost".
+    /// What happens to frames that wait for a link that is down: "lost" at once, or "kept" until it is back. Default: "lost".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<WaitingFrames>,
 }
@@ -94,7 +94,7 @@ pub enum LinkWord {
     All,
 }
 
-/// What happens to frames that wait for a dead link.
+/// What happens to frames that wait for a link that is down.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitingFrames {

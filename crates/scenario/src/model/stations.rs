@@ -34,7 +34,7 @@ pub enum QueuesWord {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostSettings {
-    /// Queues of the NIC: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities. Default: "per_priority" (IEEE 802.1Q with eight classes).
+    /// Queues of a port: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities. Default: "per_priority" (IEEE 802.1Q with eight classes).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "per_priority"))]
     pub queues: Option<Queues>,
@@ -58,7 +58,7 @@ pub struct HostSettings {
     /// Rate limiters that frames pass before the NIC: what shares one, and the control that sets their rates, like `rate_limiters = { qcn = {} }`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
-    /// How far the clock of each of these hosts may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock makes frames and sends them that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
+    /// How far the clock of each of these stations may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock makes and sends frames that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
     pub clock_tolerance: Option<ClockTolerance>,
@@ -100,7 +100,7 @@ pub struct SwitchSettings {
     /// Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
-    /// How far the clock of each of these switches may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock sends frames that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
+    /// How far the clock of each of these stations may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock makes and sends frames that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
     pub clock_tolerance: Option<ClockTolerance>,

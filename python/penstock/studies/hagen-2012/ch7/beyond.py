@@ -350,8 +350,7 @@ def _judge(context: Context, experiment: Experiment, of: Mapping[str, Mapping[st
         for ours, fair in pairs.values()
     )
     measured = "; ".join(
-        f"{case}: {gbps(ours.deviation)} Gb/s and {ours.paused:.1%} against {gbps(fair.deviation)} Gb/s "
-        f"and {fair.paused:.1%}"
+        f"{case}: {gbps(ours.deviation)}/{gbps(fair.deviation)}, {ours.paused:.1%}/{fair.paused:.1%}"
         for case, (ours, fair) in pairs.items()
     )
     note = NOTES.get(experiment.id, "")
@@ -361,7 +360,7 @@ def _judge(context: Context, experiment: Experiment, of: Mapping[str, Mapping[st
         )
     return context.outcome(
         experiment.id,
-        measured=f"max-min against fair bandwidth, deviation and time paused of light partners: {measured}",
+        measured=f"deviation (Gb/s) and time paused of light partners, max-min/fair bandwidth: {measured}",
         passed=passed and not longer,
         note=note.strip(),
     )
