@@ -77,6 +77,15 @@ def test_a_miss_names_what_is_near(study: Path) -> None:
         reproduce.find("nobody-1999/ch2")
 
 
+@pytest.mark.parametrize(
+    "name", ["deadlock/ring", "incast/fan-in", "storm/slow-receiver", "victims/headline"]
+)
+def test_studies_pass(name: str, tmp_path: Path) -> None:
+    [study] = reproduce.find(name)
+    result = reproduce.reproduce(study, tmp_path / "out", quick=True)
+    assert {outcome.id: outcome.measured for outcome in result.outcomes if not outcome.passed} == {}
+
+
 def test_json(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "nobody-1999/ch1", "--quick", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)

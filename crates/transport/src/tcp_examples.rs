@@ -100,6 +100,33 @@ fn of_two_losses_in_a_window_reno_times_out_and_newreno_and_sack_do_not() {
 }
 
 #[test]
+fn a_timeout_in_a_long_repair_halves_what_the_window_allowed() {
+    // Of 64 every second is lost, and NewReno fills a hole a round trip of 200 us. Meanwhile the window of 32 lets new
+    // segments go on, round after round, until the timer ends. Half of what is not acknowledged then would be more than
+    // was in flight before the losses; half of the window is 16, and above it the window grows by a segment a round trip.
+    let spec = tcp(Some(2_000_000), RepairKind::NewReno, 64);
+    let timer = TimerSpec { min: Time::from_ms(2), initial: Time::from_ms(2), ..spec.timer };
+    let mut pipe = tcp_pipe(TcpSpec { timer, ..spec });
+    pipe.delay = Time::from_us(100);
+    let mut lost: Vec<u32> = (0..32).map(|nth| 2 * nth + 1).collect();
+    let mut run = |pipe: &mut Wire, until: Time| {
+        pipe.run(until, |end, segment| {
+            let at = lost.iter().position(|&it| end == 0 && it == nth(segment));
+            Fate { lost: at.map(|at| lost.remove(at)).is_some(), ..Fate::default() }
+        });
+    };
+    let out = (1..10_000).map(Time::from_us).find(|&until| {
+        run(&mut pipe, until);
+        timeouts(&pipe) > 0
+    });
+    let out = out.unwrap();
+    assert!(data(&pipe).iter().max() > Some(&110));
+    run(&mut pipe, out + Time::from_ms(2));
+    let window = pipe.near.congestion().unwrap().window / 1_000;
+    assert!((16..28).contains(&window), "{window} segments");
+}
+
+#[test]
 fn newreno_fills_a_hole_a_round_trip_patiently_or_not() {
     // Six of sixteen are lost. One hole a round trip of 11 us; the timeout is 200 us at least.
     let lost = [3, 5, 7, 9, 11, 13];

@@ -225,7 +225,12 @@ impl TcpSender {
 
     pub(crate) fn lose(&mut self, now: Time, kind: LossKind) {
         // RFC 3042 section 2: what limited transmit has sent does not count.
-        let in_flight = self.in_flight().saturating_sub(self.limited);
+        let mut in_flight = self.in_flight().saturating_sub(self.limited);
+        if kind != LossKind::Repair {
+            // RFC 5681 equation 4 says "no more than" half of what is not acknowledged, and a long repair lets a multiple of
+            // the window go before the first hole is filled: half of that would overrun the path at once.
+            in_flight = in_flight.min(self.controller.window());
+        }
         self.limited = 0;
         self.controller.on_loss(now, &Loss { kind, in_flight });
         self.timed = None;

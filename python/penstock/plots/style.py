@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -82,9 +83,12 @@ class Label:
 
 def label_right(axes: Axes, labels: Sequence[Label], *, spacing: float = 0.075) -> None:
     """Writes labels right of the axes at their heights, moved apart by at least `spacing` axes heights."""
-    low, high = axes.get_ylim()
+    # As the axis has them, which may be logarithmic.
+    scaled = axes.yaxis.get_transform().transform
+    low, high = scaled(np.array(axes.get_ylim()))
     ordered = sorted(labels, key=lambda label: label.y)
-    heights = spread([(label.y - low) / (high - low or 1.0) for label in ordered], spacing)
+    at = scaled(np.array([label.y for label in ordered]))
+    heights = spread([float(height) for height in (at - low) / (high - low or 1.0)], spacing)
     for label, height in zip(ordered, heights, strict=True):
         axes.annotate(
             label.text,
