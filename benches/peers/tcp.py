@@ -50,14 +50,17 @@ def by_ns2(recovery: str, queue: str, starts: list[float]) -> dict[str, float]:
 def by_penstock(recovery: str, queue: str, starts: list[float], seed: int) -> dict[str, float]:
     """The same under Penstock."""
     senders = [f"h{number}" for number in range(len(starts))]
-    links: list[Any] = [{"between": [host, "router"], "rate": "1 Gb/s"} for host in senders]
-    links.append({"between": ["router", "receiver"], "rate": "50 Mb/s"})
+    rates = [*((host, "router", "1 Gb/s") for host in senders), ("router", "receiver", "50 Mb/s")]
+    links: Any = [
+        {"between": [one, other], "rate": rate, "delay": "5 ms", "overhead": "0 B"}
+        for one, other, rate in rates
+    ]
     scenario = (
         ps.Scenario(duration=f"{END_S} s", warmup=f"{WARMUP_S} s")
         .topology.explicit(
             hosts=[*senders, "receiver"],
             switches=["router"],
-            links=[{**link, "delay": "5 ms", "overhead": "0 B"} for link in links],
+            links=links,
         )
         .probes(bin="off")
         .switch(**QUEUES[queue])
