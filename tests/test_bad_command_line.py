@@ -79,6 +79,7 @@ COMMANDS = [
     "headroom",
     "decode",
     "dissector",
+    "export",
     "validate",
     "reproduce",
     "compare",

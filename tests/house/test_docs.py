@@ -71,7 +71,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         ROOT / "README.md",
         *(
             ROOT / f"docs/{name}.md"
-            for name in ("faults", "clocks", "closed-loops", "congestion-notification", "tcp")
+            for name in ("faults", "clocks", "closed-loops", "congestion-notification", "tcp", "wire")
         ),
         *(page for page in sorted((ROOT / "docs/guide").glob("*.md")) if page.stem not in SCRIPTS),
     ],

@@ -36,6 +36,7 @@ COMMANDS = (
     ("fair", "fair:fair", "Compare what each flow got with its fair share."),
     ("headroom", "headroom:headroom", "Compute the headroom of a lossless queue."),
     ("decode", "decode:decode", "List the frames of a capture."),
+    ("export", "export:export", "Print the commands that set a port of Linux up like a scenario."),
     ("dissector", "decode:dissector", "Print a dissector for Wireshark."),
     ("validate", "validate:validate", "Compare the simulator with theory."),
     ("reproduce", "reproduce:reproduce", "Reproduce published experiments."),
