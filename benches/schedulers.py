@@ -62,7 +62,7 @@ def main() -> int:
     print("|---" * (len(QUEUES) + 1) + "|")
     for name, by_queues in costs.items():
         cells = by_queues.values() if len(by_queues) > 1 else [*by_queues.values()] * len(QUEUES)
-        print(f"| {name} | " + " | ".join(f"{c['instructions']} ({c['ns']:.0f} ns)" for c in cells) + " |")
+        print(f"| {name} | " + " | ".join(f"{c['instructions']}/{c['ns']:.0f}" for c in cells) + " |")
     if options.write:
         kept = {"command": "python benches/schedulers.py --write FILE", "load": options.load, "costs": costs}
         options.write.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")

@@ -64,7 +64,10 @@ def markdown(result: StudyResult, *, quick: bool = False) -> str:
             ),
         )
     )
-    notes = [f"- **{outcome.id}**: {outcome.note}" for outcome in result.outcomes if outcome.note]
+    said: dict[str, list[str]] = {}
+    for outcome in result.outcomes:
+        said.setdefault(outcome.note, []).append(outcome.id)
+    notes = [f"- **{', '.join(alike)}**: {note}" for note, alike in said.items() if note]
     if notes:
         parts += ["### Notes", "\n".join(notes)]
     for table in result.tables:

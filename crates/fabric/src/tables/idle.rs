@@ -16,18 +16,18 @@ use workload::Framing;
 
 /// A path without other traffic.
 pub(super) struct IdlePath {
-    stations: Vec<Station>,
+    hops: Vec<Hop>,
     /// Bytes take whole picoseconds everywhere.
     is_whole: bool,
 }
 
 /// What a frame passes: a port, or a host that takes it in.
 #[derive(Clone)]
-struct Station {
+struct Hop {
     clock: Option<WireClock>,
     overhead: u64,
     per_frame: Time,
-    /// From there to the next station.
+    /// From there to the next hop.
     after: Time,
     passes: Passes,
     /// When the last frame began, and when it was done.
@@ -37,7 +37,7 @@ struct Station {
     distance: Time,
 }
 
-/// When a frame is at the next station.
+/// When a frame is at the next hop.
 #[derive(Clone, Copy)]
 enum Passes {
     Whole,
@@ -47,7 +47,7 @@ enum Passes {
     HeadAndRest(WireClock),
 }
 
-impl Station {
+impl Hop {
     /// A frame is there at `at`; returns when it is at the next.
     fn pass(&mut self, at: Time, bytes: u16) -> Time {
         let begins = at.max(self.busy_until);
@@ -84,26 +84,26 @@ impl Station {
 impl IdlePath {
     /// How long a transfer of `bytes` takes on it.
     pub fn time(&self, framing: Framing, bytes: u64) -> Time {
-        let mut stations = self.stations.clone();
+        let mut hops = self.hops.clone();
         let frames = framing.frames(bytes);
         let mut sent = 0;
         while sent + 1 < frames {
             let mut is_same = self.is_whole;
             let mut at = Time::ZERO;
-            for station in &mut stations {
-                let before = station.distance;
-                at = station.pass(at, framing.frame);
-                is_same &= station.distance == before;
+            for hop in &mut hops {
+                let before = hop.distance;
+                at = hop.pass(at, framing.frame);
+                is_same &= hop.distance == before;
             }
             sent += 1;
             // The second frame is the first that follows one.
             if is_same && sent > 2 {
-                stations.iter_mut().for_each(|station| station.skip(frames - 1 - sent));
+                hops.iter_mut().for_each(|hop| hop.skip(frames - 1 - sent));
                 break;
             }
         }
         let last = framing.last_frame(bytes);
-        stations.iter_mut().fold(Time::ZERO, |at, station| station.pass(at, last))
+        hops.iter_mut().fold(Time::ZERO, |at, hop| hop.pass(at, last))
     }
 }
 
@@ -113,7 +113,7 @@ impl View<'_> {
         let ports = self.s.path_of(path);
         let link = |port: u32| &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
         let clock = |port: u32| WireClock::with_offset(link(port).rate, self.s.cold(port).clock);
-        let station = |(n, &port): (usize, &u32)| {
+        let hop = |(n, &port): (usize, &u32)| {
             let next = self.s.wiring.neighbour(PortId(port)).at();
             let cuts_through = self.s.spec.nodes[next].cuts_through();
             let passes = match ports.get(n + 1).filter(|_| cuts_through) {
@@ -123,7 +123,7 @@ impl View<'_> {
                 }
                 Some(_) => Passes::Head,
             };
-            Station {
+            Hop {
                 clock: Some(clock(port)),
                 overhead: link(port).overhead.into(),
                 per_frame: Time::ZERO,
@@ -134,10 +134,10 @@ impl View<'_> {
                 distance: Time::ZERO,
             }
         };
-        let mut stations: Vec<Station> = ports.iter().enumerate().map(station).collect();
+        let mut hops: Vec<Hop> = ports.iter().enumerate().map(hop).collect();
         let end = ports.last().map(|&port| self.s.wiring.neighbour(PortId(port)).at());
         let receive = end.and_then(|end| self.s.spec.nodes[end].host()?.receive.as_ref());
-        stations.extend(receive.map(|receive| Station {
+        hops.extend(receive.map(|receive| Hop {
             clock: receive.rate.map(WireClock::new),
             overhead: 0,
             per_frame: receive.time_per_frame,
@@ -147,7 +147,7 @@ impl View<'_> {
             busy_until: Time::ZERO,
             distance: Time::ZERO,
         }));
-        let is_whole = stations.iter().all(|station| station.clock.is_none_or(|clock| clock.is_whole()));
-        IdlePath { stations, is_whole }
+        let is_whole = hops.iter().all(|hop| hop.clock.is_none_or(|clock| clock.is_whole()));
+        IdlePath { hops, is_whole }
     }
 }

@@ -17,7 +17,7 @@ LARGE = 1522
 HEADER, OVERHEAD = 18, 20
 Count = Callable[[int], float]
 
-BILLS: dict[str, tuple[Mapping[str, str], Count]] = {
+ACCOUNTED: dict[str, tuple[Mapping[str, str], Count]] = {
     "wire (L + 20)": ({"accounted_length": "wire"}, lambda size: size + OVERHEAD),
     "frame (L)": ({"accounted_length": "frame"}, lambda size: size),
     "payload (L - 18)": ({"accounted_length": "payload"}, lambda size: size - HEADER),
@@ -34,23 +34,23 @@ def run(context: Context) -> list[Outcome]:
     """All experiments."""
     scenario = context.scenario("pair")
     found: dict[tuple[str, int], Result] = {}
-    for bill in BILLS:
-        context.say(f"{bill} is accounted")
-        found |= {(bill, size): pair(scenario, bill, size).run() for size in SIZES}
+    for rule in ACCOUNTED:
+        context.say(f"{rule} is accounted")
+        found |= {(rule, size): pair(scenario, rule, size).run() for size in SIZES}
     cover = context.save_figure(picture(found), "ratios", cover=True)
     table(context, found)
     return [formula(context, found, cover), frames(context, found), weight(context, scenario)]
 
 
-def pair(scenario: Scenario, bill: str, size: int) -> Scenario:
-    """The scenario with another bill and small size."""
+def pair(scenario: Scenario, rule: str, size: int) -> Scenario:
+    """The scenario with another rule and small size."""
     changed = scenario.with_value("flows.small.frame", f"{size} B")
-    return changed.with_value("switch.scheduler.drr", dict(BILLS[bill][0]))
+    return changed.with_value("switch.scheduler.drr", dict(ACCOUNTED[rule][0]))
 
 
-def derived(bill: str, count: str, size: int) -> float:
+def derived(rule: str, count: str, size: int) -> float:
     """What the small class counts for each unit of the large one."""
-    accounted, counted = BILLS[bill][1], COUNTS[count]
+    accounted, counted = ACCOUNTED[rule][1], COUNTS[count]
     return counted(size) / accounted(size) / (counted(LARGE) / accounted(LARGE))
 
 
@@ -63,8 +63,8 @@ def measured(result: Result, count: str, size: int) -> float:
 def formula(context: Context, found: Mapping[tuple[str, int], Result], cover: str) -> Outcome:
     """B-1."""
     off = {
-        (bill, count, size): abs(measured(result, count, size) / derived(bill, count, size) - 1)
-        for (bill, size), result in found.items()
+        (rule, count, size): abs(measured(result, count, size) / derived(rule, count, size) - 1)
+        for (rule, size), result in found.items()
         for count in COUNTS
     }
     worst = max(off, key=lambda one: off[one])
@@ -111,14 +111,14 @@ def table(context: Context, found: Mapping[tuple[str, int], Result]) -> None:
     """Measured and derived ratios."""
     rows = [
         (
-            bill,
+            rule,
             str(size),
             *(
-                f"{measured(found[bill, size], count, size):.4f} / {derived(bill, count, size):.4f}"
+                f"{measured(found[rule, size], count, size):.4f} / {derived(rule, count, size):.4f}"
                 for count in COUNTS
             ),
         )
-        for bill in BILLS
+        for rule in ACCOUNTED
         for size in SIZES
     ]
     context.save_table(
@@ -130,14 +130,14 @@ def table(context: Context, found: Mapping[tuple[str, int], Result]) -> None:
 
 
 def picture(found: Mapping[tuple[str, int], Result]) -> Figure:
-    """Payload of the small class over size, by bill: lines derived, points measured."""
+    """Payload of the small class over size, by rule: lines derived, points measured."""
     with style():
         figure = Figure(figsize=(7.2, 4.2))
         axes = figure.subplots()
         fine = range(64, LARGE + 1)
-        for colour, bill in zip(colours(), BILLS, strict=False):
-            axes.plot(fine, [derived(bill, "payload", size) for size in fine], color=colour, label=bill)
-            points = [measured(found[bill, size], "payload", size) for size in SIZES]
+        for colour, rule in zip(colours(), ACCOUNTED, strict=False):
+            axes.plot(fine, [derived(rule, "payload", size) for size in fine], color=colour, label=rule)
+            points = [measured(found[rule, size], "payload", size) for size in SIZES]
             axes.plot(SIZES, points, "o", color=colour, markersize=5)
         axes.set_xscale("log", base=2)
         axes.set_xticks(SIZES, ["64", "", *map(str, SIZES[2:])], fontsize=8)
