@@ -36,7 +36,7 @@ def test_the_rows_that_matter_stay_and_sums_are_of_all() -> None:
     )
     assert told["sums"]["throughput_bps"] == (count - 1) * 1e9
     assert page.tables["classes"] is few and set(page.totals) == {"flows"}
-    assert "flows.parquet" in page.notes[0]
+    assert "(flows 1,000 of 5,000)" in page.notes[0]
 
 
 def test_drawn_links_have_the_ports_of_both_their_ends() -> None:

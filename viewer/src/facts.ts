@@ -152,7 +152,7 @@ export function outcome(report: Report): { complete: boolean; text: string } {
   return { complete, text: `${report.run.endedBy === "" ? "Cut short" : "Ended by a deadlock"}${where}` };
 }
 
-/** "2.1 kB" or "14 frames". */
+/** "2.1 KiB" or "14 frames". */
 export function amount(value: number, unit: string): string {
   return unit.startsWith("frame") ? counted(Math.round(value * 10) / 10, "frame") : bytes(value);
 }

@@ -24,7 +24,8 @@ describe("numbers", () => {
 
   it("keep bytes and counts exact while they are small", () => {
     expect(bytes(999)).toBe("999 B");
-    expect(bytes(121_760)).toBe("122 kB");
+    expect(bytes(121_760)).toBe("119 KiB");
+    expect([bytes(65_536), bytes(1_048_570), bytes(3 * 2 ** 30)]).toEqual(["64 KiB", "1 MiB", "3 GiB"]);
     expect(count(131_072)).toBe("131,072");
     expect(count(1.84e9)).toBe("1.84 G");
   });

@@ -1,4 +1,4 @@
-/** Numbers for people: SI units, three significant figures, the same everywhere in the page. */
+/** Numbers for people, three significant figures: rates and counts in powers of ten, sizes in KiB as scenarios have them. */
 
 const PREFIXES: readonly [number, string][] = [
   [1e15, "P"],
@@ -7,6 +7,13 @@ const PREFIXES: readonly [number, string][] = [
   [1e6, "M"],
   [1e3, "k"],
   [1, ""],
+];
+
+const BINARY: readonly [number, string][] = [
+  [2 ** 40, "TiB"],
+  [2 ** 30, "GiB"],
+  [2 ** 20, "MiB"],
+  [2 ** 10, "KiB"],
 ];
 
 const NOTHING = "–";
@@ -54,10 +61,15 @@ export function si(value: number, unit: string): string {
   return `${figures(value / found[0])} ${found[1]}${unit}`.trim();
 }
 
-/** Bytes in powers of ten, as links count them; whole below 1 kB. */
+/** Bytes as KiB, MiB or GiB, as scenarios and pictures have them. */
 export function bytes(value: number): string {
-  return Math.abs(value) < 1000 ? `${figures(value)} B` : si(value, "B");
+  const size = Math.abs(value);
+  const [scale, unit] = BINARY.find(([scale]) => size >= scale * 0.9995) ?? [1, "B"];
+  return `${figures(value / scale)} ${unit}`;
 }
+
+/** Steps of an axis of bytes: powers of two, so that ticks are round in B, KiB, MiB and GiB. */
+export const BYTE_STEPS: readonly number[] = Array.from({ length: 51 }, (_, power) => 2 ** power);
 
 /** Seconds, as ns, us, ms or s. */
 export function seconds(value: number): string {

@@ -9,5 +9,5 @@ const holder = document.getElementById("penstock-result");
 const parsed = parseReport(holder?.textContent ?? "");
 // The text is no longer needed; a large result would otherwise be held twice.
 holder?.remove();
-if (parsed.ok) document.title = `${parsed.report.run.name} – Penstock`;
+if (parsed.ok) document.title = `${parsed.report.run.name}, seed ${parsed.report.run.seed} – Penstock`;
 mount(App, { target: document.getElementById("app")!, props: { parsed } });

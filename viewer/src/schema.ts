@@ -4,6 +4,7 @@
  * Structure that the page cannot do without (the schema version, `run`) is an error with a sentence a user can act on.
  * Everything else may be missing: a table that is not there is an empty table.
  */
+import { hostsOf, readFabric, type Tier } from "./fabric/tiers";
 import { Table, type Cell, type Totals } from "./table";
 
 /** The major version of the document that this page reads. */
@@ -64,6 +65,10 @@ export interface Report {
   run: Run;
   scenario: string;
   topology: Topology;
+  /** All links by the layers that they join, the uppermost first. */
+  tiers: readonly Tier[];
+  /** Names of all hosts, also of those that are not in `topology`. */
+  hosts: ReadonlySet<string>;
   about: Map<string, TableAbout>;
   /** The series were thinned out for this page: a missing bin then holds the value before it. */
   thinned: boolean;
@@ -91,13 +96,18 @@ export function parseReport(text: string): Parsed {
   if (!isObject(document["run"])) return fail("The result in this page is damaged", "It does not say which run it belongs to (no “run”).");
 
   const totals = isObject(document["totals"]) ? document["totals"] : {};
+  const topology = readTopology(document["topology"], totals["topology"]);
+  const tiers = readFabric(document["fabric"]);
+  const hosts = [...topology.nodes.filter((node) => node.role === "host").map((node) => node.name), ...hostsOf(tiers)];
   const tables = readTables(document["tables"], totals);
   return {
     ok: true,
     report: {
       run: readRun(document["run"]),
       scenario: text_(document["scenario_toml"]),
-      topology: readTopology(document["topology"], totals["topology"]),
+      topology,
+      tiers,
+      hosts: new Set(hosts),
       about: readAbout(document["description"]),
       thinned: document["thinned"] === true,
       table: (name) => tables.get(name) ?? Table.empty,

@@ -26,7 +26,7 @@ export class SeriesSet {
   private readonly values: readonly unknown[];
   private readonly thinned: boolean;
 
-  constructor(table: Table, metric: string, thinned = false) {
+  constructor(table: Table, metric: string, thinned = false, wanted: (entity: string) => boolean = () => true) {
     this.thinned = thinned;
     const metrics = table.column("metric");
     const names = table.column("entity");
@@ -40,6 +40,7 @@ export class SeriesSet {
       const time = times[row];
       if (metrics[row] !== metric || typeof time !== "number") continue;
       const name = String(names[row] ?? "");
+      if (!wanted(name)) continue;
       const own = rows.get(name);
       if (own) own.push(row);
       else rows.set(name, [row]);
@@ -147,9 +148,20 @@ export function readWatermarks(table: Table): Watermark[] {
   return marks;
 }
 
+/** The node of a queue: "edge0.1" of "edge0.1.3->h5/0". */
+export function nodeOf(queue: string): string {
+  const port = queue.split("->")[0]!;
+  return port.slice(0, Math.max(0, port.lastIndexOf(".")));
+}
+
 /** A watermark of a port holds for its queues, which are named after it: "sw.3->h3" for "sw.3->h3 p3", not for "sw.3->h31". */
 export function belongs(mark: string, entity: string): boolean {
   return mark === entity || (entity.startsWith(mark) && /^[^\w.-]/.test(entity.slice(mark.length)));
+}
+
+export interface DrawnMark extends Watermark {
+  /** The one entity of several shown that it holds for, or null. */
+  alone: string | null;
 }
 
 /** The different watermarks of the entities shown: equal ones once, those far above the picture apart. */
@@ -158,13 +170,19 @@ export function watermarksFor(
   shown: readonly string[],
   unit: Watermark["unit"],
   highest: number,
-): { drawn: Watermark[]; above: Watermark[] } {
-  const seen = new Set<string>();
-  const different = marks.filter((mark) => {
-    if (mark.unit !== unit || !shown.some((entity) => belongs(mark.entity, entity))) return false;
+): { drawn: DrawnMark[]; above: Watermark[] } {
+  const seen = new Map<string, DrawnMark>();
+  for (const mark of marks) {
+    const own = shown.filter((entity) => belongs(mark.entity, entity));
+    // What headroom is needed is no level but an amount above xoff.
+    if (mark.unit !== unit || own.length === 0 || mark.name === "headroom_needed") continue;
     const key = `${mark.name} ${mark.value}`;
-    return !seen.has(key) && seen.add(key);
-  });
+    const before = seen.get(key);
+    const alone = own.length === 1 && shown.length > 1 ? own[0]! : null;
+    if (!before) seen.set(key, { ...mark, alone });
+    else if (before.alone !== alone) before.alone = null;
+  }
+  const different = [...seen.values()];
   // Beyond three times the highest fill, a line would press the curves flat.
   const reach = Math.max(highest * 3, 1);
   return {

@@ -36,6 +36,3 @@ class Theme {
 }
 
 export const theme = new Theme();
-
-/** Colours in a row before a picture must repeat them. */
-export const SERIES_COLOURS = 8;

@@ -58,8 +58,33 @@ function queueRow(port, priority, frames, wait, depth) {
   };
 }
 
+/** The tiers of a topology as the report has them. */
+function fabric({ nodes, links }, ports) {
+  const number = new Map(nodes.map((node, index) => [node.name, index]));
+  const of = new Map(nodes.map((node) => [node.name, node]));
+  const port = new Map(ports.map((row) => [`${row.node}>${row.peer}`, row]));
+  const byLayers = new Map();
+  for (const { a, b } of links) {
+    const [low, high] = of.get(a).level <= of.get(b).level ? [a, b] : [b, a];
+    const key = `${of.get(high).level}/${of.get(low).level}`;
+    byLayers.set(key, [...(byLayers.get(key) ?? []), [low, high]]);
+  }
+  const word = (name) => (of.get(name).role === "host" ? "host" : name.replace(/[\d.].*/, ""));
+  const tiers = [...byLayers].sort(([a], [b]) => (a < b ? 1 : -1)).map(([, pairs]) => {
+    const key = ([low, high]) => number.get(of.get(low).role === "host" ? high : low);
+    const sorted = [...pairs].sort((x, y) => key(x) - key(y));
+    const groups = [...new Set(sorted.map(key))];
+    const end = (from, to) => {
+      const rows = sorted.map((pair) => port.get(`${pair[from]}>${pair[to]}`));
+      return { name: `${word(sorted[0][from])} -> ${word(sorted[0][to])}`, utilisation: rows.map((row) => (row ? Math.round(1000 * row.utilisation) : -1)), paused: rows.map((row) => Math.ceil(((row?.paused_s ?? 0) / 0.01) * 1000)), drops: rows.map((row) => row?.drops ?? 0) };
+    };
+    return { groups, sizes: groups.map((group) => sorted.filter((pair) => key(pair) === group).length), low: sorted.map(([low]) => number.get(low)), high: sorted.map(([, high]) => number.get(high)), ends: [end(0, 1), end(1, 0)] };
+  });
+  return { nodes: nodes.map((node) => node.name), tiers };
+}
+
 function document(run, topology, tables, scenario_toml = "") {
-  return { schema: "penstock-report/1", run, scenario_toml, topology, description, tables: Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, columns(rows)])) };
+  return { schema: "penstock-report/1", run, scenario_toml, topology, fabric: fabric(topology, tables.ports ?? []), description, tables: Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, columns(rows)])) };
 }
 
 /** Three senders into one sink behind one switch, with PFC: two burst, one is the victim. */

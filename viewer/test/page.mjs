@@ -65,7 +65,7 @@ const tests = {
   async "every sample opens in silence, light and dark, wide and narrow"() {
     for (const [name, make] of Object.entries(fixtures)) {
       const file = write(name, make());
-      for (const [width, dark] of [[1280, false], [1280, true], [800, false], [800, true]]) {
+      for (const [width, dark] of [[1280, false], [1280, true], [800, false], [420, true], [420, false]]) {
         const { page, context, complaints, opened } = await open(file, { width, dark });
         assert.deepEqual(complaints, [], `${name} ${width}`);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -109,7 +109,7 @@ const tests = {
     await page.waitForTimeout(50);
     assert.match(await page.locator("#tables").textContent(), /2 of 1,024 rows/);
     await page.getByRole("tab", { name: /Flows/ }).focus();
-    await page.keyboard.press("ArrowRight");
+    while (!/Classes/.test(await page.locator("[role=tab][aria-selected=true]").textContent())) await page.keyboard.press("ArrowRight");
     assert.match(await page.locator("#tables [role=tabpanel]").textContent(), /jain/);
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.getByRole("button", { name: "Copy as CSV" }).click();
@@ -148,6 +148,29 @@ const tests = {
       if ((await page.locator(".tip").count()) > 0) break;
     }
     assert.match(await page.locator(".tip").textContent(), /paused for .* by sw\./s);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  async "a large fabric is cells that tell about their links and can be found"() {
+    const { page, complaints, context } = await open(write("big", fixtures.big()));
+    const canvas = page.locator("#fabric canvas");
+    const box = await canvas.boundingBox();
+    await page.mouse.move(box.x + 105, box.y + 4);
+    assert.match(await page.locator(".tip").textContent(), /agg0\.0 → core0\s*used/);
+    const before = await canvas.evaluate((one) => one.toDataURL());
+    await page.getByRole("searchbox", { name: "Find a host or switch" }).fill("h77");
+    assert.match(await page.locator("#fabric").textContent(), /1 link stands out/);
+    await page.waitForTimeout(50);
+    assert.notEqual(await canvas.evaluate((one) => one.toDataURL()), before);
+    await shot(page, "big-found");
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  async "a narrow window gives the plots most of its width"() {
+    const { page, complaints, context } = await open(write("small", fixtures.small()), { width: 420 });
+    for (const plot of await page.locator("#time .u-over").all()) assert.ok((await plot.boundingBox()).width > 0.6 * 420);
     assert.deepEqual(complaints, []);
     await context.close();
   },

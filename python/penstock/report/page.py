@@ -16,6 +16,7 @@ from penstock.errors import ResultError
 from penstock.measurements import split
 from penstock.plots.decimate import envelope, merge_spans
 
+from .fabric import fabric
 from .shorten import largest_series, shorten
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ MIN_POINTS = 120
 MAX_PAUSES = 5_000
 _REPEATED = 4
 """A column of names whose rows are this many times as many as its names is written as names and numbers."""
-_NOT_SHOWN = {"latencies"}
+_NOT_SHOWN = {"latencies", "demands", "paths"}
 """Tables that are only in the result: long, and nothing on the page reads them."""
 _EXACT_IN_JAVASCRIPT = 2**53
 
@@ -109,6 +110,7 @@ def document(result: Measurements) -> dict[str, Any]:
         "thinned": thinned,  # a bin that is missing then holds the value before it, otherwise it is zero
         "scenario_toml": result.scenario_toml,
         "topology": page.topology,
+        "fabric": fabric(result),
         "totals": page.totals,
         "description": result.description,
         "tables": {name: {"columns": columns(table)} for name, table in tables.items()},

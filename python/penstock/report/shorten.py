@@ -70,6 +70,16 @@ def shorten(tables: Mapping[str, pa.Table], topology: Mapping[str, Any]) -> Page
         rows = ports if name == "ports" and ports is not None else _first(table, _RANKS.get(name, ()))
         _cut(page, name, table.take(pa.array(rows)))
     _shorten_trees(page)
+    cut = [
+        f"{name} {page.tables[name].num_rows:,} of {told['rows']:,}"
+        for name, told in page.totals.items()
+        if name in page.tables
+    ]
+    if cut:
+        page.notes.append(
+            f"This page has the rows with the most to tell of its largest tables ({', '.join(cut)}). "
+            "The .parquet files have all of them."
+        )
     return page
 
 
@@ -101,10 +111,6 @@ def _cut(page: Page, name: str, table: pa.Table) -> None:
     above = {column: pc.sum(pc.greater(full[column], 0)).as_py() or 0 for column in numbers}
     page.totals[name] = {"rows": full.num_rows, "sums": sums, "above_zero": above}
     page.tables[name] = table
-    page.notes.append(
-        f"This page has {table.num_rows:,} of the {full.num_rows:,} rows of the table {name}: "
-        f"{'those with the most to tell' if name in _RANKS else 'the first'}. {name}.parquet has all of them."
-    )
 
 
 def _first(table: pa.Table, ranks: tuple[tuple[str, str], ...], most: int = MOST_ROWS) -> list[int]:
@@ -147,10 +153,6 @@ def _shorten_topology(page: Page) -> list[int] | None:
         "links": drawn,
     }
     page.totals["topology"] = {"hosts": hosts, "switches": len(nodes) - hosts, "links": len(links)}
-    page.notes.append(
-        f"Drawn are the {len(drawn):,} of the {len(links):,} links with most drops, pauses and traffic. "
-        "topology.json has all of them."
-    )
     return sorted(row for a, b in pairs for end in ((a, b), (b, a)) for row in rows.get(end, ()))
 
 

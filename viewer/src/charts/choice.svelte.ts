@@ -1,15 +1,21 @@
-import { SERIES_COLOURS } from "../theme.svelte";
+/** The colours of a chart: the first, and how many. No two charts of the page share one. */
+export interface Colours {
+  first: number;
+  count: number;
+}
 
 /** Which entities a chart shows. Each keeps its colour until it is taken out. */
 export class Choice {
   slots: (string | null)[] = $state([]);
+  readonly colours: Colours;
 
-  constructor(names: readonly string[]) {
-    this.slots = Array.from({ length: SERIES_COLOURS }, (_, slot) => names[slot] ?? null);
+  constructor(names: readonly string[], colours: Colours) {
+    this.colours = colours;
+    this.slots = Array.from({ length: colours.count }, (_, slot) => names[slot] ?? null);
   }
 
   get shown(): { name: string; slot: number }[] {
-    return this.slots.flatMap((name, slot) => (name === null ? [] : [{ name, slot }]));
+    return this.slots.flatMap((name, slot) => (name === null ? [] : [{ name, slot: this.colours.first + slot }]));
   }
 
   get full(): boolean {
@@ -24,9 +30,5 @@ export class Choice {
     const own = this.slots.indexOf(name);
     const slot = own >= 0 ? own : this.slots.indexOf(null);
     if (slot >= 0) this.slots[slot] = own >= 0 ? null : name;
-  }
-
-  set(names: readonly string[]): void {
-    this.slots = Array.from({ length: SERIES_COLOURS }, (_, slot) => names[slot] ?? null);
   }
 }

@@ -1,6 +1,7 @@
 /** What all charts on the time axis share: axes, cursor, zoom by dragging. */
 import uPlot from "uplot";
 import { instant, timeScale } from "../format";
+import type { Moment } from "./moments";
 import { theme } from "../theme.svelte";
 import type { TimeView } from "./view.svelte";
 
@@ -11,11 +12,15 @@ export interface Frame {
   /** Width of the y axis: equal in all charts, so that their times line up. */
   gutter: number;
   xs: ArrayLike<number>;
+  /** Pixels right of the plots, equal in all charts: room for the names of watermarks. */
+  right: number;
+  /** Vertical lines: when faults began and ended. */
+  moments: readonly Moment[];
 }
 
-export function frameOptions({ view, gutter, xs }: Frame): PlotOptions {
+export function frameOptions({ view, gutter, xs, right, moments }: Frame): PlotOptions {
   return {
-    padding: [10, 30, 0, 0],
+    padding: [moments.length > 0 ? 18 : 10, right, 0, 0],
     legend: { show: false },
     scales: { x: { time: false, range: () => [view.from, view.to] } },
     axes: [timeAxis(view), valueAxis(gutter)],
@@ -35,6 +40,7 @@ export function frameOptions({ view, gutter, xs }: Frame): PlotOptions {
       dataIdx: (_, __, closest, x) => ((xs[closest] ?? 0) > x && closest > 0 ? closest - 1 : closest),
     },
     hooks: {
+      drawAxes: [(plot) => drawMoments(plot, moments)],
       setSelect: [
         (plot) => {
           if (plot.select.width < 3) return;
@@ -65,12 +71,38 @@ function timeAxis(view: TimeView): uPlot.Axis {
 }
 
 function valueAxis(gutter: number): uPlot.Axis {
-  return { ...axisLook(), size: gutter, space: 34 };
+  return { ...axisLook(), size: gutter, space: 28 };
 }
 
 function axisLook(): uPlot.Axis {
   const line = { stroke: () => theme.colour("line"), width: 1 };
   return { stroke: () => theme.colour("muted"), font: `12px ${theme.colour("font")}`, grid: line, ticks: { ...line, size: 4 }, gap: 6 };
+}
+
+/** A dotted line for each moment, its number above it. */
+function drawMoments(plot: uPlot, moments: readonly Moment[]): void {
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = theme.colour("muted");
+  ctx.font = theme.font(11 * ratio);
+  ctx.textAlign = "center";
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([2 * ratio, 3 * ratio]);
+  let before = -Infinity;
+  moments.forEach(({ timeNs }, index) => {
+    const x = plot.valToPos(timeNs, "x", true);
+    if (x < bbox.left || x > bbox.left + bbox.width) return;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    if (x - before > 14 * ratio) {
+      ctx.fillText(String(index + 1), x, bbox.top - 4 * ratio);
+      before = x;
+    }
+  });
+  ctx.restore();
 }
 
 /** Runs `draw` with the canvas clipped to the plotting area. */

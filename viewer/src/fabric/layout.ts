@@ -1,10 +1,4 @@
-/**
- * Places the fabric in layers: hosts at the bottom, the switches furthest from them at the top.
- *
- * Small fabrics show every node with its name. Where hosts no longer fit side by side, the hosts of one switch become
- * a block of cells under it, and names give way to one caption a layer.
- */
-import { counted } from "../format";
+/** Places a small fabric in layers: hosts at the bottom, the switches furthest from them at the top. */
 import type { Node, Topology } from "../schema";
 import { natural } from "../table";
 
@@ -15,8 +9,8 @@ export interface PlacedNode {
   y: number;
   width: number;
   height: number;
-  label: string | null;
-  kind: "switch" | "host" | "cell";
+  label: string;
+  kind: "switch" | "host";
 }
 
 export interface PlacedLink {
@@ -30,72 +24,36 @@ export interface PlacedLink {
   bend: number;
 }
 
-/** Hosts of one switch drawn as one block. */
-export interface Block {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-  attachX: number;
-  attachY: number;
-  hosts: number;
-}
-
-export interface Caption {
-  y: number;
-  text: string;
-}
-
 export interface Layout {
   width: number;
   height: number;
   nodes: PlacedNode[];
   links: PlacedLink[];
-  blocks: Block[];
-  captions: Caption[];
-  dense: boolean;
 }
 
 const MARGIN = 14;
 const LABEL_CHARACTER = 6.6;
 const MIN_HOST_PITCH = 34;
-const BLOCK_HEIGHT = 96;
-const CAPTION_GUTTER = 92;
+const GAP = 104;
+const MOST_NODES = 40;
+const MOST_LINKS = 160;
+
+/** Whether the fabric can be drawn as nodes and links, with names, in this width. */
+export function fits(topology: Topology, width: number): boolean {
+  const layers = orderedLayers(topology);
+  const hosts = layers[layers.length - 1]?.length ?? 0;
+  return topology.allLinks <= MOST_LINKS && Math.max(0, ...layers.map((layer) => layer.length)) <= MOST_NODES && hosts * MIN_HOST_PITCH <= width;
+}
 
 export function layout(topology: Topology, width: number): Layout {
   const layers = orderedLayers(topology);
-  const bottom = layers[layers.length - 1] ?? [];
-  const widest = Math.max(0, ...layers.map((layer) => layer.length));
-  const dense = bottom.length * MIN_HOST_PITCH > width || widest > 40;
-  const left = dense ? CAPTION_GUTTER : MARGIN;
-  const right = width - MARGIN;
-  const attached = attachments(topology);
-  const gap = dense ? Math.min(150, 84 + widest / 3) : 104;
-
-  const nodes: PlacedNode[] = [];
-  const blocks: Block[] = [];
-  const captions: Caption[] = [];
   const at = new Map<string, PlacedNode>();
   let y = 30 + bowRoom(topology, layers);
-
-  const place = (node: PlacedNode): void => {
-    nodes.push(node);
-    at.set(node.name, node);
-  };
-
   layers.forEach((layer, depth) => {
-    const hosts = layer.every((node) => node.role === "host");
-    if (dense && hosts && layer.length > 40) {
-      y += placeBlocks(layer, attached, at, left, right, y - gap + 46, place, blocks) - gap + 46;
-    } else {
-      placeRow(layer, left, right, y, dense, place);
-    }
-    if (dense) captions.push({ y: dense && hosts ? y - 20 : y, text: caption(layer) });
-    if (depth < layers.length - 1) y += gap;
+    placeRow(layer, MARGIN, width - MARGIN, y, (node) => at.set(node.name, node));
+    if (depth < layers.length - 1) y += GAP;
   });
-
-  const height = y + (dense ? 24 : 44);
-  return { width, height, nodes, links: placeLinks(topology, at), blocks, captions, dense };
+  return { width, height: y + 44, nodes: [...at.values()], links: placeLinks(topology, at) };
 }
 
 /** Layers from top to bottom, each in an order that keeps links short. */
@@ -154,22 +112,11 @@ function adjacency(topology: Topology): Map<string, string[]> {
   return neighbours;
 }
 
-/** The switch each host hangs on: its first neighbour. */
-function attachments(topology: Topology): Map<string, string> {
-  const attached = new Map<string, string>();
-  for (const { a, b } of topology.links) {
-    if (!attached.has(a)) attached.set(a, b);
-    if (!attached.has(b)) attached.set(b, a);
-  }
-  return attached;
-}
-
-function placeRow(layer: readonly Node[], left: number, right: number, y: number, dense: boolean, place: (node: PlacedNode) => void): void {
+function placeRow(layer: readonly Node[], left: number, right: number, y: number, place: (node: PlacedNode) => void): void {
   const pitch = (right - left) / Math.max(layer.length, 1);
-  const labelled = layer.every((node) => node.name.length * LABEL_CHARACTER + 8 <= pitch);
   layer.forEach((node, index) => {
     const host = node.role === "host";
-    const room = Math.max(2, pitch - (dense ? 2 : 10));
+    const room = Math.max(2, pitch - 10);
     const wanted = host ? 22 : Math.max(40, node.name.length * LABEL_CHARACTER + 18);
     place({
       name: node.name,
@@ -177,73 +124,17 @@ function placeRow(layer: readonly Node[], left: number, right: number, y: number
       x: left + (index + 0.5) * pitch,
       y,
       width: Math.min(room, wanted),
-      height: host ? 22 : dense && !labelled ? 14 : 26,
-      label: labelled || !dense ? node.name : null,
+      height: host ? 22 : 26,
+      label: node.name,
       kind: host ? "host" : "switch",
     });
   });
-}
-
-/** Hosts as cells in one block under each switch; returns the height used. */
-function placeBlocks(
-  layer: readonly Node[],
-  attached: ReadonlyMap<string, string>,
-  at: ReadonlyMap<string, PlacedNode>,
-  left: number,
-  right: number,
-  top: number,
-  place: (node: PlacedNode) => void,
-  blocks: Block[],
-): number {
-  const groups = new Map<string, Node[]>();
-  for (const node of layer) {
-    const to = attached.get(node.name) ?? "";
-    const group = groups.get(to);
-    if (group) group.push(node);
-    else groups.set(to, [node]);
-  }
-  const pitch = (right - left) / groups.size;
-  const largest = Math.max(...[...groups.values()].map((group) => group.length));
-  const cell = cellSize(largest, pitch);
-  const columns = Math.min(largest, Math.max(1, Math.floor((pitch - 2) / cell)));
-  const height = Math.ceil(largest / columns) * cell;
-  let index = 0;
-  for (const [to, group] of groups) {
-    const middle = left + (index + 0.5) * pitch;
-    const wide = Math.min(columns, group.length) * cell;
-    const parent = at.get(to);
-    blocks.push({ x: middle - wide / 2, y: top, width: wide, height, attachX: parent?.x ?? middle, attachY: (parent?.y ?? top) + (parent?.height ?? 0) / 2, hosts: group.length });
-    group.forEach((node, number) => {
-      place({
-        name: node.name,
-        role: node.role,
-        x: middle - wide / 2 + ((number % columns) + 0.5) * cell,
-        y: top + (Math.floor(number / columns) + 0.5) * cell,
-        width: cell - (cell > 5 ? 1.5 : 0.5),
-        height: cell - (cell > 5 ? 1.5 : 0.5),
-        label: null,
-        kind: "cell",
-      });
-    });
-    index++;
-  }
-  return height;
-}
-
-/** The largest cell with which a block of so many hosts fits its column. */
-function cellSize(hosts: number, pitch: number): number {
-  for (let cell = 18; cell > 3; cell -= 0.5) {
-    const columns = Math.floor((pitch - 2) / cell);
-    if (columns >= 1 && Math.ceil(hosts / columns) * cell <= BLOCK_HEIGHT) return cell;
-  }
-  return 3;
 }
 
 function placeLinks(topology: Topology, at: ReadonlyMap<string, PlacedNode>): PlacedLink[] {
   const parallel = new Map<string, number>();
   const rows = new Map<number, number[]>();
   for (const node of at.values()) {
-    if (node.kind === "cell") continue;
     const row = rows.get(node.y);
     if (row) row.push(node.x);
     else rows.set(node.y, [node.x]);
@@ -252,7 +143,7 @@ function placeLinks(topology: Topology, at: ReadonlyMap<string, PlacedNode>): Pl
   topology.links.forEach((link, index) => {
     const a = at.get(link.a);
     const b = at.get(link.b);
-    if (!a || !b || a.kind === "cell" || b.kind === "cell") return;
+    if (!a || !b) return;
     const key = [link.a, link.b].sort().join("\0");
     const before = parallel.get(key) ?? 0;
     parallel.set(key, before + 1);
@@ -277,13 +168,4 @@ function bend(a: PlacedNode, b: PlacedNode, before: number, over: boolean): numb
 function bowRoom(topology: Topology, layers: readonly Node[][]): number {
   const top = new Set((layers[0] ?? []).map((node) => node.name));
   return topology.links.some((link) => top.has(link.a) && top.has(link.b)) ? 40 : 0;
-}
-
-/** "128 agg": the count of a layer and what its names have in common. */
-function caption(layer: readonly Node[]): string {
-  if (layer.every((node) => node.role === "host")) return counted(layer.length, "host");
-  const stems = new Set(layer.map((node) => /^[^\d.\-_]*/.exec(node.name)![0]));
-  const stem = [...stems][0] ?? "";
-  if (stems.size === 1 && stem.length > 1) return `${layer.length.toLocaleString("en-US")} ${stem}`;
-  return counted(layer.length, layer.some((node) => node.role === "host") ? "node" : "switch", layer.some((node) => node.role === "host") ? "nodes" : "switches");
 }

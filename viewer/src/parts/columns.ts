@@ -47,7 +47,9 @@ export const TABLES: readonly Shown[] = [
     empty: "No queue carried a frame.",
   },
   { name: "pauses", title: "Pauses", main: [], empty: "No port was paused, or pauses were not recorded." },
+  { name: "rate_limiters", title: "Rate limiters", main: [], empty: "No host had a rate limiter." },
   { name: "drops", title: "Drops", main: [], empty: "No frame was dropped." },
+  { name: "faults", title: "Faults", main: [], empty: "Nothing of this scenario failed." },
 ];
 
 /** "latency_p99_ns" -> "latency p99": the unit goes to the numbers, where it is scaled. */

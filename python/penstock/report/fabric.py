@@ -1,0 +1,53 @@
+"""The tiers of the fabric as the page reads them: short enough for tens of thousands of links."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.analysis.tiers import Direction, Tier, tiers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from penstock.measurements import Measurements
+
+_UNKNOWN = -1
+
+
+def fabric(result: Measurements) -> dict[str, Any]:
+    """``nodes``, all names; and ``tiers``, the uppermost first, whose nodes are numbers of names.
+
+    Of each tier: ``groups``, the switches of the blocks; ``sizes``, the links of each block; ``low`` and
+    ``high``, the ends of each link; and ``ends``, what `low` and what `high` sent: ``name``, ``utilisation``
+    and ``paused`` in thousandths, ``drops``. Lists of nothing but zeros are empty; -1 is unknown.
+    """
+    nodes = [node["name"] for node in result.topology["nodes"]]
+    number = {name: n for n, name in enumerate(nodes)}
+    return {"nodes": nodes, "tiers": [_tier(tier, number) for tier in tiers(result)]}
+
+
+def _tier(tier: Tier, number: dict[str, int]) -> dict[str, Any]:
+    return {
+        "groups": [number[name] for name in tier.groups],
+        "sizes": np.bincount(tier.group).tolist(),
+        "low": [number[name] for name in tier.low],
+        "high": [number[name] for name in tier.high],
+        "ends": [_end(tier.up), _end(tier.down)],
+    }
+
+
+def _end(one: Direction) -> dict[str, Any]:
+    known = np.where(np.isnan(one.utilisation), _UNKNOWN / 1_000, one.utilisation)
+    return {
+        "name": one.name,
+        "utilisation": np.rint(1_000 * known).astype(int).tolist(),
+        "paused": _sparse(np.ceil(1_000 * one.paused).astype(np.int64)),
+        "drops": _sparse(one.drops),
+    }
+
+
+def _sparse(values: NDArray[np.int64]) -> list[int]:
+    found: list[int] = values.tolist() if values.any() else []
+    return found
