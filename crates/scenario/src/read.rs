@@ -208,7 +208,9 @@ fn retold(raw: &str, written: &str) -> String {
     if raw == "wanted string or table" {
         return format!("{kind} where a choice belongs; expected a name in quotes, or a table with keys");
     }
-    raw.replace(" as i128", ": more than fits").replace(" as u128", ": more than fits")
+    raw.replace(" as i128", ": more than fits")
+        .replace(" as u128", ": more than fits")
+        .replace("invalid type: map", "a table in place of a value")
 }
 
 /// Turns a message of serde or toml into what is wrong and what is accepted.

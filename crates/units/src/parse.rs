@@ -175,7 +175,10 @@ fn read(text: &str, dimension: &Dimension) -> Result<u64, ParseUnitError> {
         ));
     }
     if number.starts_with('-') {
-        return error(format!("\"{text}\": a {} cannot be negative", dimension.what));
+        return error(format!(
+            "\"{text}\": a {} cannot be negative; expected one like \"{}\"",
+            dimension.what, dimension.example
+        ));
     }
     let accepted = || dimension.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     if unit.is_empty() {
