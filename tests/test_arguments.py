@@ -48,6 +48,16 @@ WRONG: list[tuple[str, Callable[[], Any], str]] = [
     ("no such scenario", lambda: ps.run("first-lite"), "first-light"),
     ("no such result", lambda: ps.Result.load("nowhere"), "nowhere"),
     ("no TOML", lambda: ps.Scenario.from_toml("[", file="a.toml"), "a.toml: "),
+    ("no text for a scenario", lambda: ps.Scenario.from_toml(None), "text is None; expected text"),  # type: ignore[arg-type]
+    ("no key", lambda: small().with_value(3, 1), "key is 3; expected text"),  # type: ignore[arg-type]
+    ("no name", lambda: small().flow(None, from_="h0", to="h1"), "flow.name is None"),  # type: ignore[arg-type]
+    ("half a letter", lambda: small().with_value("simulation.name", "\udcff"), "that UTF-8 can write"),
+    ("a list of threads", lambda: small().run(threads=np.array([1, 2])), "threads is array"),  # type: ignore[arg-type]
+    ("a number for many", lambda: ps.run_many(3), "expected a list"),  # type: ignore[arg-type]
+    ("a number for a directory", lambda: ps.Result.load(3), "directory is 3; expected a path"),  # type: ignore[arg-type]
+    ("a number for a place", lambda: small().run().save(3), "directory is 3; expected a path"),  # type: ignore[arg-type]
+    ("a number for a table", lambda: small().run().table(3), "table is 3; expected text"),  # type: ignore[arg-type]
+    ("a number for a flow", lambda: small().run().series("x", 3), "entity is 3; expected text"),  # type: ignore[arg-type]
     ("no time", lambda: ps.Scenario("1 parsec").check(), "1 parsec"),
     ("no values", lambda: ps.jain([]), "no values"),
     ("weights and flows", lambda: Problem([[1.0]], [1.0], [1.0], [1.0, 1.0]), "2 weights for 1 flows"),

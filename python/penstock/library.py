@@ -9,8 +9,9 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from .errors import InputError
+from .errors import ArgumentError, InputError
 
 _PACKAGE = Path(__file__).parent
 SCENARIOS = _PACKAGE / "scenarios"
@@ -84,6 +85,36 @@ def suggestion(wrong: str, known: Iterable[str]) -> str:
         return "there are no names yet"
     more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
     return "known names: " + ", ".join(names[:NAMES_SHOWN]) + more
+
+
+def text_of(name: str, value: Any) -> str:
+    """An argument that is text.
+
+    Raises
+    ------
+    ArgumentError
+        If it is something else, or cannot be written as UTF-8. The message names the argument.
+    """
+    if not isinstance(value, str):
+        raise ArgumentError(f"{name} is {value!r}; expected text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ArgumentError(f"{name} is {value!r}; expected text that UTF-8 can write") from None
+    return value
+
+
+def path_of(name: str, value: Any) -> Path:
+    """An argument that is a path.
+
+    Raises
+    ------
+    ArgumentError
+        If it is something else. The message names the argument.
+    """
+    if not isinstance(value, str | os.PathLike) or "\0" in os.fspath(value):
+        raise ArgumentError(f"{name} is {value!r}; expected a path")
+    return Path(value)
 
 
 def _text(path: Path) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from .errors import UnknownNameError
-from .library import suggestion
+from .library import suggestion, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ class Measurements:
         UnknownNameError
             If there is no table of this name.
         """
-        if name not in self._tables:
+        if text_of("table", name) not in self._tables:
             if name not in self._readers:
                 raise UnknownNameError(f"no table {name!r}; {suggestion(name, self._readers)}")
             self._tables[name] = self._readers[name]()
@@ -173,6 +173,7 @@ class Measurements:
         """
         import pyarrow.compute as pc
 
+        text_of("metric", metric), text_of("entity", entity)
         table = self.table("series")
         chosen = table.filter(pc.and_(pc.equal(table["metric"], metric), pc.equal(table["entity"], entity)))
         if chosen.num_rows == 0:
@@ -194,6 +195,7 @@ class Measurements:
         """
         import pyarrow.compute as pc
 
+        text_of("metric", metric)
         table = self.table("series")
         found = split(table.filter(pc.equal(table["metric"], metric)))
         if not found:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from penstock import storage
 from penstock.errors import ResultError
+from penstock.library import path_of
 from penstock.measurements import Measurements
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Result(Measurements):
         ResultError
             If the directory is not a complete result; the message names what is missing or changed.
         """
-        path = Path(directory)
+        path = path_of("directory", directory)
         names = storage.verify(path)
         missing = [name for name in RESULT_FILES if name not in names]
         if missing:
@@ -85,7 +86,7 @@ class Result(Measurements):
         OSError
             If it cannot be written, for example because the disk is full. Nothing is left behind.
         """
-        target = Path(directory)
+        target = path_of("directory", directory)
         with storage.complete_directory(target) as partial:
             self.write_into(partial, report=report)
         return target

@@ -37,4 +37,8 @@ def seed_of(value: Any) -> int | None:
 
 def threads_of(value: Any) -> int | None:
     """A number of threads, as the engine takes it: ``None`` stands for "auto"."""
-    return None if value == "auto" else whole("threads", value, 1, MAX_THREADS, also=', or "auto"')
+    return (
+        None
+        if isinstance(value, str) and value == "auto"
+        else whole("threads", value, 1, MAX_THREADS, also=', or "auto"')
+    )

@@ -55,7 +55,7 @@ def run_many(
     InputError
         If there is no such file or name.
     """
-    if isinstance(scenarios, str | PathLike):
+    if isinstance(scenarios, str | bytes | PathLike) or not isinstance(scenarios, Iterable):
         raise ArgumentError(f"scenarios is {scenarios!r}; expected a list of scenarios")
     sources = [source_of(one) for one in scenarios]
     if executor is not None and not isinstance(executor, Executor):

@@ -10,12 +10,11 @@ import copy
 import tomllib
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock import library
 from penstock.errors import ArgumentError, TomlError, UnknownNameError
-from penstock.library import suggestion
+from penstock.library import suggestion, text_of
 
 from .keys import (
     TABLES,
@@ -72,7 +71,7 @@ class Scenario:
         """
         scenario = cls.__new__(cls)
         try:
-            scenario._model = tomllib.loads(text)
+            scenario._model = tomllib.loads(text_of("text", text))
         except tomllib.TOMLDecodeError as error:
             raise TomlError(f"{file}: {error}" if file else str(error)) from None
         scenario._file = file
@@ -89,7 +88,7 @@ class Scenario:
         TomlError
             If the file is not TOML.
         """
-        source = library.read(str(file))
+        source = library.read(str(library.path_of("file", file)))
         return cls.from_toml(source.text, file=source.file)
 
     def __eq__(self, other: object) -> bool:
@@ -184,7 +183,7 @@ class Scenario:
             `FlowKeys`, such as ``from_="h0", to="h3", source="greedy", priority=3``; see
             ``penstock explain flows``.
         """
-        return self._appended("flows", {"name": name, **known(keys, FlowKeys, "flow")})
+        return self._appended("flows", {"name": text_of("flow.name", name), **known(keys, FlowKeys, "flow")})
 
     def transfers(self, name: str, **keys: Unpack[TransfersKeys]) -> Scenario:
         """Adds transfers, each of so many bytes from one host to another.
@@ -197,7 +196,8 @@ class Scenario:
             `TransfersKeys`, such as ``from_="all", to="all", arrivals=ps.poisson(load=0.5),
             sizes="web_search"``; see ``penstock explain transfers``.
         """
-        return self._appended("transfers", {"name": name, **known(keys, TransfersKeys, "transfers")})
+        entry = {"name": text_of("transfers.name", name), **known(keys, TransfersKeys, "transfers")}
+        return self._appended("transfers", entry)
 
     def fault(self, **keys: Unpack[FaultKeys]) -> Scenario:
         """Adds a fault: of a link, or of a switch that restarts.
@@ -225,7 +225,7 @@ class Scenario:
         UnknownNameError
             If the path goes through a list entry that does not exist.
         """
-        *path, last = key.split(".")
+        *path, last = text_of("key", key).split(".")
         changed = self._copy()
         table: Any = changed._model
         for step in path:
@@ -260,7 +260,7 @@ class Scenario:
         FileExistsError
             If there is such a file.
         """
-        with Path(file).open("x", encoding="utf-8") as out:
+        with library.path_of("file", file).open("x", encoding="utf-8") as out:
             out.write(self.to_toml())
 
     def check(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ArgumentError
-from penstock.library import suggestion
+from penstock.library import suggestion, text_of
 
 if TYPE_CHECKING:
     from .builder import Scenario
@@ -70,7 +70,9 @@ class Chooser:
 
 def plain(value: Any, place: str) -> Any:
     """A copy made of dictionaries, lists, text, numbers, truth values and dates."""
-    if isinstance(value, bool | int | float | str):
+    if isinstance(value, str):
+        return text_of(place, value)
+    if isinstance(value, bool | int | float):
         return value
     if isinstance(value, Mapping):
         return given(value, place)
