@@ -175,4 +175,11 @@ def test_an_output_of_ascii_alone_gets_ascii(work: Path) -> None:
         command_line("run", "small.toml", "--json"), capture_output=True, env=environment, check=False
     )
     assert b"stetig-\\u00fc" in done.stdout
+    asked = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    for words in (
+        ["run", "small.toml", "--ascii", "--no-report"],
+        ["--ascii", "explain", "dynamic_threshold"],
+    ):
+        done = subprocess.run(command_line(*words), capture_output=True, env=asked, check=False)
+        assert done.returncode == 0 and done.stdout.isascii(), done.stderr
     assert sys.getdefaultencoding() == "utf-8"

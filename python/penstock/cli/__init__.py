@@ -26,6 +26,9 @@ EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
 
+ASCII = "--ascii"
+"""An option of every command: what it prints is ASCII, for terminals that cannot do more."""
+
 COMMANDS = (
     ("run", "run:run", "Run a scenario."),
     ("check", "scenarios:check", "Check a scenario without running it."),
@@ -49,7 +52,8 @@ def application() -> App:
     """The commands of ``penstock``."""
     app = App(
         name="penstock",
-        help="A simulator of lossless data-center fabrics.\n\nStart with: penstock run first-light",
+        help="A simulator of lossless data-center fabrics.\n\nStart with: penstock run first-light\n\n"
+        "With --ascii every command prints ASCII alone.",
         version=_core.engine_version,
         help_format="plaintext",
         suppress_keyboard_interrupt=False,
@@ -73,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         _end_by_sigterm()
-        write_plainly()
+        write_plainly(ascii_only=ASCII in words)
+        words = [word for word in words if word != ASCII]
         code = application()(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_DONE

@@ -41,8 +41,11 @@ PLAIN = str.maketrans(
 """What stands for letters that an output cannot write."""
 
 
-def write_plainly() -> None:
-    """Lets the outputs write other letters for those that they do not have, in place of an error."""
+def write_plainly(*, ascii_only: bool = False) -> None:
+    """Lets the outputs write other letters for those that they do not have, in place of an error.
+
+    With `ascii_only` they have no others than those of ASCII.
+    """
 
     def plain(error: UnicodeError) -> tuple[str, int]:
         if not isinstance(error, UnicodeEncodeError):
@@ -53,7 +56,7 @@ def write_plainly() -> None:
     codecs.register_error("penstock", plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="penstock")
+            stream.reconfigure(encoding="ascii" if ascii_only else None, errors="penstock")
 
 
 def console() -> Console:
