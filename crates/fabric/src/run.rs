@@ -39,6 +39,7 @@ pub(crate) mod sources;
 pub(crate) mod spreading;
 pub(crate) mod stops;
 pub(crate) mod storms;
+mod tags;
 pub(crate) mod ties;
 pub(crate) mod victims;
 pub(crate) mod world;

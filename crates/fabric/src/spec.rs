@@ -84,13 +84,15 @@ impl Spec {
 }
 
 impl NodeSpec {
-    pub(crate) fn host(&self) -> Option<&HostSpec> {
+    /// It as a host; `None` for a switch.
+    pub fn host(&self) -> Option<&HostSpec> {
         match &self.role {
             Role::Host(host) => Some(host),
             Role::Switch(_) => None,
         }
     }
-    pub(crate) fn switch(&self) -> Option<&SwitchSpec> {
+    /// It as a switch; `None` for a host.
+    pub fn switch(&self) -> Option<&SwitchSpec> {
         match &self.role {
             Role::Switch(switch) => Some(switch),
             Role::Host(_) => None,

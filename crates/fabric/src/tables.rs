@@ -46,6 +46,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.paths(),
         view.connections(),
         view.rate_limiters(),
+        view.slowdowns(),
         view.transfers(),
         view.classes(&flows),
         view.latencies(&flows),

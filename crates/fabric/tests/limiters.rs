@@ -5,7 +5,10 @@ mod common;
 use common::{Net, gbps, greedy, host, ns, paced, pfc, pfc_at, switch, us};
 use fabric::spec::{FaultSpec, HostSpec, LimiterSpec, Reaction, SwitchSpec, WhenFull};
 use frame::NodeId;
-use queueing::{CongestionPointParams, LimiterScope, ManagerSpec, RateControlSpec, ReactionPointParams};
+use queueing::{
+    BackwardPointParams, BackwardReactionParams, CongestionPointParams, LimiterScope, ManagerSpec,
+    RateControlSpec, RatePointParams, RateReactionParams, ReactionPointParams,
+};
 use std::sync::Arc;
 use transport::{Application, ConnectionSpec, ControllerSpec, FixedWindowParams, WindowSpec};
 use units::{Amount, BitRate, Bytes, Or, Time};
@@ -162,6 +165,60 @@ fn a_limiter_follows_its_flow_to_another_link() {
             net.0.faults = vec![FaultSpec::LinkDown { link: failing, at: us(300), reaction }];
             let outcome = net.run();
             assert!(past(&outcome)[0] >= EACH - 12, "{connection} {failing}: {:?}", past(&outcome));
+        }
+    }
+}
+
+/// Two sources of different schemes' limiters into one sink: who has slowed them down, and how tags come back.
+#[test]
+fn congestion_points_are_named() {
+    let schemes = [
+        (
+            ManagerSpec::CongestionPoint(CongestionPointParams::default()),
+            RateControlSpec::Qcn(ReactionPointParams::default()),
+        ),
+        (
+            ManagerSpec::BackwardPoint(BackwardPointParams::default()),
+            RateControlSpec::Bcn(BackwardReactionParams::default()),
+        ),
+        (
+            ManagerSpec::RatePoint(RatePointParams { interval: us(100), ..RatePointParams::default() }),
+            RateControlSpec::Fecn(RateReactionParams {
+                interval: us(100),
+                initial_share: 1.0,
+                ..RateReactionParams::default()
+            }),
+        ),
+    ];
+    for (manager, control) in schemes {
+        let limiters = Some(LimiterSpec { control, per: LimiterScope::Flow, priorities: 0xFF });
+        let mut net = Net::new(us(5_000));
+        let hosts = ["a", "b", "sink"].map(|name| net.host(name, HostSpec { limiters, ..host() }));
+        let sw = net.switch("sw", SwitchSpec { managers: vec![Some(manager); 8], ..switch() });
+        for host in hosts {
+            net.link(host, sw, gbps(10), ns(100));
+        }
+        net.flow("x", hosts[0], 3, greedy(hosts[2], 1_500, Time::ZERO));
+        net.flow("y", hosts[1], 3, greedy(hosts[2], 1_500, us(1)));
+        net.0.probes.bin = Some(us(100));
+        let outcome = net.run();
+        assert_eq!(outcome.texts("slowdowns", "limiter"), ["x", "y"]);
+        assert_eq!(outcome.texts("slowdowns", "port"), ["sw.2->sink"; 2]);
+        assert_eq!(outcome.integers("slowdowns", "class"), [3; 2]);
+        for flow in 0..2 {
+            assert!(outcome.integers("slowdowns", "times")[flow] > 0);
+            let lowest = outcome.reals("slowdowns", "rate_min_bps")[flow];
+            assert_eq!(lowest, outcome.reals("rate_limiters", "rate_min_bps")[flow]);
+            // All cuts together are at least the way down to the lowest rate.
+            assert!(outcome.reals("slowdowns", "cut_bps")[flow] >= 10e9 - lowest);
+        }
+        let rates = outcome.texts("series", "metric").iter().filter(|metric| *metric == "limiter_rate_bps");
+        assert_eq!(rates.count(), 2 * 50);
+        let tags = outcome.integers("rate_limiters", "tags_returned");
+        let expected = if control.name() == "fecn" { 40 } else { 0 };
+        assert!(tags.iter().all(|&tags| (expected..=expected + 10).contains(&tags)), "{tags:?}");
+        for threads in [2, 3] {
+            assert_eq!(net.run_on(threads, u64::MAX).fingerprint, outcome.fingerprint);
         }
     }
 }

@@ -19,9 +19,10 @@ use flow_control::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, Tar
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
-    Action, Alpha, BufferSpec, CongestionPointParams, Counts, IdleExponent, LimiterScope, ManagerSpec, Mode,
-    Moment, RateControlSpec, ReactionPointParams, RedParams, SamplingParams, SharedMemorySpec, Spacing,
-    StepParams,
+    Action, Alpha, BackwardPointParams, BackwardReactionParams, BufferSpec, CongestionPointParams, Counts,
+    Idle, IdleExponent, LimiterScope, ManagerSpec, Mode, Moment, Phase, QueueControl, RateControlSpec,
+    RatePointParams, RateReactionParams, ReactionPointParams, RedParams, Samples, SamplingParams,
+    SharedMemorySpec, Spacing, StepParams,
 };
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use transport::{
     Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth, RepairKind, RequestResponseSpec, TcpSpec,
     TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
 };
-use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
+use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{Arrivals, Destinations, FrameSizes, SourceSpec};
 
 /// What can meet, one bit each.
@@ -238,30 +239,78 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
     }
 }
 
-/// One that samples every few frames.
+/// One that samples every few frames, or computes a rate every few microseconds.
 fn congestion_point(rolls: &mut Rolls) -> ManagerSpec {
-    ManagerSpec::CongestionPoint(CongestionPointParams {
-        set_point: Bytes::new(rolls.pick(&[1_000, 5_000])),
-        sample_base: Bytes::new(rolls.pick(&[1_000, 20_000])),
-        message_priority: rolls.pick(&[0, 3, 7]),
-        ..CongestionPointParams::default()
-    })
+    let (set_point, message_priority) = (Bytes::new(rolls.pick(&[1_000, 5_000])), rolls.pick(&[0, 3, 7]));
+    match rolls.below(3) {
+        0 => ManagerSpec::CongestionPoint(CongestionPointParams {
+            set_point,
+            sample_base: Bytes::new(rolls.pick(&[1_000, 20_000])),
+            message_priority,
+            ..CongestionPointParams::default()
+        }),
+        1 => ManagerSpec::BackwardPoint(BackwardPointParams {
+            set_point,
+            sample_every: 1 + rolls.below(5) as u32,
+            sampling: rolls.pick(&[Samples::Regular, Samples::Random]),
+            severe: if rolls.coin() { Or::Value(Bytes::new(8_000)) } else { Or::word() },
+            message_priority,
+            ..BackwardPointParams::default()
+        }),
+        _ => ManagerSpec::RatePoint(RatePointParams {
+            interval: rolls.pick(&[us(2), us(7)]),
+            long_interval: if rolls.coin() { Or::Value(us(9)) } else { Or::word() },
+            phase: rolls.pick(&[Phase::Aligned, Phase::Random]),
+            set_point,
+            severe: Bytes::new(8_000),
+            queue_control: rolls.pick(&[QueueControl::Hyperbolic, QueueControl::Linear, QueueControl::Off]),
+            limit_increase: rolls.coin(),
+            idle: rolls.pick(&[Idle::Hold, Idle::Raise]),
+            stamp_at: rolls.pick(&[Moment::Enqueue, Moment::Dequeue]),
+            severe_messages: rolls.coin(),
+            message_priority,
+            ..RatePointParams::default()
+        }),
+    }
 }
 
-/// Limiters that recover within some microseconds.
+/// Limiters of any scheme, whatever the switches have.
 fn limiters(rolls: &mut Rolls) -> LimiterSpec {
-    let control = ReactionPointParams {
+    let control = match rolls.below(3) {
+        0 => RateControlSpec::Qcn(reaction_point(rolls)),
+        1 => RateControlSpec::Bcn(BackwardReactionParams {
+            min_rate: gbps(1),
+            max_stop: rolls.pick(&[Time::ZERO, us(5)]),
+            tag_length: Bytes::new(rolls.below(20)),
+            ..BackwardReactionParams::default()
+        }),
+        _ => RateControlSpec::Fecn(RateReactionParams {
+            interval: rolls.pick(&[us(1), us(4)]),
+            tag_every: rolls.pick(&[0, 0, 1, 5]),
+            initial_share: rolls.pick(&[0.1, 1.0]),
+            forget_after: if rolls.coin() { Or::Value(us(10)) } else { Or::word() },
+            min_rate: gbps(1),
+            message_priority: rolls.pick(&[0, 3, 7]),
+            tag_length: Bytes::new(rolls.below(20)),
+            ..RateReactionParams::default()
+        }),
+    };
+    LimiterSpec {
+        control,
+        per: rolls.pick(&[LimiterScope::Flow, LimiterScope::Destination, LimiterScope::Priority]),
+        priorities: rolls.pick(&[0xFF, 0b1001]),
+    }
+}
+
+/// One that recovers within some microseconds.
+fn reaction_point(rolls: &mut Rolls) -> ReactionPointParams {
+    ReactionPointParams {
         byte_reset: Bytes::new(rolls.pick(&[2_000, 30_000])),
         time_reset: rolls.pick(&[us(3), us(50)]),
         min_rate: rolls.pick(&[gbps(1), gbps(4)]),
         keep_target: rolls.coin(),
         lower_target: rolls.coin(),
         ..ReactionPointParams::default()
-    };
-    LimiterSpec {
-        control: RateControlSpec::Qcn(control),
-        per: rolls.pick(&[LimiterScope::Flow, LimiterScope::Destination, LimiterScope::Priority]),
-        priorities: rolls.pick(&[0xFF, 0b1001]),
     }
 }
 

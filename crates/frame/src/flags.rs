@@ -30,15 +30,15 @@ pub enum FrameKind {
     MarkedAck = 3,
     /// A congestion notification packet from a receiver.
     Cnp = 4,
-    /// A congestion message from a switch; the word is its feedback.
+    /// A congestion message from a switch: a [`Notice`](crate::Notice).
     Cnm = 5,
-    /// A tag that switches write into on its way.
+    /// The [`Tag`](crate::Tag) of a frame, which its receiver returns.
     Tag = 6,
     /// A part of a transfer that a source pushes; the word says of which among those of its path.
     Part = 7,
 }
 
-/// The kind and the ECN bits of a frame, and whether it is wide.
+/// The kind and the ECN bits of a frame, and whether it is wide or tagged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
@@ -46,6 +46,7 @@ const ECN: u8 = 0b11;
 const KIND_SHIFT: u8 = 2;
 const KIND: u8 = 0b111;
 const WIDE: u8 = 1 << 5;
+const TAGGED: u8 = 1 << 6;
 
 impl Flags {
     /// Both together.
@@ -92,15 +93,35 @@ impl Flags {
         self.0 |= ECN;
         true
     }
-    /// The same of a frame that has a [`Header`](crate::Header).
+    /// The same of a frame that carries more than a word.
     #[inline]
     pub const fn wide(self) -> Flags {
         Flags(self.0 | WIDE)
     }
-    /// Whether the word of the frame says where its [`Header`](crate::Header) lies.
+    /// Whether the word of the frame says where what it carries lies.
     #[inline]
     pub const fn is_wide(self) -> bool {
         self.0 & WIDE != 0
+    }
+    /// The same of a frame with a [`Tag`](crate::Tag). What it carries beside is where the tag is: it is wide.
+    #[inline]
+    pub const fn tagged(self) -> Flags {
+        Flags(self.0 | TAGGED | WIDE)
+    }
+    /// The same without tag and header.
+    #[inline]
+    pub const fn narrow(self) -> Flags {
+        Flags(self.0 & !(TAGGED | WIDE))
+    }
+    /// Whether it has a [`Tag`](crate::Tag).
+    #[inline]
+    pub const fn is_tagged(self) -> bool {
+        self.0 & TAGGED != 0
+    }
+    /// Whether whoever receives the frame has nothing to do but to count it.
+    #[inline]
+    pub const fn is_plain(self) -> bool {
+        self.0 & (KIND << KIND_SHIFT | TAGGED) == 0
     }
     /// The bits, for fingerprints.
     #[inline]
@@ -131,6 +152,10 @@ mod tests {
                 assert_eq!((flags.kind(), flags.ecn(), flags.is_wide()), (kind, ecn, false));
                 let wide = flags.wide();
                 assert_eq!((wide.kind(), wide.ecn(), wide.is_wide()), (kind, ecn, true));
+                let tagged = flags.tagged();
+                assert_eq!((tagged.kind(), tagged.ecn(), tagged.is_wide()), (kind, ecn, true));
+                assert_eq!((flags.is_plain(), tagged.is_plain()), (kind == FrameKind::Raw, false));
+                assert!(tagged.is_tagged() && !wide.is_tagged() && tagged.narrow() == flags);
             }
         }
         assert_eq!(Flags::default(), Flags::new(FrameKind::Raw, Ecn::NotCapable));

@@ -9,11 +9,13 @@ mod flags;
 mod header;
 mod occupancy;
 mod route;
+mod tag;
 
 pub use flags::{Ecn, Flags, FrameKind};
 pub use header::{Header, TcpHeader};
 pub use occupancy::Occupancy;
 pub use route::{Heading, Route};
+pub use tag::{Notice, PointId, Tag};
 
 use units::Time;
 
@@ -90,8 +92,8 @@ pub struct Frame {
     pub path: PathId,
     /// Where it goes next.
     pub route: Route,
-    /// What it carries: a sequence number, an acknowledgement, a feedback, by its kind; of a wide frame, where its
-    /// [`Header`] lies. 0 in a raw frame.
+    /// What it carries: a sequence number or an acknowledgement, by its kind; of a wide frame, where the rest lies. 0 in a
+    /// raw frame.
     pub word: u32,
     /// Length in bytes from DA to FCS.
     pub bytes: u16,

@@ -6,8 +6,12 @@
 
 #![warn(clippy::too_many_lines)]
 
+mod bcn;
+mod checks;
 mod dynamic_threshold;
 mod entry;
+mod fecn;
+mod fecn_source;
 mod manager;
 mod qcn;
 mod rate_control;
@@ -19,22 +23,26 @@ mod tail_drop;
 #[cfg(test)]
 mod testbed;
 
+pub use bcn::{BackwardReaction, BackwardReactionParams, Samples};
 pub use dynamic_threshold::{Alpha, DynamicThreshold, Holding, Part, SharedMemory, SharedMemorySpec};
 pub use entry::assign;
+pub use fecn::{AverageWith, Idle, Load, Phase, QueueControl};
+pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 pub use qcn::{ReactionPoint, ReactionPointParams};
 pub use rate_control::{
     LimiterScope, RATE_CONTROL_PAGES, RateConfiguration, RateControl, RateControlSpec, RateControls,
-    RateLimiters,
+    RateLimiters, Told,
 };
 pub use red::{Action, IdleExponent, Mode, Spacing};
 pub use step::Moment;
 pub use tail_drop::{Backlog, BufferSpec, Refusal};
 
+use frame::Tag;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Time;
+use units::{BitRate, Bytes, Time};
 
 /// Makes the closed enum of queue managers, its specification, its dispatch and its pages from one list.
 macro_rules! queue_managers {
@@ -109,6 +117,9 @@ macro_rules! queue_managers {
             fn message_priority(&self) -> Option<u8> {
                 match self { $(ManagerSpec::$name(params) => params.message_priority(),)* }
             }
+            fn set_point(&self) -> Option<Bytes> {
+                match self { $(ManagerSpec::$name(params) => params.set_point(),)* }
+            }
             fn start(&self, link: &LinkFacts) -> Manager {
                 match self { $(ManagerSpec::$name(params) => Manager::$name(params.start(link)),)* }
             }
@@ -135,6 +146,12 @@ macro_rules! queue_managers {
             ) -> Verdict {
                 match self { $(Manager::$name(it) => it.on_dequeue(now, fill, frame, random),)* }
             }
+            fn stamp(&mut self, moment: Moment, tag: Tag) -> Tag {
+                match self { $(Manager::$name(it) => it.stamp(moment, tag),)* }
+            }
+            fn on_link_rate(&mut self, rate: BitRate) {
+                match self { $(Manager::$name(it) => it.on_link_rate(rate),)* }
+            }
         }
     };
 }
@@ -148,4 +165,8 @@ queue_managers! {
     sampling: Sampling(SamplingParams),
     /// A congestion point of quantised congestion notification (QCN, IEEE 802.1Qau).
     qcn: CongestionPoint(CongestionPointParams),
+    /// A congestion point of backward congestion notification (BCN).
+    bcn: BackwardPoint(BackwardPointParams),
+    /// A congestion point of forward explicit congestion notification (FECN, E-FECN).
+    fecn: RatePoint(RatePointParams),
 }

@@ -1,10 +1,11 @@
 //! What a queue asks its manager, and what it is told.
 
-use frame::Occupancy;
+use crate::step::Moment;
+use frame::{Occupancy, PointId, Tag};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Amount, BitRate, Time};
+use units::{Amount, BitRate, Bytes, Time};
 
 /// What a queue manager says of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct FrameFacts {
     pub bytes: u16,
     /// Whether its endpoints understand marks (ECT of RFC 3168).
     pub ecn_capable: bool,
+    /// The tag that a rate limiter has put on it.
+    pub tag: Option<Tag>,
 }
 
 /// What a manager has to know of its port.
@@ -42,6 +45,8 @@ pub struct LinkFacts {
     pub rate: BitRate,
     /// Bytes around each frame on the wire.
     pub overhead: u32,
+    /// The queue, as congestion messages and tags name it.
+    pub point: PointId,
 }
 
 impl LinkFacts {
@@ -75,6 +80,14 @@ pub trait QueueManager {
     ) -> Verdict {
         Verdict::Pass
     }
+
+    /// A tagged frame enters or leaves, after the call for that: the tag that it has from here on.
+    fn stamp(&mut self, _moment: Moment, tag: Tag) -> Tag {
+        tag
+    }
+
+    /// The rate of the link has changed.
+    fn on_link_rate(&mut self, _rate: BitRate) {}
 }
 
 /// The parameters of a queue manager.
@@ -91,6 +104,11 @@ pub trait Configuration {
     }
     /// If it drops frames: which, and what belongs there where no frame may be lost.
     fn drops(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
+    /// The length of the queue that it aims at.
+    fn set_point(&self) -> Option<Bytes> {
         None
     }
 

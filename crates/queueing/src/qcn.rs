@@ -19,8 +19,9 @@
 //! Not modelled: CN-TAGs (a CNM finds the limiter of its flow without one, and data frames are not 4 B longer);
 //! defences of a congestion notification domain, which remove tags at its edge; the limit of reaction points a port.
 
+use crate::checks::{above_zero, least_and_most, message_priority, share, within};
 use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
-use crate::rate_control::{RateConfiguration, RateControl};
+use crate::rate_control::{RateConfiguration, RateControl, Told};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,11 +75,10 @@ impl Configuration for CongestionPointParams {
         above_zero("sample_base", self.sample_base)?;
         within("weight", self.weight, 0.0, 1024.0)?;
         share("jitter_share", self.jitter_share)?;
-        if self.message_priority > 7 {
-            let message = format!("priority {}", self.message_priority);
-            return Err(Remark::about("message_priority", message, "expected 0 to 7 (IEEE 802.1Q)"));
-        }
-        Ok(())
+        message_priority(self.message_priority)
+    }
+    fn set_point(&self) -> Option<Bytes> {
+        Some(self.set_point)
     }
     fn message_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)
@@ -217,22 +217,7 @@ impl RateConfiguration for ReactionPointParams {
             let message = format!("{} cycles of fast recovery", self.recovery_cycles);
             return Err(Remark::about("recovery_cycles", message, "expected 1 to 100"));
         }
-        let least = self.min_rate;
-        if least.bps() == 0 {
-            let help = "expected a rate above 0, like \"5 Mb/s\": a limiter never stops";
-            return Err(Remark::about("min_rate", "a rate of 0", help));
-        }
-        match self.max_rate.value().filter(|&most| most < least) {
-            None => Ok(()),
-            Some(most) => {
-                let message = format!("a rate of at most {most}, but of at least {least}");
-                Err(Remark::about(
-                    "max_rate",
-                    message,
-                    "expected a rate not below min_rate, or \"unlimited\"",
-                ))
-            }
-        }
+        least_and_most(self.min_rate, self.max_rate)
     }
     fn start(&self, line: BitRate) -> ReactionPoint {
         let most = self.max_rate.value().map_or(line.bps(), |most| most.bps().min(line.bps()));
@@ -316,8 +301,9 @@ impl ReactionPoint {
 }
 
 impl RateControl for ReactionPoint {
-    fn on_message(&mut self, now: Time, word: u32, random: &mut impl FnMut() -> u64) {
-        let feedback = u64::from(word).min(MOST);
+    fn on_told(&mut self, now: Time, told: Told, random: &mut impl FnMut() -> u64) {
+        let Told::Message(notice) = told else { return };
+        let feedback = u64::from(notice.feedback).min(MOST);
         if feedback == 0 {
             return;
         }
@@ -385,32 +371,11 @@ fn jittered(mean: u64, share: f64, random: u64) -> u64 {
     (mean as f64 * (1.0 - share + 2.0 * share * unit)) as u64
 }
 
-fn above_zero(key: &str, size: Bytes) -> Result<(), Remark> {
-    if size.get() > 0 {
-        return Ok(());
-    }
-    Err(Remark::about(key, format!("a {key} of 0"), "expected a size with unit, at least \"1 B\""))
-}
-
-fn share(key: &str, value: f64) -> Result<(), Remark> {
-    if (0.0..1.0).contains(&value) {
-        return Ok(());
-    }
-    Err(Remark::about(key, format!("a {key} of {value}"), "expected a number from 0 to below 1, like 0.15"))
-}
-
-fn within(key: &str, value: f64, least: f64, most: f64) -> Result<(), Remark> {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    Err(Remark::about(key, format!("a {key} of {value}"), format!("expected a number, {least} to {most}")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testbed::{LINK, bits, capable};
-    use frame::Occupancy;
+    use frame::{Notice, Occupancy};
 
     const LINE: BitRate = BitRate::from_gbps(10);
 
@@ -423,6 +388,10 @@ mod tests {
     }
     fn gbps(point: &ReactionPoint) -> f64 {
         point.rate().map_or(10.0, |rate| rate.bps_f64() / 1e9)
+    }
+    fn tell(point: &mut ReactionPoint, feedback: u32) {
+        let notice = Notice { feedback, ..Notice::default() };
+        point.on_told(Time::ZERO, Told::Message(notice), &mut || 0);
     }
     /// A full cycle of the byte counter, in one frame after the other, more waiting.
     fn cycle(point: &mut ReactionPoint) {
@@ -476,7 +445,7 @@ mod tests {
     fn recovery_of_the_golden_vector() {
         let mut point = reaction(ReactionPointParams::default());
         assert_eq!(point.rate(), None);
-        point.on_message(Time::ZERO, 63, &mut || 0);
+        tell(&mut point, 63);
         let mut rates = vec![gbps(&point)];
         for _ in 0..5 {
             cycle(&mut point);
@@ -521,8 +490,8 @@ mod tests {
     fn cuts_in_a_row_keep_the_target() {
         let two = |keep_target| {
             let mut point = reaction(ReactionPointParams { keep_target, ..ReactionPointParams::default() });
-            point.on_message(Time::ZERO, 64, &mut || 0);
-            point.on_message(Time::ZERO, 32, &mut || 0);
+            tell(&mut point, 64);
+            tell(&mut point, 32);
             (point.target().unwrap(), point.rate().unwrap().bps())
         };
         // 10 Gb/s less 63/128, then less a quarter.
@@ -535,7 +504,7 @@ mod tests {
         let after_a_cycle = |lower_target| {
             let mut point = reaction(ReactionPointParams { lower_target, ..ReactionPointParams::default() });
             for _ in 0..6 {
-                point.on_message(Time::ZERO, 63, &mut || 0);
+                tell(&mut point, 63);
             }
             cycle(&mut point);
             point.target().unwrap()
@@ -548,20 +517,20 @@ mod tests {
         let mut point = reaction(ReactionPointParams::default());
         let mut before = 10_000_000_000;
         for feedback in (1..=63).cycle().take(400) {
-            point.on_message(Time::ZERO, feedback, &mut || 0);
+            tell(&mut point, feedback);
             let rate = point.rate().unwrap().bps();
             assert!(rate <= before && rate >= 5_000_000);
             before = rate;
         }
         assert_eq!(before, 5_000_000);
-        point.on_message(Time::ZERO, 0, &mut || 0);
+        tell(&mut point, 0);
         assert_eq!(point.rate().unwrap().bps(), before);
     }
 
     #[test]
     fn it_ends_at_the_rate_of_the_link_when_nothing_waits() {
         let mut point = reaction(ReactionPointParams::default());
-        point.on_message(Time::ZERO, 1, &mut || 0);
+        tell(&mut point, 1);
         // Half the way each cycle, rounded up: 2^27 > 78,125,000 b/s.
         for _ in 0..28 {
             cycle(&mut point);
@@ -581,7 +550,7 @@ mod tests {
         };
         let mut point = reaction(params);
         assert_eq!(point.rate(), Some(BitRate::from_gbps(4)));
-        point.on_message(Time::ZERO, 32, &mut || 0);
+        tell(&mut point, 32);
         assert_eq!(point.rate(), Some(BitRate::from_gbps(3)));
         for _ in 0..40 {
             cycle(&mut point);

@@ -3,18 +3,33 @@
 //! A limiter holds what its flows want to send and lets it go at a rate. Who says which rate is a [`RateControl`]: the host
 //! part of a congestion control at layer 2. It hears of messages from switches, of what is sent and of the time.
 
+use frame::{Notice, Tag};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
+
+/// What a limiter is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// A congestion point has sent a message.
+    Message(Notice),
+    /// The receiver has returned the tag of a frame.
+    Returned(Tag),
+}
 
 /// The host part of a congestion control: says how fast a limiter may send.
 ///
 /// After each call the host looks at [`RateControl::poll_timeout`] and [`RateControl::rate`] anew. `random` gives 64 random
 /// bits a call, from a stream of the limiter's own.
 pub trait RateControl {
-    /// A congestion message has arrived; `word` is what it carries.
-    fn on_message(&mut self, now: Time, word: u32, random: &mut impl FnMut() -> u64);
+    /// A congestion message or a returned tag has arrived.
+    fn on_told(&mut self, now: Time, told: Told, random: &mut impl FnMut() -> u64);
+
+    /// The tag of the frame that leaves the limiter now, and its length in bytes.
+    fn tag(&mut self, _now: Time) -> Option<(Tag, u8)> {
+        None
+    }
 
     /// A frame of so many bytes (DA to FCS) has left the limiter; `last`: no other waits in it.
     fn on_sent(&mut self, now: Time, bytes: u16, last: bool, random: &mut impl FnMut() -> u64);
@@ -27,6 +42,11 @@ pub trait RateControl {
 
     /// Bits on the wire a second, the line overhead of each frame included; `None`: as fast as the link.
     fn rate(&self) -> Option<BitRate>;
+
+    /// Until when nothing leaves the limiter at all.
+    fn stopped_until(&self) -> Option<Time> {
+        None
+    }
 }
 
 /// The parameters of a rate control.
@@ -36,6 +56,16 @@ pub trait RateConfiguration {
 
     /// What is wrong with them.
     fn check(&self) -> Result<(), Remark>;
+
+    /// The longest tag that it puts on frames.
+    fn tag_bytes(&self) -> u8 {
+        0
+    }
+
+    /// Priority of the tags that a host with such limiters returns; `None`: it returns none.
+    fn return_priority(&self) -> Option<u8> {
+        None
+    }
 
     /// A limiter that has heard of no congestion, at a link of this rate. The parameters have passed
     /// [`check`](RateConfiguration::check).
@@ -117,6 +147,12 @@ macro_rules! rate_controls {
                     $(RateControlSpec::$name(params) => params.check().map_err(|why| why.within(stringify!($key))),)*
                 }
             }
+            fn tag_bytes(&self) -> u8 {
+                match self { $(RateControlSpec::$name(params) => params.tag_bytes(),)* }
+            }
+            fn return_priority(&self) -> Option<u8> {
+                match self { $(RateControlSpec::$name(params) => params.return_priority(),)* }
+            }
             fn start(&self, line: BitRate) -> RateControls {
                 match self { $(RateControlSpec::$name(params) => RateControls::$name(params.start(line)),)* }
             }
@@ -130,8 +166,14 @@ macro_rules! rate_controls {
         }
 
         impl RateControl for RateControls {
-            fn on_message(&mut self, now: Time, word: u32, random: &mut impl FnMut() -> u64) {
-                match self { $(RateControls::$name(it) => it.on_message(now, word, random),)* }
+            fn on_told(&mut self, now: Time, told: Told, random: &mut impl FnMut() -> u64) {
+                match self { $(RateControls::$name(it) => it.on_told(now, told, random),)* }
+            }
+            fn tag(&mut self, now: Time) -> Option<(Tag, u8)> {
+                match self { $(RateControls::$name(it) => it.tag(now),)* }
+            }
+            fn stopped_until(&self) -> Option<Time> {
+                match self { $(RateControls::$name(it) => it.stopped_until(),)* }
             }
             fn on_sent(&mut self, now: Time, bytes: u16, last: bool, random: &mut impl FnMut() -> u64) {
                 match self { $(RateControls::$name(it) => it.on_sent(now, bytes, last, random),)* }
@@ -149,11 +191,17 @@ macro_rules! rate_controls {
     };
 }
 
+use crate::bcn::BackwardReactionParams;
+use crate::fecn_source::RateReactionParams;
 use crate::qcn::ReactionPointParams;
 
 rate_controls! {
     /// The reaction points of quantised congestion notification (QCN, IEEE 802.1Qau).
     qcn: Qcn(ReactionPointParams),
+    /// The reaction points of backward congestion notification (BCN).
+    bcn: Bcn(BackwardReactionParams),
+    /// The reaction points of forward explicit congestion notification (FECN).
+    fecn: Fecn(RateReactionParams),
 }
 
 impl RateLimiters {
@@ -195,7 +243,7 @@ mod tests {
 
     fn limiters(priorities: Option<Vec<u32>>, qcn: bool) -> RateLimiters {
         let qcn = qcn.then(ReactionPointParams::default);
-        RateLimiters { priorities, per: LimiterScope::Flow, qcn }
+        RateLimiters { priorities, per: LimiterScope::Flow, qcn, bcn: None, fecn: None }
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! A queue for tests, and random bits.
 
 use crate::{Fill, FrameFacts, LinkFacts};
-use frame::Occupancy;
+use frame::{Occupancy, PointId};
 use units::BitRate;
 
 /// 8 Gb/s without overhead: a byte a nanosecond.
-pub(crate) const LINK: LinkFacts = LinkFacts { rate: BitRate::from_gbps(8), overhead: 0 };
+pub(crate) const LINK: LinkFacts = LinkFacts { rate: BitRate::from_gbps(8), overhead: 0, point: PointId(0) };
 
 /// A frame that may be marked.
 pub(crate) fn capable(bytes: u16) -> FrameFacts {
-    FrameFacts { bytes, ecn_capable: true }
+    FrameFacts { bytes, ecn_capable: true, tag: None }
 }
 /// A queue of so many frames of 1000 B.
 pub(crate) fn holding(frames: u64) -> Fill {

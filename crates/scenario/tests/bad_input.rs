@@ -578,7 +578,11 @@ fn congestion_points_and_rate_limiters() {
         (point("jitter_share = ‸1.5"), "a jitter_share of 1.5", "below 1"),
         (point("message_priority = ‸8"), "priority 8", "0 to 7"),
         (point("‸set_pint = \"26 kB\""), "unknown key `set_pint`", "set_point"),
-        (limiters("{ }").table_at("rate_limiters"), "rate limiters without a control", "exactly one of qcn"),
+        (
+            limiters("{ }").table_at("rate_limiters"),
+            "rate limiters without a control",
+            "exactly one of qcn, bcn",
+        ),
         (limiters("{ priorities = [‸8], qcn = {} }"), "priority 8", "0 to 7"),
         (limiters("{ priorities = ‸[], qcn = {} }"), "for no priority", "like [3]"),
         (limiters("{ per = ‸\"host\", qcn = {} }"), "unknown value `host`", "destination"),
@@ -602,6 +606,105 @@ fn congestion_points_and_rate_limiters() {
         "no host has rate limiters",
         "rate_limiters = { qcn = {} }",
     );
+}
+
+#[test]
+fn backward_congestion_notification() {
+    let point = |keys: &str| {
+        more(&format!(
+            "[host]\nrate_limiters = {{ bcn = {{}} }}\n[switch]\nqueue_managers = [{{ bcn = {{ {keys} }} }}]"
+        ))
+    };
+    let reaction = |keys: &str| {
+        more(&format!(
+            "[switch]\nqueue_managers = [{{ bcn = {{}} }}]\n[host]\nrate_limiters = {{ bcn = {{ {keys} }} }}"
+        ))
+    };
+    errors(vec![
+        (point("set_point = ‸\"0 B\""), "a set_point of 0", "at least \"1 B\""),
+        (point("weight = ‸-1.0"), "a weight of -1", "0 to 1024"),
+        (point("sample_every = ‸0"), "one of 0 frames", "1 to 1000000"),
+        (point("sampling = ‸\"randm\""), "unknown value `randm`", "did you mean \"random\"?"),
+        (point("severe = ‸\"24 kB\""), "a severe threshold of 24000 B", "\"never\""),
+        (point("message_priority = ‸8"), "priority 8", "0 to 7"),
+        (reaction("feedback_unit = ‸\"0 B\""), "a feedback_unit of 0", ""),
+        (reaction("decrease_gain = ‸0.0"), "a decrease_gain of 0", "above 0"),
+        (reaction("increase_gain = ‸2000.0"), "an increase_gain of 2000", "at most 1024"),
+        (reaction("increase_unit = ‸\"0 b/s\""), "an increase of 0", "8 Mb/s"),
+        (reaction("least_factor = ‸1.0"), "a least_factor of 1", "below 1"),
+        (reaction("min_rate = ‸\"0 b/s\""), "a rate of 0", "severe"),
+        (reaction("max_stop = ‸\"2 s\""), "stops of up to 2 s", "100 us"),
+        (reaction("restart_share = ‸1.5"), "a restart_share of 1.5", "at most 1"),
+        (reaction("tag_length = ‸\"65 B\""), "tags of 65 B", "at most \"64 B\""),
+    ]);
+    check(
+        &more("[host]\nrate_limiters = { bcn = {} }\n[switch]\nqueue_managers = [{ qcn = {} }]")
+            .table_at("rate_limiters"),
+        Severity::Warning,
+        "rate limiters of bcn, but no switch tells them",
+        "bcn among the queue_managers",
+    );
+    check(
+        &more(
+            "[host]\nrate_limiters = { bcn = {} }\n[switch]\nqueue_managers = [{ classes = [5], bcn = {} }]",
+        )
+        .table_at("rate_limiters"),
+        Severity::Warning,
+        "priority 0 passes rate limiters of bcn, but no class of it has its switch part",
+        "other priorities",
+    );
+}
+
+#[test]
+fn forward_congestion_notification() {
+    let point = |keys: &str| {
+        more(&format!(
+            "[host]\nrate_limiters = {{ fecn = {{}} }}\n[switch]\nqueue_managers = [{{ fecn = {{ {keys} }} }}]"
+        ))
+    };
+    let source = |keys: &str| {
+        more(&format!(
+            "[switch]\nqueue_managers = [{{ fecn = {{}} }}]\n[host]\nrate_limiters = {{ fecn = {{ {keys} }} }}"
+        ))
+    };
+    errors(vec![
+        (point("interval = ‸\"0 s\""), "an interval of 0 ps", "at least \"1 us\""),
+        (point("long_interval = ‸\"10 us\""), "a long_interval of 10 us", "\"never\""),
+        (point("near_share = ‸1.5"), "a near_share of 1.5", "0 to 1"),
+        (point("phase = ‸\"alined\""), "unknown value `alined`", "did you mean \"aligned\"?"),
+        (point("expected_sources = ‸0.5"), "an expected_sources of 0.5", "1 to 100000"),
+        (point("set_point = ‸\"0 B\""), "a set_point of 0", ""),
+        (point("severe = ‸\"20 kB\""), "a severe threshold of 20000 B", "above set_point"),
+        (point("queue_control = ‸\"parabolic\""), "unknown value `parabolic`", "hyperbolic"),
+        (point("above_set_point = ‸0.5"), "an above_set_point of 0.5", "1 to 1000"),
+        (point("below_set_point = ‸0.5"), "a below_set_point of 0.5", "1 to 1000"),
+        (point("slope = ‸-1.0"), "a slope of -1", "0 to 1000"),
+        (point("floor = ‸0.0"), "a floor of 0", "above 0"),
+        (point("average_weight = ‸2.0"), "an average_weight of 2", "at most 1"),
+        (point("average_with = ‸\"first\""), "unknown value `first`", "previous"),
+        (point("min_increase_share = ‸0.0"), "a min_increase_share of 0", "above 0"),
+        (point("max_increase_share = ‸0.0001"), "a max_increase_share of 0.0001", "min_increase_share"),
+        (point("load = ‸\"bits\""), "unknown value `bits`", "wire"),
+        (point("idle = ‸\"fall\""), "unknown value `fall`", "hold"),
+        (point("stamp_at = ‸\"arrival\""), "unknown value `arrival`", "enqueue"),
+        (point("min_share = ‸0.0"), "a min_share of 0", "above 0"),
+        (point("severe_every = ‸0"), "one of 0 frames", "1 to 1000000"),
+        (point("message_priority = ‸9"), "priority 9", "0 to 7"),
+        (source("interval = ‸\"10 ns\""), "an interval of 10 ns", "at least \"1 us\""),
+        (source("long_interval = ‸\"10 us\""), "a long_interval of 10 us", "\"never\""),
+        (source("tag_every = ‸1000001"), "one of 1000001 frames", "by time"),
+        (source("initial_share = ‸0.0"), "an initial_share of 0", "above 0"),
+        (source("forget_after = ‸\"0 s\""), "a forget_after of 0 ps", "at least \"1 us\""),
+        (source("min_rate = ‸\"0 b/s\""), "a rate of 0", "never stops"),
+        (source("message_priority = ‸8"), "priority 8", "0 to 7"),
+        (source("tag_length = ‸\"65 B\""), "tags of 65 B", "at most \"64 B\""),
+        (
+            more("[switch]\nqueue_managers = [{ fecn = {} }]\n[hosts.h1]\nrate_limiters = { fecn = {} }")
+                .table_at("rate_limiters"),
+            "sends tags of fecn, but its receiver",
+            "rate_limiters = { fecn = {} }",
+        ),
+    ]);
 }
 
 #[test]
@@ -639,7 +742,7 @@ fn queue_managers_and_shared_memory() {
         (
             managers("[‸{ classes = [3] }]"),
             "without a queue manager",
-            "exactly one of red, step, sampling, qcn",
+            "exactly one of red, step, sampling, qcn, bcn, fecn",
         ),
         (
             managers("[{ red = {}, ‸step = { threshold = \"9 frames\" } }]"),

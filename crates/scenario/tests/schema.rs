@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 50] = [
+const NUMBERS: [&str; 67] = [
     "least_factor",
     "jitter_share",
     "recovery_cycles",
@@ -54,6 +54,23 @@ const NUMBERS: [&str; 50] = [
     "path_seed",
     "senders",
     "sigma",
+    "decrease_gain",
+    "increase_gain",
+    "restart_share",
+    "sample_every",
+    "near_share",
+    "tag_every",
+    "initial_share",
+    "expected_sources",
+    "above_set_point",
+    "below_set_point",
+    "slope",
+    "floor",
+    "average_weight",
+    "min_increase_share",
+    "max_increase_share",
+    "min_share",
+    "severe_every",
 ];
 
 struct Walk<'s> {

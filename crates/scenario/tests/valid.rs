@@ -607,6 +607,141 @@ idle_exponent = "elapsed_and_arrival"
     assert_eq!((none.managers.len(), none.shared_memory), (0, None));
 }
 
+#[test]
+fn backward_and_forward_congestion_notification_become_a_spec() {
+    use queueing::{AverageWith, BackwardPointParams, Idle, Load, ManagerSpec, Moment, Phase, QueueControl};
+    use queueing::{BackwardReactionParams, RateControlSpec, RatePointParams, RateReactionParams, Samples};
+    use units::{BitRate, Bytes, Or};
+    let settings = r#"
+[[switch.queue_managers]]
+classes = [0]
+[switch.queue_managers.bcn]
+set_point = "30 kB"
+weight = 1.0
+sample_every = 50
+sampling = "random"
+severe = "never"
+message_priority = 5
+[[switch.queue_managers]]
+[switch.queue_managers.fecn]
+interval = "2 ms"
+long_interval = "8 ms"
+near_share = 0.1
+phase = "random"
+expected_sources = 100.0
+set_point = "30 kB"
+severe = "90 kB"
+queue_control = "linear"
+above_set_point = 1.2
+below_set_point = 1.01
+slope = 0.2
+floor = 0.2
+average_weight = 1.0
+average_with = "last"
+limit_increase = false
+min_increase_share = 0.01
+max_increase_share = 0.5
+follow_capacity = false
+load = "frame"
+idle = "raise"
+stamp_at = "enqueue"
+min_share = 0.01
+severe_messages = true
+severe_every = 10
+message_priority = 6
+[hosts.h0.rate_limiters.fecn]
+[hosts.h1.rate_limiters.fecn]
+interval = "2 ms"
+long_interval = "8 ms"
+near_share = 0.1
+tag_every = 10
+initial_share = 0.1
+forget_after = "never"
+min_rate = "1 Mb/s"
+message_priority = 6
+tag_length = "20 B"
+[hosts.h2.rate_limiters.bcn]
+feedback_unit = "64 B"
+decrease_gain = 0.01
+increase_gain = 2.0
+increase_unit = "1 Mb/s"
+least_factor = 0.25
+min_rate = "1 Mb/s"
+max_stop = "10 us"
+restart_share = 0.1
+tag_length = "16 B"
+"#;
+    let scenario = fixpoint(&format!("{STAR}{settings}"));
+    let nodes = &scenario.spec.nodes;
+    let managers = nodes.iter().find_map(|node| node.switch()).map(|switch| switch.managers.clone()).unwrap();
+    let backward = BackwardPointParams {
+        set_point: Bytes::new(30_000),
+        weight: 1.0,
+        sample_every: 50,
+        sampling: Samples::Random,
+        severe: Or::word(),
+        message_priority: 5,
+    };
+    let forward = RatePointParams {
+        interval: Time::from_ms(2),
+        long_interval: Or::Value(Time::from_ms(8)),
+        near_share: 0.1,
+        phase: Phase::Random,
+        expected_sources: 100.0,
+        set_point: Bytes::new(30_000),
+        severe: Bytes::new(90_000),
+        queue_control: QueueControl::Linear,
+        above_set_point: 1.2,
+        below_set_point: 1.01,
+        slope: 0.2,
+        floor: 0.2,
+        average_weight: 1.0,
+        average_with: AverageWith::Last,
+        limit_increase: false,
+        min_increase_share: 0.01,
+        max_increase_share: 0.5,
+        follow_capacity: false,
+        load: Load::Frame,
+        idle: Idle::Raise,
+        stamp_at: Moment::Enqueue,
+        min_share: 0.01,
+        severe_messages: true,
+        severe_every: 10,
+        message_priority: 6,
+    };
+    assert_eq!(managers[0], Some(ManagerSpec::BackwardPoint(backward)));
+    assert!(managers[1..].iter().all(|manager| *manager == Some(ManagerSpec::RatePoint(forward))));
+    let control = |name: &str| {
+        let host = nodes.iter().find(|node| node.name == name).and_then(|node| node.host());
+        host.and_then(|host| host.limiters.as_ref()).map(|limiters| limiters.control)
+    };
+    let source = RateReactionParams {
+        interval: Time::from_ms(2),
+        long_interval: Or::Value(Time::from_ms(8)),
+        near_share: 0.1,
+        tag_every: 10,
+        initial_share: 0.1,
+        forget_after: Or::word(),
+        min_rate: BitRate::from_bps(1_000_000),
+        message_priority: 6,
+        tag_length: Bytes::new(20),
+    };
+    let reaction = BackwardReactionParams {
+        feedback_unit: Bytes::new(64),
+        decrease_gain: 0.01,
+        increase_gain: 2.0,
+        increase_unit: BitRate::from_bps(1_000_000),
+        least_factor: 0.25,
+        min_rate: BitRate::from_bps(1_000_000),
+        max_stop: Time::from_us(10),
+        restart_share: 0.1,
+        tag_length: Bytes::new(16),
+    };
+    assert_eq!(control("h0"), Some(RateControlSpec::Fecn(RateReactionParams::default())));
+    assert_eq!(control("h1"), Some(RateControlSpec::Fecn(source)));
+    assert_eq!(control("h2"), Some(RateControlSpec::Bcn(reaction)));
+}
+
 /// Where the flows of a leaf-spine with four spines go, with another seed and another seed of paths.
 fn paths_of(seed: Option<u64>, path_seed: &str) -> Vec<String> {
     let text = format!(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import InputError
 
-from . import connections, losses
+from . import connections, limiters, losses
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -290,6 +290,7 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
         yield f"  {connections.PATHS_CHOSEN}"
     yield from (f"  {line}" for line in lost)
     yield from (f"  {line}" for line in _stuck(result, flow["class"], ports))
+    yield from (f"  {line}" for line in limiters.of_flow(result, flow))
     if not paused:
         yield "  No pause held it back."
     wanted = flow["offered_bps"] if connection is None else connections.most_bps(result, flow["flow"])

@@ -795,6 +795,10 @@ class RateLimitersKeys(TypedDict, total=False):
     """
     qcn: ReactionPointKeys | None
     """The reaction points of quantised congestion notification (QCN, IEEE 802.1Qau)."""
+    bcn: BackwardReactionKeys | None
+    """The reaction points of backward congestion notification (BCN)."""
+    fecn: RateReactionKeys | None
+    """The reaction points of forward explicit congestion notification (FECN)."""
 
 
 class ReactionPointKeys(TypedDict, total=False):
@@ -832,6 +836,52 @@ class ReactionPointKeys(TypedDict, total=False):
     """
 
 
+class BackwardReactionKeys(TypedDict, total=False):
+    """Keys of a reaction point of BCN."""
+
+    feedback_unit: str | None
+    """Bytes that count as one in the feedback: the gains are for frames. Default: "1500 B"."""
+    decrease_gain: float | None
+    """How much a unit of negative feedback cuts of the rate (Gd). Default: 0.0078125."""
+    increase_gain: float | None
+    """How many increase units a unit of positive feedback adds (Gi). Default: 4."""
+    increase_unit: str | None
+    """The increase unit (Ru). Default: "8 Mb/s"."""
+    least_factor: float | None
+    """The rate that at least is left by a cut, as a share of the rate before it. Default: 0.5."""
+    min_rate: str | None
+    """No cut goes below it. Default: "10 Mb/s"."""
+    max_stop: str | None
+    """The longest stop after severe congestion. Default: "100 us"."""
+    restart_share: float | None
+    """The rate after a stop, as a share of that of the link. Default: 0.01."""
+    tag_length: str | None
+    """Length of the rate limit tag. Default: "12 B"."""
+
+
+class RateReactionKeys(TypedDict, total=False):
+    """Keys of a reaction point of FECN."""
+
+    interval: str | None
+    """A frame has a tag if the last one was sent so long ago. Default: "1 ms"."""
+    long_interval: str | None
+    """The same while two returned rates in a row are near each other. Default: "never"."""
+    near_share: float | None
+    """How near: a share of the former. Default: 0.05."""
+    tag_every: int | None
+    """One of so many frames has a tag, whatever the time. Default: 0."""
+    initial_share: float | None
+    """The rate before the first tag is back, as a share of that of the link. Default: 0.05."""
+    forget_after: str | None
+    """After so long without a tag the rate is the initial one again. Default: "10 ms"."""
+    min_rate: str | None
+    """No tag sets a lower rate. Default: "10 Mb/s"."""
+    message_priority: int | None
+    """Priority of the tags that the host returns. Default: 7."""
+    tag_length: str | None
+    """Length of a tag. Default: "12 B"."""
+
+
 class PathChoiceTable(TypedDict, total=False):
     """Exactly one of these."""
 
@@ -866,8 +916,8 @@ class SwitchKeys(TypedDict, total=False):
     buffer: BufferKeys | None
     """Limits of the memory of the switch."""
     queue_managers: Sequence[ManagerEntryKeys] | None
-    """Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling` or
-    `qcn`, each for some traffic classes. Default: none.
+    """Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling`,
+    `qcn`, `bcn` or `fecn`, each for some traffic classes. Default: none.
     """
     flow_control: FlowControl | None
     """Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of
@@ -935,6 +985,10 @@ class ManagerEntryKeys(TypedDict, total=False):
     """A sampling notifier: tells the sources of a queue that it is long."""
     qcn: CongestionPointKeys | None
     """A congestion point of quantised congestion notification (QCN, IEEE 802.1Qau)."""
+    bcn: BackwardPointKeys | None
+    """A congestion point of backward congestion notification (BCN)."""
+    fecn: RatePointKeys | None
+    """A congestion point of forward explicit congestion notification (FECN, E-FECN)."""
 
 
 class RedKeys(TypedDict, total=False):
@@ -1015,6 +1069,94 @@ class CongestionPointKeys(TypedDict, total=False):
     """What the queue includes beside the frames that wait: "without_frame" (only the others) or
     "with_frame" (the frame that enters, too). Default: "with_frame".
     """
+
+
+class BackwardPointKeys(TypedDict, total=False):
+    """Keys of a congestion point of BCN."""
+
+    set_point: str | None
+    """Length of the queue that it aims at. Default: "24000 B"."""
+    weight: float | None
+    """How much the growth of the queue counts beside its length (w). Default: 2."""
+    sample_every: int | None
+    """One of so many frames is sampled. Default: 100."""
+    sampling: Samples | None
+    """Which ones: the last of so many frames ("regular"), or each with that probability ("random").
+    Default: "regular".
+    """
+    severe: str | None
+    """A longer queue stops the sources of sampled frames. Default: "135000 B"."""
+    message_priority: int | None
+    """Priority of the congestion messages. Default: 7."""
+
+
+class RatePointKeys(TypedDict, total=False):
+    """Keys of a congestion point of FECN."""
+
+    interval: str | None
+    """The advertised rate is computed anew after it (T). Default: "1 ms"."""
+    long_interval: str | None
+    """The next interval after one whose load was near 1, so that little is computed while all is well.
+    Default: "never".
+    """
+    near_share: float | None
+    """How near: the load without queue control between 1 less this and 1 plus this. Default: 0.05."""
+    phase: Phase | None
+    """When intervals begin: at multiples of their length ("aligned"), or at a random time within the
+    first ("random"). Default: "aligned".
+    """
+    expected_sources: float | None
+    """The first advertised rate is that of the link divided by it (N0). Default: 20."""
+    set_point: str | None
+    """Length of the queue that it aims at (Qeq). Default: "24000 B"."""
+    severe: str | None
+    """Above it the limit of increases shrinks (Qsc), and severe messages are sent. Default: "72000 B"."""
+    queue_control: QueueControl | None
+    """The function f of the queue: "hyperbolic", "linear", or "off" (1). Default: "hyperbolic"."""
+    above_set_point: float | None
+    """How steep the hyperbola is above the set point (a). Default: 1.1."""
+    below_set_point: float | None
+    """How steep it is below (b). Default: 1.002."""
+    slope: float | None
+    """How steep the line is (k). Default: 0.1."""
+    floor: float | None
+    """The least that f is, hyperbola or line (c). Default: 0.1."""
+    average_weight: float | None
+    """The weight of the newest rate in the mean (alpha). Default: 0.5."""
+    average_with: AverageWith | None
+    """What the rest of the weight is for: the rate before the last ("previous", as printed), or the last
+    ("last"). Default: "previous".
+    """
+    limit_increase: bool | None
+    """Whether increases have a limit. Default: true."""
+    min_increase_share: float | None
+    """The least that the limit becomes, as a share of the rate of the link. Default: 0.001."""
+    max_increase_share: float | None
+    """The most that it becomes. Default: 1."""
+    follow_capacity: bool | None
+    """Whether the advertised rate falls with the rate of the link. Default: true."""
+    load: Load | None
+    """What counts of a frame that arrives: "wire" (with line overhead) or "frame" (DA to FCS). Default:
+    "wire".
+    """
+    idle: Idle | None
+    """What an interval in which nothing arrives does to the advertised rate: "hold", or "raise" (by the
+    limit of increases). Default: "hold".
+    """
+    stamp_at: Moment | None
+    """When tags are written: when their frame enters ("enqueue") or leaves ("dequeue") the queue.
+    Default: "dequeue".
+    """
+    min_share: float | None
+    """The least that is advertised, as a share of the rate of the link. Default: 0.001."""
+    severe_messages: bool | None
+    """Whether frames that arrive above the severe threshold make a message to their source (E-FECN).
+    Default: false.
+    """
+    severe_every: int | None
+    """One of so many such frames makes one. Default: 1."""
+    message_priority: int | None
+    """Priority of these messages. Default: 7."""
 
 
 class WatchdogKeys(TypedDict, total=False):
@@ -1680,6 +1822,18 @@ IdleExponent = Literal["elapsed", "elapsed_and_arrival"]
     """
 Moment = Literal["enqueue", "dequeue"]
 """When step marking looks at the queue."""
+Samples = Literal["regular", "random"]
+"""Which frames a congestion point samples."""
+Phase = Literal["aligned", "random"]
+"""When intervals begin."""
+QueueControl = Literal["hyperbolic", "linear", "off"]
+"""The function f of the queue."""
+AverageWith = Literal["previous", "last"]
+"""What the newest rate is averaged with."""
+Load = Literal["wire", "frame"]
+"""What counts of a frame that arrives."""
+Idle = Literal["hold", "raise"]
+"""What an interval without arrivals does."""
 StormAction = Literal["report", "drop", "forward"]
 """What a watchdog does during a storm."""
 Nodes = str | Sequence[str]

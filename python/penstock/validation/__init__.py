@@ -36,6 +36,8 @@ TOPICS = {
     "messages": "Congestion messages",
     "managers": "Queue managers",
     "qcn": "Congestion notification",
+    "bcn": "Backward congestion notification",
+    "fecn": "Forward congestion notification",
     "paths": "Path choice",
 }
 """Modules that register cases, in the order of the document, with the titles of their pages."""

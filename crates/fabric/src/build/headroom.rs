@@ -13,6 +13,7 @@ use flow_control::pfc::Levels;
 use flow_control::renewal::Renewal;
 use flow_control::{PauseSpec, Watermarks};
 use frame::{CONTROL_FRAME_BYTES, NodeId};
+use queueing::RateConfiguration;
 use units::{Amount, Bytes, Time};
 
 /// What a port that sends pauses needs.
@@ -70,8 +71,18 @@ pub fn frame_bounds(spec: &Spec) -> (u16, u16) {
     let bounds = bounds.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
     let (least, most) = bounds.unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES));
     let mut managers = spec.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
-    // Any of them may tell a source.
-    if managers.any(Option::is_some) { (least.min(CONTROL_FRAME_BYTES), most) } else { (least, most) }
+    let controls: Vec<_> = spec
+        .nodes
+        .iter()
+        .filter_map(|node| node.host()?.limiters.as_ref())
+        .map(|limiters| limiters.control)
+        .collect();
+    let tag = controls.iter().map(|control| control.tag_bytes()).max().unwrap_or_default();
+    let most = most.saturating_add(tag.into());
+    // Any of them may tell a source, and tags may come back.
+    let control_frames =
+        managers.any(Option::is_some) || controls.iter().any(|control| control.return_priority().is_some());
+    if control_frames { (least.min(CONTROL_FRAME_BYTES), most) } else { (least, most) }
 }
 
 /// The limit of what a NIC holds for each priority; `None`: not limited, and no host.

@@ -14,8 +14,8 @@ use engine::{Timer, stream};
 use flow_control::pfc::IngressCounter;
 use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
-use frame::{NodeId, PRIORITIES, PortId};
-use queueing::{BufferSpec, LinkFacts, ManagerSpec, SharedMemory};
+use frame::{NodeId, PRIORITIES, PointId, PortId, Priority};
+use queueing::{BufferSpec, LinkFacts, ManagerSpec, RateConfiguration, SharedMemory};
 
 pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
     let plan = part.plan;
@@ -68,12 +68,18 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
         is_host: node.host().is_some(),
         lossless: control.map_or(0, |control| control.kind.priorities()),
         pause_quanta: control.map_or(0, |control| control.quanta),
+        returns_tags: returns_tags(node),
         pause_sender,
         architecture: Architecture::OutputQueued(NodeMemory::new(
             buffer,
             sharing(first_port, plan.wiring.ports(id).len(), node),
         )),
     }
+}
+
+/// At which priority a node returns tags, if it does.
+fn returns_tags(node: &NodeSpec) -> Option<Priority> {
+    node.host()?.limiters.as_ref()?.control.return_priority().map(Priority)
 }
 
 /// Hosts that take their time.
@@ -96,9 +102,10 @@ pub fn managers(plan: &Plan, port: u32) -> Vec<Option<Box<Managed>>> {
     let (node, link) = (plan.node(port), plan.link(port));
     let specs = node.switch().map_or(&[][..], |switch| &switch.managers);
     let local = plan.wiring.local(PortId(port));
-    let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead) };
     let of_class = |(class, spec): (usize, &Option<ManagerSpec>)| {
         let random = stream(plan.spec.seed, &format!("node/{}/port/{local}/class/{class}", node.name));
+        let point = PointId(port * PRIORITIES as u32 + class as u32);
+        let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point };
         spec.as_ref().map(|spec| Box::new(Managed::new(spec, &facts, random)))
     };
     if specs.iter().all(Option::is_none) {

@@ -31,6 +31,7 @@ pub fn record(spec: &Spec, wiring: &Wiring, parts: &mut [Fabric], path_flow: &Ar
     recording.classes(parts);
     recording.queues(parts);
     recording.connections(parts, path_flow);
+    recording.limiters(parts);
     recording.left_out
 }
 
@@ -183,6 +184,27 @@ impl Recording<'_> {
                 (level.clone(), level)
             };
             part.probes.congestion = flows.map(level).collect();
+        }
+    }
+
+    /// Rates of limiters, as series of flows; a limiter of several has all of them, or none.
+    fn limiters(&mut self, parts: &mut [Fabric]) {
+        let own = |name: &str| width(self.spec, Watched::Flow, |pattern| pattern.names_flow(name));
+        let widths: Vec<Vec<Option<Time>>> = parts
+            .iter()
+            .map(|part| part.hosts.limiters.iter().map(|limiter| own(&limiter.name)).collect())
+            .collect();
+        if !self.fits("rate limiters", 16, widths.iter().flatten().copied().flatten()) {
+            return;
+        }
+        let duration = self.spec.duration;
+        for (part, widths) in parts.iter_mut().zip(widths) {
+            let rates = part.hosts.limiters.iter().zip(widths).map(|(limiter, width)| {
+                let mut rates = width.map_or(BinnedMax::OFF, |width| BinnedMax::new(width, duration));
+                rates.set(Time::ZERO, limiter.rate().bps());
+                rates
+            });
+            part.probes.limiter_rates = rates.collect();
         }
     }
 }

@@ -12,18 +12,20 @@
 //! from the near end took.
 
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::headers::Carried;
 use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, TrafficClass};
+use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, Tag, TrafficClass};
 use measure::Latency;
+use queueing::Told;
 use transport::{Endpoint, Protocol, Received, RecordKind, Segment};
 use units::Time;
 
 /// What a NIC has pulled.
 pub(crate) enum Pulled {
-    /// A segment of this endpoint.
-    Segment(u32, Segment),
+    /// A segment of this endpoint, and its tag with its length.
+    Segment(u32, Segment, Option<(Tag, u8)>),
     /// A frame that a source has pushed into a limiter.
     Frame(Frame),
 }
@@ -32,7 +34,9 @@ impl Pulled {
     /// Length, DA to FCS.
     pub fn bytes(&self) -> u16 {
         match self {
-            Pulled::Segment(_, segment) => segment.bytes,
+            Pulled::Segment(_, segment, tag) => {
+                segment.bytes.saturating_add(tag.map_or(0, |(_, bytes)| bytes.into()))
+            }
             Pulled::Frame(frame) => frame.bytes,
         }
     }
@@ -147,7 +151,6 @@ impl Fabric {
     #[inline(never)]
     pub fn deliver_to_endpoint(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         self.ledger.delivered += 1;
-        let header = self.headers.release(frame);
         let ends = self.hosts.endpoints_of_path.get(frame.path.at()).copied().unwrap_or([RAW; 2]);
         let to_far = match frame.route.heading() {
             Heading::Forward(_) => true,
@@ -155,13 +158,14 @@ impl Fabric {
             Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
         };
         let kind = frame.flags.kind();
-        let congestion = matches!(kind, FrameKind::Cnm | FrameKind::Cnp);
-        if congestion
+        let told = if matches!(kind, FrameKind::Cnm | FrameKind::Tag) { self.told_by(frame) } else { None };
+        if let Some(told) = told
             && !to_far
             && let Some(limiter) = self.limiter_of(frame.path)
         {
-            return self.message_for_limiter(limiter, frame, now, windows);
+            return self.tell_limiter(limiter, told, frame.created, now, windows);
         }
+        let header = if told.is_some() { None } else { self.headers.release(frame) };
         let nth = ends[usize::from(to_far)];
         // A message for a source that does not listen.
         if nth == RAW {
@@ -181,9 +185,14 @@ impl Fabric {
         if kind == FrameKind::Cnm {
             state.measured.messages.record(now - frame.created);
         }
+        let (word, header) = match (told, header) {
+            (Some(Told::Message(notice)), _) => (notice.feedback, None),
+            (_, Some(Carried::Header(header))) => (0, Some(header)),
+            _ => (frame.word, None),
+        };
         let received = Received {
             kind,
-            word: if header.is_some() { 0 } else { frame.word },
+            word,
             header,
             bytes: frame.bytes,
             congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
@@ -358,7 +367,7 @@ impl Fabric {
                     let place = self.endpoint_was_pulled(nth, now, windows);
                     if let Some(segment) = &segment {
                         self.count_pulled(egress, class);
-                        self.send_segment(egress, nth, segment, now, windows);
+                        self.send_segment(egress, nth, segment, None, now, windows);
                     }
                     place
                 }
@@ -384,7 +393,9 @@ impl Fabric {
         if let Some(pulled) = pulled {
             self.count_pulled(egress, class);
             match pulled {
-                Pulled::Segment(nth, segment) => self.send_segment(egress, nth, &segment, now, windows),
+                Pulled::Segment(nth, segment, tag) => {
+                    self.send_segment(egress, nth, &segment, tag, now, windows);
+                }
                 Pulled::Frame(frame) => self.forward(egress, frame, NIL, now, windows),
             }
         }
@@ -441,7 +452,15 @@ impl Fabric {
         }
     }
 
-    fn send_segment(&mut self, egress: u32, nth: u32, segment: &Segment, now: Time, windows: &mut Queued) {
+    fn send_segment(
+        &mut self,
+        egress: u32,
+        nth: u32,
+        segment: &Segment,
+        tag: Option<(Tag, u8)>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
         let state = &self.hosts.endpoints[nth as usize];
         let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
         let mut frame = Frame {
@@ -454,7 +473,10 @@ impl Fabric {
             flags: Flags::new(segment.kind, ecn),
         };
         if let Some(header) = segment.header {
-            self.headers.attach(&mut frame, header);
+            self.headers.attach(&mut frame, Carried::Header(header));
+        }
+        if let Some((tag, bytes)) = tag {
+            self.headers.tag(&mut frame, tag, bytes);
         }
         if let Some(behind) = state.behind {
             // Through the port where it stood in line.

@@ -1,9 +1,9 @@
 //! What can happen at a node.
 
-use crate::run::headers::Headers;
+use crate::run::headers::{Carried, Headers};
 use engine::Windows;
 use flow_control::pause::PauseSignal;
-use frame::{Flags, Frame, Header, PathId, Route};
+use frame::{Flags, Frame, PathId, Route};
 use units::Time;
 
 /// The kinds of events, in the order in which they happen at one node at one time: a port that has become
@@ -122,7 +122,7 @@ impl Event {
     pub fn is_decision(&self) -> bool {
         self.order < 1 << PLACE_BITS
     }
-    /// Whether its frame has a header.
+    /// Whether its frame carries more than a word.
     pub fn is_wide(&self) -> bool {
         let frame = self.frame;
         frame.flags.is_wide()
@@ -196,7 +196,7 @@ impl Event {
 /// What a frame carries, for its digest.
 #[inline(never)]
 fn carried(frame: &Frame, headers: &Headers) -> u64 {
-    let word = headers.of(frame).map_or(u64::from(frame.word), Header::digest);
+    let word = headers.of(frame).map_or(u64::from(frame.word), Carried::digest);
     let carried = word << 8 | u64::from(frame.flags.bits());
     (carried ^ u64::from(frame.priority.0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
 }
@@ -215,7 +215,7 @@ impl engine::Event for Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frame::{Ecn, FrameKind, Priority, TcpHeader};
+    use frame::{Ecn, FrameKind, Header, Priority, TcpHeader};
 
     fn frame() -> Frame {
         Frame {
@@ -273,7 +273,8 @@ mod tests {
         let mut headers = Headers::default();
         let mut wide = |sequence| {
             let mut frame = data;
-            headers.attach(&mut frame, Header::Tcp(TcpHeader { number: sequence, ..TcpHeader::default() }));
+            let header = Header::Tcp(TcpHeader { number: sequence, ..TcpHeader::default() });
+            headers.attach(&mut frame, Carried::Header(header));
             frame
         };
         let (one, same, other) = (wide(1), wide(1), wide(2));

@@ -1,49 +1,112 @@
-//! Headers of the frames that are wide: by value, in slots of which the frame knows the number.
+//! What wide frames carry: by value, in slots of which the frame knows the number.
 //!
 //! Each part of a fabric has those of the frames at its nodes and on the way to them. One that leaves for another part
-//! takes its header along (`pack` and `unpack` of [`World`](engine::World)). The number of a slot is nobody's business:
-//! fingerprints are made of what the header says.
+//! takes what it carries along (`pack` and `unpack` of [`World`](engine::World)). The number of a slot is nobody's business:
+//! fingerprints are made of what the slot says.
 
-use frame::{Frame, Header};
+use frame::{Frame, Header, Notice, Tag};
 
-/// The headers of a part of the fabric.
+/// What a wide frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carried {
+    /// What an endpoint has written.
+    Header(Header),
+    /// A tag of so many bytes, and what the frame carries beside it.
+    Tagged { tag: Tag, bytes: u8, word: u32, header: Option<Header> },
+    /// What a congestion point tells.
+    Notice(Notice),
+    /// A tag on its way back.
+    Returned(Tag),
+}
+
+impl Carried {
+    /// Its contents, for fingerprints.
+    pub fn digest(&self) -> u64 {
+        match self {
+            Carried::Header(header) => header.digest(),
+            Carried::Tagged { tag, bytes, word, header } => {
+                let beside = header.map_or(u64::from(*word), |header| header.digest());
+                (tag.digest().rotate_left(7) ^ u64::from(*bytes)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ beside
+            }
+            Carried::Notice(notice) => notice.digest(),
+            Carried::Returned(tag) => tag.digest(),
+        }
+    }
+}
+
+/// What the wide frames of a part of the fabric carry.
 #[derive(Debug, Default)]
 pub(crate) struct Headers {
-    slots: Vec<Header>,
+    slots: Vec<Carried>,
     /// Slots that nobody uses, the one that was freed last at the end.
     free: Vec<u32>,
 }
 
 impl Headers {
-    /// Gives a header to a frame that has none.
-    pub fn attach(&mut self, frame: &mut Frame, header: Header) {
-        debug_assert!(!frame.flags.is_wide(), "a frame has one header");
-        frame.word = self.insert(header);
+    /// Makes a frame wide.
+    pub fn attach(&mut self, frame: &mut Frame, carried: Carried) {
+        debug_assert!(!frame.flags.is_wide(), "a frame has one slot");
+        frame.word = self.insert(carried);
         frame.flags = frame.flags.wide();
     }
 
-    /// The header of a frame; `None`: it has none.
-    pub fn of(&self, frame: &Frame) -> Option<&Header> {
+    /// Puts a tag of so many bytes on a frame that has none.
+    pub fn tag(&mut self, frame: &mut Frame, tag: Tag, bytes: u8) {
+        let header = match self.release(frame) {
+            Some(Carried::Header(header)) => Some(header),
+            _ => None,
+        };
+        let word = if header.is_some() { 0 } else { frame.word };
+        frame.word = self.insert(Carried::Tagged { tag, bytes, word, header });
+        frame.flags = frame.flags.tagged();
+        frame.bytes = frame.bytes.saturating_add(bytes.into());
+    }
+
+    /// The frame without its tag, if it has one, and this.
+    pub fn untag(&mut self, tagged: &Frame) -> (Frame, Option<Tag>) {
+        let mut frame = *tagged;
+        let Some(Carried::Tagged { tag, bytes, word, header }) = self.of(tagged).copied() else {
+            return (frame, None);
+        };
+        self.release(tagged);
+        (frame.word, frame.flags) = (word, frame.flags.narrow());
+        frame.bytes -= u16::from(bytes);
+        if let Some(header) = header {
+            self.attach(&mut frame, Carried::Header(header));
+        }
+        (frame, Some(tag))
+    }
+
+    /// The tag of a frame, to be written into.
+    pub fn tag_of(&mut self, frame: &Frame) -> Option<&mut Tag> {
+        match frame.flags.is_tagged().then(|| &mut self.slots[frame.word as usize]) {
+            Some(Carried::Tagged { tag, .. }) => Some(tag),
+            _ => None,
+        }
+    }
+
+    /// What a frame carries beyond a word; `None`: no more than that.
+    pub fn of(&self, frame: &Frame) -> Option<&Carried> {
         frame.flags.is_wide().then(|| &self.slots[frame.word as usize])
     }
 
-    /// A frame is no more: its header, if it had one.
-    pub fn release(&mut self, frame: &Frame) -> Option<Header> {
+    /// A frame is no more: what it carried beyond a word.
+    pub fn release(&mut self, frame: &Frame) -> Option<Carried> {
         frame.flags.is_wide().then(|| self.take(frame.word))
     }
 
-    /// A header that comes from another part: its slot here.
-    pub fn insert(&mut self, header: Header) -> u32 {
+    /// What comes from another part: its slot here.
+    pub fn insert(&mut self, carried: Carried) -> u32 {
         if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = header;
+            self.slots[slot as usize] = carried;
             return slot;
         }
-        self.slots.push(header);
+        self.slots.push(carried);
         self.slots.len() as u32 - 1
     }
 
-    /// A header that goes to another part, by its slot.
-    pub fn take(&mut self, slot: u32) -> Header {
+    /// What goes to another part, by its slot.
+    pub fn take(&mut self, slot: u32) -> Carried {
         self.free.push(slot);
         self.slots[slot as usize]
     }
@@ -54,17 +117,43 @@ impl Headers {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Header>() + self.free.capacity() * size_of::<u32>()
+        self.slots.capacity() * size_of::<Carried>() + self.free.capacity() * size_of::<u32>()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frame::{Ecn, Flags, FrameKind, TcpHeader};
+    use frame::{Ecn, Flags, FrameKind, PointId, TcpHeader};
 
-    fn header(sequence: u32) -> Header {
-        Header::Tcp(TcpHeader { number: sequence, ..TcpHeader::default() })
+    fn header(sequence: u32) -> Carried {
+        Carried::Header(Header::Tcp(TcpHeader { number: sequence, ..TcpHeader::default() }))
+    }
+
+    #[test]
+    fn a_tag_leaves_what_is_beside_it() {
+        let mut headers = Headers::default();
+        let narrow = Frame {
+            flags: Flags::new(FrameKind::Part, Ecn::NotCapable),
+            word: 77,
+            bytes: 1500,
+            ..Frame::default()
+        };
+        let mut wide = Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable), ..narrow };
+        headers.attach(&mut wide, header(5));
+        for frame in [narrow, wide] {
+            let mut tagged = frame;
+            headers.tag(&mut tagged, Tag::Rate(None), 12);
+            assert_eq!((tagged.bytes, tagged.flags.is_tagged()), (1512, true));
+            let before = headers.of(&tagged).map(Carried::digest);
+            *headers.tag_of(&tagged).unwrap() = Tag::Limited(PointId(3));
+            assert_ne!(headers.of(&tagged).map(Carried::digest), before);
+            let (bare, tag) = headers.untag(&tagged);
+            assert_eq!((tag, bare.bytes, bare.flags), (Some(Tag::Limited(PointId(3))), 1500, frame.flags));
+            assert_eq!(headers.release(&bare), frame.flags.is_wide().then(|| header(5)));
+            assert!(frame.flags.is_wide() || bare.word == 77);
+        }
+        assert_eq!((headers.in_use(), headers.untag(&narrow)), (0, (narrow, None)));
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! slow holds back nobody else. After each frame it stays closed for as long as the frame takes at its rate, line
 //! overhead included; a change of the rate holds from the next frame on.
 //!
-//! Congestion messages for the source of a path are told to the limiter of the path, and to nobody else. What the far end
+//! Congestion messages for the source of a path and tags that come back are told to the limiter of the path, and to nobody
+//! else. What the far end
 //! of a connection answers passes no limiter.
 
 use crate::run::endpoints::{EndpointState, Pulled};
@@ -14,9 +15,9 @@ use crate::run::event::{Event, Kind, Queued};
 use crate::run::pool::{List, NIL};
 use crate::run::world::Fabric;
 use engine::Stream;
-use frame::{Frame, NodeId, Occupancy, PathId, Priority, Route, TrafficClass};
+use frame::{Frame, NodeId, Occupancy, PathId, PointId, Priority, Route, Tag, TrafficClass};
 use measure::{Latency, Sojourns};
-use queueing::{RateConfiguration, RateControl, RateControlSpec, RateControls};
+use queueing::{RateConfiguration, RateControl, RateControlSpec, RateControls, Told};
 use rand_xoshiro::rand_core::Rng;
 use std::collections::VecDeque;
 use transport::{Pacer, Protocol};
@@ -72,6 +73,40 @@ pub(crate) struct LimiterMeasured {
     pub lowest: Option<BitRate>,
     pub frames: u64,
     pub bytes: u64,
+    /// Tags put on frames, and those that came back.
+    pub tags_sent: u64,
+    pub tags_returned: u64,
+    /// What each congestion point has done to its rate.
+    pub slowed: Vec<(PointId, Slowed)>,
+}
+
+/// What a congestion point has done to the rate of a limiter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slowed {
+    /// How often it has lowered the rate.
+    pub times: u64,
+    /// All cuts together, in bits a second.
+    pub cut: u64,
+    /// The lowest rate that it left, in bits a second.
+    pub lowest: u64,
+}
+
+impl LimiterMeasured {
+    /// A congestion point has changed the rate.
+    fn note_change(&mut self, point: PointId, before: BitRate, after: BitRate) {
+        let Some(cut) = before.bps().checked_sub(after.bps()).filter(|&cut| cut > 0) else { return };
+        let place = match self.slowed.binary_search_by_key(&point, |&(other, _)| other) {
+            Ok(place) => place,
+            Err(place) => {
+                self.slowed.insert(place, (point, Slowed { lowest: u64::MAX, ..Slowed::default() }));
+                place
+            }
+        };
+        let slowed = &mut self.slowed[place].1;
+        slowed.times += 1;
+        slowed.cut += cut;
+        slowed.lowest = slowed.lowest.min(after.bps());
+    }
 }
 
 impl Limiter {
@@ -132,6 +167,13 @@ impl Limiter {
         !self.ready.is_empty() && (self.occupancy.frames == 0 || !self.endpoint_was_last)
     }
 
+    /// The tag of the frame that leaves now, and its length.
+    fn tag(&mut self, now: Time) -> Option<(Tag, u8)> {
+        let tag = self.control.tag(now);
+        self.measured.tags_sent += u64::from(tag.is_some());
+        tag
+    }
+
     /// A frame leaves, which takes `wire_bytes` on the link with what is around it.
     fn sent(&mut self, now: Time, bytes: u16, wire_bytes: u16) {
         let last = !self.holds_something();
@@ -147,9 +189,15 @@ impl Limiter {
         self.ready.retain(|&other| other != endpoint);
     }
 
+    /// Until when nothing leaves it, if that is not over.
+    fn stopped_until(&self, now: Time) -> Option<Time> {
+        self.control.stopped_until().filter(|&until| until > now)
+    }
+
     /// When it wants to be called.
-    fn next_call(&self) -> Option<Time> {
-        let opens = self.pacer.opens_at().filter(|_| self.holds_something());
+    fn next_call(&self, now: Time) -> Option<Time> {
+        let opens = self.pacer.opens_at().max(self.stopped_until(now));
+        let opens = opens.filter(|_| self.holds_something());
         [opens, self.control.poll_timeout()].into_iter().flatten().min()
     }
 
@@ -158,6 +206,7 @@ impl Limiter {
         size_of::<Limiter>()
             + self.ready.capacity() * size_of::<u32>()
             + self.measured.messages.memory_bytes()
+            + self.measured.slowed.capacity() * size_of::<(PointId, Slowed)>()
     }
 }
 
@@ -193,11 +242,23 @@ impl Fabric {
         self.limiter_in_line(nth, now)
     }
 
-    /// A congestion message has come for the source of a path.
-    pub fn message_for_limiter(&mut self, nth: u32, message: &Frame, now: Time, windows: &mut Queued) {
-        let Limiter { control, random, measured, .. } = &mut self.hosts.limiters[nth as usize];
-        measured.messages.record(now - message.created);
-        control.on_message(now, message.word, &mut || random.next_u64());
+    /// A congestion message that was sent then, or a tag, has come for the source of a path.
+    pub fn tell_limiter(&mut self, nth: u32, told: Told, sent: Time, now: Time, windows: &mut Queued) {
+        let Limiter { control, random, measured, line, .. } = &mut self.hosts.limiters[nth as usize];
+        let point = match told {
+            Told::Message(notice) => Some(notice.point),
+            Told::Returned(Tag::Rate(written)) => written.map(|(_, point)| point),
+            Told::Returned(Tag::Limited(_)) => None,
+        };
+        let before = control.rate().unwrap_or(*line);
+        match told {
+            Told::Message(_) => measured.messages.record(now - sent),
+            Told::Returned(_) => measured.tags_returned += 1,
+        }
+        control.on_told(now, told, &mut || random.next_u64());
+        if let Some(point) = point {
+            measured.note_change(point, before, control.rate().unwrap_or(*line));
+        }
         measured.lowest = measured.lowest.into_iter().chain(control.rate()).min();
         self.update_limiter(nth, now, windows);
     }
@@ -229,7 +290,10 @@ impl Fabric {
     fn wake_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
         let first = self.links.len() + self.hosts.sources.len() + self.hosts.endpoints.len();
         let limiter = &mut self.hosts.limiters[nth as usize];
-        let next = limiter.next_call().map(|at| at.max(now));
+        if let Some(rates) = self.probes.limiter_rates.get_mut(nth as usize) {
+            rates.set(now, limiter.rate().bps());
+        }
+        let next = limiter.next_call(now).map(|at| at.max(now));
         if let Some(at) = next.filter(|&at| at < limiter.wakes_at) {
             limiter.wakes_at = at;
             windows.push(Event::bare(Kind::Timeout, at, first as u32 + nth));
@@ -240,7 +304,11 @@ impl Fabric {
     fn limiter_in_line(&mut self, nth: u32, now: Time) -> Option<(u32, TrafficClass)> {
         let limiter = &mut self.hosts.limiters[nth as usize];
         limiter.pacer.handle_timeout(now);
-        if limiter.in_line || !limiter.pacer.is_open() || !limiter.holds_something() {
+        if limiter.in_line
+            || limiter.stopped_until(now).is_some()
+            || !limiter.pacer.is_open()
+            || !limiter.holds_something()
+        {
             return None;
         }
         let path = self.next_of_limiter(nth)?;
@@ -284,8 +352,14 @@ impl Fabric {
         self.update_limiter(nth, now, windows);
     }
 
+    /// Whether a message has stopped a limiter, perhaps while it stood in line.
+    fn is_stopped(&self, nth: u32, now: Time) -> bool {
+        self.hosts.limiters[nth as usize].stopped_until(now).is_some()
+    }
+
     /// Takes the next frame out of a limiter for a port, and lets it stand in line again if it may: at which port and
-    /// class. No frame if the next one leaves elsewhere: it is not the one any more that the limiter stood in line for.
+    /// class. No frame if the limiter is stopped, or if the next one leaves elsewhere: it is not the one any more that the limiter
+    /// stood in line for.
     pub fn take_from_limiter(
         &mut self,
         nth: u32,
@@ -294,7 +368,7 @@ impl Fabric {
         windows: &mut Queued,
     ) -> (Option<Pulled>, Option<(u32, TrafficClass)>) {
         self.limiter_left_line(nth);
-        let next = self.next_of_limiter(nth);
+        let next = self.next_of_limiter(nth).filter(|_| !self.is_stopped(nth, now));
         if next.is_none_or(|path| self.routes.first_port(path.0) != egress) {
             return (None, self.limiter_in_line(nth, now));
         }
@@ -306,9 +380,11 @@ impl Fabric {
             Some(endpoint) => {
                 let state: &mut EndpointState = &mut self.hosts.endpoints[endpoint as usize];
                 state.in_line = false;
-                state.endpoint.poll_transmit(now).map(|segment| Pulled::Segment(endpoint, segment))
+                let limiter = &mut self.hosts.limiters[nth as usize];
+                let tagged = |segment| Pulled::Segment(endpoint, segment, limiter.tag(now));
+                state.endpoint.poll_transmit(now).map(tagged)
             }
-            None => self.pop_limited(nth, now).map(Pulled::Frame),
+            None => self.pop_limited(nth, now).map(|frame| self.tagged_by(nth, frame, now)),
         };
         if let Some(pulled) = &pulled {
             let bytes = pulled.bytes();
@@ -321,6 +397,14 @@ impl Fabric {
         let place = place.or_else(|| self.limiter_in_line(nth, now));
         self.wake_limiter(nth, now, windows);
         (pulled, place)
+    }
+
+    /// A frame that leaves a limiter, with the tag that it gets there.
+    fn tagged_by(&mut self, nth: u32, mut frame: Frame, now: Time) -> Pulled {
+        if let Some((tag, bytes)) = self.hosts.limiters[nth as usize].tag(now) {
+            self.headers.tag(&mut frame, tag, bytes);
+        }
+        Pulled::Frame(frame)
     }
 
     /// The first frame that waits in a limiter, on the way that its path takes now.

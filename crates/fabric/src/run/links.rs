@@ -68,6 +68,7 @@ impl Links {
         cold.counts.settled.0 += bits.saturating_sub(cold.counts.settled.1) as f64 / cold.rate.bps_f64();
         cold.counts.settled.1 = bits;
         cold.rate = rate;
+        cold.managers.iter_mut().flatten().for_each(|managed| managed.on_link_rate(rate));
         self.ports[port as usize].clock = units::WireClock::with_offset(rate, cold.clock);
     }
 

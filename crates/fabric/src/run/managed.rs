@@ -4,19 +4,24 @@
 //! their port free. It is asked before limits are, so that it sees what they refuse.
 
 use crate::run::event::Queued;
+use crate::run::headers::Carried;
 use crate::run::losses::Cause;
 use crate::run::world::Fabric;
 use engine::Stream;
-use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Priority, TrafficClass};
-use queueing::{Configuration, Fill, FrameFacts, LinkFacts, Manager, ManagerSpec, QueueManager, Verdict};
+use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, PointId, Priority, TrafficClass};
+use queueing::{
+    Configuration, Fill, FrameFacts, LinkFacts, Manager, ManagerSpec, Moment, QueueManager, Verdict,
+};
 use rand_xoshiro::rand_core::Rng;
-use units::Time;
+use units::{BitRate, Time};
 
 /// The manager of one queue.
 #[derive(Debug)]
 pub(crate) struct Managed {
     manager: Manager,
     random: Stream,
+    /// What its messages call it.
+    point: PointId,
     /// Priority of its messages; `None`: that of the frame.
     message_priority: Option<Priority>,
     pub counts: ManagedCounts,
@@ -32,15 +37,14 @@ pub(crate) struct ManagedCounts {
 impl Managed {
     pub fn new(spec: &ManagerSpec, link: &LinkFacts, random: Stream) -> Managed {
         let (manager, message_priority) = (spec.start(link), spec.message_priority().map(Priority));
-        Managed { manager, random, message_priority, counts: ManagedCounts::default() }
+        let point = link.point;
+        Managed { manager, random, point, message_priority, counts: ManagedCounts::default() }
     }
-}
 
-/// At which end of its queue a frame is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    Enters,
-    Leaves,
+    /// The rate of its link has changed.
+    pub fn on_link_rate(&mut self, rate: BitRate) {
+        self.manager.on_link_rate(rate);
+    }
 }
 
 impl Fabric {
@@ -55,7 +59,7 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        match self.manager_verdict(egress, class, frame, End::Enters, now) {
+        match self.manager_verdict(egress, class, frame, Moment::Enqueue, now) {
             Verdict::Drop => {
                 self.lose(egress, class, frame, ingress, Cause::QueueManager, now);
                 return false;
@@ -76,7 +80,9 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> Frame {
-        if let Verdict::Notify(feedback) = self.manager_verdict(egress, class, &mut frame, End::Leaves, now) {
+        if let Verdict::Notify(feedback) =
+            self.manager_verdict(egress, class, &mut frame, Moment::Dequeue, now)
+        {
             self.notify_source(egress, class, &frame, feedback, now, windows);
         }
         frame
@@ -89,7 +95,7 @@ impl Fabric {
         egress: u32,
         class: TrafficClass,
         frame: &mut Frame,
-        end: End,
+        moment: Moment,
         now: Time,
     ) -> Verdict {
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
@@ -100,12 +106,17 @@ impl Fabric {
         else {
             return Verdict::Pass;
         };
-        let facts = FrameFacts { bytes: frame.bytes, ecn_capable: frame.flags.ecn() != Ecn::NotCapable };
+        let tag = self.headers.tag_of(frame);
+        let ecn_capable = frame.flags.ecn() != Ecn::NotCapable;
+        let facts = FrameFacts { bytes: frame.bytes, ecn_capable, tag: tag.as_deref().copied() };
         let mut draw = || random.next_u64();
-        let verdict = match end {
-            End::Enters => manager.on_enqueue(now, &fill, facts, &mut draw),
-            End::Leaves => manager.on_dequeue(now, &fill, facts, &mut draw),
+        let verdict = match moment {
+            Moment::Enqueue => manager.on_enqueue(now, &fill, facts, &mut draw),
+            Moment::Dequeue => manager.on_dequeue(now, &fill, facts, &mut draw),
         };
+        if let Some(tag) = tag {
+            *tag = manager.stamp(moment, *tag);
+        }
         match verdict {
             Verdict::Mark => counts.marks += u64::from(frame.flags.mark()),
             Verdict::Notify(_) => counts.messages += 1,
@@ -114,7 +125,8 @@ impl Fabric {
         verdict
     }
 
-    /// Sends a congestion message with this feedback to the source of a frame. Messages of messages are not sent.
+    /// Sends a congestion message with this feedback to the source of a frame. Messages of messages and of tags on their
+    /// way back are not sent.
     fn notify_source(
         &mut self,
         egress: u32,
@@ -125,19 +137,25 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         let managers = &self.links.cold[egress as usize].managers;
-        let managed = managers.get(class.at()).and_then(Option::as_deref);
-        let priority = managed.and_then(|managed| managed.message_priority);
-        let message = Frame {
+        let Some(managed) = managers.get(class.at()).and_then(Option::as_deref) else { return };
+        let (priority, point) = (managed.message_priority, managed.point);
+        let mut message = Frame {
             path: frame.path,
-            word: feedback,
             bytes: CONTROL_FRAME_BYTES,
             priority: priority.unwrap_or(frame.priority),
             flags: Flags::new(FrameKind::Cnm, Ecn::NotCapable),
             ..Frame::default()
         };
         let node = self.node_of[egress as usize];
-        let sent = frame.flags.kind() != FrameKind::Cnm && self.answer(node, frame, message, now, windows);
-        if !sent && let Some(Some(managed)) = self.links.cold[egress as usize].managers.get_mut(class.at()) {
+        let answers = !matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Tag);
+        if answers {
+            self.headers.attach(&mut message, Carried::Notice(Notice { point, feedback }));
+        }
+        if answers && self.answer(node, frame, message, now, windows) {
+            return;
+        }
+        self.headers.release(&message);
+        if let Some(Some(managed)) = self.links.cold[egress as usize].managers.get_mut(class.at()) {
             managed.counts.messages -= 1;
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::run::architecture::{Architecture, NodeMemory};
 use crate::run::pause_sender::PauseSender;
-use frame::ClassMap;
+use frame::{ClassMap, Priority};
 
 /// A host or a switch.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(crate) struct Node {
     pub lossless: u8,
     /// Length of the pauses it sends.
     pub pause_quanta: u16,
+    /// A host that returns the tags of frames: at this priority.
+    pub returns_tags: Option<Priority>,
     /// The part that sends pauses.
     pub pause_sender: Option<Box<PauseSender>>,
     /// How it brings frames to their egress ports, and what it counts of what waits there.

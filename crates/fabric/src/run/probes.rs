@@ -31,6 +31,8 @@ pub(crate) struct Probes {
     pub counters: Vec<Levels>,
     /// Window and smoothed round trip of each endpoint, in bytes and picoseconds.
     pub congestion: Vec<(BinnedMax, BinnedMax)>,
+    /// The rate of each rate limiter, in bits a second.
+    pub limiter_rates: Vec<BinnedMax>,
     /// Pauses that have ended; `None` if they are not recorded.
     pub pauses: Option<Vec<PauseRecord>>,
     /// Who stands where pauses begin, and where they act; `None` if pauses are not recorded or nobody sends any.
@@ -164,7 +166,7 @@ impl Probes {
         self.fingerprints.capacity() * size_of::<u64>()
             + bits.map(BinnedBits::memory_bytes).sum::<usize>()
             + links.map(Carried::memory_bytes).sum::<usize>()
-            + levels.map(BinnedMax::memory_bytes).sum::<usize>()
+            + levels.chain(&self.limiter_rates).map(BinnedMax::memory_bytes).sum::<usize>()
             + self.pauses.as_ref().map_or(0, Vec::capacity) * size_of::<PauseRecord>()
             + self.culprits.as_ref().map_or(0, |culprits| culprits.memory_bytes())
             + self.victims.as_ref().map_or(0, |victims| victims.memory_bytes())

@@ -6,7 +6,7 @@
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::pool::NIL;
 use crate::run::world::Fabric;
-use frame::{Flags, Frame, PRIORITIES, PathId, Priority, Route, TrafficClass};
+use frame::{Flags, Frame, FrameKind, PRIORITIES, PathId, Priority, Route, TrafficClass};
 use units::{Amount, Time};
 use workload::{Made, Source, Wake};
 
@@ -174,7 +174,7 @@ impl Fabric {
     /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
     pub fn nic_refused(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
         let pushed = frame.flags.is_pushed();
-        if !pushed || self.limiter_of(frame.path).is_some() {
+        if self.was_pulled(frame, pushed) {
             self.pulled_frame_left(egress, class);
         }
         if !pushed {
@@ -191,13 +191,19 @@ impl Fabric {
         }
     }
 
+    /// Whether the NIC has pulled a frame from an endpoint or a limiter. Tags on their way back nobody has asked for.
+    #[inline(always)]
+    fn was_pulled(&self, frame: &Frame, pushed: bool) -> bool {
+        if pushed { self.limiter_of(frame.path).is_some() } else { frame.flags.kind() != FrameKind::Tag }
+    }
+
     /// A frame has left a NIC: whoever waited for that acts. Endpoints come before sources, which would take the room
     /// that has become free again and again.
     #[inline(always)]
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let class = self.links.ports[egress as usize].classes.class(frame.priority);
         let raw = frame.flags.is_pushed();
-        if !raw || self.limiter_of(frame.path).is_some() {
+        if self.was_pulled(frame, raw) {
             self.pulled_frame_left(egress, class);
         }
         let Some(nic) = &self.links.cold[egress as usize].nic else { return };

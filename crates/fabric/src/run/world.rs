@@ -15,7 +15,7 @@
 use crate::run::buffers::Buffers;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::faults::Faults;
-use crate::run::headers::Headers;
+use crate::run::headers::{Carried, Headers};
 use crate::run::hosts::Hosts;
 use crate::run::ledger::Ledger;
 use crate::run::links::{Crossings, Links};
@@ -25,7 +25,7 @@ use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::probes::Probes;
 use crate::run::route_table::RouteTable;
 use engine::World;
-use frame::{Frame, FrameKind, Header, PathId, Route};
+use frame::{Frame, FrameKind, PathId, Route};
 use units::Time;
 
 /// With one of these a frame does not go past its queue before somebody was asked.
@@ -61,7 +61,7 @@ pub(crate) struct Fabric {
 
 impl World for Fabric {
     type Event = Event;
-    type Cargo = Header;
+    type Cargo = Carried;
 
     fn nodes(&self) -> usize {
         self.nodes.len()
@@ -77,7 +77,7 @@ impl World for Fabric {
     fn stopped(&self) -> bool {
         self.ledger.failure.is_some()
     }
-    fn pack(&mut self, mail: &mut [Event], cargo: &mut Vec<Header>) {
+    fn pack(&mut self, mail: &mut [Event], cargo: &mut Vec<Carried>) {
         if self.headers.in_use() == 0 {
             return;
         }
@@ -85,10 +85,10 @@ impl World for Fabric {
             cargo.push(self.headers.take(event.frame.word));
         }
     }
-    fn unpack(&mut self, mail: &mut [Event], cargo: &mut Vec<Header>) {
+    fn unpack(&mut self, mail: &mut [Event], cargo: &mut Vec<Carried>) {
         let wide = mail.iter_mut().filter(|event| event.is_wide());
-        for (event, header) in wide.zip(cargo.drain(..)) {
-            event.frame.word = self.headers.insert(header);
+        for (event, carried) in wide.zip(cargo.drain(..)) {
+            event.frame.word = self.headers.insert(carried);
         }
     }
 
@@ -187,7 +187,12 @@ impl Fabric {
     #[inline(never)]
     fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
         let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
-        let Some(egress) = egress else { return };
+        let Some(egress) = egress else {
+            // A message for an ideal injector at this switch.
+            frame.route = rest_of_way;
+            self.arrived(ingress, frame, now, windows);
+            return;
+        };
         if self.links.cold[egress as usize].rate > self.links.cold[ingress as usize].rate {
             let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
             let at = now + self.links.ports[ingress as usize].clock.span_floor(rest);
@@ -221,7 +226,7 @@ impl Fabric {
 
     #[inline(always)]
     pub fn deliver(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        if frame.flags.kind() != FrameKind::Raw {
+        if !frame.flags.is_plain() {
             // A copy: whose address is told has to lie in memory.
             let frame = *frame;
             return self.deliver_otherwise(&frame, now, windows);
@@ -234,6 +239,10 @@ impl Fabric {
     /// A frame that means something to whoever receives it.
     #[inline(never)]
     fn deliver_otherwise(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+        if frame.flags.is_tagged() {
+            let untagged = self.take_tag(frame, now, windows);
+            return self.deliver(&untagged, now, windows);
+        }
         if frame.flags.kind() != FrameKind::Part {
             return self.deliver_to_endpoint(frame, now, windows);
         }

@@ -1,8 +1,9 @@
 //! What rate limiters have heard, and what waited in them.
 
 use super::View;
-use crate::run::limiters::Limiter;
+use crate::run::limiters::{Limiter, Slowed};
 use crate::run::world::Fabric;
+use frame::PRIORITIES;
 use measure::Table;
 use units::BitRate;
 
@@ -55,6 +56,13 @@ impl View<'_> {
                 "Bytes (DA to FCS) that have left it.",
                 integers(|it| it.measured.bytes),
             )
+            .integers("tags_sent", "", "Frames among them with a tag.", integers(|it| it.measured.tags_sent))
+            .integers(
+                "tags_returned",
+                "",
+                "Tags that their receivers have returned.",
+                integers(|it| it.measured.tags_returned),
+            )
             .reals(
                 "waiting_mean_bytes",
                 "B",
@@ -62,6 +70,50 @@ impl View<'_> {
                 waiting.iter().map(|&[bytes, _]| bytes),
             )
             .integers("waiting_max_bytes", "B", "Most of them.", integers(|it| it.sojourns.max()[0]))
+    }
+
+    /// Which congestion points have slowed down which limiters.
+    pub(super) fn slowdowns(&self) -> Table {
+        let all = self.s.limiters();
+        let rows: Vec<(&Limiter, u32, Slowed)> = all
+            .iter()
+            .flat_map(|&(_, limiter)| {
+                limiter.measured.slowed.iter().map(move |&(by, it)| (limiter, by.0, it))
+            })
+            .collect();
+        let classes = PRIORITIES as u32;
+        Table::new("slowdowns", "One row a rate limiter and congestion point that has lowered its rate.")
+            .texts("host", "Name of the host.", rows.iter().map(|row| self.host_of(row.0)))
+            .texts(
+                "limiter",
+                "What passes it, as in `rate_limiters`.",
+                rows.iter().map(|row| row.0.name.clone()),
+            )
+            .texts(
+                "port",
+                "Egress port of the congestion point.",
+                rows.iter().map(|row| self.s.port_name(row.1 / classes)),
+            )
+            .integers("class", "", "Its traffic class.", rows.iter().map(|row| (row.1 % classes).into()))
+            .integers("times", "", "How often it has lowered the rate.", rows.iter().map(|row| row.2.times))
+            .reals(
+                "cut_bps",
+                "b/s",
+                "All these cuts together (wire bits).",
+                rows.iter().map(|row| row.2.cut as f64),
+            )
+            .reals(
+                "rate_min_bps",
+                "b/s",
+                "The lowest rate that it left (wire bits).",
+                rows.iter().map(|row| row.2.lowest as f64),
+            )
+    }
+
+    /// What its series is called.
+    pub(super) fn limiter_entity(&self, limiter: &Limiter) -> String {
+        let of_flow = self.s.spec.flows.iter().any(|flow| flow.name == limiter.name);
+        if of_flow { limiter.name.clone() } else { format!("{} {}", self.host_of(limiter), limiter.name) }
     }
 
     fn host_of(&self, limiter: &Limiter) -> String {

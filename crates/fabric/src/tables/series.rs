@@ -60,6 +60,7 @@ impl View<'_> {
             self.keep(&mut series, Watched::Queue, counters);
         }
         self.congestion_series(&mut series);
+        self.limiter_series(&mut series);
         series
     }
 
@@ -81,6 +82,20 @@ impl View<'_> {
             });
             self.keep(series, Watched::Flow, found);
         }
+    }
+
+    /// Rates of limiters that anything has passed.
+    fn limiter_series(&self, series: &mut Vec<Series>) {
+        let noted =
+            self.s.parts().flat_map(|part| part.hosts.limiters.iter().zip(&part.probes.limiter_rates));
+        let mut noted: Vec<_> = noted.filter(|(limiter, _)| limiter.measured.frames > 0).collect();
+        noted.sort_by_key(|(limiter, _)| limiter.number);
+        let found = noted.into_iter().filter_map(|(limiter, rates)| {
+            let bin = rates.width()?;
+            let values = rates.clone().finish(self.end).into_iter().map(|rate| rate as f64).collect();
+            Some(Series { metric: "limiter_rate_bps", entity: self.limiter_entity(limiter), bin, values })
+        });
+        self.keep(series, Watched::Flow, found);
     }
 
     /// Adds series of one metric and kind, those in which most happens if there are more than are kept.
@@ -153,8 +168,8 @@ pub fn series_table(series: Vec<Series>) -> Table {
     let rows =
         || series.iter().flat_map(|series| (0..series.values.len() as u64).map(move |bin| (series, bin)));
     Table::new("series", "One row a bin of a time series.")
-        .texts("metric", "flow_throughput_bps (what arrives at the destination), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP.", rows().map(|(series, _)| series.metric.to_string()))
-        .texts("entity", "The flow, port, class of a port, or queue.", rows().map(|(series, _)| series.entity.clone()))
+        .texts("metric", "flow_throughput_bps (what arrives at the destination), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", rows().map(|(series, _)| series.metric.to_string()))
+        .texts("entity", "The flow, port, class of a port, or queue; a rate limiter is its flow, or its host and priority.", rows().map(|(series, _)| series.entity.clone()))
         .reals("time_ns", "ns", "Start of the bin.", rows().map(|(series, bin)| (series.bin * bin).as_ns_f64()))
         .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))
 }

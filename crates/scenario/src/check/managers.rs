@@ -7,8 +7,8 @@ use crate::place::Place;
 use fabric::PauseNeeds;
 use fabric::spec::{FlowSpec, Role, Spec, SwitchSpec};
 use flow_control::Accounting;
-use frame::{NodeId, TrafficClass};
-use queueing::{Configuration, ManagerEntry, ManagerSpec};
+use frame::{NodeId, Priority, TrafficClass};
+use queueing::{Configuration, ManagerEntry, ManagerSpec, RateConfiguration, RateControlSpec};
 use std::collections::BTreeSet;
 use transport::{Application, EcnMode};
 use units::{Amount, Bytes};
@@ -31,9 +31,11 @@ pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Con
         for (index, entry) in entries.iter().enumerate() {
             let at = table.key("queue_managers").index(index);
             check_entry(entry, entries, switch, spec, &at, context);
-            if let Ok(ManagerSpec::CongestionPoint(point)) = entry.manager() {
+            if let Ok(manager) = entry.manager()
+                && let Some(set_point) = manager.set_point()
+            {
                 let most = longest_queue(id, switch, spec, needs);
-                check_set_point(point.set_point, most, &at.key("qcn"), context);
+                check_set_point(set_point, most, &at.key(manager.name()), context);
             }
         }
     }
@@ -114,32 +116,93 @@ fn check_set_point(set_point: Bytes, most: Option<(u64, &str)>, at: &Place, cont
     }
 }
 
-/// Congestion points and rate limiters need each other.
+/// Congestion points and rate limiters of one scheme need each other, and tags need receivers that return them.
 fn check_limiters(model: &Model, spec: &Spec, context: &mut Context<'_>) {
-    let managers = spec.nodes.iter().filter_map(|node| match &node.role {
-        Role::Switch(switch) => Some(&switch.managers),
-        Role::Host(_) => None,
-    });
-    let tells =
-        managers.flatten().flatten().any(|manager| matches!(manager, ManagerSpec::CongestionPoint(_)));
-    let limited =
-        spec.nodes.iter().find(|node| matches!(&node.role, Role::Host(host) if host.limiters.is_some()));
-    match limited {
-        Some(node) if !tells => {
-            let own = model.hosts.get(&node.name).is_some_and(|own| own.rate_limiters.is_some());
-            let at = if own { Place::of("hosts").key(&node.name) } else { Place::of("host") };
+    let mut limited: Vec<(&'static str, Place)> = Vec::new();
+    for node in &spec.nodes {
+        let Some(limiters) = node.host().and_then(|host| host.limiters.as_ref()) else { continue };
+        let control = limiters.control.name();
+        if !limited.iter().any(|&(name, _)| name == control) {
+            limited.push((control, limiters_at(model, &node.name)));
+        }
+    }
+    let managers = spec.nodes.iter().filter_map(|node| node.switch()).flat_map(|switch| &switch.managers);
+    let mut telling: Vec<&str> = managers.flatten().map(ManagerSpec::name).collect();
+    telling.sort_unstable();
+    telling.dedup();
+    for (control, at) in limited.iter().filter(|(control, _)| !telling.contains(control)) {
+        context.warn(
+            at,
+            format!("rate limiters of {control}, but no switch tells them of congestion"),
+            format!("they limit nothing: expected {control} among the queue_managers of a switch"),
+        );
+    }
+    let told = |name: &&&str| !limited.iter().any(|(control, _)| control == *name);
+    for name in telling.iter().filter(|name| RateControlSpec::NAMES.contains(name)).filter(told) {
+        context.warn(
+            &Place::of("switch").key("queue_managers"),
+            format!("{name} tells sources of congestion, but no host has rate limiters of it"),
+            format!("messages have no effect: expected rate_limiters = {{ {name} = {{}} }} in [host]"),
+        );
+    }
+    check_classes(spec, &limited, context);
+    check_returns(model, spec, context);
+}
+
+/// Where the rate limiters of a host are written.
+fn limiters_at(model: &Model, host: &str) -> Place {
+    let own = model.hosts.get(host).is_some_and(|own| own.rate_limiters.is_some());
+    let at = if own { Place::of("hosts").key(host) } else { Place::of("host") };
+    at.key("rate_limiters")
+}
+
+/// A priority whose frames pass limiters needs congestion points of the same scheme in its class somewhere.
+fn check_classes(spec: &Spec, limited: &[(&str, Place)], context: &mut Context<'_>) {
+    let switches: Vec<&SwitchSpec> = spec.nodes.iter().filter_map(|node| node.switch()).collect();
+    let manages = |switch: &&SwitchSpec, control: &str, priority: Option<Priority>| {
+        let own = switch.managers.iter().enumerate();
+        let own = own.filter(|(_, manager)| manager.as_ref().is_some_and(|it| it.name() == control));
+        own.into_iter().any(|(class, _)| priority.is_none_or(|p| switch.classes.class(p).at() == class))
+    };
+    for (control, at) in limited {
+        let told = |priority| switches.iter().any(|switch| manages(switch, control, priority));
+        let left_out = spec.flows.iter().find(|flow| {
+            let limiters = spec.nodes[flow.from.at()].host().and_then(|host| host.limiters.as_ref());
+            let passes = limiters.is_some_and(|own| {
+                own.control.name() == *control && own.priorities >> flow.priority.0 & 1 != 0
+            });
+            passes && told(None) && !told(Some(flow.priority))
+        });
+        if let Some(flow) = left_out {
+            let priority = flow.priority.0;
             context.warn(
-                &at.key("rate_limiters"),
-                "rate limiters, but no switch tells them of congestion",
-                "they limit nothing: expected qcn among the queue_managers of a switch",
+                at,
+                format!("priority {priority} passes rate limiters of {control}, but no class of it has its switch part"),
+                format!("expected {control} in the class of priority {priority}, or other priorities in rate_limiters"),
             );
         }
-        None if tells => context.warn(
-            &Place::of("switch").key("queue_managers"),
-            "qcn tells sources of congestion, but no host has rate limiters",
-            "messages have no effect: expected rate_limiters = { qcn = {} } in [host]",
-        ),
-        _ => {}
+    }
+}
+
+/// Who sends rate-discovery tags needs a receiver that returns them.
+fn check_returns(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let limiters = |id: NodeId| spec.nodes[id.at()].host().and_then(|host| host.limiters.as_ref());
+    let returns = |id| limiters(id).is_some_and(|own| own.control.return_priority().is_some());
+    for flow in &spec.flows {
+        let tags = limiters(flow.from).filter(|own| own.priorities >> flow.priority.0 & 1 != 0);
+        let Some(own) = tags.filter(|own| own.control.return_priority().is_some()) else { continue };
+        let to = flow.source.destinations.nodes();
+        let Some(mute) = to.into_iter().find(|&to| !returns(to)) else { continue };
+        let (control, name) = (own.control.name(), &spec.nodes[mute.at()].name);
+        context.error(
+            &limiters_at(model, &spec.nodes[flow.from.at()].name),
+            format!(
+                "flow \"{}\" sends tags of {control}, but its receiver \"{name}\" cannot return them",
+                flow.name
+            ),
+            format!("expected rate_limiters = {{ {control} = {{}} }} at \"{name}\", too"),
+        );
+        return;
     }
 }
 

@@ -1,0 +1,443 @@
+//! Backward congestion notification (BCN): the ancestor of QCN, whose messages also raise rates.
+//!
+//! The switch part is a congestion point, a queue manager. It samples one of so many frames: Qoff is how far the queue is
+//! below its set point, Qdelta how much it has grown since the last sample, and the feedback is Qoff - w Qdelta. If it is
+//! negative the source of the frame gets a message with it. If it is positive only a source gets one that this very
+//! congestion point has slowed down: its frames say so in a rate limit tag. Above a severe threshold a message with the
+//! feedback 0 stops the source.
+//!
+//! The host part is a reaction point, the control of a rate limiter. Negative feedback multiplies the rate by
+//! 1 + Gd Fb, at least by a half, and says which congestion point it is that the tags name. Positive feedback
+//! of this one adds Gi Ru Fb. After a stop, which lasts for a random time, the rate is a hundredth of that of the link.
+//! A reaction point whose rate is that of the link again ends with its backlog.
+//!
+//! Source: D. Bergamasco, "Ethernet congestion manager", IEEE 802.1au, 2005 to 2006, as J. Jiang and R. Jain describe it in
+//! "Analysis of backward congestion notification (BCN) for Ethernet in datacenter applications", INFOCOM 2007, from which the
+//! gains are. Choices, where that leaves open: samples are one of so many frames, not random, unless `sampling` says
+//! so; the sampled frame is part of the queue, the one in transmission is not; a message during a stop changes nothing; a
+//! reaction point follows the congestion point that slowed it down last; the lowest rate is a thousandth of 10 Gb/s.
+//!
+//! Not modelled: the drift that raises rates without messages; the fields of messages and tags, but for their length.
+
+use crate::checks::{above, above_zero, message_priority, share, tag_length, within};
+use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::rate_control::{RateConfiguration, RateControl, Told};
+use frame::{PointId, Tag};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Never, Or, Time};
+
+/// Keys of a congestion point of BCN.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BackwardPointParams {
+    /// Length of the queue that it aims at. A size with unit, at least "1 B". Default: "24000 B" (16 frames of 1500 B).
+    pub set_point: Bytes,
+    /// How much the growth of the queue counts beside its length (w). A number, 0 to 1024. Default: 2.
+    #[schemars(range(min = 0.0, max = 1024.0))]
+    pub weight: f64,
+    /// One of so many frames is sampled. A count, 1 to 1000000. Default: 100 (Jiang and Jain 2007: a probability of 0.01).
+    #[schemars(range(min = 1, max = 1000000))]
+    pub sample_every: u32,
+    /// Which ones: the last of so many frames ("regular"), or each with that probability ("random"). Default: "regular".
+    pub sampling: Samples,
+    /// A longer queue stops the sources of sampled frames. A size with unit, above the set point; or "never". Default: "135000 B" (90 frames of 1500 B).
+    pub severe: Or<Bytes, Never>,
+    /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    #[schemars(range(min = 0, max = 7))]
+    pub message_priority: u32,
+}
+
+/// Which frames a congestion point samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Samples {
+    /// The last of so many.
+    #[default]
+    Regular,
+    /// Each with the same probability.
+    Random,
+}
+
+impl Default for BackwardPointParams {
+    fn default() -> BackwardPointParams {
+        BackwardPointParams {
+            set_point: Bytes::new(24_000),
+            weight: 2.0,
+            sample_every: 100,
+            sampling: Samples::Regular,
+            severe: Or::Value(Bytes::new(135_000)),
+            message_priority: 7,
+        }
+    }
+}
+
+impl Configuration for BackwardPointParams {
+    type Machine = BackwardPoint;
+
+    fn check(&self) -> Result<(), Remark> {
+        above_zero("set_point", self.set_point)?;
+        within("weight", self.weight, 0.0, 1024.0)?;
+        if !(1..=1_000_000).contains(&self.sample_every) {
+            let message = format!("one of {} frames", self.sample_every);
+            return Err(Remark::about("sample_every", message, "expected 1 to 1000000"));
+        }
+        if let Some(severe) = self.severe.value().filter(|&severe| severe <= self.set_point) {
+            let message = format!("a severe threshold of {severe}, and a set point of {}", self.set_point);
+            return Err(Remark::about("severe", message, "expected a size above set_point, or \"never\""));
+        }
+        message_priority(self.message_priority)
+    }
+    fn set_point(&self) -> Option<Bytes> {
+        Some(self.set_point)
+    }
+    fn message_priority(&self) -> Option<u8> {
+        Some(self.message_priority as u8)
+    }
+    fn start(&self, link: &LinkFacts) -> BackwardPoint {
+        BackwardPoint { params: *self, point: link.point, before: 0, passed: 0 }
+    }
+}
+
+/// The congestion point of a queue.
+#[derive(Clone, Debug)]
+pub struct BackwardPoint {
+    params: BackwardPointParams,
+    point: PointId,
+    /// Length of the queue at the last sample.
+    before: u64,
+    /// Frames since then.
+    passed: u32,
+}
+
+impl BackwardPoint {
+    /// Whether the next frame is sampled.
+    fn samples(&mut self, random: &mut impl FnMut() -> u64) -> bool {
+        let every = self.params.sample_every;
+        if self.params.sampling == Samples::Random {
+            return (u128::from(random()) * u128::from(every)) >> 64 == 0;
+        }
+        self.passed = (self.passed + 1) % every;
+        self.passed == 0
+    }
+
+    /// Qoff - w Qdelta in bytes, cut off towards 0.
+    fn feedback(&self, length: u64) -> i32 {
+        let length = length as f64;
+        let (offset, delta) = (self.params.set_point.get() as f64 - length, length - self.before as f64);
+        (offset - self.params.weight * delta) as i32
+    }
+}
+
+impl QueueManager for BackwardPoint {
+    fn on_enqueue(
+        &mut self,
+        _now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        if !self.samples(random) {
+            return Verdict::Pass;
+        }
+        let length = fill.queue.bytes + u64::from(frame.bytes);
+        let feedback = self.feedback(length);
+        self.before = length;
+        if self.params.severe.value().is_some_and(|severe| length > severe.get()) {
+            return Verdict::Notify(0);
+        }
+        let slowed_here = frame.tag == Some(Tag::Limited(self.point));
+        if feedback < 0 || feedback > 0 && slowed_here {
+            return Verdict::Notify(feedback as u32);
+        }
+        Verdict::Pass
+    }
+}
+
+/// Keys of a reaction point of BCN.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BackwardReactionParams {
+    /// Bytes that count as one in the feedback: the gains are for frames. A size with unit, at least "1 B". Default: "1500 B".
+    pub feedback_unit: Bytes,
+    /// How much a unit of negative feedback cuts of the rate (Gd). A number above 0, at most 1. Default: 0.0078125 (1/128).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub decrease_gain: f64,
+    /// How many increase units a unit of positive feedback adds (Gi). A number above 0, at most 1024. Default: 4.
+    #[schemars(range(min = 0.0, max = 1024.0))]
+    pub increase_gain: f64,
+    /// The increase unit (Ru). A rate with unit, above 0. Default: "8 Mb/s".
+    pub increase_unit: BitRate,
+    /// The rate that at least is left by a cut, as a share of the rate before it. A number, 0 to 1 (exclusive). Default: 0.5.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub least_factor: f64,
+    /// No cut goes below it. A rate with unit, above 0. Default: "10 Mb/s" (a choice: a thousandth of 10 Gb/s).
+    pub min_rate: BitRate,
+    /// The longest stop after severe congestion; each lasts for a random part of it. A time with unit, at most "1 s". Default: "100 us" (a choice).
+    pub max_stop: Time,
+    /// The rate after a stop, as a share of that of the link. A number above 0, at most 1. Default: 0.01.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub restart_share: f64,
+    /// Length of the rate limit tag. A size with unit, at most "64 B". Default: "12 B" (a choice: type, congestion point, flow).
+    pub tag_length: Bytes,
+}
+
+impl Default for BackwardReactionParams {
+    fn default() -> BackwardReactionParams {
+        BackwardReactionParams {
+            feedback_unit: Bytes::new(1_500),
+            decrease_gain: 1.0 / 128.0,
+            increase_gain: 4.0,
+            increase_unit: BitRate::from_bps(8_000_000),
+            least_factor: 0.5,
+            min_rate: BitRate::from_bps(10_000_000),
+            max_stop: Time::from_us(100),
+            restart_share: 0.01,
+            tag_length: Bytes::new(12),
+        }
+    }
+}
+
+impl RateConfiguration for BackwardReactionParams {
+    type Machine = BackwardReaction;
+
+    fn check(&self) -> Result<(), Remark> {
+        above_zero("feedback_unit", self.feedback_unit)?;
+        above("decrease_gain", self.decrease_gain, 0.0, 1.0)?;
+        above("increase_gain", self.increase_gain, 0.0, 1024.0)?;
+        if self.increase_unit.bps() == 0 {
+            let help = "expected a rate above 0, like \"8 Mb/s\"";
+            return Err(Remark::about("increase_unit", "an increase of 0", help));
+        }
+        share("least_factor", self.least_factor)?;
+        if self.min_rate.bps() == 0 {
+            let help = "expected a rate above 0, like \"10 Mb/s\": only severe congestion stops a limiter";
+            return Err(Remark::about("min_rate", "a rate of 0", help));
+        }
+        if self.max_stop > Time::from_ms(1_000) {
+            let message = format!("stops of up to {}", self.max_stop);
+            return Err(Remark::about("max_stop", message, "expected at most \"1 s\", like \"100 us\""));
+        }
+        above("restart_share", self.restart_share, 0.0, 1.0)?;
+        tag_length(self.tag_length)
+    }
+    fn tag_bytes(&self) -> u8 {
+        self.tag_length.get() as u8
+    }
+    fn start(&self, line: BitRate) -> BackwardReaction {
+        BackwardReaction { params: *self, line: line.bps(), active: None, stopped_until: Time::ZERO }
+    }
+}
+
+/// The reaction point of a limiter.
+#[derive(Clone, Debug)]
+pub struct BackwardReaction {
+    params: BackwardReactionParams,
+    /// The rate of the link, in bits a second.
+    line: u64,
+    /// The rate in bits a second, and who set it; `None`: no congestion is known of.
+    active: Option<(u64, PointId)>,
+    stopped_until: Time,
+}
+
+impl BackwardReaction {
+    /// A rate in bits a second within what is allowed, cut off.
+    fn bounded(&self, rate: f64) -> u64 {
+        (rate as u64).clamp(self.params.min_rate.bps().min(self.line), self.line)
+    }
+}
+
+impl RateControl for BackwardReaction {
+    fn on_told(&mut self, now: Time, told: Told, random: &mut impl FnMut() -> u64) {
+        let Told::Message(notice) = told else { return };
+        if now < self.stopped_until {
+            return;
+        }
+        let feedback = notice.feedback as i32;
+        let units = f64::from(feedback) / self.params.feedback_unit.get() as f64;
+        let (current, by) = self.active.unwrap_or((self.line, notice.point));
+        if feedback > 0 {
+            if self.active.is_some() && by == notice.point {
+                let gain = self.params.increase_gain * self.params.increase_unit.bps_f64() * units;
+                self.active = Some((self.bounded(current as f64 + gain), by));
+            }
+        } else if feedback < 0 {
+            let factor = (1.0 + self.params.decrease_gain * units).max(self.params.least_factor);
+            self.active = Some((self.bounded(current as f64 * factor), notice.point));
+        } else {
+            let longest = u128::from(self.params.max_stop.ps());
+            self.stopped_until = now + Time::from_ps(((u128::from(random()) * longest) >> 64) as u64);
+            let restart = self.bounded(self.line as f64 * self.params.restart_share);
+            self.active = Some((restart.min(current), notice.point));
+        }
+    }
+
+    fn tag(&mut self, _now: Time) -> Option<(Tag, u8)> {
+        self.active.map(|(_, by)| (Tag::Limited(by), self.params.tag_bytes()))
+    }
+
+    fn on_sent(&mut self, _now: Time, _bytes: u16, last: bool, _random: &mut impl FnMut() -> u64) {
+        if last && self.active.is_some_and(|(rate, _)| rate >= self.line) {
+            self.active = None;
+        }
+    }
+
+    fn handle_timeout(&mut self, _now: Time, _random: &mut impl FnMut() -> u64) {}
+
+    fn poll_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    fn rate(&self) -> Option<BitRate> {
+        self.active.map(|(rate, _)| BitRate::from_bps(rate))
+    }
+
+    fn stopped_until(&self) -> Option<Time> {
+        Some(self.stopped_until).filter(|&until| until > Time::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{LINK, bits, capable};
+    use frame::{Notice, Occupancy};
+
+    const LINE: BitRate = BitRate::from_gbps(10);
+    const HERE: PointId = PointId(7);
+
+    fn fill(bytes: u64) -> Fill {
+        Fill { queue: Occupancy { bytes, frames: bytes / 1_500 } }
+    }
+    fn point(params: BackwardPointParams) -> BackwardPoint {
+        params.start(&LinkFacts { point: HERE, ..LINK })
+    }
+    fn tell(reaction: &mut BackwardReaction, by: PointId, frames: i32) -> u64 {
+        let notice = Notice { point: by, feedback: (1_500 * frames) as u32 };
+        reaction.on_told(Time::ZERO, Told::Message(notice), &mut || 1 << 63);
+        reaction.rate().unwrap_or(LINE).bps()
+    }
+
+    #[test]
+    fn feedback_goes_both_ways_and_good_news_only_to_who_is_slowed_down_here() {
+        let every_frame = BackwardPointParams { sample_every: 1, ..BackwardPointParams::default() };
+        let mut point = point(every_frame);
+        let mut sample = |bytes: u64, tag| {
+            let frame = FrameFacts { tag, ..capable(1_500) };
+            match point.on_enqueue(Time::ZERO, &fill(bytes - 1_500), frame, &mut || 0) {
+                Verdict::Notify(feedback) => Some(feedback as i32 / 1_500),
+                _ => None,
+            }
+        };
+        // 16 frames are aimed at: 20 after 0 are 4 too many, and 20 more than before.
+        assert_eq!(sample(30_000, None), Some(-4 - 2 * 20));
+        assert_eq!(sample(33_000, None), Some(-6 - 2 * 2));
+        // 12 frames, 10 less: room for 4 + 20.
+        assert_eq!(sample(18_000, None), None);
+        assert_eq!(sample(18_000, Some(Tag::Limited(PointId(8)))), None);
+        assert_eq!(sample(18_000, Some(Tag::Limited(HERE))), Some(4));
+        assert_eq!(sample(15_000, Some(Tag::Limited(HERE))), Some(6 + 4));
+        // Severe congestion stops whoever is sampled.
+        assert_eq!(sample(136_500, None), Some(0));
+        // At the set point nobody hears anything.
+        let _ = sample(24_000, None);
+        assert_eq!(sample(24_000, Some(Tag::Limited(HERE))), None);
+    }
+
+    #[test]
+    fn one_of_so_many_frames_is_sampled() {
+        let told = |sampling, frames: usize| {
+            let mut point = point(BackwardPointParams { sampling, ..BackwardPointParams::default() });
+            let mut random = bits(3);
+            (0..frames)
+                .filter(|_| {
+                    let long = fill(90_000);
+                    point.on_enqueue(Time::ZERO, &long, capable(1_500), &mut random) != Verdict::Pass
+                })
+                .count()
+        };
+        assert_eq!((told(Samples::Regular, 99), told(Samples::Regular, 1_000)), (0, 10));
+        assert!((900..1100).contains(&told(Samples::Random, 100_000)));
+    }
+
+    #[test]
+    fn steps_by_hand() {
+        let mut reaction = BackwardReactionParams::default().start(LINE);
+        // Good news is for those who have heard bad news.
+        assert_eq!((tell(&mut reaction, HERE, 5), reaction.tag(Time::ZERO)), (10_000_000_000, None));
+        // 1 - 44/128, then half at most.
+        assert_eq!(tell(&mut reaction, HERE, -44), 6_562_500_000);
+        assert_eq!(tell(&mut reaction, HERE, -100), 3_281_250_000);
+        assert_eq!(reaction.tag(Time::ZERO), Some((Tag::Limited(HERE), 12)));
+        // 4 * 8 Mb/s a frame, from the same congestion point alone.
+        assert_eq!(tell(&mut reaction, PointId(8), 10), 3_281_250_000);
+        assert_eq!(tell(&mut reaction, HERE, 10), 3_601_250_000);
+        // Another one slows down: it is followed from then on.
+        assert_eq!(tell(&mut reaction, PointId(8), -16), 3_151_093_750);
+        assert_eq!(tell(&mut reaction, HERE, 10), 3_151_093_750);
+        // Never above the link; a message of the future that far is no news.
+        assert_eq!(tell(&mut reaction, PointId(8), 500), 10_000_000_000);
+        reaction.on_sent(Time::ZERO, 64, false, &mut || 0);
+        assert!(reaction.rate().is_some());
+        reaction.on_sent(Time::ZERO, 64, true, &mut || 0);
+        assert_eq!((reaction.rate(), reaction.tag(Time::ZERO)), (None, None));
+    }
+
+    #[test]
+    fn a_stop_is_random_and_not_prolonged() {
+        let mut reaction = BackwardReactionParams::default().start(LINE);
+        assert_eq!(reaction.stopped_until(), None);
+        assert_eq!(tell(&mut reaction, HERE, 0), 100_000_000);
+        assert_eq!(reaction.stopped_until(), Some(Time::from_us(50)));
+        assert_eq!(tell(&mut reaction, HERE, -100), 100_000_000);
+        let notice = Notice { point: HERE, feedback: 0 };
+        reaction.on_told(Time::from_us(50), Told::Message(notice), &mut || 1 << 62);
+        assert_eq!(reaction.stopped_until(), Some(Time::from_us(75)));
+    }
+
+    #[test]
+    fn rates_stay_between_the_least_and_that_of_the_link() {
+        let mut reaction = BackwardReactionParams::default().start(LINE);
+        let mut random = bits(11);
+        for _ in 0..10_000 {
+            let frames = (random() % 400) as i32 - 200;
+            let before = reaction.rate().unwrap_or(LINE).bps();
+            let rate = tell(&mut reaction, HERE, frames);
+            reaction.stopped_until = Time::ZERO;
+            assert!((10_000_000..=LINE.bps()).contains(&rate));
+            assert!(frames > 0 || rate <= before, "bad news raises no rate");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_meant() {
+        let about = |key: &str| Err(vec![keys::Step::Key(key.into())]);
+        let point = |change: fn(&mut BackwardPointParams)| {
+            let mut params = BackwardPointParams::default();
+            change(&mut params);
+            params.check().map_err(|why| why.path)
+        };
+        assert_eq!(point(|_| {}), Ok(()));
+        assert_eq!(point(|it| it.set_point = Bytes::new(0)), about("set_point"));
+        assert_eq!(point(|it| it.weight = f64::NAN), about("weight"));
+        assert_eq!(point(|it| it.sample_every = 0), about("sample_every"));
+        assert_eq!(point(|it| it.severe = Or::Value(Bytes::new(24_000))), about("severe"));
+        assert_eq!(point(|it| it.message_priority = 8), about("message_priority"));
+        let reaction = |change: fn(&mut BackwardReactionParams)| {
+            let mut params = BackwardReactionParams::default();
+            change(&mut params);
+            params.check().map_err(|why| why.path)
+        };
+        assert_eq!(reaction(|_| {}), Ok(()));
+        assert_eq!(reaction(|it| it.feedback_unit = Bytes::new(0)), about("feedback_unit"));
+        assert_eq!(reaction(|it| it.decrease_gain = 0.0), about("decrease_gain"));
+        assert_eq!(reaction(|it| it.increase_gain = f64::INFINITY), about("increase_gain"));
+        assert_eq!(reaction(|it| it.increase_unit = BitRate::from_bps(0)), about("increase_unit"));
+        assert_eq!(reaction(|it| it.least_factor = 1.0), about("least_factor"));
+        assert_eq!(reaction(|it| it.min_rate = BitRate::from_bps(0)), about("min_rate"));
+        assert_eq!(reaction(|it| it.max_stop = Time::from_ms(1_001)), about("max_stop"));
+        assert_eq!(reaction(|it| it.restart_share = 0.0), about("restart_share"));
+        assert_eq!(reaction(|it| it.tag_length = Bytes::new(65)), about("tag_length"));
+    }
+}

@@ -1,0 +1,87 @@
+//! What congestion points and reaction points of all schemes check of their keys.
+
+use keys::Remark;
+use units::{BitRate, Bytes, Never, Or, Time, Unlimited};
+
+/// A key and its value in words.
+fn named(key: &str, value: impl std::fmt::Display) -> String {
+    let article = if key.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {key} of {value}")
+}
+
+pub(crate) fn above_zero(key: &str, size: Bytes) -> Result<(), Remark> {
+    if size.get() > 0 {
+        return Ok(());
+    }
+    Err(Remark::about(key, named(key, 0), "expected a size with unit, at least \"1 B\""))
+}
+
+pub(crate) fn share(key: &str, value: f64) -> Result<(), Remark> {
+    if (0.0..1.0).contains(&value) {
+        return Ok(());
+    }
+    Err(Remark::about(key, named(key, value), "expected a number from 0 to below 1, like 0.15"))
+}
+
+pub(crate) fn within(key: &str, value: f64, least: f64, most: f64) -> Result<(), Remark> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(Remark::about(key, named(key, value), format!("expected a number, {least} to {most}")))
+}
+
+/// Above the first, at most the second.
+pub(crate) fn above(key: &str, value: f64, least: f64, most: f64) -> Result<(), Remark> {
+    if value > least && value <= most {
+        return Ok(());
+    }
+    let help = format!("expected a number above {least}, at most {most}");
+    Err(Remark::about(key, named(key, value), help))
+}
+
+pub(crate) fn message_priority(priority: u32) -> Result<(), Remark> {
+    if priority <= 7 {
+        return Ok(());
+    }
+    let message = format!("priority {priority}");
+    Err(Remark::about("message_priority", message, "expected 0 to 7 (IEEE 802.1Q)"))
+}
+
+pub(crate) fn tag_length(length: Bytes) -> Result<(), Remark> {
+    if length.get() <= 64 {
+        return Ok(());
+    }
+    Err(Remark::about("tag_length", format!("tags of {length}"), "expected at most \"64 B\", like \"12 B\""))
+}
+
+/// An interval, at least a microsecond: shorter than a frame it says nothing.
+pub(crate) fn interval(key: &str, time: Time) -> Result<(), Remark> {
+    if time >= Time::from_us(1) {
+        return Ok(());
+    }
+    Err(Remark::about(key, named(key, time), "expected a time with unit, at least \"1 us\""))
+}
+
+/// An interval, the longer one for calm times, and how near is calm.
+pub(crate) fn intervals(short: Time, long: Or<Time, Never>, near: f64) -> Result<(), Remark> {
+    interval("interval", short)?;
+    if let Some(long) = long.value().filter(|&long| long < short) {
+        let message = format!("a long_interval of {long}, and an interval of {short}");
+        return Err(Remark::about("long_interval", message, "expected at least interval, or \"never\""));
+    }
+    within("near_share", near, 0.0, 1.0)
+}
+
+pub(crate) fn least_and_most(least: BitRate, most: Or<BitRate, Unlimited>) -> Result<(), Remark> {
+    if least.bps() == 0 {
+        let help = "expected a rate above 0, like \"5 Mb/s\": a limiter never stops";
+        return Err(Remark::about("min_rate", "a rate of 0", help));
+    }
+    match most.value().filter(|&most| most < least) {
+        None => Ok(()),
+        Some(most) => {
+            let message = format!("a rate of at most {most}, but of at least {least}");
+            Err(Remark::about("max_rate", message, "expected a rate not below min_rate, or \"unlimited\""))
+        }
+    }
+}

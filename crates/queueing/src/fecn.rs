@@ -1,0 +1,414 @@
+//! Forward explicit congestion notification (FECN): switches write into tags how fast a source may send.
+//!
+//! The host part is a reaction point, the control of a rate limiter. It puts a rate-discovery tag on a frame now and then;
+//! the receiver returns the tag, and the limiter sends at the rate that it says. Before the first one it sends at a share
+//! of the link, and again when none has come back for long.
+//!
+//! The switch part is a congestion point, a queue manager with one advertised rate r for all sources of a queue: the least
+//! rate of the way is what a tag ends with. After each interval T, with C the rate of the link, A what arrived (bits a
+//! second) and q the length of the queue, the load is A / (f(q) C), and r becomes a mean of r / load and of the rate
+//! before r. f(q) is the queue control: 1 at the set point Qeq, above it less, so that the queue drains. It is
+//! b Qeq / ((b - 1) q + Qeq) below and max(c, a Qeq / ((a - 1) q + Qeq)) above, or the line 1 - k (q - Qeq) / Qeq. r rises by
+//! at most a limit, which grows by 1.414 an interval below Qeq, and shrinks by 0.707 above the severe threshold. Where a link becomes
+//! slower, r does at once. These are the enhancements 1 to 4 of the source, the fifth is that sources tag by time; each can
+//! be switched off, and without all of them r becomes r C / A.
+//!
+//! Enhanced FECN (E-FECN) is `severe_messages`: above the severe threshold the switch sends messages straight to the
+//! sources of arriving frames, who fall back to the initial rate until the next tag.
+//!
+//! Source: J. Jiang, R. Jain and C. So-In, "Forward explicit congestion notification (FECN) for datacenter Ethernet networks",
+//! IEEE 802.1au, March 2007; C. So-In, R. Jain and J. Jiang, "Enhanced forward explicit congestion notification (E-FECN)
+//! scheme for datacenter Ethernet networks", SPECTS 2008. Choices, where they leave open: Qeq, the severe threshold and the first
+//! limit of increases, C/N0; a queue that nothing enters keeps its rate (if that rose, the first burst would find it far
+//! too high); what arrives counts with its line overhead, as the link does; tags are written when their frame leaves; the
+//! length of the queue does not include the frame in transmission; the first frame of a source has a tag; a source never
+//! sends faster because of a severe message, and further ones do not count for an interval.
+//!
+//! Not modelled: capacity that is measured instead of known; the share of a class in the capacity of its link; the fields of tags,
+//! but for their length; a NIC that writes into tags.
+
+use crate::checks::{above, above_zero, intervals, message_priority, within};
+use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::step::Moment;
+use frame::{PointId, Tag};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Never, Or, Time};
+
+/// Keys of a congestion point of FECN.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RatePointParams {
+    /// The advertised rate is computed anew after it (T). A time with unit, at least "1 us". Default: "1 ms".
+    pub interval: Time,
+    /// The next interval after one whose load was near 1, so that little is computed while all is well. A time with unit, not below `interval`; or "never". Default: "never".
+    pub long_interval: Or<Time, Never>,
+    /// How near: the load without queue control between 1 less this and 1 plus this. A number, 0 to 1. Default: 0.05.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub near_share: f64,
+    /// When intervals begin: at multiples of their length ("aligned"), or at a random time within the first ("random"). Default: "aligned".
+    pub phase: Phase,
+    /// The first advertised rate is that of the link divided by it (N0). A number, 1 to 100000. Default: 20.
+    #[schemars(range(min = 1.0, max = 100000.0))]
+    pub expected_sources: f64,
+    /// Length of the queue that it aims at (Qeq). A size with unit, at least "1 B". Default: "24000 B" (16 frames of 1500 B).
+    pub set_point: Bytes,
+    /// Above it the limit of increases shrinks (Qsc), and severe messages are sent. A size with unit, above the set point. Default: "72000 B" (48 frames of 1500 B).
+    pub severe: Bytes,
+    /// The function f of the queue: "hyperbolic", "linear", or "off" (1). Default: "hyperbolic".
+    pub queue_control: QueueControl,
+    /// How steep the hyperbola is above the set point (a). A number, 1 to 1000. Default: 1.1.
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub above_set_point: f64,
+    /// How steep it is below (b). A number, 1 to 1000. Default: 1.002.
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub below_set_point: f64,
+    /// How steep the line is (k). A number, 0 to 1000. Default: 0.1 (a choice: as steep as the hyperbola at the set point).
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub slope: f64,
+    /// The least that f is, hyperbola or line (c). A number above 0, at most 1. Default: 0.1.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub floor: f64,
+    /// The weight of the newest rate in the mean (alpha); 1: no mean. A number above 0, at most 1. Default: 0.5.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub average_weight: f64,
+    /// What the rest of the weight is for: the rate before the last ("previous", as printed), or the last ("last"). Default: "previous".
+    pub average_with: AverageWith,
+    /// Whether increases have a limit. Default: true.
+    pub limit_increase: bool,
+    /// The least that the limit becomes, as a share of the rate of the link. A number above 0, at most 1. Default: 0.001 (a choice).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub min_increase_share: f64,
+    /// The most that it becomes; without it, it would grow for ever. A number above 0, at most 1. Default: 1 (a choice).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub max_increase_share: f64,
+    /// Whether the advertised rate falls with the rate of the link. Default: true.
+    pub follow_capacity: bool,
+    /// What counts of a frame that arrives: "wire" (with line overhead) or "frame" (DA to FCS). Default: "wire".
+    pub load: Load,
+    /// What an interval in which nothing arrives does to the advertised rate: "hold", or "raise" (by the limit of increases). Default: "hold".
+    pub idle: Idle,
+    /// When tags are written: when their frame enters ("enqueue") or leaves ("dequeue") the queue. Default: "dequeue".
+    pub stamp_at: Moment,
+    /// The least that is advertised, as a share of the rate of the link. A number above 0, at most 1. Default: 0.001 (a choice).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub min_share: f64,
+    /// Whether frames that arrive above the severe threshold make a message to their source (E-FECN). Default: false.
+    pub severe_messages: bool,
+    /// One of so many such frames makes one. A count, 1 to 1000000. Default: 1.
+    #[schemars(range(min = 1, max = 1000000))]
+    pub severe_every: u32,
+    /// Priority of these messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    #[schemars(range(min = 0, max = 7))]
+    pub message_priority: u32,
+}
+
+/// When intervals begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// At multiples of their length.
+    #[default]
+    Aligned,
+    /// At a random time within the first.
+    Random,
+}
+
+/// The function f of the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueControl {
+    /// Two hyperbolas that meet at the set point.
+    #[default]
+    Hyperbolic,
+    /// A line through 1 at the set point.
+    Linear,
+    /// 1.
+    Off,
+}
+
+/// What the newest rate is averaged with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AverageWith {
+    /// The rate before the last.
+    #[default]
+    Previous,
+    /// The last.
+    Last,
+}
+
+/// What counts of a frame that arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Load {
+    /// With line overhead.
+    #[default]
+    Wire,
+    /// From DA to FCS.
+    Frame,
+}
+
+/// What an interval without arrivals does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Idle {
+    /// Nothing.
+    #[default]
+    Hold,
+    /// The advertised rate rises.
+    Raise,
+}
+
+impl Default for RatePointParams {
+    fn default() -> RatePointParams {
+        RatePointParams {
+            interval: Time::from_ms(1),
+            long_interval: Or::word(),
+            near_share: 0.05,
+            phase: Phase::Aligned,
+            expected_sources: 20.0,
+            set_point: Bytes::new(24_000),
+            severe: Bytes::new(72_000),
+            queue_control: QueueControl::Hyperbolic,
+            above_set_point: 1.1,
+            below_set_point: 1.002,
+            slope: 0.1,
+            floor: 0.1,
+            average_weight: 0.5,
+            average_with: AverageWith::Previous,
+            limit_increase: true,
+            min_increase_share: 0.001,
+            max_increase_share: 1.0,
+            follow_capacity: true,
+            load: Load::Wire,
+            idle: Idle::Hold,
+            stamp_at: Moment::Dequeue,
+            min_share: 0.001,
+            severe_messages: false,
+            severe_every: 1,
+            message_priority: 7,
+        }
+    }
+}
+
+impl Configuration for RatePointParams {
+    type Machine = RatePoint;
+
+    fn check(&self) -> Result<(), Remark> {
+        intervals(self.interval, self.long_interval, self.near_share)?;
+        within("expected_sources", self.expected_sources, 1.0, 100_000.0)?;
+        above_zero("set_point", self.set_point)?;
+        if self.severe <= self.set_point {
+            let message =
+                format!("a severe threshold of {}, and a set point of {}", self.severe, self.set_point);
+            return Err(Remark::about("severe", message, "expected a size above set_point"));
+        }
+        within("above_set_point", self.above_set_point, 1.0, 1000.0)?;
+        within("below_set_point", self.below_set_point, 1.0, 1000.0)?;
+        within("slope", self.slope, 0.0, 1000.0)?;
+        above("floor", self.floor, 0.0, 1.0)?;
+        above("average_weight", self.average_weight, 0.0, 1.0)?;
+        above("min_increase_share", self.min_increase_share, 0.0, 1.0)?;
+        above("max_increase_share", self.max_increase_share, 0.0, 1.0)?;
+        if self.max_increase_share < self.min_increase_share {
+            let message = format!("a max_increase_share of {}", self.max_increase_share);
+            return Err(Remark::about("max_increase_share", message, "expected at least min_increase_share"));
+        }
+        above("min_share", self.min_share, 0.0, 1.0)?;
+        if !(1..=1_000_000).contains(&self.severe_every) {
+            let message = format!("one of {} frames", self.severe_every);
+            return Err(Remark::about("severe_every", message, "expected 1 to 1000000"));
+        }
+        message_priority(self.message_priority)
+    }
+    fn set_point(&self) -> Option<Bytes> {
+        (self.queue_control != QueueControl::Off).then_some(self.set_point)
+    }
+    fn message_priority(&self) -> Option<u8> {
+        Some(self.message_priority as u8)
+    }
+    fn start(&self, link: &LinkFacts) -> RatePoint {
+        let capacity = link.rate.bps_f64();
+        let first = capacity / self.expected_sources;
+        RatePoint {
+            params: *self,
+            point: link.point,
+            overhead: if self.load == Load::Wire { link.overhead } else { 0 },
+            capacity,
+            capacity_before: capacity,
+            rate: first,
+            rate_before: first,
+            increase: first,
+            bits: 0,
+            began: Time::ZERO,
+            ends: None,
+            severe_frames: 0,
+        }
+    }
+}
+
+/// The congestion point of a queue. Rates are in bits a second.
+#[derive(Clone, Debug)]
+pub struct RatePoint {
+    params: RatePointParams,
+    point: PointId,
+    /// Bytes that count beside each frame.
+    overhead: u32,
+    /// The rate of the link, now and when the last interval ended.
+    capacity: f64,
+    capacity_before: f64,
+    /// The advertised rate, and the one before.
+    rate: f64,
+    rate_before: f64,
+    /// The limit of increases.
+    increase: f64,
+    /// What has arrived in this interval.
+    bits: u64,
+    began: Time,
+    /// When it ends; `None`: no frame has come yet.
+    ends: Option<Time>,
+    /// Frames above the severe threshold since the last message.
+    severe_frames: u32,
+}
+
+impl RatePoint {
+    /// The advertised rate.
+    pub fn rate(&self) -> BitRate {
+        BitRate::from_bps(self.rate as u64)
+    }
+
+    /// The queue control, for a queue of so many bytes.
+    fn queue_control(&self, queue: u64) -> f64 {
+        let RatePointParams { queue_control, above_set_point: a, below_set_point: b, slope, floor, .. } =
+            self.params;
+        let (queue, aim) = (queue as f64, self.params.set_point.get() as f64);
+        match queue_control {
+            QueueControl::Off => 1.0,
+            QueueControl::Linear => (1.0 - slope * (queue - aim) / aim).max(floor),
+            QueueControl::Hyperbolic if queue <= aim => b * aim / ((b - 1.0) * queue + aim),
+            QueueControl::Hyperbolic => (a * aim / ((a - 1.0) * queue + aim)).max(floor),
+        }
+    }
+
+    /// An interval is over: the next rate. Whether the load was near 1.
+    fn step(&mut self, queue: u64, length: Time) -> bool {
+        let RatePointParams { average_weight, average_with, near_share, .. } = self.params;
+        let capacity = self.capacity;
+        if self.params.follow_capacity && capacity < self.capacity_before {
+            let part = capacity / self.capacity_before;
+            self.rate *= part;
+            self.rate_before *= part;
+        }
+        self.capacity_before = capacity;
+        let mut near = false;
+        let mut next = if self.bits > 0 {
+            let arrived = self.bits as f64 * 1e12 / length.ps() as f64;
+            near = (arrived / capacity - 1.0).abs() <= near_share;
+            let load = arrived / (self.queue_control(queue) * capacity);
+            let before = match average_with {
+                AverageWith::Previous => self.rate_before,
+                AverageWith::Last => self.rate,
+            };
+            average_weight * self.rate / load + (1.0 - average_weight) * before
+        } else if self.params.idle == Idle::Raise {
+            self.rate + self.increase
+        } else {
+            return false;
+        };
+        if self.params.limit_increase {
+            if queue < self.params.set_point.get() {
+                self.increase *= 1.414;
+            } else if queue > self.params.severe.get() {
+                self.increase *= 0.707;
+            }
+            let least = self.params.min_increase_share * capacity;
+            self.increase = self.increase.max(least).min(self.params.max_increase_share * capacity);
+            next = next.min(self.rate + self.increase);
+        }
+        self.rate_before = self.rate;
+        self.rate = next.max(self.params.min_share * capacity).min(capacity);
+        self.bits = 0;
+        near
+    }
+
+    /// The time goes on to `now`; since the last call the queue had this length.
+    fn advance(&mut self, now: Time, queue: u64, random: &mut impl FnMut() -> u64) {
+        let short = self.params.interval;
+        let first = || match self.params.phase {
+            Phase::Aligned => short,
+            Phase::Random => {
+                Time::from_ps(((u128::from(random()) * u128::from(short.ps())) >> 64) as u64 + 1)
+            }
+        };
+        let mut ends = self.ends.unwrap_or_else(first);
+        while ends <= now {
+            let idle = self.bits == 0;
+            let near = self.step(queue, ends - self.began);
+            self.began = ends;
+            ends += self.params.long_interval.value().filter(|_| near).unwrap_or(short);
+            if idle && self.params.idle == Idle::Hold && ends <= now {
+                // Nothing more happens until something arrives.
+                self.began = ends + Time::from_ps((now - ends).ps() / short.ps() * short.ps());
+                ends = self.began + short;
+            }
+        }
+        self.ends = Some(ends);
+    }
+
+    /// Whether a frame that finds the queue above the severe threshold makes a message.
+    fn tells(&mut self, queue: u64) -> bool {
+        if !self.params.severe_messages || queue <= self.params.severe.get() {
+            return false;
+        }
+        let due = self.severe_frames == 0;
+        self.severe_frames = (self.severe_frames + 1) % self.params.severe_every;
+        due
+    }
+}
+
+impl QueueManager for RatePoint {
+    fn on_enqueue(
+        &mut self,
+        now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        self.advance(now, fill.queue.bytes, random);
+        self.bits += 8 * (u64::from(frame.bytes) + u64::from(self.overhead));
+        if self.tells(fill.queue.bytes) { Verdict::Notify(0) } else { Verdict::Pass }
+    }
+
+    fn on_dequeue(
+        &mut self,
+        now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        self.advance(now, fill.queue.bytes + u64::from(frame.bytes), random);
+        Verdict::Pass
+    }
+
+    fn stamp(&mut self, moment: Moment, tag: Tag) -> Tag {
+        let own = self.rate();
+        match tag {
+            Tag::Rate(written)
+                if moment == self.params.stamp_at && written.is_none_or(|(rate, _)| rate > own) =>
+            {
+                Tag::Rate(Some((own, self.point)))
+            }
+            _ => tag,
+        }
+    }
+
+    fn on_link_rate(&mut self, rate: BitRate) {
+        self.capacity = rate.bps_f64();
+    }
+}
+
+#[cfg(test)]
+#[path = "fecn_examples.rs"]
+mod examples;

@@ -1,0 +1,176 @@
+//! The host part of FECN: the control of a rate limiter that tags frames and sends at the rate that tags bring back.
+//!
+//! The scheme, its source, and what is not modelled are in `fecn.rs`.
+
+use crate::checks::{above, interval, intervals, message_priority, tag_length};
+use crate::rate_control::{RateConfiguration, RateControl, Told};
+use frame::Tag;
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Never, Or, Time};
+
+/// Keys of a reaction point of FECN.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RateReactionParams {
+    /// A frame has a tag if the last one was sent so long ago. A time with unit, at least "1 us". Default: "1 ms" (that of the congestion points).
+    pub interval: Time,
+    /// The same while two returned rates in a row are near each other. A time with unit, not below `interval`; or "never". Default: "never".
+    pub long_interval: Or<Time, Never>,
+    /// How near: a share of the former. A number, 0 to 1. Default: 0.05.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub near_share: f64,
+    /// One of so many frames has a tag, whatever the time; 0: by time. A count, at most 1000000. Default: 0.
+    #[schemars(range(min = 0, max = 1000000))]
+    pub tag_every: u32,
+    /// The rate before the first tag is back, as a share of that of the link. A number above 0, at most 1. Default: 0.05 (a choice: 1/N0).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub initial_share: f64,
+    /// After so long without a tag the rate is the initial one again. A time with unit, at least "1 us"; or "never". Default: "10 ms" (a choice).
+    pub forget_after: Or<Time, Never>,
+    /// No tag sets a lower rate. A rate with unit, above 0. Default: "10 Mb/s" (a choice).
+    pub min_rate: BitRate,
+    /// Priority of the tags that the host returns. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
+    #[schemars(range(min = 0, max = 7))]
+    pub message_priority: u32,
+    /// Length of a tag. A size with unit, at most "64 B". Default: "12 B" (a choice: type, rate, limiter, direction).
+    pub tag_length: Bytes,
+}
+
+impl Default for RateReactionParams {
+    fn default() -> RateReactionParams {
+        RateReactionParams {
+            interval: Time::from_ms(1),
+            long_interval: Or::word(),
+            near_share: 0.05,
+            tag_every: 0,
+            initial_share: 0.05,
+            forget_after: Or::Value(Time::from_ms(10)),
+            min_rate: BitRate::from_bps(10_000_000),
+            message_priority: 7,
+            tag_length: Bytes::new(12),
+        }
+    }
+}
+
+impl RateConfiguration for RateReactionParams {
+    type Machine = RateReaction;
+
+    fn check(&self) -> Result<(), Remark> {
+        intervals(self.interval, self.long_interval, self.near_share)?;
+        if self.tag_every > 1_000_000 {
+            let message = format!("one of {} frames", self.tag_every);
+            return Err(Remark::about("tag_every", message, "expected at most 1000000; 0: by time"));
+        }
+        above("initial_share", self.initial_share, 0.0, 1.0)?;
+        if let Some(after) = self.forget_after.value() {
+            interval("forget_after", after)?;
+        }
+        if self.min_rate.bps() == 0 {
+            let help = "expected a rate above 0, like \"10 Mb/s\": a limiter never stops";
+            return Err(Remark::about("min_rate", "a rate of 0", help));
+        }
+        message_priority(self.message_priority)?;
+        tag_length(self.tag_length)
+    }
+    fn tag_bytes(&self) -> u8 {
+        self.tag_length.get() as u8
+    }
+    fn return_priority(&self) -> Option<u8> {
+        Some(self.message_priority as u8)
+    }
+    fn start(&self, line: BitRate) -> RateReaction {
+        let mut it = RateReaction {
+            params: *self,
+            line: line.bps(),
+            initial: 0,
+            rate: 0,
+            heard_at: None,
+            near: false,
+            tagged_at: None,
+            untagged: 0,
+            deaf_until: Time::ZERO,
+        };
+        it.initial = it.bounded((line.bps_f64() * self.initial_share) as u64);
+        it.rate = it.initial;
+        it
+    }
+}
+
+/// The reaction point of a limiter. Rates are in bits a second.
+#[derive(Clone, Debug)]
+pub struct RateReaction {
+    params: RateReactionParams,
+    line: u64,
+    initial: u64,
+    rate: u64,
+    /// When the last tag came back; `None`: none has, or too long ago.
+    heard_at: Option<Time>,
+    /// Whether its rate was near the one before.
+    near: bool,
+    tagged_at: Option<Time>,
+    /// Frames since the last with a tag.
+    untagged: u32,
+    /// Until then severe messages do not count.
+    deaf_until: Time,
+}
+
+impl RateReaction {
+    fn bounded(&self, rate: u64) -> u64 {
+        rate.clamp(self.params.min_rate.bps().min(self.line), self.line)
+    }
+
+    /// Whether the frame that leaves now has a tag.
+    fn is_due(&self, now: Time) -> bool {
+        let Some(last) = self.tagged_at else { return true };
+        if self.params.tag_every > 0 {
+            return self.untagged + 1 >= self.params.tag_every;
+        }
+        let long = self.params.long_interval.value().filter(|_| self.near);
+        now - last >= long.unwrap_or(self.params.interval)
+    }
+}
+
+impl RateControl for RateReaction {
+    fn on_told(&mut self, now: Time, told: Told, _random: &mut impl FnMut() -> u64) {
+        match told {
+            Told::Returned(Tag::Rate(written)) => {
+                let next = self.bounded(written.map_or(self.line, |(rate, _)| rate.bps()));
+                let change = next.abs_diff(self.rate) as f64;
+                self.near = self.heard_at.is_some() && change <= self.params.near_share * self.rate as f64;
+                (self.rate, self.heard_at) = (next, Some(now));
+            }
+            Told::Message(_) if now >= self.deaf_until => {
+                self.rate = self.rate.min(self.initial);
+                self.deaf_until = now + self.params.interval;
+            }
+            Told::Message(_) | Told::Returned(Tag::Limited(_)) => {}
+        }
+    }
+
+    fn tag(&mut self, now: Time) -> Option<(Tag, u8)> {
+        if !self.is_due(now) {
+            self.untagged += 1;
+            return None;
+        }
+        (self.tagged_at, self.untagged) = (Some(now), 0);
+        Some((Tag::Rate(None), self.params.tag_bytes()))
+    }
+
+    fn on_sent(&mut self, _now: Time, _bytes: u16, _last: bool, _random: &mut impl FnMut() -> u64) {}
+
+    fn handle_timeout(&mut self, now: Time, _random: &mut impl FnMut() -> u64) {
+        if self.poll_timeout().is_some_and(|at| at <= now) {
+            (self.rate, self.heard_at, self.near) = (self.initial, None, false);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        Some(self.heard_at? + self.params.forget_after.value()?)
+    }
+
+    fn rate(&self) -> Option<BitRate> {
+        Some(BitRate::from_bps(self.rate))
+    }
+}

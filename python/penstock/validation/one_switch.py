@@ -1,0 +1,245 @@
+"""A model of one switch and greedy senders behind rate limiters, for the congestion controls of layer 2."""
+
+from __future__ import annotations
+
+import heapq
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.result import Result
+
+from .bench import fill, only
+
+_STAR = """\
+[simulation]
+duration = "$duration ps"
+
+[probes]
+bin = "off"
+
+[topology.star]
+hosts = $hosts
+rate = "10 Gb/s"
+delay = "$delay ps"
+
+[host]
+rate_limiters = { $scheme = { $reaction } }
+
+[[switch.queue_managers]]
+$scheme = { $point }
+
+$flows
+"""
+_FLOW = """
+[[flows]]
+name = "f$n"
+from = "h$n"
+to = "h0"
+start = "$start ps"
+frame = "1480 B"
+source = "greedy"
+"""
+FRAME = 1480
+"""Bytes of a frame without a tag; 1500 on the wire."""
+LINE = 10**10
+"""Rate of all links in bit/s."""
+MESSAGE = 84 * 800
+"""Picoseconds of a control frame."""
+SEND, ARRIVE, TOLD, TIMER, LEAVE = range(5)
+
+
+def wire(length: int) -> int:
+    """Picoseconds of a frame of so many bytes."""
+    return (length + 20) * 800
+
+
+@dataclass
+class Sender(ABC):
+    """A greedy source behind a limiter."""
+
+    pulled: int
+    free_at: int = 0
+    begun: int = 0
+    due: int = 0
+    paced_at: tuple[int, int] = (0, 0)
+    frames: int = 0
+    messages: int = 0
+    lowest: int = LINE
+    now: int = 0
+    length: int = 0
+    """Of the frame that leaves, with its tag."""
+
+    @abstractmethod
+    def rate(self) -> int | None:
+        """Bits per second on the wire; ``None`` if nothing limits it."""
+
+    @abstractmethod
+    def told(self, feedback: int) -> None:
+        """A message has come, or a tag is back."""
+
+    def tag_bytes(self) -> int:
+        """Length of the tag of the frame that leaves now."""
+        return 0
+
+    def sent(self) -> None:
+        """A frame has left."""
+        self.frames += 1
+
+    def timer(self) -> int | None:
+        """The timer is due: when it is due again."""
+        return None
+
+    def next_timer(self) -> int | None:
+        """When the timer is due after a message."""
+        return None
+
+    def send(self) -> int:
+        """A frame passes the limiter now: when the next one may."""
+        now, gap, rate = self.now, 0, self.rate()
+        self.length = FRAME + self.tag_bytes()
+        if rate is not None:
+            at, rest = self.paced_at
+            if now > self.due or at != rate:
+                self.due, rest = now, 0
+            whole, rest = divmod((self.length + 20) * 8 * 10**12 + rest, rate)
+            self.due, self.paced_at = self.due + whole, (rate, rest)
+            gap = self.due - now
+        self.sent()
+        self.pulled = now
+        self.begun = max(now, self.free_at)
+        self.free_at = self.begun + wire(self.length)
+        return max(self.begun, now + gap)
+
+
+@dataclass
+class Point(ABC):
+    """A congestion point."""
+
+    now: int = 0
+    others: int = 0
+    """Bytes that wait beside the frame."""
+    length: int = 0
+    """Of the frame."""
+    last_begins: int = 0
+    """When the last frame that has come leaves."""
+
+    @abstractmethod
+    def arrive(self) -> int | None:
+        """A frame comes: what its source is told, if anything."""
+
+    def entered(self, begins: int) -> None:
+        """The frame that has come leaves then."""
+        self.last_begins = begins
+
+    def leave(self) -> int | None:
+        """A tagged frame leaves: what its tag allows from here on."""
+        return None
+
+
+def run(senders: Sequence[Sender], point: Point, delay: int, duration: int) -> int:
+    """Run the model.
+
+    Parameters
+    ----------
+    senders
+        They send from `Sender.pulled` on, over links of their own.
+    point
+        At the port to their common destination.
+    delay
+        Of each link, in ps.
+    duration
+        In ps.
+
+    Returns
+    -------
+    int
+        The longest queue in bytes.
+    """
+    events: list[tuple[int, int, int, int, bool]] = [
+        (sender.pulled, SEND, n, 0, False) for n, sender in enumerate(senders)
+    ]
+    heapq.heapify(events)
+    waiting: list[tuple[int, int]] = []
+    free, longest = 0, 0
+    while events and events[0][0] < duration:
+        now, kind, n, value, tagged = heapq.heappop(events)
+        sender = senders[n]
+        sender.now = point.now = now
+        if kind in (ARRIVE, LEAVE):
+            waiting = [frame for frame in waiting if frame[0] > now]
+            point.others, point.length = sum(length for _, length in waiting), value
+        if kind == SEND:
+            following, length = sender.send(), sender.length
+            heapq.heappush(events, (sender.free_at + delay, ARRIVE, n, length, length > FRAME))
+            heapq.heappush(events, (following, SEND, n, 0, False))
+        elif kind == ARRIVE:
+            told = point.arrive()
+            if told is not None:
+                heapq.heappush(events, (now + MESSAGE + delay, TOLD, n, told, False))
+            begins = max(now, free)
+            if begins > now:
+                waiting.append((begins, value))
+                longest = max(longest, point.others + value)
+            point.entered(begins)
+            free = begins + wire(value)
+            if tagged:
+                heapq.heappush(events, (begins, LEAVE, n, value, True))
+        elif kind == LEAVE:
+            allowed = point.leave()
+            if allowed is not None:
+                back = now + wire(value) + 2 * (MESSAGE + delay) + delay
+                heapq.heappush(events, (back, TOLD, n, allowed, True))
+        elif kind == TOLD:
+            sender.told(value)
+            due = sender.next_timer()
+            if due is not None:
+                heapq.heappush(events, (due, TIMER, n, due, False))
+        elif value == sender.next_timer():
+            due = sender.timer()
+            if due is not None:
+                heapq.heappush(events, (due, TIMER, n, due, False))
+    return longest
+
+
+def scenario(scheme: str, starts: list[int], delay: int, duration: int, reaction: str, point: str) -> str:
+    """The same as a scenario.
+
+    Parameters
+    ----------
+    scheme
+        ``"qcn"``, ``"bcn"`` or ``"fecn"``.
+    starts
+        When each source begins, in ps.
+    delay
+        Of each link, in ps.
+    duration
+        In ps.
+    reaction, point
+        Keys of the reaction points and of the congestion points.
+    """
+    flows = "".join(fill(_FLOW, n=n, start=start) for n, start in enumerate(starts, start=1))
+    return fill(
+        _STAR,
+        scheme=scheme,
+        duration=duration,
+        hosts=len(starts) + 1,
+        delay=delay,
+        reaction=reaction,
+        point=point,
+        flows=flows,
+    )
+
+
+def measured(found: Result) -> list[tuple[int, int, int, int]]:
+    """Of each limiter what it sent and heard: frames, messages, and lowest and last rate in bit/s."""
+    return [
+        (row["frames_sent"], row["messages"], round(row["rate_min_bps"]), round(row["rate_end_bps"]))
+        for row in found.rows("rate_limiters")
+    ]
+
+
+def queue(found: Result) -> dict[str, Any]:
+    """The row of the queue that all share."""
+    return dict(only(found.rows("queues"), port="sw.0->h0", **{"class": 0}))
