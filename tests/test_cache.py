@@ -75,7 +75,7 @@ def test_whatever_a_run_depends_on_makes_another(
     assert [run(text.replace("200 us", "201 us")), run("# a comment\n" + text)] == [1, 0]
     sizes.write_text("bytes,weight\n101,1\n", "utf-8")
     assert [run(), run()] == [1, 0]
-    monkeypatch.setattr(cache, "_engine", lambda: "another")
+    monkeypatch.setattr(cache, "engine", lambda: "another")
     assert [run(), run()] == [1, 0]
 
 

@@ -143,9 +143,10 @@ def _arguments(command: Callable[..., Any]) -> Iterator[str]:
     for parameter in inspect.signature(command).parameters.values():
         if dataclasses.is_dataclass(types[parameter.name]):  # options that belong together
             of_group = _parameters_section(inspect.getdoc(types[parameter.name]) or "")
-            yield from (
-                f"| `--{_word(name)} {_word(name).upper()}` | {_cell(of_group[name])} |" for name in of_group
-            )
+            for field in dataclasses.fields(types[parameter.name]):
+                word = _word(field.name)
+                shown = f"--{word}" if field.default is False else f"--{word} {word.upper()}"
+                yield f"| `{shown}` | {_cell(of_group[field.name])} |"
             continue
         word = _word(parameter.name)
         if parameter.kind is parameter.KEYWORD_ONLY:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .analysis import oracle
     from .analysis.statistics import Interval, jain, student_t_interval
     from .errors import InputError, PenstockError, ResultError, ScenarioError, SimulationError, StudyError
+    from .laboratory.outcome import Outcome
+    from .laboratory.plan import Plan
+    from .laboratory.sweep import sweep
     from .result import Result
     from .running import Guarantee, check, guarantees, run
     from .running.many import run_many
@@ -39,7 +42,9 @@ if TYPE_CHECKING:
         "Guarantee",
         "InputError",
         "Interval",
+        "Outcome",
         "PenstockError",
+        "Plan",
         "Result",
         "ResultError",
         "Scenario",
@@ -53,6 +58,7 @@ if TYPE_CHECKING:
         "run",
         "run_many",
         "student_t_interval",
+        "sweep",
     ]
     __all__ += traffic.__all__
 
@@ -60,7 +66,9 @@ _HOME = {
     "Guarantee": "running",
     "InputError": "errors",
     "Interval": "analysis.statistics",
+    "Outcome": "laboratory.outcome",
     "PenstockError": "errors",
+    "Plan": "laboratory.plan",
     "Result": "result",
     "ResultError": "errors",
     "Scenario": "scenario",
@@ -74,6 +82,7 @@ _HOME = {
     "run": "running",
     "run_many": "running.many",
     "student_t_interval": "analysis.statistics",
+    "sweep": "laboratory.sweep",
 }
 
 

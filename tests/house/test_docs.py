@@ -21,7 +21,7 @@ FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | 
 LINK = re.compile(r"\]\((?!https?:|#)(?P<target>[^)#\s]+)(?:#[^)]*)?\)")
 FILE = re.compile(r"# (?P<name>[\w-]+\.toml)\n")
 IN_WORDS = re.compile(r"`(?P<path>(?:crates|python|docs|tests|tools|viewer|benches|studies)/[\w./-]*\w)`")
-SCRIPTS = {"sweep": "15 of 15", "who-paused-whom": "victim (h4 to h1) got"}
+SCRIPTS = {"who-paused-whom": "victim (h4 to h1) got"}
 """Guides that are one script, and what it prints among other things."""
 
 

@@ -31,6 +31,7 @@ ASCII = "--ascii"
 
 COMMANDS = (
     ("run", "run:run", "Run a scenario."),
+    ("sweep", "sweep:sweep", "Run a scenario with many values of its keys."),
     ("check", "scenarios:check", "Check a scenario without running it."),
     ("new", "scenarios:new", "Write a commented scenario to start from."),
     ("list", "scenarios:list_", "List the scenarios and studies of the package."),

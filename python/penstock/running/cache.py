@@ -55,7 +55,7 @@ class RunCache:
         OSError
             If the result cannot be written.
         """
-        key = f"{_core.identity(source.text, source.file, seed=seed)}-{_engine()}"
+        key = f"{_core.identity(source.text, source.file, seed=seed)}-{engine()}"
         file = self.directory / f"{key}.run"
         result = _read(file)
         if result is not None:
@@ -114,8 +114,8 @@ def beside(directory: Path) -> Path:
 
 
 @functools.cache
-def _engine() -> str:
-    """A hash of the engine."""
+def engine() -> str:
+    """A hash of the engine: a run depends on nothing else but its scenario and seed."""
     return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()[:16]
 
 

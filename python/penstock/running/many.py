@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, as_completed
 from os import PathLike
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from penstock.result import Result
 
 from . import cache
 from .engine import Runnable, engine_errors, run_source, source_of
+from .pool import processes
 
 ManyProgress = Callable[[int, int], object]
 """Called with how many runs have ended, and how many there are."""
@@ -68,19 +67,8 @@ def run_many(
     if not sources:
         return []
     workers = min(os.cpu_count() or 1, len(sources))
-    before = set(multiprocessing.active_children())
-    # Spawned: a copy of a process with threads, such as those of Arrow, may wait for ever.
-    spawned = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=spawned, initializer=_worker)
-    try:
-        found = _all(sources, pool, workers, directory, progress)
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-        raise
-    pool.shutdown()
-    return found
+    with processes(workers) as pool:
+        return _all(sources, pool, workers, directory, progress)
 
 
 def _all(
@@ -118,8 +106,3 @@ def _run(source: Source, beside: int, keep: Path | None) -> Result:
 
     with engine_errors():
         return run() if keep is None else cache.RunCache(keep).result(source, None, run)
-
-
-def _worker() -> None:
-    """Ctrl-C concerns the process that has been asked for the runs; it ends its workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,268 @@
+"""``penstock sweep``."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from penstock.errors import InputError
+
+from . import EXIT_DONE, EXIT_FAILED
+from .console import complain, console, print_json, say, table
+from .options import Whole
+
+if TYPE_CHECKING:
+    from penstock.laboratory.outcome import Outcome
+    from penstock.laboratory.plan import Plan
+    from penstock.laboratory.sweep import SweepCallback, SweepProgress
+
+SCHEMA = "penstock-sweep/1"
+ROWS_SHOWN = 60
+COLUMNS_SHOWN = 4
+FAILURES_SHOWN = 5
+SAYS_EVERY_S = 30.0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Question:
+    """What varies, and what is measured.
+
+    Parameters
+    ----------
+    vary
+        KEY=VALUES, once for each key: "flow_control.pfc.xoff=20 KiB:200 KiB:10" (ten values),
+        "=20 KiB:200 KiB:20 KiB" (steps), "=1 KiB:1 MiB:11:log", "=1..20", "=10 us, 50 us". Each point runs
+        with each value of simulation.seed.
+    set
+        KEY=EXPRESSION, once for each key that follows from others: "flow_control.pfc.xon=xoff / 2".
+    measure
+        NAME=EXPRESSION over the tables of a result, once for each measure:
+        "p99_ns=max(flows.latency_p99_ns)". Default: sums, means and maxima over flows and ports.
+    zip
+        Takes the first values of all keys, then the second, and so on. Default: all combinations.
+    latin
+        Takes this many points of a Latin hypercube; a key may then be a range such as "20 KiB:200 KiB".
+    """
+
+    vary: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    measure: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    zip: Annotated[bool, Parameter(negative=())] = False
+    latin: Whole | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether any option was given."""
+        return self != Question()
+
+
+def sweep(
+    scenario: str,
+    /,
+    *,
+    question: Question = Question(),
+    pareto: str | None = None,
+    out: Path | None = None,
+    workers: Whole | None = None,
+    keep: Annotated[bool, Parameter(negative=())] = False,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Runs a scenario with many values of its keys.
+
+    Finished runs are kept in the directory of the sweep: the same command, or one with more values, runs only
+    what is not there yet. A run that fails is recorded with its scenario and error, and the others go on.
+
+    Parameters
+    ----------
+    scenario
+        A scenario file, a name that "penstock list" prints, or a file with a table [sweep].
+    pareto
+        Draws two measures against each other: "least latency_p99_ns, most throughput_bps".
+    out
+        Directory of the sweep. Default: out/NAME-sweep.
+    workers
+        Runs at a time. Default: the number of processors.
+    keep
+        Saves the whole result of each run, with its report, to which the page of the sweep links.
+    json
+        Prints one JSON object instead of tables.
+    """
+    from penstock.laboratory.sweep import sweep as run_sweep
+
+    plan = plan_of(scenario, question)
+    directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-sweep"
+    try:
+        with watching() as watch:
+            outcome = run_sweep(plan, directory, workers=workers, keep=keep, pareto=pareto, progress=watch)
+    except KeyboardInterrupt:
+        say(f"finished runs are kept in {directory}; the same command goes on")
+        raise
+    failures = outcome.failures()
+    if json:
+        print_json(_document(plan, outcome))
+    else:
+        _show(plan, outcome)
+        _show_where(directory)
+    for row in failures[:FAILURES_SHOWN]:
+        complain(f"run {row['run']} failed: {row['error'].strip()}")
+    if failures:
+        complain(
+            f"{len(failures)} of {outcome.table('runs').num_rows} runs failed; "
+            f"{directory / 'failed'} has their scenarios"
+        )
+    return EXIT_FAILED if failures else EXIT_DONE
+
+
+def _show_where(directory: Path) -> None:
+    places = {"sweep": directory, "report": directory / "report.html"}
+    for name, place in places.items():
+        console().print(f"{name:<8} {place}", soft_wrap=True)
+    for picture in sorted((directory / "pictures").glob("*.png")):
+        console().print(f"picture  {picture}", soft_wrap=True)
+
+
+def plan_of(scenario: str, question: Question) -> Plan:
+    """The plan that the words of the command line, or a file, describe.
+
+    Raises
+    ------
+    InputError
+        If they do not.
+    """
+    from penstock.laboratory import plan
+    from penstock.laboratory.measures import DEFAULT_MEASURES
+
+    from_file = plan.from_file(Path(scenario))
+    if from_file is not None:
+        if question.is_asked:
+            raise InputError(
+                f"{scenario} says what varies; --vary and its like belong to a scenario without [sweep]"
+            )
+        return from_file
+    if question.zip and question.latin is not None:
+        raise InputError("--zip and --latin exclude each other")
+    told = {
+        option: _assignments(f"--{option}", given)
+        for option, given in (("vary", question.vary), ("set", question.set), ("measure", question.measure))
+    }
+    mode = "zip" if question.zip else "latin" if question.latin is not None else "grid"
+    return plan.Plan(
+        scenario,
+        told["vary"],
+        told["set"],
+        told["measure"] or DEFAULT_MEASURES,
+        mode,
+        question.latin,
+    )
+
+
+def _assignments(option: str, given: tuple[str, ...]) -> dict[str, str]:
+    from penstock.laboratory.values import assignment
+
+    found: dict[str, str] = {}
+    for text in given:
+        key, value = assignment(text, option)
+        if key in found:
+            raise InputError(f"{option} {key} is given twice")
+        found[key] = value
+    return found
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[SweepCallback]:
+    """A bar with the runs that have ended and the time left; without a terminal a line now and then."""
+    if not sys.stderr.isatty():
+        yield _Teller()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        MofNCompleteColumn(),
+        TextColumn("runs"),
+        BarColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[told]}"),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("sweep", total=None, told="starting")
+
+        def watch(progress: SweepProgress) -> None:
+            told = f"{progress.found} found" if progress.found else ""
+            if progress.failed:
+                told += f" {progress.failed} failed"
+            bar.update(task, completed=progress.done, total=progress.runs, told=told)
+
+        yield watch
+
+
+class _Teller:
+    """Says now and then how far a sweep is."""
+
+    def __init__(self) -> None:
+        self._began = self._told = time.monotonic()
+
+    def __call__(self, progress: SweepProgress) -> None:
+        now = time.monotonic()
+        if now - self._told < SAYS_EVERY_S:
+            return
+        self._told = now
+        ran = progress.done - progress.found
+        left = (now - self._began) / max(ran, 1) * (progress.runs - progress.done)
+        say(f"{progress.done} of {progress.runs} runs, {progress.failed} failed, about {left:.0f} s left")
+
+
+def _document(plan: Plan, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "points": [{"point": point.number, "values": point.values} for point in plan.settings],
+        "runs": _finite(outcome.table("runs").to_pylist()),
+        "summary": _finite(outcome.table("summary").to_pylist()),
+    }
+
+
+def _finite(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """JSON has no NaN."""
+    return [{key: None if value != value else value for key, value in row.items()} for row in rows]
+
+
+def _show(plan: Plan, outcome: Outcome) -> None:
+    """A row a point, a column a measure of the whole run."""
+    from rich.markup import escape
+
+    rows = [row for row in outcome.table("summary").to_pylist() if not row["entity"]]
+    keys = [*plan.values, *plan.derive]
+    names = list(dict.fromkeys(row["metric"] for row in rows))
+    seeds = len(plan.seeds)
+    points: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        points.setdefault(row["point"], {"row": row})[row["metric"]] = row
+    title = "Means ± half-widths of the 95 % intervals over the seeds" if seeds > 1 else "One run a point"
+    for first in range(0, len(names), COLUMNS_SHOWN):
+        some = names[first : first + COLUMNS_SHOWN]
+        shown = table(title, *(key.rpartition(".")[2] for key in keys), *some, numeric=len(keys))
+        title = ""
+        for cells in list(points.values())[:ROWS_SHOWN]:
+            values = [_interval(cells.get(name), seeds) for name in some]
+            shown.add_row(*(escape(str(cells["row"][key])) for key in keys), *values)
+        console().print(shown)
+    if len(points) > ROWS_SHOWN:
+        console().print(f"and {len(points) - ROWS_SHOWN} more points; all of them are in the tables")
+
+
+def _interval(row: dict[str, Any] | None, seeds: int) -> str:
+    from penstock.laboratory.page import written
+
+    if row is None:
+        return "-"
+    mean = written(row["mean"], row["unit"])
+    return mean if seeds == 1 else f"{mean} ± {written(row['half_width'], row['unit'])}"

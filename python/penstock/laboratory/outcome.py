@@ -1,0 +1,286 @@
+"""What a sweep found: a table of runs, one of measures, and a summary with intervals for each point."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.analysis.statistics import student_t_interval
+from penstock.errors import ResultError, UnknownNameError
+from penstock.library import Source, suggestion
+from penstock.result import Result
+from penstock.running import run_source
+
+from .plan import Plan, Run
+from .quantity import UNITS, Quantity, value_of
+from .store import Record
+
+TABLES = ("runs", "metrics", "summary")
+CONFIDENCE = 0.95
+_UNIT = re.compile(r"_(ps|ns|us|ms|s|bps|bytes|frames|share)$")
+_COLUMN_UNIT = {"time": ("ns", 1e3), "length": ("m", 1e3), "tolerance": ("ppm", 1e3)}
+"""The unit of a column of numbers, and how many of the smallest unit it is; others have the smallest."""
+_NAME = {"rate": "bps", "size": "bytes", "frames": "frames"}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run of a plan with its record."""
+
+    run: Run
+    record: Record
+
+
+class Outcome:
+    """The tables of a sweep.
+
+    Attributes
+    ----------
+    directory : Path
+        Where they are, with the plan, the pictures and the page.
+    tables : dict
+        ``runs``: one row a run, with the values of its point. ``metrics``: one row a run and measure (and
+        entity). ``summary``: one row a point and measure, over its seeds.
+    description : dict
+        What each table and column means, with its unit.
+    """
+
+    def __init__(self, directory: Path, tables: dict[str, pa.Table], description: dict[str, Any]) -> None:
+        self.directory = directory
+        self.tables = tables
+        self.description = description
+
+    @classmethod
+    def load(cls, directory: str | PathLike[str]) -> Outcome:
+        """Reads the tables of a sweep.
+
+        Raises
+        ------
+        ResultError
+            If there are none.
+        """
+        path = Path(directory)
+        try:
+            tables = {name: pq.read_table(path / f"{name}.parquet") for name in TABLES}
+            description = json.loads((path / "description.json").read_text("utf-8"))
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise ResultError(
+                f"{path}: no complete sweep ({error}); penstock sweep {path / 'sweep.toml'}"
+            ) from None
+        return cls(path, tables, description)
+
+    def __repr__(self) -> str:
+        failed = len(self.failures())
+        return f"<Sweep of {self.tables['runs'].num_rows} runs{f', {failed} failed' if failed else ''}>"
+
+    def table(self, name: str) -> pa.Table:
+        """A table as pyarrow.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such table.
+        """
+        if name not in self.tables:
+            raise UnknownNameError(f"no table {name!r}; {suggestion(name, TABLES)}")
+        return self.tables[name]
+
+    def failures(self) -> list[dict[str, Any]]:
+        """The rows of ``runs`` that have an error."""
+        return [row for row in self.tables["runs"].to_pylist() if row["error"]]
+
+    def result(self, run: str) -> Result:
+        """The result of a run: as it was kept, or run once more, which gives the same.
+
+        Raises
+        ------
+        ResultError
+            If there is no such run.
+        """
+        from .store import Store
+
+        kept = self.directory / "runs" / run
+        if kept.is_dir():
+            return Result.load(kept)
+        record = Store(self.directory / "runs").find(run, ())
+        if record is None:
+            raise ResultError(f"{self.directory}: no finished run {run}")
+        return run_source(Source(record.scenario, str(self.directory / "scenario.toml")))
+
+
+def write_outcome(plan: Plan, finished: Iterable[Finished], directory: Path) -> Outcome:
+    """Writes the tables of finished runs; each file is replaced when the new one is whole."""
+    ordered = sorted(finished, key=lambda one: (one.run.point.number, one.run.seed or 0))
+    runs, about_runs = _runs(plan, ordered)
+    metrics, about_metrics = _metrics(plan, ordered)
+    summary, about_summary = _summary(plan, ordered)
+    description = {"runs": about_runs, "metrics": about_metrics, "summary": about_summary}
+    tables = {"runs": runs, "metrics": metrics, "summary": summary}
+    for name, table in tables.items():
+        replace_file(directory / f"{name}.parquet", functools.partial(pq.write_table, table))
+    replace_file(
+        directory / "description.json",
+        lambda path: path.write_text(json.dumps(description, indent=1) + "\n", "utf-8"),
+    )
+    return Outcome(directory, tables, description)
+
+
+def replace_file(target: Path, write: Callable[[Path], object]) -> None:
+    """Writes a file beside `target`, and gives it the name when it is whole."""
+    partial = target.with_name(f".{secrets.token_hex(6)}.partial")
+    try:
+        write(partial)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def unit_of(name: str) -> str:
+    """The last word of a name, if it is a unit."""
+    match = _UNIT.search(name)
+    return match[1] if match else ""
+
+
+Column = tuple[str, pa.DataType, list[Any], str, str]
+"""Name, type, values, unit, meaning."""
+
+
+def _runs(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any]]:
+    told = [one.record.told for one in finished]
+    columns: list[Column] = [
+        ("run", pa.string(), [one.record.run for one in finished], "", "Name of the run: its file in runs/."),
+        ("point", pa.int64(), [one.run.point.number for one in finished], "", "Setting of the varied keys."),
+        ("seed", pa.uint64(), [_seed(one) for one in finished], "", "Seed of the random streams."),
+        *_settings(plan, [one.run.point.values for one in finished]),
+        (
+            "error",
+            pa.string(),
+            [one.record.error for one in finished],
+            "",
+            "Why it failed; empty if it did not.",
+        ),
+        ("fingerprint", pa.string(), [one.get("fingerprint") for one in told], "", "Hash of the trajectory."),
+        ("simulated_s", pa.float64(), [one.get("simulated_s") for one in told], "s", "Simulated time."),
+        ("frame_hops", pa.int64(), [one.get("frame_hops") for one in told], "", "Links crossed by frames."),
+        ("wall_s", pa.float64(), [one.get("wall_s") for one in told], "s", "Time that the simulation took."),
+    ]
+    return _table("One row a run.", columns)
+
+
+def _metrics(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any]]:
+    rows = [
+        (one.record.run, one.run.point.number, _seed(one), measure.name, entity, unit_of(measure.name), value)
+        for one in finished
+        for measure in plan.measures
+        for entity, value in _values(one.record, measure.text)
+    ]
+    run, point, seed, name, entity, unit, value = _turned(rows, 7)
+    columns: list[Column] = [
+        ("run", pa.string(), run, "", "Name of the run."),
+        ("point", pa.int64(), point, "", "Setting of the varied keys."),
+        ("seed", pa.uint64(), seed, "", "Seed of the random streams."),
+        ("metric", pa.string(), name, "", "Name of the measure."),
+        ("entity", pa.string(), entity, "", "Flow, port or queue; empty for a measure of the whole run."),
+        ("unit", pa.string(), unit, "", "Unit of the value, if the name of the measure ends with one."),
+        ("value", pa.float64(), value, "as in unit", "The value; NaN if it is not known."),
+    ]
+    return _table("One row a run and measure, and entity if the measure is a column.", columns)
+
+
+def _summary(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any]]:
+    groups: dict[tuple[int, str, str], list[float]] = {}
+    for one in finished:
+        for measure in plan.measures:
+            for entity, value in _values(one.record, measure.text):
+                groups.setdefault((one.run.point.number, measure.name, entity), []).append(value)
+    settings = {one.run.point.number: one.run.point.values for one in finished}
+    intervals = [student_t_interval(values, CONFIDENCE) for values in groups.values()]
+    known = [[value for value in values if not math.isnan(value)] or [math.nan] for values in groups.values()]
+    columns: list[Column] = [
+        ("point", pa.int64(), [key[0] for key in groups], "", "Setting of the varied keys."),
+        *_settings(plan, [settings[key[0]] for key in groups]),
+        ("metric", pa.string(), [key[1] for key in groups], "", "Name of the measure."),
+        ("entity", pa.string(), [key[2] for key in groups], "", "As in metrics."),
+        ("unit", pa.string(), [unit_of(key[1]) for key in groups], "", "Unit of the values."),
+        ("mean", pa.float64(), [one.mean for one in intervals], "as in unit", "Mean over the seeds."),
+        (
+            "half_width",
+            pa.float64(),
+            [one.half_width for one in intervals],
+            "as in unit",
+            "Half of the Student-t interval of the mean; NaN for one seed.",
+        ),
+        ("min", pa.float64(), [min(values) for values in known], "as in unit", "Smallest value."),
+        ("max", pa.float64(), [max(values) for values in known], "as in unit", "Largest value."),
+        ("runs", pa.int64(), [one.n for one in intervals], "", "Runs whose value is known."),
+        ("confidence", pa.float64(), [CONFIDENCE] * len(groups), "", "Probability of the interval."),
+    ]
+    return _table("One row a point and measure (and entity), over the seeds.", columns)
+
+
+def _settings(plan: Plan, points: list[dict[str, Any]]) -> list[Column]:
+    """Each varied key as written, and as a number in a column whose last word is the unit."""
+    found: list[Column] = []
+    for key in [*plan.values, *plan.derive]:
+        values = [values.get(key) for values in points]
+        about = f"The key {key} of the scenario."
+        numeric = [float(value) for value in values if isinstance(value, int | float) and value is not True]
+        if len(numeric) == len(values):
+            found.append((key, pa.float64(), numeric, "", about))
+            continue
+        found.append(
+            (key, pa.string(), [_written(value) for value in values], "", f"{about[:-1]}, as written.")
+        )
+        amounts = [value_of(value) for value in values]
+        dimensions = {amount.dimension for amount in amounts if isinstance(amount, Quantity)}
+        if len(dimensions) == 1 and all(isinstance(amount, Quantity) for amount in amounts):
+            (dimension,) = dimensions
+            unit, size = _COLUMN_UNIT.get(
+                dimension, (_NAME.get(dimension, next(iter(UNITS[dimension]))), 1.0)
+            )
+            numbers = [float(amount.amount) / size for amount in amounts if isinstance(amount, Quantity)]
+            found.append((f"{key}_{unit}", pa.float64(), numbers, unit, about))
+    return found
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _values(record: Record, text: str) -> list[tuple[str, float]]:
+    if record.error:
+        return []
+    value = record.measures[text]
+    pairs = value.items() if isinstance(value, dict) else [("", value)]
+    return [(entity, math.nan if one is None else float(one)) for entity, one in pairs]
+
+
+def _seed(one: Finished) -> int | None:
+    return one.run.seed if one.run.seed is not None else one.record.told.get("seed")
+
+
+def _turned(rows: list[tuple[Any, ...]], columns: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(columns)]
+
+
+def _table(about: str, columns: list[Column]) -> tuple[pa.Table, dict[str, Any]]:
+    schema = pa.schema(
+        [
+            pa.field(name, kind, metadata={"unit": unit, "about": meaning})
+            for name, kind, _, unit, meaning in columns
+        ]
+    )
+    table = pa.table([pa.array(values, kind) for _, kind, values, _, _ in columns], schema=schema)
+    described = [{"name": name, "unit": unit, "about": meaning} for name, _, _, unit, meaning in columns]
+    return table, {"about": about, "columns": described}

@@ -1,0 +1,136 @@
+"""The page of a sweep: its pictures, its summary, and a table of runs that links to each."""
+
+from __future__ import annotations
+
+import html
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from penstock.units import duration, plain, rate, size
+
+from .outcome import Outcome, replace_file
+from .plan import Plan
+
+MAX_SUMMARY_ROWS = 2_000
+_WRITERS: dict[str, Callable[[float], str]] = {
+    "ns": duration,
+    "bps": rate,
+    "bytes": size,
+    "s": lambda value: duration(value * 1e9),
+}
+_STYLE = """
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+img { max-width: 100%; background: white; border-radius: 4px; }
+pre { overflow-x: auto; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 13px; }
+th, td { padding: 0.2rem 0.7rem 0.2rem 0; text-align: left; white-space: nowrap;
+         border-bottom: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.failed { color: #c8501e; }
+"""
+
+
+def write_page(plan: Plan, outcome: Outcome, pictures: Sequence[Path]) -> Path:
+    """Writes ``report.html`` beside the tables of a sweep; its path."""
+    target = outcome.directory / "report.html"
+    text = "\n".join(_page(plan, outcome, [path for path in pictures if path.suffix == ".svg"]))
+    replace_file(target, lambda path: path.write_text(text, "utf-8"))
+    return target
+
+
+def _page(plan: Plan, outcome: Outcome, pictures: Sequence[Path]) -> Iterable[str]:
+    name = str(plan.base.to_dict().get("simulation", {}).get("name", "scenario"))
+    runs = outcome.table("runs").to_pylist()
+    failed = len(outcome.failures())
+    yield '<!doctype html><html lang="en"><meta charset="utf-8">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{_text(name)}: a sweep</title><style>{_STYLE}</style>"
+    yield f"<h1>{_text(name)}: {len(plan.settings)} points, {len(runs)} runs</h1>"
+    if failed:
+        yield f'<p class="failed">{failed} of them failed; the table of runs says why.</p>'
+    yield '<p>The plan is <a href="sweep.toml">sweep.toml</a>, the tables are '
+    yield '<a href="runs.parquet">runs</a>, <a href="metrics.parquet">metrics</a> and '
+    yield '<a href="summary.parquet">summary</a>.</p>'
+    for picture in pictures:
+        source = quote(os.path.relpath(picture, outcome.directory).replace(os.sep, "/"))
+        yield f'<p><img src="{source}" alt="{_text(picture.stem)}"></p>'
+    yield from _summary(plan, outcome)
+    yield from _runs(plan, outcome, runs)
+
+
+def _summary(plan: Plan, outcome: Outcome) -> Iterable[str]:
+    rows = outcome.table("summary").to_pylist()
+    keys = [*plan.values, *plan.derive]
+    yield "<h2>Means over the seeds, with 95 % intervals</h2>"
+    if len(rows) > MAX_SUMMARY_ROWS:
+        yield f"<p>The first {MAX_SUMMARY_ROWS:,} of {len(rows):,} rows; summary.parquet has all.</p>"
+    body = (
+        [_cell(row["point"])]
+        + [_cell(row[key]) for key in keys]
+        + [_cell(row["metric"]), _cell(row["entity"])]
+        + [_cell(written(row["mean"], row["unit"]), number=True), _cell(_band(row), number=True)]
+        for row in rows[:MAX_SUMMARY_ROWS]
+    )
+    yield from _table(["point", *keys, "measure", "of", "mean", "±"], body)
+
+
+def _runs(plan: Plan, outcome: Outcome, runs: Sequence[dict[str, Any]]) -> Iterable[str]:
+    keys = [*plan.values, *plan.derive]
+    yield "<h2>Runs</h2>"
+    body = (
+        [_cell(row["point"]), _cell(row["seed"])]
+        + [_cell(row[key]) for key in keys]
+        + [
+            f"<td>{_link(outcome.directory, row)}</td>",
+            f'<td class="failed">{_text(_first(row["error"]))}</td>',
+        ]
+        for row in runs
+    )
+    yield from _table(["point", "seed", *keys, "run", "error"], body)
+
+
+def _link(directory: Path, row: dict[str, Any]) -> str:
+    """To the report of a run if it was kept, else to its record; of one that failed to its scenario."""
+    run = str(row["run"])
+    places = (f"failed/{run}.toml",) if row["error"] else (f"runs/{run}/report.html", f"runs/{run}.json")
+    place = next((place for place in places if (directory / place).exists()), "")
+    return f'<a href="{quote(place)}">{_text(run[:16])}</a>' if place else _text(run[:16])
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
+    yield '<div class="wide"><table><tr>' + "".join(f"<th>{_text(one)}</th>" for one in head) + "</tr>"
+    for row in rows:
+        yield "<tr>" + "".join(row) + "</tr>"
+    yield "</table></div>"
+
+
+def _cell(value: Any, *, number: bool = False) -> str:
+    shown = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return f"<td{' class=number' if number else ''}>{_text(shown)}</td>"
+
+
+def written(value: float | None, unit: str) -> str:
+    """A value with its unit, as people read it."""
+    if value is None or math.isnan(value):
+        return "-"
+    return _WRITERS[unit](value) if unit in _WRITERS else f"{plain(value)} {unit}".rstrip()
+
+
+def _band(row: dict[str, Any]) -> str:
+    return written(row["half_width"], row["unit"])
+
+
+def _first(text: str) -> str:
+    """The first line of an error."""
+    return text.strip().partition("\n")[0]
+
+
+def _text(value: object) -> str:
+    return html.escape(str(value))

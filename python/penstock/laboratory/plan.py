@@ -1,0 +1,341 @@
+"""What a sweep is: a scenario, the keys that vary, what follows from them, and what is measured."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock import library
+from penstock.errors import ArgumentError, InputError, ScenarioError
+from penstock.running import engine_errors, source_of
+from penstock.scenario import Scenario
+
+from .expression import Expression, Surroundings
+from .measures import DEFAULT_MEASURES, Measure
+from .quantity import Quantity, number, text_of, value_of
+from .values import Span, Values, read
+
+if TYPE_CHECKING:
+    from penstock.running import Runnable
+
+SEED = "simulation.seed"
+MODES = ("grid", "zip", "latin")
+MOST_POINTS = 1_000_000
+LATIN_SEED = 1
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of the varied keys; it runs once with each seed.
+
+    Attributes
+    ----------
+    number : int
+        From 0, in the order of the sweep.
+    values : dict
+        The value of each varied key and of each key that follows from them, as a scenario has it.
+    """
+
+    number: int
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a sweep.
+
+    Attributes
+    ----------
+    point : Point
+        The point that it belongs to.
+    seed : int or None
+        ``None``: that of the scenario.
+    source : Source
+        The scenario.
+    """
+
+    point: Point
+    seed: int | None
+    source: library.Source
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep that has been checked, and has not run.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or path
+        A scenario, a file, or the name of one that comes with Penstock.
+    vary : mapping
+        Keys of the scenario file as `Scenario.with_value` names them, each with its values: a list, or text
+        such as ``"20 KiB:200 KiB:10"`` (`penstock.laboratory.values`). ``simulation.seed`` is special: every
+        point runs with each of its seeds, so that points differ by what was varied and not by luck.
+    derive : mapping, optional
+        Keys that follow from others, by expression: ``{"flow_control.pfc.xon": "xoff / 2"}``. A name is the
+        last word of a key of `vary`, or a whole key of the scenario.
+    measure : mapping, optional
+        Names and expressions over the tables of a result, such as
+        ``{"p99": "max(flows.latency_p99_ns)"}``. Default: `DEFAULT_MEASURES`.
+    mode : str
+        "grid" (default): all combinations; "zip": the first values of all keys, then the second, ...;
+        "latin": `points` points of a Latin hypercube.
+    points : int, optional
+        Of a Latin hypercube, 1 to 1000000.
+
+    Raises
+    ------
+    ArgumentError
+        If keys, values or expressions cannot be used.
+    InputError
+        If there is no such scenario.
+    """
+
+    scenario: Runnable
+    vary: Mapping[str, Any]
+    derive: Mapping[str, str] = field(default_factory=dict)
+    measure: Mapping[str, str] = field(default_factory=lambda: DEFAULT_MEASURES)
+    mode: str = "grid"
+    points: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ArgumentError(f"mode is {self.mode!r}; {library.suggestion(self.mode, MODES)}")
+        if (self.mode == "latin") != (self.points is not None):
+            raise ArgumentError('points and the mode "latin" belong together: give both or none')
+        if self.points is not None and not 1 <= self.points <= MOST_POINTS:
+            raise ArgumentError(f"points is {self.points}; expected a whole number from 1 to {MOST_POINTS}")
+        if not self.vary:
+            raise ArgumentError("no key varies; name at least one, such as simulation.seed=1..5")
+        for key in self.derive:
+            if key in self.vary:
+                raise ArgumentError(f"{key} varies and is also set by an expression; expected one of them")
+        _ = self.values, self.measures, self._derived, self.base  # what is wrong is told here
+
+    @functools.cached_property
+    def base(self) -> Scenario:
+        """The scenario that varies."""
+        if isinstance(self.scenario, Scenario):
+            return self.scenario
+        source = source_of(self.scenario)
+        return Scenario.from_toml(source.text, file=source.file)
+
+    @functools.cached_property
+    def values(self) -> dict[str, Values]:
+        """The values of each key but the seed."""
+        return {key: read(key, given) for key, given in self.vary.items() if key != SEED}
+
+    @functools.cached_property
+    def seeds(self) -> list[int | None]:
+        """The seeds of each point."""
+        if SEED not in self.vary:
+            return [None]
+        found = read(SEED, self.vary[SEED])
+        if isinstance(found, Span) or not all(type(seed) is int and 0 <= seed < 1 << 64 for seed in found):
+            raise ArgumentError(
+                f"{SEED} is {self.vary[SEED]}; expected whole numbers from 0 to 2^64 - 1, such as 1..20"
+            )
+        return list(dict.fromkeys(found))
+
+    @functools.cached_property
+    def measures(self) -> list[Measure]:
+        """What is measured, in order."""
+        return [Measure(name, text) for name, text in self.measure.items()]
+
+    @functools.cached_property
+    def _derived(self) -> dict[str, Expression]:
+        return {key: Expression(text, key) for key, text in self.derive.items()}
+
+    @functools.cached_property
+    def settings(self) -> list[Point]:
+        """All points."""
+        found = [self.point(index, chosen) for index, chosen in enumerate(self._combinations())]
+        if len(found) * len(self.seeds) > MOST_POINTS:
+            raise ArgumentError(f"the sweep has more than {MOST_POINTS:,} runs")
+        return found
+
+    def point(self, index: int, chosen: Mapping[str, Any]) -> Point:
+        """A point from the values of the varied keys: those that follow are added."""
+        values = dict(chosen)
+        for key, expression in self._derived.items():
+            names = functools.partial(self._named, values)
+            given = Surroundings(names, FUNCTIONS, text=value_of, number=number)
+            values[key] = text_of(expression.value(given))
+        return Point(index, values)
+
+    def runs(self) -> Iterator[Run]:
+        """All runs: each point with each seed."""
+        for point in self.settings:
+            yield from self.runs_of(point)
+
+    def runs_of(self, point: Point) -> Iterator[Run]:
+        """The runs of one point, one a seed."""
+        scenario = self.base
+        for key, value in point.values.items():
+            scenario = scenario.with_value(key, value)
+        for seed in self.seeds:
+            seeded = scenario if seed is None else scenario.with_value(SEED, seed)
+            yield Run(point, seed, seeded.source())
+
+    def check(self) -> None:
+        """Checks the scenario of the first point, before any run.
+
+        Raises
+        ------
+        ScenarioError
+            If it cannot be run.
+        """
+        from penstock import _core
+
+        first = next(self.runs())
+        try:
+            with engine_errors():
+                _core.check(first.source.text, first.source.file)
+        except ScenarioError as error:
+            values = ", ".join(f"{key} = {value}" for key, value in first.point.values.items())
+            wrong = ScenarioError(f"{error}\nin the first point of the sweep, with {values or 'nothing set'}")
+            wrong.diagnostics = error.diagnostics
+            raise wrong from None
+
+    def _combinations(self) -> Iterator[dict[str, Any]]:
+        spans = [key for key, values in self.values.items() if isinstance(values, Span)]
+        if self.mode == "latin":
+            yield from self._latin()
+            return
+        if spans:
+            raise ArgumentError(
+                f"{spans[0]}: {self.vary[spans[0]]} is any value between; expected a number of values "
+                "(FROM:TO:NUMBER), or a Latin hypercube"
+            )
+        lists = {key: values for key, values in self.values.items() if isinstance(values, list)}
+        if self.mode == "zip":
+            lengths = {key: len(values) for key, values in lists.items()}
+            if len(set(lengths.values())) > 1:
+                told = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+                raise ArgumentError(f"values that go together have one length; {told}")
+            rows: Iterator[tuple[Any, ...]] = zip(*lists.values(), strict=True) if lists else iter([()])
+        else:
+            rows = itertools.product(*lists.values())
+        for row in itertools.islice(rows, MOST_POINTS + 1):
+            yield dict(zip(lists, row, strict=True))
+
+    def _latin(self) -> Iterator[dict[str, Any]]:
+        """Each of N equal parts of each key is met once."""
+        from scipy.stats import qmc
+
+        if not self.values:
+            raise ArgumentError("a Latin hypercube needs a key besides the seed")
+        drawn = qmc.LatinHypercube(d=len(self.values), rng=LATIN_SEED).random(self.points or 1)
+        for row in drawn.tolist():
+            yield {
+                key: values.at(share) if isinstance(values, Span) else values[int(share * len(values))]
+                for (key, values), share in zip(self.values.items(), row, strict=True)
+            }
+
+    def _named(self, values: Mapping[str, Any], name: str) -> Any:
+        """The value of a key for an expression: a varied one by its last word, any by its whole name."""
+        if name in values:
+            return value_of(values[name])
+        short = [key for key in values if key.rpartition(".")[2] == name]
+        if len(short) == 1:
+            return value_of(values[short[0]])
+        if short:
+            raise ArgumentError(f"{name} is {' and '.join(short)}; expected the whole name of one")
+        table: Any = self._effective
+        for step in name.split("."):
+            if not isinstance(table, Mapping) or step not in table:
+                known = [key.rpartition(".")[2] for key in values]
+                raise ArgumentError(f"no key {name}; {library.suggestion(name, known)}")
+            table = table[step]
+        return value_of(table)
+
+    @functools.cached_property
+    def _effective(self) -> dict[str, Any]:
+        """The scenario with all defaults."""
+        from penstock import _core
+
+        source = self.base.source()
+        with engine_errors():
+            effective: dict[str, Any] = json.loads(_core.effective_json(source.text, source.file))
+        return effective
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sweep as the table ``[sweep]`` of a file, the scenario left out."""
+        return {
+            "mode": {"latin": self.points} if self.mode == "latin" else self.mode,
+            "vary": {
+                key: given if isinstance(given, str) else list(given) for key, given in self.vary.items()
+            },
+            "set": dict(self.derive),
+            "measure": dict(self.measure),
+        }
+
+
+def from_file(file: Path) -> Plan | None:
+    """The sweep that a TOML file describes; ``None`` if it has no table ``[sweep]``.
+
+    Raises
+    ------
+    InputError
+        If it has one that cannot be used.
+    """
+    try:
+        table = tomllib.loads(file.read_text("utf-8")).get("sweep")
+    except (OSError, ValueError):
+        return None  # whoever reads it as a scenario says what is wrong
+    if not isinstance(table, dict):
+        return None
+    for key in table:
+        if key not in FILE_KEYS:
+            raise InputError(f"{file}: [sweep] has no key {key}; {library.suggestion(key, FILE_KEYS)}")
+    for key, kind in FILE_KEYS.items():
+        if key in table and not isinstance(table[key], kind):
+            raise InputError(f"{file}: {key} of [sweep] is {table[key]!r}; expected {_EXPECTED[kind]}")
+    if not isinstance(table.get("scenario"), str):
+        raise InputError(f'{file}: [sweep] names no scenario; expected scenario = "FILE or NAME"')
+    beside = file.parent / table["scenario"]
+    mode: Any = table.get("mode", "grid")
+    points: int | None = None
+    if isinstance(mode, dict):
+        if set(mode) != {"latin"} or type(mode["latin"]) is not int:
+            raise InputError(f"{file}: mode of [sweep] is {mode}; expected {{ latin = NUMBER }}")
+        mode, points = "latin", mode["latin"]
+    try:
+        return Plan(
+            str(beside) if beside.exists() else table["scenario"],
+            table.get("vary", {}),
+            table.get("set", {}),
+            table.get("measure") or DEFAULT_MEASURES,
+            mode,
+            points,
+        )
+    except ArgumentError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+FILE_KEYS: dict[str, Any] = {
+    "scenario": str,
+    "mode": str | dict,
+    "vary": dict,
+    "set": dict,
+    "measure": dict,
+}
+_EXPECTED: dict[Any, str] = {
+    str: "text",
+    str | dict: '"grid", "zip" or { latin = NUMBER }',
+    dict: "a table",
+}
+
+
+def _round(value: Any) -> Any:
+    return value.rounded() if isinstance(value, Quantity) else round(value)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "round": _round}
+"""What an expression for a key may call."""

@@ -1,0 +1,128 @@
+"""Finished runs of a sweep, one file each, so that none runs twice.
+
+The name of a file is the run: a hash of the canonical scenario, the seed and the engine. Its first line is
+the SHA-256 of the rest, which is JSON; what does not match was damaged and runs again. Files get their names
+when they are whole, so that a process that is killed leaves no half of one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock import _core
+from penstock.library import Source
+from penstock.running import engine_errors
+from penstock.running.cache import engine
+
+from .measures import Measure, Value
+
+_SUFFIX = ".json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is kept of a run.
+
+    Attributes
+    ----------
+    run : str
+        Its name.
+    scenario : str
+        The text of the scenario; with it and the seed the run can be repeated.
+    told : dict
+        ``seed``, ``fingerprint``, ``simulated_s``, ``frame_hops`` and ``wall_s`` of the result; of a run that
+        failed before it began only the seed.
+    measures : dict
+        Values by expression.
+    error : str
+        Why it failed; empty if it did not.
+    """
+
+    run: str
+    scenario: str
+    told: dict[str, Any]
+    measures: dict[str, Value]
+    error: str = ""
+
+
+def name_of(source: Source, seed: int | None = None) -> str:
+    """The name of a run.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be run.
+    """
+    with engine_errors():
+        return f"{_core.identity(source.text, source.file, seed=seed)}-{engine()}"
+
+
+class Store:
+    """A directory of finished runs.
+
+    Parameters
+    ----------
+    directory : Path
+        Made when the first run is written.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def find(self, run: str, measures: Iterable[Measure]) -> Record | None:
+        """The record of a run, if it is whole and has all `measures`."""
+        try:
+            digest, _, text = (self.directory / f"{run}{_SUFFIX}").read_bytes().partition(b"\n")
+            if hashlib.sha256(text).hexdigest().encode() != digest:
+                return None
+            record = Record(**json.loads(text))
+        except (OSError, ValueError, TypeError):
+            return None
+        if not record.error and any(measure.text not in record.measures for measure in measures):
+            return None
+        return record
+
+    def write(self, record: Record) -> None:
+        """Keeps a record.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        text = json.dumps(vars(record) | {"measures": _known(record.measures)}, allow_nan=False).encode()
+        digest = hashlib.sha256(text).hexdigest().encode()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        partial = self.directory / f".{secrets.token_hex(6)}.partial"
+        try:
+            partial.write_bytes(digest + b"\n" + text)
+            partial.replace(self.directory / f"{record.run}{_SUFFIX}")
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+    def sweep_up(self) -> None:
+        """Removes what killed processes have left."""
+        for partial in self.directory.glob(".*.partial"):
+            partial.unlink(missing_ok=True)
+
+
+def _known(measures: dict[str, Value]) -> dict[str, Any]:
+    """JSON has no NaN: a number that is not known is ``None``."""
+    return {
+        text: {name: _number(one) for name, one in value.items()}
+        if isinstance(value, dict)
+        else _number(value)
+        for text, value in measures.items()
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,248 @@
+"""Runs a plan: every point with every seed, each run once in the life of its directory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from penstock.errors import ArgumentError, InputError, PenstockError, ScenarioError, SimulationError
+from penstock.library import Source
+from penstock.running import run_source
+
+from . import pictures
+from .execute import each
+from .measures import Measure
+from .outcome import Finished, Outcome, write_outcome
+from .page import write_page
+from .plan import Plan, Run
+from .store import Record, Store, name_of
+
+PLAN_FILE = "sweep.toml"
+BASE_FILE = "scenario.toml"
+RUNS = "runs"
+FAILED = "failed"
+_ACCOUNT = ("seed", "fingerprint", "simulated_s", "frame_hops", "wall_s")
+
+
+@dataclass(frozen=True)
+class SweepProgress:
+    """How far a sweep is.
+
+    Attributes
+    ----------
+    done, failed, runs : int
+        Runs that have ended, how many of them failed, and all.
+    found : int
+        How many of `done` had run before.
+    """
+
+    done: int
+    failed: int
+    runs: int
+    found: int
+
+
+SweepCallback = Callable[[SweepProgress], object]
+"""Called as runs end."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One run, for whichever process carries it out."""
+
+    run: str
+    source: Source
+    measures: tuple[tuple[str, str], ...]
+    keep: str | None
+    beside: int
+
+
+def sweep(
+    plan: Plan,
+    out: str | PathLike[str],
+    *,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    keep: bool = False,
+    pareto: str | None = None,
+    progress: SweepCallback | None = None,
+) -> Outcome:
+    """Runs a plan and writes its tables, pictures and page.
+
+    Runs that are finished in `out` are not run again, whatever ended the call that ran them. A run that fails
+    is recorded with its scenario and error, and the others go on.
+
+    Parameters
+    ----------
+    plan : Plan
+        What varies and what is measured.
+    out : path
+        A new directory, or that of an earlier sweep.
+    executor : concurrent.futures.Executor, optional
+        Where the runs take place; it stays open. Default: processes of this machine.
+    workers : int, optional
+        Runs at a time, at least 1. Default: the number of processors.
+    keep : bool
+        Whether the result of each run is saved with its report, in ``runs/NAME``; the executor must share the
+        file system. Default false: its measures alone, some kilobytes.
+    pareto : str, optional
+        Two measures to draw against each other, such as ``"least latency_p99_ns, most throughput_bps"``.
+    progress : callable, optional
+        Called with a `SweepProgress` as runs end.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario of the first point cannot be run.
+    InputError
+        If `out` is something else, or no run has what is measured.
+    OSError
+        If `out` cannot be written.
+    """
+    if executor is not None and not isinstance(executor, Executor):
+        raise ArgumentError(f"executor is {executor!r}; expected one of concurrent.futures")
+    if workers is not None and workers < 1:
+        raise ArgumentError(f"workers is {workers}; expected a whole number of at least 1")
+    front = None if pareto is None else pictures.measures_of(pareto, plan)
+    directory = Path(out).absolute()
+    plan.check()
+    ensure_sweep(directory)
+    _write_plan(plan, directory)
+    sweeping = _Sweep(plan, directory, keep, workers or os.cpu_count() or 1, progress)
+    sweeping.go(executor)
+    outcome = write_outcome(plan, sweeping.finished, directory)
+    write_page(plan, outcome, pictures.draw(plan, outcome, front))
+    return outcome
+
+
+def ensure_sweep(directory: Path) -> None:
+    """Refuses a directory that holds anything but a sweep.
+
+    Raises
+    ------
+    InputError
+        If it does.
+    """
+    if not directory.exists():
+        return
+    if not directory.is_dir() or (any(directory.iterdir()) and not (directory / PLAN_FILE).exists()):
+        raise InputError(f"{directory}: exists and is no sweep, so nothing is written there; choose another")
+
+
+def _write_plan(plan: Plan, directory: Path) -> None:
+    """The plan as a file that ``penstock sweep`` takes, with the scenario beside it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / BASE_FILE).write_text(plan.base.to_toml(), "utf-8")
+    text = tomli_w.dumps({"sweep": {"scenario": BASE_FILE, **plan.to_dict()}})
+    (directory / PLAN_FILE).write_text(text, "utf-8")
+
+
+class _Sweep:
+    """The state of a sweep that is under way."""
+
+    def __init__(
+        self, plan: Plan, directory: Path, keep: bool, workers: int, progress: SweepCallback | None
+    ) -> None:
+        self.finished: list[Finished] = []
+        self._plan = plan
+        self._directory = directory
+        self._store = Store(directory / RUNS)
+        self._keep = keep
+        self._workers = workers
+        self._progress = progress
+        self._of = len(plan.settings) * len(plan.seeds)
+        self._found = 0
+        self._failed = 0
+        self._runs: dict[str, list[Run]] = {}
+
+    def go(self, executor: Executor | None) -> None:
+        """Runs what is not finished."""
+        self._store.sweep_up()
+        for task, answer in each(_carry_out, self._left(), executor=executor, workers=self._workers):
+            if isinstance(answer, OSError):
+                raise answer
+            record = Record(task.run, task.source.text, {}, {}, str(answer) or type(answer).__name__)
+            is_final = not isinstance(answer, Exception)
+            if isinstance(answer, Record):
+                record = answer
+            elif isinstance(answer, ArgumentError) and self._failed == len(self.finished):
+                raise InputError(str(answer))  # what is measured, and not the run
+            if is_final:
+                self._store.write(record)
+            for run in self._runs.pop(task.run):
+                self._end(run, record)
+
+    def _left(self) -> Iterator[_Task]:
+        """The runs that are not finished; those that are, are counted on the way."""
+        measures = self._plan.measures
+        told = tuple((measure.name, measure.text) for measure in measures)
+        for run in self._plan.runs():
+            try:
+                name = name_of(run.source)
+            except ScenarioError as error:
+                wrong = f"invalid-{hashlib.sha256(run.source.text.encode()).hexdigest()[:16]}"
+                self._end(run, Record(wrong, run.source.text, {}, {}, str(error)))
+                continue
+            kept = self._directory / RUNS / name
+            record = self._store.find(name, measures)
+            if record is not None and (not self._keep or record.error or kept.is_dir()):
+                self._found += 1
+                self._end(run, record)
+            elif name in self._runs:
+                self._runs[name].append(run)  # two points are the same scenario
+            else:
+                self._runs[name] = [run]
+                yield _Task(name, run.source, told, str(kept) if self._keep else None, self._workers)
+
+    def _end(self, run: Run, record: Record) -> None:
+        self.finished.append(Finished(run, record))
+        if record.error:
+            self._failed += 1
+            self._write_failure(run, record)
+        if self._progress is not None:
+            self._progress(SweepProgress(len(self.finished), self._failed, self._of, self._found))
+
+    def _write_failure(self, run: Run, record: Record) -> None:
+        """The scenario of a run that failed, with the error as its first lines."""
+        (self._directory / FAILED).mkdir(exist_ok=True)
+        error = "".join(f"# {line}\n" for line in record.error.splitlines())
+        (self._directory / FAILED / f"{record.run}.toml").write_text(error + run.source.text, "utf-8")
+
+
+def _carry_out(task: _Task) -> Record:
+    """One run, where the executor has its place.
+
+    A broken invariant is the outcome of a run, as good as any: it is the same each time. What depends on the
+    machine, such as memory, is raised and not kept.
+    """
+    record = Record(task.run, task.source.text, {}, {})
+    try:
+        result = run_source(task.source, threads=1, beside=task.beside)
+    except SimulationError as error:
+        told = {} if error.result is None else _account(error.result.run)
+        return replace(record, told=told, error=str(error))
+    record = replace(record, told=_account(result.run))
+    if not result.complete:
+        if result.run.get("cut_short_by"):
+            raise PenstockError(str(result.run["cut_short_by"]))
+        return replace(record, error=str(result.run.get("ended_by")))
+    measures = {text: Measure(name, text).of(result) for name, text in task.measures}
+    if task.keep is not None:
+        result.save(task.keep)
+    return replace(record, measures=measures)
+
+
+def _account(run: dict[str, Any]) -> dict[str, Any]:
+    return {key: run.get(key) for key in _ACCOUNT}

@@ -1,0 +1,208 @@
+"""The values that a sweep gives a key: lists, ranges with units, whole numbers from one to another.
+
+========================  ====================================================================
+text                      values
+========================  ====================================================================
+``10 KiB, 40 KiB``        these, as in a scenario file; a word needs no quotes
+``1..20``                 whole numbers, both ends included
+``10 KiB:50 KiB:20 KiB``  steps of 20 KiB: 10, 30 and 50 KiB
+``20 KiB:200 KiB:10``     10 values at equal distances, both ends included
+``1 KiB:1 MiB:11:log``    11 values at equal ratios, both ends included
+``1 us:50 us``            any value between, for a Latin hypercube or a search
+========================  ====================================================================
+
+Points that fall between two whole numbers of the smallest unit (bytes, picoseconds, b/s) are the nearest.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from penstock.errors import ArgumentError
+
+from .quantity import Quantity, number, text_of, value_of
+
+MOST_VALUES = 1_000_000
+_WHOLE = re.compile(r"([+-]?\d+)\.\.([+-]?\d+)")
+
+
+@dataclass(frozen=True)
+class Span:
+    """Any value between two ends.
+
+    Attributes
+    ----------
+    low, high : Quantity or Fraction
+        Both of one dimension, and the first is the smaller one.
+    whole : bool
+        Whether only whole numbers are meant.
+    log : bool
+        Whether equal ratios are equally probable, and not equal differences.
+    """
+
+    low: Quantity | Fraction
+    high: Quantity | Fraction
+    whole: bool = False
+    log: bool = False
+
+    def at(self, share: float) -> Any:
+        """The value at a share of the way from `low` (0) to `high` (1), as a scenario has it."""
+        low, high = _amount(self.low), _amount(self.high)
+        if self.log and 0.0 < share < 1.0:
+            ratio = math.log(high) - math.log(low)
+            amount = Fraction(math.exp(math.log(low) + share * ratio))
+        else:
+            amount = low + Fraction(share) * (high - low)
+        if isinstance(self.low, Quantity):
+            return text_of(Quantity(amount, self.low.dimension, self.low.unit).rounded())
+        return round(amount) if self.whole else float(amount)
+
+
+Values = list[Any] | Span
+"""What a key takes: these values, or any within a span."""
+
+
+def read(key: str, given: Any) -> Values:
+    """The values that a text, a list or a range of Python stands for.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none, or the text cannot be read. The message names the key.
+    """
+    if isinstance(given, str):
+        found: Values = _from_text(key, given)
+    elif isinstance(given, Iterable) and not isinstance(given, Mapping | bytes):
+        found = [one.item() if hasattr(one, "item") else one for one in given]
+    else:
+        found = [given]
+    if isinstance(found, list) and not found:
+        raise ArgumentError(f"{key}: no values; expected at least one")
+    return found
+
+
+def assignment(text: str, option: str) -> tuple[str, str]:
+    """The two sides of ``KEY=VALUES``.
+
+    Raises
+    ------
+    ArgumentError
+        If there are not two.
+    """
+    key, sign, values = text.partition("=")
+    if not (sign and key.strip() and values.strip()):
+        raise ArgumentError(f'{option} {text}: expected KEY=..., such as "{EXAMPLES[option]}"')
+    return key.strip(), values.strip()
+
+
+EXAMPLES = {
+    "--vary": "flow_control.pfc.xoff=20 KiB:200 KiB:10",
+    "--set": "flow_control.pfc.xon=xoff / 2",
+    "--measure": "p99=max(flows.latency_p99_ns)",
+}
+
+
+def _from_text(key: str, text: str) -> Values:
+    if match := _WHOLE.fullmatch(text.strip()):
+        first, last = int(match[1]), int(match[2])
+        if first > last:
+            raise ArgumentError(f"{key}: {text} goes down; expected the smaller number first")
+        _bounded(key, text, last - first + 1)
+        return list(range(first, last + 1))
+    parts = [part.strip() for part in text.split(":")]
+    if len(parts) > 1 and all(map(_is_number, parts[:2])):
+        return _range(key, text, parts)
+    return [_literal(part) for part in _listed(key, text)]
+
+
+def _range(key: str, text: str, parts: Sequence[str]) -> Values:
+    """``FROM:TO``, ``FROM:TO:STEP`` and ``FROM:TO:NUMBER``, the last word of which may be "log"."""
+    log = parts[-1] == "log"
+    ends, third = [value_of(_literal(part)) for part in parts[:2]], parts[2 : len(parts) - log]
+    if len(parts) > 3 + log or len(third) > 1:
+        raise ArgumentError(f"{key}: {text} has too many parts; expected FROM:TO:NUMBER or FROM:TO:STEP")
+    low, high = (end if isinstance(end, Quantity) else number(end) for end in ends)
+    if isinstance(low, Quantity) != isinstance(high, Quantity) or not low <= high:
+        raise ArgumentError(f"{key}: {text}: expected two numbers of one unit, the smaller one first")
+    if log and _amount(low) <= 0:
+        raise ArgumentError(f"{key}: {text} begins at 0, which has no ratio; expected more for log")
+    span = Span(low, high, whole=all(isinstance(end, int) for end in ends), log=log)
+    if not third:
+        return span
+    if not _is_number(third[0]):
+        raise ArgumentError(f'{key}: "{third[0]}" in {text} is neither a number of values nor a step')
+    step = value_of(_literal(third[0]))
+    if isinstance(step, Quantity):
+        return _steps(key, text, span, step)
+    if not isinstance(step, int) or step < 2:
+        raise ArgumentError(f"{key}: {third[0]} in {text} is a number of values; expected a whole one from 2")
+    _bounded(key, text, step)
+    found = [span.at(index / (step - 1)) if log else _between(span, index, step - 1) for index in range(step)]
+    return list(dict.fromkeys(found))
+
+
+def _between(span: Span, index: int, parts: int) -> Any:
+    """A part of the way, exactly."""
+    low, high = span.low, span.high
+    amount = _amount(low) + (_amount(high) - _amount(low)) * Fraction(index, parts)
+    if isinstance(low, Quantity):
+        return text_of(Quantity(amount, low.dimension, low.unit).rounded())
+    return text_of(amount)
+
+
+def _steps(key: str, text: str, span: Span, step: Quantity) -> list[Any]:
+    if not isinstance(span.low, Quantity) or span.low.dimension != step.dimension or step.amount <= 0:
+        raise ArgumentError(f"{key}: {text}: expected a step above zero, of the unit of both ends")
+    if span.log:
+        raise ArgumentError(f"{key}: {text}: log takes a number of values, not a step")
+    number_of = int((_amount(span.high) - span.low.amount) / step.amount) + 1
+    _bounded(key, text, number_of)
+    return [text_of(span.low + step * index) for index in range(number_of)]
+
+
+def _amount(value: Quantity | Fraction) -> Fraction:
+    return value.amount if isinstance(value, Quantity) else value
+
+
+def _bounded(key: str, text: str, values: int) -> None:
+    if values > MOST_VALUES:
+        raise ArgumentError(f"{key}: {text} has {values:,} values; at most {MOST_VALUES:,} are accepted")
+
+
+def _is_number(text: str) -> bool:
+    return isinstance(_literal(text), int | float) or Quantity.read(text) is not None
+
+
+def _listed(key: str, text: str) -> list[str]:
+    """The parts between commas that are in no brackets and no quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "[{":
+            depth += 1
+        elif letter in "]}":
+            depth -= 1
+        if letter == "," and not (depth or quote):
+            parts.append("")
+        else:
+            parts[-1] += letter
+    if not all(part.strip() for part in parts):
+        raise ArgumentError(f"{key}: {text} has an empty value between its commas")
+    return [part.strip() for part in parts]
+
+
+def _literal(text: str) -> Any:
+    """A value as TOML has it; what is no TOML is text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, ValueError, RecursionError):
+        return text

@@ -1,0 +1,192 @@
+"""Measures over the keys that a sweep varied: lines with bands, heat maps, Pareto fronts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .style import (
+    FAINT,
+    QUIET_COLOUR,
+    Margins,
+    Scale,
+    colours,
+    rate_scale,
+    size_scale,
+    stack,
+    style,
+    time_scale,
+)
+
+MAX_PANELS = 12
+MAX_LINES = 8
+
+
+@dataclass(frozen=True)
+class Line:
+    """A measure over one key.
+
+    Attributes
+    ----------
+    label : str
+        What tells it from other lines.
+    x, mean, half_width : list of float
+        Points in order of `x`; the half-width is NaN where it is not known.
+    """
+
+    label: str
+    x: list[float]
+    mean: list[float]
+    half_width: list[float]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One measure.
+
+    Attributes
+    ----------
+    measure, unit : str
+        Its name, and the unit of its values: "ns", "bps", "bytes" or another.
+    lines : list of Line
+    """
+
+    measure: str
+    unit: str
+    lines: list[Line]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a picture: what it shows, in which unit, and whether ratios matter."""
+
+    label: str
+    unit: str = ""
+    log: bool = False
+
+
+def lines(panels: Sequence[Panel], axis: Axis) -> Figure:
+    """A panel for each measure: means joined by lines, with the band of their intervals."""
+    shown = panels[:MAX_PANELS]
+    with style():
+        columns = min(len(shown), 2)
+        rows = math.ceil(len(shown) / columns)
+        figure = Figure(figsize=(3.9 * columns + 0.6, 1.9 * rows + 0.3))
+        places = [place for row in figure.subplots(rows, columns, squeeze=False) for place in row]
+        along = scale_of(axis.unit, [x for panel in shown for line in panel.lines for x in line.x])
+        for place, panel in zip(places, shown, strict=False):
+            _draw_lines(place, panel, along)
+            if axis.log:
+                place.set_xscale("log")
+        for place in places[len(shown) :]:
+            place.set_axis_off()
+        for place in places[max(len(shown) - columns, 0) : len(shown)]:
+            place.set_xlabel(_labelled(axis.label, along))
+        drawn = shown[0].lines[:MAX_LINES]
+        if len(drawn) > 1:
+            figure.legend(*places[0].get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+        return figure
+
+
+def _draw_lines(axes: Axes, panel: Panel, along: Scale) -> None:
+    drawn = panel.lines[:MAX_LINES]
+    scale = scale_of(panel.unit, [y for line in drawn for y in line.mean])
+    for line, colour in zip(drawn, colours(), strict=False):
+        x = np.asarray(line.x) / along.size
+        mean, half = (
+            np.asarray(line.mean) / scale.size,
+            np.nan_to_num(np.asarray(line.half_width) / scale.size),
+        )
+        axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
+        axes.plot(x, mean, color=colour, marker="o", markersize=2.5, label=line.label)
+    axes.set_title(panel.measure)
+    axes.set_ylabel(scale.unit)
+    axes.margins(y=0.12)
+    if not any(y for line in drawn for y in line.mean):
+        axes.set_ylim(0.0, 1.0)
+    if len(panel.lines) > len(drawn):
+        told = f"and {len(panel.lines) - len(drawn)} more lines"
+        axes.annotate(told, (1.0, 0.0), xycoords="axes fraction", ha="right", fontsize=7, color=FAINT)
+
+
+def heat_map(panel: Panel, across: Axis, up: Axis) -> Figure:
+    """One measure over two keys; each line of the panel is a row, its label the number on the axis `up`."""
+    with style():
+        figure, (axes,) = stack(5.6, [3.4], Margins(left=0.9, right=0.3, top=0.4, between=0.0, bottom=0.6))
+        rows = sorted(panel.lines, key=lambda line: float(line.label))
+        columns = sorted({x for line in rows for x in line.x})
+        values = np.full((len(rows), len(columns)), math.nan)
+        for at, line in enumerate(rows):
+            for x, mean in zip(line.x, line.mean, strict=True):
+                values[at, columns.index(x)] = mean
+        scale = scale_of(panel.unit, values[~np.isnan(values)].tolist())
+        image = axes.imshow(values / scale.size, origin="lower", aspect="auto", cmap="cividis")
+        figure.colorbar(image, ax=axes, label=scale.unit or panel.measure)
+        heights = [float(line.label) for line in rows]
+        across_scale, up_scale = scale_of(across.unit, columns), scale_of(up.unit, heights)
+        axes.set_xticks(*_ticks(columns, across_scale))
+        axes.set_yticks(*_ticks(heights, up_scale))
+        axes.set_xlabel(_labelled(across.label, across_scale))
+        axes.set_ylabel(_labelled(up.label, up_scale))
+        axes.set_title(panel.measure)
+        axes.grid(visible=False)
+        return figure
+
+
+@dataclass(frozen=True)
+class Trade:
+    """A point of a Pareto picture: two measures, what it is called, and whether none is better in both."""
+
+    x: float
+    y: float
+    label: str
+    is_best: bool
+
+
+def pareto(points: Sequence[Trade], across: Axis, up: Axis) -> Figure:
+    """Two measures against each other; those points that no other beats are named and joined."""
+    with style():
+        figure, (axes,) = stack(6.4, [3.8], Margins(left=0.8, right=0.4, top=0.35, between=0.0, bottom=0.6))
+        x_scale = scale_of(across.unit, [point.x for point in points])
+        y_scale = scale_of(up.unit, [point.y for point in points])
+        others = [point for point in points if not point.is_best]
+        best = sorted((point for point in points if point.is_best), key=lambda point: (point.x, point.y))
+        for group, colour, size in ((others, QUIET_COLOUR, 14), (best, colours()[0], 22)):
+            at = [(point.x / x_scale.size, point.y / y_scale.size) for point in group]
+            axes.scatter([x for x, _ in at], [y for _, y in at], s=size, color=colour, zorder=3)
+            if group is best:
+                axes.plot([x for x, _ in at], [y for _, y in at], color=colour, linewidth=0.9)
+                for (x, y), point in zip(at[:MAX_LINES], best, strict=False):
+                    axes.annotate(
+                        point.label, (x, y), (6, -3), textcoords="offset points", va="top", fontsize=7
+                    )
+        axes.set_xlabel(_labelled(across.label, x_scale))
+        axes.set_ylabel(_labelled(up.label, y_scale))
+        axes.set_title("Points that no other beats in both")
+        return figure
+
+
+def scale_of(unit: str, values: Sequence[float]) -> Scale:
+    """How an axis with these values is written."""
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    if unit == "s":
+        scale = time_scale(largest * 1e9)
+        return Scale(scale.size / 1e9, scale.unit)
+    known = {"ns": time_scale, "bps": rate_scale, "bytes": size_scale}
+    return known[unit](largest) if unit in known else Scale(1.0, unit)
+
+
+def _labelled(label: str, scale: Scale) -> str:
+    return f"{label} ({scale.unit})" if scale.unit else label
+
+
+def _ticks(values: list[float], scale: Scale) -> tuple[list[int], list[str]]:
+    """At most ten places with their numbers."""
+    step = math.ceil(len(values) / 10)
+    places = list(range(0, len(values), step))
+    return places, [f"{values[at] / scale.size:.4g}" for at in places]
