@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
@@ -21,8 +22,11 @@ from penstock.cli import main
 from penstock.errors import ArgumentError, InputError
 from penstock.laboratory import execute, pictures, values
 from penstock.laboratory import sweep as sweeping
+from penstock.laboratory.engines import engine
 from penstock.laboratory.measures import Measure
+from penstock.laboratory.precision import Precision
 from penstock.laboratory.quantity import Quantity
+from penstock.laboratory.sweep import SweepProgress
 
 XOFF = "flow_control.pfc.xoff"
 XON = "flow_control.pfc.xon"
@@ -322,7 +326,14 @@ def test_the_same_sweep_from_words_file_and_python(penstock: Command, small: Pat
         (("--vary", f"{XOFF}=20 parsecs"), "in the first point of the sweep"),
         (("--vary", f"{SEED}=1..2", "--zip", "--latin", "3"), "exclude each other"),
         (("--vary", f"{SEED}=1..2", "--latin", "three"), "whole number"),
-        (("--vary", f"{SEED}=1..2", "--workers", "0"), "at least 1"),
+        (("--vary", f"{SEED}=1..2", "--workers", "0"), "workers is 0"),
+        (("--vary", f"{SEED}=1..2", "--on", "slurm"), "expected"),
+        (("--vary", f"{SEED}=1..2", "--on", "dask:"), "expected"),
+        (("--vary", f"{SEED}=1..2", "--on", "dask:tcp://127.0.0.1:1", "--workers", "1"), "--workers is for"),
+        (("--until", "jain"), "expected a measure and its width"),
+        (("--until", "jan 5 %"), "no measure jan"),
+        (("--until", "jain 0 %"), "above 0 %"),
+        (("--until", "jain 5 %", "--vary", f"{SEED}=1"), "one seed says nothing"),
         (("--vary", f"{SEED}=1..2", "--pareto", "least jain"), "two measures"),
         (("--vary", f"{SEED}=1..2", "--pareto", "best jain, most pauses"), '"least" or "most"'),
         (("--vary", f"{SEED}=1..2", "--pareto", "least jan, most pauses"), "did you mean jain"),
@@ -377,6 +388,60 @@ def test_pictures_of_one_and_two_keys(penstock: Command, small: Path, tmp_path: 
     assert done.returncode == 0, done.stderr
     drawn = {path.stem for path in (tmp_path / "s" / "pictures").glob("*.png")}
     assert drawn == {"lines", "pareto", "heat-p99_ns", "heat-rate_bps"}
+
+
+def test_seeds_are_added_until_the_mean_is_known(tmp_path: Path) -> None:
+    measure = {"p99_ns": "max(flows.latency_p99_ns)", "rate_bps": "sum(flows.throughput_bps)"}
+    wanted = plan(vary={XOFF: "20 frames, 60 frames"}, measure=measure, until="p99_ns 6 % at 90 %")
+    with ThreadPoolExecutor(2) as pool:
+        found = ps.sweep(wanted, tmp_path / "a", executor=pool)
+        other = ps.sweep(wanted, tmp_path / "b", executor=ThreadPoolExecutor(1))
+    assert found.table("metrics").equals(other.table("metrics"))
+    rows = found.table("metrics").to_pylist()
+    for point in (0, 1):
+        values = [row["value"] for row in rows if row["point"] == point and row["metric"] == "p99_ns"]
+        seeds = [row["seed"] for row in rows if row["point"] == point and row["metric"] == "p99_ns"]
+        assert seeds == list(range(1, len(seeds) + 1))
+        assert len(seeds) > 10
+        interval = ps.student_t_interval(values, 0.9)
+        assert interval.half_width <= 0.06 / 1.06 * interval.mean
+
+
+def test_a_precision_asks_for_what_the_spread_needs() -> None:
+    wanted = Precision("x", 0.5, 0.95)  # half-widths up to a third of the mean
+    assert wanted.more([10.0, 10.0, 10.0]) == 0
+    assert wanted.more([10.0]) == 1
+    assert wanted.more([1.0, 19.0]) == 2  # more than twice as many are not asked for at once
+    values = [8.0, 12.0] * 2
+    half = ps.student_t_interval(values).half_width
+    assert wanted.more(values) == math.ceil(4 * (half / (10 / 3)) ** 2) - 4 == 1
+    assert wanted.more([-1.0, 1.0] * 400) == 200
+    assert wanted.more([-1.0, 1.0] * 500) == 0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_of_dask_whose_workers_are_killed(small: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    wanted = ps.Plan(
+        small, {XOFF: "20 frames, 40 frames", SEED: "1..20"}, measure={"d": "sum(flows.bytes_sent)"}
+    )
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        engine(f"dask:{cluster.scheduler_address}") as where,
+    ):
+        assert (where.workers, where.beside) == (2, 2)
+        victims = [worker.process.pid for worker in cluster.workers.values()]
+
+        def watch(progress: SweepProgress) -> None:
+            if progress.done in (5, 15) and victims:
+                os.kill(victims.pop(), signal.SIGKILL)
+
+        found = ps.sweep(wanted, tmp_path / "s", executor=where, progress=watch)
+    assert not victims
+    assert not found.failures()
+    with ThreadPoolExecutor(2) as pool:
+        peaceful = ps.sweep(wanted, tmp_path / "peace", executor=pool)
+    assert found.table("metrics").equals(peaceful.table("metrics"))
 
 
 def killed(number: int) -> int:

@@ -36,6 +36,7 @@ COMMANDS = (
     ("new", "scenarios:new", "Write a commented scenario to start from."),
     ("list", "scenarios:list_", "List the scenarios and studies of the package."),
     ("explain", "explain:explain", "Explain a mechanism, a table, a column or a key."),
+    ("steady", "steady:steady", "Find the warm-up of a run, and how well it knows its means."),
     ("why", "why:why", "Explain why a port was paused or a flow was slow."),
     ("fair", "fair:fair", "Compare what each flow got with its fair share."),
     ("headroom", "headroom:headroom", "Compute the headroom of a lossless queue."),

@@ -48,6 +48,8 @@ class Question:
         "p99_ns=max(flows.latency_p99_ns)". Default: sums, means and maxima over flows and ports.
     zip
         Takes the first values of all keys, then the second, and so on. Default: all combinations.
+    until
+        Adds seeds to each point until a measure is known so well: "latency_p99_ns 5 % at 95 %".
     latin
         Takes this many points of a Latin hypercube; a key may then be a range such as "20 KiB:200 KiB".
     """
@@ -57,6 +59,7 @@ class Question:
     measure: Annotated[tuple[str, ...], Parameter(negative=())] = ()
     zip: Annotated[bool, Parameter(negative=())] = False
     latin: Whole | None = None
+    until: str | None = None
 
     @property
     def is_asked(self) -> bool:
@@ -64,14 +67,32 @@ class Question:
         return self != Question()
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Place:
+    """Where runs take place.
+
+    Parameters
+    ----------
+    on
+        "processes" of this machine (default), or a cluster of Dask by the address of its scheduler:
+        "dask:tcp://10.0.0.1:8786".
+    workers
+        Processes at a time. Default: the number of processors.
+    """
+
+    on: str = "processes"
+    workers: Whole | None = None
+
+
 def sweep(
     scenario: str,
     /,
     *,
     question: Question = Question(),
+    place: Place = Place(),
     pareto: str | None = None,
     out: Path | None = None,
-    workers: Whole | None = None,
     keep: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -88,20 +109,19 @@ def sweep(
         Draws two measures against each other: "least latency_p99_ns, most throughput_bps".
     out
         Directory of the sweep. Default: out/NAME-sweep.
-    workers
-        Runs at a time. Default: the number of processors.
     keep
         Saves the whole result of each run, with its report, to which the page of the sweep links.
     json
         Prints one JSON object instead of tables.
     """
+    from penstock.laboratory.engines import engine
     from penstock.laboratory.sweep import sweep as run_sweep
 
     plan = plan_of(scenario, question)
     directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-sweep"
     try:
-        with watching() as watch:
-            outcome = run_sweep(plan, directory, workers=workers, keep=keep, pareto=pareto, progress=watch)
+        with engine(place.on, place.workers) as where, watching() as watch:
+            outcome = run_sweep(plan, directory, executor=where, keep=keep, pareto=pareto, progress=watch)
     except KeyboardInterrupt:
         say(f"finished runs are kept in {directory}; the same command goes on")
         raise
@@ -161,6 +181,7 @@ def plan_of(scenario: str, question: Question) -> Plan:
         told["measure"] or DEFAULT_MEASURES,
         mode,
         question.latin,
+        question.until,
     )
 
 

@@ -6,7 +6,7 @@ import functools
 import itertools
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from penstock.scenario import Scenario
 
 from .expression import Expression, Surroundings
 from .measures import DEFAULT_MEASURES, Measure
+from .precision import FIRST_RUNS, Precision
 from .quantity import Quantity, number, text_of, value_of
 from .values import Span, Values, read
 
@@ -88,6 +89,9 @@ class Plan:
         "latin": `points` points of a Latin hypercube.
     points : int, optional
         Of a Latin hypercube, 1 to 1000000.
+    until : str, optional
+        Adds seeds to each point until a measure is known so well: ``"latency_p99_ns 5 % at 95 %"``. The first
+        are those of `vary`, at least two; by default ten from that of the scenario on.
 
     Raises
     ------
@@ -103,6 +107,7 @@ class Plan:
     measure: Mapping[str, str] = field(default_factory=lambda: DEFAULT_MEASURES)
     mode: str = "grid"
     points: int | None = None
+    until: str | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -111,12 +116,14 @@ class Plan:
             raise ArgumentError('points and the mode "latin" belong together: give both or none')
         if self.points is not None and not 1 <= self.points <= MOST_POINTS:
             raise ArgumentError(f"points is {self.points}; expected a whole number from 1 to {MOST_POINTS}")
-        if not self.vary:
+        if not self.vary and self.until is None:
             raise ArgumentError("no key varies; name at least one, such as simulation.seed=1..5")
         for key in self.derive:
             if key in self.vary:
                 raise ArgumentError(f"{key} varies and is also set by an expression; expected one of them")
-        _ = self.values, self.measures, self._derived, self.base  # what is wrong is told here
+        _ = self.values, self.measures, self._derived, self.base, self.precision  # what is wrong is told here
+        if self.until is not None and len(self.seeds) < 2:
+            raise ArgumentError("one seed says nothing of its spread; name at least two, or none")
 
     @functools.cached_property
     def base(self) -> Scenario:
@@ -135,7 +142,10 @@ class Plan:
     def seeds(self) -> list[int | None]:
         """The seeds of each point."""
         if SEED not in self.vary:
-            return [None]
+            if self.precision is None:
+                return [None]
+            first = int(self._effective["simulation"]["seed"])
+            return list(range(first, first + FIRST_RUNS))
         found = read(SEED, self.vary[SEED])
         if isinstance(found, Span) or not all(type(seed) is int and 0 <= seed < 1 << 64 for seed in found):
             raise ArgumentError(
@@ -147,6 +157,12 @@ class Plan:
     def measures(self) -> list[Measure]:
         """What is measured, in order."""
         return [Measure(name, text) for name, text in self.measure.items()]
+
+    @functools.cached_property
+    def precision(self) -> Precision | None:
+        """What `until` asks for."""
+        names = [measure.name for measure in self.measures]
+        return None if self.until is None else Precision.read(self.until, names)
 
     @functools.cached_property
     def _derived(self) -> dict[str, Expression]:
@@ -174,12 +190,12 @@ class Plan:
         for point in self.settings:
             yield from self.runs_of(point)
 
-    def runs_of(self, point: Point) -> Iterator[Run]:
-        """The runs of one point, one a seed."""
+    def runs_of(self, point: Point, seeds: Sequence[int | None] | None = None) -> Iterator[Run]:
+        """The runs of one point with these seeds, by default with those of the plan."""
         scenario = self.base
         for key, value in point.values.items():
             scenario = scenario.with_value(key, value)
-        for seed in self.seeds:
+        for seed in self.seeds if seeds is None else seeds:
             seeded = scenario if seed is None else scenario.with_value(SEED, seed)
             yield Run(point, seed, seeded.source())
 
@@ -274,6 +290,7 @@ class Plan:
             },
             "set": dict(self.derive),
             "measure": dict(self.measure),
+            **({} if self.until is None else {"until": self.until}),
         }
 
 
@@ -314,6 +331,7 @@ def from_file(file: Path) -> Plan | None:
             table.get("measure") or DEFAULT_MEASURES,
             mode,
             points,
+            table.get("until"),
         )
     except ArgumentError as error:
         raise InputError(f"{file}: {error}") from None
@@ -325,6 +343,7 @@ FILE_KEYS: dict[str, Any] = {
     "vary": dict,
     "set": dict,
     "measure": dict,
+    "until": str,
 }
 _EXPECTED: dict[Any, str] = {
     str: "text",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,11 @@ import tomli_w
 from penstock.errors import ArgumentError, InputError, PenstockError, ScenarioError, SimulationError
 from penstock.library import Source
 from penstock.running import run_source
+from penstock.running.arguments import MAX_SEED, whole
+from penstock.running.cache import engine as engine_hash
 
 from . import pictures
+from .engines import Engine
 from .execute import each
 from .measures import Measure
 from .outcome import Finished, Outcome, write_outcome
@@ -29,6 +34,7 @@ PLAN_FILE = "sweep.toml"
 BASE_FILE = "scenario.toml"
 RUNS = "runs"
 FAILED = "failed"
+MAX_WORKERS = 100_000
 _ACCOUNT = ("seed", "fingerprint", "simulated_s", "frame_hops", "wall_s")
 
 
@@ -69,8 +75,7 @@ def sweep(
     plan: Plan,
     out: str | PathLike[str],
     *,
-    executor: Executor | None = None,
-    workers: int | None = None,
+    executor: Executor | Engine | None = None,
     keep: bool = False,
     pareto: str | None = None,
     progress: SweepCallback | None = None,
@@ -86,10 +91,8 @@ def sweep(
         What varies and what is measured.
     out : path
         A new directory, or that of an earlier sweep.
-    executor : concurrent.futures.Executor, optional
-        Where the runs take place; it stays open. Default: processes of this machine.
-    workers : int, optional
-        Runs at a time, at least 1. Default: the number of processors.
+    executor : concurrent.futures.Executor or Engine, optional
+        Where the runs take place; it stays open. Default: a process for each processor of this machine.
     keep : bool
         Whether the result of each run is saved with its report, in ``runs/NAME``; the executor must share the
         file system. Default false: its measures alone, some kilobytes.
@@ -111,17 +114,18 @@ def sweep(
     OSError
         If `out` cannot be written.
     """
-    if executor is not None and not isinstance(executor, Executor):
+    engine = executor if isinstance(executor, Engine) else Engine(executor)
+    if engine.executor is not None and not isinstance(engine.executor, Executor):
         raise ArgumentError(f"executor is {executor!r}; expected one of concurrent.futures")
-    if workers is not None and workers < 1:
-        raise ArgumentError(f"workers is {workers}; expected a whole number of at least 1")
+    asked = os.cpu_count() or 1 if engine.workers is None else engine.workers
+    workers = whole("workers", asked, 1, MAX_WORKERS)
     front = None if pareto is None else pictures.measures_of(pareto, plan)
     directory = Path(out).absolute()
     plan.check()
     ensure_sweep(directory)
     _write_plan(plan, directory)
-    sweeping = _Sweep(plan, directory, keep, workers or os.cpu_count() or 1, progress)
-    sweeping.go(executor)
+    sweeping = _Sweep(plan, directory, keep, engine.beside or workers, progress)
+    sweeping.go(engine)
     outcome = write_outcome(plan, sweeping.finished, directory)
     write_page(plan, outcome, pictures.draw(plan, outcome, front))
     return outcome
@@ -150,69 +154,105 @@ def _write_plan(plan: Plan, directory: Path) -> None:
 
 
 class _Sweep:
-    """The state of a sweep that is under way."""
+    """The state of a sweep that is under way; iterating over it gives the runs that are not finished."""
 
     def __init__(
-        self, plan: Plan, directory: Path, keep: bool, workers: int, progress: SweepCallback | None
+        self, plan: Plan, directory: Path, keep: bool, beside: int, progress: SweepCallback | None
     ) -> None:
         self.finished: list[Finished] = []
         self._plan = plan
         self._directory = directory
         self._store = Store(directory / RUNS)
         self._keep = keep
-        self._workers = workers
+        self._beside = beside
         self._progress = progress
         self._of = len(plan.settings) * len(plan.seeds)
         self._found = 0
         self._failed = 0
-        self._runs: dict[str, list[Run]] = {}
+        self._planned = plan.runs()
+        self._added: deque[Run] = deque()
+        self._waiting: dict[str, list[Run]] = {}
+        self._points = {point.number: _PointState(list(plan.seeds)) for point in plan.settings}
 
-    def go(self, executor: Executor | None) -> None:
+    def go(self, engine: Engine) -> None:
         """Runs what is not finished."""
         self._store.sweep_up()
-        for task, answer in each(_carry_out, self._left(), executor=executor, workers=self._workers):
+        for task, answer in each(_carry_out, self, executor=engine.executor, workers=engine.workers):
             if isinstance(answer, OSError):
                 raise answer
-            record = Record(task.run, task.source.text, {}, {}, str(answer) or type(answer).__name__)
-            is_final = not isinstance(answer, Exception)
+            if isinstance(answer, ArgumentError) and self._failed == len(self.finished):
+                raise InputError(str(answer))  # what is measured, and not the run
             if isinstance(answer, Record):
                 record = answer
-            elif isinstance(answer, ArgumentError) and self._failed == len(self.finished):
-                raise InputError(str(answer))  # what is measured, and not the run
-            if is_final:
                 self._store.write(record)
-            for run in self._runs.pop(task.run):
+            else:
+                record = Record(task.run, task.source.text, {}, {}, str(answer) or type(answer).__name__)
+            for run in self._waiting.pop(task.run):
                 self._end(run, record)
 
-    def _left(self) -> Iterator[_Task]:
-        """The runs that are not finished; those that are, are counted on the way."""
+    def __iter__(self) -> Iterator[_Task]:
+        return self
+
+    def __next__(self) -> _Task:
+        """Runs that are finished are counted on the way; after the last, more may be added."""
+        while True:
+            run = self._added.popleft() if self._added else next(self._planned)
+            task = self._task(run)
+            if task is not None:
+                return task
+
+    def _task(self, run: Run) -> _Task | None:
+        """What is to be done for a run; ``None`` if it is finished, under way, or cannot be run."""
         measures = self._plan.measures
+        try:
+            name = name_of(run.source)
+        except ScenarioError as error:
+            wrong = f"invalid-{hashlib.sha256(run.source.text.encode()).hexdigest()[:16]}"
+            self._end(run, Record(wrong, run.source.text, {}, {}, str(error)))
+            return None
+        kept = self._directory / RUNS / name
+        record = self._store.find(name, measures)
+        if record is not None and (not self._keep or record.error or kept.is_dir()):
+            self._found += 1
+            self._end(run, record)
+            return None
+        self._waiting.setdefault(name, []).append(run)
+        if len(self._waiting[name]) > 1:
+            return None  # two points are the same scenario
         told = tuple((measure.name, measure.text) for measure in measures)
-        for run in self._plan.runs():
-            try:
-                name = name_of(run.source)
-            except ScenarioError as error:
-                wrong = f"invalid-{hashlib.sha256(run.source.text.encode()).hexdigest()[:16]}"
-                self._end(run, Record(wrong, run.source.text, {}, {}, str(error)))
-                continue
-            kept = self._directory / RUNS / name
-            record = self._store.find(name, measures)
-            if record is not None and (not self._keep or record.error or kept.is_dir()):
-                self._found += 1
-                self._end(run, record)
-            elif name in self._runs:
-                self._runs[name].append(run)  # two points are the same scenario
-            else:
-                self._runs[name] = [run]
-                yield _Task(name, run.source, told, str(kept) if self._keep else None, self._workers)
+        return _Task(name, run.source, told, str(kept) if self._keep else None, self._beside)
 
     def _end(self, run: Run, record: Record) -> None:
         self.finished.append(Finished(run, record))
         if record.error:
             self._failed += 1
             self._write_failure(run, record)
+        self._add_seeds(run, record)
         if self._progress is not None:
             self._progress(SweepProgress(len(self.finished), self._failed, self._of, self._found))
+
+    def _add_seeds(self, run: Run, record: Record) -> None:
+        """Looks at a point when all of its runs have ended: the order of their ends does not matter."""
+        precision = self._plan.precision
+        if precision is None:
+            return
+        point = self._points[run.point.number]
+        point.ended += 1
+        point.has_failed |= bool(record.error)
+        text = self._plan.measure[precision.measure]
+        if not record.error:
+            value = record.measures[text]
+            named = value if isinstance(value, dict) else {"": value}
+            for entity, one in named.items():
+                point.values.setdefault(entity, []).append(math.nan if one is None else one)
+        if point.ended < len(point.seeds) or point.has_failed:
+            return
+        more = max(map(precision.more, point.values.values()), default=0)
+        last = max(seed for seed in point.seeds if seed is not None)
+        added = list(range(last + 1, min(last + more, MAX_SEED) + 1))
+        point.seeds += added
+        self._of += len(added)
+        self._added.extend(self._plan.runs_of(run.point, added))
 
     def _write_failure(self, run: Run, record: Record) -> None:
         """The scenario of a run that failed, with the error as its first lines."""
@@ -221,12 +261,24 @@ class _Sweep:
         (self._directory / FAILED / f"{record.run}.toml").write_text(error + run.source.text, "utf-8")
 
 
+@dataclass
+class _PointState:
+    """The seeds of a point, and what their runs measured, where more may be added."""
+
+    seeds: list[int | None]
+    ended: int = 0
+    has_failed: bool = False
+    values: dict[str, list[float]] = field(default_factory=dict)
+
+
 def _carry_out(task: _Task) -> Record:
     """One run, where the executor has its place.
 
     A broken invariant is the outcome of a run, as good as any: it is the same each time. What depends on the
     machine, such as memory, is raised and not kept.
     """
+    if not task.run.endswith(engine_hash()):
+        raise PenstockError("a worker has another Penstock than the process that asks; install the same one")
     record = Record(task.run, task.source.text, {}, {})
     try:
         result = run_source(task.source, threads=1, beside=task.beside)

@@ -1,0 +1,85 @@
+"""Where the runs of a sweep take place: processes of this machine, or a cluster of Dask.
+
+A cluster needs the same Penstock on each worker, and no common file system unless results are kept: the
+answers come back to the process that asks, which writes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.errors import InputError
+
+DASK = "dask:"
+PATIENCE_S = 10
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where tasks run.
+
+    Attributes
+    ----------
+    executor : Executor or None
+        ``None``: processes of this machine.
+    workers : int or None
+        Tasks at a time; ``None``: the number of processors.
+    beside : int or None
+        Tasks that share the memory of a machine; ``None``: as many as `workers`.
+    """
+
+    executor: Executor | None = None
+    workers: int | None = None
+    beside: int | None = None
+
+
+@contextlib.contextmanager
+def engine(place: str, workers: int | None = None) -> Iterator[Engine]:
+    """The engine that a word of the command line names, for the time of a block.
+
+    Parameters
+    ----------
+    place : str
+        ``"processes"``, or ``"dask:"`` and the address of a scheduler, such as ``"dask:tcp://10.0.0.1:8786"``.
+    workers : int, optional
+        Processes at a time. Default: the number of processors. A cluster has as many as it has.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine, Dask is not installed, or nobody answers.
+    """
+    if place == "processes":
+        yield Engine(workers=workers)
+        return
+    address = place.removeprefix(DASK)
+    if address == place or not address:
+        raise InputError(
+            f'--on is {place}; expected "processes", or "dask:" and the address of a scheduler, such as '
+            "dask:tcp://127.0.0.1:8786"
+        )
+    if workers is not None:
+        raise InputError("--workers is for processes of this machine; a cluster has as many as it has")
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError(f'--on {place} needs Dask: pip install "penstock[dask]"') from None
+    try:
+        client: Any = Client(  # type: ignore[no-untyped-call]
+            address, timeout=PATIENCE_S, set_as_default=False
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(f"no scheduler of Dask answers at {address}: {error}") from None
+    with client:
+        slots = client.nthreads()
+        if not slots:
+            raise InputError(f"the scheduler at {address} has no workers")
+        machines: Counter[str] = Counter()
+        for worker, threads in slots.items():
+            machines[worker.rpartition(":")[0]] += threads
+        yield Engine(client.get_executor(), sum(slots.values()), max(machines.values()))
