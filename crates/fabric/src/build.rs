@@ -123,7 +123,8 @@ impl<'a> Plan<'a> {
     }
     /// How many ends of connections there are.
     fn endpoints(&self) -> usize {
-        2 * self.spec.flows.iter().filter(|flow| flow.transport.is_some()).count()
+        let connected = self.spec.flows.iter().filter(|flow| flow.transport.is_some());
+        2 * connected.map(|flow| flow.source.destinations.count()).sum::<usize>()
     }
     /// How many ports, sources, endpoints and limiters there are.
     fn places(&self) -> usize {

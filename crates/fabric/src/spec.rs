@@ -300,7 +300,8 @@ pub struct FlowSpec {
     /// Nodes to pass in order, from the first switch to the destination; `None`: shortest path.
     pub route: Option<Vec<NodeId>>,
     /// The endpoints at the host and at its one destination, which send in place of `source`; of that, the
-    /// destination counts alone. `None`: the source pushes frames.
+    /// destination counts alone. With scheduled transfers there are endpoints for each destination, and the list of
+    /// `source` counts too. `None`: the source pushes frames.
     pub transport: Option<Arc<ConnectionSpec>>,
 }
 

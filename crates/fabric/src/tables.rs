@@ -7,6 +7,7 @@ mod demands;
 mod durations;
 mod forensics;
 mod idle;
+mod idle_connection;
 mod latencies;
 mod limiters;
 mod losses;

@@ -32,10 +32,12 @@ use transport::{
     TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
-use workload::{Arrivals, Destinations, FrameSizes, SourceSpec};
+use workload::{
+    Arrivals, Destinations, FrameSizes, Framing, ServiceOrder, SourceSpec, Transfer, TransferList,
+};
 
 /// What can meet, one bit each.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     "window",
     "requests",
     "path choice",
@@ -57,6 +59,7 @@ const NAMES: [&str; 21] = [
     "reroute",
     "limiters",
     "tcp",
+    "transfers",
 ];
 const WINDOW: u32 = 1;
 const REQUESTS: u32 = 1 << 1;
@@ -79,6 +82,7 @@ const SCHEDULERS: u32 = 1 << 17;
 const REROUTE: u32 = 1 << 18;
 const LIMITERS: u32 = 1 << 19;
 const TCP: u32 = 1 << 20;
+const TRANSFERS: u32 = 1 << 21;
 /// What may lose a frame as often as it comes.
 const LOSSY: u32 = MANAGERS | SHARED | RECEIVERS | WATCHDOG | LIMITS;
 const FAULTS: u32 = DOWN | RESTART | OUTAGES | ERRORS | RATE;
@@ -510,6 +514,34 @@ fn tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     ConnectionSpec { start: us(rolls.below(10)), stop: None, application: Application::Tcp(spec.into()) }
 }
 
+/// Scheduled transfers, some at the same time.
+fn scheduled_source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
+    let several = to.count() as u64;
+    let mut list = TransferList::new(Framing { frame: SEGMENT + 40, header: 40 }, ServiceOrder::RoundRobin);
+    let mut start = Time::ZERO;
+    for _ in 0..10 {
+        start += us(rolls.pick(&[0, 0, 3, 8]));
+        let (destination, bytes) = (rolls.below(several) as u32, 1 + rolls.below(9_000));
+        list.push(Transfer { start, destination, bytes });
+    }
+    let first = to.nth(0);
+    SourceSpec {
+        arrivals: Arrivals::Transfers(Arc::new(list)),
+        destinations: to,
+        ..greedy(first, SEGMENT + 40, Time::ZERO)
+    }
+}
+
+/// What carries them over TCP.
+fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
+    let ConnectionSpec { application: Application::Tcp(spec), .. } = tcp(patient, rolls) else {
+        unreachable!()
+    };
+    let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
+    let spec = TcpSpec { transfers, headers: 40, ..Arc::unwrap_or_clone(spec) };
+    ConnectionSpec { start: Time::ZERO, stop: None, application: Application::Transfers(spec.into()) }
+}
+
 fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
     let links = graph.links.len() as u64;
     let (from, until) = (Time::ZERO, us(50));
@@ -595,13 +627,18 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         let to = if rolls.coin() { others[0] } else { rolls.pick(&others) };
         let priority = rolls.pick(&[0u8, 3, 3, 7]);
         let over_tcp = draw.has(TCP) && (i % 4 == 2 || i % 2 == 0 && !draw.has(WINDOW));
+        let scheduled = draw.has(TRANSFERS) && i % 4 == 3;
         let connects = over_tcp || (i % 2 == 0 && draw.has(WINDOW)) || (i % 4 == 1 && draw.has(REQUESTS));
         let to =
             if connects || rolls.coin() { Destinations::Fixed(to) } else { Destinations::Uniform(others) };
-        let source = source(to, rolls);
+        let patient = duration == LONG;
+        let source = if scheduled { scheduled_source(to, rolls) } else { source(to, rolls) };
         let flow = net.flow(&format!("f{i}"), from, priority, source);
+        if scheduled && rolls.below(4) > 0 {
+            flow.transport = Some(Arc::new(scheduled_over_tcp(patient, rolls)));
+        }
         if connects {
-            let (window, patient) = (i % 2 == 0, duration == LONG);
+            let window = i % 2 == 0;
             let single = patient && draw.has(LOSSY);
             let spec =
                 if over_tcp { tcp(patient, rolls) } else { connection(window, patient, single, rolls) };
@@ -739,7 +776,7 @@ proptest! {
 
     #[test]
     fn connections_get_done_whatever_they_meet(draw in draws()) {
-        let any = WINDOW | REQUESTS | TCP;
+        let any = WINDOW | REQUESTS | TCP | TRANSFERS;
         let with = if draw.has(any) { draw.with } else { draw.with | any };
         // What is done before the warm-up is over does not count. Random outages go on as long as the run: too long here.
         // On several paths what left first may come last and find the queue full of what left after it, and nothing
@@ -756,6 +793,7 @@ proptest! {
         for flow in spec.flows.iter().filter(|flow| flow.transport.is_some()) {
             let count = |column| outcome.count("connections", &flow.name, column);
             match flow.transport.as_ref().map(|connection| &connection.application) {
+                Some(Application::Transfers(_)) => {}
                 Some(Application::RequestResponse(_)) => prop_assert_eq!(count("exchanges"), ASKED, "{}", &flow.name),
                 _ => {
                     let all = SEGMENTS * u64::from(SEGMENT);
@@ -764,6 +802,14 @@ proptest! {
                 }
             }
         }
+        let scheduled = spec.flows.iter().filter(|flow| {
+            let connection = flow.transport.as_ref().map(|connection| &connection.application);
+            matches!(connection, Some(Application::Transfers(_)))
+        });
+        let acknowledged = outcome.reals("transfers", "acknowledged_ns");
+        let delivered = outcome.reals("transfers", "completion_ns");
+        prop_assert_eq!(acknowledged.iter().filter(|at| !at.is_nan()).count(), 10 * scheduled.count());
+        prop_assert!(acknowledged.iter().zip(delivered).all(|(known, there)| known.is_nan() || known > there));
         // Nobody waits for ever.
         prop_assert_eq!(outcome.table("deadlocks").rows(), 0);
     }

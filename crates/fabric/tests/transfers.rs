@@ -9,7 +9,8 @@ use frame::NodeId;
 use proptest::prelude::*;
 use queueing::BufferSpec;
 use std::sync::Arc;
-use units::{Amount, BitRate, ClockTolerance, Time};
+use transport::{Application, ConnectionSpec, TcpKeys, TcpPreset, TcpSpec};
+use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
 use workload::{Arrivals, Destinations, Framing, ServiceOrder, SourceSpec, Transfer, TransferList};
 
 const FRAMING: Framing = Framing { frame: 1018, header: 18 };
@@ -184,6 +185,100 @@ fn long_transfers_have_the_ideal_time_of_an_idle_run_too() {
     }
 }
 
+/// The same, carried by TCP.
+fn over_tcp(
+    net: &mut Net,
+    name: &str,
+    from: NodeId,
+    to: &[NodeId],
+    keys: &TcpKeys,
+    rows: &[(Time, u32, u64)],
+) {
+    let spec = keys.spec(Some(Bytes::new(0)), 1_522, 64).unwrap();
+    let framing = Framing { frame: 1_522, header: spec.headers };
+    let flow = net.flow(name, from, 3, transfers(to, framing, ServiceOrder::RoundRobin, rows));
+    let application = Application::Transfers(spec.into());
+    flow.transport = Some(Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application }));
+}
+fn exact_times(outcome: &Outcome, column: &str) -> Vec<Option<u64>> {
+    let reals = outcome.reals("transfers", column).iter();
+    reals.map(|&real| (!real.is_nan()).then(|| exact(real).ps())).collect()
+}
+
+#[test]
+fn over_tcp_by_hand() {
+    // One switch, 800 ps a byte, 1 us of cable each. A window of two segments at first; each acknowledgement adds one.
+    let keys = TcpKeys {
+        handshake: true,
+        reconnect: true,
+        ack_every: 1,
+        initial_window: Amount::Frames(2),
+        ..TcpPreset::Rfc.keys()
+    };
+    let mut net = Net::new(us(1_000));
+    let hosts = [net.host("a", host()), net.host("b", host()), net.host("c", host())];
+    let sw = net.switch("sw", switch());
+    for end in hosts {
+        net.link(end, sw, gbps(10), us(1));
+    }
+    let rows = [(us(3), 0, 1_460 * 2), (us(100), 1, 1_460 * 6), (us(200), 0, 10), (us(200), 0, 10)];
+    over_tcp(&mut net, "t[a]", hosts[0], &hosts[1..], &keys, &rows);
+    let outcome = net.run();
+    let wire = |bytes: u64| (bytes + 20) * 800;
+    let way = |bytes: u64| (wire(bytes) + 1_000_000) * 2;
+    let greeting = way(64) * 2;
+    // Two segments one behind the other.
+    let first = greeting + way(1_522) + wire(1_522);
+    // Two, a round trip later four, the last of which waits for nothing but the one before.
+    let round = way(1_522) + way(64);
+    let second = greeting + round + way(1_522) + wire(1_522) * 3;
+    // Both begin together: one greets behind the other, and so it goes on.
+    let third = greeting + way(72);
+    let delivered = [first, second, third, third + wire(72)];
+    assert_eq!(exact_times(&outcome, "completion_ns"), delivered.map(Some));
+    assert_eq!(exact_times(&outcome, "ideal_ns"), [first, second, third, third].map(Some));
+    assert_eq!(exact_times(&outcome, "acknowledged_ns"), delivered.map(|at| Some(at + way(64))));
+    assert_eq!(outcome.integers("transfers", "frames"), [2, 6, 1, 1]);
+    assert_eq!(outcome.integers("transfers", "segments_sent_again"), [0; 4]);
+    assert_eq!(outcome.table("connections").rows(), 0);
+    assert_eq!(outcome.delivered("t[a]"), 10);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(200), ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_ideal_time_over_tcp_is_that_of_an_idle_run(
+        way in ways(),
+        preset in prop::sample::select(vec![
+            TcpPreset::Rfc, TcpPreset::Ns2, TcpPreset::Linux, TcpPreset::Mcalpine2005, TcpPreset::Datacenter,
+        ]),
+        handshake in any::<bool>(),
+        ack_every in 1u64..4,
+        bytes in 1u64..3_000_000,
+    ) {
+        let mut net = Net::new(us(3_000_000));
+        net.0.probes.bin = None;
+        let mut last = net.host("a", host());
+        let first = last;
+        for (n, &rate) in way.rates.iter().enumerate() {
+            let next = if n + 1 == way.rates.len() {
+                net.host("b", host())
+            } else {
+                let cut = way.cuts_through[n];
+                let forwarding = if cut { Forwarding::CutThrough } else { Forwarding::StoreAndForward };
+                net.switch(&format!("s{n}"), SwitchSpec { forwarding, latency: ns(300), ..switch() })
+            };
+            net.link(last, next, BitRate::from_bps(rate), ns(way.delay * 20));
+            last = next;
+        }
+        let keys = TcpKeys { handshake, ack_every, ..preset.keys() };
+        over_tcp(&mut net, "t", first, &[last], &keys, &[(ns(way.start), 0, bytes)]);
+        let found = times(&net.run());
+        prop_assert_eq!(found[0].0, Some(found[0].1));
+    }
+}
+
 /// A leaf-spine of two leaves with four hosts each and two spines; transfers of many sizes all over it, and an incast.
 fn busy(choice: PathChoice, pause: bool) -> Net {
     let mut net = Net::new(us(400));
@@ -221,6 +316,33 @@ fn busy(choice: PathChoice, pause: bool) -> Net {
         }
     }
     net
+}
+
+#[test]
+fn over_tcp_the_same_on_any_number_of_threads() {
+    for choice in [PathChoice::default(), PathChoice::Spray] {
+        let mut net = busy(choice, false);
+        let keys = TcpKeys { min_timeout: us(50), initial_timeout: us(50), ..TcpPreset::Datacenter.keys() };
+        let spec = keys.spec(Some(Bytes::new(0)), 1_018, 64).unwrap();
+        let spec = Arc::new(TcpSpec { headers: 18, segment: 1_000, ..spec });
+        for flow in &mut net.0.flows {
+            let application = Application::Transfers(spec.clone());
+            flow.transport = Some(Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application }));
+        }
+        net.0.duration = us(2_000);
+        let one = net.run();
+        for threads in [2, 3] {
+            let several = net.run_on(threads, 1000);
+            assert_eq!(one.fingerprint, several.fingerprint);
+            assert_eq!(format!("{:?}", one.tables), format!("{:?}", several.tables), "{threads} threads");
+        }
+        // Frames are lost, and sent again: all arrives, and a sender knows later than a receiver.
+        assert!(one.summary("frames_dropped") > 0.0 && one.total("transfers", "segments_sent_again") > 0);
+        assert_eq!((one.table("transfers").rows(), one.total("transfers", "frames_missing")), (588, 0));
+        let known = exact_times(&one, "acknowledged_ns").into_iter().flatten();
+        let there = exact_times(&one, "completion_ns").into_iter().flatten();
+        assert_eq!(known.clone().zip(there).filter(|(known, there)| known > there).count(), 588);
+    }
 }
 
 #[test]

@@ -29,6 +29,10 @@ pub struct TcpHeader {
     /// Blocks of bytes that have arrived, each from its first to the one behind its last; empty ones end the list
     /// (RFC 2018 section 3).
     pub sacks: [(u32, u32); 3],
+    /// Which of several connections between the two hosts: what ports tell.
+    pub connection: u32,
+    /// Of data: the transfer that it is the last of, as an application says it within its data.
+    pub ends: Option<u32>,
 }
 
 impl Header {
@@ -40,9 +44,14 @@ impl Header {
         let first =
             [tcp.number.into(), tcp.payload.unwrap_or_default().into(), tcp.echo.unwrap_or_default().ps()];
         let blocks = tcp.sacks.into_iter().map(|(from, to)| u64::from(from) << 32 | u64::from(to));
+        // What a connection alone between its hosts does not need counts where it is there.
+        let label = (u64::from(tcp.connection) << 32 | u64::from(tcp.ends.unwrap_or_default()))
+            .rotate_left(u32::from(tcp.ends.is_some()) * 7);
+        let label = (tcp.connection > 0 || tcp.ends.is_some()).then_some(label);
         first
             .into_iter()
             .chain(blocks)
+            .chain(label)
             .fold(flags, |digest, word| (digest.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 }
@@ -71,6 +80,10 @@ mod tests {
             with_sack(0, (1, 0)),
             with_sack(0, (0, 1)),
             with_sack(2, (0, 1)),
+            TcpHeader { connection: 1, ..plain },
+            TcpHeader { ends: Some(0), ..plain },
+            TcpHeader { ends: Some(1), ..plain },
+            TcpHeader { connection: 1, ends: Some(1), ..plain },
         ];
         for (n, one) in others.iter().enumerate() {
             let digest = |tcp: &TcpHeader| Header::Tcp(*tcp).digest();

@@ -47,6 +47,9 @@ pub fn fill(model: &mut Model, file: &str) {
     }
     for entry in &mut model.transfers {
         entry.stop.get_or_insert(duration);
+        if entry.over == CarrierText::Frames {
+            entry.header.get_or_insert(Bytes::new(u64::from(frame::HEADER_BYTES)));
+        }
     }
     for fault in &mut model.faults {
         fill_fault(fault, duration);

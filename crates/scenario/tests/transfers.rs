@@ -6,6 +6,7 @@ use frame::{NodeId, Priority};
 use scenario::{Diagnostic, Scenario, load, load_with};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use transport::Application;
 use units::Time;
 use workload::{Framing, Transfer};
 
@@ -89,6 +90,22 @@ fn defaults_frames_and_one_each() {
     let lossless = format!("{}[flow_control.pfc]\n", text(&format!("{once}\npriority = 3")));
     let lossless = load(&lossless, "t.toml", None).unwrap();
     assert!(lossless.effective_toml().contains("priorities = [3]"));
+}
+
+#[test]
+fn over_tcp() {
+    let once = "from = \"h*\"\nto = \"all\"\nsizes = \"1 MB\"\narrivals = \"once\"\n";
+    let scenario =
+        loaded(&format!("{once}over = {{ tcp = {{ preset = \"linux\", reconnect = true }} }}"), None);
+    let flow = &scenario.spec.flows[0];
+    // 1522 B less 62 B of headers and 12 B of timestamps.
+    let framing = Framing { frame: 1522, header: 74 };
+    assert_eq!((flow.source.transfers().unwrap().framing(), scenario.spec.flows.len()), (framing, 4));
+    let Some(Application::Transfers(spec)) = flow.transport.as_ref().map(|it| &it.application) else {
+        panic!()
+    };
+    assert!(spec.reconnect && spec.segment == 1_448 && spec.transfers.total == Some(0));
+    assert!(!scenario.effective_toml().contains("\nheader ="));
 }
 
 #[test]
@@ -247,6 +264,15 @@ fn wrong_entries_are_refused() {
         (changed("header", "\"1522 B\""), "a header of", "less than `frame`"),
         (changed("frame", "\"1 MB\""), "outside the range", "9238"),
         (changed("stop", "\"0 s\""), "is not after start", "start < stop"),
+        (changed("over", "\"udp\""), "unknown value `udp`", "tcp"),
+        (changed("over", "{ tpc = {} }"), "tpc", "did you mean"),
+        (changed("over", "{ tcp = { min_timeout = \"0 s\" } }"), "a timeout of 0", "above 0"),
+        (changed("over", "{ tcp = { send_buffer = \"1 kB\" } }"), "smaller than a segment", "1460 B"),
+        (changed("over", "{ tcp = { headers = \"1522 B\" } }"), "of headers in a frame", "1 B to 1521 B"),
+        (changed("over", "{ tcp = { transfer = \"1 kB\" } }"), "transfer of scheduled", "`sizes`"),
+        (changed("over", "{ tcp = { idle = \"1 us\" } }"), "idle of scheduled", "`sizes`"),
+        (changed("over", "{ tcp = {} }\nheader = \"18 B\""), "header beside TCP", "`headers`"),
+        (changed("over", "{ tcp = {} }\norder = \"fifo\""), "an order beside TCP", "round_robin"),
     ] {
         let found = refused(&entry, None);
         let fits =

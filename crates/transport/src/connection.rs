@@ -4,12 +4,13 @@ use crate::controller::ControllerConfiguration;
 use crate::delay::Delay;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS, Message};
 use crate::{
-    ControllerSpec, Endpoint, Requester, Responder, TcpReceiver, TcpSender, TcpSpec, WindowReceiver,
-    WindowSender,
+    ControllerSpec, Endpoint, Requester, Responder, TcpReceiver, TcpSender, TcpSpec, TransferReceiver,
+    TransferSender, WindowReceiver, WindowSender,
 };
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 use units::Time;
+use workload::Due;
 
 /// A connection between two hosts, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +30,10 @@ pub enum Application {
     Window(WindowSpec),
     /// Requests and responses.
     RequestResponse(RequestResponseSpec),
-    /// Transfers over TCP.
+    /// Transfers over TCP, one after the other.
     Tcp(Arc<TcpSpec>),
+    /// Scheduled transfers over TCP.
+    Transfers(Arc<TcpSpec>),
 }
 
 /// A transfer that is clocked by acknowledgements.
@@ -79,8 +82,13 @@ pub struct RequestResponseSpec {
 
 impl ConnectionSpec {
     /// Both endpoints: the one that opens the connection, and its peer. The random streams should belong to
-    /// one endpoint each.
-    pub fn start(&self, near: Xoshiro256PlusPlus, far: Xoshiro256PlusPlus) -> (Endpoint, Endpoint) {
+    /// one endpoint each. `due`: the scheduled transfers, in order of their starts.
+    pub fn start(
+        &self,
+        due: &Arc<[Due]>,
+        near: Xoshiro256PlusPlus,
+        far: Xoshiro256PlusPlus,
+    ) -> (Endpoint, Endpoint) {
         match &self.application {
             Application::Window(spec) => (
                 Endpoint::WindowSender(WindowSender::new(spec, self.start, self.stop)),
@@ -94,6 +102,10 @@ impl ConnectionSpec {
                 Endpoint::TcpSender(Box::new(TcpSender::new(spec, self.start, self.stop, near))),
                 Endpoint::TcpReceiver(TcpReceiver::new(spec)),
             ),
+            Application::Transfers(spec) => (
+                Endpoint::TransferSender(Box::new(TransferSender::new(spec, due.clone(), near))),
+                Endpoint::TransferReceiver(TransferReceiver::new(spec, due.len())),
+            ),
         }
     }
 
@@ -102,7 +114,9 @@ impl ConnectionSpec {
         match &self.application {
             Application::Window(spec) => spec.ack_bytes.min(frame::MIN_FRAME_BYTES).min(spec.segment),
             Application::RequestResponse(spec) => frame::MIN_FRAME_BYTES.min(spec.segment),
-            Application::Tcp(spec) => spec.ack_frame_bytes(0).min(frame::MIN_FRAME_BYTES),
+            Application::Tcp(spec) | Application::Transfers(spec) => {
+                spec.ack_frame_bytes(0).min(frame::MIN_FRAME_BYTES)
+            }
         }
     }
 
@@ -111,7 +125,9 @@ impl ConnectionSpec {
         match &self.application {
             Application::Window(spec) => spec.segment.max(spec.ack_bytes),
             Application::RequestResponse(spec) => spec.segment,
-            Application::Tcp(spec) => spec.frame_bytes(spec.segment).max(spec.ack_frame_bytes(3)),
+            Application::Tcp(spec) | Application::Transfers(spec) => {
+                spec.frame_bytes(spec.segment).max(spec.ack_frame_bytes(3))
+            }
         }
     }
 
@@ -121,7 +137,7 @@ impl ConnectionSpec {
             if value > 0 { Ok(()) } else { Err(format!("{what} of 0; expected above 0")) }
         };
         match &self.application {
-            Application::Tcp(spec) => spec.check(),
+            Application::Tcp(spec) | Application::Transfers(spec) => spec.check(),
             Application::Window(spec) => {
                 above_zero("a segment", spec.segment.into())?;
                 above_zero("an acknowledgement", spec.ack_bytes.into())?;

@@ -21,6 +21,7 @@ mod fast_recovery;
 mod fixed_rate;
 mod fixed_window;
 mod load;
+mod members;
 mod newreno;
 mod pacer;
 mod prr;
@@ -41,6 +42,8 @@ mod tcp_keys;
 mod tcp_presets;
 mod tcp_receiver;
 mod tcp_sender;
+mod transfer_receiver;
+mod transfer_sender;
 mod transfers;
 mod unlimited;
 mod window_receiver;
@@ -60,6 +63,8 @@ mod tcp_examples;
 mod tcp_properties;
 #[cfg(test)]
 mod testbed;
+#[cfg(test)]
+mod transfer_pool;
 
 pub use aimd::{Aimd, AimdParams, Growth};
 pub use connection::{Application, ConnectionSpec, RequestResponseSpec, WindowSpec};
@@ -83,6 +88,8 @@ pub use tcp_keys::{TcpController, TcpKeys};
 pub use tcp_presets::TcpPreset;
 pub use tcp_receiver::TcpReceiver;
 pub use tcp_sender::TcpSender;
+pub use transfer_receiver::TransferReceiver;
+pub use transfer_sender::{TransferOutcome, TransferSender};
 pub use transfers::TransferSpec;
 pub use unlimited::{Unlimited, UnlimitedParams};
 pub use window_receiver::WindowReceiver;
@@ -226,6 +233,8 @@ macro_rules! controllers {
 
 /// It is larger than all others, which should not pay for it.
 type BoxedTcpSender = Box<TcpSender>;
+/// The same.
+type BoxedTransferSender = Box<TransferSender>;
 
 endpoints! {
     /// Sends a bulk transfer, limited by a controller.
@@ -240,6 +249,10 @@ endpoints! {
     TcpSender(BoxedTcpSender) = "tcp_sender",
     /// Takes in what comes over TCP.
     TcpReceiver(TcpReceiver) = "tcp_receiver",
+    /// Sends scheduled transfers over TCP.
+    TransferSender(BoxedTransferSender) = "transfer_sender",
+    /// Takes in scheduled transfers over TCP.
+    TransferReceiver(TransferReceiver) = "transfer_receiver",
 }
 
 controllers! {

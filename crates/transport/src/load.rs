@@ -50,7 +50,7 @@ impl ConnectionSpec {
                 let (request, response) = (spec.request_message(), spec.response_message());
                 Turn { out: request.train(), back: response.train(), answers: 1.0 }
             }
-            Application::Tcp(spec) => Turn {
+            Application::Tcp(spec) | Application::Transfers(spec) => Turn {
                 out: Train::one(spec.frame_bytes(spec.segment)),
                 back: Train::one(spec.ack_frame_bytes(0)),
                 answers: f64::from(spec.ack_every),
@@ -79,7 +79,7 @@ impl ConnectionSpec {
                 bits / (turn_secs + spec.think.mean_secs() + spec.service.mean_secs())
             }
             // The receiver's window is a bound; the controller's finds its own.
-            Application::Tcp(spec) => {
+            Application::Tcp(spec) | Application::Transfers(spec) => {
                 let segments = spec.window / u64::from(spec.segment);
                 let bits = segments as f64 * f64::from(spec.frame_bytes(spec.segment)) * 8.0;
                 if spec.window == u64::MAX { f64::INFINITY } else { bits / turn_secs }

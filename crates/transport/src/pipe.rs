@@ -53,7 +53,7 @@ pub struct Pipe<A, B> {
 pub fn connect(spec: &ConnectionSpec, rate: BitRate, delay: Time) -> Pipe<crate::Endpoint, crate::Endpoint> {
     assert_eq!(spec.check(), Ok(()));
     let stream = Xoshiro256PlusPlus::seed_from_u64;
-    let (near, far) = spec.start(stream(1), stream(2));
+    let (near, far) = spec.start(&[].into(), stream(1), stream(2));
     Pipe::new(near, far, rate, delay)
 }
 

@@ -67,7 +67,7 @@ impl Protocol for Watched {
     }
 }
 
-fn any_spec() -> impl Strategy<Value = TcpSpec> {
+pub fn any_spec() -> impl Strategy<Value = TcpSpec> {
     let repair = prop::sample::select(RepairKind::ALL);
     let ecn = prop::sample::select(vec![EcnMode::Off, EcnMode::Rfc3168, EcnMode::Dctcp]);
     let growth = prop::sample::select(vec![Growth::Acks, Growth::Bytes]);
@@ -181,7 +181,7 @@ proptest! {
 }
 
 /// A frame with numbers near what was sent, or anywhere.
-fn nonsense(word: u32, bytes: u16, salt: [u8; 8], now: Time, sent: u64) -> Received {
+pub fn nonsense(word: u32, bytes: u16, salt: [u8; 8], now: Time, sent: u64) -> Received {
     let near = |byte: u8| if byte < 32 { word } else { (sent as u32).wrapping_sub(u32::from(byte) * 100) };
     let header = TcpHeader {
         number: near(salt[0]),
@@ -190,6 +190,8 @@ fn nonsense(word: u32, bytes: u16, salt: [u8; 8], now: Time, sent: u64) -> Recei
         reduced: salt[1] & 4 == 0,
         echo: (salt[2] < 128).then_some(now.saturating_add(Time::from_ns(salt[2].into()))),
         sacks: [(near(salt[3]), near(salt[4])), (near(salt[5]), near(salt[6])), (0, 0)],
+        connection: if salt[6] < 128 { u32::from(salt[6]) % 4 } else { word },
+        ends: (salt[5] < 64).then_some(u32::from(salt[5]) % 5),
     };
     let kinds = [FrameKind::Data, FrameKind::Ack, FrameKind::MarkedAck, FrameKind::Ack, FrameKind::Cnm];
     Received {

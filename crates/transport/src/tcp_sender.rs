@@ -32,6 +32,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
+use workload::Due;
 
 /// Whether data may flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +147,18 @@ impl TcpSender {
     /// Bytes that were ever sent.
     pub fn sent(&self) -> u64 {
         self.highest
+    }
+    /// Timeouts so far.
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+    /// One more transfer, while it has nothing else to send.
+    pub(crate) fn offer(&mut self, due: Due) {
+        self.transfers.offer(due.start, due.bytes);
+    }
+    /// One behind the last byte of what leaves next, if that is data.
+    pub(crate) fn next_end(&self) -> Option<u64> {
+        self.chosen.map(|(_, to)| to).filter(|_| self.state == State::Open)
     }
     /// Its controller.
     pub fn controller(&self) -> &Controller {

@@ -44,6 +44,10 @@ impl Transfers {
     pub fn next(&self) -> Option<Time> {
         self.next
     }
+    /// One more transfer, after the end of all others, of which [`TransferSpec::total`] says that they end.
+    pub fn offer(&mut self, start: Time, bytes: u64) {
+        (self.next, self.left) = (Some(start), bytes);
+    }
     /// Begins what is due; whether something is.
     pub fn begin(&mut self, spec: &TransferSpec, now: Time) -> bool {
         let Some(due) = self.next.take_if(|due| *due <= now) else { return false };

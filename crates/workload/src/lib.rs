@@ -35,5 +35,5 @@ pub use spec::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, So
 pub use transfer_arrivals::{Incast, Pairing, Poisson};
 pub use transfer_file::{Listed, Unfit, Wrong, read_transfers};
 pub use transfer_sizes::{MOST_BYTES, SizePoints, TransferSizes, read_size_points};
-pub use transfers::{Framing, ServiceOrder, Transfer, TransferList};
+pub use transfers::{Due, Framing, ServiceOrder, Transfer, TransferList};
 pub use two_columns::Report;

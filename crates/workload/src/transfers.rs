@@ -70,6 +70,15 @@ pub struct Transfer {
     pub bytes: u64,
 }
 
+/// A transfer of which the destination is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// When it begins.
+    pub start: Time,
+    /// Its bytes, at least one.
+    pub bytes: u64,
+}
+
 /// The transfers of one source in the order of their starts, as columns: 20 bytes each.
 #[derive(Clone, PartialEq)]
 pub struct TransferList {
@@ -122,6 +131,16 @@ impl TransferList {
     /// All, in order.
     pub fn iter(&self) -> impl Iterator<Item = Transfer> + Clone + '_ {
         (0..self.len()).filter_map(|row| self.get(row))
+    }
+    /// Those to each of so many destinations, in order.
+    pub fn by_destination(&self, destinations: usize) -> Vec<Vec<Due>> {
+        let mut counts = vec![0; destinations];
+        self.destinations.iter().for_each(|&destination| counts[destination as usize] += 1);
+        let mut lists: Vec<Vec<Due>> = counts.into_iter().map(Vec::with_capacity).collect();
+        for Transfer { start, destination, bytes } in self.iter() {
+            lists[destination as usize].push(Due { start, bytes });
+        }
+        lists
     }
     /// How their bytes lie in frames.
     pub fn framing(&self) -> Framing {

@@ -1632,6 +1632,13 @@ class SizesTable(TypedDict, total=False):
     """
 
 
+class CarrierTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    tcp: TcpKeys
+    """TCP: a transfer has a connection for itself, one that is free or a new one."""
+
+
 class TransfersKeys(TypedDict, total=False):
     """Transfers: each has a start, a sender, a receiver and a size, and is complete when its last byte
     is delivered.
@@ -1649,6 +1656,10 @@ class TransfersKeys(TypedDict, total=False):
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
     frame: str | None
     """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
+    over: Carrier | None
+    """What carries them: "frames", which are sent once and nobody acknowledges, or a table `tcp`.
+    Default: "frames".
+    """
     header: str | None
     """Bytes of each frame that are no bytes of the transfer. Default: "18 B"."""
     order: ServiceOrder | None
@@ -1872,6 +1883,8 @@ PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc",
 """A published distribution of sizes."""
 Sizes = str | PublishedSizes | SizesTable
 """Sizes of transfers."""
+Carrier = Literal["frames"] | CarrierTable
+"""What carries transfers."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
 LinkWord = Literal["any", "all"]

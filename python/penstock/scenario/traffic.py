@@ -209,9 +209,11 @@ def tcp(
     transfer: str | None = None,
     idle: k.Delay | None = None,
     reconnect: bool | None = None,
-) -> k.SourceTable:
-    """A transfer over TCP, or several."""
-    made: k.SourceTable = table(
+) -> Any:
+    """A transfer over TCP, or several. Or: TCP: a transfer has a connection for itself, one that is free
+    or a new one.
+    """
+    made: Any = table(
         "tcp",
         None,
         preset=preset,

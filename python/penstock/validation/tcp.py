@@ -90,6 +90,86 @@ def windows(bench: Bench) -> Iterator[Row]:
         )
 
 
+_SCHEDULED = """\
+[simulation]
+duration = "10 ms"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.chain]
+switches = 2
+hosts_per_switch = 2
+rate = "100 Gb/s"
+delay = "5 us"
+$transfers
+"""
+
+_ENTRY = """
+[[transfers]]
+name = "$segments"
+from = "h0.0"
+to = "h1.0"
+sizes = "$bytes B"
+arrivals = "once"
+start = "$at us"
+frame = "1518 B"
+over = { tcp = { headers = "58 B", handshake = true, reconnect = true, ack_every = 1, \
+grows_unused = true } }
+"""
+
+_SIZES = (1, 10, 11, 30, 31, 150, 300)
+
+
+def _scheduled() -> str:
+    """Transfers of so many segments, each when the one before has long been complete."""
+    entries = (
+        fill(_ENTRY, segments=segments, bytes=segments * DATA, at=1000 * number)
+        for number, segments in enumerate(_SIZES)
+    )
+    return fill(_SCHEDULED, transfers="".join(entries))
+
+
+def _slow_start(segments: int) -> int:
+    """Picoseconds from the start of a transfer to its last byte, in windows of 10, 20, 40 ... segments."""
+    rate = 100_000_000_000
+    there, back = (3 * (wire(length, rate) + DELAY) for length in (FRAME, ACK))
+    window, before, left = 10, 2 * back, segments
+    while left > window:
+        left -= window
+        window *= 2
+        before += there + back
+    return before + there + (left - 1) * wire(FRAME, rate)
+
+
+@case(
+    "tcp-transfers",
+    "Scheduled transfers over TCP",
+    compared="Transfers of so many segments through two switches at 100 Gb/s, 5 us a link, each in a "
+    "connection of its own with a handshake: until the last byte is delivered, until it is acknowledged, and "
+    "the ideal time that the table `transfers` states.",
+    formula="A round trip of the handshake, and one for each window of 10, 20, 40 ... segments that does not "
+    "hold the rest; then a way through idle links, with the rest behind each other.",
+    sources=("RFC 9293, section 3.5", "RFC 5681, section 3.1", "RFC 6928, section 2"),
+    scenario=_scheduled(),
+    ends=(
+        "Windows below the 247 segments that the path holds: each waits for what acknowledges the last.",
+        "With grows_unused: otherwise less than the window is in flight once the NIC is the slower, and it "
+        "hardly grows.",
+    ),
+)
+def transfers(bench: Bench) -> Iterator[Row]:
+    """Slow start by hand."""
+    rows = bench.once(_scheduled()).rows("transfers")
+    back = 3 * (wire(ACK, 100_000_000_000) + DELAY)
+    for segments, row in zip(_SIZES, rows, strict=True):
+        there = _slow_start(segments)
+        yield exact(f"{segments} segments: delivered", "ns", there / 1e3, row["completion_ns"])
+        yield exact(f"{segments} segments: acknowledged", "ns", (there + back) / 1e3, row["acknowledged_ns"])
+        yield exact(f"{segments} segments: ideal", "ns", there / 1e3, row["ideal_ns"])
+
+
 @case(
     "tcp-losses",
     "TCP under random losses",

@@ -13,8 +13,9 @@ use crate::run::world::Fabric;
 use crate::spec::{FlowSpec, WhenFull};
 use engine::stream;
 use frame::{Ecn, Flags, FrameKind, NodeId};
+use std::sync::Arc;
 use units::Time;
-use workload::{Source, TransferList};
+use workload::{Due, Source, TransferList};
 
 /// The sources of the part's hosts.
 pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
@@ -92,12 +93,20 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     let (mut path, mut number) = (0, 0);
     for flow in &spec.flows {
         let destinations = flow.source.destinations.nodes();
-        if let (Some(connection), [to, ..]) = (&flow.transport, &destinations[..]) {
-            let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}", flow.name));
-            let (near, far) = connection.start(random("near"), random("far"));
+        let Some(connection) = &flow.transport else {
+            path += destinations.len();
+            continue;
+        };
+        let mut due = due(flow, destinations.len()).into_iter();
+        for to in destinations.iter().copied() {
+            let of =
+                if destinations.len() > 1 { format!("/{}", spec.nodes[to.at()].name) } else { String::new() };
+            let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}{of}", flow.name));
+            let (near, far) =
+                connection.start(&due.next().unwrap_or_default(), random("near"), random("far"));
             let start = fabric.routes.path_start[path];
             let behind = start + fabric.routes.path(start).len() as u32;
-            let ends = [(near, flow.from, None), (far, *to, Some(behind))];
+            let ends = [(near, flow.from, None), (far, to, Some(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
                 if part.owns(node) {
                     let state = EndpointState::new(endpoint, number, path as u32, behind, flow.priority);
@@ -108,9 +117,15 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
                 }
                 number += 1;
             }
+            path += 1;
         }
-        path += destinations.len();
     }
+}
+
+/// By destination, the transfers of a flow.
+fn due(flow: &FlowSpec, destinations: usize) -> Vec<Arc<[Due]>> {
+    let lists = flow.source.transfers().map(|list| list.by_destination(destinations));
+    lists.into_iter().flatten().map(Arc::from).collect()
 }
 
 /// The faults of the part's nodes, of which `events` are those of the whole fabric.
@@ -149,8 +164,10 @@ fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
         first_path += flow.source.destinations.count();
         (first, flow)
     });
+    // What connections carry their ends know.
+    let pushed = paths.filter(|(_, flow)| flow.transport.is_none());
     let lists: Vec<(usize, &TransferList)> =
-        paths.filter_map(|(first, flow)| Some((first, &**flow.source.transfers()?))).collect();
+        pushed.filter_map(|(first, flow)| Some((first, &**flow.source.transfers()?))).collect();
     let frames = lists.iter().flat_map(|&(first, list)| {
         list.iter().filter_map(move |transfer| {
             let receiver = hosts.receiver_of_path[first + transfer.destination as usize];

@@ -124,7 +124,7 @@ impl EndpointState {
                 }
                 RecordKind::Transfer => {
                     // Of these one connection may have many.
-                    if matches!(self.endpoint, Endpoint::TcpSender(_)) {
+                    if matches!(self.endpoint, Endpoint::TcpSender(_) | Endpoint::TransferSender(_)) {
                         self.measured.exchanges.record(took);
                     }
                     self.measured.completed = Some(record.end);

@@ -18,6 +18,7 @@ use crate::simulation::Simulation;
 use frame::{NodeId, PortId, TrafficClass};
 use measure::{BinnedBits, Carried};
 use std::collections::BTreeMap;
+use transport::{Endpoint, TransferReceiver, TransferSender};
 use units::Time;
 
 impl Simulation {
@@ -151,6 +152,19 @@ impl Simulation {
     pub(crate) fn completion(&self, path: usize, nth: u32) -> (u64, Option<Time>) {
         let hosts = &self.part_of_end(path).hosts;
         hosts.completions.get(hosts.receiver_of_path[path] as usize, nth)
+    }
+    /// The two ends of the connections that carry the transfers of a path; `None`: they are pushed.
+    pub(crate) fn transfer_ends(&self, path: usize) -> Option<(&TransferSender, &TransferReceiver)> {
+        let from = self.spec.flows[self.path_flow[path] as usize].from;
+        let end =
+            |part: &Fabric, end: usize| part.hosts.endpoints_of_path.get(path).map(|ends| ends[end] as usize);
+        let (near, far) = (&self.part_of(from).hosts, &self.part_of_end(path).hosts);
+        let near = near.endpoints.get(end(self.part_of(from), 0)?)?;
+        let far = far.endpoints.get(end(self.part_of_end(path), 1)?)?;
+        match (&near.endpoint, &far.endpoint) {
+            (Endpoint::TransferSender(near), Endpoint::TransferReceiver(far)) => Some((near, far)),
+            _ => None,
+        }
     }
     /// The part where a path ends.
     fn part_of_end(&self, path: usize) -> &Fabric {

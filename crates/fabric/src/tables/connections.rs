@@ -3,7 +3,7 @@
 use super::View;
 use crate::run::endpoints::EndpointState;
 use measure::{LatencySummary, Table};
-use transport::{Congestion, Protocol};
+use transport::{Congestion, Endpoint, Protocol};
 use units::Time;
 
 impl View<'_> {
@@ -12,7 +12,7 @@ impl View<'_> {
         let rows = self.connection_rows();
         let counts = |of: fn(&Row) -> u64| rows.iter().map(of).collect::<Vec<_>>();
         let table =
-            Table::new("connections", "One row a connection: a flow whose two ends answer each other.")
+            Table::new("connections", "One row a connection: a flow whose two ends answer each other. Those that carry `[[transfers]]` are in the table `transfers`.")
                 .texts("flow", "Name of the flow.", rows.iter().map(|row| row.flow.clone()))
                 .texts(
                     "endpoint",
@@ -51,7 +51,9 @@ impl View<'_> {
                 congestion: near.endpoint.congestion(),
             }
         };
-        self.s.connections().into_iter().map(row).collect()
+        // What the connections of scheduled transfers do is told by transfer.
+        let scheduled = |near: &EndpointState| matches!(near.endpoint, Endpoint::TransferSender(_));
+        self.s.connections().into_iter().filter(|ends| !scheduled(ends.0)).map(row).collect()
     }
 }
 

@@ -46,7 +46,7 @@ impl View<'_> {
     }
 
     /// The ports of a path, and those of what comes back.
-    fn there_and_back(&self, path: usize) -> (Vec<u32>, Vec<u32>) {
+    pub(super) fn there_and_back(&self, path: usize) -> (Vec<u32>, Vec<u32>) {
         let there: Vec<u32> = self.s.path_of(path).to_vec();
         let back = there.iter().rev().map(|&port| self.s.peer(port)).collect();
         (there, back)
@@ -77,7 +77,9 @@ impl View<'_> {
             .flat_map(|flow| {
                 let (line, overhead) = self.first_link(flow);
                 let asked = flows[flow].source.demand(line, overhead);
-                let most = connection(flow).map(|connection| self.most_bps(flow, connection));
+                // What transfers ask for is in their list.
+                let asks = connection(flow).filter(|_| flows[flow].source.transfers().is_none());
+                let most = asks.map(|connection| self.most_bps(flow, connection));
                 asked.into_iter().map(move |(at, bps)| {
                     let bps = most.filter(|_| bps > 0.0).unwrap_or(bps);
                     (flow, at, bps)
@@ -100,7 +102,7 @@ impl View<'_> {
         let back_mean = |flow: usize| turn(flow).map_or(0.0, |turn| turn.back.mean_bytes());
         let room = |flow: usize| {
             if connection(flow).is_some() {
-                return 0.0;
+                return if flows[flow].source.transfers().is_some() { f64::INFINITY } else { 0.0 };
             }
             let limit = match &self.s.spec.nodes[flows[flow].from.at()].role {
                 Role::Host(host) => host.queue_limit,
@@ -117,7 +119,7 @@ impl View<'_> {
             .reals("time_ns", "ns", "When the change comes.", rows.iter().map(|row| row.1.as_ns_f64()))
             .reals("rate_bps", "b/s", "Bits of frames (DA to FCS) that it asks for a second from then on, on average; infinite if it takes all that the link gives. Of a connection the most that its window or its outstanding requests allow with the round trip of an empty fabric, or its rate of pacing, and no more than its links carry.", rows.iter().map(|row| row.2))
             .reals("limit_bytes", "B", "Most that the flow sends in all; infinite without limit.", rows.iter().map(|row| limit(row.0)))
-            .reals("room_bytes", "B", "What may wait in the NIC of its host: what the flow asks for and is not given is kept up to this. Infinite without limit; 0 for a connection, which asks for nothing more until it has an answer.", rows.iter().map(|row| room(row.0)))
+            .reals("room_bytes", "B", "What may wait in the NIC of its host: what the flow asks for and is not given is kept up to this. Infinite without limit; 0 for a connection, which asks for nothing more until it has an answer, but for transfers over TCP.", rows.iter().map(|row| room(row.0)))
             .reals("frame_bytes_mean", "B", "Mean length of its frames, DA to FCS.", rows.iter().map(|row| mean(row.0)))
             .reals("back_share", "", "Bytes of frames that come back for each byte delivered: acknowledgements or responses. 0 for a source that pushes frames.", rows.iter().map(|row| back(row.0)))
             .reals("back_frame_bytes_mean", "B", "Mean length of frames that come back, DA to FCS; 0 if none do.", rows.iter().map(|row| back_mean(row.0)))

@@ -15,6 +15,7 @@ use units::{Time, WireClock};
 use workload::Framing;
 
 /// A path without other traffic.
+#[derive(Clone)]
 pub(super) struct IdlePath {
     hops: Vec<Hop>,
     /// Bytes take whole picoseconds everywhere.
@@ -84,13 +85,27 @@ impl Hop {
 impl IdlePath {
     /// How long a transfer of `bytes` takes on it.
     pub fn time(&self, framing: Framing, bytes: u64) -> Time {
-        let mut hops = self.hops.clone();
+        self.clone().follow(framing, bytes)
+    }
+
+    /// A frame is ready at `at`; returns when it is at the end.
+    pub fn send(&mut self, at: Time, bytes: u16) -> Time {
+        self.hops.iter_mut().fold(at, |at, hop| hop.pass(at, bytes))
+    }
+
+    /// When the last frame began to leave.
+    pub fn began(&self) -> Time {
+        self.hops.first().map_or(Time::ZERO, |first| first.began)
+    }
+
+    /// A transfer of `bytes` is ready and follows what has been sent; returns when it is at the end.
+    pub fn follow(&mut self, framing: Framing, bytes: u64) -> Time {
         let frames = framing.frames(bytes);
         let mut sent = 0;
         while sent + 1 < frames {
             let mut is_same = self.is_whole;
             let mut at = Time::ZERO;
-            for hop in &mut hops {
+            for hop in &mut self.hops {
                 let before = hop.distance;
                 at = hop.pass(at, framing.frame);
                 is_same &= hop.distance == before;
@@ -98,19 +113,17 @@ impl IdlePath {
             sent += 1;
             // The second frame is the first that follows one.
             if is_same && sent > 2 {
-                hops.iter_mut().for_each(|hop| hop.skip(frames - 1 - sent));
+                self.hops.iter_mut().for_each(|hop| hop.skip(frames - 1 - sent));
                 break;
             }
         }
-        let last = framing.last_frame(bytes);
-        hops.iter_mut().fold(Time::ZERO, |at, hop| hop.pass(at, last))
+        self.send(Time::ZERO, framing.last_frame(bytes))
     }
 }
 
 impl View<'_> {
-    /// The path of this number as it is without other traffic, with the rates of the beginning.
-    pub(super) fn idle_path(&self, path: usize) -> IdlePath {
-        let ports = self.s.path_of(path);
+    /// A way through these egress ports as it is without other traffic, with the rates of the beginning.
+    pub(super) fn idle_path(&self, ports: &[u32]) -> IdlePath {
         let link = |port: u32| &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
         let clock = |port: u32| WireClock::with_offset(link(port).rate, self.s.cold(port).clock);
         let hop = |(n, &port): (usize, &u32)| {

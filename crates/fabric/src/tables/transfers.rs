@@ -2,39 +2,96 @@
 
 use super::View;
 use super::idle::IdlePath;
+use super::idle_connection::IdleConnection;
+use crate::spec::FlowSpec;
 use measure::Table;
+use transport::{Application, TransferOutcome};
 use units::Time;
-use workload::Transfer;
+use workload::{Framing, Transfer};
 
 /// A transfer of the result.
 struct Row {
     flow: u32,
     path: u32,
     transfer: Transfer,
-    missing: u64,
-    took: Option<Time>,
+    came: Came,
     ideal: Time,
 }
 
+/// What has become of a transfer.
+struct Came {
+    frames_missing: u64,
+    /// When its last byte was delivered, and acknowledged.
+    done: Option<Time>,
+    acknowledged: Option<Time>,
+    sent_again: u32,
+    timeouts: u32,
+}
+
+/// The transfers of a path.
+struct OfPath {
+    path: usize,
+    idle: Idle,
+    /// Of those that connections carry.
+    outcomes: Vec<TransferOutcome>,
+    begun: u32,
+}
+
+enum Idle {
+    Frames(IdlePath),
+    Connection(Box<IdleConnection>),
+}
+
 impl View<'_> {
+    fn of_path(&self, path: usize, flow: &FlowSpec) -> OfPath {
+        let (there, back) = self.there_and_back(path);
+        let (there, back) = (self.idle_path(&there), self.idle_path(&back));
+        let idle = match flow.transport.as_ref().map(|connection| &connection.application) {
+            Some(Application::Transfers(spec)) => {
+                Idle::Connection(Box::new(IdleConnection::new(spec, there, back)))
+            }
+            _ => Idle::Frames(there),
+        };
+        let outcomes = self.s.transfer_ends(path).map_or_else(Vec::new, |(near, _)| near.outcomes());
+        OfPath { path, idle, outcomes, begun: 0 }
+    }
+
+    /// What has become of the next transfer of a path; `None`: it has not begun.
+    fn next_of(&self, of: &mut OfPath, framing: Framing) -> Option<Came> {
+        let nth = of.begun;
+        of.begun += 1;
+        let Some((_, far)) = self.s.transfer_ends(of.path) else {
+            let (frames_missing, done) = self.s.completion(of.path, nth);
+            return Some(Came { frames_missing, done, acknowledged: None, sent_again: 0, timeouts: 0 });
+        };
+        let outcome = of.outcomes.get(nth as usize)?;
+        Some(Came {
+            frames_missing: framing.frames(outcome.missing),
+            done: far.delivered(nth as usize),
+            acknowledged: Some(outcome.acknowledged).filter(|&at| at != Time::NEVER),
+            sent_again: outcome.sent_again,
+            timeouts: outcome.timeouts,
+        })
+    }
+
     /// All that have begun, in order of their starts.
     fn transfer_rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         for (flow, spec) in (0..).zip(&self.s.spec.flows) {
             let Some(list) = spec.source.transfers() else { continue };
             let first_path = self.s.source(flow as usize).first_path;
-            let destinations = spec.source.destinations.count();
-            let mut begun = vec![0u32; destinations];
-            let mut idle: Vec<Option<IdlePath>> = (0..destinations).map(|_| None).collect();
+            let mut paths: Vec<Option<OfPath>> =
+                (0..spec.source.destinations.count()).map(|_| None).collect();
             for transfer in list.iter().take_while(|transfer| transfer.start <= self.end) {
-                let at = transfer.destination as usize;
                 let path = first_path + transfer.destination;
-                let (missing, done) = self.s.completion(path as usize, begun[at]);
-                begun[at] += 1;
-                let idle = idle[at].get_or_insert_with(|| self.idle_path(path as usize));
-                let ideal = idle.time(list.framing(), transfer.bytes);
-                let took = done.map(|done| done - transfer.start);
-                rows.push(Row { flow, path, transfer, missing, took, ideal });
+                let of = paths[transfer.destination as usize]
+                    .get_or_insert_with(|| self.of_path(path as usize, spec));
+                let Some(came) = self.next_of(of, list.framing()) else { continue };
+                let ideal = match &mut of.idle {
+                    Idle::Frames(path) => path.time(list.framing(), transfer.bytes),
+                    Idle::Connection(connection) => connection.time(list.framing(), transfer.bytes),
+                };
+                rows.push(Row { flow, path, transfer, came, ideal });
             }
         }
         // Stable: those of one time are in the order of the flows.
@@ -61,20 +118,25 @@ impl View<'_> {
         let names = if rows.is_empty() { Vec::new() } else { names.collect() };
         let to = |row: &Row| spec(row).source.destinations.nth(row.transfer.destination).0;
         let ns = |time: Option<Time>| time.map_or(f64::NAN, Time::as_ns_f64);
+        let took = |row: &Row| row.came.done.map(|done| done - row.transfer.start);
+        let acknowledged = |row: &Row| row.came.acknowledged.map(|at| at - row.transfer.start);
         let slowdown =
-            |row: &Row| row.took.map_or(f64::NAN, |took| took.ps() as f64 / row.ideal.ps().max(1) as f64);
+            |row: &Row| took(row).map_or(f64::NAN, |took| took.ps() as f64 / row.ideal.ps().max(1) as f64);
         Table::new("transfers", "One row a transfer that has begun, in the order of starts, those before the end of `warmup` included.")
             .named("name", "Name of the entry of the scenario that it is from.", names, rows.iter().map(|row| row.flow))
             .named("source", "Sending host.", nodes(), rows.iter().map(|row| spec(row).from.0))
             .named("destination", "Receiving host.", nodes(), rows.iter().map(to))
             .integers("class", "", "Priority of its frames, 0 to 7.", rows.iter().map(|row| spec(row).priority.0.into()))
             .integers("bytes", "B", "Its bytes, without the headers of its frames.", rows.iter().map(|row| row.transfer.bytes))
-            .integers("frames", "", "Frames that carry it.", rows.iter().map(frames))
-            .integers("frames_missing", "", "Frames of these that had not arrived at the end of the run.", rows.iter().map(|row| row.missing))
+            .integers("frames", "", "Frames that carry it, those sent again not counted.", rows.iter().map(frames))
+            .integers("frames_missing", "", "Frames of these that had not arrived at the end of the run; over TCP those that were not acknowledged.", rows.iter().map(|row| row.came.frames_missing))
             .reals("start_ns", "ns", "When it began.", rows.iter().map(|row| row.transfer.start.as_ns_f64()))
-            .reals("completion_ns", "ns", "Time from its start to the delivery of its last byte; not a number if it was not complete at the end of the run.", rows.iter().map(|row| ns(row.took)))
-            .reals("ideal_ns", "ns", "What that takes on its path without other traffic, exact; on the planned path where switches choose a path for each frame.", rows.iter().map(|row| row.ideal.as_ns_f64()))
+            .reals("completion_ns", "ns", "Time from its start to the delivery of its last byte; not a number if it was not complete at the end of the run.", rows.iter().map(|row| ns(took(row))))
+            .reals("ideal_ns", "ns", "What that takes on its path without other traffic, exact; over TCP in a connection of its own, with its handshake and slow start. On the planned path where switches choose a path for each frame.", rows.iter().map(|row| row.ideal.as_ns_f64()))
             .reals("slowdown", "", "`completion_ns` over `ideal_ns`; not a number if it was not complete.", rows.iter().map(slowdown))
+            .reals("acknowledged_ns", "ns", "Over TCP, time from its start until its sender knew that all had arrived; not a number if it did not, or without TCP.", rows.iter().map(|row| ns(acknowledged(row))))
+            .integers("segments_sent_again", "", "Over TCP, its segments that were sent again.", rows.iter().map(|row| row.came.sent_again.into()))
+            .integers("timeouts", "", "Over TCP, timeouts of its sender.", rows.iter().map(|row| row.came.timeouts.into()))
             .integers("path", "", "Its path, as a row of the table `paths`, counted from 0.", rows.iter().map(|row| row.path.into()))
     }
 }

@@ -35,6 +35,7 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
                 let nan_allowed = only_tcp.contains(&column.name)
                     || ["throughput_stddev_bps", "ended_ns", "over_ns", "completed_ns"]
                         .contains(&column.name)
+                    || ["completion_ns", "slowdown", "acknowledged_ns"].contains(&column.name)
                     || table.name == "faults" && column.name == "value";
                 prop_assert!(
                     values

@@ -210,7 +210,7 @@ fn understands_marks(flow: &FlowSpec) -> bool {
     flow.transport.as_ref().is_some_and(|connection| match &connection.application {
         Application::Window(spec) => spec.ecn_capable,
         Application::RequestResponse(spec) => spec.ecn_capable,
-        Application::Tcp(spec) => spec.ecn != EcnMode::Off,
+        Application::Tcp(spec) | Application::Transfers(spec) => spec.ecn != EcnMode::Off,
     })
 }
 

@@ -2,17 +2,18 @@
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
-use super::{Context, flows, sizes, transfer_files};
-use crate::model::{ArrivalsText, Model, Receivers, SizesTable, SizesText, Transfers};
+use super::{Context, flows, sizes, transfer_files, transports};
+use crate::model::{ArrivalsText, CarrierText, Model, Receivers, SizesTable, SizesText, Transfers};
 use crate::place::Place;
 use fabric::spec::FlowSpec;
 use frame::{NodeId, PRIORITIES, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use transport::{Application, ConnectionSpec, Delay};
 use units::{Bytes, Time};
 use workload::{
-    Arrivals, Destinations, FrameSizes, Framing, Incast, MOST_BYTES, Poisson, RateBasis, SourceSpec,
-    Transfer, TransferList, TransferSizes,
+    Arrivals, Destinations, FrameSizes, Framing, Incast, MOST_BYTES, Poisson, RateBasis, ServiceOrder,
+    SourceSpec, Transfer, TransferList, TransferSizes,
 };
 
 /// More transfers than this are refused.
@@ -46,7 +47,8 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
 /// The transfers of an entry, by sender and priority; destinations are nodes.
 pub struct Lists {
     framing: Framing,
-    entry_order: workload::ServiceOrder,
+    connection: Option<Arc<ConnectionSpec>>,
+    entry_order: ServiceOrder,
     start: Time,
     pub stop: Time,
     lists: Vec<Option<Box<TransferList>>>,
@@ -97,7 +99,7 @@ impl Lists {
                     jitter: Time::ZERO,
                 },
                 route: None,
-                transport: None,
+                transport: self.connection.clone(),
             })
         };
         self.lists.into_iter().enumerate().filter_map(flow).collect()
@@ -111,7 +113,7 @@ fn one(
     fabric: &Fabric,
     context: &mut Context<'_>,
 ) -> Option<Lists> {
-    let framing = framing(entry, at, context);
+    let carrier = carrier(entry, at, context);
     let stop = times(entry, model.simulation.duration, at, context);
     if entry.priority > 7 {
         let message = format!("priority {}", entry.priority);
@@ -121,8 +123,10 @@ fn one(
         Some(text) => self::sizes(text, &at.key("sizes"), context),
         None => None,
     };
+    let (framing, connection) = carrier?;
     let mut lists = Lists {
-        framing: framing?,
+        framing,
+        connection,
         entry_order: entry.order,
         start: entry.start,
         stop,
@@ -307,20 +311,44 @@ impl Draw<'_> {
     }
 }
 
-fn framing(entry: &Transfers, at: &Place, context: &mut Context<'_>) -> Option<Framing> {
+/// How bytes lie in frames, and what carries them if somebody acknowledges them.
+fn carrier(
+    entry: &Transfers,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Option<Arc<ConnectionSpec>>)> {
     let frame = sizes::size(entry.frame, &at.key("frame"), context)?;
-    match u16::try_from(entry.header.get()).ok().filter(|&header| header < frame) {
-        Some(header) => Some(Framing { frame, header }),
-        None => {
-            let message = format!("a header of {} in a frame of {frame} B", entry.header);
-            context.error(
-                &at.key("header"),
-                message,
-                "expected less than `frame`: a frame carries bytes of the transfer",
-            );
-            None
+    let CarrierText::Tcp(keys) = &entry.over else {
+        let header = entry.header.unwrap_or_default();
+        let fits = u16::try_from(header.get()).ok().filter(|&header| header < frame);
+        if fits.is_none() {
+            let message = format!("a header of {header} in a frame of {frame} B");
+            let help = "expected less than `frame`: a frame carries bytes of the transfer";
+            context.error(&at.key("header"), message, help);
+        }
+        return Some((Framing { frame, header: fits? }, None));
+    };
+    if entry.header.is_some() {
+        let help = "expected `headers` in the table tcp, which counts those of IP and TCP too";
+        context.error(&at.key("header"), "header beside TCP", help);
+    }
+    if entry.order != ServiceOrder::RoundRobin {
+        let help = "connections have the NIC in turn; expected \"round_robin\"";
+        context.error(&at.key("order"), "an order beside TCP", help);
+    }
+    let at = at.key("over").key("tcp");
+    for (key, written) in
+        [("transfer", keys.transfer.value().is_some()), ("idle", keys.idle != Delay::default())]
+    {
+        if written {
+            let help = "`sizes` and `arrivals` say what is sent, and when; leave this key out";
+            context.error(&at.key(key), format!("{key} of scheduled transfers"), help);
         }
     }
+    let spec = transports::tcp(keys, Some(Bytes::new(0)), frame, &at, context)?;
+    let framing = Framing { frame: spec.frame_bytes(spec.segment), header: spec.headers };
+    let application = Application::Transfers(spec.into());
+    Some((framing, Some(Arc::new(ConnectionSpec { start: entry.start, stop: None, application }))))
 }
 
 /// When the last transfer may begin.

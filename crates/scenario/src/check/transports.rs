@@ -6,8 +6,8 @@ use super::{Context, flows, sizes};
 use crate::model::{Flow, Model, SourceText};
 use crate::place::Place;
 use fabric::spec::{FaultSpec, FlowSpec, NodeSpec, Role, Spec};
-use transport::{Application, ConnectionSpec};
-use units::{Or, Time};
+use transport::{Application, ConnectionSpec, TcpKeys, TcpSpec};
+use units::{Bytes, Or, Time};
 use workload::{Destinations, FrameSizes, RateBasis};
 
 /// The connection of a flow, if its source is one. A connection with something wrong is reported and left out.
@@ -149,11 +149,22 @@ fn application(flow: &Flow, segment: u16, at: &Place, context: &mut Context<'_>)
         }
         SourceText::RequestResponse(keys) => keys.spec(limit, segment).map(Application::RequestResponse),
         SourceText::Tcp(keys) => {
-            let ack = sizes::size(keys.ack, &at.key("ack"), context);
-            let spec = keys.spec(limit, segment, ack.unwrap_or(segment));
-            spec.map(|spec| Application::Tcp(spec.into()))
+            return tcp(keys, limit, segment, at, context).map(|spec| Application::Tcp(spec.into()));
         }
         _ => return None,
     };
     made.map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at))).ok()
+}
+
+/// TCP that sends `limit` bytes in frames of at most `frame` bytes.
+pub fn tcp(
+    keys: &TcpKeys,
+    limit: Option<Bytes>,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<TcpSpec> {
+    let ack = sizes::size(keys.ack, &at.key("ack"), context);
+    let spec = keys.spec(limit, frame, ack.unwrap_or(frame));
+    spec.map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at))).ok()
 }

@@ -3,6 +3,7 @@
 use super::{Nodes, Receivers};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use transport::TcpKeys;
 use units::{Bytes, Time};
 use workload::{PublishedSizes, ServiceOrder};
 
@@ -12,11 +13,8 @@ fn at_start() -> Time {
 fn full_frame() -> Bytes {
     Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES))
 }
-fn ethernet_header() -> Bytes {
-    Bytes::new(u64::from(frame::HEADER_BYTES))
-}
 
-/// Transfers: each has a start, a sender, a receiver and a size, and is complete when its last byte is delivered. A sender has many at once, and sends their frames as fast as its NIC takes them. All between the same two hosts take the same path.
+/// Transfers: each has a start, a sender, a receiver and a size, and is complete when its last byte is delivered. A sender has many at once, and sends their frames as fast as its NIC takes them, or over TCP. All between the same two hosts take the same path.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfers {
@@ -40,10 +38,13 @@ pub struct Transfers {
     /// Length of full frames, DA to FCS: a size with unit, 1 to 9238 B; the last frame of a transfer is as long as it has to be, and padded to 64 B. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: Bytes,
-    /// Bytes of each frame that are no bytes of the transfer. A size with unit, below `frame`. Default: "18 B" (Ethernet header and FCS).
-    #[serde(default = "ethernet_header")]
-    pub header: Bytes,
-    /// Which transfer of a sender has the next frame: each in turn ("round_robin"), or the first that began, to its end ("fifo"). Default: "round_robin" (NICs serve their queue pairs in turn).
+    /// What carries them: "frames", which are sent once and nobody acknowledges, or a table `tcp`. Default: "frames".
+    #[serde(default)]
+    pub over: CarrierText,
+    /// Bytes of each frame that are no bytes of the transfer; over TCP its key `headers` says that. A size with unit, below `frame`. Default: "18 B" (Ethernet header and FCS).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<Bytes>,
+    /// Which transfer of a sender has the next frame: each in turn ("round_robin"), or the first that began, to its end ("fifo"). Over TCP it is "round_robin". Default: "round_robin" (NICs serve their queue pairs in turn).
     #[serde(default)]
     pub order: ServiceOrder,
     /// When the first may begin; times in a file count from here. A time with unit. Default: "0 s".
@@ -52,6 +53,17 @@ pub struct Transfers {
     /// From here on none begins; those that have begun go on. A time with unit, after `start`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
+}
+
+/// What carries transfers.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum CarrierText {
+    /// Frames that nobody acknowledges.
+    #[default]
+    Frames,
+    /// TCP: a transfer has a connection for itself, one that is free or a new one. `transfer` and `idle` have no meaning here; with `reconnect` each transfer begins with a fresh window and, if there is one, a handshake.
+    Tcp(Box<TcpKeys>),
 }
 
 /// When transfers begin.

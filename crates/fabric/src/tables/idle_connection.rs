@@ -1,0 +1,134 @@
+//! What a transfer over TCP takes on a path without other traffic, to the picosecond.
+//!
+//! The two ends of a fresh connection run over the idle way there and the idle way back, handshake and slow start
+//! included, without the random delay of `send_jitter`. Once the sender has had something for the NIC at every instant
+//! of a whole round trip, it will have until the end: without losses its window does not shrink, and what is left
+//! follows back to back. (A timeout below the round trip is a loss to the sender: then the connection runs to its end.)
+//!
+//! Not modelled: as for the idle path; marks.
+
+use super::idle::IdlePath;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use transport::{Protocol, Received, Segment, TcpReceiver, TcpSender, TcpSpec, TransferSpec};
+use units::Time;
+use workload::Framing;
+
+/// A connection that has its path alone.
+pub(super) struct IdleConnection {
+    spec: TcpSpec,
+    there: IdlePath,
+    back: IdlePath,
+    /// By bytes, what is known.
+    known: BTreeMap<u64, Time>,
+}
+
+/// An end of it.
+struct End<P> {
+    endpoint: P,
+    way_out: IdlePath,
+    /// What is on its way here, and when it comes.
+    arriving: VecDeque<(Time, Received)>,
+}
+
+impl<P: Protocol> End<P> {
+    /// When something happens here.
+    fn next(&self, now: Time) -> Time {
+        let arrives = self.arriving.front().map(|&(at, _)| at);
+        let leaves = self.endpoint.has_work().then(|| now.max(self.way_out.began()));
+        [arrives, self.endpoint.poll_timeout(), leaves].into_iter().flatten().min().unwrap_or(Time::NEVER)
+    }
+
+    /// What happens here at this time, but for what leaves.
+    fn handle(&mut self, now: Time) {
+        while let Some(&(at, received)) = self.arriving.front()
+            && at <= now
+        {
+            self.arriving.pop_front();
+            self.endpoint.handle_frame(now, &received);
+        }
+        if self.endpoint.poll_timeout().is_some_and(|at| at <= now) {
+            self.endpoint.handle_timeout(now);
+        }
+        while self.endpoint.poll_record().is_some() {}
+    }
+
+    /// What leaves now, and when it arrives: a NIC takes a frame when the one before begins to leave.
+    fn leave(&mut self, now: Time) -> Option<(Time, Received)> {
+        if self.way_out.began() > now {
+            return None;
+        }
+        let segment = self.endpoint.poll_transmit(now)?;
+        Some((self.way_out.send(now, segment.bytes), received(&segment, now)))
+    }
+}
+
+fn received(segment: &Segment, created: Time) -> Received {
+    Received {
+        kind: segment.kind,
+        word: segment.word,
+        header: segment.header,
+        bytes: segment.bytes,
+        congestion_experienced: false,
+        created,
+    }
+}
+
+impl IdleConnection {
+    pub fn new(spec: &TcpSpec, there: IdlePath, back: IdlePath) -> IdleConnection {
+        let spec = TcpSpec { jitter: Time::ZERO, ..spec.clone() };
+        IdleConnection { spec, there, back, known: BTreeMap::new() }
+    }
+
+    /// How long a transfer of `bytes` takes until its last byte is delivered.
+    pub fn time(&mut self, framing: Framing, bytes: u64) -> Time {
+        if let Some(&known) = self.known.get(&bytes) {
+            return known;
+        }
+        let time = self.run(framing, bytes);
+        self.known.insert(bytes, time);
+        time
+    }
+
+    fn run(&self, framing: Framing, bytes: u64) -> Time {
+        let transfers = TransferSpec { size: None, total: Some(bytes), ..self.spec.transfers };
+        let spec = Arc::new(TcpSpec { transfers, ..self.spec.clone() });
+        // Nothing of it is drawn.
+        let rng: Xoshiro256PlusPlus = engine::stream(0, "");
+        let mut near = End {
+            endpoint: TcpSender::new(&spec, Time::ZERO, None, rng),
+            way_out: self.there.clone(),
+            arriving: VecDeque::new(),
+        };
+        let mut far =
+            End { endpoint: TcpReceiver::new(&spec), way_out: self.back.clone(), arriving: VecDeque::new() };
+        let mut now = Time::ZERO;
+        // Bytes that were sent when the NIC last had to wait.
+        let mut waited = 0;
+        while far.endpoint.delivered() < bytes {
+            now = near.next(now).min(far.next(now));
+            // As at a port: what leaves comes first, then what arrives, then what that lets go.
+            exchange(&mut near, &mut far, now);
+            near.handle(now);
+            far.handle(now);
+            if near.way_out.began() < now {
+                waited = near.endpoint.sent();
+            }
+            if near.endpoint.acknowledged() > waited
+                && near.endpoint.has_work()
+                && near.endpoint.timeouts() == 0
+            {
+                return near.way_out.follow(framing, bytes - near.endpoint.sent());
+            }
+            exchange(&mut near, &mut far, now);
+        }
+        now
+    }
+}
+
+/// What leaves now at both ends.
+fn exchange(near: &mut End<TcpSender>, far: &mut End<TcpReceiver>, now: Time) {
+    far.arriving.extend(std::iter::from_fn(|| near.leave(now)));
+    near.arriving.extend(std::iter::from_fn(|| far.leave(now)));
+}

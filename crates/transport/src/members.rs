@@ -1,0 +1,103 @@
+//! Several endpoints that a host sees as one: they have its NIC in turn, a segment each, and its timer together.
+
+use crate::endpoint::Protocol;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use units::Time;
+
+/// Endpoints by number.
+#[derive(Clone, Debug)]
+pub struct Members<T> {
+    all: Vec<Member<T>>,
+    /// Those that have something to send.
+    line: VecDeque<u32>,
+    /// When to look at whom. One that wishes to be called later than it did once has an entry that comes too early.
+    looks: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+#[derive(Clone, Debug)]
+struct Member<T> {
+    endpoint: T,
+    in_line: bool,
+    /// The earliest entry for it.
+    looked_at: Time,
+}
+
+impl<T: Protocol> Members<T> {
+    /// Nobody.
+    pub fn new() -> Members<T> {
+        Members { all: Vec::new(), line: VecDeque::new(), looks: BinaryHeap::new() }
+    }
+    /// One more; its number.
+    pub fn add(&mut self, endpoint: T) -> u32 {
+        self.all.push(Member { endpoint, in_line: false, looked_at: Time::NEVER });
+        self.all.len() as u32 - 1
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+    /// All, by number.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.all.iter().map(|member| &member.endpoint)
+    }
+    /// One of them, if there is such a number. Whoever calls it calls [`Members::update`] then.
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        self.all.get_mut(number as usize).map(|member| &mut member.endpoint)
+    }
+    /// Something has happened to a member: its place in line and its next call.
+    pub fn update(&mut self, number: u32) {
+        let Some(member) = self.all.get_mut(number as usize) else { return };
+        let has_work = member.endpoint.has_work();
+        if has_work && !member.in_line {
+            self.line.push_back(number);
+        } else if !has_work && member.in_line {
+            self.line.retain(|&other| other != number);
+        }
+        member.in_line = has_work;
+        if let Some(at) = member.endpoint.poll_timeout().filter(|&at| at < member.looked_at) {
+            member.looked_at = at;
+            self.looks.push(Reverse((at, number)));
+        }
+    }
+    /// A member whose time has come; `None`: no more of them.
+    pub fn due(&mut self, now: Time) -> Option<u32> {
+        while let Some(&Reverse((at, number))) = self.looks.peek()
+            && at <= now
+        {
+            self.looks.pop();
+            let member = &mut self.all[number as usize];
+            // An entry that an earlier one has made useless.
+            if member.looked_at != at {
+                continue;
+            }
+            member.looked_at = Time::NEVER;
+            if member.endpoint.poll_timeout().is_some_and(|at| at <= now) {
+                return Some(number);
+            }
+            self.update(number);
+        }
+        None
+    }
+    /// When to ask for those that are due; it may be too early.
+    pub fn next_look(&self) -> Option<Time> {
+        self.looks.peek().map(|&Reverse((at, _))| at)
+    }
+    /// Whether one of them has something to send.
+    pub fn have_work(&self) -> bool {
+        !self.line.is_empty()
+    }
+    /// Whose turn it is to send.
+    pub fn take_turn(&mut self) -> Option<u32> {
+        let number = self.line.pop_front()?;
+        self.all[number as usize].in_line = false;
+        Some(number)
+    }
+    /// Bytes taken beside itself.
+    pub fn memory_bytes(&self) -> usize {
+        self.all.capacity() * size_of::<Member<T>>()
+            + self.line.capacity() * size_of::<u32>()
+            + self.looks.capacity() * size_of::<Reverse<(Time, u32)>>()
+            + self.iter().map(Protocol::memory_bytes).sum::<usize>()
+    }
+}

@@ -1,0 +1,118 @@
+//! The receiving end of scheduled transfers over TCP: the other ends of the connections of a `transfer_sender`.
+//!
+//! It notes of each transfer when its last byte was delivered. The segment that carries that byte says so, as an
+//! application would within its data; what is before it may still be missing then.
+//!
+//! Source: as for `transfer_sender`; `tcp_receiver` for what a connection does.
+//!
+//! Not modelled: as there; an application that reads more slowly than data arrives.
+
+use crate::endpoint::{Protocol, Received, Segment};
+use crate::members::Members;
+use crate::serial::nearest;
+use crate::tcp::TcpSpec;
+use crate::tcp_receiver::TcpReceiver;
+use crate::transfer_sender::labelled;
+use frame::Header;
+use std::sync::Arc;
+use units::Time;
+
+/// Takes in transfers over TCP.
+#[derive(Clone, Debug)]
+pub struct TransferReceiver {
+    spec: Arc<TcpSpec>,
+    connections: Members<TcpReceiver>,
+    /// By connection, one behind the last byte of a transfer of which that byte has arrived, and its number.
+    ending: Vec<Option<(u64, u32)>>,
+    /// By transfer, when all of it was delivered; [`Time::NEVER`]: it is not.
+    delivered: Box<[Time]>,
+    discarded: u64,
+}
+
+impl TransferReceiver {
+    /// A receiver of so many transfers.
+    pub fn new(spec: &Arc<TcpSpec>, transfers: usize) -> TransferReceiver {
+        TransferReceiver {
+            spec: spec.clone(),
+            connections: Members::new(),
+            ending: Vec::new(),
+            delivered: vec![Time::NEVER; transfers].into(),
+            discarded: 0,
+        }
+    }
+
+    /// When all of the n-th transfer was delivered; `None`: it is not.
+    pub fn delivered(&self, nth: usize) -> Option<Time> {
+        self.delivered.get(nth).copied().filter(|&at| at != Time::NEVER)
+    }
+
+    /// The connection of this number, which may be new: there are not more than transfers.
+    fn connection(&mut self, number: u32) -> Option<&mut TcpReceiver> {
+        if number as usize >= self.delivered.len() {
+            return None;
+        }
+        while self.connections.len() <= number as usize {
+            self.connections.add(TcpReceiver::new(&self.spec));
+            self.ending.push(None);
+        }
+        self.connections.get_mut(number)
+    }
+}
+
+impl Protocol for TransferReceiver {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        let header = received.header.map_or_else(Default::default, |Header::Tcp(tcp)| tcp);
+        let number = header.connection;
+        let data = header.payload.unwrap_or_else(|| self.spec.data_in(received.bytes));
+        let Some(receiver) = self.connection(number) else {
+            self.discarded += 1;
+            return;
+        };
+        let end = nearest(header.number, receiver.delivered()) + u64::from(data);
+        receiver.handle_frame(now, received);
+        let so_far = receiver.delivered();
+        let ending = &mut self.ending[number as usize];
+        if let Some(transfer) = header.ends
+            && self.delivered.get(transfer as usize) == Some(&Time::NEVER)
+        {
+            *ending = Some((end, transfer));
+        }
+        if let Some((_, transfer)) = ending.take_if(|&mut (end, _)| end <= so_far) {
+            self.delivered[transfer as usize] = now;
+        }
+        self.connections.update(number);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        while let Some(number) = self.connections.due(now) {
+            if let Some(receiver) = self.connections.get_mut(number) {
+                receiver.handle_timeout(now);
+            }
+            self.connections.update(number);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.connections.next_look()
+    }
+
+    fn has_work(&self) -> bool {
+        self.connections.have_work()
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let number = self.connections.take_turn()?;
+        let segment = self.connections.get_mut(number)?.poll_transmit(now);
+        self.connections.update(number);
+        Some(labelled(segment?, number, None))
+    }
+
+    fn discarded(&self) -> u64 {
+        self.discarded + self.connections.iter().map(Protocol::discarded).sum::<u64>()
+    }
+    fn memory_bytes(&self) -> usize {
+        self.connections.memory_bytes()
+            + self.ending.capacity() * size_of::<Option<(u64, u32)>>()
+            + self.delivered.len() * size_of::<Time>()
+    }
+}

@@ -1,0 +1,220 @@
+//! The sending end of scheduled transfers over TCP: connections from one host to another, made where one is needed.
+//!
+//! A transfer that begins takes the connection that was last in use and is free, or a new one if all are busy. It has it
+//! alone until its last byte is acknowledged. What it finds there is the window and the round trip that the transfer
+//! before has left, or (`reconnect`) nothing, and a handshake if connections have one. So there are as many connections
+//! as transfers were under way at the same time, and a million short ones one after the other need the memory of one.
+//! Those with something to send have the NIC in turn, a segment each.
+//!
+//! Source: RFC 9293, sections 3.4 and 3.5 (a connection a transfer); RFC 9112, section 9.3 (persistent connections: one
+//! request after the other, several connections at a time); `tcp_sender` for what a connection does.
+//!
+//! Not modelled: FIN and the time after a connection: one that begins anew takes over the numbers of the one before, so
+//! that what is late is known as old. A limit of connections. Several requests in one connection at the same time.
+
+use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
+use crate::members::Members;
+use crate::tcp::TcpSpec;
+use crate::tcp_sender::TcpSender;
+use frame::{FrameKind, Header, TcpHeader};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::Time;
+use workload::Due;
+
+/// What has become of a transfer at its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferOutcome {
+    /// When its last byte was acknowledged; [`Time::NEVER`]: not yet.
+    pub acknowledged: Time,
+    /// Bytes that are not acknowledged.
+    pub missing: u64,
+    /// Segments sent again.
+    pub sent_again: u32,
+    /// Timeouts.
+    pub timeouts: u32,
+}
+
+/// Sends transfers over TCP.
+#[derive(Clone, Debug)]
+pub struct TransferSender {
+    spec: Arc<TcpSpec>,
+    due: Arc<[Due]>,
+    /// Of those that have begun.
+    outcomes: Vec<TransferOutcome>,
+    connections: Members<TcpSender>,
+    /// By connection, what it carries.
+    carried: Vec<Carried>,
+    /// Connections without a transfer, the one that was used last at the end.
+    free: Vec<u32>,
+    rng: Xoshiro256PlusPlus,
+    records: VecDeque<Record>,
+    discarded: u64,
+}
+
+/// The transfer of a connection.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    transfer: u32,
+    /// One behind its last byte, as the connection counts.
+    end: u64,
+    /// What the connection had sent again, and its timeouts, when it began.
+    before: (u64, u32),
+}
+
+impl TransferSender {
+    /// A sender of these transfers, in order of their starts, that draws from `rng`, which should be its alone.
+    pub fn new(spec: &Arc<TcpSpec>, due: Arc<[Due]>, rng: Xoshiro256PlusPlus) -> TransferSender {
+        TransferSender {
+            spec: spec.clone(),
+            due,
+            outcomes: Vec::new(),
+            connections: Members::new(),
+            carried: Vec::new(),
+            free: Vec::new(),
+            rng,
+            records: VecDeque::new(),
+            discarded: 0,
+        }
+    }
+
+    /// Of each transfer that has begun, in order of their starts.
+    pub fn outcomes(&self) -> Vec<TransferOutcome> {
+        let mut outcomes = self.outcomes.clone();
+        for (sender, carried) in self.connections.iter().zip(&self.carried) {
+            let outcome = &mut outcomes[carried.transfer as usize];
+            if outcome.acknowledged == Time::NEVER {
+                outcome.missing = carried.end - sender.acknowledged();
+            }
+        }
+        outcomes
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Begins what is due.
+    fn begin(&mut self, now: Time) {
+        while let Some(&due) = self.due.get(self.outcomes.len()).filter(|due| due.start <= now) {
+            let number = self.free.pop().unwrap_or_else(|| self.open());
+            let Some(sender) = self.connections.get_mut(number) else { return };
+            let carried = Carried {
+                transfer: self.outcomes.len() as u32,
+                end: sender.acknowledged() + due.bytes,
+                before: (sender.retransmitted(), sender.timeouts()),
+            };
+            sender.offer(due);
+            sender.handle_timeout(now);
+            self.carried[number as usize] = carried;
+            self.outcomes.push(TransferOutcome {
+                acknowledged: Time::NEVER,
+                missing: due.bytes,
+                sent_again: 0,
+                timeouts: 0,
+            });
+            self.connections.update(number);
+        }
+    }
+
+    /// A new connection.
+    fn open(&mut self) -> u32 {
+        let rng = self.rng.clone();
+        // As far ahead as no connection draws.
+        self.rng.jump();
+        let sender = TcpSender::new(&self.spec, Time::NEVER, None, rng);
+        self.carried.push(Carried { transfer: 0, end: 0, before: (0, 0) });
+        self.connections.add(sender)
+    }
+
+    /// Something has happened to a connection.
+    fn update(&mut self, number: u32) {
+        let Some(sender) = self.connections.get_mut(number) else { return };
+        let carried = self.carried[number as usize];
+        let outcome = &mut self.outcomes[carried.transfer as usize];
+        if outcome.acknowledged == Time::NEVER {
+            outcome.sent_again = (sender.retransmitted() - carried.before.0) as u32;
+            outcome.timeouts = sender.timeouts() - carried.before.1;
+        }
+        while let Some(record) = sender.poll_record() {
+            if record.kind == RecordKind::Transfer {
+                (outcome.acknowledged, outcome.missing) = (record.end, 0);
+                self.free.push(number);
+            }
+            self.records.push_back(record);
+        }
+        self.connections.update(number);
+    }
+}
+
+impl Protocol for TransferSender {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        let number = received.header.map_or(0, |Header::Tcp(tcp)| tcp.connection);
+        match self.connections.get_mut(number) {
+            Some(sender) => sender.handle_frame(now, received),
+            None => self.discarded += 1,
+        }
+        self.update(number);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.begin(now);
+        while let Some(number) = self.connections.due(now) {
+            if let Some(sender) = self.connections.get_mut(number) {
+                sender.handle_timeout(now);
+            }
+            self.update(number);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        let begins = self.due.get(self.outcomes.len()).map(|due| due.start);
+        [begins, self.connections.next_look()].into_iter().flatten().min()
+    }
+
+    fn has_work(&self) -> bool {
+        self.connections.have_work()
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let number = self.connections.take_turn()?;
+        let Carried { transfer, end, .. } = self.carried[number as usize];
+        let sender = self.connections.get_mut(number)?;
+        let to = sender.next_end();
+        let segment = sender.poll_transmit(now);
+        self.update(number);
+        let segment = segment?;
+        let ends = (segment.kind == FrameKind::Data && to == Some(end)).then_some(transfer);
+        Some(labelled(segment, number, ends))
+    }
+
+    fn poll_record(&mut self) -> Option<Record> {
+        self.records.pop_front()
+    }
+    fn retransmitted(&self) -> u64 {
+        self.connections.iter().map(Protocol::retransmitted).sum()
+    }
+    fn discarded(&self) -> u64 {
+        self.discarded + self.connections.iter().map(Protocol::discarded).sum::<u64>()
+    }
+    fn memory_bytes(&self) -> usize {
+        size_of::<TransferSender>()
+            + self.outcomes.capacity() * size_of::<TransferOutcome>()
+            + self.connections.memory_bytes()
+            + self.carried.capacity() * size_of::<Carried>()
+            + self.free.capacity() * size_of::<u32>()
+            + self.records.capacity() * size_of::<Record>()
+    }
+}
+
+/// A segment of this connection, as it leaves. The first connection needs no label.
+pub(crate) fn labelled(segment: Segment, connection: u32, ends: Option<u32>) -> Segment {
+    if connection == 0 && ends.is_none() {
+        return segment;
+    }
+    let plain = || Header::Tcp(TcpHeader { number: segment.word, ..TcpHeader::default() });
+    let Header::Tcp(tcp) = segment.header.unwrap_or_else(plain);
+    Segment { header: Some(Header::Tcp(TcpHeader { connection, ends, ..tcp })), ..segment }
+}
