@@ -58,7 +58,7 @@ pub fn check(bytes: &[u8]) -> Result<Fate, String> {
 
 fn is_small(spec: &Spec) -> bool {
     let paths: usize = spec.flows.iter().map(|flow| flow.source.destinations.nodes().len()).sum();
-    spec.nodes.len() <= 100 && spec.links.len() <= 300 && paths <= 2_000
+    spec.nodes.len() <= 128 && spec.links.len() <= 300 && paths <= 2_000
 }
 
 /// Series of millions of bins cost memory, not insight.

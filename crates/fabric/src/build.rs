@@ -22,6 +22,7 @@ use crate::build::limiters::LimiterPlan;
 use crate::build::paths::{Paths, find_paths};
 use crate::build::shards::Split;
 use crate::run::buffers::Buffers;
+use crate::run::credits::CreditState;
 use crate::run::event::Event;
 use crate::run::faults::Faults;
 use crate::run::headers::Headers;
@@ -145,6 +146,10 @@ impl<'a> Plan<'a> {
     /// pause frame, and what comes after it. `None` if the part has no links.
     fn look_ahead(&self, part: &Fabric) -> Option<Time> {
         let pausing = self.spec.nodes.iter().any(|node| node.flow_control().is_some());
+        let update = |port: u32| {
+            let delay = self.node(self.wiring.peer[port as usize].0).credits()?.update_delay;
+            Some(self.link(port).delay + delay)
+        };
         let of_port = |(id, (port, cold)): (u32, (&Port, &ColdPort))| {
             let clock = self.wire_clock(id, self.rates(id).1);
             let bytes =
@@ -153,7 +158,8 @@ impl<'a> Plan<'a> {
             let data = wire(bytes) + port.arrives_after;
             let pause =
                 wire(CONTROL_FRAME_BYTES) + cold.delay + self.response(self.wiring.peer[id as usize].0);
-            if pausing { data.min(pause) } else { data }
+            let data = if pausing { data.min(pause) } else { data };
+            update(id).map_or(data, |update| data.min(update))
         };
         let ports = part.links.ports.iter().zip(&part.links.cold);
         (part.numbering.first_port..).zip(ports).map(of_port).min()
@@ -374,6 +380,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     hooks.set(Hooks::WATCHED, watchdog.is_some());
     let managers = nodes::managers(plan, port);
     hooks.set(Hooks::MANAGED, !managers.is_empty());
+    hooks.set(Hooks::CREDITS, node.credits().is_some());
     let hot = Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,
@@ -408,6 +415,9 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
 /// The flow control of a port's link.
 fn link_control(plan: &Plan, port: u32) -> LinkControl {
     let peer = plan.wiring.peer[port as usize].0;
+    if let (Some(own), Some(other)) = (plan.node(port).credits(), plan.node(peer).credits()) {
+        return LinkControl::Credit(Box::new(CreditState::new(own, other)));
+    }
     let control = plan.node(port).flow_control();
     if control.is_none() && plan.node(peer).flow_control().is_none() {
         return LinkControl::None;

@@ -15,6 +15,7 @@ pub use build::guarantees::{Guarantee, guarantees};
 pub use build::headroom::{PauseNeeds, frame_bounds, pause_needs};
 pub use build::{BuildError, MAX_BINS, MAX_SERIES, SERIES_MEMORY};
 pub use run::outcome::SimulationError;
+pub use simulation::credits::circle;
 pub use simulation::dependencies::dependency_cycle;
 pub use simulation::threads::Threads;
 pub use simulation::{Simulation, State};

@@ -8,6 +8,7 @@ pub(crate) mod architecture;
 pub(crate) mod blame;
 pub(crate) mod buffers;
 pub(crate) mod completions;
+pub(crate) mod credits;
 pub(crate) mod culprits;
 pub(crate) mod egress;
 pub(crate) mod endpoints;

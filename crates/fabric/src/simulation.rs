@@ -1,5 +1,6 @@
 //! A simulation from start to end: the one value that owns everything.
 
+pub(crate) mod credits;
 pub(crate) mod deadlock;
 pub(crate) mod dependencies;
 pub(crate) mod threads;
@@ -79,7 +80,8 @@ impl Simulation {
     /// A simulation at time zero, to run on one thread.
     ///
     /// # Errors
-    /// If a flow has no way to a destination, or the fabric is larger than can be numbered.
+    /// If a flow has no way to a destination, credits can come to wait for each other in a circle, or the fabric is
+    /// larger than can be numbered.
     pub fn new(spec: &Spec) -> Result<Simulation, BuildError> {
         Simulation::on_threads(spec, 1)
     }
@@ -91,19 +93,21 @@ impl Simulation {
     /// As [`Simulation::new`].
     pub fn on_threads(spec: &Spec, threads: impl Into<Threads>) -> Result<Simulation, BuildError> {
         let begun = Instant::now();
-        match threads.into() {
-            Threads::Always(threads) => Simulation::in_parts(spec, threads, Some(Way::Together)),
+        let simulation = match threads.into() {
+            Threads::Always(threads) => Simulation::in_parts(spec, threads, Some(Way::Together))?,
             Threads::UpTo(most) => {
                 let mut simulation = Simulation::in_parts(spec, 1, None)?;
                 let built = begun.elapsed();
                 simulation.pilot = (most > 1).then_some(Pilot { most, built, ran: Duration::ZERO });
-                Ok(simulation)
+                simulation
             }
-        }
+        };
+        simulation.refuse_circle_of_credits()?;
+        Ok(simulation)
     }
 
     /// A simulation in so many parts, which are run in this way; `None`: as it pays.
-    fn in_parts(spec: &Spec, parts: usize, way: Option<Way>) -> Result<Simulation, BuildError> {
+    pub(crate) fn in_parts(spec: &Spec, parts: usize, way: Option<Way>) -> Result<Simulation, BuildError> {
         let parts = parts.clamp(1, spec.nodes.len().clamp(1, 255));
         let Built { parts, split, wiring, look_ahead, path_flow, notes, left_out } = build(spec, parts)?;
         let shard = |fabric| Shard { runner: Runner::new(&fabric, look_ahead), world: fabric };
@@ -344,6 +348,9 @@ impl Simulation {
         let waiting = self.parts().map(waits).sum::<u64>();
         self.parts().for_each(Fabric::check);
         self.check_headers();
+        if let Some(failure) = self.credits_missing() {
+            return Err(self.describe(&failure));
+        }
         let ledger = self.ledger();
         if ledger.made == ledger.delivered + ledger.lost + waiting + in_flight {
             return Ok(());
@@ -415,6 +422,7 @@ mod tests {
             queue_limit: None,
             when_full: WhenFull::Block,
             flow_control: None,
+            credits: None,
             receive: None,
             limiters: None,
         });

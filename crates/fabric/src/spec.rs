@@ -3,16 +3,18 @@
 
 pub mod choice;
 pub mod forwarding;
+mod guards;
 mod pattern;
 pub mod routing;
 pub mod topology;
 
+pub use self::guards::{GuardSpec, OnDeadlock};
 pub use self::pattern::{Pattern, matches, range};
 
 use crate::spec::choice::PathChoice;
 use crate::spec::routing::Wiring;
 use engine::stream;
-use flow_control::{Accounting, PauseSpec};
+use flow_control::{Accounting, CreditSpec, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
 use rand_xoshiro::rand_core::Rng;
 use schemars::JsonSchema;
@@ -110,7 +112,14 @@ impl NodeSpec {
             Role::Switch(switch) => &switch.scheduler,
         }
     }
-    /// Link-level flow control that the node sends and obeys; `None` if it has none.
+    /// Credits of its links; `None` if they have none.
+    pub fn credits(&self) -> Option<&CreditSpec> {
+        match &self.role {
+            Role::Host(host) => host.credits.as_ref(),
+            Role::Switch(switch) => switch.credits.as_ref(),
+        }
+    }
+    /// Pauses that the node sends and obeys; `None` if it has none.
     pub fn flow_control(&self) -> Option<&PauseSpec> {
         match &self.role {
             Role::Host(host) => host.flow_control.as_ref(),
@@ -159,6 +168,8 @@ pub struct HostSpec {
     pub when_full: WhenFull,
     /// Link-level flow control this host obeys. It sends pauses of its own only if `receive` is limited.
     pub flow_control: Option<PauseSpec>,
+    /// Credit-based flow control of its links.
+    pub credits: Option<CreditSpec>,
     /// How fast it takes in what arrives; `None`: unlimited.
     pub receive: Option<ReceiveSpec>,
     /// The rate limiters that frames pass before the NIC; `None`: there are none.
@@ -236,6 +247,8 @@ pub struct SwitchSpec {
     pub managers: Vec<Option<queueing::ManagerSpec>>,
     /// Link-level flow control this switch sends and obeys.
     pub flow_control: Option<PauseSpec>,
+    /// Credit-based flow control of its links.
+    pub credits: Option<CreditSpec>,
 }
 
 impl SwitchSpec {
@@ -359,34 +372,6 @@ pub enum Which {
     Busiest(u32),
     /// Of those that one of these patterns names.
     Named(Vec<Pattern>),
-}
-
-/// What is watched for while the simulation runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GuardSpec {
-    /// What a deadlock does.
-    pub on_deadlock: OnDeadlock,
-    /// Simulated time between two looks for deadlocks.
-    pub deadlock_interval: Time,
-    /// Watches the egress queues of all switches for pause storms.
-    pub watchdog: Option<flow_control::watchdog::WatchdogSpec>,
-}
-
-impl Default for GuardSpec {
-    fn default() -> GuardSpec {
-        GuardSpec { on_deadlock: OnDeadlock::Stop, deadlock_interval: Time::from_us(100), watchdog: None }
-    }
-}
-
-/// What a deadlock does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OnDeadlock {
-    /// Ends the run when it is seen; what was measured until then is the result.
-    #[default]
-    Stop,
-    /// Is counted, and told in the result.
-    Count,
 }
 
 /// What a lost frame of a lossless class does.

@@ -2,6 +2,7 @@
 
 mod congestion_flows;
 mod connections;
+mod credits;
 mod deadlocks;
 mod demands;
 mod durations;
@@ -58,6 +59,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.congestion_flows(&forensics),
         view.deadlocks(),
         view.storms(),
+        view.credits(),
         view.drops(),
         view.faults(),
         view.watermarks(),

@@ -14,6 +14,7 @@ use fabric::spec::{
     Reaction, ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, WhenFull,
 };
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Shape, Star};
+use flow_control::CreditSettings;
 use flow_control::watchdog::{StormAction, WatchdogSpec};
 use flow_control::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks};
 use frame::{ClassMap, NodeId};
@@ -362,6 +363,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
             Vec::new()
         },
         flow_control: control.clone(),
+        credits: None,
     }
 }
 
@@ -387,6 +389,7 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
         queue_limit: rolls.coin().then(|| Amount::Frames(1 + rolls.below(30))),
         when_full: if drops { WhenFull::Drop } else { WhenFull::Block },
         flow_control: control.clone(),
+        credits: None,
         receive: (draw.has(RECEIVERS) && rolls.coin()).then_some(receive),
         limiters: (draw.has(LIMITERS) && rolls.below(4) > 0).then(|| limiters(rolls)),
     }
@@ -705,6 +708,41 @@ fn give_rooms(draw: &Draw, spec: &mut Spec, rolls: &mut Rolls) {
     }
 }
 
+/// The same fabric with credits in place of pauses, and without what they leave no room for.
+fn with_credits(draw: &Draw, duration: Time) -> Spec {
+    let without = DOWN | RESTART | OUTAGES | ERRORS | REROUTE | LIMITS | SHARED | WATCHDOG;
+    let draw = Draw { with: draw.with & !without, control: 0, ..draw.clone() };
+    let mut spec = spec(&draw, duration);
+    let mut rolls = Rolls(draw.seed.rotate_left(7) | 1);
+    let longest = u64::from(fabric::frame_bounds(&spec).1);
+    let shared = rolls.coin();
+    let settings = |rolls: &mut Rolls| CreditSettings {
+        buffer: Some(Bytes::new((longest.div_ceil(64) + rolls.below(100)) * 64)),
+        update_after: Some(Bytes::new(1 + rolls.below(1_000))),
+        update_within: Some(ns(rolls.below(2_000))),
+        update_delay: Some(ns(1 + rolls.below(50))),
+        update_bytes: Some(Bytes::new(rolls.pick(&[0, 0, 8, 84]))),
+        channels: shared.then(|| vec![0, 0, 1, 1, 2, 2, 3, 3]),
+        ..CreditSettings::default()
+    };
+    let (at_hosts, at_switches) = (settings(&mut rolls).spec(), settings(&mut rolls).spec());
+    for node in &mut spec.nodes {
+        match &mut node.role {
+            Role::Host(host) => {
+                let host = Arc::make_mut(host);
+                host.credits = Some(at_hosts.clone());
+                host.receive.iter_mut().for_each(|receive| receive.buffer = None);
+            }
+            Role::Switch(switch) => Arc::make_mut(switch).credits = Some(at_switches.clone()),
+        }
+    }
+    if rolls.coin() {
+        let link = rolls.below(spec.links.len() as u64) as u32;
+        spec.faults.push(FaultSpec::PauseLoss { link, from: us(5), until: us(30), probability: 0.2 });
+    }
+    spec
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
 
@@ -714,6 +752,20 @@ proptest! {
         let outcome = Net(spec.clone()).try_run();
         prop_assert_eq!(&outcome.error, &None);
         check_tables(&spec, &outcome)?;
+    }
+
+    /// Credits are looked over at the end of each run: none is missing.
+    #[test]
+    fn credits_keep_their_books_on_threads_and_in_steps(draw in draws(), budget in 1u64..2_000) {
+        let spec = with_credits(&draw, us(60));
+        let net = Net(spec.clone());
+        let once = net.try_run();
+        prop_assert_eq!(&once.error, &None);
+        check_tables(&spec, &once)?;
+        same(&once, &net.run_in_steps(budget))?;
+        for threads in [2, 3] {
+            same(&once, &net.run_on(threads, budget * 100))?;
+        }
     }
 
     #[test]

@@ -232,6 +232,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     },
                     when_full: if rolls.coin() || lossless { WhenFull::Block } else { WhenFull::Drop },
                     flow_control: control.clone(),
+                    credits: None,
                     receive: None,
                     limiters: None,
                 })),
@@ -250,6 +251,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     shared_memory: None,
                     managers: Vec::new(),
                     flow_control: control.clone(),
+                    credits: None,
                 })),
             };
             NodeSpec {

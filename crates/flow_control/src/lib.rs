@@ -1,7 +1,8 @@
-//! Link-level flow control: PAUSE, PFC, TPFC and the headroom they need.
+//! Link-level flow control: PAUSE, PFC, TPFC and the headroom they need; credits.
 
 #![warn(clippy::too_many_lines)]
 
+pub mod credit;
 pub mod max_min;
 pub mod pause;
 pub mod pfc;
@@ -13,6 +14,7 @@ pub mod watchdog;
 
 pub mod headroom;
 
+pub use credit::{CreditSettings, CreditSpec};
 pub use settings::{Findings, FlowControl, PauseSettings};
 pub use tpfc::{Sampling, TargetMethod, TargetSpec};
 
@@ -28,6 +30,7 @@ pub const PAGES: &[(&str, &str, &str)] = &[
     ("random_sampling", include_str!("tpfc.rs"), "TargetSpec"),
     ("fair_bandwidth", include_str!("tpfc.rs"), "TargetSpec"),
     ("max_min", include_str!("max_min.rs"), "TargetSpec"),
+    ("credit", include_str!("credit.rs"), "CreditSettings"),
     ("headroom", include_str!("headroom.rs"), ""),
     ("phy", include_str!("phy.rs"), ""),
     ("renewal", include_str!("renewal.rs"), "PauseSettings"),

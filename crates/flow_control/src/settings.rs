@@ -1,5 +1,6 @@
-//! The keys of PAUSE, PFC and TPFC: what a scenario says, what it inherits, and what cannot be meant.
+//! The keys of link-level flow control: what a scenario says, what it inherits, and what cannot be meant.
 
+use crate::credit::{CreditSettings, CreditSpec};
 use crate::{Accounting, PauseKind, PauseSpec, TargetSpec, Watermarks};
 use keys::Remark;
 use schemars::JsonSchema;
@@ -17,6 +18,8 @@ pub enum FlowControl {
     Pause(PauseSettings),
     /// Priority-based flow control of IEEE 802.1Qbb: stops single priorities.
     Pfc(PauseSettings),
+    /// Credit-based flow control, as in Advanced Switching, PCI Express or InfiniBand: frames wait for room at the other end of the link.
+    Credit(CreditSettings),
 }
 
 /// Declares settings of which each station may say a part.
@@ -35,13 +38,15 @@ macro_rules! settings {
 
         impl $name {
             /// What these say, and where they say nothing, what `outer` says.
-            fn or(&self, outer: &$name) -> $name {
+            pub(crate) fn or(&self, outer: &$name) -> $name {
                 let (own, outer) = (self.clone(), outer.clone());
                 $name { $($key: own.$key.or(outer.$key),)* }
             }
         }
     };
 }
+
+pub(crate) use settings;
 
 settings! {
     /// Settings of PAUSE, PFC and TPFC.
@@ -87,10 +92,10 @@ pub struct Findings {
 }
 
 impl FlowControl {
-    /// Its name in a scenario, and its keys if it has any.
+    /// The name of one that pauses in a scenario, and its keys.
     pub fn settings(&self) -> Option<(&'static str, &PauseSettings)> {
         match self {
-            FlowControl::Off => None,
+            FlowControl::Off | FlowControl::Credit(_) => None,
             FlowControl::Pause(settings) => Some((PauseKind::Link.name(), settings)),
             FlowControl::Pfc(settings) => Some((PauseKind::Priorities(0).name(), settings)),
         }
@@ -101,6 +106,7 @@ impl FlowControl {
         match (outer, self) {
             (FlowControl::Pause(outer), FlowControl::Pause(own)) => FlowControl::Pause(own.or(outer)),
             (FlowControl::Pfc(outer), FlowControl::Pfc(own)) => FlowControl::Pfc(own.or(outer)),
+            (FlowControl::Credit(outer), FlowControl::Credit(own)) => FlowControl::Credit(own.or(outer)),
             (_, own) => own.clone(),
         }
     }
@@ -117,14 +123,22 @@ impl FlowControl {
                 settings.priorities.get_or_insert_with(|| used.to_vec());
                 settings.complete();
             }
+            FlowControl::Credit(settings) => settings.complete(),
         }
     }
-    /// The specification of a station, with all defaults.
+    /// The credits of a station, with all defaults; `None`: it has none.
+    pub fn credits(&self) -> Option<CreditSpec> {
+        match self {
+            FlowControl::Credit(settings) => Some(settings.spec()),
+            _ => None,
+        }
+    }
+    /// The pauses of a station, with all defaults; `None`: it has none.
     pub fn spec(&self, used: &[u32]) -> Option<PauseSpec> {
         let mut filled = self.clone();
         filled.complete(used);
         match &filled {
-            FlowControl::Off => None,
+            FlowControl::Off | FlowControl::Credit(_) => None,
             FlowControl::Pause(settings) => Some(settings.spec(PauseKind::Link)),
             FlowControl::Pfc(settings) => {
                 let list = settings.priorities.iter().flatten();
@@ -136,6 +150,9 @@ impl FlowControl {
     /// What is wrong with it where it stands, and where. It has all defaults.
     pub fn check(&self, used: &[u32]) -> Findings {
         let mut found = Findings::default();
+        if let FlowControl::Credit(settings) = self {
+            found.wrong.extend(settings.check().err().map(|remark| remark.within("credit")));
+        }
         let Some((name, settings)) = self.settings() else { return found };
         let single = matches!(self, FlowControl::Pfc(_));
         settings.check_priorities(single, used, &mut found);

@@ -3,6 +3,7 @@
 //! The checks collect as many independent errors as they can. A later stage runs only if the stages it
 //! builds on found nothing wrong, so that one mistake is reported once.
 
+mod credits;
 mod faults;
 mod flow_control;
 mod flows;
@@ -182,6 +183,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let needs = fabric::pause_needs(&spec);
     headroom::check(model, &spec, &needs, context);
     pauses::check(model, &spec, &needs, context);
+    credits::check(model, &spec, context);
     if context.errors == 0 {
         guards::routes(model, &spec, context);
         path_choice::check(model, &spec, context);

@@ -103,7 +103,7 @@ impl<'i> Reader<'_, 'i> {
         let simulation = self.required("simulation", "[simulation] with duration = \"10 ms\"");
         let probes: Option<ProbesText> = self.optional("probes");
         let one_topology = self.one_choice("topology", "one kind of topology");
-        let one_flow_control = self.one_choice("flow_control", "pause or pfc");
+        let one_flow_control = self.one_choice("flow_control", "pause, pfc or credit");
         let topology =
             if one_topology { self.required("topology", "one topology, like [topology.star]") } else { None };
         let host = self.optional("host");

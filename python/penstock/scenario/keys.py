@@ -389,6 +389,10 @@ class FlowControlTable(TypedDict, total=False):
     """PAUSE of IEEE 802.3 Annex 31B: stops the whole link."""
     pfc: PauseKeys
     """Priority-based flow control of IEEE 802.1Qbb: stops single priorities."""
+    credit: CreditKeys
+    """Credit-based flow control, as in Advanced Switching, PCI Express or InfiniBand: frames wait for
+    room at the other end of the link.
+    """
 
 
 class HostKeys(TypedDict, total=False):
@@ -410,8 +414,8 @@ class HostKeys(TypedDict, total=False):
     "block".
     """
     flow_control: FlowControl | None
-    """Link-level flow control that these hosts obey, and send if `receive` holds them up: `pause`, `pfc`
-    or "off". Default: the `flow_control` of the scenario.
+    """Link-level flow control that these hosts obey, and send if `receive` holds them up: `pause`,
+    `pfc`, `credit` or "off". Default: the `flow_control` of the scenario.
     """
     receive: ReceiveKeys | None
     """How these hosts take in what arrives. Default: without limit, as fast as it comes."""
@@ -754,6 +758,33 @@ class TargetKeys(TypedDict, total=False):
     """
 
 
+class CreditKeys(TypedDict, total=False):
+    """Keys of credit-based flow control."""
+
+    buffer: str | None
+    """Room of each channel at each port of this station, for what comes in: the credits that it grants,
+    times `unit`. Default: "8704 B".
+    """
+    unit: str | None
+    """Bytes a credit. Default: "64 B"."""
+    per_frame: str | None
+    """Bytes that a frame takes in the buffer beside its own (DA to FCS). Default: "0 B"."""
+    channels: Sequence[int] | None
+    """The channel of each priority, that of priority 0 first. Default: [0, 1, 2, 3, 4, 5, 6, 7], one
+    each.
+    """
+    update_after: str | None
+    """So much of a channel that has come free is told at once. Default: "1088 B"."""
+    update_within: str | None
+    """Less is told after this time. Default: "1 us"."""
+    update_delay: str | None
+    """From the arrival of an update to its effect. Default: "10 ns"."""
+    update_bytes: str | None
+    """Bytes that an update takes on the link, line overhead included, ahead of frames that wait.
+    Default: "0 B".
+    """
+
+
 class ReceiveKeys(TypedDict, total=False):
     """How a host takes in what arrives: each frame takes `time_per_frame + bytes / rate`, one after the
     other.
@@ -920,8 +951,8 @@ class SwitchKeys(TypedDict, total=False):
     `qcn`, `bcn` or `fecn`, each for some traffic classes. Default: none.
     """
     flow_control: FlowControl | None
-    """Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of
-    the scenario.
+    """Link-level flow control of these switches: `pause`, `pfc`, `credit` or "off". Default: the
+    `flow_control` of the scenario.
     """
     clock_tolerance: str | None
     """How far the clock of each of these stations may be off, in either direction: by how much is drawn,

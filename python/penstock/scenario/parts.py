@@ -70,3 +70,9 @@ class FlowControl(Chooser):
     def pfc(self, **keys: Unpack[k.PauseKeys]) -> Scenario:
         """Priority-based flow control of IEEE 802.1Qbb: stops single priorities."""
         return self._choose("pfc", keys, k.PauseKeys)
+
+    def credit(self, **keys: Unpack[k.CreditKeys]) -> Scenario:
+        """Credit-based flow control, as in Advanced Switching, PCI Express or InfiniBand: frames wait for
+        room at the other end of the link.
+        """
+        return self._choose("credit", keys, k.CreditKeys)

@@ -26,6 +26,7 @@ TOPICS = {
     "latency": "Latency",
     "bursts": "Sources and bursts",
     "pauses": "PAUSE and PFC",
+    "credits": "Credits",
     "faults": "Link faults",
     "lossy_links": "Lossy links",
     "receivers": "Slow receivers",

@@ -8,8 +8,15 @@ use crate::spec::NodeSpec;
 use crate::spec::choice::PathChoice;
 
 /// With one of these somebody is asked, or has to be told, when a frame leaves.
-const OTHERS: [Hooks; 6] =
-    [Hooks::SCHEDULER, Hooks::FAULTED, Hooks::FEEDS, Hooks::COUNTED, Hooks::WATCHED, Hooks::MANAGED];
+const OTHERS: [Hooks; 7] = [
+    Hooks::SCHEDULER,
+    Hooks::FAULTED,
+    Hooks::FEEDS,
+    Hooks::COUNTED,
+    Hooks::WATCHED,
+    Hooks::MANAGED,
+    Hooks::CREDITS,
+];
 
 /// Sets the bit of these ports. Called when everything else is known.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {

@@ -92,7 +92,8 @@ pub fn add_receiving(part: &Part, fabric: &mut Fabric) {
         Some(Box::new(Receiving::new(spec, paused_as_one)))
     };
     let all: Vec<_> = part.ports().map(receiving).collect();
-    if all.iter().any(Option::is_some) {
+    // Where frames give credits back, hosts look at each.
+    if all.iter().any(Option::is_some) || part.ports().any(|port| plan.node(port).credits().is_some()) {
         fabric.hosts.receiving = all;
     }
 }

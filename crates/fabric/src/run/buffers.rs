@@ -137,8 +137,14 @@ impl Buffers {
 
     /// Length of the frame that leaves a queue next.
     pub fn head_bytes(&self, queue: usize) -> Option<u32> {
+        self.head(queue).map(|frame| u32::from(frame.bytes))
+    }
+
+    /// The frame that leaves a queue next.
+    #[inline]
+    pub fn head(&self, queue: usize) -> Option<&Frame> {
         let queue = &self.queues[queue];
-        (queue.occupancy.frames > 0).then(|| u32::from(self.pool.head_bytes(&self.voqs[queue.head_voq()])))
+        (queue.occupancy.frames > 0).then(|| self.pool.head(&self.voqs[queue.head_voq()]))
     }
 
     /// Frames that wait in all queues.

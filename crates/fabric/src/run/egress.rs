@@ -12,7 +12,10 @@ use queueing::Refusal;
 use units::Time;
 
 /// At a port with one of these, somebody is asked before a frame waits.
-const ASKS: Hooks = Hooks::MANAGED.or(Hooks::WATCHED).or(Hooks::DOWN).or(Hooks::BOUNDED);
+const ASKS: Hooks = Hooks::MANAGED.or(Hooks::WATCHED).or(Hooks::DOWN).or(Hooks::BOUNDED).or(Hooks::CREDITS);
+
+/// With one of these, before it is known whether it will wait.
+const ADMITS: Hooks = Hooks::MANAGED.or(Hooks::CREDITS);
 
 impl Fabric {
     /// Lets a frame wait, if there is room.
@@ -69,16 +72,16 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        if self.links.ports[egress as usize].hooks.has(Hooks::MANAGED)
-            && !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows)
+        if self.links.ports[egress as usize].hooks.has(ADMITS)
+            && !self.admitted(egress, class, &mut frame, ingress, now, windows)
         {
             return;
         }
         if self.links.ports[egress as usize].busy_until <= now
             && self.goes_at_once(egress, class, &frame, now)
         {
-            if self.links.ports[egress as usize].hooks.has(Hooks::MANAGED) {
-                frame = self.manager_on_dequeue(egress, class, frame, now, windows);
+            if self.links.ports[egress as usize].hooks.has(ADMITS) {
+                return self.transmit_admitted(egress, class, frame, ingress, now, windows);
             }
             self.transmit(egress, frame, now, windows);
             return;
@@ -110,6 +113,52 @@ impl Fabric {
         self.try_transmit(egress, now, windows);
         if self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
             self.note_stuck(egress, 1 << class.0, now, windows);
+        }
+    }
+
+    /// A frame comes to a port where a queue manager may refuse it, or the link has credits.
+    #[inline(never)]
+    fn admitted(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &mut Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) -> bool {
+        let hooks = self.links.ports[egress as usize].hooks;
+        if hooks.has(Hooks::CREDITS) {
+            self.meets_credits(egress, class, frame, ingress, now);
+        }
+        if !hooks.has(Hooks::MANAGED) || self.admitted_by_manager(egress, class, frame, ingress, now, windows)
+        {
+            return true;
+        }
+        if hooks.has(Hooks::CREDITS) && ingress != NIL {
+            self.credits_free(ingress, frame, now, windows);
+        }
+        false
+    }
+
+    /// The same when it goes at once.
+    #[inline(never)]
+    fn transmit_admitted(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        mut frame: Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let hooks = self.links.ports[egress as usize].hooks;
+        if hooks.has(Hooks::MANAGED) {
+            frame = self.manager_on_dequeue(egress, class, frame, now, windows);
+        }
+        self.transmit(egress, frame, now, windows);
+        if hooks.has(Hooks::CREDITS) {
+            self.credits_used(egress, &frame, ingress, now, windows);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::run::headers::{Carried, Headers};
 use engine::Windows;
+use flow_control::credit::Freed;
 use flow_control::pause::PauseSignal;
 use frame::{Flags, Frame, PathId, Route};
 use units::Time;
@@ -16,7 +17,7 @@ pub(crate) enum Kind {
     /// A port may send again.
     #[default]
     Decide = 0,
-    /// A pause frame takes effect at a port.
+    /// A pause frame, or an update of credits, takes effect at a port.
     Pause = 1,
     /// A frame has arrived through a port.
     Frame = 2,
@@ -24,7 +25,7 @@ pub(crate) enum Kind {
     Head = 3,
     /// A source is due.
     Source = 4,
-    /// A pause that was sent through a port has to be renewed.
+    /// A pause that was sent through a port has to be renewed, or an update of credits is due.
     Renew = 5,
     /// What was on its way to a port does not arrive, or arrives damaged.
     Broken = 6,
@@ -172,6 +173,34 @@ impl Event {
         let signal = PauseSignal { xoff: (word >> 8) as u8, xon: word as u8 };
         (signal, (word >> 16) as u16, self.frame.created.ps())
     }
+    /// An update of credits: fifteen bits a channel, four channels in place of the time of creation, two each in place
+    /// of path and route. The word, which fingerprints know, is made of all.
+    pub fn update(time: Time, port: u32, freed: Freed) -> Event {
+        let wide = freed.map(u64::from);
+        let pack = |of: &[u64], bits: u32| of.iter().rev().fold(0, |packed, count| packed << bits | count);
+        let (created, path, route) = (pack(&wide[..4], 16), pack(&wide[4..6], 16), pack(&wide[6..], 15));
+        let told =
+            (created ^ path.rotate_left(32) ^ route.rotate_left(17)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let frame = Frame {
+            created: Time::from_ps(created),
+            path: PathId(path as u32),
+            route: Route::forward(route as u32),
+            word: (told >> 32) as u32,
+            ..Frame::default()
+        };
+        Event::arrival(Kind::Pause, time, port, frame)
+    }
+    /// The counts of [`Event::update`].
+    pub fn freed(&self) -> Freed {
+        let frame = self.frame;
+        let (created, path, route) = (frame.created.ps(), frame.path.0, frame.route.bits());
+        let count = |of: u64, nth: u32, bits: u32| (of >> (nth * bits)) as u16 & 0x7FFF;
+        std::array::from_fn(|channel| match channel as u32 {
+            nth @ 0..4 => count(created, nth, 16),
+            nth @ 4..6 => count(path.into(), nth - 4, 16),
+            nth => count(route.into(), nth - 6, 15),
+        })
+    }
     /// The part of the event that a trajectory's fingerprint is made of. The caller knows the kind, the number of the
     /// place in the whole fabric, and where headers are.
     #[inline(always)]
@@ -245,6 +274,22 @@ mod tests {
         let signal = PauseSignal { xoff: 0x81, xon: 0x18 };
         let event = Event::pause(Time::from_ns(1), 3, signal, 0xFEDC, u64::MAX - 5);
         assert_eq!(event.signal(), (signal, 0xFEDC, u64::MAX - 5));
+    }
+
+    #[test]
+    fn an_update_says_what_it_was_made_from() {
+        let freed = [0, 1, 0x7FFF, 3, 0x7FFF, 5, 0x7FFE, 0x7FFF];
+        let event = Event::update(Time::from_ns(1), 3, freed);
+        assert_eq!((event.freed(), event.kind()), (freed, Kind::Pause));
+        let digest = |freed| {
+            let event = Event::update(Time::from_ns(1), 3, freed);
+            event.digest(Kind::Pause, 3, &Headers::default())
+        };
+        for channel in 0..8 {
+            let mut other = freed;
+            other[channel] ^= 1;
+            assert_ne!(digest(freed), digest(other));
+        }
     }
 
     #[test]

@@ -211,6 +211,7 @@ impl Fabric {
         };
         let class = self.nodes[self.node_of[port as usize] as usize].classes.class(frame.priority);
         self.count_loss(port, class, &frame, cause);
+        self.credits_lost(port, &frame, event.time);
         let counts = &mut self.links.cold[port as usize].counts;
         counts.broken.0 += 1;
         counts.broken.1 += u64::from(frame.bytes);

@@ -5,11 +5,13 @@
 //! few places, each behind a hook of the port or in an event of its own:
 //!
 //! - a frame begins to wait, or has left: `before_enqueue` and `after_dequeue` (hook `COUNTED`);
+//! - a frame comes to its queue, and one is on its link: `meets_credits` and `credits_used` (hook `CREDITS`);
 //! - something for the peer waits, and goes before all frames: `transmit_pause` (hook `PAUSE_WAITING`);
 //! - something of the peer has come: `receive_pause`;
 //! - which classes may not send: [`LinkControl::stopped`], and until when for all that is known: [`LinkControl::until`];
 //! - the link is down: [`LinkControl::clear`].
 
+use crate::run::credits::CreditState;
 use flow_control::pause::{PauseSignal, PauseTimers};
 use frame::{ClassMap, PRIORITIES, members};
 use units::Time;
@@ -21,6 +23,8 @@ pub(crate) enum LinkControl {
     None,
     /// PAUSE, PFC or TPFC (`stops`, `pausing`).
     Pause(Box<PauseState>),
+    /// Credits of virtual channels (`credits`).
+    Credit(Box<CreditState>),
 }
 
 /// The pauses of a port: those it obeys, and those it sends.
@@ -62,6 +66,7 @@ impl LinkControl {
         match self {
             LinkControl::None => 0,
             LinkControl::Pause(pauses) => classes.classes_of(pauses.timers.paused(now)),
+            LinkControl::Credit(credits) => credits.short(),
         }
     }
 
@@ -71,14 +76,30 @@ impl LinkControl {
         match self {
             LinkControl::None => Time::ZERO,
             LinkControl::Pause(pauses) => pauses.timers.until(priorities),
+            // Nobody knows when credits come.
+            LinkControl::Credit(_) => Time::NEVER,
         }
     }
 
     /// The state of pauses, if there are any.
     pub fn pauses(&self) -> Option<&PauseState> {
         match self {
-            LinkControl::None => None,
+            LinkControl::None | LinkControl::Credit(_) => None,
             LinkControl::Pause(pauses) => Some(pauses),
+        }
+    }
+
+    /// The credits of both directions, if there are any.
+    pub fn credits(&self) -> Option<&CreditState> {
+        match self {
+            LinkControl::Credit(credits) => Some(credits),
+            _ => None,
+        }
+    }
+    pub fn credits_mut(&mut self) -> Option<&mut CreditState> {
+        match self {
+            LinkControl::Credit(credits) => Some(credits),
+            _ => None,
         }
     }
 
@@ -114,10 +135,14 @@ impl LinkControl {
 
     /// Begins measuring `now`.
     pub fn restart(&mut self, now: Time) {
-        if let LinkControl::Pause(pauses) = self {
-            pauses.settle(now);
-            pauses.since = pauses.since.max(now);
-            pauses.paused = Time::ZERO;
+        match self {
+            LinkControl::None => {}
+            LinkControl::Pause(pauses) => {
+                pauses.settle(now);
+                pauses.since = pauses.since.max(now);
+                pauses.paused = Time::ZERO;
+            }
+            LinkControl::Credit(credits) => credits.restart(now),
         }
     }
 
@@ -131,7 +156,11 @@ impl LinkControl {
     /// Bytes beside the port.
     pub fn memory_bytes(&self) -> usize {
         let causes = |pauses: &PauseState| pauses.other_causes.capacity() * size_of::<(Time, u8, u64)>();
-        self.pauses().map_or(0, |pauses| size_of::<PauseState>() + causes(pauses))
+        match self {
+            LinkControl::None => 0,
+            LinkControl::Pause(pauses) => size_of::<PauseState>() + causes(pauses),
+            LinkControl::Credit(_) => size_of::<CreditState>(),
+        }
     }
 }
 

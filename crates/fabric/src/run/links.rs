@@ -91,7 +91,8 @@ impl Links {
         let (sent, overhead) = (&self.sent[port as usize], u64::from(self.ports[port as usize].overhead));
         let pauses =
             self.cold[port as usize].counts.pause_frames * (u64::from(CONTROL_FRAME_BYTES) + overhead);
-        (sent.bytes + sent.frames.iter().sum::<u64>() * overhead + pauses) * 8
+        let updates = self.cold[port as usize].counts.update_bytes;
+        (sent.bytes + sent.frames.iter().sum::<u64>() * overhead + pauses + updates) * 8
     }
 
     /// Time that a port's transmitter was busy since measuring began, in seconds; the frame on the wire

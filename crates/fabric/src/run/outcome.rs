@@ -29,8 +29,21 @@ pub(crate) enum Failure {
         /// frame came in by if that port's room is the limit, through all ports otherwise.
         pauses: (u64, u64),
     },
+    /// A link has lost or made credits. The port is the sending one's.
+    Credits { at: Time, port: u32, channel: u8, what: CreditFault },
     /// Frames made are not frames delivered, lost, waiting and on their way.
     Conservation { made: u64, delivered: u64, lost: u64, waiting: u64, in_flight: u64 },
+}
+
+/// What can be wrong with the credits of a channel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CreditFault {
+    /// More were taken, or given back, than there were.
+    Overdraft { wanted: u32, had: u32 },
+    /// So many went with a frame that did not arrive.
+    Lost(u32),
+    /// So many are neither with the sender, nor on the link, nor in the buffer at its other end.
+    Unaccounted { missing: i64 },
 }
 
 impl Failure {
@@ -119,6 +132,7 @@ impl Failure {
     pub fn when(&self) -> (Time, u32) {
         match self {
             Failure::LosslessDrop { at, egress, .. } => (*at, *egress),
+            Failure::Credits { at, port, .. } => (*at, *port),
             Failure::Conservation { .. } => (Time::NEVER, u32::MAX),
         }
     }
@@ -152,6 +166,23 @@ impl Failure {
                     class.0,
                     cause.name(),
                 )
+            }
+            Failure::Credits { at, port, channel, what } => {
+                let place = format!("channel {channel} of the link {}", port_name(*port));
+                match what {
+                    CreditFault::Lost(credits) => format!(
+                        "credits leak at {at}: {credits} of {place} went with a frame that was lost, and would never \
+                         come back; take the fault from the scenario, or the credits from the link"
+                    ),
+                    CreditFault::Overdraft { wanted, had } => format!(
+                        "an overdraft of credits at {at}: {wanted} of {place} were wanted and there were {had}; this \
+                         is a fault of the simulator, please report it with the scenario"
+                    ),
+                    CreditFault::Unaccounted { missing } => format!(
+                        "credits were not conserved: {missing} of {place} are nowhere; this is a fault of the \
+                         simulator, please report it with the scenario"
+                    ),
+                }
             }
             Failure::Conservation { made, delivered, lost, waiting, in_flight } => format!(
                 "frames were not conserved: {made} made, but {delivered} delivered, {lost} lost, {waiting} waiting \

@@ -305,7 +305,9 @@ impl Fabric {
     #[inline(never)]
     pub fn renew_pauses(&mut self, port: u32, now: Time, windows: &mut Queued) {
         let node = self.node_of[port as usize] as usize;
-        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
+        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else {
+            return self.update_due(port, now, windows);
+        };
         let local = pause_sender.local(port);
         if pause_sender.renewals[local].fires(now) {
             self.renew_due(&mut pause_sender, port, local, now, windows);
@@ -410,7 +412,9 @@ impl Fabric {
     pub fn transmit_pause(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         let node = self.node_of[egress as usize];
         let cold = &mut self.links.cold[egress as usize];
-        let LinkControl::Pause(pauses) = &mut cold.control else { return };
+        let LinkControl::Pause(pauses) = &mut cold.control else {
+            return self.transmit_update(egress, now, windows);
+        };
         let (signal, causes) = pauses.take_signal();
         cold.counts.pause_frames += 1;
         cold.counts.pauses_sent += u64::from(signal.xoff != 0);

@@ -127,10 +127,10 @@ impl Pool {
         Some(waiting)
     }
 
-    /// Length of the first frame of a list that is not empty.
+    /// The first frame of a list that is not empty.
     #[inline]
-    pub fn head_bytes(&self, list: &List) -> u16 {
-        self.slots[list.head as usize].frame.bytes
+    pub fn head(&self, list: &List) -> &Frame {
+        &self.slots[list.head as usize].frame
     }
 
     /// Frames that wait in all lists.

@@ -73,6 +73,8 @@ impl Hooks {
     pub const RECORDED: Hooks = Hooks(1 << 11);
     /// Pauses in force begin at one of its queues: who comes to it is counted (`culprits`).
     pub const BLAMED: Hooks = Hooks(1 << 12);
+    /// Its link has credits: frames take some when they leave, and give others back.
+    pub const CREDITS: Hooks = Hooks(1 << 13);
 
     /// Whether any of these is set.
     #[inline(always)]
@@ -194,6 +196,8 @@ pub(crate) struct PortCounts {
     pub pauses_received: u64,
     /// Pause frames sent, of either kind; each takes time on the wire.
     pub pause_frames: u64,
+    /// Bytes that updates of credits took on the wire.
+    pub update_bytes: u64,
     /// What a frame that was on the link when measuring began still took.
     pub begun_before: Time,
     pub drops: u64,

@@ -106,7 +106,8 @@ impl Fabric {
     pub fn receive(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let Some(receiving) = self.hosts.receiving[ingress as usize].as_deref_mut() else {
             self.deliver(&frame, now, windows);
-            return;
+            self.credits_arrived(ingress, &frame, now);
+            return self.credits_free(ingress, &frame, now, windows);
         };
         let group = receiving.group(frame.priority);
         let occupancy = &mut receiving.occupancy[group];
@@ -116,6 +117,8 @@ impl Fabric {
         }
         occupancy.add(frame.bytes);
         let level = *occupancy;
+        self.credits_arrived(ingress, &frame, now);
+        let Some(receiving) = self.hosts.receiving[ingress as usize].as_deref_mut() else { return };
         self.buffers.pool.push(&mut receiving.waiting, frame, now, ingress);
         let node = self.node_of[ingress as usize];
         if self.nodes[node as usize].pause_sender.is_some() {
@@ -169,6 +172,7 @@ impl Fabric {
         } else {
             record(&mut self.probes.counters, port as usize * PRIORITIES + group, now, level);
         }
+        self.credits_free(port, &frame, now, windows);
         self.take_in(port, now, windows);
     }
 

@@ -10,7 +10,7 @@ use crate::run::pool::Waiting;
 use crate::run::port::Hooks;
 use crate::run::probes::record;
 use crate::run::world::Fabric;
-use frame::TrafficClass;
+use frame::{Occupancy, TrafficClass};
 use scheduling::{Discipline, SchedulerSpec};
 use units::Time;
 
@@ -26,7 +26,8 @@ const ASKS: Hooks = Hooks::PAUSE_WAITING
     .or(Hooks::WATCHED)
     .or(Hooks::BOUNDED)
     .or(Hooks::FAULTED)
-    .or(Hooks::AHEAD);
+    .or(Hooks::AHEAD)
+    .or(Hooks::CREDITS);
 
 impl Fabric {
     /// The port has something to send: now if it is free, else when it will be.
@@ -159,8 +160,26 @@ impl Fabric {
         }
         self.transmit(egress, waiting.frame, now, windows);
         // After the transmission has begun: what follows may want to send a pause through this very port.
-        if hooks.has(Hooks::COUNTED) {
-            self.after_dequeue(egress, class, &waiting, before, now, windows);
+        if hooks.has(Hooks::COUNTED.or(Hooks::CREDITS)) {
+            self.after_serving(egress, class, &waiting, before, now, windows);
+        }
+    }
+
+    /// Credits, limits and pauses hear that a frame has left.
+    #[inline(always)]
+    fn after_serving(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        waiting: &Waiting,
+        before: Occupancy,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if self.links.ports[egress as usize].hooks.has(Hooks::CREDITS) {
+            self.credits_used(egress, &waiting.frame, waiting.ingress, now, windows);
+        } else {
+            self.after_dequeue(egress, class, waiting, before, now, windows);
         }
     }
 

@@ -19,8 +19,10 @@ impl Fabric {
         let (signal, quanta, cause) = event.signal();
         let (port_id, now) = (event.place(), event.time);
         let cold = &mut self.links.cold[port_id as usize];
+        let LinkControl::Pause(pauses) = &mut cold.control else {
+            return self.receive_credits(event, windows);
+        };
         cold.counts.pauses_received += u64::from(signal.xoff != 0);
-        let LinkControl::Pause(pauses) = &mut cold.control else { return };
         let until = (now - pauses.response) + pause_time(quanta, cold.rate);
         if let Some(watch) = &mut cold.watch {
             // A pause that had run out leaves a gap even if the next one follows at once.

@@ -29,7 +29,7 @@ use frame::{Frame, FrameKind, PathId, Route};
 use units::Time;
 
 /// With one of these a frame does not go past its queue before somebody was asked.
-const NOT_AT_ONCE: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED);
+const NOT_AT_ONCE: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED).or(Hooks::CREDITS);
 
 /// All state of a simulation, or of the nodes that one thread runs. Each of its parts is a file of its own and keeps its
 /// own invariants; what is here and in the files of the way of a frame leads from one to the other.

@@ -1,7 +1,7 @@
 //! Which queue may have to wait for which: the graph of buffer dependencies, before anything runs.
 //!
 //! A queue waits for another if frames that it sends fill a counter which pauses it, and wait in the other.
-//! With ingress accounting these are the consecutive queues of each path; with egress accounting a queue stops
+//! With ingress accounting, and with credits, these are the consecutive queues of each path; with egress accounting a queue stops
 //! all ports but its own, whether frames come from there or not. If the graph has no cycle, no deadlock can
 //! occur (Dally and Seitz, Deadlock-free message routing, 1987, theorem 1); if it has one, a deadlock needs
 //! only the traffic.
@@ -42,13 +42,14 @@ pub fn dependency_cycle(spec: &Spec) -> Result<Option<Vec<String>>, BuildError> 
         return Ok(None);
     }
     let probes = ProbeSpec { bin: None, pauses: false, chosen: None };
-    Ok(Simulation::new(&Spec { probes, ..spec.clone() })?.dependency_cycle())
+    Ok(Simulation::in_parts(&Spec { probes, ..spec.clone() }, 1, None)?.dependency_cycle())
 }
 
 /// The shortest cycle found, as queue numbers, from the lowest on; `None` if there is none.
 pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
     let priority = |flow: u32| fabric.spec.flows[flow as usize].priority;
-    if fabric.nodes().all(|(_, node)| node.is_host || node.pause_sender.is_none()) {
+    let credits = fabric.spec.nodes.iter().any(|node| node.credits().is_some());
+    if !credits && fabric.nodes().all(|(_, node)| node.is_host || node.pause_sender.is_none()) {
         return None;
     }
     let mut edges = Edges { list: Vec::new(), sort_at: FIRST_SORT };
@@ -120,6 +121,14 @@ fn stopped_with(fabric: &Simulation, port: u32, priorities: u8) -> impl Iterator
         .map(move |class| first + u32::from(class))
 }
 
+/// The queues of a port whose frames may lack credits while those of this priority are held at the other end.
+fn short_with(fabric: &Simulation, port: u32, priority: Priority) -> impl Iterator<Item = u32> {
+    let (classes, credits) = (fabric.node_at(port).classes, fabric.cold(port).control.credits());
+    let of_channel = credits.map_or(0, |credits| classes.classes_of(credits.sharing(priority)));
+    let first = fabric.queue_number(port, TrafficClass(0));
+    (0..32).filter(move |class| of_channel >> class & 1 != 0).map(move |class| first + class)
+}
+
 fn along_path(fabric: &Simulation, ports: &[u32], priority: Priority, used: &mut [bool], edges: &mut Edges) {
     let mut before = None;
     for &port in ports {
@@ -134,6 +143,9 @@ fn along_path(fabric: &Simulation, ports: &[u32], priority: Priority, used: &mut
             let group =
                 by_ingress.and_then(|pause_sender| Some(pause_sender.bits(pause_sender.group(priority.0)?)));
             for from in group.into_iter().flat_map(|bits| stopped_with(fabric, before, bits)) {
+                edges.push(from, waits_at);
+            }
+            for from in short_with(fabric, before, priority) {
                 edges.push(from, waits_at);
             }
         }

@@ -40,6 +40,7 @@ pub fn host() -> HostSpec {
         queue_limit: None,
         when_full: WhenFull::Block,
         flow_control: None,
+        credits: None,
         receive: None,
         limiters: None,
     }
@@ -58,6 +59,7 @@ pub fn switch() -> SwitchSpec {
         shared_memory: None,
         managers: Vec::new(),
         flow_control: None,
+        credits: None,
     }
 }
 

@@ -3,16 +3,16 @@
 use super::Context;
 use crate::model::Model;
 use crate::place::Place;
-use flow_control::{FlowControl, PauseSpec};
+use flow_control::{CreditSpec, FlowControl, PauseSpec};
 
-/// The flow control of a station, checked where the station has settings of its own.
+/// The flow control of a station, pauses or credits, checked where the station has settings of its own.
 pub fn lower(
     model: &Model,
     all: &Option<FlowControl>,
     own: Option<&Option<FlowControl>>,
     at: &Place,
     context: &mut Context<'_>,
-) -> Option<PauseSpec> {
+) -> (Option<PauseSpec>, Option<CreditSpec>) {
     let inherit = |outer: &FlowControl, inner: Option<&FlowControl>| {
         inner.map_or_else(|| outer.clone(), |inner| inner.inherit(outer))
     };
@@ -22,7 +22,9 @@ pub fn lower(
     if written_here {
         check(&resolved, model, &at.key("flow_control"), context);
     }
-    resolved.spec(&model.used_priorities())
+    // What is wrong in it has been reported.
+    let credits = resolved.credits().filter(|_| resolved.check(&model.used_priorities()).wrong.is_empty());
+    (resolved.spec(&model.used_priorities()), credits)
 }
 
 /// Checks what flow control says about itself. `at` is the place of the key `flow_control`.

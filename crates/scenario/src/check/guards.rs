@@ -42,8 +42,8 @@ fn check_watchdog(model: &Model, watchdog: WatchdogSpec, context: &mut Context<'
         );
     }
     let paused =
-        |control: &Option<FlowControl>| control.as_ref().is_some_and(|control| *control != FlowControl::Off);
-    let somewhere = model.flow_control != FlowControl::Off
+        |control: &Option<FlowControl>| control.as_ref().is_some_and(|control| control.settings().is_some());
+    let somewhere = model.flow_control.settings().is_some()
         || paused(&model.switch.flow_control)
         || model.switches.values().any(|own| paused(&own.flow_control));
     if !somewhere {
@@ -62,15 +62,21 @@ pub fn routes(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
     // What cannot be built is reported when it is run.
     let Ok(Some(cycle)) = fabric::dependency_cycle(spec) else { return };
-    let mut circle = cycle.join(" waits for ");
-    if let Some(first) = cycle.first() {
-        circle += &format!(" waits for {first}");
+    let place = Place::of("flow_control");
+    let up_and_down = "no deadlock can occur if every route goes up first and then down";
+    if spec.nodes.iter().any(|node| node.credits().is_some()) {
+        context.error(
+            &place,
+            fabric::circle(&cycle),
+            format!("{up_and_down}; a circle of credits is not run"),
+        );
+    } else {
+        context.warn(
+            &place,
+            fabric::circle(&cycle),
+            format!("{up_and_down}; a run tells when a circle closes"),
+        );
     }
-    context.warn(
-        &Place::of("flow_control"),
-        format!("these routes can deadlock: {circle}"),
-        "no deadlock can occur if every route goes up first and then down; a run tells when a circle closes",
-    );
 }
 
 /// Shortest paths in trees and layered fabrics go up, then down; with pauses that go only to where frames came

@@ -132,7 +132,17 @@ pub fn place_of(
     key: &str,
     context: &Context<'_>,
 ) -> Place {
-    let kind = control.kind.name();
+    place_in(node, settings, control.kind.name(), key, context)
+}
+
+/// The same for a flow control of this name.
+pub fn place_in(
+    node: &NodeSpec,
+    settings: Option<&str>,
+    kind: &str,
+    key: &str,
+    context: &Context<'_>,
+) -> Place {
     let own = settings.map(|name| table(node, true).key(name).key("flow_control"));
     let all = [table(node, false).key("flow_control"), Place::of("flow_control")];
     let tables: Vec<Place> = own.into_iter().chain(all).map(|place| place.key(kind)).collect();

@@ -5,7 +5,7 @@ use super::{Context, flow_control, queueing, receive};
 use crate::model::{Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
 use ::queueing::BufferSpec;
-use fabric::spec::{Forwarding, HostSpec, NodeSpec, Queueing, Role, SwitchSpec, WhenFull};
+use fabric::spec::{Forwarding, HostSpec, NodeSpec, Queueing, ReceiveSpec, Role, SwitchSpec, WhenFull};
 use fabric::topology::NodeRole;
 use frame::{ClassMap, PRIORITIES};
 use scheduling::SchedulerSpec;
@@ -25,7 +25,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
             "they have no effect",
         );
     }
-    if !has_switch && model.flow_control != ::flow_control::FlowControl::Off {
+    if !has_switch && model.flow_control.settings().is_some() {
         context.warn(
             &Place::of("flow_control"),
             "flow control, but the fabric has no switch",
@@ -115,6 +115,12 @@ fn host(
     context: &mut Context<'_>,
 ) -> HostSpec {
     let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
+    let (flow_control, credits) =
+        flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
+    let receive =
+        receive::lower(model, all.receive.as_ref(), own.and_then(|o| o.receive.as_ref()), at, context);
+    // Credits are room in the buffer that they stand for.
+    let buffer = |receive: &ReceiveSpec| receive.buffer.filter(|_| credits.is_none());
     HostSpec {
         classes,
         scheduler: pick(own.map(|o| &o.scheduler), &all.scheduler)
@@ -125,20 +131,9 @@ fn host(
             context,
         ),
         when_full: pick(own.map(|o| &o.when_full), &all.when_full).unwrap_or(WhenFull::Block),
-        flow_control: flow_control::lower(
-            model,
-            &all.flow_control,
-            own.map(|o| &o.flow_control),
-            at,
-            context,
-        ),
-        receive: receive::lower(
-            model,
-            all.receive.as_ref(),
-            own.and_then(|o| o.receive.as_ref()),
-            at,
-            context,
-        ),
+        receive: receive.map(|receive| ReceiveSpec { buffer: buffer(&receive), ..receive }),
+        flow_control,
+        credits,
         limiters: queueing::limiters(
             pick(own.map(|o| &o.rate_limiters), &all.rate_limiters).as_ref(),
             &at.key("rate_limiters"),
@@ -163,7 +158,8 @@ fn switch(
             "expected at most \"1 s\"",
         );
     }
-    let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
+    let (control, credits) =
+        flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
     let (own_buffer, all_buffer) = (own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref());
     let buffer = buffer(own_buffer, all_buffer, at, context);
     let of = |buffer: Option<&'_ Buffer>| buffer.and_then(|buffer| buffer.dynamic_threshold);
@@ -196,6 +192,7 @@ fn switch(
         shared_memory,
         managers,
         flow_control: control,
+        credits,
     }
 }
 

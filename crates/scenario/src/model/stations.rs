@@ -49,7 +49,7 @@ pub struct HostSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "block"))]
     pub when_full: Option<WhenFull>,
-    /// Link-level flow control that these hosts obey, and send if `receive` holds them up: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.
+    /// Link-level flow control that these hosts obey, and send if `receive` holds them up: `pause`, `pfc`, `credit` or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
     /// How these hosts take in what arrives. Default: without limit, as fast as it comes.
@@ -97,7 +97,7 @@ pub struct SwitchSettings {
     /// Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling`, `qcn`, `bcn` or `fecn`, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_managers: Option<Vec<ManagerEntry>>,
-    /// Link-level flow control of these switches: `pause`, `pfc` or "off". Default: the `flow_control` of the scenario.
+    /// Link-level flow control of these switches: `pause`, `pfc`, `credit` or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
     /// How far the clock of each of these stations may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock makes and sends frames that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).

@@ -1,0 +1,274 @@
+//! Credits at work: where the counts of a link's ends (`flow_control::credit`) meet ports and queues.
+//!
+//! A class of a port is stopped while its next frame needs more credits than its channel has: looked at when a frame
+//! becomes the next one, when another of the channel leaves, and when credits come. A frame holds the credits of the
+//! link that it came over until it begins to leave on the next one; at a host until it is taken in.
+
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::outcome::{CreditFault, Failure};
+use crate::run::pool::NIL;
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
+use engine::Timer;
+use flow_control::CreditSpec;
+use flow_control::credit::{Overdraft, Receiver, Sender};
+use frame::{Frame, PRIORITIES, Priority, TrafficClass};
+use units::Time;
+
+/// The credits of a link, at one of its ends: those that it takes, and those that it grants.
+#[derive(Debug)]
+pub(crate) struct CreditState {
+    spec: CreditSpec,
+    pub sender: Sender,
+    pub receiver: Receiver,
+    /// From the arrival of an update to its effect at the other end.
+    peer_delay: Time,
+    /// When the next update is due.
+    update: Timer,
+    /// Classes whose next frame lacks credits.
+    short: u32,
+    waits: [Waits; PRIORITIES],
+}
+
+/// How a class has waited for credits since measuring began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waits {
+    times: u64,
+    /// Since when it waits, if it does, and how long it waited before.
+    since: Time,
+    before: Time,
+}
+
+impl CreditState {
+    /// Nothing has been sent; `peer` is what the other end grants.
+    pub fn new(own: &CreditSpec, peer: &CreditSpec) -> CreditState {
+        CreditState {
+            spec: own.clone(),
+            sender: Sender::new(peer.credits),
+            receiver: Receiver::new(own.credits),
+            peer_delay: peer.update_delay,
+            update: Timer::IDLE,
+            short: 0,
+            waits: [Waits::default(); PRIORITIES],
+        }
+    }
+    /// Classes whose next frame lacks credits.
+    #[inline]
+    pub fn short(&self) -> u32 {
+        self.short
+    }
+    /// Writes them; false: they are the same.
+    fn set_short(&mut self, short: u32, now: Time) -> bool {
+        let mut changed = self.short ^ short;
+        if changed == 0 {
+            return false;
+        }
+        while changed != 0 {
+            let class = changed.trailing_zeros();
+            changed &= changed - 1;
+            let waits = &mut self.waits[class as usize];
+            if short >> class & 1 != 0 {
+                waits.times += 1;
+                waits.since = now;
+            } else {
+                waits.before += now - waits.since;
+            }
+        }
+        self.short = short;
+        true
+    }
+    /// How often a class has waited since measuring began.
+    pub fn waits(&self, class: u8) -> u64 {
+        self.waits[usize::from(class)].times
+    }
+    /// How long.
+    pub fn waited(&self, class: u8, end: Time) -> Time {
+        let waits = &self.waits[usize::from(class)];
+        let still = self.short >> class & 1 != 0;
+        waits.before + if still { end.saturating_sub(waits.since) } else { Time::ZERO }
+    }
+    /// Begins measuring.
+    pub fn restart(&mut self, now: Time) {
+        self.waits = [Waits { times: 0, since: now, before: Time::ZERO }; PRIORITIES];
+    }
+    /// Credits that a frame needs, and the channel that it takes them from.
+    #[inline]
+    pub fn need(&self, frame: &Frame) -> (usize, u32) {
+        (self.spec.channel(frame.priority), self.spec.need(u32::from(frame.bytes)))
+    }
+    /// The priorities that share a channel with this one.
+    pub fn sharing(&self, priority: Priority) -> u8 {
+        self.spec.channels.priorities(self.spec.channels.class(priority))
+    }
+    #[inline]
+    fn lacks(&self, frame: &Frame) -> bool {
+        let (channel, credits) = self.need(frame);
+        self.sender.available(channel) < credits
+    }
+}
+
+impl Fabric {
+    fn credits_mut(&mut self, port: u32) -> Option<&mut CreditState> {
+        self.links.cold[port as usize].control.credits_mut()
+    }
+
+    /// A frame comes to the queue of a port: it lies in the buffer of the port that it came in through, and may find
+    /// no credits for the next link.
+    pub fn meets_credits(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        now: Time,
+    ) {
+        if ingress != NIL {
+            self.credits_arrived(ingress, frame, now);
+        }
+        let bit = 1 << class.0;
+        if self.links.ports[egress as usize].waiting & bit != 0 {
+            return;
+        }
+        let Some(credits) = self.credits_mut(egress) else { return };
+        let short = if credits.lacks(frame) { credits.short | bit } else { credits.short & !bit };
+        if credits.set_short(short, now) {
+            self.update_stopped(egress, now);
+        }
+    }
+
+    /// A frame has begun to leave: it takes credits of this link, and gives back those of the link that it came over.
+    pub fn credits_used(
+        &mut self,
+        egress: u32,
+        frame: &Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if let Some(credits) = self.credits_mut(egress) {
+            let (channel, need) = credits.need(frame);
+            if let Err(why) = credits.sender.take(channel, need) {
+                self.overdraft(self.numbering.port(egress), why, now);
+            }
+        }
+        self.look_at_heads(egress, now);
+        if ingress != NIL {
+            self.credits_free(ingress, frame, now, windows);
+        }
+    }
+
+    /// Looks at the next frame of every class.
+    fn look_at_heads(&mut self, egress: u32, now: Time) {
+        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
+        let port = &self.links.ports[egress as usize];
+        let (mut short, mut left) = (0, port.waiting);
+        while left != 0 {
+            let class = left.trailing_zeros();
+            left &= left - 1;
+            let head = self.buffers.head((port.first_queue + class) as usize);
+            short |= u32::from(head.is_some_and(|frame| credits.lacks(frame))) << class;
+        }
+        if self.credits_mut(egress).is_some_and(|credits| credits.set_short(short, now)) {
+            self.update_stopped(egress, now);
+        }
+    }
+
+    /// A frame has come over a link: it takes room at its end.
+    pub fn credits_arrived(&mut self, ingress: u32, frame: &Frame, now: Time) {
+        let Some(credits) = self.credits_mut(ingress) else { return };
+        let (channel, need) = credits.need(frame);
+        if let Err(why) = credits.receiver.arrive(channel, need) {
+            self.overdraft(self.sender_of(ingress), why, now);
+        }
+    }
+
+    /// A frame has left the room at the end of a link: its sender will be told.
+    pub fn credits_free(&mut self, ingress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(ingress) else { return };
+        let (channel, need) = credits.need(frame);
+        let at = credits.receiver.free(&credits.spec, channel, need, now);
+        if at < credits.update.due() && credits.update.arm(at) {
+            windows.push(Event::bare(Kind::Renew, at, ingress));
+        }
+    }
+
+    /// The time of an update has come.
+    pub fn update_due(&mut self, port: u32, now: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(port) else { return };
+        if !credits.update.fires(now) || !credits.receiver.owes() {
+            return;
+        }
+        if credits.spec.update_bytes == 0 {
+            return self.send_update(port, now, now, windows);
+        }
+        self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
+        self.try_transmit(port, now, windows);
+    }
+
+    /// Puts an update that takes time on the link; the transmitter is free.
+    pub fn transmit_update(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(egress) else { return };
+        let bytes = u64::from(credits.spec.update_bytes);
+        self.links.cold[egress as usize].counts.update_bytes += bytes;
+        let port = &mut self.links.ports[egress as usize];
+        port.hooks.set(Hooks::PAUSE_WAITING, false);
+        if port.busy_until < now {
+            port.clock.restart();
+        }
+        port.busy_until = now + port.clock.advance(bytes);
+        let ends = port.busy_until;
+        self.send_update(egress, now, ends, windows);
+    }
+
+    /// An update leaves, the last bit of it at `ends`.
+    fn send_update(&mut self, port: u32, now: Time, ends: Time, windows: &mut Queued) {
+        let delay = self.links.cold[port as usize].delay;
+        let Some(credits) = self.credits_mut(port) else { return };
+        let (freed, at) = (credits.receiver.update(now), ends + delay + credits.peer_delay);
+        credits.update.cancel();
+        if self.links.ports[port as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(port, now, at) {
+            self.links.cold[port as usize].counts.pauses_lost += 1;
+            return;
+        }
+        let peer = self.links.ports[port as usize].peer;
+        windows.send(Event::update(at, peer, freed), || self.links.neighbours[port as usize]);
+    }
+
+    /// An update takes effect.
+    #[inline(never)]
+    pub fn receive_credits(&mut self, event: &Event, windows: &mut Queued) {
+        let (port, now) = (event.place(), event.time);
+        let Some(credits) = self.credits_mut(port) else { return };
+        if let Err(why) = credits.sender.learn(event.freed()) {
+            return self.overdraft(self.numbering.port(port), why, now);
+        }
+        if credits.short == 0 {
+            return;
+        }
+        self.look_at_heads(port, now);
+        let state = &self.links.ports[port as usize];
+        if state.waiting & !state.stopped != 0 {
+            self.try_transmit(port, now, windows);
+        }
+    }
+
+    /// A frame that took credits is lost on its way to `port`.
+    pub fn credits_lost(&mut self, port: u32, frame: &Frame, now: Time) {
+        let Some(credits) = self.links.cold[port as usize].control.credits() else { return };
+        let (channel, need) = credits.need(frame);
+        let (port, what) = (self.sender_of(port), CreditFault::Lost(need));
+        self.ledger.fail(Failure::Credits { at: now, port, channel: channel as u8, what });
+    }
+
+    /// The port of the whole fabric at the other end of the link of a port.
+    fn sender_of(&self, port: u32) -> u32 {
+        self.routes.peers[self.numbering.port(port) as usize]
+    }
+
+    #[cold]
+    fn overdraft(&mut self, port: u32, why: Overdraft, now: Time) {
+        let Overdraft { channel, wanted, had } = why;
+        let what = CreditFault::Overdraft { wanted, had };
+        self.ledger.fail(Failure::Credits { at: now, port, channel, what });
+    }
+}

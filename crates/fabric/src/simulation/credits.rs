@@ -1,0 +1,77 @@
+//! Credits of the whole fabric: what must hold before and after a run.
+
+use crate::build::BuildError;
+use crate::run::credits::CreditState;
+use crate::run::event::Kind;
+use crate::run::outcome::{CreditFault, Failure};
+use crate::simulation::Simulation;
+use engine::Shard;
+use frame::PRIORITIES;
+
+impl Simulation {
+    fn credits_of(&self, port: u32) -> Option<&CreditState> {
+        self.cold(port).control.credits()
+    }
+
+    /// A circle of channels that wait for each other is a deadlock sooner or later.
+    pub(crate) fn refuse_circle_of_credits(&self) -> Result<(), BuildError> {
+        if !self.spec.nodes.iter().any(|node| node.credits().is_some()) {
+            return Ok(());
+        }
+        self.dependency_cycle().map_or(Ok(()), |cycle| Err(BuildError(circle(&cycle))))
+    }
+
+    /// Every credit that a sender misses is with a frame on the link, in the buffer at its other end, or on its way
+    /// back. The first that is not.
+    pub(crate) fn credits_missing(&mut self) -> Option<Failure> {
+        if (0..self.ports() as u32).all(|port| self.credits_of(port).is_none()) {
+            return None;
+        }
+        let on_link = self.credits_on_links();
+        (0..self.ports() as u32).find_map(|port| {
+            let peer = self.peer(port);
+            let (near, far) = (self.credits_of(port)?, self.credits_of(peer)?);
+            (0..PRIORITIES).find_map(|channel| {
+                let out = u64::from(near.sender.outstanding(channel));
+                let found = far.receiver.holds(channel, &near.sender) + on_link[peer as usize][channel];
+                let missing = out as i64 - found as i64;
+                let what = CreditFault::Unaccounted { missing };
+                (missing != 0).then(|| Failure::Credits {
+                    at: self.now(),
+                    port,
+                    channel: channel as u8,
+                    what,
+                })
+            })
+        })
+    }
+
+    /// Credits of the frames on the link towards each port, by channel.
+    fn credits_on_links(&mut self) -> Vec<[u64; PRIORITIES]> {
+        // What is between two parts is called as its receiver calls it, and so counted there.
+        if let Some(workers) = &mut self.workers {
+            workers.deliver(&mut self.shards);
+        }
+        let mut on_link = vec![[0; PRIORITIES]; self.ports()];
+        for Shard { world, runner } in &mut self.shards {
+            for event in runner.windows().pending() {
+                if !matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken) {
+                    continue;
+                }
+                if let Some(credits) = world.links.cold[event.place() as usize].control.credits() {
+                    let frame = event.frame;
+                    let (channel, need) = credits.need(&frame);
+                    on_link[world.numbering.port(event.place()) as usize][channel] += u64::from(need);
+                }
+            }
+        }
+        on_link
+    }
+}
+
+/// A circle of queues in words.
+pub fn circle(cycle: &[String]) -> String {
+    let around =
+        cycle.iter().chain(cycle.first()).map(String::as_str).collect::<Vec<_>>().join(" waits for ");
+    format!("these routes can deadlock: {around}")
+}

@@ -1,0 +1,34 @@
+//! What is watched for while a simulation runs.
+
+use flow_control::watchdog::WatchdogSpec;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Time;
+
+/// What is watched for while the simulation runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardSpec {
+    /// What a deadlock does.
+    pub on_deadlock: OnDeadlock,
+    /// Simulated time between two looks for deadlocks.
+    pub deadlock_interval: Time,
+    /// Watches the egress queues of all switches for pause storms.
+    pub watchdog: Option<WatchdogSpec>,
+}
+
+impl Default for GuardSpec {
+    fn default() -> GuardSpec {
+        GuardSpec { on_deadlock: OnDeadlock::Stop, deadlock_interval: Time::from_us(100), watchdog: None }
+    }
+}
+
+/// What a deadlock does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDeadlock {
+    /// Ends the run when it is seen; what was measured until then is the result.
+    #[default]
+    Stop,
+    /// Is counted, and told in the result.
+    Count,
+}

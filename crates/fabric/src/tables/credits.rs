@@ -1,0 +1,41 @@
+//! Who waited for credits, and how long.
+
+use super::View;
+use crate::run::credits::CreditState;
+use measure::Table;
+
+impl View<'_> {
+    /// Classes of ports whose links have credits.
+    pub fn credits(&self) -> Table {
+        let of_port = |port: u32| Some((port, self.s.cold(port).control.credits()?));
+        let rows: Vec<(u32, u8, &CreditState)> = self
+            .used_queues()
+            .iter()
+            .filter_map(|&(port, class, _)| of_port(port).map(|(port, credits)| (port, class, credits)))
+            .collect();
+        Table::new(
+            "credits",
+            "One row a port and traffic class that carried frames, where links have credits.",
+        )
+        .texts("port", "The port.", rows.iter().map(|row| self.s.port_name(row.0)))
+        .integers("class", "", "Traffic class.", rows.iter().map(|row| row.1.into()))
+        .integers(
+            "granted",
+            "",
+            "Credits that the other end of the link grants to each channel.",
+            rows.iter().map(|row| row.2.sender.granted().into()),
+        )
+        .integers(
+            "waits",
+            "",
+            "How often a frame was the next of its class and its channel had too few credits.",
+            rows.iter().map(|row| row.2.waits(row.1)),
+        )
+        .reals(
+            "waited_s",
+            "s",
+            "How long in all.",
+            rows.iter().map(|row| row.2.waited(row.1, self.end).as_secs_f64()),
+        )
+    }
+}

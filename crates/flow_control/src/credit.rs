@@ -1,0 +1,456 @@
+//! Credit-based flow control: a frame leaves only if the other end of the link has room for it.
+//!
+//! Each virtual channel of a link has a buffer of its own at the receiving end, counted in credits, and a count of the
+//! free ones at the sending end. A frame takes as many credits as it has units of bytes, begun ones included; a channel
+//! without credits for its next frame is as if it were empty. When a frame leaves the buffer, its credits are owed to
+//! the sender, and an *update* tells it. Nothing is ever lost for want of room. The queues of a port whose frames use
+//! the same channel share its count; frames of one priority use one channel.
+//!
+//! An update tells, for every channel, how many credits have come free since the beginning, so that the next one makes
+//! up for one that is lost. It goes when a channel is owed `update_after`, or a time `update_within` after the first
+//! credit was owed: one shot, not a clock that runs freely. It takes effect `update_delay` after its arrival.
+//!
+//! With one channel in use and a buffer of B credits of 64 B, a link carries B * 64 B in a round trip, from the first
+//! bit of a frame to the effect of the update that gives its credits back, until it is full.
+//!
+//! Other links have other units: PCI Express counts 16 B, InfiniBand 64 B, Ultra Ethernet (CBFC) 256 B and adds 8 B to
+//! each frame; `unit` and `per_frame` are these.
+//!
+//! Source: Martinez 2006 §2 (64-byte credits, a count for each channel, channels without credits are skipped). It says
+//! nothing of buffers and updates: the defaults of the keys are ours.
+//!
+//! Not modelled: more than eight channels (a frame has one of eight priorities), and what distinguishes bypassable,
+//! ordered and multicast channels: the order of frames of one channel and queue is always kept. Credits come free when a frame's
+//! transmission *begins*, as all memory here; a buffer that frees space byte by byte behind a frame does the same, one
+//! that waits for the last byte needs room for a frame more. The link layer's acknowledgements and repeats: a frame that is
+//! damaged on a link with credits takes its credits with it, and stops the run.
+
+use crate::settings::settings;
+use frame::{ClassMap, PRIORITIES, Priority};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Time};
+
+/// Updates count modulo this.
+const CYCLE: u16 = 1 << 15;
+/// The most credits of a channel: less than a cycle can come free between two updates.
+pub const MOST_CREDITS: u64 = 1 << 14;
+
+settings! {
+    /// Keys of credit-based flow control.
+    pub struct CreditSettings {
+        /// Room of each channel at each port of this station, for what comes in: the credits that it grants, times `unit`. A size, 1 to 16,384 whole credits. Default: "8704 B" (136 credits of 64 B: four of the largest frames of Advanced Switching).
+        #[schemars(extend("default" = "8704 B"))]
+        pub buffer: Bytes,
+        /// Bytes a credit; the same at both ends of a link. A size, "1 B" to "65535 B". Default: "64 B" (Advanced Switching).
+        #[schemars(extend("default" = "64 B"))]
+        pub unit: Bytes,
+        /// Bytes that a frame takes in the buffer beside its own (DA to FCS); the same at both ends of a link. A size, up to "65535 B". Default: "0 B".
+        #[schemars(extend("default" = "0 B"))]
+        pub per_frame: Bytes,
+        /// The channel of each priority, that of priority 0 first; the same at both ends of a link. Eight numbers, 0 to 7. Default: [0, 1, 2, 3, 4, 5, 6, 7], one each.
+        #[schemars(extend("default" = [0, 1, 2, 3, 4, 5, 6, 7]))]
+        pub channels: Vec<u32>,
+        /// So much of a channel that has come free is told at once. A size, "1 B" (each frame is told) to the size of the buffer. Default: "1088 B" (half of the largest frame of Advanced Switching), or the buffer if that is smaller.
+        pub update_after: Bytes,
+        /// Less is told after this time. A time with unit, up to "1 s". Default: "1 us".
+        #[schemars(extend("default" = "1 us"))]
+        pub update_within: Time,
+        /// From the arrival of an update to its effect. A time with unit, up to "1 s". Default: "10 ns".
+        #[schemars(extend("default" = "10 ns"))]
+        pub update_delay: Time,
+        /// Bytes that an update takes on the link, line overhead included, ahead of frames that wait; "0 B": updates are free of cost and wait for nothing. A size, up to "65535 B". Default: "0 B".
+        #[schemars(extend("default" = "0 B"))]
+        pub update_bytes: Bytes,
+    }
+}
+
+/// The keys, defaults filled in.
+#[derive(Debug)]
+struct Values {
+    buffer: Bytes,
+    unit: Bytes,
+    per_frame: Bytes,
+    channels: Vec<u32>,
+    update_after: Bytes,
+    update_within: Time,
+    update_delay: Time,
+    update_bytes: Bytes,
+}
+
+impl CreditSettings {
+    fn values(&self) -> Values {
+        let buffer = self.buffer.unwrap_or(Bytes::new(136 * 64));
+        Values {
+            buffer,
+            unit: self.unit.unwrap_or(Bytes::new(64)),
+            per_frame: self.per_frame.unwrap_or_default(),
+            channels: self.channels.clone().unwrap_or_else(|| (0..PRIORITIES as u32).collect()),
+            update_after: self.update_after.unwrap_or(Bytes::new(1088).min(buffer)),
+            update_within: self.update_within.unwrap_or(Time::from_us(1)),
+            update_delay: self.update_delay.unwrap_or(Time::from_ns(10)),
+            update_bytes: self.update_bytes.unwrap_or_default(),
+        }
+    }
+
+    /// Writes the defaults.
+    pub(crate) fn complete(&mut self) {
+        let values = self.values();
+        *self = CreditSettings {
+            buffer: Some(values.buffer),
+            unit: Some(values.unit),
+            per_frame: Some(values.per_frame),
+            channels: Some(values.channels),
+            update_after: Some(values.update_after),
+            update_within: Some(values.update_within),
+            update_delay: Some(values.update_delay),
+            update_bytes: Some(values.update_bytes),
+        };
+    }
+
+    /// What is wrong with them, if anything.
+    ///
+    /// # Errors
+    /// A value outside of its range.
+    pub fn check(&self) -> Result<(), Remark> {
+        self.values().check()
+    }
+
+    /// The specification of a station. The settings have passed [`CreditSettings::check`].
+    pub fn spec(&self) -> CreditSpec {
+        self.values().spec()
+    }
+}
+
+fn about<T>(key: &str, message: String, help: String) -> Result<T, Remark> {
+    Err(Remark::about(key, message, help))
+}
+
+impl Values {
+    fn check(&self) -> Result<(), Remark> {
+        let most = u64::from(u16::MAX);
+        let sizes = [
+            ("unit", self.unit, 1),
+            ("per_frame", self.per_frame, 0),
+            ("update_bytes", self.update_bytes, 0),
+        ];
+        for (key, size, least) in sizes {
+            if !(least..=most).contains(&size.get()) {
+                return about(
+                    key,
+                    format!("{key} is {size}"),
+                    format!("expected \"{least} B\" to \"{most} B\""),
+                );
+            }
+        }
+        self.check_buffer()?;
+        for (key, time) in [("update_within", self.update_within), ("update_delay", self.update_delay)] {
+            if time > Time::from_ms(1000) {
+                return about(key, format!("{key} is {time}"), "expected at most \"1 s\"".to_string());
+            }
+        }
+        self.check_channels()
+    }
+
+    fn check_buffer(&self) -> Result<(), Remark> {
+        let (buffer, unit) = (self.buffer, self.unit);
+        let credits = buffer.get() / unit.get();
+        if !(1..=MOST_CREDITS).contains(&credits) {
+            let help = format!("expected 1 to {MOST_CREDITS} credits of {unit}");
+            return about("buffer", format!("a buffer of {buffer} has {credits} credits"), help);
+        }
+        if !buffer.get().is_multiple_of(unit.get()) {
+            let help = format!("expected a multiple of {unit}, like \"{} B\"", credits * unit.get());
+            return about("buffer", format!("a buffer of {buffer} is no whole number of credits"), help);
+        }
+        if !(1..=buffer.get()).contains(&self.update_after.get()) {
+            let help = format!("expected \"1 B\" to the buffer, \"{buffer}\"");
+            return about("update_after", format!("update_after is {}", self.update_after), help);
+        }
+        Ok(())
+    }
+
+    fn check_channels(&self) -> Result<(), Remark> {
+        let wrong = |message: String| {
+            Err(Remark::about("channels", message, "expected eight numbers, 0 to 7, one for each priority"))
+        };
+        if self.channels.len() != PRIORITIES {
+            return wrong(format!("{} channels of priorities", self.channels.len()));
+        }
+        match self.channels.iter().position(|&channel| channel as usize >= PRIORITIES) {
+            Some(at) => wrong(format!("channel {}", self.channels[at])).map_err(|remark| remark.entry(at)),
+            None => Ok(()),
+        }
+    }
+
+    fn spec(&self) -> CreditSpec {
+        let mut channel_of = [0; PRIORITIES];
+        for (of, &channel) in channel_of.iter_mut().zip(&self.channels) {
+            *of = channel as u8;
+        }
+        let count = |bytes: Bytes| bytes.get() as u32;
+        CreditSpec {
+            credits: (self.buffer.get() / self.unit.get().max(1)) as u32,
+            unit: count(self.unit).max(1),
+            per_frame: count(self.per_frame),
+            channels: ClassMap::new(channel_of).unwrap_or(ClassMap::SEPARATE),
+            update_after: count(self.update_after).div_ceil(count(self.unit).max(1)),
+            update_within: self.update_within,
+            update_delay: self.update_delay,
+            update_bytes: count(self.update_bytes) as u16,
+        }
+    }
+}
+
+/// Credit-based flow control, as a station is configured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreditSpec {
+    /// Credits that each channel of each port grants.
+    pub credits: u32,
+    /// Bytes a credit.
+    pub unit: u32,
+    /// Bytes that a frame takes beside its own.
+    pub per_frame: u32,
+    /// The channel of each priority.
+    pub channels: ClassMap,
+    /// So many credits owed are told at once.
+    pub update_after: u32,
+    /// Fewer after this time.
+    pub update_within: Time,
+    /// From the arrival of an update to its effect.
+    pub update_delay: Time,
+    /// Bytes of an update on the link; 0: none.
+    pub update_bytes: u16,
+}
+
+impl CreditSpec {
+    /// Credits that a frame takes.
+    #[inline]
+    pub fn need(&self, bytes: u32) -> u32 {
+        let taken = bytes + self.per_frame;
+        if self.unit == 64 { taken.div_ceil(64) } else { taken.div_ceil(self.unit) }
+    }
+    /// The channel of a priority.
+    #[inline]
+    pub fn channel(&self, priority: Priority) -> usize {
+        self.channels.class(priority).at()
+    }
+    /// Whether a link can have this at one end and `other` at the other: they count alike.
+    pub fn fits(&self, other: &CreditSpec) -> bool {
+        (self.unit, self.per_frame, self.channels) == (other.unit, other.per_frame, other.channels)
+    }
+}
+
+/// What an update tells: for each channel the credits that came free since the beginning, modulo 2^15.
+pub type Freed = [u16; PRIORITIES];
+
+/// An end of a link takes or gives credits that do not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overdraft {
+    /// The channel.
+    pub channel: u8,
+    /// Credits that were asked for or given back.
+    pub wanted: u32,
+    /// Credits that there were.
+    pub had: u32,
+}
+
+/// Counts of the sending end.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    granted: u32,
+    /// Credits taken and given back, since the beginning.
+    consumed: [u64; PRIORITIES],
+    freed: [u64; PRIORITIES],
+}
+
+impl Sender {
+    /// The other end has granted so many credits to each channel.
+    pub fn new(granted: u32) -> Sender {
+        Sender { granted, consumed: [0; PRIORITIES], freed: [0; PRIORITIES] }
+    }
+    /// Credits that each channel has at first.
+    pub fn granted(&self) -> u32 {
+        self.granted
+    }
+    /// Credits that a channel has left.
+    #[inline]
+    pub fn available(&self, channel: usize) -> u32 {
+        self.granted - self.outstanding(channel)
+    }
+    /// Credits that a channel has taken and not got back.
+    #[inline]
+    pub fn outstanding(&self, channel: usize) -> u32 {
+        (self.consumed[channel] - self.freed[channel]) as u32
+    }
+    /// A frame leaves.
+    ///
+    /// # Errors
+    /// If the channel has fewer credits.
+    pub fn take(&mut self, channel: usize, credits: u32) -> Result<(), Overdraft> {
+        let had = self.available(channel);
+        if credits > had {
+            return Err(Overdraft { channel: channel as u8, wanted: credits, had });
+        }
+        self.consumed[channel] += u64::from(credits);
+        Ok(())
+    }
+    /// An update has come.
+    ///
+    /// # Errors
+    /// If more has come free than was taken.
+    pub fn learn(&mut self, freed: Freed) -> Result<(), Overdraft> {
+        for (channel, &told) in freed.iter().enumerate() {
+            let back = u32::from(told.wrapping_sub(self.freed[channel] as u16) % CYCLE);
+            let had = self.outstanding(channel);
+            if back > had {
+                return Err(Overdraft { channel: channel as u8, wanted: back, had });
+            }
+            self.freed[channel] += u64::from(back);
+        }
+        Ok(())
+    }
+}
+
+/// Counts of the receiving end.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    granted: u32,
+    /// Credits of what the buffer holds.
+    held: [u32; PRIORITIES],
+    /// Credits that came free since the beginning, and those that an update has told of.
+    freed: [u64; PRIORITIES],
+    told: [u64; PRIORITIES],
+    last_update: Option<Time>,
+}
+
+impl Receiver {
+    /// An empty buffer of so many credits for each channel.
+    pub fn new(granted: u32) -> Receiver {
+        let none = [0; PRIORITIES];
+        Receiver { granted, held: [0; PRIORITIES], freed: none, told: none, last_update: None }
+    }
+    /// A frame has come.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn arrive(&mut self, channel: usize, credits: u32) -> Result<(), Overdraft> {
+        let had = self.granted - self.held[channel];
+        if credits > had {
+            return Err(Overdraft { channel: channel as u8, wanted: credits, had });
+        }
+        self.held[channel] += credits;
+        Ok(())
+    }
+    /// A frame has left the buffer. When an update is due, if that is known by now.
+    pub fn free(&mut self, spec: &CreditSpec, channel: usize, credits: u32, now: Time) -> Time {
+        self.held[channel] -= credits;
+        self.freed[channel] += u64::from(credits);
+        let owed = self.freed[channel] - self.told[channel];
+        // No two updates in the same instant.
+        let earliest = self.last_update.map_or(now, |last| now.max(last + Time::from_ps(1)));
+        if owed >= u64::from(spec.update_after) { earliest } else { earliest.max(now + spec.update_within) }
+    }
+    /// Whether there is anything to tell.
+    pub fn owes(&self) -> bool {
+        self.freed != self.told
+    }
+    /// The update to send now.
+    pub fn update(&mut self, now: Time) -> Freed {
+        self.told = self.freed;
+        self.last_update = Some(now);
+        self.freed.map(|freed| freed as u16 % CYCLE)
+    }
+    /// Credits of what the buffer holds, and of what has left it and `sender` does not know of.
+    pub fn holds(&self, channel: usize, sender: &Sender) -> u64 {
+        u64::from(self.held[channel]) + (self.freed[channel] - sender.freed[channel])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> CreditSpec {
+        CreditSettings::default().spec()
+    }
+
+    #[test]
+    fn golden_vector_13() {
+        assert_eq!([64, 65, 128, 2176].map(|bytes| spec().need(bytes)), [1, 2, 2, 34]);
+        let cbfc = CreditSettings {
+            unit: Some(Bytes::new(256)),
+            per_frame: Some(Bytes::new(8)),
+            ..CreditSettings::default()
+        };
+        assert_eq!([248, 249, 2176].map(|bytes| cbfc.spec().need(bytes)), [1, 2, 9]);
+    }
+
+    #[test]
+    fn credits_go_and_come_back_channel_by_channel() {
+        let (mut sender, mut receiver, spec) = (Sender::new(136), Receiver::new(136), spec());
+        for _ in 0..4 {
+            sender.take(3, 34).unwrap();
+            receiver.arrive(3, 34).unwrap();
+        }
+        assert_eq!((sender.available(3), sender.available(2)), (0, 136));
+        assert_eq!(sender.take(3, 1), Err(Overdraft { channel: 3, wanted: 1, had: 0 }));
+        assert_eq!(receiver.arrive(3, 1), Err(Overdraft { channel: 3, wanted: 1, had: 0 }));
+        assert!(!receiver.owes());
+        let us = Time::from_us;
+        assert_eq!(receiver.free(&spec, 3, 34, us(5)), us(5));
+        assert_eq!((receiver.holds(3, &sender), sender.outstanding(3)), (136, 136));
+        sender.learn(receiver.update(us(5))).unwrap();
+        assert!(!receiver.owes());
+        assert_eq!((sender.available(3), receiver.holds(3, &sender)), (34, 102));
+    }
+
+    #[test]
+    fn little_is_told_later_and_no_two_updates_at_once() {
+        let (mut receiver, spec) = (Receiver::new(136), spec());
+        receiver.arrive(0, 40).unwrap();
+        let (now, later) = (Time::from_us(3), Time::from_us(4));
+        // 16 credits of 64 B are less than 1088 B, 17 are as much.
+        assert_eq!(receiver.free(&spec, 0, 16, now), later);
+        assert_eq!(receiver.free(&spec, 0, 1, now), now);
+        receiver.update(now);
+        assert_eq!(receiver.free(&spec, 0, 17, now), now + Time::from_ps(1));
+        assert_eq!(receiver.free(&spec, 0, 1, now), now + Time::from_ps(1), "what is owed is due");
+    }
+
+    #[test]
+    fn an_update_makes_up_for_one_that_is_lost_and_counts_wrap() {
+        let (mut sender, mut receiver, spec) = (Sender::new(16_384), Receiver::new(16_384), spec());
+        for round in 0..10 {
+            sender.take(7, 16_384).unwrap();
+            receiver.arrive(7, 16_384).unwrap();
+            receiver.free(&spec, 7, 10_000, Time::from_us(round));
+            let _lost = receiver.update(Time::from_us(round));
+            receiver.free(&spec, 7, 6_384, Time::from_us(round));
+            sender.learn(receiver.update(Time::from_us(round))).unwrap();
+            assert_eq!((sender.available(7), receiver.holds(7, &sender)), (16_384, 0));
+        }
+        let mut told = receiver.update(Time::from_us(99));
+        told[7] += 1;
+        assert_eq!(sender.learn(told), Err(Overdraft { channel: 7, wanted: 1, had: 0 }));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        let with = |change: fn(&mut Values)| {
+            let mut values = CreditSettings::default().values();
+            change(&mut values);
+            values.check().unwrap_err().message
+        };
+        assert_eq!(CreditSettings::default().check(), Ok(()));
+        assert!(with(|it| it.unit = Bytes::new(0)).contains("unit is 0 B"));
+        assert!(with(|it| it.buffer = Bytes::new(63)).contains("0 credits"));
+        assert!(with(|it| it.buffer = Bytes::new(100)).contains("no whole number"));
+        assert!(with(|it| it.buffer = Bytes::new(64 * 16_385)).contains("16385 credits"));
+        assert!(with(|it| it.channels = vec![0; 7]).contains("7 channels"));
+        assert!(with(|it| it.channels[2] = 8).contains("channel 8"));
+        assert!(with(|it| it.update_after = Bytes::new(9000)).contains("update_after"));
+        assert!(with(|it| it.update_delay = Time::from_ms(1001)).contains("update_delay"));
+    }
+}

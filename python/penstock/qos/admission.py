@@ -1,0 +1,224 @@
+"""Admission control: a bandwidth broker that knows what is left of every link.
+
+A connection keeps its path. It is accepted if every link of the path has its bandwidth left for its class,
+and refused otherwise; network control and best effort are not asked (give them no limit)::
+
+    from penstock.qos.admission import Broker, Refused
+
+    broker = Broker({"sw.3->h3": 2e9, "h0.0->sw": 2e9}, {6: 0.1875, 5: 0.1875})
+    answer = broker.ask("call", ["h0.0->sw", "sw.3->h3"], 6, 64_000)
+    if isinstance(answer, Refused):
+        print(answer.port, answer.lacks_bps)
+    broker.release("call")
+
+`ports_of` and `rates_of` read paths and rates from a result; `Broker.weights` and `Broker.shares` say how to
+set the schedulers of a port for what has been accepted, after each `ask` or `release`.
+
+Source: Martinez 2006, section 5 (the centralised form; average bandwidth is what is asked for). Not modelled:
+the time that asking takes, and connections that send more than they asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.errors import InputError
+from penstock.library import suggestion
+from penstock.measurements import Measurements
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A connection that has its bandwidth.
+
+    Attributes
+    ----------
+    ports : tuple of str
+        Egress ports of its path, in order.
+    traffic_class : int
+        Its class.
+    rate_bps : int
+        Its bandwidth in bits a second.
+    """
+
+    ports: tuple[str, ...]
+    traffic_class: int
+    rate_bps: int
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A connection that was refused.
+
+    Attributes
+    ----------
+    port : str
+        The port of its path that lacks most.
+    lacks_bps : int
+        By how much, in bits a second; above 0.
+    """
+
+    port: str
+    lacks_bps: int
+
+
+class Broker:
+    """A bandwidth broker.
+
+    Parameters
+    ----------
+    rates_bps : mapping
+        Of each egress port of the fabric, those of hosts too: its rate in bits a second.
+    limits : mapping
+        Of each class that is asked for: the share of a port that it may have, above 0 and at most 1, together
+        at most 1. Classes without a limit are always accepted.
+    enabled : bool
+        Whether anybody is refused. Without, the fabric shows why admission control is needed. Default: true.
+
+    Raises
+    ------
+    InputError
+        If a rate or a share is outside of its range.
+    """
+
+    def __init__(
+        self, rates_bps: Mapping[str, float], limits: Mapping[int, float], *, enabled: bool = True
+    ) -> None:
+        for port, rate in rates_bps.items():
+            if not rate >= 1:
+                raise InputError(f"port {port} has a rate of {rate} b/s: expected at least 1")
+        for traffic_class, share in limits.items():
+            if not 0 < share <= 1:
+                raise InputError(f"class {traffic_class} may have {share}: expected above 0 and at most 1")
+        total = sum(limits.values())
+        if total > 1 + 1e-9:
+            raise InputError(f"all classes together may have {total:g} of a port: expected at most 1")
+        self._rates = {port: int(rate) for port, rate in rates_bps.items()}
+        self._limits = dict(limits)
+        self._enabled = enabled
+        self._used: dict[tuple[str, int], int] = {}
+        self._connections: dict[str, Accepted] = {}
+
+    @property
+    def connections(self) -> Mapping[str, Accepted]:
+        """The accepted connections by name."""
+        return dict(self._connections)
+
+    def left_bps(self, port: str, traffic_class: int) -> int | None:
+        """What a class has left at a port, in bits a second; `None`: it has no limit.
+
+        Raises
+        ------
+        InputError
+            If there is no such port.
+        """
+        rate = self._rate(port)
+        if traffic_class not in self._limits:
+            return None
+        return int(self._limits[traffic_class] * rate) - self._used.get((port, traffic_class), 0)
+
+    def ask(self, name: str, ports: Sequence[str], traffic_class: int, rate_bps: float) -> Accepted | Refused:
+        """Asks for a connection.
+
+        Parameters
+        ----------
+        name : str
+            A name that no accepted connection has.
+        ports : sequence of str
+            Egress ports of its path; see `ports_of`.
+        traffic_class : int
+            Its class.
+        rate_bps : float
+            Its average bandwidth in bits a second, above 0; a part of a bit counts whole.
+
+        Raises
+        ------
+        InputError
+            If the name is taken, the path is empty, a port is unknown or the rate is not above 0.
+        """
+        if name in self._connections:
+            raise InputError(
+                f"a connection {name!r} is accepted already: expected another name, or release it first"
+            )
+        if not ports:
+            raise InputError(f"connection {name!r} has no path: expected one egress port at least")
+        if not rate_bps > 0:
+            raise InputError(f"connection {name!r} asks for {rate_bps} b/s: expected a rate above 0")
+        wanted = -int(-rate_bps // 1)
+        left = {port: self.left_bps(port, traffic_class) for port in ports}
+        lacks = {port: wanted - own for port, own in left.items() if own is not None and own < wanted}
+        if lacks and self._enabled:
+            port = max(lacks, key=lambda port: lacks[port])
+            return Refused(port, lacks[port])
+        accepted = Accepted(tuple(ports), traffic_class, wanted)
+        self._connections[name] = accepted
+        self._add(accepted, wanted)
+        return accepted
+
+    def release(self, name: str) -> None:
+        """Gives back what a connection has.
+
+        Raises
+        ------
+        InputError
+            If there is no such connection.
+        """
+        if name not in self._connections:
+            raise InputError(f"no connection {name!r}: {suggestion(name, self._connections)}")
+        connection = self._connections.pop(name)
+        self._add(connection, -connection.rate_bps)
+
+    def shares(self, port: str) -> dict[int, float]:
+        """The share of a port that each class with connections through it has.
+
+        Raises
+        ------
+        InputError
+            If there is no such port.
+        """
+        rate = self._rate(port)
+        used = {key: bps for (at, key), bps in sorted(self._used.items()) if at == port and bps}
+        return {traffic_class: bps / rate for traffic_class, bps in used.items()}
+
+    def weights(self, port: str, classes: int, *, rest: int = 1) -> list[int]:
+        """Weights of a scheduler like ``min_bw`` for what has been accepted: in thousandths of the port.
+
+        Parameters
+        ----------
+        port : str
+            The port.
+        classes : int
+            How many classes it has, 1 to 8.
+        rest : int
+            The weight of classes without connections. Default: 1.
+
+        Raises
+        ------
+        InputError
+            If there is no such port, or a class with connections is not among its classes.
+        """
+        shares = self.shares(port)
+        if any(traffic_class >= classes for traffic_class in shares):
+            raise InputError(f"class {max(shares)} has connections, and {port} has {classes} classes")
+        return [max(rest, -int(-1000 * shares[at] // 1)) if at in shares else rest for at in range(classes)]
+
+    def _rate(self, port: str) -> int:
+        if port not in self._rates:
+            raise InputError(f"no port {port!r}: {suggestion(port, self._rates)}")
+        return self._rates[port]
+
+    def _add(self, connection: Accepted, rate_bps: int) -> None:
+        for port in connection.ports:
+            key = (port, connection.traffic_class)
+            self._used[key] = self._used.get(key, 0) + rate_bps
+
+
+def rates_of(result: Measurements) -> dict[str, float]:
+    """The rate of every port of a result in bits a second: the first argument of `Broker`."""
+    return {row["port"]: row["rate_bps"] for row in result.rows("ports")}
+
+
+def ports_of(result: Measurements) -> dict[tuple[str, str], list[str]]:
+    """The egress ports of the path of each flow and destination of a result: what `Broker.ask` takes."""
+    return {(row["flow"], row["destination"]): row["ports"].split() for row in result.rows("paths")}

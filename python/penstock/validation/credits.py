@@ -1,0 +1,141 @@
+"""Credits without chance: what a link carries with so many of them, and how long a frame waits for some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.result import Result
+
+from . import theory
+from .bench import Bench, fill, only
+from .registry import Row, case, exact
+
+GBPS = 1_000_000_000
+OVERHEAD = 20
+UNIT = 64
+DURATION_PS = 2_000_000_000
+
+_LINK = """\
+[simulation]
+duration = "2 ms"
+
+[probes]
+bin = "off"
+
+[topology.explicit]
+hosts = ["a", "b"]
+
+[[topology.explicit.links]]
+between = ["a", "b"]
+rate = "10 Gb/s"
+delay = "$delay ps"
+
+[flow_control.credit]
+buffer = "$buffer B"
+update_after = "1 B"
+update_delay = "$update ps"
+
+[[flows]]
+name = "greedy"
+from = "a"
+to = "b"
+frame = "$frame B"
+source = "greedy"
+"""
+
+
+@dataclass(frozen=True)
+class _Setup:
+    """A link of 10 Gb/s. Its delay and that of updates in picoseconds, the buffer in credits."""
+
+    frame: int
+    delay: int
+    update: int
+    credits: int
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        frame = f"{self.frame:,} B, {self.delay / 1e6:g} us"
+        return f"{frame}, updates {self.update / 1e3:g} ns, {self.credits:,} credits"
+
+    @property
+    def takes(self) -> int:
+        """The time of a frame on the link."""
+        return int(theory.wire_time(self.frame + OVERHEAD, 10 * GBPS))
+
+    @property
+    def round_trip(self) -> int:
+        """From the first bit of a frame to the effect of the update that gives its credits back."""
+        return self.takes + self.delay + self.delay + self.update
+
+    @property
+    def at_once(self) -> int:
+        """Frames that the buffer holds."""
+        return self.credits // -(-self.frame // UNIT)
+
+    @property
+    def delivered(self) -> int:
+        """Frames that arrive before the end of the run: window by window, until the link is full."""
+        period = max(self.round_trip, self.at_once * self.takes)
+        windows, rest = divmod(DURATION_PS - 1 - self.takes - self.delay, period)
+        return windows * self.at_once + min(self.at_once, rest // self.takes + 1)
+
+    @property
+    def waited(self) -> int:
+        """How long frames wait for credits, all together, until the end of the run."""
+        before = (self.at_once - 1) * self.takes
+        if self.round_trip >= self.at_once * self.takes:
+            return DURATION_PS - before
+        gap = max(0, self.round_trip - before)
+        return sum(min(gap, DURATION_PS - begins) for begins in range(before, DURATION_PS, self.takes))
+
+
+def _delivered(result: Result) -> int:
+    frames: int = only(result.rows("flows"), flow="greedy")["frames_delivered"]
+    return frames
+
+
+def _waited(result: Result) -> int:
+    waited: float = only(result.rows("credits"), port="a.0->b")["waited_s"]
+    return round(waited * 1e12)
+
+
+@case(
+    "credits",
+    "Credits: throughput by buffer and delay",
+    compared="A greedy host sends over one link. Frames that arrive, and the time in which the next frame "
+    "lacked credits, equal theory to the frame and the picosecond.",
+    formula="With t the time of a frame on the link, d its delay, u that of an update after its arrival, the "
+    "credits of a frame are back at R = t + d + d + u after its first bit. With credits for n frames, n "
+    "leave every max(R, n·t): the link carries n·t/R of its rate until it is full. From the beginning of "
+    "the n-th frame on, (n − 1)·t, there are never credits for the next, if n·t ≤ R; else there are none for "
+    "R − (n − 1)·t of the time of each frame, if that is above 0.",
+    sources=("Martinez 2006, section 2", "Counting by hand"),
+    scenario=fill(_LINK, delay=1_000_000, update=10_000, frame=2176, buffer=136 * UNIT),
+    ends=(
+        "Every frame is told at once; with update_after above a frame, updates wait for more, or for "
+        "update_within.",
+        "A buffer gives credits back when a frame begins to leave it.",
+    ),
+)
+def room(bench: Bench) -> Iterator[Row]:
+    """Buffers from one frame to more than a round trip."""
+    setups = [
+        *(_Setup(2176, 1_000_000, 10_000, 34 * frames) for frames in (1, 2, 3)),
+        _Setup(1088, 5_000_000, 0, 17 * 11),
+        _Setup(1088, 5_000_000, 0, 17 * 13),
+        _Setup(65, 700_000, 50_000, 41),
+        _Setup(64, 700_000, 50_000, 41),
+    ]
+    for setup in setups:
+        found = bench.once(
+            _LINK,
+            delay=setup.delay,
+            update=setup.update,
+            frame=setup.frame,
+            buffer=setup.credits * UNIT,
+        )
+        yield exact(f"{setup.name}: frames delivered", "frames", setup.delivered, _delivered(found))
+        yield exact(f"{setup.name}: waited for credits", "ps", setup.waited, _waited(found))

@@ -1,0 +1,90 @@
+"""The bandwidth broker: what it grants is counted by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import penstock as ps
+from penstock.qos.admission import Accepted, Broker, Refused, ports_of, rates_of
+from penstock.errors import InputError
+
+LIMITS = {6: 0.1875, 5: 0.1875, 4: 0.1875}
+"""Martinez 2006: voice, video and controlled load."""
+PATH = ["h0.0->sw", "sw.3->h3"]
+
+
+def broker(**keys: bool) -> Broker:
+    """Two ports of 2 Gb/s: 375 Mb/s a class."""
+    return Broker(dict.fromkeys([*PATH, "h1.0->sw"], 2e9), LIMITS, **keys)
+
+
+def test_voice_fits_as_often_as_its_share_allows() -> None:
+    own = broker()
+    # 0.1875 * 2 Gb/s / 64 kb/s = 5859.375 connections.
+    answers = [own.ask(f"call {n}", PATH, 6, 64_000) for n in range(5_860)]
+    assert all(isinstance(answer, Accepted) for answer in answers[:-1])
+    assert answers[-1] == Refused("h0.0->sw", 64_000 - 24_000)
+    assert own.left_bps("sw.3->h3", 6) == 24_000
+    # Another class has its own limit, and the link of another host its own.
+    assert isinstance(own.ask("film", PATH, 5, 375e6), Accepted)
+    assert own.ask("call", ["h1.0->sw", "sw.3->h3"], 6, 64_000) == Refused("sw.3->h3", 40_000)
+
+
+def test_what_is_released_can_be_asked_for_again() -> None:
+    own = broker()
+    own.ask("a", PATH, 5, 300e6)
+    assert own.ask("b", PATH, 5, 100e6) == Refused("h0.0->sw", 25_000_000)
+    assert own.shares("sw.3->h3") == {5: 0.15}
+    own.release("a")
+    assert own.shares("sw.3->h3") == {} and own.left_bps("sw.3->h3", 5) == 375_000_000
+    assert own.ask("b", PATH, 5, 100e6) == Accepted(tuple(PATH), 5, 100_000_000)
+    assert list(own.connections) == ["b"]
+
+
+def test_weights_follow_what_is_accepted() -> None:
+    own = broker()
+    own.ask("a", PATH, 6, 250_000_001)
+    own.ask("b", PATH, 4, 100e6)
+    assert own.weights("h0.0->sw", 7) == [1, 1, 1, 1, 50, 1, 126]
+    assert own.weights("h1.0->sw", 7) == [1] * 7
+
+
+def test_best_effort_is_never_refused_and_nobody_is_without_control() -> None:
+    assert isinstance(broker().ask("a", PATH, 0, 1e12), Accepted)
+    own = broker(enabled=False)
+    assert isinstance(own.ask("a", PATH, 6, 2e9), Accepted)
+    assert own.left_bps("sw.3->h3", 6) == 375_000_000 - 2_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: Broker({"a": 0}, {}), "rate of 0"),
+        (lambda: Broker({}, {1: 1.5}), "may have 1.5"),
+        (lambda: Broker({}, {1: 0.6, 2: 0.6}), "may have 1.2 of a port"),
+        (lambda: broker().ask("a", [], 6, 1), "no path"),
+        (lambda: broker().ask("a", ["sw.3->h"], 6, 1), "did you mean sw.3->h3"),
+        (lambda: broker().ask("a", PATH, 6, 0), "asks for 0"),
+        (lambda: broker().release("a"), "no connection 'a'"),
+        (lambda: [(own := broker()).ask("a", PATH, 6, 1), own.ask("a", PATH, 6, 1)], "accepted already"),
+        (lambda: [(own := broker()).ask("a", PATH, 6, 1), own.weights(PATH[0], 6)], "has 6 classes"),
+    ],
+)
+def test_what_cannot_be_meant(wrong: Callable[[], object], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        wrong()
+
+
+def test_paths_and_rates_come_from_a_result() -> None:
+    result = (
+        ps.Scenario(duration="10 us")
+        .topology.star(hosts=4, rate="2 Gb/s", delay="1 us")
+        .flow("voice", from_="h0", to="h3", source="greedy")
+        .run()
+    )
+    own = Broker(rates_of(result), LIMITS)
+    path = ports_of(result)["voice", "h3"]
+    assert path == PATH
+    assert own.ask("call", path, 6, 400e6) == Refused("h0.0->sw", 25_000_000)
