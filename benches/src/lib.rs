@@ -198,6 +198,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         target: None,
     });
     let host = Arc::new(HostSpec {
+        credits: None,
         classes: ClassMap::SEPARATE,
         scheduler: SchedulerSpec::StrictPriority,
         queue_limit: None,
@@ -207,6 +208,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         limiters: None,
     });
     let switch = Arc::new(SwitchSpec {
+        credits: None,
         forwarding: Forwarding::StoreAndForward,
         latency: Time::ZERO,
         queueing: Queueing::Output,
