@@ -28,6 +28,16 @@ _SHOWN = (
 _ROWS_SHOWN = 10
 
 
+_DISTRIBUTIONS = {
+    "latency_ns": ("latencies", "flow", ""),
+    "completion_ns": ("transfers", "name", ""),
+    "slowdown": ("transfers", "name", ""),
+    "occupancy_bytes": ("occupancies", "entity", "B"),
+    "occupancy_frames": ("occupancies", "entity", "frames"),
+}
+"""Of each distribution its table, the column of whose it is, and its unit, if the table has several."""
+
+
 class Measurements:
     """The tables of one run, and everything needed to repeat it.
 
@@ -203,6 +213,53 @@ class Measurements:
             if known and metric not in known:
                 raise UnknownNameError(f"no series of {metric!r}; {suggestion(metric, known)}")
         return found
+
+    def cdf(self, what: str, of: str) -> tuple[Any, Any]:
+        """A cumulative distribution as two NumPy arrays: values, and the share that is not above each.
+
+        Parameters
+        ----------
+        what : str
+            ``"latency_ns"`` of a flow's frames; ``"completion_ns"`` or ``"slowdown"`` of transfers, where
+            those that are not complete count as longer than all others; ``"occupancy_bytes"`` or
+            ``"occupancy_frames"``, a share of the measured time, of what a probe ``"occupancy"`` has chosen.
+        of : str
+            The flow; the entry of the scenario that the transfers are from; the queue, port, class, memory or
+            counter.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            Values in ascending order, in ns, bytes or frames (a slowdown has no unit), and shares in [0, 1].
+            Values of histograms are the upper edges of bins, a 32nd of an octave wide; those of transfers are
+            exact.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such distribution.
+        """
+        import numpy as np
+        import pyarrow.compute as pc
+
+        if what not in _DISTRIBUTIONS:
+            raise UnknownNameError(f"no distribution {what!r}; {suggestion(what, _DISTRIBUTIONS)}")
+        name, column, unit = _DISTRIBUTIONS[what]
+        table = self.table(name)
+        if unit:
+            table = table.filter(pc.equal(table["unit"], unit))
+        chosen = table.filter(pc.equal(table[column], of))
+        if chosen.num_rows == 0:
+            known = [str(entity) for entity in pc.unique(table[column]).to_pylist()]
+            told = suggestion(of, known) if known else f"the table {name!r} is empty"
+            raise UnknownNameError(f"no {what!r} of {of!r}; {told}")
+        if name == "transfers":
+            values = np.sort(chosen[what].to_numpy())  # those that are not numbers come last
+            known_values = values[np.isfinite(values)]
+            return known_values, np.arange(1, len(known_values) + 1) / len(values)
+        if name == "occupancies":
+            return chosen["to"].to_numpy() - 1, chosen["share_below"].to_numpy()
+        return chosen["to_ns"].to_numpy(), chosen["share_below"].to_numpy()
 
     def _metrics(self) -> list[str]:
         """The metrics that the description of the table names."""

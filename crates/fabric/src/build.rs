@@ -2,6 +2,7 @@
 
 pub(crate) mod advice;
 mod ahead;
+mod distributions;
 pub(crate) mod fault_plan;
 pub(crate) mod guarantees;
 pub(crate) mod headroom;

@@ -5,11 +5,13 @@ pub mod choice;
 pub mod forwarding;
 mod guards;
 mod pattern;
+mod probes;
 pub mod routing;
 pub mod topology;
 
 pub use self::guards::{GuardSpec, OnDeadlock};
 pub use self::pattern::{Pattern, matches, range};
+pub use self::probes::{Probe, ProbeSpec, Watched, Which};
 
 use crate::spec::choice::PathChoice;
 use crate::spec::routing::Wiring;
@@ -326,52 +328,6 @@ impl FlowSpec {
             None => self.source.frame_bounds(),
         }
     }
-}
-
-/// What is recorded beside the totals.
-#[derive(Clone, Debug, Default)]
-pub struct ProbeSpec {
-    /// Width of the bins of time series that say none; `None`: no series but those that say one.
-    pub bin: Option<Time>,
-    /// Whether each pause is recorded as an interval.
-    pub pauses: bool,
-    /// Which series are recorded; `None`: all, and the busiest are kept.
-    pub chosen: Option<Vec<Probe>>,
-}
-
-/// Time series of one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probe {
-    /// Of what.
-    pub what: Watched,
-    /// Of which of them.
-    pub which: Which,
-    /// Width of the bins; `None`: that of all.
-    pub every: Option<Time>,
-}
-
-/// What a time series can be of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watched {
-    /// What of a flow arrives, and is read.
-    Flow,
-    /// What a port sends and receives.
-    Port,
-    /// What a class of a port sends.
-    Class,
-    /// What waits in a queue, or is counted at an ingress port.
-    Queue,
-}
-
-/// Of which entities there are time series.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// Of all.
-    All,
-    /// Of so many, in which most happens: known at the end.
-    Busiest(u32),
-    /// Of those that one of these patterns names.
-    Named(Vec<Pattern>),
 }
 
 /// What a lost frame of a lossless class does.

@@ -7,11 +7,13 @@ mod deadlocks;
 mod demands;
 mod durations;
 mod forensics;
+mod frames;
 mod idle;
 mod idle_connection;
 mod latencies;
 mod limiters;
 mod losses;
+mod occupancies;
 mod pauses;
 mod series;
 mod storms;
@@ -54,6 +56,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.latencies(&flows),
         view.ports(),
         view.queues(),
+        view.occupancies(),
         view.pauses(&forensics),
         view.congestion(&forensics),
         view.congestion_flows(&forensics),
@@ -64,6 +67,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.faults(),
         view.watermarks(),
         series_table(series),
+        view.frames(),
         view.summary(&flows),
     ]
 }
@@ -253,7 +257,7 @@ impl View<'_> {
     fn ports(&self) -> Table {
         let each = || 0..self.s.ports() as u32;
         let id = |port: u32| frame::PortId(port);
-        let sent = |port: u32| self.s.sent(port).frames.iter().sum::<u64>();
+        let sent = |port: u32| self.s.sent(port).all().1;
         let counts = |port: u32| self.s.cold(port).counts;
         // What arrived is what the peer sent, and what was on the link at the start but is not at the end.
         let received = |port: u32| {
@@ -262,7 +266,7 @@ impl View<'_> {
         };
         let bytes_received = |port: u32| {
             let lost = self.in_flight[port as usize].1 + counts(port).broken.1;
-            let sent = self.s.sent(self.s.peer(port)).bytes;
+            let (sent, _) = self.s.sent(self.s.peer(port)).all();
             (sent + self.s.in_flight_at_warmup[port as usize].1).saturating_sub(lost)
         };
         let utilisation = |port: u32| {
@@ -286,7 +290,7 @@ impl View<'_> {
             .integers("overhead_bytes", "B", "Bytes around each frame on the link: preamble and inter-frame gap.", each().map(|p| self.overhead(p as usize)))
             .reals("utilisation", "", "Share of measured time in which the transmitter was busy, line overhead and pause frames included.", each().map(utilisation))
             .integers("frames_sent", "", "Frames sent, pause frames not counted.", each().map(sent))
-            .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| self.s.sent(p).bytes))
+            .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| self.s.sent(p).all().0))
             .integers("frames_received", "", "Frames received, pause frames not counted.", each().map(received))
             .integers("bytes_received", "B", "Bytes received, DA to FCS.", each().map(bytes_received))
             .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", each().map(mean_bytes))
@@ -308,9 +312,7 @@ impl View<'_> {
         for port in 0..self.s.ports() as u32 {
             let node = self.s.node_at(port);
             for class in 0..node.classes.classes() as u8 {
-                let priorities = node.classes.priorities(TrafficClass(class));
-                let sent = &self.s.sent(port).frames;
-                let frames = (0..PRIORITIES).filter(|p| priorities >> p & 1 != 0).map(|p| sent[p]).sum();
+                let (_, frames) = self.s.sent(port).of(node.classes.priorities(TrafficClass(class)));
                 let queue = self.s.queue(port, class);
                 if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
                     used.push((port, class, frames));
@@ -323,6 +325,9 @@ impl View<'_> {
     fn queues(&self) -> Table {
         let used = self.used_queues();
         let queue = |&(port, class, _): &(u32, u8, u64)| self.s.queue(port, class);
+        let bytes = |&(port, class, _): &(u32, u8, u64)| {
+            self.s.sent(port).of(self.s.node_at(port).classes.priorities(TrafficClass(class))).0
+        };
         let waits = |row: &(u32, u8, u64)| {
             let queue = queue(row);
             queue.waits.summary_with_zeros(row.2.saturating_sub(queue.waits.count()))
@@ -343,7 +348,8 @@ impl View<'_> {
                     "",
                     "Frames that left the queue, those that did not wait included.",
                     used.iter().map(|row| row.2),
-                );
+                )
+                .integers("bytes", "B", "Their bytes, DA to FCS.", used.iter().map(bytes));
         self.with_levels(with_wait(table, used.iter().map(waits)), &used)
             .integers(
                 "drops",

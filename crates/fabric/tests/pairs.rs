@@ -10,8 +10,9 @@ use common::*;
 use fabric::choice::{Flowlet, PathChoice};
 use fabric::pause_needs;
 use fabric::spec::{
-    FaultSpec, Forwarding, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing,
-    Reaction, ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, WhenFull,
+    FaultSpec, Forwarding, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, Pattern, Probe,
+    ProbeSpec, Queueing, Reaction, ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, Watched, WhenFull,
+    Which,
 };
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Shape, Star};
 use flow_control::CreditSettings;
@@ -38,7 +39,7 @@ use workload::{
 };
 
 /// What can meet, one bit each.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 23] = [
     "window",
     "requests",
     "path choice",
@@ -61,6 +62,7 @@ const NAMES: [&str; 22] = [
     "limiters",
     "tcp",
     "transfers",
+    "probes",
 ];
 const WINDOW: u32 = 1;
 const REQUESTS: u32 = 1 << 1;
@@ -84,6 +86,7 @@ const REROUTE: u32 = 1 << 18;
 const LIMITERS: u32 = 1 << 19;
 const TCP: u32 = 1 << 20;
 const TRANSFERS: u32 = 1 << 21;
+const PROBES: u32 = 1 << 22;
 /// What may lose a frame as often as it comes.
 const LOSSY: u32 = MANAGERS | SHARED | RECEIVERS | WATCHDOG | LIMITS;
 const FAULTS: u32 = DOWN | RESTART | OUTAGES | ERRORS | RATE;
@@ -658,7 +661,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         probes: ProbeSpec {
             bin: (rolls.coin() && duration < LONG).then_some(us(3)),
             pauses: true,
-            chosen: None,
+            chosen: (draw.has(PROBES) && duration < LONG).then(|| probes(rolls)),
         },
         faults: faults(draw, &graph, rolls),
         ..net.0
@@ -667,6 +670,26 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
     give_rooms(draw, &mut spec, rolls);
     spec.on_lossless_drop = if draw.lossless(&spec) { OnLosslessDrop::Stop } else { OnLosslessDrop::Count };
     spec
+}
+
+/// Everything, or some of it.
+fn probes(rolls: &mut Rolls) -> Vec<Probe> {
+    let own = rolls.coin().then_some(us(3));
+    let all = [Watched::Flow, Watched::Port, Watched::Class, Watched::Queue]
+        .map(|what| Probe { every: own, ..probe(what, rolls) });
+    let told = [Watched::Pauses, Watched::Frames, Watched::Occupancy, Watched::Latency];
+    let told = told.map(|what| if what == Watched::Pauses { everything(what) } else { probe(what, rolls) });
+    all.into_iter().chain(told).filter(|one| one.what == Watched::Pauses || rolls.coin()).collect()
+}
+
+fn probe(what: Watched, rolls: &mut Rolls) -> Probe {
+    let which = match rolls.below(3) {
+        0 => Which::Busiest(1 + rolls.below(4) as u32),
+        1 => Which::Named(vec![Pattern::new("h*"), Pattern::new("*3*")]),
+        _ => Which::All,
+    };
+    let (most, one_in) = (rolls.pick(&[1, 7, 100, 1_000_000]), rolls.pick(&[1, 3]));
+    Probe { which, most, one_in, start: us(rolls.pick(&[0, 10])), ..everything(what) }
 }
 
 /// Receive buffers and shared memories as large as the pauses need, and no larger.
@@ -785,7 +808,7 @@ proptest! {
         let control = draw.control % 2 * draw.control;
         let draw = Draw { with: draw.with & !FAULTS, control, ..draw };
         let mut spec = spec(&draw, us(60));
-        spec.probes.bin = None;
+        (spec.probes.bin, spec.probes.chosen) = (None, None);
         // Links that hardly send a frame, switches without the flow control of the others, ideal injectors.
         let mut rolls = Rolls(!draw.seed | 1);
         for link in spec.links.iter_mut().filter(|_| rolls.below(8) == 0) {

@@ -399,7 +399,7 @@ fn of_many_series_the_busiest_are_kept_and_what_takes_too_much_memory_is_named()
 #[test]
 fn probes_choose_what_is_recorded_and_how_often() {
     use fabric::spec::{Pattern, Probe, Watched, Which};
-    let probe = |what, which, every| Probe { what, which, every: Some(every) };
+    let probe = |what, which, every| Probe { which, every: Some(every), ..everything(what) };
     let named = |names: &[&str]| Which::Named(names.iter().map(|name| Pattern::new(name)).collect());
     let mut net = series_of_a_star(6, us(10));
     net.0.probes.chosen = Some(vec![

@@ -1,15 +1,12 @@
 //! Latencies: exact mean, deviation and extremes, and percentiles from a histogram.
 //!
-//! The histogram is log-linear: 32 bins an octave, so a percentile is read to 1/32 of its value at worst
+//! The histogram is log-linear (`bins`): 32 bins an octave, so a percentile is read to 1/32 of its value at worst
 //! (linear interpolation within the bin is usually ten times better). It keeps only the octaves that
 //! occurred. That makes some 300 bytes a flow, where a general-purpose histogram of the same precision
 //! takes tens of kilobytes: the reason that it is our own.
 
+use crate::bins::{SUBS, edges, place};
 use units::Time;
-
-/// Bins an octave, as a power of two.
-const SUB_BITS: u32 = 5;
-const SUBS: usize = 1 << SUB_BITS;
 
 /// Durations, collected.
 #[derive(Clone, Debug)]
@@ -79,7 +76,7 @@ impl Latency {
         if ps > self.max {
             self.max = ps;
         }
-        let at = Latency::bin(ps);
+        let at = place(ps);
         // Below the first octave it wraps, far beyond the last.
         match self.bins.get_mut(at.wrapping_sub(self.base as usize * SUBS)) {
             Some(bin) => {
@@ -90,18 +87,6 @@ impl Latency {
             }
             None => self.record_outside((at / SUBS) as u32, at % SUBS),
         }
-    }
-
-    /// Bin of a duration, all octaves in one row. Octave 0 holds 0 to 31 ps one by one; octave k the 32 equal parts of
-    /// [2^(k+4), 2^(k+5)), so that octaves 0 and 1 have the same width and need no case apart.
-    #[inline(always)]
-    fn bin(ps: u64) -> usize {
-        let width_bits = (ps | SUBS as u64).ilog2() - SUB_BITS;
-        ((width_bits as usize) << SUB_BITS) + (ps >> width_bits) as usize
-    }
-
-    fn lower_edge(octave: u32, sub: usize) -> u64 {
-        if octave == 0 { sub as u64 } else { ((SUBS + sub) as u64) << (octave - 1) }
     }
 
     #[cold]
@@ -137,9 +122,8 @@ impl Latency {
     /// The bins that are not empty, from below: durations from the first to below the second, and how many.
     pub fn histogram(&self) -> impl Iterator<Item = (Time, Time, u64)> {
         self.counts().filter(|&(.., count)| count > 0).map(|(octave, sub, count)| {
-            let from = Latency::lower_edge(octave, sub);
-            let width = if octave == 0 { 1 } else { 1u64 << (octave - 1) };
-            (Time::from_ps(from), Time::from_ps(from + width), count)
+            let (from, to) = edges(octave as usize * SUBS + sub);
+            (Time::from_ps(from), Time::from_ps(to), count)
         })
     }
 
@@ -201,8 +185,8 @@ impl Latency {
         for (octave, sub, count) in self.counts() {
             let count = count as f64;
             if count > 0.0 && below + count >= rank {
-                let width = if octave == 0 { 1.0 } else { (1u64 << (octave - 1)) as f64 };
-                let value = Latency::lower_edge(octave, sub) as f64 + width * (rank - below) / count;
+                let (from, to) = edges(octave as usize * SUBS + sub);
+                let value = from as f64 + (to - from) as f64 * (rank - below) / count;
                 return value.clamp(self.min as f64, self.max as f64);
             }
             below += count;

@@ -2,14 +2,17 @@
 
 #![warn(clippy::too_many_lines)]
 
+mod bins;
 mod fairness;
 mod latency;
+mod level_times;
 mod series;
 mod sojourns;
 mod table;
 
 pub use fairness::jain;
 pub use latency::{Latency, LatencySummary};
+pub use level_times::LevelTimes;
 pub use series::{BinnedBits, BinnedMax, Carried, Passage};
 pub use sojourns::Sojourns;
 pub use table::{Column, Table, Values};

@@ -252,8 +252,21 @@ impl BinnedMax {
             self.max = self.level;
             self.end += self.width;
         }
+        self.note(level);
+    }
+    /// The same before [`BinnedMax::end`].
+    #[inline]
+    pub fn note(&mut self, level: u64) {
         self.level = level;
         self.max = self.max.max(level);
+    }
+    /// When the present bin ends.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+    /// The level.
+    pub fn level(&self) -> u64 {
+        self.level
     }
     /// Whether the level was ever above zero.
     pub fn is_used(&self) -> bool {

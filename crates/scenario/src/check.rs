@@ -162,6 +162,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let faults = faults::lower(model, &fabric, context);
     let (nodes, mut flows) = (stations?, flows?);
     flows.extend(transfers?);
+    transfers::check_lossless(model, &flows, context);
     let links = fabric.links();
     scheduler::check(model, &nodes, &links, &flows, context);
     queueing::rooms(model, &nodes, &links, context);

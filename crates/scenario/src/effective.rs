@@ -12,6 +12,9 @@ use scheduling::{Configuration, SchedulerSpec};
 use std::path::Path;
 use units::{Bytes, ClockTolerance, Or, Time};
 
+/// Frames in a list of them. The key `most` names it.
+const FRAMES: u64 = 100_000;
+
 /// A comment in the effective scenario, above the table `[table]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
@@ -32,8 +35,13 @@ pub fn fill(model: &mut Model, file: &str) {
         ProbesText::Chosen(list) => {
             for probe in list {
                 probe.which.get_or_insert(WhichText::One("all".into()));
-                if probe.what.series().is_some() {
+                if probe.what.has_bins() {
                     probe.every.get_or_insert(bin);
+                }
+                if probe.what == WhatText::Frames {
+                    probe.most.get_or_insert(FRAMES);
+                    probe.one_in.get_or_insert(1);
+                    probe.start.get_or_insert(Time::ZERO);
                 }
             }
         }

@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 67] = [
+const NUMBERS: [&str; 69] = [
+    "most",
+    "one_in",
     "least_factor",
     "jitter_share",
     "recovery_cycles",

@@ -153,6 +153,21 @@ impl Drop for Files {
 const FROM_FILE: &str = "arrivals = { file = \"a.csv\" }";
 
 #[test]
+fn a_priority_that_only_a_file_names_is_no_default_of_pfc() {
+    let files = Files::new("late", &[("a.csv", "time_us,from,to,bytes,priority\n0,h0,h1,100,5\n")]);
+    let wrong = text(&format!("{FROM_FILE}\n[flow_control.pfc]"));
+    let found = load(&wrong, "t.toml", Some(&files.0)).unwrap_err();
+    let found: Vec<Diagnostic> = found.errors().cloned().collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].message.contains("priority 5 is in a file"), "{}", found[0].message);
+    assert!(found[0].help.contains("priorities = [5]"), "{}", found[0].help);
+    assert_eq!(wrong.lines().nth(found[0].line as usize - 1), Some("[flow_control.pfc]"));
+    for right in ["[flow_control.pfc]\npriorities = [5]", "[flow_control.pause]"] {
+        loaded(&format!("{FROM_FILE}\n{right}"), Some(&files.0));
+    }
+}
+
+#[test]
 fn transfers_from_a_file() {
     let lines = "\u{feff}time_us,from,to,bytes,priority\r\n0,h0,h1,100,3\r\n1.5,h0,h2,200,3\r\n2,h0,h1,300,0\r\n9000,h3,h0,7,0\r\n";
     let files = Files::new("good", &[("a.csv", lines)]);

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .congestion import congestion, deadlock
 from .fabric import fabric
+from .occupancies import occupancies
 from .style import save, style
 from .timeline import timeline
 from .transfers import transfers
@@ -14,7 +15,17 @@ from .transfers import transfers
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
-__all__ = ["congestion", "deadlock", "fabric", "save", "save_all", "style", "timeline", "transfers"]
+__all__ = [
+    "congestion",
+    "deadlock",
+    "fabric",
+    "occupancies",
+    "save",
+    "save_all",
+    "style",
+    "timeline",
+    "transfers",
+]
 
 
 def save_all(result: Measurements, directory: Path) -> list[Path]:
@@ -23,7 +34,12 @@ def save_all(result: Measurements, directory: Path) -> list[Path]:
         *save(timeline(result), directory, "timeline"),
         *save(fabric(result), directory, "fabric"),
     ]
-    drawn = (("congestion", congestion), ("deadlocks", deadlock), ("transfers", transfers))
+    drawn = (
+        ("congestion", congestion),
+        ("deadlocks", deadlock),
+        ("transfers", transfers),
+        ("occupancies", occupancies),
+    )
     for name, draw in drawn:
         if name in result.table_names and result.table(name).num_rows:
             written += save(draw(result), directory, "deadlock" if name == "deadlocks" else name)

@@ -138,7 +138,8 @@ class Scenario:
         Parameters
         ----------
         what : str
-            ``"flow"``, ``"port"``, ``"class"`` (of a port), ``"queue"`` or ``"pauses"``.
+            Time series: ``"flow"``, ``"port"``, ``"class"`` (of a port), ``"queue"``. Distributions:
+            ``"occupancy"``, ``"latency"``. Lists: ``"pauses"``, ``"frames"``.
         **keys
             `ProbeKeys`, such as ``which="the 20 busiest"``; see ``penstock explain probes``.
         """

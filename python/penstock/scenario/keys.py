@@ -69,14 +69,22 @@ class ProbesKeys(TypedDict, total=False):
 
 
 class ProbeKeys(TypedDict, total=False):
-    """Something to record: time series, or the pauses."""
+    """Something to record."""
 
     which: Which | None
     """Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20
     busiest": those in which most happens. Default: "all".
     """
     every: str | None
-    """Width of the bins. Default: a 500th of `duration`, rounded up to whole nanoseconds."""
+    """Width of the bins of time series. Default: a 500th of `duration`, rounded up to whole nanoseconds."""
+    most: int | None
+    """Rows of frames or pauses at most: the first are kept. Default: 100000 frames, all pauses."""
+    one_in: int | None
+    """Of so many frames one is recorded, chosen by what tells a frame apart: it is in the list at all
+    ports on its way, or at none. Default: 1.
+    """
+    start: str | None
+    """When the list of frames begins. Default: "0 s"."""
 
 
 class TopologyTable(TypedDict, total=False):
@@ -1766,7 +1774,7 @@ ProbesText = ProbesKeys | Sequence[ProbeKeys]
 """What is recorded beside the totals: a table for all time series, or a list that chooses."""
 Which = str | Sequence[str]
 """Of which."""
-What = Literal["flow", "port", "class", "queue", "pauses"]
+What = Literal["flow", "port", "class", "queue", "occupancy", "latency", "pauses", "frames"]
 """What is recorded."""
 Topology = TopologyTable
 """The shape of the fabric: exactly one of these."""

@@ -1,13 +1,15 @@
 //! Which time series are recorded.
 
+use crate::build::distributions::choice;
 use crate::run::culprits::Culprits;
+use crate::run::levels::Levels;
 use crate::run::node::Node;
 use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::victims::Victims;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
-use crate::spec::{FlowSpec, Pattern, Probe, Spec, Watched, Which};
+use crate::spec::{FlowSpec, Pattern, Spec, Watched};
 use frame::{PRIORITIES, PortId, TrafficClass};
 use measure::{BinnedBits, BinnedMax, Carried};
 use std::sync::Arc;
@@ -32,13 +34,15 @@ pub fn record(spec: &Spec, wiring: &Wiring, parts: &mut [Fabric], path_flow: &Ar
     recording.queues(parts);
     recording.connections(parts, path_flow);
     recording.limiters(parts);
+    recording.occupancies(parts);
+    recording.frames(parts);
     recording.left_out
 }
 
 /// What is to be recorded, and what of it is too much.
-struct Recording<'a> {
-    spec: &'a Spec,
-    wiring: &'a Wiring,
+pub struct Recording<'a> {
+    pub spec: &'a Spec,
+    pub wiring: &'a Wiring,
     left_out: Vec<String>,
 }
 
@@ -50,18 +54,24 @@ impl Recording<'_> {
             series += 1;
             all = all.saturating_add(bytes * (self.spec.duration.ps().div_ceil(width.ps()) + 1));
         }
-        if all > MEMORY {
+        let fits = self.fits_bytes(&format!("time series of {series} {what}"), all);
+        series > 0 && fits
+    }
+
+    /// Whether what takes so many bytes fits the memory for one kind; if not, it is said.
+    pub fn fits_bytes(&mut self, what: &str, bytes: u64) -> bool {
+        if bytes > MEMORY {
             self.left_out.push(format!(
-                "time series of {series} {what} would take {} MiB and are not recorded: {} MiB are for them; totals are \
-                 complete. Wider bins (bin), or fewer series (probes), fit",
-                all.div_ceil(1 << 20),
+                "{what} would take {} MiB and are not recorded: {} MiB are for them; totals are complete. Wider bins (bin), \
+                 or fewer of them (probes), fit",
+                bytes.div_ceil(1 << 20),
                 MEMORY >> 20
             ));
         }
-        series > 0 && all <= MEMORY
+        bytes <= MEMORY
     }
 
-    fn port_name(&self, port: u32) -> String {
+    pub fn port_name(&self, port: u32) -> String {
         self.wiring.port_name(PortId(port), |node| &self.spec.nodes[node.at()].name)
     }
 
@@ -152,10 +162,7 @@ impl Recording<'_> {
         let counts =
             parts.iter().any(|part| part.nodes.iter().any(by_ingress) || !part.hosts.receiving.is_empty());
         for (part, widths) in parts.iter_mut().zip(widths) {
-            let level = |width: Option<Time>| {
-                let level = width.map_or(BinnedMax::OFF, |width| BinnedMax::new(width, self.spec.duration));
-                (level.clone(), level)
-            };
+            let level = |width: Option<Time>| Levels::new(width, self.spec.duration);
             part.probes.queues = widths.into_iter().map(level).collect();
             if counts {
                 let ports = 0..part.links.len() as u32;
@@ -215,13 +222,10 @@ fn is_tcp(flow: &FlowSpec) -> bool {
 
 /// The width of the bins of a series, if it is recorded: what the first probe says whose pattern `names` it.
 fn width(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Option<Time> {
-    let Some(chosen) = &spec.probes.chosen else { return spec.probes.bin };
-    let of = |probe: &&Probe| match &probe.which {
-        Which::All | Which::Busiest(_) => true,
-        Which::Named(patterns) => patterns.iter().any(&names),
-    };
-    let mut own = chosen.iter().filter(|probe| probe.what == what);
-    own.find(of).and_then(|probe| probe.every.or(spec.probes.bin))
+    if spec.probes.chosen.is_none() {
+        return spec.probes.bin;
+    }
+    choice(spec, what, names).and_then(|(_, probe)| probe.every.or(spec.probes.bin))
 }
 
 /// For each queue of a part, by port of the whole and class.

@@ -5,7 +5,6 @@ use crate::run::event::{Event, Kind, Queued};
 use crate::run::losses::Cause;
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
-use crate::run::probes::record;
 use crate::run::world::Fabric;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
@@ -182,7 +181,7 @@ impl Fabric {
             voq
         };
         self.buffers.pool.push(&mut self.buffers.voqs[voq], frame, now, ingress);
-        record(&mut self.probes.queues, queue_id, now, queue.occupancy);
+        self.probes.queue_holds(queue_id, now, queue.occupancy);
     }
 
     /// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
@@ -263,7 +262,7 @@ impl Fabric {
         let before = queue.occupancy;
         queue.leave(waiting.frame.bytes, now - waiting.since, send);
         queue.next_turn(&self.buffers.voqs);
-        record(&mut self.probes.queues, queue_id, now, queue.occupancy);
+        self.probes.queue_holds(queue_id, now, queue.occupancy);
         if queue.occupancy.frames == 0 {
             port.waiting &= !(1 << class.0);
         }

@@ -210,6 +210,7 @@ impl Fabric {
             LossCause::Loss => Cause::LinkLoss,
         };
         let class = self.nodes[self.node_of[port as usize] as usize].classes.class(frame.priority);
+        self.log_drop(port, true, &frame, cause, event.time);
         self.count_loss(port, class, &frame, cause);
         self.credits_lost(port, &frame, event.time);
         let counts = &mut self.links.cold[port as usize].counts;

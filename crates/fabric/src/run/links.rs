@@ -88,11 +88,12 @@ impl Links {
 
     /// Bits that a port has put on its link since measuring began, line overhead and pause frames included.
     fn bits_on_wire(&self, port: u32) -> u64 {
-        let (sent, overhead) = (&self.sent[port as usize], u64::from(self.ports[port as usize].overhead));
+        let overhead = u64::from(self.ports[port as usize].overhead);
+        let (bytes, frames) = self.sent[port as usize].all();
         let pauses =
             self.cold[port as usize].counts.pause_frames * (u64::from(CONTROL_FRAME_BYTES) + overhead);
         let updates = self.cold[port as usize].counts.update_bytes;
-        (sent.bytes + sent.frames.iter().sum::<u64>() * overhead + pauses + updates) * 8
+        (bytes + frames * overhead + pauses + updates) * 8
     }
 
     /// Time that a port's transmitter was busy since measuring began, in seconds; the frame on the wire
@@ -107,7 +108,7 @@ impl Links {
     pub fn restart(&mut self, now: Time, on_link_until: &[Time]) -> Crossings {
         let mut before = Crossings::default();
         for sent in &mut self.sent {
-            before.sent += sent.frames.iter().sum::<u64>();
+            before.sent += sent.all().1;
             *sent = Sent::default();
         }
         for (cold, on_link_until) in self.cold.iter_mut().zip(on_link_until) {

@@ -76,6 +76,7 @@ impl Fabric {
         cause: Cause,
         now: Time,
     ) {
+        self.log_drop(egress, false, frame, cause, now);
         self.count_loss(egress, class, frame, cause);
         self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()].drops += 1;
         let node = &self.nodes[self.node_of[egress as usize] as usize];

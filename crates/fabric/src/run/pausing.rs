@@ -6,7 +6,6 @@ use crate::run::node::Node;
 use crate::run::pause_sender::{PauseCause, PauseSender};
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
-use crate::run::probes::record;
 use crate::run::world::Fabric;
 use flow_control::Accounting;
 use flow_control::pause::PauseSignal;
@@ -79,7 +78,7 @@ impl Fabric {
             return false;
         }
         let xoff_due = counter.add(frame.bytes, levels, now);
-        record(&mut self.probes.counters, ingress as usize * PRIORITIES + group, now, counter.occupancy);
+        self.probes.counter_holds(ingress as usize * PRIORITIES + group, now, counter.occupancy);
         if xoff_due {
             self.send_xoff(node, (ingress, group), queue, now, windows);
         }
@@ -231,7 +230,7 @@ impl Fabric {
         let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
         let xon_due = counter.remove(waiting.frame.bytes, levels);
         let series = waiting.ingress as usize * PRIORITIES + group;
-        record(&mut self.probes.counters, series, now, counter.occupancy);
+        self.probes.counter_holds(series, now, counter.occupancy);
         if xon_due {
             let resume = pause_sender.spec.resume;
             let signal = PauseSignal { xoff: 0, xon: pause_sender.bits(group) };
@@ -437,8 +436,12 @@ impl Fabric {
             }
         }
         let quanta = self.quanta_of(node);
-        if self.links.ports[egress as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(egress, now, at)
-        {
+        let faulted = self.links.ports[egress as usize].hooks.has(Hooks::FAULTED);
+        let lost = faulted && self.pause_is_lost(egress, now, at);
+        if self.probes.frames.is_some() {
+            self.log_pause(egress, signal, quanta, now, lost);
+        }
+        if lost {
             self.links.cold[egress as usize].counts.pauses_lost += 1;
             return;
         }

@@ -6,7 +6,7 @@ use crate::run::losses::Cause;
 use crate::run::managed::Managed;
 use crate::run::storms::PortWatch;
 use engine::Timer;
-use frame::{ClassMap, Frame, Occupancy, PRIORITIES};
+use frame::{ClassMap, Frame, Occupancy, PRIORITIES, members};
 use scheduling::Scheduler;
 use std::collections::VecDeque;
 use units::{BitRate, ClockOffset, Time, WireClock};
@@ -123,7 +123,8 @@ impl Port {
 /// What has been sent through a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
-    pub bytes: u64,
+    /// By priority.
+    pub bytes: [u64; PRIORITIES],
     pub frames: [u64; PRIORITIES],
 }
 
@@ -131,8 +132,20 @@ impl Sent {
     /// One frame more.
     #[inline(always)]
     pub fn count(&mut self, frame: &Frame) {
-        self.bytes += u64::from(frame.bytes);
+        self.bytes[frame.priority.at()] += u64::from(frame.bytes);
         self.frames[frame.priority.at()] += 1;
+    }
+
+    /// Bytes and frames of these priorities (bit n for priority n).
+    pub fn of(&self, priorities: u8) -> (u64, u64) {
+        members(priorities).fold((0, 0), |(bytes, frames), priority| {
+            (bytes + self.bytes[priority], frames + self.frames[priority])
+        })
+    }
+
+    /// All bytes and frames.
+    pub fn all(&self) -> (u64, u64) {
+        self.of(u8::MAX)
     }
 }
 

@@ -1,7 +1,10 @@
 //! Probes: what is only observed. Nothing that a frame meets depends on it.
 
 use crate::run::culprits::Culprits;
+use crate::run::frame_log::FrameLog;
+use crate::run::levels::Levels;
 use crate::run::link_control::Ended;
+use crate::run::tallies::Tallies;
 use crate::run::victims::Victims;
 use crate::run::world::Fabric;
 use frame::{Frame, FrameKind, Heading, Occupancy};
@@ -9,10 +12,7 @@ use measure::{BinnedBits, BinnedMax, Carried, Passage};
 use std::ops::Range;
 use units::Time;
 
-/// The most in each bin of bytes and frames.
-pub(crate) type Levels = (BinnedMax, BinnedMax);
-
-/// Fingerprints, and time series, which are empty where they are not recorded.
+/// Fingerprints, and what else is recorded: empty or `None` where it is not.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
     /// By node, a hash over all that it saw.
@@ -29,6 +29,10 @@ pub(crate) struct Probes {
     pub queues: Vec<Levels>,
     /// Bytes and frames of each ingress counter: port times 8 plus group.
     pub counters: Vec<Levels>,
+    /// How long occupancies were how high.
+    pub tallies: Option<Box<Tallies>>,
+    /// Frames that pass chosen ports.
+    pub frames: Option<Box<FrameLog>>,
     /// Window and smoothed round trip of each endpoint, in bytes and picoseconds.
     pub congestion: Vec<(BinnedMax, BinnedMax)>,
     /// The rate of each rate limiter, in bits a second.
@@ -48,15 +52,6 @@ pub(crate) struct PauseRecord {
     pub start: Time,
     pub end: Time,
     pub cause: u64,
-}
-
-/// Notes a new level in a series, if it is recorded.
-#[inline(always)]
-pub(crate) fn record(series: &mut [Levels], of: usize, now: Time, level: Occupancy) {
-    if let Some((bytes, frames)) = series.get_mut(of) {
-        bytes.set(now, level.bytes);
-        frames.set(now, level.frames);
-    }
 }
 
 /// Adds a frame of `bytes` to a series, whose last bit passes at `end`, if it is recorded.
@@ -86,6 +81,9 @@ impl Fabric {
             let end = end + self.links.cold[egress as usize].delay;
             received.carry(Passage { end, ..passage }, now);
         }
+        if self.probes.frames.is_some() {
+            self.log_sent(egress, frame, now);
+        }
     }
 
     /// The frame sent last through a port will not get to the peer.
@@ -93,6 +91,10 @@ impl Fabric {
     pub fn record_broken(&mut self, egress: u32) {
         if let Some(received) = self.probes.received.get_mut(egress as usize) {
             received.take_back();
+        }
+        let arrives = self.arrives_at_peer(egress);
+        if let Some(log) = &mut self.probes.frames {
+            log.take_back(egress, arrives);
         }
     }
 
@@ -133,11 +135,59 @@ impl Probes {
         !(self.sent.is_empty()
             && self.classes.is_empty()
             && self.queues.is_empty()
-            && self.counters.is_empty())
+            && self.counters.is_empty()
+            && self.frames.is_none())
     }
     /// Those of these nodes; their numbers are those of the whole.
     pub fn new(nodes: Range<u32>) -> Probes {
         Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
+    }
+
+    /// A queue holds so much from now on.
+    #[inline(always)]
+    pub fn queue_holds(&mut self, queue: usize, now: Time, level: Occupancy) {
+        let Some(levels) = self.queues.get_mut(queue) else { return };
+        if levels.is_quiet(now) {
+            levels.note(level);
+        } else {
+            self.queue_turns(queue, now, level);
+        }
+    }
+
+    /// The same where a bin has ended, or a tally listens.
+    #[inline(never)]
+    fn queue_turns(&mut self, queue: usize, now: Time, level: Occupancy) {
+        let before = self.queues[queue].turn(now, level);
+        if let Some(tallies) = &mut self.tallies {
+            tallies.queue_changes(queue, now, before, level);
+        }
+    }
+
+    /// An ingress counter holds so much from now on.
+    #[inline(always)]
+    pub fn counter_holds(&mut self, counter: usize, now: Time, level: Occupancy) {
+        let Some(levels) = self.counters.get_mut(counter) else { return };
+        if levels.is_quiet(now) {
+            levels.note(level);
+        } else {
+            self.counter_turns(counter, now, level);
+        }
+    }
+
+    /// The same where a bin has ended, or a tally listens.
+    #[inline(never)]
+    fn counter_turns(&mut self, counter: usize, now: Time, level: Occupancy) {
+        let before = self.counters[counter].turn(now, level);
+        if let Some(tallies) = &mut self.tallies {
+            tallies.counter_changes(counter, now, before, level);
+        }
+    }
+
+    /// Begins measuring: series go on.
+    pub fn restart(&mut self, now: Time) {
+        if let Some(tallies) = &mut self.tallies {
+            tallies.restart(now);
+        }
     }
 
     /// A pause has ended at a port.
@@ -161,13 +211,15 @@ impl Probes {
     pub fn memory_bytes(&self) -> usize {
         let bits = self.arrived.iter().chain(&self.read);
         let links = self.received.iter().chain(&self.sent).chain(&self.classes);
-        let levels = self.queues.iter().chain(&self.counters).chain(&self.congestion);
-        let levels = levels.flat_map(|(bytes, frames)| [bytes, frames]);
+        let congestion = self.congestion.iter().flat_map(|(windows, trips)| [windows, trips]);
+        let levels = self.queues.iter().chain(&self.counters).flat_map(Levels::series).chain(congestion);
         self.fingerprints.capacity() * size_of::<u64>()
             + bits.map(BinnedBits::memory_bytes).sum::<usize>()
             + links.map(Carried::memory_bytes).sum::<usize>()
             + levels.chain(&self.limiter_rates).map(BinnedMax::memory_bytes).sum::<usize>()
             + self.pauses.as_ref().map_or(0, Vec::capacity) * size_of::<PauseRecord>()
+            + self.tallies.as_ref().map_or(0, |tallies| tallies.memory_bytes())
+            + self.frames.as_ref().map_or(0, |log| log.memory_bytes())
             + self.culprits.as_ref().map_or(0, |culprits| culprits.memory_bytes())
             + self.victims.as_ref().map_or(0, |victims| victims.memory_bytes())
     }

@@ -14,7 +14,6 @@
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::losses::Cause;
 use crate::run::pool::{List, NIL, Pool, Waiting};
-use crate::run::probes::record;
 use crate::run::world::Fabric;
 use crate::spec::{ReceiveChange, ReceiveSpec};
 use flow_control::pfc::Levels;
@@ -129,7 +128,7 @@ impl Fabric {
             let fits = self.count_in(node, &frame, ingress, NIL, now, windows);
             assert!(fits, "a receive buffer and its counter differ: this is a fault of the simulator");
         } else {
-            record(&mut self.probes.counters, ingress as usize * PRIORITIES + group, now, level);
+            self.probes.counter_holds(ingress as usize * PRIORITIES + group, now, level);
         }
         self.take_in(ingress, now, windows);
     }
@@ -170,7 +169,7 @@ impl Fabric {
         if self.nodes[node as usize].pause_sender.is_some() {
             self.count_out(node, &waiting, now, windows);
         } else {
-            record(&mut self.probes.counters, port as usize * PRIORITIES + group, now, level);
+            self.probes.counter_holds(port as usize * PRIORITIES + group, now, level);
         }
         self.credits_free(port, &frame, now, windows);
         self.take_in(port, now, windows);
@@ -189,6 +188,7 @@ impl Fabric {
         let node = &self.nodes[self.node_of[ingress as usize] as usize];
         let class = node.classes.class(frame.priority);
         let promised = node.pause_sender.is_some() && node.lossless >> frame.priority.0 & 1 != 0;
+        self.log_drop(ingress, true, frame, Cause::ReceiveBuffer, now);
         self.count_loss(ingress, class, frame, Cause::ReceiveBuffer);
         if promised {
             self.violate(ingress, class, frame, ingress, Cause::ReceiveBuffer, now);

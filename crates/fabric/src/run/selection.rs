@@ -8,7 +8,6 @@
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::pool::Waiting;
 use crate::run::port::Hooks;
-use crate::run::probes::record;
 use crate::run::world::Fabric;
 use frame::{Occupancy, TrafficClass};
 use scheduling::{Discipline, SchedulerSpec};
@@ -79,7 +78,7 @@ impl Fabric {
         let waiting = self.buffers.pool.pop(&mut self.buffers.voqs[queue.head_voq()]);
         queue.leave(waiting.frame.bytes, now - waiting.since, true);
         queue.next_turn(&self.buffers.voqs);
-        record(&mut self.probes.queues, queue_id, now, queue.occupancy);
+        self.probes.queue_holds(queue_id, now, queue.occupancy);
         if queue.occupancy.frames == 0 {
             port.waiting &= !(1 << class.0);
         }

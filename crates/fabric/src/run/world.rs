@@ -332,6 +332,7 @@ impl Fabric {
         self.buffers.restart(now);
         self.hosts.restart(&self.buffers.pool, now);
         self.restart_culprits();
+        self.probes.restart(now);
         self.ledger.drops.clear();
         self.links.restart(now, &on_link_until)
     }

@@ -2,18 +2,16 @@
 
 use super::{FlowRow, View};
 use crate::build::MAX_SERIES;
+use crate::spec::{Probe, Watched, Which};
 use measure::Table;
+use std::cmp::Reverse;
 use units::Time;
 
 impl View<'_> {
     /// One row a bin of a flow that is not empty, of the flows with most frames.
     pub(super) fn latencies(&self, flows: &[FlowRow]) -> Table {
-        let mut busiest: Vec<usize> = (0..flows.len()).collect();
-        busiest.sort_by_key(|&flow| (std::cmp::Reverse(flows[flow].received.frames), flow));
-        busiest.truncate(MAX_SERIES);
-        busiest.sort_unstable();
         let mut rows: Vec<(usize, Time, Time, u64, f64)> = Vec::new();
-        for flow in busiest {
+        for flow in self.flows_told(flows) {
             let latency = &flows[flow].received.latency;
             let (all, mut below) = (latency.count() as f64, 0);
             for (from, to, frames) in latency.histogram() {
@@ -22,11 +20,39 @@ impl View<'_> {
             }
         }
         let name = |row: &(usize, Time, Time, u64, f64)| self.s.spec.flows[row.0].name.clone();
-        Table::new("latencies", "One row a bin of the distribution of a flow's latency that is not empty, of the 256 flows with most frames. Bins are a 32nd of an octave wide.")
+        Table::new("latencies", "One row a bin of the distribution of a flow's latency that is not empty: of the flows that `[[probes]]` chooses, or of the 256 with most frames. Bins are a 32nd of an octave wide.")
             .texts("flow", "Name of the flow.", rows.iter().map(name))
             .reals("from_ns", "ns", "Where the bin begins.", rows.iter().map(|row| row.1.as_ns_f64()))
             .reals("to_ns", "ns", "Where it ends; what is as long is in the next bin.", rows.iter().map(|row| row.2.as_ns_f64()))
             .integers("frames", "", "Frames with such a latency.", rows.iter().map(|row| row.3))
             .reals("share_below", "", "Share of the flow's frames in this bin and those before: its cumulative distribution at `to_ns`.", rows.iter().map(|row| row.4))
     }
+
+    /// The flows whose distributions are told.
+    fn flows_told(&self, flows: &[FlowRow]) -> Vec<usize> {
+        let probes = self.s.spec.probes.chosen.iter().flatten();
+        let own: Vec<&Probe> = probes.filter(|probe| probe.what == Watched::Latency).collect();
+        let mut told = if own.is_empty() { busiest(flows, MAX_SERIES) } else { Vec::new() };
+        for probe in own {
+            match &probe.which {
+                Which::All => told.extend(0..flows.len()),
+                Which::Busiest(most) => told.extend(busiest(flows, *most as usize)),
+                Which::Named(patterns) => told.extend((0..flows.len()).filter(|&flow| {
+                    let name = &self.s.spec.flows[flow].name;
+                    patterns.iter().any(|pattern| pattern.names_flow(name))
+                })),
+            }
+        }
+        told.sort_unstable();
+        told.dedup();
+        told
+    }
+}
+
+/// The flows with most frames.
+fn busiest(flows: &[FlowRow], most: usize) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..flows.len()).collect();
+    all.sort_by_key(|&flow| (Reverse(flows[flow].received.frames), flow));
+    all.truncate(most);
+    all
 }

@@ -4,15 +4,19 @@ use super::View;
 use crate::build::Plan;
 use crate::run::pause_sender::unit_of;
 use crate::run::pool::NIL;
+use crate::run::probes::PauseRecord;
+use crate::spec::{Probe, Watched, Which};
 use crate::tables::forensics::{Forensics, Pause};
 use flow_control::Accounting;
 use frame::{PRIORITIES, TrafficClass};
 use measure::Table;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use units::Amount;
 
 impl View<'_> {
     pub fn pauses(&self, forensics: &Forensics) -> Table {
-        let pauses = &forensics.pauses;
+        let (pauses, row_of) = self.chosen_pauses(&forensics.pauses);
         let sender = |pause: &Pause| self.s.peer(pause.record.port);
         let queue = |pause: &Pause| match pause.cause.queue {
             NIL => String::new(),
@@ -45,8 +49,54 @@ impl View<'_> {
             .integers("occupancy", "", "What the counter held then, in the unit of the watermark.", pauses.iter().map(|p| p.cause.occupancy))
             .integers("watermark", "", "The watermark.", pauses.iter().map(|p| mark(p).1))
             .texts("unit", "Unit of occupancy and watermark: B or frames.", pauses.iter().map(|p| mark(p).0.to_string()))
-            .integers("because_of", "", "Row of this table, counted from 1, of the pause that this one is a consequence of: it held back the queue's own port while the counter rose. 0: its queue is a root, or that pause was over before measuring began.", pauses.iter().map(|p| p.because_of.map_or(0, |row| row as u64 + 1)))
+            .integers("because_of", "", "Row of this table, counted from 1, of the pause that this one is a consequence of: it held back the queue's own port while the counter rose. 0: its queue is a root, or that pause was over before measuring began, or `[[probes]]` does not choose it.", pauses.iter().map(|p| p.because_of.map_or(0, |row| row_of[row])))
             .integers("tree", "", "Number of its tree in `congestion`.", pauses.iter().map(|p| p.tree as u64 + 1))
+    }
+
+    /// The pauses that the scenario chooses; and of all the row of the table, counted from 1, or 0.
+    fn chosen_pauses(&self, all: &[Pause]) -> (Vec<Pause>, Vec<u64>) {
+        let probes = self.s.spec.probes.chosen.iter().flatten();
+        let own: Vec<&Probe> = probes.filter(|probe| probe.what == Watched::Pauses).collect();
+        let mut row_of = vec![u64::from(own.is_empty()); all.len()];
+        for probe in own {
+            for pause in self.pauses_of(probe, all) {
+                row_of[pause] = 1;
+            }
+        }
+        let chosen = all.iter().zip(&row_of).filter(|(_, row)| **row > 0).map(|(pause, _)| *pause).collect();
+        let mut rows = 0;
+        for row in row_of.iter_mut().filter(|row| **row > 0) {
+            rows += 1;
+            *row = rows;
+        }
+        (chosen, row_of)
+    }
+
+    /// Which pauses an entry of the scenario chooses.
+    fn pauses_of(&self, probe: &Probe, all: &[Pause]) -> Vec<usize> {
+        let mut chosen: Vec<usize> = (0..all.len()).collect();
+        match &probe.which {
+            Which::All => {}
+            Which::Busiest(most) => {
+                let lasted = |&at: &usize| Reverse(all[at].record.end - all[at].record.start);
+                chosen.sort_by_key(lasted);
+                chosen.truncate(*most as usize);
+            }
+            Which::Named(patterns) => {
+                let mut named = BTreeMap::new();
+                chosen.retain(|&at| {
+                    let PauseRecord { port, priority, .. } = all[at].record;
+                    *named.entry((port, priority)).or_insert_with(|| {
+                        let name = self.s.port_name(port);
+                        patterns.iter().any(|pattern| pattern.names_queue(&name, &priority.to_string()))
+                    })
+                });
+            }
+        }
+        // Those of one time are in the order of ports.
+        chosen.sort_by_key(|&at| all[at].record.start);
+        chosen.truncate(probe.most.try_into().unwrap_or(usize::MAX));
+        chosen
     }
 
     pub fn watermarks(&self) -> Table {

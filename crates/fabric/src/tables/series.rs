@@ -3,7 +3,7 @@
 use super::View;
 use super::pauses::ingress_name;
 use crate::build::{MAX_BINS, MAX_SERIES};
-use crate::run::probes::Levels;
+use crate::run::levels::Levels;
 use crate::spec::{Watched, Which};
 use frame::PRIORITIES;
 use measure::Table;
@@ -53,7 +53,7 @@ impl View<'_> {
             });
             self.keep(&mut series, Watched::Queue, queues);
             let all = self.s.parts().flat_map(|part| &part.probes.counters).enumerate();
-            let counters = all.filter(|(_, levels)| levels.0.is_used()).filter_map(|(counter, levels)| {
+            let counters = all.filter(|(_, levels)| levels.is_used()).filter_map(|(counter, levels)| {
                 let (port, group) = ((counter / PRIORITIES) as u32, counter % PRIORITIES);
                 self.level_series(levels, nth, ingress_name(self, port, group))
             });
@@ -156,7 +156,7 @@ impl View<'_> {
 
     /// Bytes (0) or frames (1) of a queue.
     fn level_series(&self, levels: &Levels, nth: usize, entity: String) -> Option<Series> {
-        let (metric, binned) = [("queue_bytes", &levels.0), ("queue_frames", &levels.1)][nth];
+        let (metric, binned) = [("queue_bytes", &levels.bytes), ("queue_frames", &levels.frames)][nth];
         let bin = binned.width()?;
         let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64).collect();
         Some(Series { metric, entity, bin, values })

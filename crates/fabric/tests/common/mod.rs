@@ -5,8 +5,8 @@
 pub mod consistent;
 
 use fabric::spec::{
-    FlowSpec, Forwarding, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role,
-    Spec, SwitchSpec, WhenFull,
+    FlowSpec, Forwarding, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, Probe, ProbeSpec,
+    Queueing, Role, Spec, SwitchSpec, Watched, WhenFull, Which,
 };
 use fabric::topology::{Cable, FatTree, NodeRole, Shape};
 use fabric::{Simulation, State};
@@ -117,6 +117,11 @@ pub fn burst(to: NodeId, bytes: u16, count: u64, start: Time) -> SourceSpec {
 /// As many frames as the link takes, without end.
 pub fn greedy(to: NodeId, bytes: u16, start: Time) -> SourceSpec {
     SourceSpec { arrivals: Arrivals::Greedy, limit: None, ..one(to, bytes, start) }
+}
+
+/// All of a kind is recorded.
+pub fn everything(what: Watched) -> Probe {
+    Probe { what, which: Which::All, every: None, most: 1_000_000, one_in: 1, start: Time::ZERO }
 }
 
 /// A specification under construction.

@@ -4,7 +4,7 @@ use super::Context;
 use crate::model::{Model, ProbeText, Probes, ProbesText, WhatText, WhichText};
 use crate::place::Place;
 use fabric::routing::Wiring;
-use fabric::spec::{Pattern, Probe, ProbeSpec, Spec, Watched, Which};
+use fabric::spec::{Pattern, Probe, ProbeSpec, Spec, Which};
 use frame::{NodeId, PRIORITIES, PortId};
 use units::Time;
 
@@ -12,6 +12,10 @@ use units::Time;
 const MAX_BINS: u64 = 1_000_000;
 /// More than this are not few.
 const MOST_BUSIEST: u32 = 10_000;
+/// More rows than this are for a file of their own kind. The key `most` names it.
+const MOST_ROWS: u64 = 1_000_000;
+/// The key `one_in` names it.
+const MOST_ONE_IN: u64 = 1_000_000_000;
 
 /// What is recorded; which names there are is known later: [`names`].
 pub fn lower(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
@@ -36,41 +40,88 @@ pub fn lower(model: &Model, context: &mut Context<'_>) -> ProbeSpec {
 }
 
 fn one(probe: &ProbeText, at: &Place, model: &Model, context: &mut Context<'_>) -> Option<Probe> {
-    let Some(what) = probe.what.series() else {
-        let all = probe.which.as_ref().is_none_or(|which| *which == WhichText::One("all".into()));
-        if !all {
-            let help = "expected \"all\", or no key: every pause is recorded";
-            context.error(&at.key("which"), "pauses of some ports cannot be chosen", help);
-        }
-        if probe.every.is_some() {
-            let help = "leave it out: each pause is recorded as it is, from its beginning to its end";
-            context.error(&at.key("every"), "pauses have no bins", help);
-        }
-        return None;
-    };
+    keys_of_others(probe, at, context);
     if let Some(every) = probe.every {
         width(&at.key("every"), "every", every, model.simulation.duration, context);
     }
+    let is_pauses = probe.what == WhatText::Pauses;
     let which = match &probe.which {
         None => Which::All,
         Some(WhichText::One(text)) if text == "all" => Which::All,
-        Some(WhichText::One(text)) if text.ends_with("busiest") => busiest(text, at, context)?,
+        Some(WhichText::One(text)) if counts(text) => ranked(text, is_pauses, at, context)?,
         Some(which) => Which::Named(which.texts().into_iter().map(Pattern::new).collect()),
     };
-    Some(Probe { what, which, every: probe.every })
+    let mut count = |key: &str, value: Option<u64>, most: u64| {
+        let value = value?;
+        if !(1..=most).contains(&value) {
+            context.error(
+                &at.key(key),
+                format!("{key} = {value}"),
+                format!("expected a count from 1 to {most}"),
+            );
+        }
+        Some(value)
+    };
+    let most = count("most", probe.most, MOST_ROWS).unwrap_or(u64::MAX);
+    let one_in = count("one_in", probe.one_in, MOST_ONE_IN).unwrap_or(1);
+    if let Some(start) = probe.start
+        && start >= model.simulation.duration
+    {
+        let help =
+            format!("expected a time before the end of the run: duration is {}", model.simulation.duration);
+        context.error(&at.key("start"), format!("start {start} is after the end"), help);
+    }
+    let start = probe.start.unwrap_or_default();
+    Some(Probe { what: probe.what.watched(), which, every: probe.every, most, one_in, start })
 }
 
-/// "the 20 busiest".
-fn busiest(text: &str, at: &Place, context: &mut Context<'_>) -> Option<Which> {
-    let number = text.strip_suffix("busiest").unwrap_or(text).trim();
-    let number = number.strip_prefix("the").unwrap_or(number).trim();
-    match number.parse() {
-        Ok(most) if (1..=MOST_BUSIEST).contains(&most) => Some(Which::Busiest(most)),
+/// Keys that say nothing of what is recorded.
+fn keys_of_others(probe: &ProbeText, at: &Place, context: &mut Context<'_>) {
+    let what = probe.what;
+    if probe.every.is_some() && !what.has_bins() {
+        let help = "leave it out: bins of time have flow, port, class and queue";
+        context.error(&at.key("every"), format!("{} have no bins", name(what)), help);
+    }
+    if probe.most.is_some() && !matches!(what, WhatText::Pauses | WhatText::Frames) {
+        let help = "leave it out: it counts pauses or frames";
+        context.error(&at.key("most"), format!("{} have no rows to count", name(what)), help);
+    }
+    for (key, given) in [("one_in", probe.one_in.is_some()), ("start", probe.start.is_some())] {
+        if given && what != WhatText::Frames {
+            let help = "leave it out: it is for what = \"frames\"";
+            context.error(&at.key(key), format!("{} have no {key}", name(what)), help);
+        }
+    }
+}
+
+/// What is recorded, in a sentence.
+fn name(what: WhatText) -> &'static str {
+    match what {
+        WhatText::Flow | WhatText::Port | WhatText::Class | WhatText::Queue => "time series",
+        WhatText::Occupancy => "occupancies",
+        WhatText::Latency => "latencies",
+        WhatText::Pauses => "pauses",
+        WhatText::Frames => "frames",
+    }
+}
+
+/// Whether it is meant as "the 20 busiest".
+fn counts(text: &str) -> bool {
+    text.ends_with("busiest") || text.ends_with("longest")
+}
+
+/// "the 20 busiest", or of pauses "the 20 longest".
+fn ranked(text: &str, is_pauses: bool, at: &Place, context: &mut Context<'_>) -> Option<Which> {
+    let rank = if is_pauses { "longest" } else { "busiest" };
+    let number = text.strip_suffix(rank).map(str::trim);
+    let number = number.map(|number| number.strip_prefix("the").unwrap_or(number).trim());
+    match number.and_then(|number| number.parse().ok()) {
+        Some(most) if (1..=MOST_BUSIEST).contains(&most) => Some(Which::Busiest(most)),
         _ => {
             context.error(
                 &at.key("which"),
-                format!("\"{text}\" does not say how many"),
-                format!("expected a number from 1 to {MOST_BUSIEST}, as in \"the 20 busiest\""),
+                format!("\"{text}\" does not say how many, or which"),
+                format!("expected a number from 1 to {MOST_BUSIEST}, as in \"the 20 {rank}\""),
             );
             None
         }
@@ -98,49 +149,60 @@ pub fn names(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let ProbesText::Chosen(list) = &model.probes else { return };
     let ends: Vec<(NodeId, NodeId)> = spec.links.iter().map(|link| (link.a, link.b)).collect();
     let wiring = Wiring::new(spec.nodes.len(), &ends);
-    let port_names: Vec<String> = (0..wiring.peer.len() as u32)
+    let ports: Vec<String> = (0..wiring.peer.len() as u32)
         .map(|port| wiring.port_name(PortId(port), |node| &spec.nodes[node.at()].name))
         .collect();
     for (number, probe) in list.iter().enumerate() {
-        let (Some(what), Some(which)) = (probe.what.series(), &probe.which) else { continue };
-        let texts = which.texts();
+        let Some(which) = &probe.which else { continue };
         if let WhichText::One(text) = which
-            && (text == "all" || text.ends_with("busiest"))
+            && (text == "all" || counts(text))
         {
             continue;
         }
-        for (nth, text) in texts.into_iter().enumerate() {
-            let pattern = Pattern::new(text);
-            let found = match what {
-                Watched::Flow => spec.flows.iter().any(|flow| pattern.names_flow(&flow.name)),
-                Watched::Port => port_names.iter().any(|port| pattern.names_port(port)),
-                Watched::Class | Watched::Queue => port_names
-                    .iter()
-                    .any(|port| (0..PRIORITIES).any(|class| pattern.names_queue(port, &class.to_string()))),
-            };
-            if !found {
-                let at = Place::of("probes").index(number).key("which");
-                let at = if matches!(which, WhichText::Several(_)) { at.index(nth) } else { at };
-                let example = match what {
-                    Watched::Flow => spec.flows.first().map(|flow| flow.name.clone()),
-                    Watched::Port => port_names.first().cloned(),
-                    Watched::Class | Watched::Queue => port_names.first().map(|port| format!("{port}/0")),
-                };
-                let what = match what {
-                    Watched::Flow => "flow",
-                    Watched::Port => "port",
-                    Watched::Class => "class of a port",
-                    Watched::Queue => "queue",
-                };
-                context.error(
-                    &at,
-                    format!("\"{text}\" names no {what}"),
-                    format!(
-                        "expected a name like \"{}\", a pattern with *, \"all\", or \"the 20 busiest\"",
-                        example.unwrap_or_default()
-                    ),
-                );
+        for (nth, text) in which.texts().into_iter().enumerate() {
+            if is_named(probe.what, &Pattern::new(text), spec, &ports) {
+                continue;
             }
+            let at = Place::of("probes").index(number).key("which");
+            let at = if matches!(which, WhichText::Several(_)) { at.index(nth) } else { at };
+            let port = ports.first().cloned().unwrap_or_default();
+            let (what, example) = match probe.what {
+                WhatText::Flow | WhatText::Latency => {
+                    ("flow", spec.flows.first().map_or_else(String::new, |flow| flow.name.clone()))
+                }
+                WhatText::Port | WhatText::Frames => ("port", port),
+                WhatText::Class => ("class of a port", format!("{port}/0")),
+                WhatText::Queue => ("queue", format!("{port}/0")),
+                WhatText::Pauses => ("port, or priority of a port", format!("{port}/0")),
+                WhatText::Occupancy => ("occupancy", format!("{port}/0")),
+            };
+            let rank = if probe.what == WhatText::Pauses { "longest" } else { "busiest" };
+            context.error(
+                &at,
+                format!("\"{text}\" names no {what}"),
+                format!(
+                    "expected a name like \"{example}\", a pattern with *, \"all\", or \"the 20 {rank}\""
+                ),
+            );
+        }
+    }
+}
+
+/// Whether a pattern names something that can be recorded.
+fn is_named(what: WhatText, pattern: &Pattern, spec: &Spec, ports: &[String]) -> bool {
+    let classes = || (0..PRIORITIES).map(|class| class.to_string());
+    match what {
+        WhatText::Flow | WhatText::Latency => spec.flows.iter().any(|flow| pattern.names_flow(&flow.name)),
+        WhatText::Port | WhatText::Frames => ports.iter().any(|port| pattern.names_port(port)),
+        WhatText::Class | WhatText::Queue | WhatText::Pauses => {
+            ports.iter().any(|port| classes().any(|class| pattern.names_queue(port, &class)))
+        }
+        WhatText::Occupancy => {
+            let of = |name: &String| {
+                let parts = |class| [format!("{name}/{class}"), format!("{name} in/{class}")];
+                pattern.names(name) || classes().flat_map(parts).any(|part| pattern.names(&part))
+            };
+            ports.iter().any(of) || spec.nodes.iter().any(|node| of(&node.name))
         }
     }
 }

@@ -44,6 +44,28 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
     })
 }
 
+/// Priorities that only a file names are known too late for the default of PFC: they have to be said.
+pub fn check_lossless(model: &Model, flows: &[FlowSpec], context: &mut Context<'_>) {
+    let named = model.used_priorities();
+    let used: BTreeSet<u32> = flows.iter().map(|flow| flow.priority.0.into()).collect();
+    let Some(late) = used.iter().find(|priority| !named.contains(priority)) else { return };
+    let tables = ["host", "switch"].map(|of| Place::of(of).key("flow_control"));
+    for table in [Place::of("flow_control")].into_iter().chain(tables) {
+        let at = table.key("pfc");
+        let written = |place: Place| context.first_written(&[place]).is_some();
+        if written(at.clone()) && !written(at.key("priorities")) {
+            let all = used.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            context.error(
+                &at,
+                format!(
+                    "priority {late} is in a file of transfers alone, and by default it would not be lossless"
+                ),
+                format!("write priorities = [{all}], or those that are to be lossless"),
+            );
+        }
+    }
+}
+
 /// The transfers of an entry, by sender and priority; destinations are nodes.
 pub struct Lists {
     framing: Framing,

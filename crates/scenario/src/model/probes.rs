@@ -28,18 +28,27 @@ pub struct Probes {
     pub pauses: bool,
 }
 
-/// Something to record: time series, or the pauses.
+/// Something to record.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeText {
-    /// What is recorded: "flow" (what arrives and is read), "port" (what is sent and received), "class" (what each class of a port sends), "queue" (the most that waits, and ingress counters), or "pauses" (each as an interval). Required.
+    /// What is recorded. Time series: "flow" (what arrives and is read), "port" (what is sent and received), "class" (what each class of a port sends), "queue" (the most that waits, and ingress counters). Distributions: "occupancy" (how long a queue, port, class, memory or ingress counter held how much), "latency" (of a flow). Lists: "pauses" (each as an interval), "frames" (each that passes a port). Required.
     pub what: WhatText,
-    /// Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20 busiest": those in which most happens. A flow has its name or that of its group, a port its own ("sw.0->h1") or that of its node, a queue or class that of its port, its node, or node and class ("leaf0/3"). Default: "all".
+    /// Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20 busiest": those in which most happens; of pauses "the 20 longest". A flow has its name or that of its group, a port its own ("sw.0->h1") or that of its node, a queue, class or pause that of its port, its node, or node and class ("leaf0/3"). An occupancy has its own name alone: of a queue "sw.0->h1/3", a port "sw.0->h1", a class of a node "sw/3", all memory of a node "sw", an ingress counter "sw.0->h1 in/3". Default: "all".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub which: Option<WhichText>,
-    /// Width of the bins. A time with unit, above 0; at most 1000000 bins. Not for pauses, which are recorded as they are. Default: a 500th of `duration`, rounded up to whole nanoseconds.
+    /// Width of the bins of time series. A time with unit, above 0; at most 1000000 bins. Default: a 500th of `duration`, rounded up to whole nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Time>,
+    /// Rows of frames or pauses at most: the first are kept. A count, 1 to 1000000. Default: 100000 frames, all pauses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most: Option<u64>,
+    /// Of so many frames one is recorded, chosen by what tells a frame apart: it is in the list at all ports on its way, or at none. A count, 1 to 1000000000. Only for frames; pause frames are recorded all. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_in: Option<u64>,
+    /// When the list of frames begins. A time with unit. Only for frames. Default: "0 s".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Time>,
 }
 
 /// What is recorded.
@@ -54,8 +63,14 @@ pub enum WhatText {
     Class,
     /// What waits in a queue.
     Queue,
+    /// How long an occupancy was how high.
+    Occupancy,
+    /// The distribution of a flow's latency.
+    Latency,
     /// Each pause, from its beginning to its end.
     Pauses,
+    /// Each frame that passes a port.
+    Frames,
 }
 
 /// Of which.
@@ -75,15 +90,22 @@ impl Default for ProbesText {
 }
 
 impl WhatText {
-    /// The time series of it; pauses have none.
-    pub fn series(self) -> Option<Watched> {
+    /// The same for the fabric.
+    pub fn watched(self) -> Watched {
         match self {
-            WhatText::Flow => Some(Watched::Flow),
-            WhatText::Port => Some(Watched::Port),
-            WhatText::Class => Some(Watched::Class),
-            WhatText::Queue => Some(Watched::Queue),
-            WhatText::Pauses => None,
+            WhatText::Flow => Watched::Flow,
+            WhatText::Port => Watched::Port,
+            WhatText::Class => Watched::Class,
+            WhatText::Queue => Watched::Queue,
+            WhatText::Occupancy => Watched::Occupancy,
+            WhatText::Latency => Watched::Latency,
+            WhatText::Pauses => Watched::Pauses,
+            WhatText::Frames => Watched::Frames,
         }
+    }
+    /// Whether it is recorded in bins of time.
+    pub fn has_bins(self) -> bool {
+        matches!(self, WhatText::Flow | WhatText::Port | WhatText::Class | WhatText::Queue)
     }
 }
 

@@ -1,0 +1,141 @@
+//! Which occupancies are tallied, and which frames are logged.
+
+use super::series::Recording;
+use crate::run::frame_log::{FrameLog, Log, LoggedPort};
+use crate::run::levels::Levels;
+use crate::run::node::Node;
+use crate::run::pool::NIL;
+use crate::run::port::Hooks;
+use crate::run::tallies::{Place, Tallies};
+use crate::run::world::Fabric;
+use crate::spec::{Pattern, Probe, Spec, Watched, Which};
+use frame::{NodeId, PRIORITIES, PortId, Priority, members};
+
+/// Bytes that the two histograms of an occupancy take, about: 20 octaves of bytes, a few of frames.
+const TALLY_BYTES: u64 = 6 << 10;
+
+/// Whether an entry of the scenario records what has this name.
+pub fn is_chosen(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> bool {
+    choice(spec, what, names).is_some()
+}
+
+/// The first entry of a kind that speaks of what has this name, and its place among those of its kind.
+pub fn choice(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Option<(usize, &Probe)> {
+    let own = spec.probes.chosen.iter().flatten().filter(|probe| probe.what == what);
+    own.enumerate().find(|(_, probe)| match &probe.which {
+        Which::All | Which::Busiest(_) => true,
+        Which::Named(patterns) => patterns.iter().any(&names),
+    })
+}
+
+impl Recording<'_> {
+    /// Occupancies whose distribution over time is recorded.
+    pub fn occupancies(&mut self, parts: &mut [Fabric]) {
+        if !is_chosen(self.spec, Watched::Occupancy, |_| true) {
+            return;
+        }
+        let tallied: Vec<Tallies> = parts.iter().map(|part| self.tallies(part)).collect();
+        let all: u64 = tallied.iter().map(|own| own.tallies.len() as u64).sum();
+        if !self.fits_bytes(&format!("distributions of {all} occupancies"), all * TALLY_BYTES) {
+            return;
+        }
+        for (part, tallies) in parts.iter_mut().zip(tallied) {
+            let duration = self.spec.duration;
+            let off = || Levels::new(None, duration);
+            part.probes.queues.resize_with(tallies.of_queue.len(), off);
+            if tallies.of_counter.iter().any(|&at| at != NIL) {
+                part.probes.counters.resize_with(tallies.of_counter.len(), off);
+            }
+            let heard = |at: &u32| *at != NIL;
+            let queues = part.probes.queues.iter_mut().zip(&tallies.of_queue);
+            queues.filter(|(_, of)| of.iter().any(heard)).for_each(|(levels, _)| levels.tell());
+            let counters = part.probes.counters.iter_mut().zip(&tallies.of_counter);
+            counters.filter(|(_, of)| heard(of)).for_each(|(levels, _)| levels.tell());
+            part.probes.tallies = Some(Box::new(tallies));
+        }
+    }
+
+    fn tallies(&self, part: &Fabric) -> Tallies {
+        let mut tallies = Tallies {
+            of_queue: vec![[NIL; 4]; part.buffers.queues.len()],
+            of_counter: vec![NIL; part.links.len() * PRIORITIES],
+            tallies: Vec::new(),
+        };
+        for (id, node) in (part.numbering.first_node..).map(NodeId).zip(&part.nodes) {
+            let memory = self.tally(&mut tallies, Place::Memory(id));
+            let used = node.classes.classes_of(self.spec.priorities_in_use());
+            let classes: Vec<u8> = (0..PRIORITIES as u8).filter(|class| used >> class & 1 != 0).collect();
+            let of_node: Vec<(u8, u32)> = classes
+                .iter()
+                .map(|&class| (class, self.tally(&mut tallies, Place::Class(id, class))))
+                .collect();
+            for port in self.wiring.ports(id) {
+                let local = (port.0 - part.numbering.first_port) as usize;
+                let of_port = self.tally(&mut tallies, Place::Port(port));
+                for &(class, of_class) in &of_node {
+                    let queue = self.tally(&mut tallies, Place::Queue(port, class));
+                    let at = part.links.ports[local].first_queue as usize + usize::from(class);
+                    tallies.of_queue[at] = [queue, of_port, of_class, memory];
+                }
+                for group in self.counters_of(part, node, local) {
+                    let counter = self.tally(&mut tallies, Place::Counter(port, group as u8));
+                    tallies.of_counter[local * PRIORITIES + group] = counter;
+                }
+            }
+        }
+        tallies
+    }
+
+    /// A tally of a place, if it is chosen.
+    fn tally(&self, tallies: &mut Tallies, place: Place) -> u32 {
+        let name = place.name(self.spec, self.wiring);
+        if is_chosen(self.spec, Watched::Occupancy, |pattern| pattern.names(&name)) {
+            tallies.add(place)
+        } else {
+            NIL
+        }
+    }
+
+    /// The groups of priorities that are counted where they come in through a port.
+    fn counters_of(&self, part: &Fabric, node: &Node, port: usize) -> Vec<usize> {
+        let sender = node.pause_sender.as_deref().filter(|sender| !sender.ingress.is_empty());
+        let receiving = part.hosts.receiving.get(port).and_then(Option::as_deref);
+        let group = |priority: usize| match (sender, receiving) {
+            (Some(sender), _) => sender.group(priority as u8),
+            (None, Some(receiving)) => Some(receiving.group(Priority(priority as u8))),
+            (None, None) => None,
+        };
+        let mut groups: Vec<usize> = members(self.spec.priorities_in_use()).filter_map(group).collect();
+        groups.dedup();
+        groups
+    }
+
+    /// Ports whose frames are logged.
+    pub fn frames(&mut self, parts: &mut [Fabric]) {
+        let entries = self.spec.probes.chosen.iter().flatten().filter(|probe| probe.what == Watched::Frames);
+        let entries: Vec<&Probe> = entries.collect();
+        if entries.is_empty() {
+            return;
+        }
+        let logged = |number: u32| {
+            let name = self.port_name(number);
+            let found = choice(self.spec, Watched::Frames, |pattern| pattern.names_port(&name));
+            LoggedPort { number, log: found.map_or(NIL, |(at, _)| at as u32) }
+        };
+        let all: Vec<LoggedPort> = (0..self.wiring.peer.len() as u32).map(logged).collect();
+        for part in parts {
+            let ends = (0..part.links.len() as u32).map(|port| {
+                let port = PortId(part.numbering.port(port));
+                [port, self.wiring.peer[port.0 as usize]].map(|port| all[port.0 as usize])
+            });
+            let ports: Vec<[LoggedPort; 2]> = ends.collect();
+            for (port, ends) in part.links.ports.iter_mut().zip(&ports) {
+                if ends.iter().any(|end| end.log != NIL) {
+                    port.hooks.set(Hooks::RECORDED, true);
+                }
+            }
+            let logs = entries.iter().map(|probe| Log::new(probe.start, probe.most as usize, probe.one_in));
+            part.probes.frames = Some(Box::new(FrameLog { ports, logs: logs.collect() }));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! How long occupancies were how high, where that is recorded: of queues and of what they add up to, and of ingress counters.
+
+use crate::run::pool::NIL;
+use crate::spec::Spec;
+use crate::spec::routing::Wiring;
+use frame::{NodeId, Occupancy, PortId};
+use measure::LevelTimes;
+use units::Time;
+
+/// What is occupied; numbers of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// All queues of a node: its memory.
+    Memory(NodeId),
+    /// The queues of a class at all ports of a node.
+    Class(NodeId, u8),
+    /// All queues of a port.
+    Port(PortId),
+    /// A queue: a class of a port.
+    Queue(PortId, u8),
+    /// What came in through a port in a group of priorities.
+    Counter(PortId, u8),
+}
+
+impl Place {
+    /// Its kind, as results call it.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Place::Memory(_) => "memory",
+            Place::Class(..) => "class",
+            Place::Port(_) => "port",
+            Place::Queue(..) => "queue",
+            Place::Counter(..) => "counter",
+        }
+    }
+
+    /// Its name: no two places have the same.
+    pub fn name(self, spec: &Spec, wiring: &Wiring) -> String {
+        let node = |node: NodeId| &spec.nodes[node.at()].name;
+        let port = |port: PortId| wiring.port_name(port, |of| node(of).as_str());
+        match self {
+            Place::Memory(of) => node(of).clone(),
+            Place::Class(of, class) => format!("{}/{class}", node(of)),
+            Place::Port(of) => port(of),
+            Place::Queue(of, class) => format!("{}/{class}", port(of)),
+            Place::Counter(of, group) => format!("{} in/{group}", port(of)),
+        }
+    }
+}
+
+/// An occupancy over time.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub place: Place,
+    pub bytes: LevelTimes,
+    pub frames: LevelTimes,
+}
+
+/// All of a part, and who tells them.
+#[derive(Debug)]
+pub(crate) struct Tallies {
+    /// By queue, the tallies that it is part of; [`NIL`]: none.
+    pub of_queue: Vec<[u32; 4]>,
+    /// By counter, its tally.
+    pub of_counter: Vec<u32>,
+    pub tallies: Vec<Tally>,
+}
+
+impl Tallies {
+    /// One more; its number.
+    pub fn add(&mut self, place: Place) -> u32 {
+        self.tallies.push(Tally { place, bytes: LevelTimes::default(), frames: LevelTimes::default() });
+        self.tallies.len() as u32 - 1
+    }
+
+    /// A queue holds more or less than before.
+    pub fn queue_changes(&mut self, queue: usize, now: Time, before: Occupancy, after: Occupancy) {
+        for at in self.of_queue[queue].into_iter().filter(|&at| at != NIL) {
+            self.tallies[at as usize].shift(now, before, after);
+        }
+    }
+
+    /// A counter holds more or less than before.
+    pub fn counter_changes(&mut self, counter: usize, now: Time, before: Occupancy, after: Occupancy) {
+        if self.of_counter[counter] != NIL {
+            self.tallies[self.of_counter[counter] as usize].shift(now, before, after);
+        }
+    }
+
+    /// Begins measuring.
+    pub fn restart(&mut self, now: Time) {
+        for tally in &mut self.tallies {
+            tally.bytes.restart(now);
+            tally.frames.restart(now);
+        }
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        let of = |tally: &Tally| tally.bytes.memory_bytes() + tally.frames.memory_bytes();
+        self.of_queue.capacity() * size_of::<[u32; 4]>()
+            + self.of_counter.capacity() * size_of::<u32>()
+            + self.tallies.capacity() * size_of::<Tally>()
+            + self.tallies.iter().map(of).sum::<usize>()
+    }
+}
+
+impl Tally {
+    fn shift(&mut self, now: Time, before: Occupancy, after: Occupancy) {
+        self.bytes.shift(now, before.bytes, after.bytes);
+        self.frames.shift(now, before.frames, after.frames);
+    }
+}

@@ -1,0 +1,99 @@
+//! The log of frames at chosen ports.
+
+use super::View;
+use crate::run::frame_log::{Happened, Log, Row};
+use flow_control::PauseKind;
+use frame::{Ecn, FrameKind, PortId};
+use measure::Table;
+
+/// Kinds of frames, in the order of [`FrameKind`]; then those of flow control.
+const KINDS: [&str; 10] = ["raw", "data", "ack", "marked_ack", "cnp", "cnm", "tag", "part", "pause", "pfc"];
+
+impl View<'_> {
+    pub fn frames(&self) -> Table {
+        let rows = self.logged();
+        let ends: Vec<[u32; 2]> = rows.iter().map(|row| self.ends(row)).collect();
+        let any = |names: Vec<String>| if rows.is_empty() { Vec::new() } else { names };
+        let ports = any((0..self.s.ports() as u32).map(|port| self.s.port_name(port)).collect());
+        let nodes = || any(self.s.spec.nodes.iter().map(|node| node.name.clone()).collect());
+        let mut flows = any(self.s.spec.flows.iter().map(|flow| flow.name.clone()).collect());
+        let none = flows.len() as u32;
+        flows.extend((!rows.is_empty()).then(String::new));
+        let flow = |row: &Row| {
+            if row.is_pause() { none } else { self.s.path_flow[row.frame.path.at()] }
+        };
+        let kinds = any(KINDS.map(String::from).into());
+        let directions = any(["out", "in"].map(String::from).into());
+        let events = any(["arrived", "sent", "dropped"].map(String::from).into());
+        let event = |row: &Row| match row.happened {
+            Happened::Arrived => 0,
+            Happened::Sent => 1,
+            Happened::Dropped(_) => 2,
+        };
+        let cause = |row: &Row| match row.happened {
+            Happened::Dropped(Some(cause)) => cause.name().to_string(),
+            Happened::Dropped(None) => "lost".to_string(),
+            _ => String::new(),
+        };
+        Table::new("frames", "One row a frame at a port that `[[probes]]` chooses, in the order of time.")
+            .integers("time_ps", "ps", "When its last bit came in, its first bit left, or it was dropped.", rows.iter().map(|row| row.time.ps()))
+            .named("port", "The port.", ports, rows.iter().map(|row| row.port))
+            .named("direction", "in: it came in through the port; out: it left, or was to leave.", directions, rows.iter().map(|row| row.inward.into()))
+            .named("event", "arrived, sent or dropped.", events, rows.iter().map(event))
+            .texts("cause", "Why it was dropped, as in the table `drops`; lost: a pause frame that did not arrive.", rows.iter().map(cause))
+            .named("kind", "raw (of a source), part (of a transfer), data, ack or marked_ack (of a connection; the latter tells of a mark), cnp, cnm (a message of a switch), tag, pause or pfc.", kinds, rows.iter().map(|row| self.kind(row)))
+            .named("flow", "Its flow; empty for a pause frame.", flows, rows.iter().map(flow))
+            .named("source", "Where it comes from; of a message of a switch, the other end of its flow.", nodes(), ends.iter().map(|ends| ends[0]))
+            .named("destination", "Where it goes.", nodes(), ends.iter().map(|ends| ends[1]))
+            .integers("priority", "", "Its priority, 0 to 7.", rows.iter().map(|row| row.frame.priority.0.into()))
+            .integers("bytes", "B", "Its length, DA to FCS.", rows.iter().map(|row| row.frame.bytes.into()))
+            .integers("word", "", "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above.", rows.iter().map(|row| row.frame.word.into()))
+            .integers("ecn", "", "ECN bits: 0 not capable, 1 and 2 capable, 3 marked.", rows.iter().map(ecn))
+            .integers("created_ps", "ps", "When it was made: with flow and kind, what tells it apart. 0 for a pause frame.", rows.iter().map(|row| row.frame.created.ps()))
+    }
+
+    /// The first rows of each log, together in the order of time.
+    fn logged(&self) -> Vec<Row> {
+        let logs = self.s.parts().filter_map(|part| part.probes.frames.as_deref());
+        let count = logs.clone().map(|own| own.logs.len()).max().unwrap_or(0);
+        let first = |log: usize| Log::first_rows(logs.clone().map(|own| &own.logs[log]), self.end);
+        let mut rows: Vec<Row> = (0..count).flat_map(first).collect();
+        if count > 1 {
+            rows.sort_by_key(Row::key);
+        }
+        rows
+    }
+
+    /// Where a frame comes from and where it goes.
+    fn ends(&self, row: &Row) -> [u32; 2] {
+        if row.is_pause() {
+            let port = PortId(row.port);
+            let ends = [self.s.wiring.node_of[port.at()].0, self.s.wiring.neighbour(port).0];
+            return if row.inward { [ends[1], ends[0]] } else { ends };
+        }
+        let path = row.frame.path.at();
+        let from = self.s.spec.flows[self.s.path_flow[path] as usize].from;
+        let last = self.s.path_of(path).last();
+        let to = last.map_or(from, |&port| self.s.wiring.neighbour(PortId(port)));
+        if row.back { [to.0, from.0] } else { [from.0, to.0] }
+    }
+
+    fn kind(&self, row: &Row) -> u32 {
+        if !row.is_pause() {
+            return row.frame.flags.kind() as u32;
+        }
+        let sender = if row.inward { self.s.peer(row.port) } else { row.port };
+        let node = &self.s.spec.nodes[self.s.wiring.node_of[sender as usize].at()];
+        let is_pause = node.flow_control().is_some_and(|control| control.kind == PauseKind::Link);
+        FrameKind::Part as u32 + if is_pause { 1 } else { 2 }
+    }
+}
+
+fn ecn(row: &Row) -> u64 {
+    match row.frame.flags.ecn() {
+        Ecn::NotCapable => 0,
+        Ecn::Capable1 => 1,
+        Ecn::Capable => 2,
+        Ecn::Experienced => 3,
+    }
+}

@@ -1,0 +1,56 @@
+//! Distributions of occupancies over time.
+
+use super::View;
+use crate::run::tallies::Tally;
+use crate::spec::{Watched, Which};
+use measure::Table;
+use units::Time;
+
+/// Levels from the first to below the second, for how long, and for which share of the measured time up to there.
+type Bin = (u64, u64, Time, f64);
+
+impl View<'_> {
+    pub fn occupancies(&self) -> Table {
+        let mut rows: Vec<(&Tally, &str, Bin)> = Vec::new();
+        for tally in self.tallies() {
+            for (unit, levels) in [("B", &tally.bytes), ("frames", &tally.frames)] {
+                let bins = levels.histogram(self.end);
+                let all = bins.iter().fold(Time::ZERO, |all, bin| all + bin.2);
+                let mut below = Time::ZERO;
+                for (from, to, time) in bins {
+                    below += time;
+                    rows.push((tally, unit, (from, to, time, below.as_secs_f64() / all.as_secs_f64())));
+                }
+            }
+        }
+        let name = |tally: &Tally| tally.place.name(&self.s.spec, &self.s.wiring);
+        Table::new("occupancies", "One row a bin, that is not empty, of the distribution over measured time of an occupancy that `[[probes]]` chooses. Up to 63 every number has its bin; above, bins are a 32nd of an octave wide.")
+            .texts("kind", "queue (a class of a port), port (all its queues), class (of all ports of a node), memory (all queues of a node), or counter (an ingress counter).", rows.iter().map(|row| row.0.place.kind().to_string()))
+            .texts("entity", "Its name.", rows.iter().map(|row| name(row.0)))
+            .texts("unit", "B or frames.", rows.iter().map(|row| row.1.to_string()))
+            .integers("from", "", "Where the bin begins.", rows.iter().map(|row| row.2.0))
+            .integers("to", "", "Where it ends; what is as high is in the next bin.", rows.iter().map(|row| row.2.1))
+            .reals("time_ns", "ns", "How long the occupancy was in the bin.", rows.iter().map(|row| row.2.2.as_ns_f64()))
+            .reals("share_below", "", "Share of the time in this bin and those before: the cumulative distribution at `to`.", rows.iter().map(|row| row.2.3))
+    }
+
+    /// Those of all parts; if entries of the scenario ask for the busiest alone, those that held most for longest.
+    fn tallies(&self) -> Vec<&Tally> {
+        let parts = self.s.parts().filter_map(|part| part.probes.tallies.as_deref());
+        let mut all: Vec<&Tally> = parts.flat_map(|part| &part.tallies).collect();
+        let probes = self.s.spec.probes.chosen.iter().flatten();
+        let own = probes.filter(|probe| probe.what == Watched::Occupancy);
+        let most = own.map(|probe| match probe.which {
+            Which::Busiest(most) => most as usize,
+            _ => usize::MAX,
+        });
+        let held = |tally: &&Tally| -> u128 {
+            let bins = tally.bytes.histogram(self.end);
+            bins.into_iter().map(|(from, _, time)| u128::from(from) * u128::from(time.ps())).sum()
+        };
+        all.sort_by_cached_key(|tally| (std::cmp::Reverse(held(tally)), tally.place));
+        all.truncate(most.max().unwrap_or(0));
+        all.sort_by_key(|tally| tally.place);
+        all
+    }
+}

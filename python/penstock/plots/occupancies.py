@@ -1,0 +1,71 @@
+"""How long queues, ports, memories and counters held how much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from penstock.units import count
+
+from .style import FAINT, Margins, colours, size_scale, stack, style
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+MAX_LINES = 6
+"""Entities of a kind that are drawn: those that held most."""
+_KINDS = {
+    "queue": "queues",
+    "port": "ports",
+    "class": "classes of nodes",
+    "memory": "memories of nodes",
+    "counter": "ingress counters",
+}
+_AROUND = Margins(left=0.7, right=0.3, top=0.4, between=0.95, bottom=0.55)
+
+
+def occupancies(result: Measurements) -> Figure:
+    """A panel for each kind: the share of time in which more than so much waited, of those that held most."""
+    table = result.table("occupancies")
+    table = table.filter(pc.equal(table["unit"], "B"))
+    found = set(pc.unique(table["kind"]).to_pylist())
+    kinds = [kind for kind in _KINDS if kind in found]
+    with style():
+        figure, panels = stack(6.4, [2.2] * len(kinds), _AROUND)
+        for axes, kind in zip(panels, kinds, strict=True):
+            names = _fullest(table.filter(pc.equal(table["kind"], kind)))
+            _draw(axes, result, names[:MAX_LINES])
+            axes.set_title(_KINDS[kind], loc="left")
+            if len(names) > MAX_LINES:
+                told = f"the {MAX_LINES} fullest of {count(len(names))}"
+                axes.set_title(told, loc="right", fontsize=8, fontweight="normal", color=FAINT)
+        return figure
+
+
+def _draw(axes: Axes, result: Measurements, names: list[str]) -> None:
+    curves = {name: result.cdf("occupancy_bytes", name) for name in names}
+    most = max(float(levels[-1]) for levels, _ in curves.values())
+    scale = size_scale(most)
+    for (name, (levels, shares)), colour in zip(curves.items(), colours(), strict=False):
+        above = np.concatenate(([1.0], 1.0 - shares))
+        levels = np.concatenate(([0.0], levels / scale.size))
+        axes.step(levels, above, where="post", color=colour, linewidth=1.2, label=name)
+    axes.set_xlim(0, max(1.0, most / scale.size))
+    axes.set_ylim(0, 1)
+    axes.set_ylabel("share of time")
+    axes.set_xlabel(f"more than so much waits, {scale.unit}")
+    axes.legend(loc="upper right")
+
+
+def _fullest(table: pa.Table) -> list[str]:
+    """Entities in the order of what they held in the mean; those always empty only if all were."""
+    held = pc.multiply(pc.cast(table["from"], pa.float64()), table["time_ns"])
+    sums = table.append_column("held", held).group_by("entity").aggregate([("held", "sum")])
+    order = sums.sort_by([("held_sum", "descending"), ("entity", "ascending")])
+    used = order.filter(pc.greater(order["held_sum"], 0.0))
+    return [str(name) for name in (used if used.num_rows else order)["entity"].to_pylist()]
