@@ -77,6 +77,7 @@ COMMANDS = [
     "why",
     "fair",
     "headroom",
+    "capture",
     "decode",
     "dissector",
     "export",

@@ -219,3 +219,85 @@ def test_the_dissector_reads_what_wireshark_does_not_know(tshark: Asked) -> None
     assert tshark("fecn", "fecnrd.direction", "fecnrd.rlq", "fecnrd.rate") == ["0", "9", "2500000"]
     l2ci = ["l2ci.kind", "l2ci.seq", "l2ci.congestion", "l2ci.hops", "l2ci.speed", "l2ci.stamp", "l2ci.path"]
     assert tshark("l2ci", *l2ci) == ["3", "77", "835", "3", "10000", "123456789", "02:00:00:00:00:0b"]
+
+
+@pytest.fixture(scope="module")
+def first_light(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the aggressor's port of `first-light` sends and hears."""
+    path = tmp_path_factory.mktemp("capture") / "h2.pcapng"
+    code, _, err = call("capture", "first-light", "--port", "h2.0->sw", "--out", str(path))
+    assert code == 0, err
+    assert "at 1 ports" in err
+    return path
+
+
+def test_a_run_is_captured(first_light: Path) -> None:
+    frames = decoded(first_light)
+    assert not [frame for frame in frames if "error" in frame]
+    times = [int(str(frame["time_ns"])) for frame in frames]
+    assert times == sorted(times)
+    assert {frame["port"] for frame in frames} == {"h2.0->sw"}
+    sent = [frame for frame in frames if frame["direction"] == "out"]
+    heard = [frame for frame in frames if frame["direction"] == "in"]
+    assert len(sent) > 1000
+    assert {(frame["bytes"], frame["source"], frame["destination"]) for frame in sent} == {
+        (1518, "02:00:00:00:00:04", "02:00:00:00:00:05")
+    }
+    # The switch pauses the only priority that is in use, and lets it continue.
+    assert {(frame["what"], frame["comment"]) for frame in heard} == {
+        ("PFC, 0 65535 quanta", "XOFF"),
+        ("PFC, 0 continue", "XON"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("scenario", "port", "words"),
+    [("tcp-incast", "h0*", ["TCP"]), ("congestion-notification", "l0*", ["CNM, feedback", "UDP"])],
+)
+def test_connections_and_messages_are_legal_frames(
+    scenario: str, port: str, words: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.pcapng"
+    code, _, err = call("capture", scenario, "--port", port, "--out", str(path))
+    assert code == 0, err
+    frames = decoded(path)
+    assert not [frame for frame in frames if "error" in frame]
+    for word in words:
+        assert any(str(frame["what"]).startswith(word) for frame in frames)
+
+
+def test_wireshark_reads_a_run(tshark: Asked, first_light: Path) -> None:
+    words = [
+        "tshark",
+        "-r",
+        str(first_light),
+        "-T",
+        "fields",
+        "-e",
+        "_ws.malformed",
+        "-e",
+        "ip.checksum.status",
+    ]
+    words += ["-e", "udp.checksum.status", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    # Good checksums of both, or a frame of flow control.
+    assert set(done.stdout.splitlines()) == {"\t1\t1", "\t\t"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["first-light"], "no frames were logged; name ports with --port"),
+        (["first-light", "--port", "h9.0->sw"], "h9.0->sw"),
+        (["nowhere"], "nowhere"),
+        (["first-light", "--port", "h2.0->sw", "--out", "missing/x.pcapng"], "missing"),
+    ],
+    ids=["no ports", "unknown port", "no scenario", "no directory"],
+)
+def test_a_capture_that_cannot_be(words: list[str], said: str, tmp_path: Path) -> None:
+    line = command_line("capture", *words) + ([] if "--out" in words else ["--out", "x.pcapng"])
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (1, 2)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -1,5 +1,6 @@
-//! Captures: read frame by frame, one JSON object each; written from whole frames.
+//! Captures: read frame by frame, one JSON object each; written from whole frames, or from the log of a simulation.
 
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -8,6 +9,8 @@ use std::io::{BufReader, BufWriter, Write};
 use wire::Frame;
 use wire::capture::{CaptureError, Direction, Interface, Reader, Record, Writer};
 use wire::ethernet::EthernetView;
+use wire::synthesis::{Kind, Simulated};
+use wire::{Error, Pcp};
 
 /// Reads a capture frame by frame.
 #[pyclass]
@@ -89,11 +92,15 @@ pub struct Seen {
     frame: Vec<u8>,
 }
 
-/// Writes frames as pcapng.
-pub fn write(path: &str, ports: Vec<(String, Option<u64>)>, frames: &[Seen]) -> PyResult<()> {
+fn begin(path: &str, ports: Vec<(String, Option<u64>)>) -> PyResult<Writer<BufWriter<File>>> {
     let of = |(name, speed_bps)| Interface { name, speed_bps };
     let interfaces: Vec<Interface> = ports.into_iter().map(of).collect();
-    let mut writer = Writer::new(BufWriter::new(File::create(path)?), &interfaces).map_err(refused)?;
+    Writer::new(BufWriter::new(File::create(path)?), &interfaces).map_err(refused)
+}
+
+/// Writes frames as pcapng.
+pub fn write(path: &str, ports: Vec<(String, Option<u64>)>, frames: &[Seen]) -> PyResult<()> {
+    let mut writer = begin(path, ports)?;
     for seen in frames {
         let direction = match seen.direction.as_deref() {
             None => None,
@@ -110,4 +117,76 @@ pub fn write(path: &str, ports: Vec<(String, Option<u64>)>, frames: &[Seen]) -> 
         writer.write(&record).map_err(refused)?;
     }
     Ok(writer.into_inner().flush()?)
+}
+
+/// Whole numbers of numpy, one for each row.
+struct Column(Vec<u64>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Column {
+    type Error = PyErr;
+
+    fn extract(numbers: Borrowed<'a, 'py, PyAny>) -> PyResult<Column> {
+        PyBuffer::get(&numbers)?.to_vec(numbers.py()).map(Column)
+    }
+}
+
+/// Columns of the table `frames`. Names are places in lists.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Log {
+    kinds: Vec<String>,
+    comments: Vec<String>,
+    time_ps: Column,
+    port: Column,
+    outward: Column,
+    comment: Column,
+    kind: Column,
+    flow: Column,
+    source: Column,
+    destination: Column,
+    priority: Column,
+    bytes: Column,
+    word: Column,
+    ecn: Column,
+}
+
+/// Writes the frames of a simulation as pcapng, with real headers.
+pub fn write_log(path: &str, ports: Vec<(String, Option<u64>)>, log: &Log) -> PyResult<()> {
+    let wrong = |why: String| PyValueError::new_err(why);
+    let unknown = |name: &String| wrong(format!("frames of the kind {name} are not known"));
+    let kinds: Vec<Kind> = log
+        .kinds
+        .iter()
+        .map(|name| Kind::named(name).ok_or_else(|| unknown(name)))
+        .collect::<PyResult<_>>()?;
+    let mut writer = begin(path, ports)?;
+    let mut octets = Vec::with_capacity(2_048);
+    for row in 0..log.time_ps.0.len() {
+        let kind = kinds[log.kind.0[row] as usize];
+        let made = simulated(log, row, kind).and_then(|frame| frame.frame());
+        octets.clear();
+        made.map_err(|error| wrong(format!("frame {}: {error}", row + 1)))?.encode(&mut octets);
+        let comment = log.comments.get(log.comment.0[row] as usize).filter(|text| !text.is_empty());
+        let record = Record {
+            direction: Some(if log.outward.0[row] == 1 { Direction::Out } else { Direction::In }),
+            comment: comment.map(|text| text.into()),
+            ..Record::new(log.port.0[row] as u32, log.time_ps.0[row] / 1_000, &octets)
+        };
+        writer.write(&record).map_err(refused)?;
+    }
+    Ok(writer.into_inner().flush()?)
+}
+
+/// A frame of the log.
+fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
+    Ok(Simulated {
+        kind,
+        flow: log.flow.0[row] as u32,
+        source: log.source.0[row] as u32,
+        destination: log.destination.0[row] as u32,
+        priority: Pcp::new(log.priority.0[row] as u8)?,
+        bytes: log.bytes.0[row] as u16,
+        word: log.word.0[row] as u32,
+        ecn: log.ecn.0[row] as u8,
+    })
 }

@@ -170,4 +170,10 @@ mod _core {
     ) -> PyResult<()> {
         super::frames::write(path, ports, &frames)
     }
+
+    /// Writes the log of frames of a simulation as pcapng, with real headers.
+    #[pyfunction]
+    fn write_log(path: &str, ports: Vec<(String, Option<u64>)>, log: super::frames::Log) -> PyResult<()> {
+        super::frames::write_log(path, ports, &log)
+    }
 }

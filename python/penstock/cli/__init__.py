@@ -40,6 +40,7 @@ COMMANDS = (
     ("why", "why:why", "Explain why a port was paused or a flow was slow."),
     ("fair", "fair:fair", "Compare what each flow got with its fair share."),
     ("headroom", "headroom:headroom", "Compute the headroom of a lossless queue."),
+    ("capture", "capture:capture", "Write the frames of a run as pcapng."),
     ("decode", "decode:decode", "List the frames of a capture."),
     ("export", "export:export", "Print the commands that set a port of Linux up like a scenario."),
     ("dissector", "decode:dissector", "Print a dissector for Wireshark."),
