@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import penstock as ps
-from penstock.qos.admission import Accepted, Broker, Refused, ports_of, rates_of
 from penstock.errors import InputError
+from penstock.qos.admission import Accepted, Broker, Refused, ports_of, rates_of
 
 LIMITS = {6: 0.1875, 5: 0.1875, 4: 0.1875}
 """Martinez 2006: voice, video and controlled load."""

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from penstock.qos.arbitration import SIZES, Need, distances, fill, longest_turn, need
 from penstock.errors import InputError
+from penstock.qos.arbitration import SIZES, Need, distances, fill, longest_turn, need
 
 TABLE_2 = {
     "NC": Need(16, 4),

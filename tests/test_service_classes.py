@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.qos.arbitration import Need, distances, fill
 from penstock.errors import InputError
+from penstock.qos.arbitration import Need, distances, fill
 from penstock.qos.service_classes import SERVICE_CLASSES, channels, merge
 
 

@@ -19,8 +19,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .arbitration import Need
 from penstock.errors import InputError
+
+from .arbitration import Need
 
 
 @dataclass(frozen=True)
