@@ -57,6 +57,9 @@ def short(path: Path) -> Scenario:
     lasts = SHORT_NS * LINKS // max(links, LINKS)
     full = scenario.to_dict()["simulation"]["duration"]
     cut = min(lasts, nanoseconds(full))
+    for number, flow in enumerate(scenario.to_dict().get("flows", [])):
+        if nanoseconds(flow.get("start", "0 s")) >= cut:
+            scenario = scenario.with_value(f"flows.{number}.start", None)
     return scenario.with_value("simulation.duration", f"{cut} ns").with_value("simulation.warmup", "0 s")
 
 

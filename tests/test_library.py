@@ -35,7 +35,7 @@ def test_a_file_hides_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_miss_names_what_is_near() -> None:
     with pytest.raises(InputError, match="did you mean first-light"):
         library.read("first-ligth")
-    with pytest.raises(InputError, match="known names: closed-loops, congestion-notification, equal-clocks"):
+    with pytest.raises(InputError, match="known names: closed-loops, congestion-notification, credit-fabric"):
         library.read("zzzz")
 
 

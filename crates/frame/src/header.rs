@@ -45,9 +45,8 @@ impl Header {
             [tcp.number.into(), tcp.payload.unwrap_or_default().into(), tcp.echo.unwrap_or_default().ps()];
         let blocks = tcp.sacks.into_iter().map(|(from, to)| u64::from(from) << 32 | u64::from(to));
         // What a connection alone between its hosts does not need counts where it is there.
-        let label = (u64::from(tcp.connection) << 32 | u64::from(tcp.ends.unwrap_or_default()))
-            .rotate_left(u32::from(tcp.ends.is_some()) * 7);
-        let label = (tcp.connection > 0 || tcp.ends.is_some()).then_some(label);
+        let label = [1 << 32 | u64::from(tcp.connection), tcp.ends.map_or(0, |end| u64::from(end) + 1)];
+        let label = (label != [1 << 32, 0]).then_some(label).into_iter().flatten();
         first
             .into_iter()
             .chain(blocks)

@@ -16,8 +16,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::path::Path;
 
-pyo3::create_exception!(_core, ScenarioError, PyValueError, "A scenario that cannot be run.");
-pyo3::create_exception!(_core, SimulationError, PyRuntimeError, "A run that broke an invariant.");
+pyo3::create_exception!(penstock._core, ScenarioError, PyValueError, "A scenario that cannot be run.");
+pyo3::create_exception!(penstock._core, SimulationError, PyRuntimeError, "A run that broke an invariant.");
 
 /// The exception for findings in a scenario; its text is the rendering, `diagnostics` the JSON form.
 fn scenario_error(py: Python<'_>, findings: &scenario::Diagnostics) -> PyErr {

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 69] = [
+const NUMBERS: [&str; 70] = [
+    "channels",
     "most",
     "one_in",
     "least_factor",

@@ -178,7 +178,7 @@ def fecn(bench: Bench) -> Iterator[Row]:
 def _at_rest(bench: Bench) -> Iterator[Row]:
     """Rates of C/N, the queue at its set point, tags of one in T."""
     for count in (4, 16):
-        duration = bench.choose(400, 200)
+        duration = 400
         warmup = 'duration = "$duration ps"'.replace("$duration", str(duration * 10**9))
         text = _text(count, 1_000_000, duration * 10**9, _EVEN).replace(
             warmup, warmup + f'\nwarmup = "{duration // 2} ms"'
