@@ -93,6 +93,8 @@ def test_what_is_wrong_in_a_scenario_survives_a_pool() -> None:
         ps.Scenario("1 parsec").check()
     assert '"line":2' in caught.value.diagnostics
     assert pickle.loads(pickle.dumps(caught.value)).diagnostics == caught.value.diagnostics
+    # Some picklers send it along.
+    assert pickle.dumps(caught.value.__context__)
 
 
 def test_a_broken_invariant_is_an_error_of_the_package() -> None:
@@ -100,6 +102,7 @@ def test_a_broken_invariant_is_an_error_of_the_package() -> None:
         small().switch(buffer={"total": "22 frames"}).run()
     assert isinstance(caught.value, ps.PenstockError)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    assert pickle.dumps(caught.value.__context__)
 
 
 def test_whole_numbers_of_numpy_are_whole_numbers() -> None:

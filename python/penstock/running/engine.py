@@ -252,6 +252,8 @@ def engine_errors() -> Iterator[None]:
             from penstock.result import Result
 
             broken.result = Result.from_core(measured)
+            # Some picklers send the context of an error along, and this cannot be pickled.
+            del error.result
         raise broken from None
 
 
