@@ -76,8 +76,8 @@ impl TcpSender {
     /// Something new is acknowledged.
     fn progress(&mut self, now: Time, number: u64, echo: bool, header: Option<&TcpHeader>) {
         let bytes = number - self.unacknowledged;
-        let reach = self.in_flight() + u64::from(self.spec.segment);
-        let held_back = reach > self.controller.window();
+        // RFC 7661 section 4.3: a window of which half is in flight is in use, and may grow.
+        let held_back = 2 * self.in_flight() >= self.controller.window();
         self.unacknowledged = number;
         self.next = self.next.max(number);
         (self.limited, self.timed_out, self.resends) = (0, false, false);

@@ -100,6 +100,20 @@ fn of_two_losses_in_a_window_reno_times_out_and_newreno_and_sack_do_not() {
 }
 
 #[test]
+fn a_window_of_which_half_is_in_flight_grows() {
+    // The wire is as fast as the path: each acknowledgement lets two segments go, the wire takes one, and the rest of the
+    // window is never in flight. Slow start goes on all the same, as for a sender that never looks at what is in flight.
+    let ends = [false, true].map(|grows_unused| {
+        let spec = tcp(Some(60_000), RepairKind::Sack, 2);
+        let ControllerSpec::Aimd(aimd) = spec.controller.clone() else { unreachable!() };
+        let controller = ControllerSpec::Aimd(AimdParams { threshold: None, grows_unused, ..aimd });
+        let (pipe, _) = with_losses(TcpSpec { controller, ..spec }, &[]);
+        of_kind(&pipe.records, RecordKind::Transfer)[0].end
+    });
+    assert_eq!(ends[0], ends[1]);
+}
+
+#[test]
 fn a_timeout_in_a_long_repair_halves_what_the_window_allowed() {
     // Of 64 every second is lost, and NewReno fills a hole a round trip of 200 us. Meanwhile the window of 32 lets new
     // segments go on, round after round, until the timer ends. Half of what is not acknowledged then would be more than
