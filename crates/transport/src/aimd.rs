@@ -40,7 +40,7 @@ pub struct AimdParams {
     pub threshold: Option<u64>,
     /// What lets it grow.
     pub growth: Growth,
-    /// Whether it grows also while it is not used.
+    /// Whether it grows also while less than half of it is in flight.
     pub grows_unused: bool,
 }
 
@@ -91,7 +91,7 @@ impl Aimd {
     /// Whether this acknowledgement may let the window grow.
     pub fn may_grow(&self, ack: &Ack) -> bool {
         // RFC 3168 section 6.1.2: no growth for an acknowledgement that echoes a mark.
-        !ack.repairing && !ack.echo && (ack.held_back || self.grows_unused)
+        !ack.repairing && !ack.echo && (ack.window_used || self.grows_unused)
     }
     /// The length of a segment.
     pub fn segment(&self) -> u64 {
@@ -248,7 +248,7 @@ mod tests {
         for (n, still) in [
             Ack { echo: true, ..ack(S) },
             Ack { repairing: true, ..ack(S) },
-            Ack { held_back: false, ..ack(S) },
+            Ack { window_used: false, ..ack(S) },
         ]
         .into_iter()
         .enumerate()

@@ -15,8 +15,13 @@ pub struct Ack {
     pub round_trip: Option<Time>,
     /// Whether the sender still repairs a loss that it has told of: no time to send more.
     pub repairing: bool,
-    /// Whether the window was what held the sender back. One that has less to send says nothing of the path.
-    pub held_back: bool,
+    /// Whether the window was in use. One that is not says nothing of the path.
+    pub window_used: bool,
+}
+
+/// Whether a window is in use: half of it is in flight (RFC 7661 section 4.3).
+pub fn is_used(window: u64, in_flight: u64) -> bool {
+    2 * in_flight >= window
 }
 
 /// How the sender found out that a segment is lost, which says how much of the path it still knows.

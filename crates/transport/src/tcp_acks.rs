@@ -1,6 +1,6 @@
 //! What acknowledgements do to a TCP sender.
 
-use crate::controller::{Ack, CongestionControl, LossKind};
+use crate::controller::{Ack, CongestionControl, LossKind, is_used};
 use crate::endpoint::{Received, Record, RecordKind};
 use crate::repair::{OnDuplicate, OnProgress, Repair};
 use crate::scoreboard::Blocks;
@@ -76,8 +76,7 @@ impl TcpSender {
     /// Something new is acknowledged.
     fn progress(&mut self, now: Time, number: u64, echo: bool, header: Option<&TcpHeader>) {
         let bytes = number - self.unacknowledged;
-        // RFC 7661 section 4.3: a window of which half is in flight is in use, and may grow.
-        let held_back = 2 * self.in_flight() >= self.controller.window();
+        let window_used = is_used(self.controller.window(), self.in_flight());
         self.unacknowledged = number;
         self.next = self.next.max(number);
         (self.limited, self.timed_out, self.resends) = (0, false, false);
@@ -96,7 +95,7 @@ impl TcpSender {
         self.resends = matches!(outcome, OnProgress::NextHole { .. });
         let repairing = outcome != OnProgress::Goes;
         let (in_flight, round_trip) = (self.in_flight(), sent.map(|sent| now.saturating_sub(sent)));
-        self.controller.on_ack(now, &Ack { bytes, in_flight, echo, round_trip, repairing, held_back });
+        self.controller.on_ack(now, &Ack { bytes, in_flight, echo, round_trip, repairing, window_used });
         if outcome == (OnProgress::Repaired { gently: true }) {
             self.controller.on_repaired(now, in_flight);
         }

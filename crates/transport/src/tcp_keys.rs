@@ -61,7 +61,7 @@ tcp_keys! {
     initial_threshold: Or<Amount, Unlimited>,
     /// What lets the window grow: "acks" (each acknowledgement, RFC 5681) or "bytes" (what they acknowledge, RFC 3465). Default: "bytes" (preset "rfc").
     growth: Growth,
-    /// Whether the window grows also while it is not what holds the sender back. Default: false (preset "rfc"; RFC 7661).
+    /// Whether the window grows also while less than half of it is in flight. Default: false (preset "rfc"; RFC 7661).
     grows_unused: bool,
     /// Bytes of data, or full segments, that the receiver takes in beyond what it has acknowledged. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
     receive_window: Or<Amount, Unlimited>,

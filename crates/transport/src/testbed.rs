@@ -64,7 +64,7 @@ pub fn draws(seed: u64) -> (impl FnMut(u64) -> u64, Xoshiro256PlusPlus) {
 
 /// An acknowledgement of so many bytes to a sender that its window held back.
 pub fn ack(bytes: u64) -> Ack {
-    Ack { bytes, in_flight: 0, echo: false, round_trip: None, repairing: false, held_back: true }
+    Ack { bytes, in_flight: 0, echo: false, round_trip: None, repairing: false, window_used: true }
 }
 
 /// A transfer over TCP in segments of 1000 B, none of it delayed, with a window of so many segments at the start and a

@@ -20,7 +20,7 @@
 //! with the same controllers.
 
 use crate::bulk::Bulk;
-use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
+use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind, is_used};
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
 use crate::pacer::Pacer;
 use crate::retransmission::RetransmissionTimer;
@@ -38,8 +38,6 @@ pub struct WindowSender<C = Controller> {
     pacer: Pacer,
     retransmission: RetransmissionTimer,
     ecn_capable: bool,
-    /// Length of a full segment.
-    segment: u16,
     /// When the transfer begins.
     start: Time,
     started: bool,
@@ -80,7 +78,6 @@ impl<C: CongestionControl> WindowSender<C> {
             pacer: Pacer::default(),
             retransmission: RetransmissionTimer::new(spec.timeout),
             ecn_capable: spec.ecn_capable,
-            segment: spec.segment,
             start,
             started: false,
             stop,
@@ -129,8 +126,8 @@ impl<C: CongestionControl> WindowSender<C> {
         }
         let round_trip = timed.map(|(_, sent)| now - sent);
         let (in_flight, repairing) = (self.in_flight(), false);
-        let held_back = in_flight + bytes + u64::from(self.segment) > self.controller.window();
-        self.controller.on_ack(now, &Ack { bytes, in_flight, echo, round_trip, repairing, held_back });
+        let window_used = is_used(self.controller.window(), in_flight + bytes);
+        self.controller.on_ack(now, &Ack { bytes, in_flight, echo, round_trip, repairing, window_used });
         self.retransmission.on_ack(now, self.unacknowledged < self.next);
         self.finish(now);
     }

@@ -1493,7 +1493,7 @@ class TcpKeys(TypedDict, total=False):
     acknowledge, RFC 3465). Default: "bytes".
     """
     grows_unused: bool | None
-    """Whether the window grows also while it is not what holds the sender back. Default: false."""
+    """Whether the window grows also while less than half of it is in flight. Default: false."""
     receive_window: str | None
     """Bytes of data, or full segments, that the receiver takes in beyond what it has acknowledged.
     Default: "unlimited".

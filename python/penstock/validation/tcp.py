@@ -115,8 +115,7 @@ sizes = "$bytes B"
 arrivals = "once"
 start = "$at us"
 frame = "1518 B"
-over = { tcp = { headers = "58 B", handshake = true, reconnect = true, ack_every = 1, \
-grows_unused = true } }
+over = { tcp = { headers = "58 B", handshake = true, reconnect = true, ack_every = 1 } }
 """
 
 _SIZES = (1, 10, 11, 30, 31, 150, 300)
@@ -153,11 +152,7 @@ def _slow_start(segments: int) -> int:
     "hold the rest; then a way through idle links, with the rest behind each other.",
     sources=("RFC 9293, section 3.5", "RFC 5681, section 3.1", "RFC 6928, section 2"),
     scenario=_scheduled(),
-    ends=(
-        "Windows below the 247 segments that the path holds: each waits for what acknowledges the last.",
-        "With grows_unused: otherwise less than the window is in flight once the NIC is the slower, and it "
-        "hardly grows.",
-    ),
+    ends=("Windows below the 247 segments that the path holds: each waits for what acknowledges the last.",),
 )
 def transfers(bench: Bench) -> Iterator[Row]:
     """Slow start by hand."""
