@@ -32,6 +32,7 @@ ASCII = "--ascii"
 COMMANDS = (
     ("run", "run:run", "Run a scenario."),
     ("sweep", "sweep:sweep", "Run a scenario with many values of its keys."),
+    ("optimise", "optimise:optimise", "Search for the best values of keys of a scenario."),
     ("check", "scenarios:check", "Check a scenario without running it."),
     ("new", "scenarios:new", "Write a commented scenario to start from."),
     ("list", "scenarios:list_", "List the scenarios and studies of the package."),

@@ -170,7 +170,7 @@ def plan_of(scenario: str, question: Question) -> Plan:
     if question.zip and question.latin is not None:
         raise InputError("--zip and --latin exclude each other")
     told = {
-        option: _assignments(f"--{option}", given)
+        option: assignments(f"--{option}", given)
         for option, given in (("vary", question.vary), ("set", question.set), ("measure", question.measure))
     }
     mode = "zip" if question.zip else "latin" if question.latin is not None else "grid"
@@ -185,7 +185,14 @@ def plan_of(scenario: str, question: Question) -> Plan:
     )
 
 
-def _assignments(option: str, given: tuple[str, ...]) -> dict[str, str]:
+def assignments(option: str, given: tuple[str, ...]) -> dict[str, str]:
+    """The two sides of each KEY=VALUES.
+
+    Raises
+    ------
+    InputError
+        If one has not two sides, or a key is given twice.
+    """
     from penstock.laboratory.values import assignment
 
     found: dict[str, str] = {}

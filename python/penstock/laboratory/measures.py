@@ -3,14 +3,15 @@
 ``max(flows.latency_p99_ns)`` is a number; ``flows.latency_p99_ns`` is a column, one number for each flow.
 ``["victim"]`` picks the rows of a name, or of all names that a pattern such as ``"from-*"`` matches;
 ``[flows.frames_sent > 0]`` picks rows by a comparison. ``flows["class"]`` is a column whose name is a word of
-Python. ``run.frame_hops`` is a number of the run. Numbers that are not known, such as the latency of a flow
-that received nothing, are left out by all functions.
+Python, ``scenario.switch.buffer.total`` a key of the scenario, ``run.frame_hops`` a number of the run.
+All functions leave out numbers that are not known, such as the latency of a flow that received nothing.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import math
+import tomllib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from penstock.errors import ArgumentError
 from penstock.library import suggestion
 
 from .expression import Expression, Surroundings
+from .quantity import Quantity, value_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -202,6 +204,8 @@ class _Table:
 
 def _named(result: Measurements, name: str) -> Any:
     table, _, column = name.partition(".")
+    if table == "scenario":
+        return _key(result, column)
     if table == "run":
         value = result.run.get(column)
         if not isinstance(value, int | float):
@@ -209,8 +213,26 @@ def _named(result: Measurements, name: str) -> Any:
             raise ArgumentError(f'the run has no number "{column}"; {suggestion(column, numbers)}')
         return value
     if table not in result.table_names:
-        raise ArgumentError(f"no table {table}; {suggestion(table, [*result.table_names, 'run'])}")
+        raise ArgumentError(
+            f"no table {table}; {suggestion(table, [*result.table_names, 'run', 'scenario'])}"
+        )
     return _Table(result, table)[column] if column else _Table(result, table)
+
+
+def _key(result: Measurements, key: str) -> float:
+    """A key of the effective scenario as a number, in the units of tables."""
+    table: Any = tomllib.loads(result.scenario_toml)
+    for step in key.split("."):
+        if not isinstance(table, dict) or step not in table:
+            known = table if isinstance(table, dict) else []
+            raise ArgumentError(f"no key {step} in scenario.{key}; {suggestion(step, known)}")
+        table = table[step]
+    value = value_of(table)
+    if isinstance(value, Quantity):
+        return value.in_tables()[0]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ArgumentError(f"scenario.{key} is {table}, no number")
+    return float(value)
 
 
 def _quantile(column: Column, share: float) -> float:

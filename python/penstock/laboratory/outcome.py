@@ -23,15 +23,12 @@ from penstock.result import Result
 from penstock.running import run_source
 
 from .plan import Plan, Run
-from .quantity import UNITS, Quantity, value_of
+from .quantity import Quantity, value_of
 from .store import Record
 
 TABLES = ("runs", "metrics", "summary")
 CONFIDENCE = 0.95
 _UNIT = re.compile(r"_(ps|ns|us|ms|s|bps|bytes|frames|share)$")
-_COLUMN_UNIT = {"time": ("ns", 1e3), "length": ("m", 1e3), "tolerance": ("ppm", 1e3)}
-"""The unit of a column of numbers, and how many of the smallest unit it is; others have the smallest."""
-_NAME = {"rate": "bps", "size": "bytes", "frames": "frames"}
 
 
 @dataclass(frozen=True)
@@ -245,12 +242,9 @@ def _settings(plan: Plan, points: list[dict[str, Any]]) -> list[Column]:
         amounts = [value_of(value) for value in values]
         dimensions = {amount.dimension for amount in amounts if isinstance(amount, Quantity)}
         if len(dimensions) == 1 and all(isinstance(amount, Quantity) for amount in amounts):
-            (dimension,) = dimensions
-            unit, size = _COLUMN_UNIT.get(
-                dimension, (_NAME.get(dimension, next(iter(UNITS[dimension]))), 1.0)
-            )
-            numbers = [float(amount.amount) / size for amount in amounts if isinstance(amount, Quantity)]
-            found.append((f"{key}_{unit}", pa.float64(), numbers, unit, about))
+            told = [amount.in_tables() for amount in amounts if isinstance(amount, Quantity)]
+            unit = told[0][1]
+            found.append((f"{key}_{unit}", pa.float64(), [amount for amount, _ in told], unit, about))
     return found
 
 

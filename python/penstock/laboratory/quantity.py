@@ -31,6 +31,14 @@ UNITS: dict[str, dict[str, int]] = {
 }
 """Each dimension with its units; the first is the smallest, of which a scenario has whole numbers."""
 
+_IN_TABLES = {
+    "time": ("ns", 10**3),
+    "rate": ("bps", 1),
+    "size": ("bytes", 1),
+    "length": ("m", 10**3),
+    "tolerance": ("ppm", 10**3),
+    "frames": ("frames", 1),
+}
 _SAME = {"µs": "us", "frame": "frames"}
 _TEXT = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+))\s*([A-Za-zµ/]+)\s*")
 _DECIMALS = 3
@@ -79,6 +87,11 @@ class Quantity:
             digits = Decimal(thousandths.numerator).scaleb(-_DECIMALS)
             return f"{_plain(digits)} {self.unit}"
         return f"{whole} {next(iter(UNITS[self.dimension]))}"
+
+    def in_tables(self) -> tuple[float, str]:
+        """Its amount as result tables have it, and the word for the unit, such as ns, bps or bytes."""
+        word, size = _IN_TABLES[self.dimension]
+        return float(self.amount / size), word
 
     def __add__(self, other: object) -> Quantity:
         return Quantity(self.amount + self._same(other), self.dimension, self.unit)

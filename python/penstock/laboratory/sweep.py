@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -27,7 +27,7 @@ from .execute import each
 from .measures import Measure
 from .outcome import Finished, Outcome, write_outcome
 from .page import write_page
-from .plan import Plan, Run
+from .plan import Plan, Point, Run
 from .store import Record, Store, name_of
 
 PLAN_FILE = "sweep.toml"
@@ -123,12 +123,20 @@ def sweep(
     directory = Path(out).absolute()
     plan.check()
     ensure_sweep(directory)
-    _write_plan(plan, directory)
-    sweeping = _Sweep(plan, directory, keep, engine.beside or workers, progress)
+    write_plan(plan, directory)
+    beside = engine.beside or workers
+    sweeping = _Sweep(plan, directory, points=plan.settings, beside=beside, keep=keep, progress=progress)
     sweeping.go(engine)
     outcome = write_outcome(plan, sweeping.finished, directory)
     write_page(plan, outcome, pictures.draw(plan, outcome, front))
     return outcome
+
+
+def run_points(plan: Plan, points: Sequence[Point], directory: Path, engine: Engine) -> list[Finished]:
+    """Some points of a plan with each of its seeds; nothing is written but their runs."""
+    some = _Sweep(plan, directory, points=points, beside=engine.beside or engine.workers or 1)
+    some.go(engine)
+    return some.finished
 
 
 def ensure_sweep(directory: Path) -> None:
@@ -145,7 +153,7 @@ def ensure_sweep(directory: Path) -> None:
         raise InputError(f"{directory}: exists and is no sweep, so nothing is written there; choose another")
 
 
-def _write_plan(plan: Plan, directory: Path) -> None:
+def write_plan(plan: Plan, directory: Path) -> None:
     """The plan as a file that ``penstock sweep`` takes, with the scenario beside it."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / BASE_FILE).write_text(plan.base.to_toml(), "utf-8")
@@ -157,7 +165,14 @@ class _Sweep:
     """The state of a sweep that is under way; iterating over it gives the runs that are not finished."""
 
     def __init__(
-        self, plan: Plan, directory: Path, keep: bool, beside: int, progress: SweepCallback | None
+        self,
+        plan: Plan,
+        directory: Path,
+        *,
+        points: Sequence[Point],
+        beside: int,
+        keep: bool = False,
+        progress: SweepCallback | None = None,
     ) -> None:
         self.finished: list[Finished] = []
         self._plan = plan
@@ -166,13 +181,13 @@ class _Sweep:
         self._keep = keep
         self._beside = beside
         self._progress = progress
-        self._of = len(plan.settings) * len(plan.seeds)
+        self._of = len(points) * len(plan.seeds)
         self._found = 0
         self._failed = 0
-        self._planned = plan.runs()
+        self._planned = (run for point in points for run in plan.runs_of(point))
         self._added: deque[Run] = deque()
         self._waiting: dict[str, list[Run]] = {}
-        self._points = {point.number: _PointState(list(plan.seeds)) for point in plan.settings}
+        self._points = {point.number: _PointState(list(plan.seeds)) for point in points}
 
     def go(self, engine: Engine) -> None:
         """Runs what is not finished."""

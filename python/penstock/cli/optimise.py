@@ -1,0 +1,144 @@
+"""``penstock optimise``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from penstock.errors import InputError
+from penstock.units import plain
+
+from . import EXIT_DONE, EXIT_FAILED
+from .console import complain, console, print_json, say, table
+from .options import Whole
+from .sweep import Place, assignments
+
+if TYPE_CHECKING:
+    from penstock.laboratory.plan import Plan
+    from penstock.laboratory.search import Goal, Trial
+
+SCHEMA = "penstock-optimise/1"
+ROWS_SHOWN = 10
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Wanted:
+    """What is searched for, and over which keys.
+
+    Parameters
+    ----------
+    vary
+        KEY=VALUES, once for each key: a range such as "20 KiB:200 KiB" (or "1 KiB:1 MiB:log"), or a list.
+        Each point runs with each value of simulation.seed.
+    set
+        KEY=EXPRESSION, once for each key that follows from others.
+    least
+        Expression over result tables and scenario.KEY that shall be small: its mean over the seeds.
+    most
+        The same, if it shall be large.
+    require
+        Comparison that has to hold with every seed, once for each: "max(flows.latency_p99_ns) <= 50000". A
+        run that breaks an invariant, such as a lost frame of a lossless class, never holds.
+    """
+
+    vary: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    least: str | None = None
+    most: str | None = None
+    require: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+
+
+def optimise(
+    scenario: str,
+    /,
+    *,
+    wanted: Wanted = Wanted(),
+    place: Place = Place(),  # noqa: B008, frozen
+    trials: Whole = 100,
+    out: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Searches for the values of keys that make an expression least or largest.
+
+    After an interruption the same command goes on; with more trials it adds to those that are there.
+
+    Parameters
+    ----------
+    scenario
+        A scenario file, or a name that "penstock list" prints.
+    trials
+        Points to try. Default: 100.
+    out
+        Directory of the search. Default: out/NAME-search.
+    json
+        Prints one JSON object instead of a table.
+    """
+    from penstock.laboratory.engines import engine
+    from penstock.laboratory.plan import Plan
+    from penstock.laboratory.search import Goal, search
+
+    if (wanted.least is None) == (wanted.most is None):
+        raise InputError("expected one of --least and --most")
+    if trials < 1:
+        raise InputError(f"trials is {trials}; expected a whole number of at least 1")
+    direction, objective = ("least", wanted.least) if wanted.most is None else ("most", wanted.most)
+    goal = Goal(direction, objective or "", wanted.require)
+    vary, derive = assignments("--vary", wanted.vary), assignments("--set", wanted.set)
+    plan = Plan(scenario, vary, derive, goal.measures, "latin", 1)
+    directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-search"
+    try:
+        with engine(place.on, place.workers) as where:
+            found = search(plan, goal, directory, trials=trials, executor=where)
+    except KeyboardInterrupt:
+        say(f"finished trials are kept in {directory}; the same command goes on")
+        raise
+    best = found[0]
+    if best.is_feasible:
+        (run, *_) = plan.runs_of(plan.point(0, {key: best.values[key] for key in plan.values}))
+        (directory / "best.toml").write_text(run.source.text, "utf-8")
+    if json:
+        print_json(_document(goal, found))
+    else:
+        _show(plan, goal, found, directory)
+    if not best.is_feasible:
+        complain(f"none of {len(found)} trials has all that is required")
+    return EXIT_DONE if best.is_feasible else EXIT_FAILED
+
+
+def _document(goal: Goal, found: list[Trial]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "direction": goal.direction,
+        "objective": goal.objective,
+        "require": list(goal.require),
+        "trials": [vars(trial) for trial in found],
+    }
+
+
+def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
+    from rich.markup import escape
+
+    feasible = sum(trial.is_feasible for trial in found)
+    title = f"The best of {len(found)} trials, {feasible} of which have what is required: {goal.direction} "
+    keys = [*plan.values, *plan.derive]
+    shown = table(
+        escape(title + goal.objective),
+        "trial",
+        *(key.rpartition(".")[2] for key in keys),
+        "objective",
+        "",
+        numeric=1,
+    )
+    for trial in found[:ROWS_SHOWN]:
+        cells = [escape(str(trial.values[key])) for key in keys]
+        shown.add_row(
+            str(trial.number), *cells, plain(trial.objective), "" if trial.is_feasible else "not as required"
+        )
+    console().print(shown)
+    console().print(f"search   {directory}", soft_wrap=True)
+    if found[0].is_feasible:
+        console().print(f"best     {directory / 'best.toml'}", soft_wrap=True)

@@ -1,0 +1,347 @@
+"""Searches for the values of keys that make an expression least or largest while others hold.
+
+Source: J. Bergstra et al., "Algorithms for hyper-parameter optimization", NIPS 2011 (TPE), by Optuna, which
+keeps the trials in SQLite. Trials begin with a Latin hypercube. The last third refines the best point: one
+key at a time goes half of the way to the next value tried on either side, which for a threshold is bisection.
+Not modelled: runs are not stopped by what their first part shows.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from penstock.errors import ArgumentError, InputError
+from penstock.running.pool import processes
+
+from .engines import Engine
+from .outcome import Finished
+from .plan import Plan, Point
+from .quantity import Quantity, text_of
+from .sweep import ensure_sweep, run_points, write_plan
+from .values import Span, Values
+
+DATABASE = "search.db"
+OBJECTIVE = "objective"
+FIRST_SHARE, REFINING_SHARE = 0.25, 0.34
+"""Of the trials: those of the Latin hypercube, and those that refine."""
+BROKEN = 1e12
+"""By how much a run that fails violates what is required."""
+MOST_TRIALS = 100_000
+_DIRECTIONS = ("least", "most")
+_OVER = {ast.LtE: 1.0, ast.Lt: 1.0, ast.GtE: -1.0, ast.Gt: -1.0}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is searched for.
+
+    Parameters
+    ----------
+    direction : str
+        ``"least"`` or ``"most"``.
+    objective : str
+        An expression over result tables and ``scenario.KEY``, such as ``"scenario.switch.buffer.total"``; its
+        mean over the seeds counts.
+    require : sequence of str
+        Comparisons that have to hold with every seed, such as ``"max(flows.latency_p99_ns) <= 50000"``.
+
+    Raises
+    ------
+    ArgumentError
+        If the direction is another, or a requirement is no comparison.
+    """
+
+    direction: str
+    objective: str
+    require: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.direction not in _DIRECTIONS:
+            raise ArgumentError(f"direction is {self.direction!r}; expected least or most")
+        _ = self.measures
+
+    @property
+    def measures(self) -> dict[str, str]:
+        """The objective, and by how much each requirement is missed: the left side less the right one."""
+        found = {OBJECTIVE: self.objective}
+        for number, text in enumerate(self.require):
+            left, _, right = _compared(text)
+            found[f"require_{number}"] = f"({left}) - ({right})"
+        return found
+
+    def violations(self, runs: Sequence[Finished]) -> list[float]:
+        """How far each requirement is missed in the worst of the runs; at most 0 where it holds."""
+        return [
+            max(_violation(_compared(text)[1], _value(one, measure)) for one in runs)
+            for text, measure in zip(self.require, list(self.measures.values())[1:], strict=True)
+        ]
+
+    def value(self, runs: Sequence[Finished]) -> float:
+        """The mean of the objective; NaN if a run failed."""
+        return math.fsum(_value(one, self.objective) for one in runs) / len(runs)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point that was tried.
+
+    Attributes
+    ----------
+    number : int
+        From 0.
+    values : dict
+        Of the keys, as the scenario has them.
+    objective : float or None
+        Its mean over the seeds; ``None`` if a run failed.
+    is_feasible : bool
+        Whether no run failed, and all that is required held.
+    """
+
+    number: int
+    values: dict[str, Any]
+    objective: float | None
+    is_feasible: bool
+
+
+TrialCallback = Callable[[Trial], object]
+
+
+def search(
+    plan: Plan,
+    goal: Goal,
+    out: str | PathLike[str],
+    *,
+    trials: int = 100,
+    executor: Engine | None = None,
+    progress: TrialCallback | None = None,
+) -> list[Trial]:
+    """Tries points of a plan until there are `trials`; the same call goes on with those of `out`.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the mode "latin": its keys and seeds. What it measures is not used.
+    goal : Goal
+        What is searched for.
+    out : path
+        A new directory, or that of an earlier search of the same.
+    trials : int
+        Points to try, 1 to 100000. Default 100.
+    executor : Engine, optional
+        Where runs take place. Default: processes of this machine.
+    progress : callable, optional
+        Called with each `Trial`.
+
+    Returns
+    -------
+    list of Trial
+        The best first; those that are not feasible last.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be run as it is.
+    InputError
+        If Optuna is missing, or `out` is something else.
+    """
+    if not 1 <= trials <= MOST_TRIALS:
+        raise ArgumentError(f"trials is {trials}; expected a whole number from 1 to {MOST_TRIALS}")
+    directory = Path(out).absolute()
+    plan = _measuring(plan, goal, max(1, round(trials * FIRST_SHARE)))
+    plan.base.check()  # a point may well be one that cannot be run
+    ensure_sweep(directory)
+    write_plan(plan, directory)
+    study = _study(goal, directory)
+    engine = executor or Engine()
+    with contextlib.ExitStack() as stack:
+        if engine.executor is None:
+            workers = engine.workers or os.cpu_count() or 1
+            engine = Engine(stack.enter_context(processes(workers)), workers)
+        searching = _Search(plan, goal, directory, study, engine)
+        while (made := len(searching.finished)) < trials:
+            at_once = min(max(1, (engine.workers or 1) // len(plan.seeds)), trials - made)
+            for trial in searching.step(at_once, refine=made >= trials * (1 - REFINING_SHARE)):
+                if progress is not None:
+                    progress(trial)
+    return sorted(searching.finished, key=lambda trial: _rank(goal, trial))
+
+
+class _Search:
+    """A study under way."""
+
+    def __init__(self, plan: Plan, goal: Goal, directory: Path, study: Any, engine: Engine) -> None:
+        self._plan = plan
+        self._goal = goal
+        self._directory = directory
+        self._study = study
+        self._engine = engine
+        self._asked = 0
+        self.finished: list[Trial] = [found for found in map(_recalled, study.trials) if found is not None]
+
+    def step(self, number: int, *, refine: bool) -> list[Trial]:
+        """Asks for some points, runs them, and tells what they gave."""
+        asked: list[tuple[Any, Point]] = []
+        for _ in range(number):
+            done = len(self.finished) + len(asked)
+            if done < len(self._plan.settings):
+                self._study.enqueue_trial(self._parameters(self._plan.settings[done].values))
+            elif refine and (refined := self._refined()) is not None:
+                self._study.enqueue_trial(refined)
+            trial = self._study.ask()
+            chosen = {key: suggested(trial, key, values) for key, values in self._plan.values.items()}
+            asked.append((trial, self._plan.point(trial.number, chosen)))
+        points = [point for _, point in asked]
+        finished = run_points(self._plan, points, self._directory, self._engine)
+        made = []
+        for trial, point in asked:
+            own = [one for one in finished if one.run.point.number == point.number]
+            made.append(self._tell(trial, point.values, own))
+        self.finished += made
+        return made
+
+    def _tell(self, trial: Any, values: dict[str, Any], runs: Sequence[Finished]) -> Trial:
+        value, violations = self._goal.value(runs), self._goal.violations(runs)
+        failed = any(one.record.error for one in runs) or math.isnan(value)
+        if failed:
+            violations = [*violations, BROKEN]
+        told = Trial(
+            trial.number,
+            values,
+            None if failed else value,
+            not failed and all(one <= 0 for one in violations),
+        )
+        trial.set_user_attr("values", values)
+        trial.set_user_attr("objective", told.objective)
+        for number, by in enumerate(violations):
+            trial.set_constraint(str(number), by)
+        worst = [one.objective for one in self.finished if one.objective is not None]
+        bad = (max if self._goal.direction == "least" else min)(worst, default=0.0)
+        self._study.tell(trial, bad if failed else value)
+        return told
+
+    def _parameters(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: parameter(self._plan.values[key], values[key]) for key in self._plan.values}
+
+    def _refined(self) -> dict[str, Any] | None:
+        """The best point with one key half of the way to the next value tried above or below."""
+        best = min(self.finished, key=lambda trial: _rank(self._goal, trial))
+        if not best.is_feasible:
+            return None
+        at = self._parameters(best.values)
+        tried = [self._parameters(trial.values) for trial in self.finished]
+        turns = [(key, side) for key in at for side in (-1, 1)]
+        for _ in turns:
+            key, side = turns[self._asked % len(turns)]
+            self._asked += 1
+            beyond = [one[key] for one in tried if (one[key] - at[key]) * side > 0]
+            if not beyond:
+                continue
+            other = (max if side < 0 else min)(beyond)
+            middle = (at[key] + other) / 2 if isinstance(at[key], float) else (at[key] + other) // 2
+            if middle not in (at[key], other):
+                return {**at, key: middle}
+        return None
+
+
+def suggested(trial: Any, key: str, values: Values) -> Any:
+    """The value of a key that a trial chooses, as a scenario has it."""
+    if isinstance(values, list):
+        return values[trial.suggest_int(key, 0, len(values) - 1)]
+    low, high = values.low, values.high
+    if isinstance(low, Quantity) and isinstance(high, Quantity):
+        chosen = trial.suggest_int(key, math.ceil(low.amount), math.floor(high.amount), log=values.log)
+        return text_of(Quantity(Fraction(chosen), low.dimension, low.unit))
+    if values.whole:
+        return trial.suggest_int(key, int(low), int(high), log=values.log)  # type: ignore[arg-type]
+    return trial.suggest_float(key, float(low), float(high), log=values.log)  # type: ignore[arg-type]
+
+
+def parameter(values: Values, value: Any) -> Any:
+    """What `suggested` has to be told for a value: the way back."""
+    if isinstance(values, list):
+        return values.index(value)
+    if isinstance(values, Span) and isinstance(values.low, Quantity):
+        found = Quantity.read(value)
+        return 0 if found is None else int(found.amount)
+    return value
+
+
+def _measuring(plan: Plan, goal: Goal, first: int) -> Plan:
+    if plan.mode != "latin":
+        raise ArgumentError('a search takes a plan of the mode "latin"')
+    if not plan.values:
+        raise ArgumentError("no key varies; name at least one besides the seed")
+    return Plan(plan.base, plan.vary, plan.derive, goal.measures, "latin", first)
+
+
+def _study(goal: Goal, directory: Path) -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise InputError('a search needs Optuna: pip install "penstock[search]"') from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    storage = f"sqlite:///{directory / DATABASE}"
+    name = "; ".join((goal.direction, goal.objective, *goal.require))
+    sampler = optuna.samplers.TPESampler(seed=1, n_startup_trials=1)
+    direction: Literal["minimize", "maximize"] = "minimize" if goal.direction == "least" else "maximize"
+    study = optuna.create_study(
+        storage=storage, sampler=sampler, direction=direction, study_name=name, load_if_exists=True
+    )
+    for trial in study.trials:
+        if trial.state == optuna.trial.TrialState.RUNNING:  # its process was killed
+            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+    return study
+
+
+def _recalled(trial: Any) -> Trial | None:
+    """A trial of the database, if it came to its end."""
+    told = trial.user_attrs
+    if not trial.state.is_finished() or "objective" not in told:
+        return None
+    feasible = told["objective"] is not None and all(one <= 0 for one in trial.constraints.values())
+    return Trial(trial.number, told["values"], told["objective"], feasible)
+
+
+def _rank(goal: Goal, trial: Trial) -> tuple[bool, float]:
+    value = math.inf if trial.objective is None else trial.objective
+    return not trial.is_feasible, value if goal.direction == "least" or value == math.inf else -value
+
+
+def _compared(text: str) -> tuple[str, type[ast.cmpop], str]:
+    """The sides of a comparison and what is between them."""
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        node = None
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or isinstance(node.ops[0], ast.NotEq):
+        raise ArgumentError(
+            f'"{text}" is no comparison; expected one such as "sum(flows.frames_dropped) == 0"'
+        )
+    return ast.unparse(node.left), type(node.ops[0]), ast.unparse(node.comparators[0])
+
+
+def _violation(how: type[ast.cmpop], difference: float) -> float:
+    if math.isnan(difference):
+        return BROKEN
+    if how is ast.Eq:
+        return abs(difference)
+    over = _OVER[how] * difference
+    return math.nextafter(0.0, 1.0) if over == 0 and how in (ast.Lt, ast.Gt) else over
+
+
+def _value(one: Finished, text: str) -> float:
+    value = one.record.measures.get(text)
+    if isinstance(value, dict):
+        raise ArgumentError(
+            f'"{text}" has a value for each row; expected a function of them, such as max(...)'
+        )
+    return math.nan if value is None else float(value)

@@ -1,0 +1,147 @@
+"""Searches: known optima, what is required, and that a search goes on where it was."""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import penstock as ps
+from conftest import SMALL
+from penstock.cli import main
+from penstock.errors import ArgumentError
+from penstock.laboratory.engines import Engine
+from penstock.laboratory.search import Goal, Trial, search
+
+LINK = """
+[simulation]
+duration = "60 us"
+
+[probes]
+bin = "off"
+
+[topology.star]
+hosts = 3
+rate = "100 Gb/s"
+length = "300 m"
+
+[flow_control.pfc]
+xoff = "20 KiB"
+xon = "10 KiB"
+
+[[flows]]
+name = "a"
+from = "h0"
+to = "h2"
+source = "greedy"
+
+[[flows]]
+name = "b"
+from = "h1"
+to = "h2"
+source = "greedy"
+"""
+HEADROOM = "flow_control.pfc.headroom"
+
+
+def found(plan: ps.Plan, goal: Goal, out: Path, trials: int) -> list[Trial]:
+    with ThreadPoolExecutor(2) as pool:
+        return search(plan, goal, out, trials=trials, executor=Engine(pool, 2))
+
+
+def test_the_least_headroom_of_a_link_is_found_within_one_percent(tmp_path: Path) -> None:
+    """IEEE 802.1Qbb Annex O without interface delays: 2 M + P + 2 C + H bit times, a frame less a byte."""
+    frame, pause, cable, response = (1522 + 20) * 8, 84 * 8, 150_000, 394 * 512
+    least = (2 * frame + pause + 2 * cable + response) // 8 + 1521
+    plan = ps.Plan(ps.Scenario.from_toml(LINK), {HEADROOM: "20 KiB:400 KiB"}, mode="latin", points=1)
+    goal = Goal("least", f"scenario.{HEADROOM}", ["sum(flows.frames_dropped) == 0"])
+    best = found(plan, goal, tmp_path / "s", 48)[0]
+    assert best.is_feasible
+    assert best.objective is not None
+    assert least <= best.objective <= 1.01 * least
+
+
+def test_the_best_of_all_combinations_is_found(tmp_path: Path) -> None:
+    """Sixteen points, run one by one beside the search: some lose frames, some are too slow."""
+    base = ps.Scenario.from_toml(SMALL)
+    xoffs, queues = (20, 30, 40, 50), (30, 60, 90, 120)
+    keys = {
+        "flow_control.pfc.xoff": ", ".join(f"{xoff} frames" for xoff in xoffs),
+        "switch.buffer.queue": ", ".join(f"{queue} frames" for queue in queues),
+    }
+    plan = ps.Plan(base, keys, mode="latin", points=1)
+    goal = Goal(
+        "least",
+        "2 * scenario.switch.buffer.queue - scenario.flow_control.pfc.xoff",
+        ["max(flows.latency_p99_ns) < 75000"],
+    )
+    tried = found(plan, goal, tmp_path / "s", 48)
+    values, refused = [], 0
+    for xoff, queue in itertools.product(xoffs, queues):
+        one = base.with_value("flow_control.pfc.xoff", f"{xoff} frames")
+        try:
+            flows = one.with_value("switch.buffer.queue", f"{queue} frames").run().rows("flows")
+        except ps.SimulationError:
+            refused += 1
+            continue
+        if max(row["latency_p99_ns"] for row in flows) < 75_000:
+            values.append(2 * queue - xoff)
+    assert refused > 0
+    assert len(values) < 16 - refused
+    assert tried[0].is_feasible
+    assert tried[0].objective == min(values)
+
+
+def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
+    base = ps.Scenario.from_toml(SMALL)
+    plan = ps.Plan(base, {"flow_control.pfc.xoff": "15 frames:60 frames"}, mode="latin", points=1)
+    goal = Goal("least", "max(flows.latency_p99_ns)")
+    first = {trial.number: trial for trial in found(plan, goal, tmp_path / "s", 6)}
+    again = {trial.number: trial for trial in found(plan, goal, tmp_path / "s", 10)}
+    assert len(first) == 6
+    assert len(again) == 10
+    assert {number: again[number] for number in first} == first
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "one of --least and --most"),
+        (("--least", "run.events", "--most", "run.events"), "one of --least and --most"),
+        (("--least", "run.events"), "no key varies"),
+        (("--least", "run.events", "--vary", "simulation.seed=1..2"), "no key varies"),
+        (("--least", "run.evnts", "--vary", "flow_control.pfc.xoff=20 frames:30 frames"), "events"),
+        (("--least", "flows.jitter_ns", "--vary", "flow_control.pfc.xoff=20 frames, 30 frames"), "each row"),
+        (("--least", "run.events", "--require", "run.events", "--vary", "a=1"), "no comparison"),
+        (("--least", "run.events", "--vary", "a=1", "--trials", "0"), "trials is 0"),
+    ],
+)
+def test_wrong_words(
+    small: Path,
+    words: tuple[str, ...],
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(small.parent)
+    assert main(["optimise", "small.toml", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_the_command_names_the_best(
+    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(small.parent)
+    words = ["--vary", "flow_control.pfc.xoff=15 frames:60 frames", "--least", "max(flows.latency_p99_ns)"]
+    assert main(["optimise", "small.toml", *words, "--trials", "4", "--workers", "1", "--out", "s"]) == 0
+    assert "4 trials" in capsys.readouterr().out
+    assert "[sweep.vary]" in Path("s/sweep.toml").read_text("utf-8")
+    assert "xoff" in Path("s/best.toml").read_text("utf-8")
+
+
+def test_goals_that_cannot_be() -> None:
+    for more in (("fewest", "run.events"), ("least", "run.events +")):
+        with pytest.raises(ArgumentError):
+            Goal(*more).measures and ps.Plan("first-light", {"a": 1}, measure=Goal(*more).measures)
