@@ -15,7 +15,7 @@
 use fabric::choice::PathChoice;
 use fabric::spec::{
     FlowSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role, Spec,
-    SwitchSpec, WhenFull,
+    SwitchSpec, Way, WhenFull,
 };
 use fabric::topology::{Cable, FatTree, Graph, NodeRole, Shape, Star};
 use flow_control::{Accounting, PauseKind, PauseSpec};
@@ -82,8 +82,9 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let rate = Arrivals::Constant { rate: BitRate::from_gbps(5), random_phase: true };
         let flows = (0..n).map(|i| {
             let to = (i + n / 2) % n;
-            let route = name.starts_with("fat-tree-").then(|| apart(&graph, k as usize / 2, i, to));
-            FlowSpec { route, ..flow(hosts[i], hosts[to], rate.clone()) }
+            let apart = name.starts_with("fat-tree-").then(|| apart(&graph, k as usize / 2, i, to));
+            let way = apart.map_or(Way::Shortest, Way::Along);
+            FlowSpec { way, ..flow(hosts[i], hosts[to], rate.clone()) }
         });
         return Some(spec(&graph, flows.collect(), options));
     }
@@ -181,7 +182,7 @@ fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {
             limit: None,
             jitter: Time::ZERO,
         },
-        route: None,
+        way: Way::Shortest,
         transport: None,
     }
 }

@@ -406,6 +406,9 @@ impl Simulation {
 }
 
 #[cfg(test)]
+pub(crate) use tests::pairs;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::spec::{FlowSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Role, WhenFull};
@@ -415,7 +418,7 @@ mod tests {
     use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
 
     /// Pairs of hosts that send to each other at line rate.
-    fn pairs(pairs: u32, duration: Time) -> Spec {
+    pub(crate) fn pairs(pairs: u32, duration: Time) -> Spec {
         let host = Arc::new(HostSpec {
             classes: ClassMap::SEPARATE,
             scheduler: SchedulerSpec::StrictPriority,
@@ -454,7 +457,7 @@ mod tests {
                 limit: None,
                 jitter: Time::ZERO,
             },
-            route: None,
+            way: crate::spec::Way::Shortest,
             transport: None,
         };
         Spec {

@@ -8,10 +8,12 @@ mod pattern;
 mod probes;
 pub mod routing;
 pub mod topology;
+mod way;
 
 pub use self::guards::{GuardSpec, OnDeadlock};
 pub use self::pattern::{Pattern, matches, range};
 pub use self::probes::{Probe, ProbeSpec, Watched, Which};
+pub use self::way::Way;
 
 use crate::spec::choice::PathChoice;
 use crate::spec::routing::Wiring;
@@ -312,8 +314,8 @@ pub struct FlowSpec {
     pub priority: Priority,
     /// When, how long, where.
     pub source: SourceSpec,
-    /// Nodes to pass in order, from the first switch to the destination; `None`: shortest path.
-    pub route: Option<Vec<NodeId>>,
+    /// How they find their way.
+    pub way: Way,
     /// The endpoints at the host and at its one destination, which send in place of `source`; of that, the
     /// destination counts alone. With scheduled transfers there are endpoints for each destination, and the list of
     /// `source` counts too. `None`: the source pushes frames.

@@ -24,6 +24,7 @@ use self::series::{FLOW_SERIES, Series, series_table};
 use crate::run::hosts::Receiver;
 use crate::run::losses::Cause;
 use crate::simulation::Simulation;
+use crate::spec::Way;
 use frame::{HEADER_BYTES, PRIORITIES, TrafficClass};
 use measure::{Latency, LatencySummary, Table, jain};
 use units::Time;
@@ -114,13 +115,17 @@ impl View<'_> {
         for (flow, dropped) in dropped.into_iter().enumerate() {
             let source = self.s.source(flow);
             let first = source.first_path as usize;
-            let paths = self.s.path_flow[first..].iter().take_while(|&&of| of as usize == flow).count();
+            let spec = &self.s.spec.flows[flow];
             let mut received = Receiver::default();
-            for receiver in (first..first + paths).map(|path| self.s.receiver(path)) {
+            for receiver in (first..first + spec.paths()).flat_map(|path| self.s.receivers(path)) {
                 received.frames += receiver.frames;
                 received.bytes += receiver.bytes;
                 received.reordered += receiver.reordered;
                 received.latency.merge(&receiver.latency);
+            }
+            if spec.way == Way::ByDestination {
+                // One that was sent later, to another host, has overtaken nobody.
+                received.reordered = 0;
             }
             let latency = received.latency.summary();
             let (frames_sent, bytes_sent) = (source.frames, source.bytes);
@@ -134,12 +139,9 @@ impl View<'_> {
         let flows = &self.s.spec.flows;
         let goodput =
             |row: &FlowRow| row.received.bytes.saturating_sub(row.received.frames * u64::from(HEADER_BYTES));
-        let destination = |flow: &crate::spec::FlowSpec| {
-            let nodes = flow.source.destinations.nodes();
-            match nodes[..] {
-                [one] => self.node_name(one),
-                _ => format!("{} hosts", nodes.len()),
-            }
+        let destination = |flow: &crate::spec::FlowSpec| match flow.source.destinations.count() {
+            1 => self.node_name(flow.source.destinations.nth(0)),
+            several => format!("{several} hosts"),
         };
         let table = Table::new("flows", "One row a flow: one sending host under one name.")
             .texts("flow", "Name of the flow.", flows.iter().map(|flow| flow.name.clone()))

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use fabric::Simulation;
-use fabric::spec::{FaultSpec, Forwarding, HostSpec, ReceiveSpec, Role, SwitchSpec};
+use fabric::spec::{FaultSpec, Forwarding, HostSpec, ReceiveSpec, Role, SwitchSpec, Way};
 use flow_control::{CreditSettings, CreditSpec};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
@@ -254,7 +254,7 @@ fn a_circle_is_refused_before_the_run() {
         let route = [0, 1, 2].map(|hop| ring[(nth + hop) % 3]);
         let to = hosts[(nth + 2) % 3];
         let flow = net.flow(&format!("f{nth}"), hosts[nth], 2, greedy(to, 1_000, Time::ZERO));
-        flow.route = Some(route.into_iter().chain([to]).collect());
+        flow.way = Way::Along(route.into_iter().chain([to]).collect());
     }
     let net = with_credits(net, &credits(160));
     let error = Simulation::new(&net.0).err().expect("a circle").to_string();

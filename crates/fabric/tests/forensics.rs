@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use fabric::spec::{HostSpec, OnDeadlock, SwitchSpec};
+use fabric::spec::{HostSpec, OnDeadlock, SwitchSpec, Way};
 use fabric::{Simulation, State};
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::NodeId;
@@ -48,8 +48,8 @@ fn three_around(duration: Time) -> Net {
     for i in 0..3 {
         let (next, last) = ((i + 1) % 3, (i + 2) % 3);
         let route = vec![switches[next], switches[last], hosts[last]];
-        net.flow(&format!("f{i}"), switches[i], 3, burst(hosts[last], 1000, 3, Time::ZERO)).route =
-            Some(route);
+        net.flow(&format!("f{i}"), switches[i], 3, burst(hosts[last], 1000, 3, Time::ZERO)).way =
+            Way::Along(route);
     }
     net
 }
@@ -161,10 +161,10 @@ fn egress_accounting_stops_who_is_not_to_blame() {
         (0..2).for_each(|i| {
             net.link(hosts[i], leaves[i], gbps(10), ns(100));
         });
-        net.flow("there", hosts[0], 0, greedy(hosts[1], 1000, Time::ZERO)).route =
-            Some(vec![leaves[0], spines[0], leaves[1], hosts[1]]);
-        net.flow("back", hosts[1], 0, greedy(hosts[0], 1000, Time::ZERO)).route =
-            Some(vec![leaves[1], spines[1], leaves[0], hosts[0]]);
+        net.flow("there", hosts[0], 0, greedy(hosts[1], 1000, Time::ZERO)).way =
+            Way::Along(vec![leaves[0], spines[0], leaves[1], hosts[1]]);
+        net.flow("back", hosts[1], 0, greedy(hosts[0], 1000, Time::ZERO)).way =
+            Way::Along(vec![leaves[1], spines[1], leaves[0], hosts[0]]);
         assert_eq!(Simulation::new(&net.0).unwrap().dependency_cycle().is_some(), may, "{control:?}");
     }
 }

@@ -11,8 +11,8 @@ use fabric::choice::{Flowlet, PathChoice};
 use fabric::pause_needs;
 use fabric::spec::{
     FaultSpec, Forwarding, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, Pattern, Probe,
-    ProbeSpec, Queueing, Reaction, ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, Watched, WhenFull,
-    Which,
+    ProbeSpec, Queueing, Reaction, ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, Watched, Way,
+    WhenFull, Which,
 };
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Shape, Star};
 use flow_control::CreditSettings;
@@ -39,7 +39,7 @@ use workload::{
 };
 
 /// What can meet, one bit each.
-const NAMES: [&str; 23] = [
+const NAMES: [&str; 24] = [
     "window",
     "requests",
     "path choice",
@@ -63,6 +63,7 @@ const NAMES: [&str; 23] = [
     "tcp",
     "transfers",
     "probes",
+    "by destination",
 ];
 const WINDOW: u32 = 1;
 const REQUESTS: u32 = 1 << 1;
@@ -87,6 +88,7 @@ const LIMITERS: u32 = 1 << 19;
 const TCP: u32 = 1 << 20;
 const TRANSFERS: u32 = 1 << 21;
 const PROBES: u32 = 1 << 22;
+const BY_DESTINATION: u32 = 1 << 23;
 /// What may lose a frame as often as it comes.
 const LOSSY: u32 = MANAGERS | SHARED | RECEIVERS | WATCHDOG | LIMITS;
 const FAULTS: u32 = DOWN | RESTART | OUTAGES | ERRORS | RATE;
@@ -640,6 +642,10 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         let patient = duration == LONG;
         let source = if scheduled { scheduled_source(to, rolls) } else { source(to, rolls) };
         let flow = net.flow(&format!("f{i}"), from, priority, source);
+        let has_one_link = graph.links.iter().filter(|link| [link.a, link.b].contains(&from)).count() == 1;
+        if draw.has(BY_DESTINATION) && has_one_link && !connects && !scheduled {
+            flow.way = Way::ByDestination;
+        }
         if scheduled && rolls.below(4) > 0 {
             flow.transport = Some(Arc::new(scheduled_over_tcp(patient, rolls)));
         }
@@ -829,7 +835,7 @@ proptest! {
         }
         for flow in spec.flows.iter_mut().filter(|flow| flow.transport.is_none()) {
             if rolls.below(4) == 0 {
-                flow.from = rolls.pick(&switches);
+                (flow.from, flow.way) = (rolls.pick(&switches), Way::Shortest);
             }
         }
         spec.on_lossless_drop = OnLosslessDrop::Count;

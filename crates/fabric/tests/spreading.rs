@@ -2,13 +2,14 @@
 
 mod common;
 
-use common::{Net, Outcome, cases, gbps, greedy, host, ns, paced, switch, us};
+use common::{Net, Outcome, cases, gbps, greedy, host, ns, one, paced, switch, us};
 use fabric::choice::{Flowlet, PathChoice};
-use fabric::spec::SwitchSpec;
+use fabric::spec::{SwitchSpec, Way};
 use frame::NodeId;
 use proptest::prelude::*;
-use units::Time;
-use workload::{Arrivals, SourceSpec};
+use std::sync::Arc;
+use units::{BitRate, Time};
+use workload::{Arrivals, Destinations, SourceSpec};
 
 /// Two leaves with `hosts` hosts each, and spines between them whose links have these delays.
 fn leaf_spine(
@@ -168,5 +169,63 @@ proptest! {
             prop_assert_eq!(one.fingerprint, other.fingerprint);
             prop_assert_eq!(one.integers("ports", "frames_sent"), other.integers("ports", "frames_sent"));
         }
+    }
+}
+
+/// Each host of a fabric sends to all others, along listed paths or by destination.
+fn all_to_all(choice: PathChoice, way: &Way) -> Net {
+    let (mut net, left, right) = leaf_spine(choice, 4, &[100, 100], us(200));
+    let hosts: Arc<[NodeId]> = left.into_iter().chain(right).collect();
+    for (nth, &from) in (0..).zip(hosts.iter()) {
+        let destinations = Destinations::Others { hosts: hosts.clone(), without: nth };
+        let rate = BitRate::from_gbps(2);
+        let source = SourceSpec {
+            arrivals: Arrivals::Poisson { rate },
+            destinations,
+            limit: None,
+            ..one(from, 700, Time::ZERO)
+        };
+        net.flow(&format!("f{nth}"), from, 0, source).way = way.clone();
+    }
+    net
+}
+
+#[test]
+fn frames_that_go_by_destination_fare_as_those_of_listed_paths() {
+    // Where switches ask no hash, the same draws lead to the same ports.
+    for choice in [PathChoice::Spray, PathChoice::RoundRobin, PathChoice::LeastQueued] {
+        let (listed, by_destination) =
+            (all_to_all(choice, &Way::Shortest).run(), all_to_all(choice, &Way::ByDestination).run());
+        // As texts, because nothing is no number and so unequal to itself.
+        let told = |outcome: &Outcome| {
+            ["flows", "ports", "queues", "classes"].map(|name| format!("{:?}", outcome.table(name)))
+        };
+        assert_eq!(told(&listed), told(&by_destination), "{choice:?}");
+        assert_eq!(listed.integers("paths", "frames_delivered").len(), 8 * 7);
+        assert!(by_destination.integers("paths", "frames_delivered").is_empty());
+        // Who overtook whom is known of listed paths alone.
+        assert_eq!(by_destination.summary("frames_reordered"), 0.0);
+    }
+}
+
+#[test]
+fn a_hash_spreads_the_destinations_of_a_flow_and_keeps_their_order() {
+    let outcome = all_to_all(PathChoice::Hash, &Way::ByDestination).run();
+    let loads = loads(&outcome, 2);
+    let (least, most) = (loads[0].min(loads[1]), loads[0].max(loads[1]));
+    // 16 pairs of hosts go from left to right: with a share of 1/2 each, four standard deviations are 8 of them.
+    assert!(least > 0 && most < 20 * least, "{loads:?}");
+    let (sent, delivered) =
+        (outcome.total("flows", "frames_sent"), outcome.total("flows", "frames_delivered"));
+    assert!(delivered > 0 && sent - delivered < 40, "{sent} sent, {delivered} delivered");
+}
+
+#[test]
+fn by_destination_the_result_does_not_depend_on_threads() {
+    let mut net = all_to_all(PathChoice::Hash, &Way::ByDestination);
+    net.0.probes.bin = Some(us(10));
+    let one = net.run();
+    for threads in [2, 3] {
+        assert_eq!(net.run_on(threads, 5_000), one, "{threads} threads");
     }
 }

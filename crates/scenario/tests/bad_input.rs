@@ -995,12 +995,26 @@ fn buffer_of_frames(xoff: &str) -> Text {
 
 #[test]
 fn too_many_destinations_are_refused_before_they_are_stored() {
-    for to in ["\"all\"", "{ hot_spot = { host = \"h0\", share = 0.5 } }"] {
-        let mut text = flow(&format!("from = \"all\"\nto = {to}"));
+    for keys in [
+        "from = \"all\"\nto = { hot_spot = { host = \"h0\", share = 0.5 } }",
+        // Of a sender that is a switch paths are listed.
+        "from = [\"all\", \"sw\"]\nto = \"all\"",
+    ] {
+        let mut text = flow(keys);
         set(&mut text.topology, "hosts = 60000");
         let why = load(&text.text(), "bad.toml", None).unwrap_err();
         assert!(why.0[0].message.contains("more than 50000000"), "{why}");
     }
+}
+
+#[test]
+fn rate_limiters_by_destination_need_destinations_that_are_listed() {
+    let mut text = flow("from = \"all\"\nto = \"all\"");
+    set(&mut text.topology, "hosts = 1100");
+    text.more = "[host]\nrate_limiters = { per = \"destination\", qcn = {} }".to_string();
+    let why = load(&text.text(), "bad.toml", None).unwrap_err();
+    let expected = "rate limiters for each destination of \"f[h0]\", which has too many";
+    assert_eq!((why.0[0].message.as_str(), why.0[0].line), (expected, 8), "{why}");
 }
 
 #[test]

@@ -293,7 +293,7 @@ fn everything_becomes_a_spec() {
 
     let flow = |name: &str| spec.flows.iter().find(|flow| flow.name == name).unwrap();
     let one = flow("one");
-    assert_eq!(one.route, Some(vec![NodeId(3), NodeId(4), NodeId(1)]));
+    assert_eq!(one.way, fabric::spec::Way::Along(vec![NodeId(3), NodeId(4), NodeId(1)]));
     assert_eq!(one.source.sizes, FrameSizes::Uniform { min: 64, max: 1522 });
     assert_eq!((one.source.rate_basis, one.source.stop), (RateBasis::Wire, Some(Time::from_ms(3))));
     let rate = units::BitRate::from_gbps(7);
@@ -781,4 +781,23 @@ fn frames_of_exponential_and_log_normal_length() {
         assert!((sizes.mean_bytes() - 300.0).abs() < 1e-6, "{table}");
         assert_eq!(sizes.bounds(), (64, if table.contains("9000") { 9000 } else { 1522 }));
     }
+}
+
+#[test]
+fn paths_of_more_than_a_million_pairs_are_not_listed() {
+    use fabric::spec::Way;
+    let way = |hosts: u32, from: &str| {
+        let text = format!(
+            "[simulation]\nduration = \"1 us\"\n[topology.star]\nhosts = {hosts}\nrate = \"10 Gb/s\"\n\
+             [[flows]]\nname = \"f\"\nfrom = {from}\nto = \"all\"\nsource = {{ constant = {{ rate = \"1 Gb/s\" }} }}"
+        );
+        let spec = load(&text, "large.toml", None).unwrap().spec;
+        assert!(spec.flows.iter().all(|flow| flow.way == spec.flows[0].way));
+        (spec.flows.len(), spec.flows[0].way.clone())
+    };
+    // 1,000 times 999 pairs, and 1,001 times 1,000.
+    assert_eq!(way(1_000, "\"all\""), (1_000, Way::Shortest));
+    assert_eq!(way(1_001, "\"all\""), (1_001, Way::ByDestination));
+    // Where frames appear at a switch, the first hop is not known.
+    assert_eq!(way(1_001, "[\"all\", \"sw\"]"), (1_002, Way::Shortest));
 }

@@ -27,9 +27,9 @@ impl LimiterPlan {
         for flow in &spec.flows {
             let limiters = spec.nodes[flow.from.at()].host().and_then(|host| host.limiters.as_ref());
             let limiters = limiters.filter(|limiters| limiters.priorities >> flow.priority.0 & 1 != 0);
-            for to in flow.source.destinations.nodes() {
+            for to in flow.path_ends() {
                 let number = limiters.map(|limiters| {
-                    let name = name(limiters, flow, &spec.nodes[to.at()].name);
+                    let name = name(limiters, flow, to.map_or("any", |to| &spec.nodes[to.at()].name));
                     *numbers.entry((flow.from.0, name.clone())).or_insert_with(|| {
                         plan.limiters.push(Planned { host: flow.from, priority: flow.priority, name });
                         plan.limiters.len() as u32 - 1
@@ -83,5 +83,6 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
         // Of a flow with several destinations all pass limiters, or none does.
         let first = hosts.limiter_of_path.get(source.first_path as usize);
         source.limited = first.is_some_and(|&nth| nth != NIL);
+        source.plain &= !source.limited;
     }
 }

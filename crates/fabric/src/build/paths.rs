@@ -3,9 +3,9 @@
 use crate::BuildError;
 use crate::build::Plan;
 use crate::run::route_table::DELIVER;
-use crate::spec::Role;
 use crate::spec::forwarding::EdgeGroups;
 use crate::spec::routing::{Distances, Routes};
+use crate::spec::{FlowSpec, Role, Way};
 use frame::{NodeId, PortId};
 
 /// All paths of a fabric.
@@ -13,9 +13,9 @@ pub(crate) struct Paths {
     /// As in [`RouteTable`](crate::run::route_table::RouteTable).
     pub hops: Vec<u32>,
     pub starts: Vec<u32>,
-    /// The flow of each path, which is its source, and the node where it ends.
+    /// The flow of each path, which is its source, and the node where it ends; `None`: at any destination of the flow.
     pub flows: Vec<u32>,
-    pub destinations: Vec<NodeId>,
+    pub destinations: Vec<Option<NodeId>>,
 }
 
 /// Finds all paths.
@@ -23,7 +23,7 @@ pub(crate) fn find_paths(plan: &Plan) -> Result<Paths, BuildError> {
     let mut wanted: Vec<Wanted> = Vec::new();
     let (mut flows, mut destinations) = (Vec::new(), Vec::new());
     for (flow, from) in (0..).zip(&plan.spec.flows) {
-        for destination in from.source.destinations.nodes() {
+        for destination in from.path_ends() {
             wanted.push(Wanted { destination, flow, path: flows.len() as u32 });
             flows.push(flow);
             destinations.push(destination);
@@ -42,10 +42,22 @@ pub(crate) fn find_paths(plan: &Plan) -> Result<Paths, BuildError> {
     Ok(Paths { hops, starts, flows, destinations })
 }
 
+/// The port of a sender whose paths are not listed.
+fn only_link(plan: &Plan, flow: &FlowSpec) -> Result<PortId, BuildError> {
+    let mut ports = plan.wiring.ports(flow.from);
+    let is_host = plan.spec.nodes[flow.from.at()].host().is_some();
+    let pushes = flow.transport.is_none() && flow.source.transfers().is_none();
+    let only = ports.next().filter(|_| ports.next().is_none() && is_host && pushes);
+    only.ok_or_else(|| {
+        let why = "frames go by destination from a host with one link, which pushes them";
+        BuildError(format!("flow \"{}\": {why}", flow.name))
+    })
+}
+
 /// A path to be found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Wanted {
-    destination: NodeId,
+    destination: Option<NodeId>,
     flow: u32,
     path: u32,
 }
@@ -68,25 +80,31 @@ impl Found {
 fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
     let spec = plan.spec;
     let routes = Routes::new(plan.wiring, |node| matches!(spec.nodes[node.at()].role, Role::Host(_)));
-    let groups = EdgeGroups::new(&routes, wanted.iter().map(|wanted| wanted.destination));
+    let groups = EdgeGroups::new(&routes, wanted.iter().filter_map(|wanted| wanted.destination));
+    let group_of = |destination: Option<NodeId>| groups.of(destination?);
     let mut order: Vec<usize> = (0..wanted.len()).collect();
-    order.sort_by_key(|&index| groups.of(wanted[index].destination));
+    order.sort_by_key(|&index| group_of(wanted[index].destination));
     let mut found = Found { ports: Vec::new(), spans: vec![(0, 0); wanted.len()] };
     let (mut distances, mut group_at_hand) = (Distances::default(), None);
     for index in order {
         let Wanted { destination, flow, .. } = wanted[index];
         let flow = &spec.flows[flow as usize];
-        let hash = spec.route_hash(flow, destination);
         let begin = found.ports.len();
-        let is_found = match &flow.route {
-            Some(nodes) => {
+        let Some(destination) = destination else {
+            found.ports.push(only_link(plan, flow)?);
+            found.spans[index] = (begin, found.ports.len());
+            continue;
+        };
+        let hash = spec.route_hash(flow, destination);
+        let is_found = match &flow.way {
+            Way::Along(nodes) => {
                 let path = routes
                     .along(flow.from, nodes, hash)
                     .map_err(|error| BuildError(format!("flow \"{}\": {error}", flow.name)))?;
                 found.ports.extend(path);
                 true
             }
-            None => {
+            Way::Shortest | Way::ByDestination => {
                 let group = groups.of(destination);
                 if let Some(group) = group.filter(|_| group != group_at_hand) {
                     routes.distances_beyond(groups.neighbours(group), &mut distances);

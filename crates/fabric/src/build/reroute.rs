@@ -6,14 +6,15 @@
 //! routes change.
 //!
 //! Not modelled: the protocol and the messages by which routing learns, routes that differ between switches
-//! meanwhile; flows with a route of their own keep it.
+//! meanwhile; flows with a route of their own keep it, and so do those whose paths are not listed: each switch then
+//! passes over links of its own that are down.
 
 use crate::build::fault_plan::FaultPlan;
 use crate::build::paths::Paths;
 use crate::run::faults::Action;
 use crate::run::route_table::{DELIVER, path_from};
 use crate::spec::routing::{Routes, Wiring};
-use crate::spec::{Role, Spec};
+use crate::spec::{Role, Spec, Way};
 use frame::PortId;
 use std::collections::BTreeMap;
 use units::Time;
@@ -82,9 +83,9 @@ impl<'a> PathsInUse<'a> {
         let mut changed = Vec::new();
         for path in 0..paths.flows.len() {
             let flow = &self.spec.flows[paths.flows[path] as usize];
-            if flow.route.is_some() {
+            let Some(to) = paths.destinations[path].filter(|_| !matches!(flow.way, Way::Along(_))) else {
                 continue;
-            }
+            };
             let first = self.known[path][0];
             let lives = path_from(&paths.hops, first)
                 .iter()
@@ -92,7 +93,6 @@ impl<'a> PathsInUse<'a> {
             let start = if lives {
                 first
             } else {
-                let to = paths.destinations[path];
                 let distances = distances.entry(to).or_insert_with(|| routes.distances(to));
                 let Some(ports) = routes.path(distances, flow.from, self.spec.route_hash(flow, to)) else {
                     continue;

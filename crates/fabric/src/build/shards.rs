@@ -91,7 +91,7 @@ mod tests {
             hops: hops.collect(),
             starts: (0..4).map(|path| path * 3).collect(),
             flows: (0..4).collect(),
-            destinations: (0..4).map(|host| NodeId((host + 1) % 4)).collect(),
+            destinations: (0..4).map(|host| Some(NodeId((host + 1) % 4))).collect(),
         };
         // A host has a load of 3, the switch of 9. Of five parts two have no node: nothing is left for them.
         for (parts, owners) in [(1, [0; 5]), (2, [0, 0, 0, 0, 1]), (5, [0, 0, 1, 2, 2])] {

@@ -10,7 +10,7 @@ use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::sources::SourceState;
 use crate::run::world::Fabric;
-use crate::spec::{FlowSpec, WhenFull};
+use crate::spec::{FlowSpec, Way, WhenFull};
 use engine::stream;
 use frame::{Ecn, Flags, FrameKind, NodeId};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     let mut first_path = 0;
     for (number, flow) in (0..).zip(&spec.flows) {
         let path = first_path;
-        first_path += flow.source.destinations.count() as u32;
+        first_path += flow.paths() as u32;
         if !part.owns(flow.from) {
             continue;
         }
@@ -37,6 +37,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             source = source.with_jitter(flow.source.jitter, rng);
         }
         let host = spec.nodes[flow.from.at()].host();
+        let by_destination = flow.way == Way::ByDestination;
         let limit = host.and_then(|host| host.queue_limit.filter(|_| host.when_full == WhenFull::Block));
         if host.is_some() && (source.is_greedy() || limit.is_some()) {
             set_feeds(part, fabric, flow.from);
@@ -58,6 +59,8 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             keeps: if asks { 2 } else { 1 },
             silent: flow.transport.is_some(),
             limited: false,
+            targets: by_destination.then(|| Box::new(flow.source.destinations.clone())),
+            plain: !by_destination,
             in_nic: 0,
             frames: 0,
             bytes: 0,
@@ -92,11 +95,11 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     fabric.hosts.endpoints_of_path = vec![[RAW; 2]; paths.flows.len()];
     let (mut path, mut number) = (0, 0);
     for flow in &spec.flows {
-        let destinations = flow.source.destinations.nodes();
         let Some(connection) = &flow.transport else {
-            path += destinations.len();
+            path += flow.paths();
             continue;
         };
+        let destinations = flow.source.destinations.nodes();
         let mut due = due(flow, destinations.len()).into_iter();
         for to in destinations.iter().copied() {
             let of =
@@ -143,11 +146,11 @@ pub fn add_faults(part: &Part, events: &[Event], fabric: &mut Fabric) {
     fabric.faults.events = events.iter().filter_map(|event| Some(event.at(here(event.place())?))).collect();
 }
 
-/// What counts the frames of each path that ends at one of the part's nodes.
+/// What counts the frames of each path that ends at one of the part's nodes, or at any.
 pub fn add_receivers(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     let mut receivers = 0;
-    let receiver_of = |&destination: &NodeId| {
-        let own = part.owns(destination);
+    let receiver_of = |&destination: &Option<NodeId>| {
+        let own = destination.is_none_or(|destination| part.owns(destination));
         receivers += u32::from(own);
         if own { receivers - 1 } else { NIL }
     };
@@ -161,7 +164,7 @@ fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
     let mut first_path = 0;
     let paths = flows.iter().map(|flow| {
         let first = first_path;
-        first_path += flow.source.destinations.count();
+        first_path += flow.paths();
         (first, flow)
     });
     // What connections carry their ends know.

@@ -418,7 +418,10 @@ impl Fabric {
         limiter.occupancy.remove(frame.bytes);
         limiter.sojourns.leave(frame.bytes, now - waiting.since);
         let start = self.routes.path_start[frame.path.at()];
-        frame.route = self.routes.route_of(frame.path.0, Route::forward(start + 1));
+        // What goes by destination keeps it.
+        if frame.route.next_hop().is_some() {
+            frame.route = Route::forward(start + 1);
+        }
         Some(frame)
     }
 }

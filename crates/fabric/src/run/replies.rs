@@ -67,7 +67,9 @@ impl Fabric {
                 let path = passing.path.0;
                 let ends = self.routes.spreading.as_ref().and_then(|spreading| spreading.ends[path as usize]);
                 let Some(ends) = ends else { return false };
-                let back = if to == ends.to { ends.from } else { ends.to };
+                let back = if to == ends.from { ends.to } else { Some(ends.from) };
+                // Who shall have an answer to what goes back to a sender, of whose paths none is listed?
+                let Some(back) = back else { return false };
                 let Some(egress) = self.choose_egress(node, path, back, now) else { return false };
                 self.originate(
                     egress,

@@ -68,7 +68,9 @@ impl RouteTable {
     #[inline(always)]
     pub fn route_of(&self, path: u32, planned: Route) -> Route {
         match &self.spreading {
-            Some(spreading) => spreading.ends[path as usize].map_or(planned, |ends| Route::to(ends.to)),
+            Some(spreading) => {
+                spreading.ends[path as usize].and_then(|ends| ends.to).map_or(planned, Route::to)
+            }
             None => planned,
         }
     }

@@ -8,7 +8,7 @@ use crate::run::pool::NIL;
 use crate::run::world::Fabric;
 use frame::{Flags, Frame, FrameKind, PRIORITIES, PathId, Priority, Route, TrafficClass};
 use units::{Amount, Time};
-use workload::{Made, Source, Wake};
+use workload::{Destinations, Made, Source, Wake};
 
 /// A source and its place.
 #[derive(Debug)]
@@ -29,11 +29,22 @@ pub(crate) struct SourceState {
     pub silent: bool,
     /// Its frames pass rate limiters.
     pub limited: bool,
+    /// Where its frames go, if its paths are not listed.
+    pub targets: Option<Box<Destinations>>,
+    /// Neither of the two: a frame goes straight to the NIC, along a path of its own.
+    pub plain: bool,
     /// How many frames a greedy source keeps in the NIC, and how many of its frames are there.
     pub keeps: u32,
     pub in_nic: u32,
     pub frames: u64,
     pub bytes: u64,
+}
+
+impl SourceState {
+    /// The path of frames to the n-th destination.
+    fn path(&self, destination: u32) -> u32 {
+        if self.targets.is_some() { self.first_path } else { self.first_path + destination }
+    }
 }
 
 impl Fabric {
@@ -109,7 +120,8 @@ impl Fabric {
     #[inline(never)]
     fn limiter_is_full(&mut self, source: u32, limit: Amount) -> bool {
         let state = &mut self.hosts.sources[source as usize];
-        let path = PathId(state.first_path + state.source.next_destination());
+        let destination = state.source.next_destination();
+        let path = PathId(state.path(destination));
         let limiter = self.limiter_of(path).map(|nth| &self.hosts.limiters[nth as usize]);
         limiter.is_some_and(|limiter| limiter.occupancy.reaches(limit))
     }
@@ -122,7 +134,9 @@ impl Fabric {
         state.bytes += u64::from(made.bytes);
         self.ledger.made += 1;
         let (path, priority, flags) = (state.first_path + made.destination, state.priority, state.flags);
-        let limited = state.limited;
+        if !state.plain {
+            return self.submit_otherwise(source, made, now, windows);
+        }
         let start = self.routes.path_start[path as usize];
         let frame = Frame {
             created: now,
@@ -133,10 +147,25 @@ impl Fabric {
             priority,
             flags,
         };
-        if limited && let Some(limiter) = self.limiter_of(frame.path) {
-            return self.limit(limiter, frame, now, windows);
-        }
         self.forward(self.routes.port_at(start), frame, NIL, now, windows);
+    }
+
+    /// The same for a frame that passes a rate limiter, or whose path is not listed.
+    #[inline(never)]
+    fn submit_otherwise(&mut self, source: u32, made: Made, now: Time, windows: &mut Queued) {
+        let state = &self.hosts.sources[source as usize];
+        let path = state.path(made.destination);
+        let start = self.routes.path_start[path as usize];
+        let route = match &state.targets {
+            Some(targets) => Route::to(targets.nth(made.destination)),
+            None => self.routes.route_of(path, Route::forward(start + 1)),
+        };
+        let (word, bytes, priority, flags) = (made.word, made.bytes, state.priority, state.flags);
+        let frame = Frame { created: now, path: PathId(path), route, word, bytes, priority, flags };
+        match self.limiter_of(frame.path) {
+            Some(limiter) => self.limit(limiter, frame, now, windows),
+            None => self.forward(self.routes.port_at(start), frame, NIL, now, windows),
+        }
     }
 
     /// A greedy source keeps a frame or two in the NIC.

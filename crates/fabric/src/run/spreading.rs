@@ -4,13 +4,16 @@
 //! Where some switch chooses by more than a hash, frames of flows without a route of their own carry their
 //! destination; switches that hash choose for them what they would have chosen before the run. A switch knows which
 //! of its own links are down and passes them over; that a path is down further on it does not know.
+//!
+//! The same holds for flows whose paths are not listed (`Way::ByDestination`), also where all switches hash: the hash of
+//! flow and destination is then mixed when a switch asks for it.
 
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use crate::spec::Spec;
 use crate::spec::choice::{Chooser, Chosen, PathChoice};
 use crate::spec::forwarding::ForwardingTable;
-use crate::spec::routing::{Routes, Wiring};
+use crate::spec::routing::{Routes, Wiring, mix_in};
+use crate::spec::{FlowSpec, Spec, Way};
 use engine::stream;
 use frame::{NodeId, PRIORITIES, PortId};
 use std::sync::Arc;
@@ -31,22 +34,30 @@ pub(crate) struct Spreading {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
     pub from: NodeId,
-    pub to: NodeId,
+    /// `None`: the path is that of all destinations of its flow.
+    pub to: Option<NodeId>,
     hash: u64,
 }
 
+impl Ends {
+    /// The hash of what goes to this node.
+    fn hash_to(&self, node: NodeId) -> u64 {
+        if self.to.is_some() { self.hash } else { mix_in(self.hash, node) }
+    }
+}
+
 impl Spreading {
-    /// That of the whole fabric, without choosers; `None` if all switches hash.
+    /// That of the whole fabric, without choosers; `None` if all switches hash and all paths are listed.
     pub fn new(spec: &Spec, wiring: &Wiring) -> Option<Spreading> {
-        if (0..spec.nodes.len()).all(|node| choice(spec, node) == PathChoice::Hash) {
+        let all_hash = (0..spec.nodes.len()).all(|node| choice(spec, node) == PathChoice::Hash);
+        if all_hash && spec.flows.iter().all(|flow| flow.way != Way::ByDestination) {
             return None;
         }
-        let ends = ends(spec);
         let routes = Routes::new(wiring, |node| spec.nodes[node.at()].host().is_some());
         // Replies go to the sources.
-        let destinations = ends.iter().flatten().flat_map(|ends| [ends.from, ends.to]);
+        let destinations = spec.free_flows().flat_map(|(flow, to)| [flow.from].into_iter().chain(to));
         let table = Arc::new(ForwardingTable::new(&routes, destinations));
-        Some(Spreading { table, ends: ends.into(), choosers: Vec::new() })
+        Some(Spreading { table, ends: ends(spec, all_hash).into(), choosers: Vec::new() })
     }
 
     /// That of the part with these nodes.
@@ -74,11 +85,21 @@ fn choice(spec: &Spec, node: usize) -> PathChoice {
     spec.nodes[node].switch().map_or(PathChoice::Hash, |own| own.path_choice)
 }
 
-fn ends(spec: &Spec) -> Vec<Option<Ends>> {
-    let of_flow = |flow: &crate::spec::FlowSpec| -> Vec<Option<Ends>> {
-        let to = flow.source.destinations.nodes().into_iter();
-        let free = flow.route.is_none();
-        to.map(|to| free.then(|| Ends { from: flow.from, to, hash: spec.route_hash(flow, to) })).collect()
+/// By path, the ends of those that go by destination: all without a route of their own, or if all switches hash those
+/// alone that are not listed.
+fn ends(spec: &Spec, all_hash: bool) -> Vec<Option<Ends>> {
+    let of_flow = |flow: &FlowSpec| -> Vec<Option<Ends>> {
+        let by_destination = match flow.way {
+            Way::Shortest => !all_hash,
+            Way::Along(_) => false,
+            Way::ByDestination => true,
+        };
+        let ends = |to: Option<NodeId>| Ends {
+            from: flow.from,
+            to,
+            hash: spec.route_hash(flow, to.unwrap_or(flow.from)),
+        };
+        flow.path_ends().into_iter().map(|to| by_destination.then(|| ends(to))).collect()
     };
     spec.flows.iter().flat_map(of_flow).collect()
 }
@@ -92,7 +113,7 @@ impl Fabric {
             return None;
         }
         let Spreading { table, choosers, ends } = self.routes.spreading.as_deref_mut()?;
-        let flow = ends[path as usize].map_or(0, |ends| ends.hash);
+        let flow = ends[path as usize].map_or(0, |ends| ends.hash_to(destination));
         // The table speaks of ports of the whole.
         let candidates = table.lookup(id, destination);
         let first = self.numbering.first_port;

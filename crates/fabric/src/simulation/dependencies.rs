@@ -15,7 +15,7 @@ use crate::build::BuildError;
 use crate::run::faults::Action;
 use crate::run::spreading::Spreading;
 use crate::simulation::Simulation;
-use crate::spec::{ProbeSpec, Spec};
+use crate::spec::{FlowSpec, ProbeSpec, Spec};
 use flow_control::Accounting;
 use frame::{NodeId, Priority, TrafficClass};
 use std::collections::BTreeSet;
@@ -72,7 +72,7 @@ pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
         }
     }
     if let Some(spreading) = &first.routes.spreading {
-        by_choice(fabric, spreading, &priority, &mut used, &mut edges);
+        by_choice(fabric, spreading, &mut used, &mut edges);
     }
     by_egress(fabric, &used, &mut edges);
     edges.settle();
@@ -154,18 +154,12 @@ fn along_path(fabric: &Simulation, ports: &[u32], priority: Priority, used: &mut
 }
 
 /// Where switches choose: every port that a frame may take, with every port that it may take next.
-fn by_choice(
-    fabric: &Simulation,
-    spreading: &Spreading,
-    priority: &impl Fn(u32) -> Priority,
-    used: &mut [bool],
-    edges: &mut Edges,
-) {
-    let ends = spreading.ends.iter().zip(fabric.path_flow.iter());
-    let wanted: BTreeSet<(NodeId, Priority)> = ends
-        .filter_map(|(ends, &flow)| Some((ends.as_ref()?, priority(flow))))
-        .flat_map(|(ends, priority)| [(ends.from, priority), (ends.to, priority)])
-        .collect();
+fn by_choice(fabric: &Simulation, spreading: &Spreading, used: &mut [bool], edges: &mut Edges) {
+    let ends = |(flow, to): (&FlowSpec, Vec<NodeId>)| {
+        let (from, priority) = (flow.from, flow.priority);
+        to.into_iter().chain([from]).map(move |end| (end, priority))
+    };
+    let wanted: BTreeSet<(NodeId, Priority)> = fabric.spec.free_flows().flat_map(ends).collect();
     for (destination, priority) in wanted {
         for node in (0..fabric.wiring.nodes() as u32).map(NodeId) {
             for &first in spreading.table.candidates(node, destination) {

@@ -15,6 +15,7 @@ use crate::run::port::{ColdPort, Port, Sent};
 use crate::run::sources::SourceState;
 use crate::run::world::Fabric;
 use crate::simulation::Simulation;
+use crate::spec::Way;
 use frame::{NodeId, PortId, TrafficClass};
 use measure::{BinnedBits, Carried};
 use std::collections::BTreeMap;
@@ -143,10 +144,12 @@ impl Simulation {
         let at = sources.partition_point(|state| (state.flow as usize) < flow);
         &sources[at]
     }
-    /// What the destination of a path has received.
-    pub(crate) fn receiver(&self, path: usize) -> &Receiver {
-        let hosts = &self.part_of_end(path).hosts;
-        &hosts.receivers[hosts.receiver_of_path[path] as usize]
+    /// What has been received of a path, by its destination; of one that is not listed, by the hosts of each part.
+    pub(crate) fn receivers(&self, path: usize) -> impl Iterator<Item = &Receiver> {
+        self.parts_of_end(path).map(move |part| {
+            let hosts = &part.hosts;
+            &hosts.receivers[hosts.receiver_of_path[path] as usize]
+        })
     }
     /// Frames that are missing of the n-th transfer of a path, and when the last one arrived.
     pub(crate) fn completion(&self, path: usize, nth: u32) -> (u64, Option<Time>) {
@@ -172,14 +175,28 @@ impl Simulation {
         let last = self.path_of(path).last();
         self.part_of(last.map_or(from, |&port| self.wiring.neighbour(PortId(port))))
     }
-    /// What of a path has arrived, and has been read by a host that takes its time, if it is recorded.
-    pub(crate) fn arrived(&self, path: usize) -> [Option<&BinnedBits>; 2] {
-        let part = self.part_of_end(path);
-        let receiver = part.hosts.receiver_of_path[path] as usize;
-        [&part.probes.arrived, &part.probes.read].map(|series| series.get(receiver))
+    /// The same, or all parts if the path is not listed.
+    fn parts_of_end(&self, path: usize) -> impl Iterator<Item = &Fabric> {
+        let one = self.is_listed(path).then(|| self.part_of_end(path));
+        one.into_iter().chain(self.parts().filter(move |_| one.is_none()))
     }
-    /// Whether the host at the end of a path takes its time to read.
+    /// Whether a path leads to one destination.
+    pub(crate) fn is_listed(&self, path: usize) -> bool {
+        self.spec.flows[self.path_flow[path] as usize].way != Way::ByDestination
+    }
+    /// What of a path has arrived in each part where it may end, and has been read by hosts that take their time, if it
+    /// is recorded.
+    pub(crate) fn arrived(&self, path: usize) -> impl Iterator<Item = [Option<&BinnedBits>; 2]> {
+        self.parts_of_end(path).map(move |part| {
+            let receiver = part.hosts.receiver_of_path[path] as usize;
+            [&part.probes.arrived, &part.probes.read].map(|series| series.get(receiver))
+        })
+    }
+    /// Whether the host at the end of a path takes its time to read, or some host does if the path is not listed.
     pub(crate) fn is_read_slowly(&self, path: usize) -> bool {
+        if !self.is_listed(path) {
+            return self.parts().any(|part| part.hosts.receiving.iter().any(Option::is_some));
+        }
         let Some(&last) = self.path_of(path).last() else { return false };
         let (part, port) = self.part_at(self.peer(last));
         part.hosts.receiving.get(port).is_some_and(Option::is_some)

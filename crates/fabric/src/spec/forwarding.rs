@@ -268,8 +268,7 @@ pub fn has_equal_paths(spec: &Spec) -> Option<bool> {
         spec.nodes[node.at()].switch().is_some_and(|switch| switch.path_choice != PathChoice::Hash)
     };
     let choosers: Vec<NodeId> = (0..wiring.nodes() as u32).map(NodeId).filter(chooses).collect();
-    let flows = spec.flows.iter().filter(|flow| flow.route.is_none());
-    let destinations: Vec<NodeId> = flows.flat_map(|flow| flow.source.destinations.nodes()).collect();
+    let destinations: Vec<NodeId> = spec.free_flows().flat_map(|(_, to)| to).collect();
     let groups = EdgeGroups::new(&routes, destinations.iter().copied());
     let parallel = |&destination: &NodeId| {
         let neighbours = groups.of(destination).map_or(&[][..], |group| groups.neighbours(group));

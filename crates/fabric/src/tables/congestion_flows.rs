@@ -142,6 +142,14 @@ impl View<'_> {
         }
         for (path, &flow) in self.s.path_flow.iter().enumerate() {
             let priority = self.s.spec.flows[flow as usize].priority;
+            if !self.s.is_listed(path) {
+                // Some of its frames pass any port of a switch.
+                let by_switch = parts.iter_mut().filter(|((_, of), _)| *of == flow as usize);
+                by_switch.for_each(|(&(tree, _), part)| {
+                    part.passes |= !self.s.node_at(forensics.trees[tree].root.0).is_host
+                });
+                continue;
+            }
             for &port in self.s.path_of(path) {
                 let class = self.s.node_at(port).classes.class(priority).0;
                 for &tree in rooted.get(&(port, class)).into_iter().flatten() {

@@ -1,8 +1,9 @@
 //! What flows ask for and the routes they take: what an allocation of rates is computed from.
 
 use super::View;
+use crate::run::hosts::Receiver;
 use crate::run::port::HEAD_BYTES;
-use crate::spec::Role;
+use crate::spec::{Role, Way};
 use frame::{NodeId, PortId};
 use measure::Table;
 use transport::{ConnectionSpec, Train, Turn};
@@ -128,7 +129,8 @@ impl View<'_> {
     pub fn paths(&self) -> Table {
         let flows = &self.s.spec.flows;
         let mut rows: Vec<(usize, usize, NodeId, f64)> = Vec::new();
-        if self.s.path_flow.len() <= MOST_PATHS {
+        let destinations = flows.iter().map(|flow| flow.source.destinations.count()).sum::<usize>();
+        if destinations <= MOST_PATHS && flows.iter().all(|flow| flow.way != Way::ByDestination) {
             let mut path = 0;
             for (index, flow) in flows.iter().enumerate() {
                 let destinations = &flow.source.destinations;
@@ -138,7 +140,8 @@ impl View<'_> {
                 }
             }
         }
-        let received = |path: usize| self.s.receiver(path);
+        let received =
+            |path: usize, value: fn(&Receiver) -> u64| self.s.receivers(path).map(value).sum::<u64>();
         let named = |ports: Vec<u32>| {
             let names: Vec<String> = ports.into_iter().map(|port| self.s.port_name(port)).collect();
             names.join(" ")
@@ -147,14 +150,14 @@ impl View<'_> {
             Some(_) => named(self.there_and_back(path).1),
             None => String::new(),
         };
-        Table::new("paths", "One row a flow and destination; empty if there are more than 100,000.")
+        Table::new("paths", "One row a flow and destination; empty if there are more than 100,000, or if none are listed.")
             .texts("flow", "Name of the flow.", rows.iter().map(|row| flows[row.1].name.clone()))
             .texts("destination", "Receiving host.", rows.iter().map(|row| self.node_name(row.2)))
             .reals("share", "", "Share of the frames of the flow that are meant for this destination.", rows.iter().map(|row| row.3))
             .texts("ports", "The egress ports of the planned path, in order, with a space between; if routes change, those at the end. Where switches choose a path for each frame (`path_choice` other than hash), frames take other paths as well: the table `ports` has what each port carried.", rows.iter().map(|row| named(self.there_and_back(row.0).0)))
             .texts("ports_back", "The egress ports of what comes back to the sender of a connection, in order; empty for a source that pushes frames. Where switches choose paths, the planned ones.", rows.iter().map(|row| back(row.0, row.1)))
-            .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| received(row.0).frames))
-            .integers("bytes_delivered", "B", "Bytes delivered.", rows.iter().map(|row| received(row.0).bytes))
+            .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| received(row.0, |own| own.frames)))
+            .integers("bytes_delivered", "B", "Bytes delivered.", rows.iter().map(|row| received(row.0, |own| own.bytes)))
     }
 
     /// Bytes around each frame on the link of a port.

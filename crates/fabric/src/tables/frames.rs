@@ -3,7 +3,7 @@
 use super::View;
 use crate::run::frame_log::{Happened, Log, Row};
 use flow_control::PauseKind;
-use frame::{Ecn, FrameKind, PortId};
+use frame::{Ecn, FrameKind, Heading, PortId};
 use measure::Table;
 
 /// Kinds of frames, in the order of [`FrameKind`]; then those of flow control.
@@ -74,7 +74,10 @@ impl View<'_> {
         let path = row.frame.path.at();
         let from = self.s.spec.flows[self.s.path_flow[path] as usize].from;
         let last = self.s.path_of(path).last();
-        let to = last.map_or(from, |&port| self.s.wiring.neighbour(PortId(port)));
+        let to = match row.frame.route.heading() {
+            Heading::Destination(to) if !row.back => to,
+            _ => last.map_or(from, |&port| self.s.wiring.neighbour(PortId(port))),
+        };
         if row.back { [to.0, from.0] } else { [from.0, to.0] }
     }
 

@@ -143,12 +143,13 @@ impl View<'_> {
             if nth == 1 && !self.s.is_read_slowly(path) {
                 continue;
             }
-            let Some(binned) = self.s.arrived(path)[nth] else { continue };
-            let Some(width) = binned.width() else { continue };
-            let bits = binned.clone().finish(self.end);
-            match &mut of_flows[self.s.path_flow[path] as usize] {
-                sum @ None => *sum = Some((width, bits)),
-                Some((_, sum)) => sum.iter_mut().zip(bits).for_each(|(total, more)| *total += more),
+            for binned in self.s.arrived(path).filter_map(|series| series[nth]) {
+                let Some(width) = binned.width() else { continue };
+                let bits = binned.clone().finish(self.end);
+                match &mut of_flows[self.s.path_flow[path] as usize] {
+                    sum @ None => *sum = Some((width, bits)),
+                    Some((_, sum)) => sum.iter_mut().zip(bits).for_each(|(total, more)| *total += more),
+                }
             }
         }
         of_flows

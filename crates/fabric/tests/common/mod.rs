@@ -6,7 +6,7 @@ pub mod consistent;
 
 use fabric::spec::{
     FlowSpec, Forwarding, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, Probe, ProbeSpec,
-    Queueing, Role, Spec, SwitchSpec, Watched, WhenFull, Which,
+    Queueing, Role, Spec, SwitchSpec, Watched, Way, WhenFull, Which,
 };
 use fabric::topology::{Cable, FatTree, NodeRole, Shape};
 use fabric::{Simulation, State};
@@ -166,7 +166,7 @@ impl Net {
             from,
             priority: Priority(priority),
             source,
-            route: None,
+            way: Way::Shortest,
             transport: None,
         });
         self.0.flows.last_mut().unwrap()

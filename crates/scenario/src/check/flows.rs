@@ -5,7 +5,7 @@ use super::topology::Fabric;
 use super::{Context, sizes, transports};
 use crate::model::{Flow, Model, PeriodText, SourceText};
 use crate::place::Place;
-use fabric::spec::FlowSpec;
+use fabric::spec::{FlowSpec, Way};
 use frame::{NodeId, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -88,8 +88,7 @@ fn one(
     context: &mut Context<'_>,
 ) {
     let end = model.simulation.duration;
-    let ends =
-        Ends { name: &flow.name, from: &flow.from, from_switches: true, to: &flow.to, all_paths: true };
+    let ends = Ends { name: &flow.name, from: &flow.from, from_switches: true, to: &flow.to };
     let pairs = receivers::lower(&ends, model.simulation.seed, at, fabric, context);
     let checked = context.clean(|context| {
         numbers(flow, at, context);
@@ -106,8 +105,9 @@ fn one(
     let route = route(flow, &pairs, at, fabric, context);
     let Some((Some(sizes), arrivals, transport, script)) = checked else { return };
     check_rate(flow, &pairs, at, fabric, context);
+    let Some(way) = way(route, flow, &pairs, at, fabric, context) else { return };
     let sizes_held = if let FrameSizes::Empirical(list) = &sizes { list.len() } else { 0 };
-    let each = 1 + script.len() + sizes_held + route.as_ref().map_or(0, Vec::len);
+    let each = 1 + script.len() + sizes_held + if let Way::Along(nodes) = &way { nodes.len() } else { 0 };
     if !context.spend(each.saturating_mul(pairs.len()), &at.key("from")) {
         return;
     }
@@ -129,10 +129,33 @@ fn one(
                 limit: flow.limit.value(),
                 jitter: flow.jitter,
             },
-            route: route.clone(),
+            way: way.clone(),
             transport: transport.clone(),
         });
     }
+}
+
+/// Of more pairs of sender and destination paths are not listed, where that is possible.
+const MOST_LISTED: usize = 1_000_000;
+
+/// How frames of a flow find their way; `None`: they have more paths than memory holds, which is reported.
+fn way(
+    route: Option<Vec<NodeId>>,
+    flow: &Flow,
+    pairs: &[Pair],
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Option<Way> {
+    if let Some(nodes) = route {
+        return Some(Way::Along(nodes));
+    }
+    let paths = pairs.iter().map(|pair| pair.to.count()).sum();
+    let has_one_link = |pair: &Pair| fabric.is_host(pair.from) && fabric.neighbours(pair.from).len() == 1;
+    if paths > MOST_LISTED && transports::name(&flow.source).is_none() && pairs.iter().all(has_one_link) {
+        return Some(Way::ByDestination);
+    }
+    context.spend(paths, &at.key("to")).then_some(Way::Shortest)
 }
 
 fn numbers(flow: &Flow, at: &Place, context: &mut Context<'_>) {

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::model::Model;
 use crate::place::Place;
-use fabric::spec::{GuardSpec, Spec};
+use fabric::spec::{GuardSpec, Spec, Way};
 use flow_control::watchdog::WatchdogSpec;
 use flow_control::{Accounting, FlowControl};
 use units::Time;
@@ -92,5 +92,5 @@ fn cannot_deadlock(model: &Model, spec: &Spec) -> bool {
     model.topology.is_layered()
         && !by_egress
         && spec.faults.is_empty()
-        && spec.flows.iter().all(|flow| flow.route.is_none())
+        && spec.flows.iter().all(|flow| !matches!(flow.way, Way::Along(_)))
 }

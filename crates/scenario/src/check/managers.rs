@@ -5,10 +5,10 @@ use super::Context;
 use crate::model::Model;
 use crate::place::Place;
 use fabric::PauseNeeds;
-use fabric::spec::{FlowSpec, Role, Spec, SwitchSpec};
+use fabric::spec::{FlowSpec, Role, Spec, SwitchSpec, Way};
 use flow_control::Accounting;
 use frame::{NodeId, Priority, TrafficClass};
-use queueing::{Configuration, ManagerEntry, ManagerSpec, RateConfiguration, RateControlSpec};
+use queueing::{Configuration, LimiterScope, ManagerEntry, ManagerSpec, RateConfiguration, RateControlSpec};
 use std::collections::BTreeSet;
 use transport::{Application, EcnMode};
 use units::{Amount, Bytes};
@@ -147,6 +147,24 @@ fn check_limiters(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
     check_classes(spec, &limited, context);
     check_returns(model, spec, context);
+    check_listed(model, spec, context);
+}
+
+/// A limiter for each destination needs destinations that are listed.
+fn check_listed(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let is_limited = |flow: &&FlowSpec| {
+        let own = spec.nodes[flow.from.at()].host().and_then(|host| host.limiters.as_ref());
+        own.is_some_and(|own| {
+            own.per == LimiterScope::Destination && own.priorities >> flow.priority.0 & 1 != 0
+        })
+    };
+    let mut unlisted = spec.flows.iter().filter(|flow| flow.way == Way::ByDestination);
+    let Some(flow) = unlisted.find(is_limited) else { return };
+    context.error(
+        &limiters_at(model, &spec.nodes[flow.from.at()].name).key("per"),
+        format!("rate limiters for each destination of \"{}\", which has too many", flow.name),
+        "expected per = \"flow\" or \"priority\", or fewer senders and destinations",
+    );
 }
 
 /// Where the rate limiters of a host are written.

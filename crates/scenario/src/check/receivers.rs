@@ -25,8 +25,6 @@ pub struct Ends<'a> {
     /// Whether switches may send.
     pub from_switches: bool,
     pub to: &'a Receivers,
-    /// Whether each pair of sender and receiver becomes a path.
-    pub all_paths: bool,
 }
 
 /// A choice of nodes.
@@ -51,7 +49,7 @@ pub fn lower(
             Receivers::Nodes(nodes) | Receivers::Table(ReceiversTable::Uniform(nodes)) => {
                 let at = if matches!(ends.to, Receivers::Table(_)) { at_to.key("uniform") } else { at_to };
                 let receivers = select(nodes, false, &at, fabric, context);
-                if ends.all_paths {
+                if senders.nodes.len() < 2 || receivers.nodes.len() < 3 {
                     uniform(&senders, &receivers, &at, fabric, context)
                 } else {
                     shared(&senders, &receivers, &at, fabric, context)
@@ -139,6 +137,7 @@ fn host(
     }
 }
 
+/// Destinations of few senders or to few receivers, of which a sender may be the only one.
 fn uniform(
     senders: &Selection,
     receivers: &Selection,
@@ -171,7 +170,7 @@ fn uniform(
     pairs
 }
 
-/// As [`uniform`], with one list for all senders.
+/// Destinations of several senders, who have one list together.
 fn shared(
     senders: &Selection,
     receivers: &Selection,
@@ -179,12 +178,13 @@ fn shared(
     fabric: &Fabric,
     context: &mut Context<'_>,
 ) -> Vec<Pair> {
-    if senders.nodes.len() < 2 || receivers.nodes.len() < 3 {
-        return uniform(senders, receivers, at, fabric, context);
-    }
     let hosts: Arc<[NodeId]> = receivers.nodes.clone().into();
     let mut place = vec![None; fabric.graph.nodes.len()];
     (0..).zip(hosts.iter()).for_each(|(n, host)| place[host.at()] = Some(n));
+    let strangers = senders.nodes.iter().filter(|from| place[from.at()].is_none()).count();
+    if !context.spend(strangers.saturating_mul(hosts.len()).saturating_add(senders.nodes.len()), at) {
+        return Vec::new();
+    }
     let to = |from: NodeId| match place[from.at()] {
         Some(without) => Destinations::Others { hosts: Arc::clone(&hosts), without },
         None => Destinations::Uniform(hosts.to_vec()),

@@ -5,7 +5,7 @@ use super::topology::Fabric;
 use super::{Context, flows, sizes, transfer_files, transports};
 use crate::model::{ArrivalsText, CarrierText, Model, Receivers, SizesTable, SizesText, Transfers};
 use crate::place::Place;
-use fabric::spec::FlowSpec;
+use fabric::spec::{FlowSpec, Way};
 use frame::{NodeId, PRIORITIES, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl Lists {
                     limit: None,
                     jitter: Time::ZERO,
                 },
-                route: None,
+                way: Way::Shortest,
                 transport: self.connection.clone(),
             })
         };
@@ -176,7 +176,7 @@ fn one(
         }
     }
     let (from, to) = (entry.from.as_ref()?, entry.to.as_ref()?);
-    let ends = Ends { name: &entry.name, from, from_switches: false, to, all_paths: false };
+    let ends = Ends { name: &entry.name, from, from_switches: false, to };
     let draw = Draw { entry, seed: model.simulation.seed, at, fabric, sizes: &sizes? };
     if let ArrivalsText::Incast { every, senders } = &entry.arrivals {
         draw.incast(*every, *senders, &ends, &mut lists, context);

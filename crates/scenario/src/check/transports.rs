@@ -64,14 +64,17 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     // Those of the fabric follow each other like those of the text.
     let mut made = spec.flows.iter().peekable();
     for (index, flow) in model.flows.iter().enumerate() {
-        let mut full = None;
+        let (mut full, waits) = (None, never_again(&flow.source));
         while let Some(made) = made.next_if(|made| is_of(made, flow)) {
+            if !waits {
+                continue;
+            }
             // Both ends receive: segments, and what answers them.
             let ends = made.source.destinations.nodes().into_iter().chain([made.from]);
             let mut nodes = ends.map(|end| &spec.nodes[end.at()]);
             full = full.or_else(|| nodes.find(|node| loses_what_arrives(node, flow.priority)));
         }
-        let (Some(name), true) = (name(&flow.source), never_again(&flow.source)) else { continue };
+        let (Some(name), true) = (name(&flow.source), waits) else { continue };
         let key = Place::of("flows").index(index).key("source").key(name).key("timeout");
         let why = match full {
             Some(node) => format!("\"{}\" loses what its receive buffer does not hold", node.name),
@@ -107,7 +110,7 @@ fn is_of(made: &FlowSpec, flow: &Flow) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
 }
 
-fn name(source: &SourceText) -> Option<&'static str> {
+pub fn name(source: &SourceText) -> Option<&'static str> {
     match source {
         SourceText::Window(_) => Some("window"),
         SourceText::RequestResponse(_) => Some("request_response"),

@@ -1,0 +1,90 @@
+//! How frames find their way: along paths that are listed before the run, or by forwarding tables.
+//!
+//! 8,192 hosts that send to each other have 67 million pairs. Their paths are not listed: switches look the destination
+//! of each frame up, and the flow of a sender is one path for all that is counted.
+
+use crate::spec::{FlowSpec, Spec};
+use frame::{NodeId, Priority};
+use std::collections::BTreeMap;
+use workload::Destinations;
+
+/// How the frames of a flow find their way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Along a shortest path to each destination, found before the run.
+    Shortest,
+    /// Along these nodes in order, from the first switch to the one destination.
+    Along(Vec<NodeId>),
+    /// By the forwarding tables of the switches: for more destinations than paths can be listed. All frames of the flow
+    /// have one path, of which the first hop alone is known. The sender is a host with one link, which pushes frames that
+    /// are no transfers.
+    ByDestination,
+}
+
+impl FlowSpec {
+    /// How many paths it has.
+    pub fn paths(&self) -> usize {
+        if self.way == Way::ByDestination { 1 } else { self.source.destinations.count() }
+    }
+
+    /// Where each of its paths ends; `None`: at any destination.
+    pub(crate) fn path_ends(&self) -> Vec<Option<NodeId>> {
+        match self.way {
+            Way::ByDestination => vec![None],
+            _ => self.source.destinations.nodes().into_iter().map(Some).collect(),
+        }
+    }
+}
+
+impl Spec {
+    /// The flows whose frames may go wherever switches choose, each with destinations: those of a list that several
+    /// flows of a priority share come up once.
+    pub(crate) fn free_flows(&self) -> impl Iterator<Item = (&FlowSpec, Vec<NodeId>)> {
+        // By list and priority, the host that the first flow left out.
+        let mut seen: BTreeMap<(*const NodeId, Priority), NodeId> = BTreeMap::new();
+        let free = self.flows.iter().filter(|flow| !matches!(flow.way, Way::Along(_)));
+        free.map(move |flow| {
+            let destinations = &flow.source.destinations;
+            let Destinations::Others { hosts, without } = destinations else {
+                return (flow, destinations.nodes());
+            };
+            let key = (hosts.as_ptr(), flow.priority);
+            let left_out = seen.get(&key).copied();
+            seen.insert(key, hosts[*without as usize]);
+            (flow, left_out.map_or_else(|| destinations.nodes(), |host| vec![host]))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::pairs;
+    use units::Time;
+
+    #[test]
+    fn a_list_that_flows_share_comes_up_once() {
+        let mut spec = pairs(2, Time::from_us(1));
+        let hosts: std::sync::Arc<[NodeId]> = (0..4).map(NodeId).collect();
+        for (n, flow) in (0..).zip(&mut spec.flows) {
+            flow.source.destinations = Destinations::Others { hosts: hosts.clone(), without: n };
+        }
+        spec.flows[3].priority = Priority(1);
+        spec.flows[1].way = Way::Along(vec![NodeId(0)]);
+        let found: Vec<(u32, Vec<u32>)> = spec
+            .free_flows()
+            .map(|(flow, to)| (flow.from.0, to.into_iter().map(|node| node.0).collect()))
+            .collect();
+        assert_eq!(found, [(0, vec![1, 2, 3]), (2, vec![0]), (3, vec![0, 1, 2])]);
+    }
+
+    #[test]
+    fn a_flow_by_destination_is_one_path() {
+        let mut spec = pairs(2, Time::from_us(1));
+        let flow = &mut spec.flows[0];
+        flow.source.destinations = Destinations::Uniform(vec![NodeId(1), NodeId(2)]);
+        assert_eq!((flow.paths(), flow.path_ends()), (2, vec![Some(NodeId(1)), Some(NodeId(2))]));
+        flow.way = Way::ByDestination;
+        assert_eq!((flow.paths(), flow.path_ends()), (1, vec![None]));
+    }
+}
