@@ -33,6 +33,7 @@ COMMANDS = (
     ("run", "run:run", "Run a scenario."),
     ("sweep", "sweep:sweep", "Run a scenario with many values of its keys."),
     ("optimise", "optimise:optimise", "Search for the best values of keys of a scenario."),
+    ("sensitivity", "sensitivity:sensitivity", "Say which keys of a scenario matter."),
     ("check", "scenarios:check", "Check a scenario without running it."),
     ("new", "scenarios:new", "Write a commented scenario to start from."),
     ("list", "scenarios:list_", "List the scenarios and studies of the package."),

@@ -14,7 +14,7 @@ from penstock.units import plain
 from . import EXIT_DONE, EXIT_FAILED
 from .console import complain, console, print_json, say, table
 from .options import Whole
-from .sweep import Place, assignments
+from .sweep import Place, assignments, watching
 
 if TYPE_CHECKING:
     from penstock.laboratory.plan import Plan
@@ -80,6 +80,7 @@ def optimise(
     from penstock.laboratory.engines import engine
     from penstock.laboratory.plan import Plan
     from penstock.laboratory.search import Goal, search
+    from penstock.laboratory.sweep import SweepProgress
 
     if (wanted.least is None) == (wanted.most is None):
         raise InputError("expected one of --least and --most")
@@ -91,8 +92,12 @@ def optimise(
     plan = Plan(scenario, vary, derive, goal.measures, "latin", 1)
     directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-search"
     try:
-        with engine(place.on, place.workers) as where:
-            found = search(plan, goal, directory, trials=trials, executor=where)
+        with engine(place.on, place.workers) as where, watching("trials") as watch:
+
+            def told(trial: Trial) -> None:
+                watch(SweepProgress(trial.number + 1, 0, trials, 0))
+
+            found = search(plan, goal, directory, trials=trials, executor=where, progress=told)
     except KeyboardInterrupt:
         say(f"finished trials are kept in {directory}; the same command goes on")
         raise

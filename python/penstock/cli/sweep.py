@@ -205,10 +205,10 @@ def assignments(option: str, given: tuple[str, ...]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def watching() -> Iterator[SweepCallback]:
-    """A bar with the runs that have ended and the time left; without a terminal a line now and then."""
+def watching(what: str = "runs") -> Iterator[SweepCallback]:
+    """A bar with what has ended and the time left; without a terminal a line now and then."""
     if not sys.stderr.isatty():
-        yield _Teller()
+        yield _Teller(what)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -216,7 +216,7 @@ def watching() -> Iterator[SweepCallback]:
 
     columns = (
         MofNCompleteColumn(),
-        TextColumn("runs"),
+        TextColumn(what),
         BarColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[told]}"),
@@ -236,7 +236,8 @@ def watching() -> Iterator[SweepCallback]:
 class _Teller:
     """Says now and then how far a sweep is."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
+        self._what = what
         self._began = self._told = time.monotonic()
 
     def __call__(self, progress: SweepProgress) -> None:
@@ -246,7 +247,8 @@ class _Teller:
         self._told = now
         ran = progress.done - progress.found
         left = (now - self._began) / max(ran, 1) * (progress.runs - progress.done)
-        say(f"{progress.done} of {progress.runs} runs, {progress.failed} failed, about {left:.0f} s left")
+        ended = f"{progress.done} of {progress.runs} {self._what}"
+        say(f"{ended}, {progress.failed} failed, about {left:.0f} s left")
 
 
 def _document(plan: Plan, outcome: Outcome) -> dict[str, Any]:

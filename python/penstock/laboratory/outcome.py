@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.analysis.statistics import student_t_interval
-from penstock.errors import ResultError, UnknownNameError
+from penstock.errors import ArgumentError, ResultError, UnknownNameError
 from penstock.library import Source, suggestion
 from penstock.result import Result
 from penstock.running import run_source
@@ -37,6 +37,21 @@ class Finished:
 
     run: Run
     record: Record
+
+    def value(self, text: str) -> float:
+        """What an expression gives for the whole run; NaN if the run failed.
+
+        Raises
+        ------
+        ArgumentError
+            If it has a value for each row.
+        """
+        value = self.record.measures.get(text)
+        if isinstance(value, dict):
+            raise ArgumentError(
+                f'"{text}" has a value for each row; expected a function of them, such as max(...)'
+            )
+        return math.nan if value is None else float(value)
 
 
 class Outcome:

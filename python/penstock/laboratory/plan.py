@@ -249,10 +249,16 @@ class Plan:
             raise ArgumentError("a Latin hypercube needs a key besides the seed")
         drawn = qmc.LatinHypercube(d=len(self.values), rng=LATIN_SEED).random(self.points or 1)
         for row in drawn.tolist():
-            yield {
-                key: values.at(share) if isinstance(values, Span) else values[int(share * len(values))]
-                for (key, values), share in zip(self.values.items(), row, strict=True)
-            }
+            yield self.at(row)
+
+    def at(self, shares: Sequence[float]) -> dict[str, Any]:
+        """The values at these shares of the way through each key, from 0 to 1."""
+        return {
+            key: values.at(share)
+            if isinstance(values, Span)
+            else values[min(int(share * len(values)), len(values) - 1)]
+            for (key, values), share in zip(self.values.items(), shares, strict=True)
+        }
 
     def _named(self, values: Mapping[str, Any], name: str) -> Any:
         """The value of a key for an expression: a varied one by its last word, any by its whole name."""

@@ -81,13 +81,13 @@ class Goal:
     def violations(self, runs: Sequence[Finished]) -> list[float]:
         """How far each requirement is missed in the worst of the runs; at most 0 where it holds."""
         return [
-            max(_violation(_compared(text)[1], _value(one, measure)) for one in runs)
+            max(_violation(_compared(text)[1], one.value(measure)) for one in runs)
             for text, measure in zip(self.require, list(self.measures.values())[1:], strict=True)
         ]
 
     def value(self, runs: Sequence[Finished]) -> float:
         """The mean of the objective; NaN if a run failed."""
-        return math.fsum(_value(one, self.objective) for one in runs) / len(runs)
+        return math.fsum(one.value(self.objective) for one in runs) / len(runs)
 
 
 @dataclass(frozen=True)
@@ -336,12 +336,3 @@ def _violation(how: type[ast.cmpop], difference: float) -> float:
         return abs(difference)
     over = _OVER[how] * difference
     return math.nextafter(0.0, 1.0) if over == 0 and how in (ast.Lt, ast.Gt) else over
-
-
-def _value(one: Finished, text: str) -> float:
-    value = one.record.measures.get(text)
-    if isinstance(value, dict):
-        raise ArgumentError(
-            f'"{text}" has a value for each row; expected a function of them, such as max(...)'
-        )
-    return math.nan if value is None else float(value)

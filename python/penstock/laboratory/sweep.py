@@ -132,9 +132,16 @@ def sweep(
     return outcome
 
 
-def run_points(plan: Plan, points: Sequence[Point], directory: Path, engine: Engine) -> list[Finished]:
+def run_points(
+    plan: Plan,
+    points: Sequence[Point],
+    directory: Path,
+    engine: Engine,
+    progress: SweepCallback | None = None,
+) -> list[Finished]:
     """Some points of a plan with each of its seeds; nothing is written but their runs."""
-    some = _Sweep(plan, directory, points=points, beside=engine.beside or engine.workers or 1)
+    beside = engine.beside or engine.workers or 1
+    some = _Sweep(plan, directory, points=points, beside=beside, progress=progress)
     some.go(engine)
     return some.finished
 

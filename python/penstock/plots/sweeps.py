@@ -171,6 +171,54 @@ def pareto(points: Sequence[Trade], across: Axis, up: Axis) -> Figure:
         return figure
 
 
+@dataclass(frozen=True)
+class Bar:
+    """How much a key moves a measure by one index; the half-width is NaN where it is not known."""
+
+    key: str
+    index: str
+    value: float
+    half_width: float
+
+
+@dataclass(frozen=True)
+class Effects:
+    """One measure, and what moves it, the most important key first."""
+
+    measure: str
+    unit: str
+    bars: list[Bar]
+
+
+def effects(panels: Sequence[Effects]) -> Figure:
+    """A panel for each measure: a row for each key, a mark with its interval for each index."""
+    shown = panels[:MAX_PANELS]
+    keys = max(len({bar.key for bar in panel.bars}) for panel in shown)
+    with style():
+        figure = Figure(figsize=(6.6, (0.34 * keys + 0.75) * len(shown) + 0.3))
+        for axes, panel in zip(figure.subplots(len(shown), squeeze=False)[:, 0], shown, strict=True):
+            _draw_effects(axes, panel)
+        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        return figure
+
+
+def _draw_effects(axes: Axes, panel: Effects) -> None:
+    scale = scale_of(panel.unit, [bar.value for bar in panel.bars])
+    keys = list(dict.fromkeys(bar.key for bar in panel.bars))
+    indices = list(dict.fromkeys(bar.index for bar in panel.bars))
+    for number, (index, colour) in enumerate(zip(indices, colours(), strict=False)):
+        own = [bar for bar in panel.bars if bar.index == index]
+        rows = [keys.index(bar.key) + 0.16 * (2 * number - len(indices) + 1) for bar in own]
+        across = [bar.value / scale.size for bar in own]
+        half = np.nan_to_num([bar.half_width / scale.size for bar in own])
+        axes.errorbar(across, rows, xerr=half, fmt="o", markersize=4, color=colour, label=index)
+    axes.axvline(0.0, color=FAINT, linewidth=0.6)
+    axes.set_yticks(range(len(keys)), [key.rpartition(".")[2] for key in keys])
+    axes.set_ylim(len(keys) - 0.5, -0.5)
+    axes.set_title(panel.measure)
+    axes.set_xlabel(scale.unit)
+
+
 def scale_of(unit: str, values: Sequence[float]) -> Scale:
     """How an axis with these values is written."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)

@@ -1,0 +1,118 @@
+"""``penstock sensitivity``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from . import EXIT_DONE
+from .console import console, print_json, say, table
+from .options import Whole
+from .sweep import Place, assignments, watching
+
+if TYPE_CHECKING:
+    from penstock.laboratory.sensitivity import Effect
+
+SCHEMA = "penstock-sensitivity/1"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Ranges:
+    """Which keys vary between which values, and what they may move.
+
+    Parameters
+    ----------
+    vary
+        KEY=VALUES, once for each key: a range such as "20 KiB:200 KiB" (or "1 KiB:1 MiB:log"), or a list.
+        Each point runs with each value of simulation.seed.
+    set
+        KEY=EXPRESSION, once for each key that follows from others.
+    measure
+        NAME=EXPRESSION over the tables of a result, once for each measure:
+        "p99_ns=max(flows.latency_p99_ns)". Default: sums, means and maxima over flows and ports.
+    """
+
+    vary: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    measure: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+
+
+def sensitivity(
+    scenario: str,
+    /,
+    *,
+    ranges: Ranges = Ranges(),
+    place: Place = Place(),  # noqa: B008, frozen
+    method: str = "morris",
+    number: Whole = 10,
+    out: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Says which keys move a measure most, over the whole range of all.
+
+    Finished runs are kept: after an interruption the same command goes on.
+
+    Parameters
+    ----------
+    scenario
+        A scenario file, or a name that "penstock list" prints.
+    method
+        "morris" (default): the mean change, one key at a time. "sobol": shares of the variance.
+    number
+        Trajectories of Morris (K + 1 points each for K keys), or base samples of Sobol (K + 2 points each), a
+        power of two. Default: 10.
+    out
+        Directory. Default: out/NAME-sensitivity.
+    json
+        Prints one JSON object instead of tables.
+    """
+    from penstock.laboratory.engines import engine
+    from penstock.laboratory.measures import DEFAULT_MEASURES
+    from penstock.laboratory.plan import Plan
+    from penstock.laboratory.sensitivity import sensitivity as find
+
+    measures = assignments("--measure", ranges.measure) or DEFAULT_MEASURES
+    vary, derive = assignments("--vary", ranges.vary), assignments("--set", ranges.set)
+    plan = Plan(scenario, vary, derive, measures, "latin", 1)
+    directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-sensitivity"
+    try:
+        with engine(place.on, place.workers) as where, watching() as watch:
+            found = find(plan, directory, method=method, number=number, executor=where, progress=watch)
+    except KeyboardInterrupt:
+        say(f"finished runs are kept in {directory}; the same command goes on")
+        raise
+    if json:
+        print_json({"schema": SCHEMA, "method": method, "effects": [_finite(effect) for effect in found]})
+        return EXIT_DONE
+    _show(found)
+    console().print(f"table    {directory / 'sensitivity.parquet'}", soft_wrap=True)
+    console().print(f"picture  {directory / 'pictures' / 'sensitivity.png'}", soft_wrap=True)
+    return EXIT_DONE
+
+
+def _finite(effect: Effect) -> dict[str, object]:
+    """JSON has no NaN."""
+    return {key: None if value != value else value for key, value in vars(effect).items()}
+
+
+def _show(found: list[Effect]) -> None:
+    """A table a measure: a row a key, a column an index."""
+    from penstock.laboratory.page import written
+    from penstock.laboratory.sensitivity import unit
+
+    measures: dict[str, dict[str, list[str]]] = {}
+    for effect in found:
+        cell = written(effect.value, unit(effect))
+        if effect.half_width == effect.half_width:
+            cell += f" ± {written(effect.half_width, unit(effect))}"
+        measures.setdefault(effect.measure, {}).setdefault(effect.key, []).append(cell)
+    for measure, rows in measures.items():
+        indices = dict.fromkeys(effect.index for effect in found if effect.measure == measure)
+        shown = table(measure, "key", *indices, numeric=1)
+        for key, cells in rows.items():
+            shown.add_row(key, *cells)
+        console().print(shown)

@@ -1,0 +1,228 @@
+"""Which keys matter: how much each moves what is measured, over the whole range of all.
+
+"morris" (M. D. Morris, Technometrics 33, 1991) goes from random points one key at a time, each by two thirds
+of its range: the mean of the absolute changes says how much a key moves a measure (Campolongo, Cariboni and
+Saltelli, 2007), their spread whether that depends on the others. It takes N (K + 1) points for K keys.
+"sobol" (I. M. Sobol', 2001, with the estimators of Saltelli et al., 2010) says which share of a measure's
+variance is that of a key alone, and of a key with all others. It takes N (K + 2) points, and N of hundreds.
+
+By SALib, with fixed seeds: the same question has the same answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.errors import ArgumentError, InputError
+from penstock.library import suggestion
+from penstock.plots.style import save
+from penstock.plots.sweeps import Bar, Effects, effects
+from penstock.running.pool import processes
+
+from .engines import Engine
+from .outcome import Finished, replace_file, unit_of
+from .plan import MOST_POINTS, Plan
+from .sweep import SweepCallback, ensure_sweep, run_points, write_plan
+
+METHODS = ("morris", "sobol")
+LEVELS = 4
+"""Of a key in Morris's method: a step is two thirds of its range."""
+SEED = 1
+LEAST = {"morris": 2, "sobol": 4}
+_NAMES = {"mu_star": "effect", "sigma": "spread", "S1": "alone", "ST": "with others"}
+_INTERVALS = {"mu_star": "mu_star_conf", "S1": "S1_conf", "ST": "ST_conf"}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How a key moves a measure.
+
+    Attributes
+    ----------
+    measure, key : str
+        The name of the measure and the key of the scenario.
+    index : str
+        "effect" and "spread" of Morris, in the unit of the measure, for the whole range of the key; "alone"
+        and "with others" of Sobol, shares of the variance.
+    value, half_width : float
+        The index and half of its 95 % interval; NaN for "spread".
+    """
+
+    measure: str
+    key: str
+    index: str
+    value: float
+    half_width: float
+
+
+def sensitivity(
+    plan: Plan,
+    out: str | PathLike[str],
+    *,
+    method: str = "morris",
+    number: int = 10,
+    executor: Engine | None = None,
+    progress: SweepCallback | None = None,
+) -> list[Effect]:
+    """How much each key of a plan moves each of its measures; finished runs of `out` are not run again.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the mode "latin": its keys, seeds and measures, each a number for the whole run. Means over the
+        seeds count.
+    out : path
+        A new directory, or that of an earlier call. Gets ``sensitivity.parquet`` and a picture.
+    method : str
+        "morris" (default) or "sobol".
+    number : int
+        Trajectories of Morris, at least 2 (10 is usual), or base samples of Sobol, a power of two of at
+        least 4. Default 10.
+    executor : Engine, optional
+        Where runs take place. Default: processes of this machine.
+    progress : callable, optional
+        Called with a `SweepProgress` as runs end.
+
+    Returns
+    -------
+    list of Effect
+        By measure; the keys that move it most first.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be run as it is.
+    InputError
+        If SALib is missing, `out` is something else, or a run failed: an effect needs all points.
+    """
+    keys = _checked(plan, method, number)
+    shares = _sampled(method, keys, number)
+    if len(shares) * len(plan.seeds) > MOST_POINTS:
+        raise ArgumentError(
+            f"{len(shares):,} points with {len(plan.seeds)} seeds; at most {MOST_POINTS:,} runs"
+        )
+    directory = Path(out).absolute()
+    plan.base.check()
+    ensure_sweep(directory)
+    write_plan(plan, directory)
+    points = [plan.point(index, plan.at(row)) for index, row in enumerate(shares.tolist())]
+    engine = executor or Engine()
+    with contextlib.ExitStack() as stack:
+        if engine.executor is None:
+            workers = engine.workers or os.cpu_count() or 1
+            engine = Engine(stack.enter_context(processes(workers)), workers)
+        finished = run_points(plan, points, directory, engine, progress)
+    found = [
+        effect
+        for measure in plan.measures
+        for effect in _analysed(method, keys, shares, measure.name, _means(finished, measure.text, directory))
+    ]
+    replace_file(directory / "sensitivity.parquet", lambda path: pq.write_table(_table(found), path))
+    save(effects(_panels(found)), directory / "pictures", "sensitivity")
+    return found
+
+
+def _checked(plan: Plan, method: str, number: int) -> list[str]:
+    """The keys, if the question can be asked."""
+    if method not in METHODS:
+        raise ArgumentError(f"method is {method!r}; {suggestion(method, METHODS)}")
+    if plan.mode != "latin":
+        raise ArgumentError('a sensitivity takes a plan of the mode "latin"')
+    if not plan.values:
+        raise ArgumentError("no key varies; name at least one besides the seed")
+    if not LEAST[method] <= number <= MOST_POINTS:
+        raise ArgumentError(f"number is {number}; expected a whole number from {LEAST[method]} on")
+    if method == "sobol" and number & (number - 1):
+        raise ArgumentError(f"number is {number}; Sobol's sequence takes a power of two, such as 64")
+    return list(plan.values)
+
+
+def _problem(keys: list[str]) -> dict[str, Any]:
+    return {"num_vars": len(keys), "names": keys, "bounds": [[0.0, 1.0]] * len(keys)}
+
+
+def _sampled(method: str, keys: list[str], number: int) -> np.ndarray[Any, Any]:
+    """A row a point: the share of the way through each key."""
+    try:
+        from SALib.sample import morris, sobol
+    except ImportError:
+        raise InputError('sensitivity needs SALib: pip install "penstock[search]"') from None
+    if method == "morris":
+        drawn = morris.sample(_problem(keys), number, num_levels=LEVELS, seed=SEED)
+    else:
+        drawn = sobol.sample(_problem(keys), number, calc_second_order=False, seed=SEED)
+    return np.asarray(drawn, dtype=float)
+
+
+def _means(finished: list[Finished], text: str, directory: Path) -> np.ndarray[Any, Any]:
+    """The measure of each point, in their order."""
+    values: dict[int, list[float]] = {}
+    for one in finished:
+        if one.record.error:
+            told = ", ".join(f"{key} = {value}" for key, value in one.run.point.values.items())
+            raise InputError(
+                f"the run with {told} failed: {one.record.error.strip()}\n"
+                f"an effect needs all points; vary less. {directory / 'failed'} has the scenario"
+            )
+        value = one.value(text)
+        if math.isnan(value):
+            raise InputError(f'"{text}" is not known in run {one.record.run}; expected a number in each run')
+        values.setdefault(one.run.point.number, []).append(value)
+    return np.array([math.fsum(values[point]) / len(values[point]) for point in sorted(values)])
+
+
+def _analysed(
+    method: str, keys: list[str], shares: np.ndarray[Any, Any], measure: str, values: np.ndarray[Any, Any]
+) -> list[Effect]:
+    from SALib.analyze import morris, sobol
+
+    if np.ptp(values) == 0.0:  # nothing moves it; shares of no variance are not defined
+        names = ("effect", "spread") if method == "morris" else ("alone", "with others")
+        return [Effect(measure, key, name, 0.0, 0.0) for key in keys for name in names]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of intervals that are too wide to tell
+        if method == "morris":
+            told = morris.analyze(_problem(keys), shares, values, num_levels=LEVELS, seed=SEED)
+        else:
+            told = sobol.analyze(_problem(keys), values, calc_second_order=False, seed=SEED)
+    indices = [index for index in _NAMES if index in told]
+    order = np.argsort(-np.asarray(told[indices[-1] if method == "sobol" else "mu_star"]), kind="stable")
+    return [
+        Effect(measure, keys[at], _NAMES[index], *_index(told, index, at))
+        for at in order
+        for index in indices
+    ]
+
+
+def _index(told: Mapping[str, Any], index: str, at: int) -> tuple[float, float]:
+    interval = _INTERVALS.get(index)
+    return float(told[index][at]), math.nan if interval is None else float(told[interval][at])
+
+
+def _table(found: list[Effect]) -> pa.Table:
+    return pa.Table.from_pylist([vars(effect) | {"unit": unit(effect)} for effect in found])
+
+
+def unit(effect: Effect) -> str:
+    """That of the measure for Morris's indices; none for shares of a variance."""
+    return unit_of(effect.measure) if effect.index in ("effect", "spread") else ""
+
+
+def _panels(found: list[Effect]) -> list[Effects]:
+    panels: dict[str, Effects] = {}
+    for effect in found:
+        panel = panels.setdefault(effect.measure, Effects(effect.measure, unit(effect), []))
+        panel.bars.append(Bar(effect.key, effect.index, effect.value, effect.half_width))
+    return list(panels.values())
