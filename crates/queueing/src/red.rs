@@ -36,7 +36,7 @@ use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueMa
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Amount, Bytes, Time};
+use units::{Amount, Bytes, Time, WireClock};
 
 /// Keys of random early detection.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -175,7 +175,8 @@ impl Configuration for RedParams {
     fn start(&self, link: &LinkFacts) -> Red {
         Red {
             params: *self,
-            link: *link,
+            wire: WireClock::new(link.rate),
+            overhead: u64::from(link.overhead),
             mean_time: link.time_of(self.mean_frame.get() as u32),
             average: 0.0,
             since_pick: None,
@@ -204,7 +205,9 @@ impl RedParams {
 #[derive(Clone, Debug)]
 pub struct Red {
     params: RedParams,
-    link: LinkFacts,
+    /// Time on the link, and bytes around each frame there.
+    wire: WireClock,
+    overhead: u64,
     /// What a frame of the mean length takes on the link.
     mean_time: Time,
     average: f64,
@@ -228,8 +231,11 @@ impl Red {
             self.average = keep * self.average + self.params.weight * queue;
             return;
         }
-        let idle = now.saturating_sub(self.idle_since).ps() / self.mean_time.ps().max(1);
-        self.average *= power(keep, idle);
+        // Zero stays zero.
+        if self.average > 0.0 {
+            let idle = now.saturating_sub(self.idle_since).ps() / self.mean_time.ps().max(1);
+            self.average *= power(keep, idle);
+        }
         if self.params.idle_exponent == IdleExponent::ElapsedAndArrival {
             self.average = keep * self.average + self.params.weight * queue;
         }
@@ -289,7 +295,7 @@ impl QueueManager for Red {
         _random: &mut impl FnMut() -> u64,
     ) -> Verdict {
         if fill.queue.frames == 0 {
-            self.idle_since = now + self.link.time_of(u32::from(frame.bytes));
+            self.idle_since = now + self.wire.span_ceil(u64::from(frame.bytes) + self.overhead);
         }
         Verdict::Pass
     }
