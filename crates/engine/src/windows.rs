@@ -257,23 +257,24 @@ impl<E: Event> Windows<E> {
     /// slot, or nothing if there is no such window.
     #[inline(always)]
     pub(crate) fn open_next(&mut self, end: u64) -> Option<u32> {
-        let mut bits = self.occupied[self.word()] & self.not_before();
-        while bits == 0 {
-            let next = self.current / 64 * 64 + 64;
-            if next >= end {
+        let mut window = self.current;
+        loop {
+            let word = &mut self.occupied[window as usize / 64 % WORDS];
+            let bits = *word >> (window % 64);
+            if bits != 0 {
+                window += u64::from(bits.trailing_zeros());
+                if window >= end {
+                    return None;
+                }
+                *word ^= 1 << (window % 64);
+                self.current = window;
+                return Some(std::mem::replace(&mut self.ring[window as usize % RING], NONE));
+            }
+            window = (window | 63) + 1;
+            if window >= end {
                 return None;
             }
-            self.current = next;
-            bits = self.occupied[self.word()];
         }
-        let window = self.in_word(bits);
-        if window >= end {
-            return None;
-        }
-        // The lowest bit.
-        self.occupied[self.word()] ^= bits & bits.wrapping_neg();
-        self.current = window;
-        Some(std::mem::replace(&mut self.ring[window as usize % RING], NONE))
     }
 
     /// The word of the running window's bit.
