@@ -67,8 +67,11 @@ impl Spec {
     pub fn priorities_in_use(&self) -> u8 {
         let managers = self.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
         let messages = managers.flatten().filter_map(queueing::Configuration::message_priority);
+        let limiters = self.nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
+        let tags =
+            limiters.filter_map(|limiters| queueing::RateConfiguration::return_priority(&limiters.control));
         let flows = self.flows.iter().map(|flow| flow.priority.0);
-        flows.chain(messages).fold(0, |set, priority| set | 1 << priority)
+        flows.chain(messages).chain(tags).fold(0, |set, priority| set | 1 << priority)
     }
 
     /// Where the links are plugged in.

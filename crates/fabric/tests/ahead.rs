@@ -4,11 +4,12 @@
 mod common;
 
 use common::*;
-use fabric::spec::{FaultSpec, Forwarding, OnLosslessDrop, SwitchSpec};
+use fabric::spec::{FaultSpec, Forwarding, HostSpec, LimiterSpec, OnLosslessDrop, SwitchSpec};
 use fabric::{Simulation, State};
 use flow_control::PauseSpec;
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
+use queueing::{LimiterScope, RateControlSpec, RateReactionParams};
 use scheduling::SchedulerSpec;
 use units::{BitRate, Time};
 use workload::{Arrivals, FrameSizes, SourceSpec};
@@ -176,6 +177,40 @@ fn a_pause_that_nobody_obeys_changes_nothing() {
     }
     let outcome = net.run();
     assert!(outcome.count("ports", "deaf.0->pauses", "pauses_received") > 1);
+    assert_eq!(told(&outcome), told(&deciding(&net).run()));
+}
+
+/// Tags come back at a priority that no flow has: two classes wait at one port, which then decides for each frame.
+#[test]
+fn returned_tags_are_a_class_of_their_own() {
+    let mut net = Net::new(us(400));
+    let params = RateReactionParams {
+        interval: us(5),
+        initial_share: 1.0,
+        message_priority: 7,
+        tag_every: 1,
+        ..RateReactionParams::default()
+    };
+    let limiters =
+        LimiterSpec { control: RateControlSpec::Fecn(params), per: LimiterScope::Flow, priorities: 0xFF };
+    let rows = ["left", "right"].map(|name| net.switch(name, switch()));
+    net.link(rows[0], rows[1], gbps(10), us(1));
+    let hosts: Vec<NodeId> = (0..6)
+        .map(|nth| {
+            let id = net.host(&format!("h{nth}"), HostSpec { limiters: Some(limiters), ..host() });
+            net.link(id, rows[nth % 2], gbps(10), us(1));
+            id
+        })
+        .collect();
+    for nth in 0..6 {
+        let source = SourceSpec {
+            arrivals: Arrivals::Poisson { rate: gbps(4) },
+            ..greedy(hosts[(nth + 1) % 6], 1000, Time::ZERO)
+        };
+        net.flow(&format!("f{nth}"), hosts[nth], 3, source);
+    }
+    let outcome = net.run();
+    assert!(outcome.integers("rate_limiters", "tags_returned").iter().all(|&tags| tags > 10));
     assert_eq!(told(&outcome), told(&deciding(&net).run()));
 }
 
