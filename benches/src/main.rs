@@ -27,10 +27,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     simulation.run()?;
     let wall_s = begun.elapsed().as_secs_f64();
     let hops = simulation.frame_hops();
+    let (rounds, together) = simulation.rounds();
     writeln!(
         std::io::stdout(),
         "{{\"workload\": \"{name}\", \"pfc\": {}, \"probes\": {}, \"frame_hops\": {hops}, \"events\": {}, \
-         \"memory_mb\": {:.1}, \"build_s\": {built_s:.4}, \"wall_s\": {wall_s:.4}, \"million_hops_per_s\": {:.2}, \"fingerprint\": \"{:016x}\"}}",
+         \"rounds\": {rounds}, \"on_several_threads\": {together}, \"memory_mb\": {:.1}, \"build_s\": {built_s:.4}, \"wall_s\": {wall_s:.4}, \"million_hops_per_s\": {:.2}, \"fingerprint\": \"{:016x}\"}}",
         options.pfc,
         options.probes,
         simulation.events(),

@@ -75,6 +75,8 @@ pub struct Workers<W: World> {
     /// The first part has used up the budget or the time of the piece.
     over: [AtomicBool; 2],
     parts: usize,
+    /// Rounds that each part has had a thread for.
+    rounds_together: u64,
     trial: Trial,
     /// The way to run, whatever the trial says.
     fixed: Option<Way>,
@@ -106,6 +108,7 @@ impl<W: World<Event: Send> + Send> Workers<W> {
             stopped: [AtomicBool::new(false), AtomicBool::new(false)],
             over: [AtomicBool::new(false), AtomicBool::new(false)],
             parts,
+            rounds_together: 0,
             trial: Trial::new(),
             fixed,
         }
@@ -119,6 +122,11 @@ impl<W: World<Event: Send> + Send> Workers<W> {
     /// From now on the parts are run as it pays.
     pub fn choose(&mut self) {
         self.fixed = None;
+    }
+
+    /// Rounds so far in which each part had a thread; in the others one thread ran them all.
+    pub fn rounds_together(&self) -> u64 {
+        self.rounds_together
     }
 
     /// As [`Runner::run`], for all parts; comes back after some milliseconds even if the budget lasts longer.
@@ -141,6 +149,7 @@ impl<W: World<Event: Send> + Send> Workers<W> {
             events: spent(shards) - events,
             rounds: shards[0].runner.rounds() - rounds,
         };
+        self.rounds_together += if way == Way::Together { piece.rounds } else { 0 };
         self.trial.learn(piece, self.parts);
         Ok(status)
     }

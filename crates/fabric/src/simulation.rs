@@ -211,7 +211,7 @@ impl Simulation {
     /// Once the beginning has been long enough and threads may pay: runs it again on several. If they are faster, they
     /// go on from there; if not, the one goes on.
     fn decide_threads(&mut self) -> Result<State, SimulationError> {
-        let Some(pilot) = self.pilot.take_if(|pilot| pilot.ran >= Pilot::LONG_ENOUGH) else {
+        let Some(pilot) = self.pilot.take_if(|pilot| pilot.is_over()) else {
             return Ok(State::Running);
         };
         let threads = pilot.threads(&self.shards[0].runner, self.spec.duration);
@@ -268,6 +268,11 @@ impl Simulation {
     /// Events so far.
     pub fn events(&self) -> u64 {
         self.shards.iter().map(|shard| shard.runner.events()).sum()
+    }
+    /// Rounds so far, and those among them in which each part had a thread.
+    pub fn rounds(&self) -> (u64, u64) {
+        let together = self.workers.as_ref().map_or(0, Workers::rounds_together);
+        (self.shards[0].runner.rounds(), together)
     }
     /// Frames that have crossed a link completely, so far.
     pub fn frame_hops(&mut self) -> u64 {
