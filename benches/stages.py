@@ -25,7 +25,9 @@ STAGES = {
     "pending events: windows, order within a node": r"engine/src|fabric/src/run/event",
     "latencies, waits, levels of queues, series": r"measure/src",
     "serialisation times": r"wire_clock",
-    "flow control": r"flow_control/src|fabric/src/run/(pausing|stops|blame|pause_sender|link_control)",
+    "flow control": (
+        r"flow_control/src|fabric/src/run/(pausing|ingress|stops|blame|pause_sender|link_control)"
+    ),
     "sources": r"workload/src|fabric/src/run/sources",
     "choosing what to send": r"scheduling/src|fabric/src/run/selection",
     "queues and memory": (

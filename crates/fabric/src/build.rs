@@ -297,6 +297,7 @@ fn build_part(
         nodes: Vec::with_capacity(part.nodes().len()),
         links: Links::with_capacity(part.ports().len()),
         buffers: Buffers::new(),
+        ingress: Vec::new(),
         headers: Headers::default(),
         routes,
         hosts: Hosts::default(),
@@ -315,7 +316,8 @@ fn build_part(
         for port in plan.wiring.ports(id) {
             let bounded = node.memory().is_bounded();
             let hooks = &mut fabric.links.ports[part.port(port.0) as usize].hooks;
-            hooks.set(Hooks::COUNTED, bounded || node.pause_sender.is_some());
+            hooks.set(Hooks::COUNTED, node.pause_sender.is_some());
+            hooks.set(Hooks::BY_QUEUE, node.pause_sender.as_ref().is_some_and(|sender| !sender.by_ingress()));
             hooks.set(Hooks::BOUNDED, bounded);
         }
         fabric.nodes.push(node);
@@ -325,6 +327,7 @@ fn build_part(
     limiters::add_limiters(part, &mut fabric);
     traffic::add_receivers(part, paths, &mut fabric);
     nodes::add_receiving(part, &mut fabric);
+    nodes::add_ingress(&mut fabric);
     traffic::add_faults(part, events, &mut fabric);
     mark_faulted(&mut fabric);
     fabric.shrink();

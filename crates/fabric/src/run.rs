@@ -17,6 +17,7 @@ pub(crate) mod faults;
 pub(crate) mod frame_log;
 pub(crate) mod headers;
 pub(crate) mod hosts;
+pub(crate) mod ingress;
 pub(crate) mod ledger;
 pub(crate) mod levels;
 pub(crate) mod limiters;

@@ -61,6 +61,17 @@ impl PauseKind {
             PauseKind::Priorities(set) => set,
         }
     }
+    /// The counter of a priority: PAUSE has one for all, PFC one each; `None` if it is not controlled.
+    #[inline]
+    pub fn group(self, priority: u8) -> Option<usize> {
+        match self {
+            PauseKind::Link => Some(0),
+            PauseKind::Priorities(set) => {
+                let priority = priority % frame::PRIORITIES as u8;
+                (set >> priority & 1 != 0).then_some(usize::from(priority))
+            }
+        }
+    }
     /// How many counters a port has: one for all priorities, or one for each.
     pub fn counters(self) -> u64 {
         match self {

@@ -80,6 +80,17 @@ impl Levels {
     }
 }
 
+/// What an [`IngressCounter`] says of a frame that is about to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// It is counted, or need not be.
+    Fits,
+    /// It is counted, and XOFF is due.
+    AtXoff,
+    /// There is no room for it above XOFF: it is not counted, and lost.
+    Full,
+}
+
 /// What came in through one port with one priority and still waits, and the pause asked for because of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IngressCounter {
@@ -101,6 +112,17 @@ impl IngressCounter {
         }
         self.occupancy.add(bytes);
         self.occupancy.reaches(levels.xoff) && self.pause.is_due(now)
+    }
+    /// The same, if it fits at all.
+    #[inline(always)]
+    pub fn admit(&mut self, bytes: u16, levels: &Levels, now: Time) -> Counted {
+        if !self.occupancy.has_room(levels.capacity, bytes) {
+            Counted::Full
+        } else if self.add(bytes, levels, now) {
+            Counted::AtXoff
+        } else {
+            Counted::Fits
+        }
     }
     /// A frame leaves. True: XON is due (if the station sends XON at all).
     #[inline(always)]

@@ -8,11 +8,12 @@ use crate::spec::NodeSpec;
 use crate::spec::choice::PathChoice;
 
 /// With one of these somebody is asked, or has to be told, when a frame leaves.
-const OTHERS: [Hooks; 7] = [
+const OTHERS: [Hooks; 8] = [
     Hooks::SCHEDULER,
     Hooks::FAULTED,
     Hooks::FEEDS,
     Hooks::COUNTED,
+    Hooks::BOUNDED,
     Hooks::WATCHED,
     Hooks::MANAGED,
     Hooks::CREDITS,

@@ -3,6 +3,7 @@
 use super::{Part, Plan};
 use crate::build::headroom::receive_buffer;
 use crate::run::architecture::{Architecture, NodeMemory};
+use crate::run::ingress::IngressPort;
 use crate::run::managed::Managed;
 use crate::run::node::Node;
 use crate::run::pause_sender::{PauseSender, PauseTiming};
@@ -11,11 +12,12 @@ use crate::run::sharing::Sharing;
 use crate::run::world::Fabric;
 use crate::spec::{NodeSpec, Role, WhenFull};
 use engine::{Timer, stream};
-use flow_control::pfc::IngressCounter;
+use flow_control::pfc::Levels;
 use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{NodeId, PRIORITIES, PointId, PortId, Priority};
 use queueing::{BufferSpec, LinkFacts, ManagerSpec, RateConfiguration, SharedMemory};
+use units::Amount;
 
 pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
     let plan = part.plan;
@@ -50,7 +52,6 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
                 .iter()
                 .map(|&port| PauseTiming { renew_after: plan.renew_after(control, port) })
                 .collect(),
-            ingress: vec![IngressCounter::default(); if by_ingress { ports.len() * PRIORITIES } else { 0 }],
             egress: if by_ingress {
                 Vec::new()
             } else {
@@ -74,6 +75,25 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
             buffer,
             sharing(first_port, plan.wiring.ports(id).len(), node),
         )),
+    }
+}
+
+/// The counters of ports, if any node counts what comes in through them.
+pub fn add_ingress(fabric: &mut Fabric) {
+    let counts = |node: &Node| node.pause_sender.as_ref().is_some_and(|sender| sender.by_ingress());
+    if !fabric.nodes.iter().any(counts) {
+        return;
+    }
+    let none = Amount::Bytes(0);
+    let idle =
+        IngressPort::new(Levels { xoff: none, xon: none, capacity: none }, PauseKind::Priorities(0), false);
+    fabric.ingress = vec![idle; fabric.links.len()];
+    for node in fabric.nodes.iter().filter(|node| counts(node)) {
+        let Some(sender) = &node.pause_sender else { continue };
+        let ports = &mut fabric.ingress[node.first_port as usize..];
+        for (port, &levels) in ports.iter_mut().zip(&sender.levels) {
+            *port = IngressPort::new(levels, sender.spec.kind, node.memory().sharing.is_some());
+        }
     }
 }
 

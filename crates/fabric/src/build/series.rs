@@ -6,6 +6,7 @@ use crate::run::levels::Levels;
 use crate::run::node::Node;
 use crate::run::pool::NIL;
 use crate::run::port::Hooks;
+use crate::run::probes::ClassSeries;
 use crate::run::victims::Victims;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
@@ -140,11 +141,23 @@ impl Recording<'_> {
             return;
         }
         for (part, widths) in parts.iter_mut().zip(widths) {
-            let series = |width: Option<Time>| width.map(|width| Carried::new(width, self.spec.duration));
-            part.probes.classes =
-                widths.into_iter().map(|width| series(width).unwrap_or(Carried::OFF)).collect();
+            let of_ports = by_queue(part, |port, _| self.lone_class_series(part, port, used));
+            let series = |width: Time| ClassSeries::Own(Carried::new(width, self.spec.duration));
+            let class = |(width, of_port): (Option<Time>, Option<Time>)| match width {
+                Some(width) if of_port == Some(width) => ClassSeries::OfPort,
+                Some(width) => series(width),
+                None => ClassSeries::Own(Carried::OFF),
+            };
+            part.probes.classes = widths.into_iter().zip(of_ports).map(class).collect();
             part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, true));
         }
+    }
+
+    /// The width of the series of what a port sends, if there is one and only one class is in use there.
+    fn lone_class_series(&self, part: &Fabric, port: u32, used: u8) -> Option<Time> {
+        let local = (port - part.numbering.first_port) as usize;
+        let alone = part.links.ports[local].classes.classes_of(used).count_ones() == 1;
+        part.probes.sent.get(local).filter(|_| alone)?.width()
     }
 
     fn queues(&mut self, parts: &mut [Fabric]) {
@@ -157,8 +170,7 @@ impl Recording<'_> {
         if !self.fits("queues", 16, some) {
             return;
         }
-        let by_ingress =
-            |node: &Node| node.pause_sender.as_ref().is_some_and(|sender| !sender.ingress.is_empty());
+        let by_ingress = |node: &Node| node.pause_sender.as_ref().is_some_and(|sender| sender.by_ingress());
         let counts =
             parts.iter().any(|part| part.nodes.iter().any(by_ingress) || !part.hosts.receiving.is_empty());
         for (part, widths) in parts.iter_mut().zip(widths) {

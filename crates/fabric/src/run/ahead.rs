@@ -30,10 +30,9 @@ impl Fabric {
         }
         // One class at most is in use here.
         let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
-        let list = &mut self.buffers.voqs[queue.first_voq as usize];
         let sent = &mut self.links.sent[egress as usize];
         while queue.committed > 0
-            && let Some(waiting) = self.buffers.pool.pop_left(list, now)
+            && let Some(waiting) = self.buffers.pool.pop_left(&mut queue.list, now)
         {
             queue.committed -= 1;
             queue.leave(waiting.frame.bytes, waiting.leaves - waiting.since, true);
@@ -91,13 +90,7 @@ impl Fabric {
         let leaves = if commit { port.busy_until } else { Time::NEVER };
         queue.add(frame.bytes);
         port.waiting = 1 << class.0;
-        self.buffers.pool.push_leaving(
-            &mut self.buffers.voqs[queue.first_voq as usize],
-            frame,
-            now,
-            leaves,
-            ingress,
-        );
+        self.buffers.pool.push_leaving(&mut queue.list, &frame, now, leaves, ingress);
         if commit {
             queue.committed += 1;
             let arrival = port.transmit(frame, leaves);
@@ -118,7 +111,7 @@ impl Fabric {
         }
         assert!(port.busy_until == now, "what waits is committed, or the port decides when it is free");
         let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
-        let mut slot = self.buffers.voqs[queue.first_voq as usize].head();
+        let mut slot = queue.list.head();
         while slot != NIL && queue.committed < MOST {
             let (frame, next) = self.buffers.pool.commit(slot, port.busy_until);
             queue.committed += 1;

@@ -1,6 +1,6 @@
 //! Queues and the memory they take: what waits at egress ports.
 
-use crate::run::pool::{List, Pool, Waiting};
+use crate::run::pool::{List, NIL, Pool, Waiting};
 use frame::{Frame, Occupancy};
 use measure::{Latency, Sojourns};
 use units::Time;
@@ -10,7 +10,7 @@ use units::Time;
 pub(crate) struct Buffers {
     /// Port by port, class by class.
     pub queues: Vec<Queue>,
-    /// The lists of all queues, one queue after the other.
+    /// The lists of queues that have several, one queue after the other.
     pub voqs: Vec<List>,
     pub pool: Pool,
 }
@@ -19,11 +19,13 @@ pub(crate) struct Buffers {
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     pub occupancy: Occupancy,
-    /// Its lists: one, or one an ingress port (virtual output queues).
-    pub first_voq: u32,
+    /// Its frames, unless it has several lists.
+    pub list: List,
+    /// How many lists it has: one, or one an ingress port (virtual output queues).
     pub voqs: u32,
-    /// The list that holds the head, if any frame waits.
-    pub turn: u32,
+    /// Where its lists begin, if they are several, and the one among them that holds the head, if any frame waits.
+    first_voq: u32,
+    turn: u32,
     /// Frames at its head that have been sent ahead of their time.
     pub committed: u32,
     /// Bytes and frames over time.
@@ -34,11 +36,12 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub fn new(first_voq: u32, voqs: u32) -> Queue {
+    fn new(first_voq: u32, voqs: u32) -> Queue {
         Queue {
             occupancy: Occupancy::default(),
-            first_voq,
+            list: List::EMPTY,
             voqs,
+            first_voq,
             turn: 0,
             committed: 0,
             sojourns: Sojourns::default(),
@@ -63,41 +66,30 @@ impl Queue {
         }
     }
 
-    /// The list for a frame that came in through the node's `ingress`-th port.
-    #[inline]
-    pub fn voq(&self, ingress: Option<u32>) -> usize {
-        let own = if self.voqs == 1 { 0 } else { ingress.unwrap_or(self.voqs - 1) };
-        (self.first_voq + own) as usize
-    }
-
-    /// Its lists of frames.
-    pub fn lists(&self) -> std::ops::Range<usize> {
-        self.first_voq as usize..(self.first_voq + self.voqs) as usize
-    }
-
-    /// The list that holds the head of a queue that is not empty.
-    #[inline]
-    pub fn head_voq(&self) -> usize {
+    /// Among several lists, the one that holds the head.
+    fn head_voq(&self) -> usize {
         (self.first_voq + self.turn) as usize
     }
 
-    /// A frame enters list `voq`: if it is the only one, it is the head.
-    #[inline]
-    pub fn enter(&mut self, voq: usize) {
-        if self.voqs > 1 && self.occupancy.frames == 1 {
-            self.turn = voq as u32 - self.first_voq;
+    /// Among several lists, that for a frame that came in through the node's `ingress`-th port. It holds the head if the
+    /// frame, which has been added, is the only one.
+    fn voq(&mut self, ingress: Option<u32>) -> usize {
+        let own = ingress.unwrap_or(self.voqs - 1);
+        if self.occupancy.frames == 1 {
+            self.turn = own;
         }
+        (self.first_voq + own) as usize
     }
 
-    /// The head has left: the next list in turn that has frames holds the new one.
-    #[inline]
-    pub fn next_turn(&mut self, lists: &[List]) {
-        if self.voqs > 1 && self.occupancy.frames > 0 {
-            loop {
-                self.turn = (self.turn + 1) % self.voqs;
-                if !lists[self.head_voq()].is_empty() {
-                    break;
-                }
+    /// The head has left one of several lists: the next in turn that has frames holds the new one.
+    fn next_turn(&mut self, lists: &[List]) {
+        if self.occupancy.frames == 0 {
+            return;
+        }
+        loop {
+            self.turn = (self.turn + 1) % self.voqs;
+            if !lists[self.head_voq()].is_empty() {
+                return;
             }
         }
     }
@@ -111,12 +103,52 @@ impl Buffers {
     /// Adds a queue with this many lists.
     pub fn add_queue(&mut self, voqs: u32) {
         self.queues.push(Queue::new(self.voqs.len() as u32, voqs));
-        self.voqs.extend(std::iter::repeat_n(List::EMPTY, voqs as usize));
+        if voqs > 1 {
+            self.voqs.extend(std::iter::repeat_n(List::EMPTY, voqs as usize));
+        }
+    }
+
+    /// A frame begins to wait; `ingress` is the port that it came in through, at a node whose ports begin with
+    /// `first_port`.
+    #[inline(always)]
+    pub fn enter(
+        &mut self,
+        queue: usize,
+        frame: &Frame,
+        now: Time,
+        ingress: u32,
+        first_port: impl FnOnce() -> u32,
+    ) {
+        let Buffers { queues, voqs, pool } = self;
+        let queue = &mut queues[queue];
+        queue.add(frame.bytes);
+        let list = if queue.voqs == 1 {
+            &mut queue.list
+        } else {
+            &mut voqs[queue.voq((ingress != NIL).then(|| ingress - first_port()))]
+        };
+        pool.push(list, frame, now, ingress);
+    }
+
+    /// Takes the head of a queue out that is not empty; `send`: it goes to the link, so that its waiting time counts.
+    #[inline(always)]
+    pub fn leave(&mut self, queue: usize, now: Time, send: bool) -> Waiting {
+        let Buffers { queues, voqs, pool } = self;
+        let queue = &mut queues[queue];
+        let several = queue.voqs > 1;
+        let list = if several { &mut voqs[queue.head_voq()] } else { &mut queue.list };
+        let waiting = pool.pop(list);
+        queue.leave(waiting.frame.bytes, now - waiting.since, send);
+        if several {
+            queue.next_turn(voqs);
+        }
+        waiting
     }
 
     /// The lists of a queue.
     pub fn lists(&self, queue: u32) -> &[List] {
-        &self.voqs[self.queues[queue as usize].lists()]
+        let queue = &self.queues[queue as usize];
+        lists(queue, &self.voqs)
     }
 
     /// The frames that wait in a queue, list by list.
@@ -144,7 +176,8 @@ impl Buffers {
     #[inline]
     pub fn head(&self, queue: usize) -> Option<&Frame> {
         let queue = &self.queues[queue];
-        (queue.occupancy.frames > 0).then(|| self.pool.head(&self.voqs[queue.head_voq()]))
+        let list = if queue.voqs > 1 { &self.voqs[queue.head_voq()] } else { &queue.list };
+        (queue.occupancy.frames > 0).then(|| self.pool.head(list))
     }
 
     /// Frames that wait in all queues.
@@ -156,9 +189,9 @@ impl Buffers {
     pub fn restart(&mut self, now: Time) {
         let Buffers { queues, voqs, pool } = self;
         for queue in queues {
-            let frames = voqs[queue.lists()].iter().flat_map(|list| pool.iter(list));
-            let waiting = frames.map(|waiting| (waiting.since, waiting.frame.bytes));
-            queue.sojourns.restart(now, queue.occupancy.both(), waiting);
+            let frames = lists(queue, voqs).iter().flat_map(|list| pool.iter(list));
+            let waiting: Vec<_> = frames.map(|waiting| (waiting.since, waiting.frame.bytes)).collect();
+            queue.sojourns.restart(now, queue.occupancy.both(), waiting.into_iter());
             queue.waits.clear();
             queue.drops = 0;
         }
@@ -191,6 +224,15 @@ impl Buffers {
             + self.queues.iter().map(|queue| queue.waits.memory_bytes()).sum::<usize>()
             + self.voqs.capacity() * size_of::<List>()
             + self.pool.memory_bytes()
+    }
+}
+
+/// The lists of a queue, of which `voqs` has those of queues with several.
+fn lists<'a>(queue: &'a Queue, voqs: &'a [List]) -> &'a [List] {
+    if queue.voqs > 1 {
+        &voqs[queue.first_voq as usize..(queue.first_voq + queue.voqs) as usize]
+    } else {
+        std::slice::from_ref(&queue.list)
     }
 }
 

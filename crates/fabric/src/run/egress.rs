@@ -6,12 +6,16 @@ use crate::run::losses::Cause;
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
+use flow_control::pfc::Counted;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
 /// At a port with one of these, somebody is asked before a frame waits.
 const ASKS: Hooks = Hooks::MANAGED.or(Hooks::WATCHED).or(Hooks::DOWN).or(Hooks::BOUNDED).or(Hooks::CREDITS);
+
+/// At a port with one of these, somebody hears of each frame that waits, beside the counter of where it came in.
+const TELLS: Hooks = Hooks::SCHEDULER.or(Hooks::BY_QUEUE).or(Hooks::BLAMED);
 
 /// With one of these, before it is known whether it will wait.
 const ADMITS: Hooks = Hooks::MANAGED.or(Hooks::CREDITS);
@@ -24,14 +28,68 @@ impl Fabric {
         if port.busy_until <= now || port.hooks.has(ASKS) {
             return self.enqueue_asking(egress, class, frame, ingress, now, windows);
         }
-        if port.hooks.has(Hooks::COUNTED)
-            && !self.before_enqueue(egress, class, &frame, ingress, now, windows)
-        {
-            self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
+        if port.hooks.has(TELLS) {
+            return self.enqueue_telling(egress, class, &frame, ingress, now, windows);
+        }
+        if port.hooks.has(Hooks::COUNTED) {
+            match self.count_in(&frame, ingress, now) {
+                Counted::Fits => {}
+                Counted::Full => return self.lose(egress, class, &frame, ingress, Cause::Headroom, now),
+                Counted::AtXoff => return self.wait_after_xoff(egress, class, &frame, ingress, now, windows),
+            }
+        }
+        self.wait_for_link(egress, class, &frame, ingress, now, windows);
+    }
+
+    /// The same where somebody hears of each frame that begins to wait.
+    #[inline(never)]
+    fn enqueue_telling(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if !self.before_enqueue(egress, class, frame, ingress, now, windows) {
+            self.lose(egress, class, frame, ingress, Cause::Headroom, now);
             return;
         }
+        self.tell_scheduler(egress, class, frame.bytes, now);
+        self.wait_for_link(egress, class, frame, ingress, now, windows);
+    }
+
+    /// A frame begins to wait, and because of it its ingress port has to be paused.
+    #[inline(never)]
+    fn wait_after_xoff(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
+        self.send_xoff(frame, ingress, queue, now, windows);
+        // The pause may begin at this very queue.
+        self.tell_root(egress, class, frame);
+        self.wait_for_link(egress, class, frame, ingress, now, windows);
+    }
+
+    /// A frame begins to wait while the transmitter is busy: nothing can be decided before it is free.
+    #[inline(always)]
+    fn wait_for_link(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
         self.wait(egress, class, frame, ingress, now);
-        // The transmitter is busy: nothing can be decided before it is free.
         let port = &mut self.links.ports[egress as usize];
         let (at, stopped) = (port.busy_until, port.stopped);
         if port.decision.arm(at) {
@@ -108,7 +166,8 @@ impl Fabric {
             memory.add(class.at(), frame.bytes, now);
             self.links.cold[egress as usize].occupancy.add(frame.bytes);
         }
-        self.wait(egress, class, frame, ingress, now);
+        self.tell_scheduler(egress, class, frame.bytes, now);
+        self.wait(egress, class, &frame, ingress, now);
         self.try_transmit(egress, now, windows);
         if self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
             self.note_stuck(egress, 1 << class.0, now, windows);
@@ -161,27 +220,23 @@ impl Fabric {
         }
     }
 
+    /// A frame is about to wait.
+    #[inline(always)]
+    fn tell_scheduler(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
+        if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
+            self.on_arrival(egress, class, bytes, now);
+        }
+    }
+
     /// A frame begins to wait.
     #[inline(always)]
-    fn wait(&mut self, egress: u32, class: TrafficClass, frame: Frame, ingress: u32, now: Time) {
-        if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
-            self.on_arrival(egress, class, frame.bytes, now);
-        }
+    fn wait(&mut self, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32, now: Time) {
         let port = &mut self.links.ports[egress as usize];
         port.waiting |= 1 << class.0;
         let queue_id = port.first_queue as usize + class.at();
-        let queue = &mut self.buffers.queues[queue_id];
-        queue.add(frame.bytes);
-        let voq = if queue.voqs == 1 {
-            queue.first_voq as usize
-        } else {
-            let first_port = self.nodes[self.node_of[egress as usize] as usize].first_port;
-            let voq = queue.voq((ingress != NIL).then(|| ingress - first_port));
-            queue.enter(voq);
-            voq
-        };
-        self.buffers.pool.push(&mut self.buffers.voqs[voq], frame, now, ingress);
-        self.probes.queue_holds(queue_id, now, queue.occupancy);
+        let first_port = || self.nodes[self.node_of[egress as usize] as usize].first_port;
+        self.buffers.enter(queue_id, frame, now, ingress, first_port);
+        self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
     }
 
     /// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
@@ -257,13 +312,10 @@ impl Fabric {
     ) -> Occupancy {
         let port = &mut self.links.ports[egress as usize];
         let queue_id = port.first_queue as usize + class.at();
-        let queue = &mut self.buffers.queues[queue_id];
-        *waiting = self.buffers.pool.pop(&mut self.buffers.voqs[queue.head_voq()]);
-        let before = queue.occupancy;
-        queue.leave(waiting.frame.bytes, now - waiting.since, send);
-        queue.next_turn(&self.buffers.voqs);
-        self.probes.queue_holds(queue_id, now, queue.occupancy);
-        if queue.occupancy.frames == 0 {
+        let before = self.buffers.queues[queue_id].occupancy;
+        *waiting = self.buffers.leave(queue_id, now, send);
+        self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
+        if before.frames == 1 {
             port.waiting &= !(1 << class.0);
         }
         if port.hooks.has(Hooks::BOUNDED) {

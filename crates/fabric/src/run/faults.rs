@@ -314,7 +314,7 @@ impl Fabric {
         let node = self.node_of[port as usize] as usize;
         let Some(pause_sender) = &mut self.nodes[node].pause_sender else { return };
         let local = pause_sender.local(port);
-        for counter in pause_sender.ingress.iter_mut().skip(local * PRIORITIES).take(PRIORITIES) {
+        for counter in self.ingress.get_mut(port as usize).iter_mut().flat_map(|port| &mut port.counters) {
             counter.pause.release();
         }
         for counter in pause_sender.egress.iter_mut().filter(|counter| counter.pause(local as u32).in_force())

@@ -223,7 +223,7 @@ impl Fabric {
         let limiter = &mut self.hosts.limiters[nth as usize];
         limiter.occupancy.add(frame.bytes);
         limiter.sojourns.enter(limiter.occupancy.both());
-        self.buffers.pool.push(&mut limiter.list, frame, now, NIL);
+        self.buffers.pool.push(&mut limiter.list, &frame, now, NIL);
         self.update_limiter(nth, now, windows);
     }
 

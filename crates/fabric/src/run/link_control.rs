@@ -118,10 +118,10 @@ impl LinkControl {
     pub fn run_out(&mut self, now: Time, mut ended: impl FnMut(Ended)) {
         let LinkControl::Pause(pauses) = self else { return };
         for (priority, pause) in (0u8..).zip(&mut pauses.in_force) {
+            let Some((start, cause)) = *pause else { continue };
             let end = pauses.timers.until(1 << priority);
-            if end <= now
-                && let Some((start, cause)) = pause.take()
-            {
+            if end <= now {
+                *pause = None;
                 ended(Ended { priority, start, end, cause });
             }
         }

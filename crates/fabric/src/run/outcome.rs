@@ -4,7 +4,7 @@ use crate::run::losses::Cause;
 use crate::run::pause_sender::unit_of;
 use crate::run::pool::NIL;
 use crate::run::world::Fabric;
-use frame::{Frame, Occupancy, PRIORITIES, TrafficClass};
+use frame::{Frame, Occupancy, TrafficClass};
 use std::fmt;
 use units::{Amount, Time};
 
@@ -60,7 +60,7 @@ impl Failure {
         let node = &fabric.nodes[fabric.node_of[egress as usize] as usize];
         let pause_sender = node.pause_sender.as_deref();
         let local = |port: u32| (port - node.first_port) as usize;
-        let by_ingress = pause_sender.is_some_and(|s| !s.ingress.is_empty()) && ingress != NIL;
+        let by_ingress = pause_sender.is_some_and(|sender| sender.by_ingress()) && ingress != NIL;
         let levels = pause_sender
             .map(|pause_sender| pause_sender.levels[local(if by_ingress { ingress } else { egress })]);
         let sharing = node.memory().sharing.as_ref();
@@ -79,8 +79,7 @@ impl Failure {
             Cause::Headroom => {
                 let group =
                     pause_sender.and_then(|pause_sender| pause_sender.group(frame.priority.0)).unwrap_or(0);
-                let counter = pause_sender
-                    .and_then(|pause_sender| pause_sender.ingress.get(local(ingress) * PRIORITIES + group));
+                let counter = fabric.ingress.get(ingress as usize).map(|port| &port.counters[group]);
                 (
                     counter.map(|counter| counter.occupancy).unwrap_or_default(),
                     levels.map(|levels| levels.capacity),

@@ -1,10 +1,9 @@
 //! The part of a node that sends pauses: its watermarks, its counters, and the note that says why a pause was sent.
 
-use crate::run::pool::NIL;
 use engine::{Stream, Timer};
-use flow_control::pfc::{IngressCounter, Levels};
+use flow_control::pfc::Levels;
 use flow_control::tpfc::EgressCounter;
-use flow_control::{PauseKind, PauseSpec};
+use flow_control::{Accounting, PauseKind, PauseSpec};
 use units::{Amount, Time};
 
 /// The part of a switch that sends pauses.
@@ -16,8 +15,6 @@ pub(crate) struct PauseSender {
     pub levels: Vec<Levels>,
     /// For each port, when a pause sent through it has to be renewed.
     pub timing: Vec<PauseTiming>,
-    /// By port and group of priorities; empty with egress accounting.
-    pub ingress: Vec<IngressCounter>,
     /// By port and class; empty with ingress accounting.
     pub egress: Vec<EgressCounter>,
     /// With egress accounting, by port and class: how many queues keep that port paused.
@@ -46,8 +43,8 @@ pub(crate) struct PauseCause {
     pub inherited: bool,
     /// The link of the queue was down.
     pub down: bool,
-    /// The egress queue that the frame was for which crossed the watermark; [`NIL`] for a renewal with
-    /// ingress accounting, which no single frame caused.
+    /// The egress queue that the frame was for which crossed the watermark;
+    /// [`NIL`](crate::run::pool::NIL) for a renewal with ingress accounting, which no single frame caused.
     pub queue: u32,
     /// Occupancy at that moment, in the unit of the watermark.
     pub occupancy: u64,
@@ -76,10 +73,7 @@ impl PauseCause {
 impl PauseSender {
     /// The counter of a priority: PAUSE has one for all, PFC one each; `None` if it is not controlled.
     pub fn group(&self, priority: u8) -> Option<usize> {
-        match self.spec.kind {
-            PauseKind::Link => Some(0),
-            PauseKind::Priorities(set) => (set >> priority & 1 != 0).then_some(usize::from(priority)),
-        }
+        self.spec.kind.group(priority)
     }
     /// The priorities that a counter pauses.
     pub fn bits(&self, group: usize) -> u8 {
@@ -96,11 +90,9 @@ impl PauseSender {
     pub fn local(&self, port: u32) -> usize {
         (port - self.first_port) as usize
     }
-    /// Which counter a frame belongs to, if any: port within the node, group of priorities.
-    #[inline]
-    pub fn counter(&self, priority: u8, ingress: u32) -> Option<(usize, usize)> {
-        let group = self.group(priority).filter(|_| ingress != NIL)?;
-        Some((self.local(ingress), group))
+    /// Whether what came in through ports is counted, not what waits in queues.
+    pub fn by_ingress(&self) -> bool {
+        self.spec.accounting == Accounting::Ingress
     }
 
     /// Bytes of its tables.
@@ -108,7 +100,6 @@ impl PauseSender {
         let egress = self.egress.iter().map(|counter| size_of::<EgressCounter>() + counter.memory_bytes());
         size_of::<PauseSender>()
             + self.levels.len() * (size_of::<Levels>() + size_of::<PauseTiming>() + size_of::<Timer>())
-            + self.ingress.len() * size_of::<IngressCounter>()
             + egress.sum::<usize>()
             + (self.pause_counts.len() + self.ports.capacity()) * size_of::<u32>()
     }
@@ -125,6 +116,7 @@ pub(crate) fn unit_of(mark: Amount) -> (&'static str, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::pool::NIL;
 
     #[test]
     fn a_cause_survives_its_note() {

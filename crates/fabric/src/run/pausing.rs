@@ -2,23 +2,22 @@
 
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::link_control::LinkControl;
-use crate::run::node::Node;
 use crate::run::pause_sender::{PauseCause, PauseSender};
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use flow_control::Accounting;
 use flow_control::pause::PauseSignal;
+use flow_control::pfc::Counted;
 use flow_control::tpfc::Aim;
 use frame::{CONTROL_FRAME_BYTES, Frame, Occupancy, PRIORITIES, TrafficClass};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
 /// What has to be said again through a port: priorities, the note of the last of them, and when to look next.
-struct RenewalsDue {
-    bits: u8,
-    note: u64,
-    next: Time,
+pub(crate) struct RenewalsDue {
+    pub bits: u8,
+    pub note: u64,
+    pub next: Time,
 }
 
 impl Fabric {
@@ -36,94 +35,40 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        let node = self.node_of[egress as usize];
-        let Some(pause_sender) = &self.nodes[node as usize].pause_sender else { return true };
-        match pause_sender.spec.accounting {
-            Accounting::Ingress => {
-                let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
-                if !self.count_in(node, frame, ingress, queue, now, windows) {
-                    return false;
-                }
-            }
-            Accounting::Egress => {
-                self.count_egress(node, egress, class, (ingress, frame.bytes), now, windows);
+        let port = &self.links.ports[egress as usize];
+        if port.hooks.has(Hooks::BY_QUEUE) {
+            self.count_egress(egress, class, (ingress, frame.bytes), now, windows);
+        } else {
+            let queue = port.first_queue + u32::from(class.0);
+            match self.count_in(frame, ingress, now) {
+                Counted::Fits => {}
+                Counted::AtXoff => self.send_xoff(frame, ingress, queue, now, windows),
+                Counted::Full => return false,
             }
         }
+        self.tell_root(egress, class, frame);
+        true
+    }
+
+    /// A frame is about to wait, perhaps at a root of pauses.
+    #[inline(always)]
+    pub fn tell_root(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
         if self.links.ports[egress as usize].hooks.has(Hooks::BLAMED) {
             self.enters_root(egress, class, frame);
         }
-        true
-    }
-
-    /// A frame that came in through a port begins to wait, unless the port's headroom is full (false): XOFF may be
-    /// due there.
-    #[must_use]
-    #[inline(always)]
-    pub fn count_in(
-        &mut self,
-        node: u32,
-        frame: &Frame,
-        ingress: u32,
-        queue: u32,
-        now: Time,
-        windows: &mut Queued,
-    ) -> bool {
-        let Node { pause_sender, architecture, .. } = &mut self.nodes[node as usize];
-        let Some(pause_sender) = pause_sender.as_deref_mut() else { return true };
-        let Some((local, group)) = pause_sender.counter(frame.priority.0, ingress) else { return true };
-        let shared = architecture.memory().sharing.as_ref().map(|sharing| sharing.levels(local, group));
-        let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
-        let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
-        if !counter.occupancy.has_room(levels.capacity, frame.bytes) {
-            return false;
-        }
-        let xoff_due = counter.add(frame.bytes, levels, now);
-        self.probes.counter_holds(ingress as usize * PRIORITIES + group, now, counter.occupancy);
-        if xoff_due {
-            self.send_xoff(node, (ingress, group), queue, now, windows);
-        }
-        true
-    }
-
-    /// An ingress counter has reached its high watermark, by a frame for `queue`.
-    #[inline(never)]
-    fn send_xoff(
-        &mut self,
-        node: u32,
-        (ingress, group): (u32, usize),
-        queue: u32,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
-        let local = pause_sender.local(ingress);
-        let renew_at = now + pause_sender.timing[local].renew_after;
-        let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
-        counter.pause.set(renew_at);
-        let (counted, since) = (counter.occupancy, counter.rising_since);
-        let occupancy = counted.count(pause_sender.levels[local].xoff);
-        let queue = self.to_blame(&pause_sender, queue, (ingress, group), counted);
-        let cause = self.cause(false, queue, since, occupancy);
-        if !cause.inherited {
-            self.root_begins(ingress, group as u8, queue);
-        }
-        self.schedule_renewal(&mut pause_sender, local, now, windows);
-        let signal = PauseSignal { xoff: pause_sender.bits(group), xon: 0 };
-        self.signal(ingress, signal, cause.pack(), now, windows);
-        self.nodes[node as usize].pause_sender = Some(pause_sender);
     }
 
     /// A frame is about to wait where queues are counted at the egress: XOFF may be due.
     #[inline(never)]
     fn count_egress(
         &mut self,
-        node: u32,
         egress: u32,
         class: TrafficClass,
         (ingress, bytes): (u32, u16),
         now: Time,
         windows: &mut Queued,
     ) {
+        let node = self.node_of[egress as usize];
         let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
         let local = pause_sender.local(egress);
         let queue_id = self.links.ports[egress as usize].first_queue + u32::from(class.0);
@@ -206,38 +151,10 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let node = self.node_of[egress as usize];
-        match self.nodes[node as usize].pause_sender.as_ref().map(|pause_sender| pause_sender.spec.accounting)
-        {
-            Some(Accounting::Ingress) => self.count_out(node, waiting, now, windows),
-            Some(Accounting::Egress) => {
-                self.release_egress(node, (egress, class), waiting, before, now, windows)
-            }
-            None => {}
-        }
-    }
-
-    /// A frame that came in through a port has left its queue.
-    #[inline(always)]
-    pub fn count_out(&mut self, node: u32, waiting: &Waiting, now: Time, windows: &mut Queued) {
-        let Node { pause_sender, architecture, .. } = &mut self.nodes[node as usize];
-        let Some(pause_sender) = pause_sender.as_deref_mut() else { return };
-        let Some((local, group)) = pause_sender.counter(waiting.frame.priority.0, waiting.ingress) else {
-            return;
-        };
-        let shared = architecture.memory().sharing.as_ref().map(|sharing| sharing.levels(local, group));
-        let levels = shared.as_ref().unwrap_or(&pause_sender.levels[local]);
-        let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
-        let xon_due = counter.remove(waiting.frame.bytes, levels);
-        let series = waiting.ingress as usize * PRIORITIES + group;
-        self.probes.counter_holds(series, now, counter.occupancy);
-        if xon_due {
-            let resume = pause_sender.spec.resume;
-            let signal = PauseSignal { xoff: 0, xon: pause_sender.bits(group) };
-            self.root_ends(waiting.ingress, group as u8, None, now);
-            if resume {
-                self.signal(waiting.ingress, signal, 0, now, windows);
-            }
+        if self.links.ports[egress as usize].hooks.has(Hooks::BY_QUEUE) {
+            self.release_egress((egress, class), waiting, before, now, windows);
+        } else {
+            self.count_out(waiting, now, windows);
         }
     }
 
@@ -245,13 +162,13 @@ impl Fabric {
     #[inline(never)]
     fn release_egress(
         &mut self,
-        node: u32,
         (egress, class): (u32, TrafficClass),
         waiting: &Waiting,
         before: Occupancy,
         now: Time,
         windows: &mut Queued,
     ) {
+        let node = self.node_of[egress as usize];
         let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
         let local = pause_sender.local(egress);
         let levels = pause_sender.levels[local];
@@ -284,7 +201,7 @@ impl Fabric {
     }
 
     /// A pause has been sent through a port: arms the timer for its renewal.
-    fn schedule_renewal(
+    pub fn schedule_renewal(
         &mut self,
         pause_sender: &mut PauseSender,
         local: usize,
@@ -323,10 +240,10 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         let mut due = RenewalsDue { bits: 0, note: 0, next: Time::NEVER };
-        if !pause_sender.ingress.is_empty() {
+        if pause_sender.by_ingress() {
             self.renew_by_ingress(pause_sender, port, now, &mut due);
         }
-        if !pause_sender.egress.is_empty() {
+        if !pause_sender.by_ingress() {
             self.renew_by_egress(pause_sender, port, now, &mut due);
         }
         let RenewalsDue { bits, note, next } = due;
@@ -335,31 +252,6 @@ impl Fabric {
         }
         if bits != 0 {
             self.signal(port, PauseSignal { xoff: bits, xon: 0 }, note, now, windows);
-        }
-    }
-
-    fn renew_by_ingress(&self, pause_sender: &mut PauseSender, port: u32, now: Time, due: &mut RenewalsDue) {
-        let local = pause_sender.local(port);
-        let sharing = &self.nodes[self.node_of[port as usize] as usize].memory().sharing;
-        for group in 0..PRIORITIES {
-            let shared = sharing.as_ref().map(|sharing| sharing.levels(local, group));
-            let levels = shared.unwrap_or(pause_sender.levels[local]);
-            let group_bits = pause_sender.bits(group);
-            let renew_at = now + pause_sender.timing[local].renew_after;
-            let counter = &mut pause_sender.ingress[local * PRIORITIES + group];
-            let (renew, counted) = (counter.renew(&levels, now), counter.occupancy);
-            if renew {
-                counter.pause.set(renew_at);
-            }
-            if counter.pause.in_force() {
-                due.next = due.next.min(counter.pause.renew_at());
-            }
-            if renew {
-                due.bits |= group_bits;
-                let occupancy = counted.count(levels.xoff);
-                let queue = self.to_blame(pause_sender, NIL, (port, group), counted);
-                due.note = self.cause(false, queue, now, occupancy).pack();
-            }
         }
     }
 
@@ -395,7 +287,7 @@ impl Fabric {
     /// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already
     /// says both.
     #[inline(never)]
-    fn signal(&mut self, port: u32, signal: PauseSignal, cause: u64, now: Time, windows: &mut Queued) {
+    pub fn signal(&mut self, port: u32, signal: PauseSignal, cause: u64, now: Time, windows: &mut Queued) {
         // Nobody hears it. What was asked for is forgotten when the port comes back.
         if self.links.ports[port as usize].hooks.has(Hooks::DOWN) {
             return;
@@ -450,7 +342,7 @@ impl Fabric {
     }
 
     /// Why a pause is sent: a queue fills a counter, that has risen since then.
-    fn cause(&self, targeted: bool, queue: u32, since: Time, occupancy: u64) -> PauseCause {
+    pub fn cause(&self, targeted: bool, queue: u32, since: Time, occupancy: u64) -> PauseCause {
         let known = queue != NIL;
         let inherited = known && self.has_been_paused(queue, since);
         let down = known && {

@@ -56,20 +56,19 @@ impl Pool {
     }
 
     #[inline]
-    pub fn push(&mut self, list: &mut List, frame: Frame, since: Time, ingress: u32) {
+    pub fn push(&mut self, list: &mut List, frame: &Frame, since: Time, ingress: u32) {
         self.push_leaving(list, frame, since, Time::NEVER, ingress);
     }
     /// A frame whose transmission begins at a known time.
     #[inline(always)]
-    pub fn push_leaving(&mut self, list: &mut List, frame: Frame, since: Time, leaves: Time, ingress: u32) {
-        let waiting = Waiting { frame, since, leaves, ingress, next: NIL };
-        let slot = if self.free == NIL {
-            self.grow(waiting)
-        } else {
-            let slot = self.free;
-            self.free = std::mem::replace(&mut self.slots[slot as usize], waiting).next;
-            slot
-        };
+    pub fn push_leaving(&mut self, list: &mut List, frame: &Frame, since: Time, leaves: Time, ingress: u32) {
+        if self.free == NIL {
+            self.grow();
+        }
+        let slot = self.free;
+        let place = &mut self.slots[slot as usize];
+        self.free = place.next;
+        *place = Waiting { frame: *frame, since, leaves, ingress, next: NIL };
         if list.head == NIL {
             list.head = slot;
         } else {
@@ -78,15 +77,15 @@ impl Pool {
         list.tail = slot;
     }
 
-    /// One slot more. By a quarter at a time, so that what is held is near what is needed.
+    /// One free slot more. By a quarter at a time, so that what is held is near what is needed.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, waiting: Waiting) -> u32 {
+    fn grow(&mut self) {
+        self.free = self.slots.len() as u32;
         if self.slots.len() == self.slots.capacity() {
             self.slots.reserve_exact((self.slots.len() / 4).max(64));
         }
-        self.slots.push(waiting);
-        (self.slots.len() - 1) as u32
+        self.slots.push(Waiting { next: NIL, ..Waiting::default() });
     }
 
     /// The first of a list that is not empty.
@@ -169,7 +168,7 @@ mod tests {
             for bytes in 0..5 {
                 pool.push(
                     if bytes % 2 == 0 { &mut a } else { &mut b },
-                    frame(round * 10 + bytes),
+                    &frame(round * 10 + bytes),
                     Time::ZERO,
                     NIL,
                 );

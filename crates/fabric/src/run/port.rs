@@ -57,7 +57,7 @@ impl Hooks {
     pub const FAULTED: Hooks = Hooks(1 << 3);
     /// Sources or endpoints may have to act when a frame leaves: some wait for room in the NIC.
     pub const FEEDS: Hooks = Hooks(1 << 4);
-    /// The node counts what waits: it has limits or sends pauses.
+    /// The node sends pauses, and counts what waits for that.
     pub const COUNTED: Hooks = Hooks(1 << 5);
     /// Pause storms are watched for: [`ColdPort::watch`].
     pub const WATCHED: Hooks = Hooks(1 << 6);
@@ -75,6 +75,8 @@ impl Hooks {
     pub const BLAMED: Hooks = Hooks(1 << 12);
     /// Its link has credits: frames take some when they leave, and give others back.
     pub const CREDITS: Hooks = Hooks(1 << 13);
+    /// What is counted is each queue, not what came in through each port.
+    pub const BY_QUEUE: Hooks = Hooks(1 << 14);
 
     /// Whether any of these is set.
     #[inline(always)]

@@ -24,7 +24,7 @@ pub(crate) struct Probes {
     pub sent: Vec<Carried>,
     pub received: Vec<Carried>,
     /// By queue, what its class sends.
-    pub classes: Vec<Carried>,
+    pub classes: Vec<ClassSeries>,
     /// Bytes and frames of each queue.
     pub queues: Vec<Levels>,
     /// Bytes and frames of each ingress counter: port times 8 plus group.
@@ -42,6 +42,15 @@ pub(crate) struct Probes {
     /// Who stands where pauses begin, and where they act; `None` if pauses are not recorded or nobody sends any.
     pub culprits: Option<Box<Culprits>>,
     pub victims: Option<Box<Victims>>,
+}
+
+/// What a class of a port sends over time.
+#[derive(Clone, Debug)]
+pub(crate) enum ClassSeries {
+    /// All that the port sends: no other class is in use.
+    OfPort,
+    /// A part of it, or nothing that is recorded.
+    Own(Carried),
 }
 
 /// A pause, as the paused port saw it.
@@ -71,7 +80,7 @@ impl Fabric {
         let passage = Passage { end, took, bits: u64::from(frame.bytes) * 8 };
         let class = port.first_queue as usize + port.classes.class(frame.priority).at();
         let Probes { sent, received, classes, .. } = &mut self.probes;
-        if let Some(class) = classes.get_mut(class) {
+        if let Some(ClassSeries::Own(class)) = classes.get_mut(class) {
             class.carry(passage, now);
         }
         if let (Some(sent), Some(received)) =
@@ -143,10 +152,11 @@ impl Probes {
         Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
     }
 
-    /// A queue holds so much from now on.
+    /// A queue holds so much from now on. Asked for only if it is recorded.
     #[inline(always)]
-    pub fn queue_holds(&mut self, queue: usize, now: Time, level: Occupancy) {
+    pub fn queue_holds(&mut self, queue: usize, now: Time, level: impl FnOnce() -> Occupancy) {
         let Some(levels) = self.queues.get_mut(queue) else { return };
+        let level = level();
         if levels.is_quiet(now) {
             levels.note(level);
         } else {
@@ -165,8 +175,9 @@ impl Probes {
 
     /// An ingress counter holds so much from now on.
     #[inline(always)]
-    pub fn counter_holds(&mut self, counter: usize, now: Time, level: Occupancy) {
+    pub fn counter_holds(&mut self, counter: usize, now: Time, level: impl FnOnce() -> Occupancy) {
         let Some(levels) = self.counters.get_mut(counter) else { return };
+        let level = level();
         if levels.is_quiet(now) {
             levels.note(level);
         } else {
@@ -210,7 +221,11 @@ impl Probes {
     /// Bytes of all series.
     pub fn memory_bytes(&self) -> usize {
         let bits = self.arrived.iter().chain(&self.read);
-        let links = self.received.iter().chain(&self.sent).chain(&self.classes);
+        let classes = self.classes.iter().filter_map(|class| match class {
+            ClassSeries::OfPort => None,
+            ClassSeries::Own(carried) => Some(carried),
+        });
+        let links = self.received.iter().chain(&self.sent).chain(classes);
         let congestion = self.congestion.iter().flat_map(|(windows, trips)| [windows, trips]);
         let levels = self.queues.iter().chain(&self.counters).flat_map(Levels::series).chain(congestion);
         self.fingerprints.capacity() * size_of::<u64>()

@@ -16,7 +16,7 @@ use crate::run::losses::Cause;
 use crate::run::pool::{List, NIL, Pool, Waiting};
 use crate::run::world::Fabric;
 use crate::spec::{ReceiveChange, ReceiveSpec};
-use flow_control::pfc::Levels;
+use flow_control::pfc::{Counted, Levels};
 use frame::{Frame, Occupancy, PRIORITIES, Priority};
 use units::{Amount, Time, WireClock};
 
@@ -118,17 +118,23 @@ impl Fabric {
         let level = *occupancy;
         self.credits_arrived(ingress, &frame, now);
         let Some(receiving) = self.hosts.receiving[ingress as usize].as_deref_mut() else { return };
-        self.buffers.pool.push(&mut receiving.waiting, frame, now, ingress);
+        self.buffers.pool.push(&mut receiving.waiting, &frame, now, ingress);
         let node = self.node_of[ingress as usize];
         if self.nodes[node as usize].pause_sender.is_some() {
             // A pause that begins with this frame counts it with all that waits.
             if self.is_root(ingress, group) {
                 self.enters_receiver(ingress, group, &frame);
             }
-            let fits = self.count_in(node, &frame, ingress, NIL, now, windows);
-            assert!(fits, "a receive buffer and its counter differ: this is a fault of the simulator");
+            let counted = self.count_in(&frame, ingress, now);
+            if counted == Counted::AtXoff {
+                self.send_xoff(&frame, ingress, NIL, now, windows);
+            }
+            assert!(
+                counted != Counted::Full,
+                "a receive buffer and its counter differ: this is a fault of the simulator"
+            );
         } else {
-            self.probes.counter_holds(ingress as usize * PRIORITIES + group, now, level);
+            self.probes.counter_holds(ingress as usize * PRIORITIES + group, now, || level);
         }
         self.take_in(ingress, now, windows);
     }
@@ -167,9 +173,9 @@ impl Fabric {
         self.deliver(&frame, now, windows);
         let node = self.node_of[port as usize];
         if self.nodes[node as usize].pause_sender.is_some() {
-            self.count_out(node, &waiting, now, windows);
+            self.count_out(&waiting, now, windows);
         } else {
-            self.probes.counter_holds(port as usize * PRIORITIES + group, now, level);
+            self.probes.counter_holds(port as usize * PRIORITIES + group, now, || level);
         }
         self.credits_free(port, &frame, now, windows);
         self.take_in(port, now, windows);

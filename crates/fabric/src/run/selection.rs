@@ -26,6 +26,7 @@ const ASKS: Hooks = Hooks::PAUSE_WAITING
     .or(Hooks::BOUNDED)
     .or(Hooks::FAULTED)
     .or(Hooks::AHEAD)
+    .or(Hooks::BY_QUEUE)
     .or(Hooks::CREDITS);
 
 impl Fabric {
@@ -73,13 +74,9 @@ impl Fabric {
         let port = &mut self.links.ports[egress as usize];
         let class = TrafficClass((u32::BITS - 1 - port.waiting.leading_zeros()) as u8);
         let queue_id = port.first_queue as usize + class.at();
-        let queue = &mut self.buffers.queues[queue_id];
-        let before = queue.occupancy;
-        let waiting = self.buffers.pool.pop(&mut self.buffers.voqs[queue.head_voq()]);
-        queue.leave(waiting.frame.bytes, now - waiting.since, true);
-        queue.next_turn(&self.buffers.voqs);
-        self.probes.queue_holds(queue_id, now, queue.occupancy);
-        if queue.occupancy.frames == 0 {
+        let waiting = self.buffers.leave(queue_id, now, true);
+        self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
+        if self.buffers.queues[queue_id].occupancy.frames == 0 {
             port.waiting &= !(1 << class.0);
         }
         let hooks = port.hooks;
@@ -93,7 +90,7 @@ impl Fabric {
         self.count_sent(egress, &waiting.frame, hooks, now, windows);
         // After the transmission has begun: what follows may want to send a pause through this very port.
         if hooks.has(Hooks::COUNTED) {
-            self.after_dequeue(egress, class, &waiting, before, now, windows);
+            self.count_out(&waiting, now, windows);
         }
     }
 

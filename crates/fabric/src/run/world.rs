@@ -17,6 +17,7 @@ use crate::run::event::{Event, Kind, Queued};
 use crate::run::faults::Faults;
 use crate::run::headers::{Carried, Headers};
 use crate::run::hosts::Hosts;
+use crate::run::ingress::IngressPort;
 use crate::run::ledger::Ledger;
 use crate::run::links::{Crossings, Links};
 use crate::run::node::Node;
@@ -45,6 +46,8 @@ pub(crate) struct Fabric {
     pub links: Links,
     /// What waits.
     pub buffers: Buffers,
+    /// By port, what came in through it and waits; empty if no node counts that.
+    pub ingress: Vec<IngressPort>,
     /// What wide frames carry.
     pub headers: Headers,
     /// Where frames go.
@@ -357,6 +360,7 @@ impl Fabric {
             + senders.map(|sender| sender.memory_bytes()).sum::<usize>()
             + self.links.memory_bytes()
             + self.buffers.memory_bytes()
+            + self.ingress.capacity() * size_of::<IngressPort>()
             + self.headers.memory_bytes()
             + self.routes.memory_bytes()
             + self.hosts.memory_bytes()

@@ -17,8 +17,8 @@
 //!
 //! Not modelled: starvation under strict priority, which can hold a queue as long but is no circle.
 
+use crate::run::ingress::IngressPort;
 use crate::run::node::Node;
-use crate::run::pause_sender::PauseSender;
 use crate::simulation::Simulation;
 use flow_control::Accounting;
 use frame::{NodeId, Occupancy, PRIORITIES, TrafficClass};
@@ -191,7 +191,7 @@ impl Simulation {
                 continue;
             }
             let waits_for = match pause_sender.spec.accounting {
-                Accounting::Ingress => waits_by_ingress(pause_sender, (first_port, sender), priority, &there),
+                Accounting::Ingress => waits_by_ingress(self.ingress_port(sender), sender, priority, &there),
                 Accounting::Egress => self.waits_by_egress(node, (first_port, sender), priority, &there),
             };
             if !waits_for.is_empty() && dead.as_ref().is_none_or(|dead| since < dead.since) {
@@ -226,15 +226,14 @@ impl Simulation {
 
 /// The queues that keep a priority of the port behind `sender` paused, where what came in through it is counted.
 fn waits_by_ingress(
-    pause_sender: &PauseSender,
-    (first_port, sender): (u32, u32),
+    port: &IngressPort,
+    sender: u32,
     priority: u8,
     there: &[(&QueuePlace, &Content)],
 ) -> BTreeMap<QueuePlace, Occupancy> {
-    let local = (sender - first_port) as usize;
     let mut waits = BTreeMap::new();
-    let Some(group) = pause_sender.group(priority) else { return waits };
-    if !pause_sender.ingress[local * PRIORITIES + group].pause.in_force() {
+    let Some(group) = port.kind.group(priority) else { return waits };
+    if !port.counters[group].pause.in_force() {
         return waits;
     }
     let mut total = Occupancy::default();
@@ -245,7 +244,7 @@ fn waits_by_ingress(
     for &(&queue, content) in there {
         let mut counted = Occupancy::default();
         for (&(ingress, priority), part) in content {
-            if ingress == sender && pause_sender.group(priority) == Some(group) {
+            if ingress == sender && port.kind.group(priority) == Some(group) {
                 sum(&mut counted, part);
             }
         }
@@ -254,7 +253,7 @@ fn waits_by_ingress(
             waits.insert(queue, counted);
         }
     }
-    if total.within(pause_sender.levels[local].xon) { BTreeMap::new() } else { waits }
+    if total.within(port.levels.xon) { BTreeMap::new() } else { waits }
 }
 
 /// The cycles that one meets who goes, from each dead queue, on to the one that holds most of what it waits for.

@@ -6,12 +6,14 @@ use crate::run::buffers::Queue;
 use crate::run::culprits::RootPlace;
 use crate::run::endpoints::EndpointState;
 use crate::run::hosts::Receiver;
+use crate::run::ingress::IngressPort;
 use crate::run::ledger::Ledger;
 use crate::run::levels::Levels;
 use crate::run::limiters::Limiter;
 use crate::run::node::Node;
 use crate::run::pool::Waiting;
 use crate::run::port::{ColdPort, Port, Sent};
+use crate::run::probes::ClassSeries;
 use crate::run::sources::SourceState;
 use crate::run::world::Fabric;
 use crate::simulation::Simulation;
@@ -54,6 +56,11 @@ impl Simulation {
     pub(crate) fn sent(&self, port: u32) -> &Sent {
         let (part, port) = self.part_at(port);
         &part.links.sent[port]
+    }
+    /// What came in through a port of a node that counts that.
+    pub(crate) fn ingress_port(&self, port: u32) -> &IngressPort {
+        let (part, port) = self.part_at(port);
+        &part.ingress[port]
     }
     /// As [`Links::time_on_wire`](crate::run::links::Links::time_on_wire).
     pub(crate) fn time_on_wire(&self, port: u32) -> f64 {
@@ -211,7 +218,10 @@ impl Simulation {
     /// What a class of a port has sent, if it is recorded.
     pub(crate) fn class_carried(&self, port: u32, class: u8) -> Option<&Carried> {
         let (part, local) = self.part_at(port);
-        part.probes.classes.get(part.links.ports[local].first_queue as usize + usize::from(class))
+        match part.probes.classes.get(part.links.ports[local].first_queue as usize + usize::from(class))? {
+            ClassSeries::OfPort => part.probes.sent.get(local),
+            ClassSeries::Own(carried) => Some(carried),
+        }
     }
     /// What is recorded of a queue.
     pub(crate) fn queue_levels(&self, port: u32, class: u8) -> Option<&Levels> {

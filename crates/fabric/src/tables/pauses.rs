@@ -108,7 +108,7 @@ impl View<'_> {
                 rows.push((name.clone(), "limit", limit));
             }
             let Some(pause_sender) =
-                node.pause_sender.as_ref().filter(|pause_sender| !pause_sender.egress.is_empty())
+                node.pause_sender.as_ref().filter(|pause_sender| !pause_sender.by_ingress())
             else {
                 continue;
             };
@@ -125,7 +125,7 @@ impl View<'_> {
         let plan = Plan::new(&self.s.spec, &self.s.wiring);
         for (first_port, node) in self.s.nodes() {
             let Some(pause_sender) =
-                node.pause_sender.as_ref().filter(|pause_sender| !pause_sender.ingress.is_empty())
+                node.pause_sender.as_ref().filter(|pause_sender| pause_sender.by_ingress())
             else {
                 continue;
             };

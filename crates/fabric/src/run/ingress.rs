@@ -1,0 +1,153 @@
+//! What came in through each port and still waits, where pauses are decided by that (`flow_control::pfc`).
+//!
+//! The counters of all ports lie in one table by port, and the watermarks of a port beside its counters: a frame that
+//! begins to wait, or leaves, finds them by the port that it came in through, without asking its node.
+
+use crate::run::event::Queued;
+use crate::run::pause_sender::PauseSender;
+use crate::run::pausing::RenewalsDue;
+use crate::run::pool::{NIL, Waiting};
+use crate::run::world::Fabric;
+use flow_control::PauseKind;
+use flow_control::pause::PauseSignal;
+use flow_control::pfc::{Counted, IngressCounter, Levels};
+use frame::{Frame, PRIORITIES};
+use units::Time;
+
+/// The counters of one port.
+#[derive(Clone, Debug)]
+pub(crate) struct IngressPort {
+    /// Its watermarks, unless they move.
+    pub levels: Levels,
+    /// What is counted; no priority if its node does not count what comes in.
+    pub kind: PauseKind,
+    /// The node shares its memory by dynamic thresholds: they are the watermarks.
+    pub moving: bool,
+    /// By group of priorities that are counted together.
+    pub counters: [IngressCounter; PRIORITIES],
+}
+
+impl IngressPort {
+    /// Nothing has come in.
+    pub fn new(levels: Levels, kind: PauseKind, moving: bool) -> IngressPort {
+        IngressPort { levels, kind, moving, counters: Default::default() }
+    }
+}
+
+impl Fabric {
+    /// The watermarks of a counter now, where they move.
+    #[inline(never)]
+    fn moved(&self, ingress: u32, group: usize) -> Levels {
+        let node = &self.nodes[self.node_of[ingress as usize] as usize];
+        let fixed = self.ingress[ingress as usize].levels;
+        let sharing = node.memory().sharing.as_ref();
+        sharing.map_or(fixed, |sharing| sharing.levels((ingress - node.first_port) as usize, group))
+    }
+
+    /// A counter holds more or less than before.
+    #[inline(always)]
+    fn counter_changes(&mut self, ingress: u32, group: usize, now: Time) {
+        let level = || self.ingress[ingress as usize].counters[group].occupancy;
+        self.probes.counter_holds(ingress as usize * PRIORITIES + group, now, level);
+    }
+
+    /// A frame that came in through a port is about to wait. Whoever calls does what the answer asks for.
+    #[must_use]
+    #[inline(always)]
+    pub fn count_in(&mut self, frame: &Frame, ingress: u32, now: Time) -> Counted {
+        // A frame that began its way here came in through no port.
+        let Some(port) = self.ingress.get_mut(ingress as usize) else { return Counted::Fits };
+        let Some(group) = port.kind.group(frame.priority.0) else { return Counted::Fits };
+        let counted = if port.moving {
+            let levels = self.moved(ingress, group);
+            self.ingress[ingress as usize].counters[group].admit(frame.bytes, &levels, now)
+        } else {
+            port.counters[group].admit(frame.bytes, &port.levels, now)
+        };
+        self.counter_changes(ingress, group, now);
+        counted
+    }
+
+    /// The counter of a frame has reached its high watermark; the frame is for `queue`.
+    #[inline(never)]
+    pub fn send_xoff(&mut self, frame: &Frame, ingress: u32, queue: u32, now: Time, windows: &mut Queued) {
+        let node = self.node_of[ingress as usize];
+        let Some(group) = self.ingress[ingress as usize].kind.group(frame.priority.0) else { return };
+        let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
+        let local = pause_sender.local(ingress);
+        let renew_at = now + pause_sender.timing[local].renew_after;
+        let IngressPort { levels, counters, .. } = &mut self.ingress[ingress as usize];
+        let counter = &mut counters[group];
+        counter.pause.set(renew_at);
+        let (counted, since) = (counter.occupancy, counter.rising_since);
+        let occupancy = counted.count(levels.xoff);
+        let queue = self.to_blame(&pause_sender, queue, (ingress, group), counted);
+        let cause = self.cause(false, queue, since, occupancy);
+        if !cause.inherited {
+            self.root_begins(ingress, group as u8, queue);
+        }
+        self.schedule_renewal(&mut pause_sender, local, now, windows);
+        let signal = PauseSignal { xoff: pause_sender.bits(group), xon: 0 };
+        self.signal(ingress, signal, cause.pack(), now, windows);
+        self.nodes[node as usize].pause_sender = Some(pause_sender);
+    }
+
+    /// A frame that came in through a port has left its queue: XON may be due there.
+    #[inline(always)]
+    pub fn count_out(&mut self, waiting: &Waiting, now: Time, windows: &mut Queued) {
+        let ingress = waiting.ingress;
+        let Some(port) = self.ingress.get_mut(ingress as usize) else { return };
+        let Some(group) = port.kind.group(waiting.frame.priority.0) else { return };
+        let bytes = waiting.frame.bytes;
+        let xon_due = if port.moving {
+            let levels = self.moved(ingress, group);
+            self.ingress[ingress as usize].counters[group].remove(bytes, &levels)
+        } else {
+            port.counters[group].remove(bytes, &port.levels)
+        };
+        self.counter_changes(ingress, group, now);
+        if xon_due {
+            self.send_xon(ingress, group, now, windows);
+        }
+    }
+
+    /// An ingress counter is back at its low watermark.
+    #[inline(never)]
+    fn send_xon(&mut self, ingress: u32, group: usize, now: Time, windows: &mut Queued) {
+        self.root_ends(ingress, group as u8, None, now);
+        let sender = self.nodes[self.node_of[ingress as usize] as usize]
+            .pause_sender
+            .as_ref()
+            .filter(|sender| sender.spec.resume);
+        if let Some(bits) = sender.map(|sender| sender.bits(group)) {
+            self.signal(ingress, PauseSignal { xoff: 0, xon: bits }, 0, now, windows);
+        }
+    }
+
+    /// What has to be said again through `port` because of what came in through it.
+    pub fn renew_by_ingress(
+        &mut self,
+        pause_sender: &PauseSender,
+        port: u32,
+        now: Time,
+        due: &mut RenewalsDue,
+    ) {
+        let renew_at = now + pause_sender.timing[pause_sender.local(port)].renew_after;
+        for group in 0..PRIORITIES {
+            let levels = self.moved(port, group);
+            let counter = &mut self.ingress[port as usize].counters[group];
+            let (renew, occupancy) = (counter.renew(&levels, now), counter.occupancy);
+            if renew {
+                counter.pause.set(renew_at);
+            }
+            if counter.pause.in_force() {
+                due.next = due.next.min(counter.pause.renew_at());
+            }
+            if renew {
+                due.bits |= pause_sender.bits(group);
+                let queue = self.to_blame(pause_sender, NIL, (port, group), occupancy);
+                due.note = self.cause(false, queue, now, occupancy.count(levels.xoff)).pack();
+            }
+        }
+    }
+}
