@@ -115,6 +115,47 @@ def test_any_words_end_in_a_message(seed: int, work: Path, capsys: pytest.Captur
     assert failed > 30
 
 
+KINDS: dict[str, tuple[list[str], list[str]]] = {
+    "new": (["--like"], ["first-light", "small.toml", "result", "frst-light"]),
+    "sweep": (
+        ["--vary", "--set", "--measure", "--zip", "--latin", "--until", "--workers", "--on"],
+        [
+            "simulation.seed=1..",
+            "simulation.seed=2:1:3",
+            "no.key=1",
+            "x=",
+            "=x",
+            "x=a+",
+            "x=__import__('os')",
+        ],
+    ),
+    "steady": (["--metric"], ["queue_bytes", "queue_byts", "flow_throughput_bps"]),
+    "capture": (["--out", "--port"], ["result", "sw.0->h0", "x.pcapng"]),
+    "decode": ([], ["result/flows.parquet", "small.toml"]),
+    "dissector": (["--out"], []),
+    "export": (["--form", "--of", "--interface"], ["dcb", "mlnx_qos", "hosts", "switches", "eth0", "; rm"]),
+}
+"""Of commands with many options: these, and values that are nearly right."""
+
+
+@pytest.mark.parametrize("command", KINDS)
+def test_any_options_end_in_a_message(command: str, work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draw = random.Random(command)
+    options, values = KINDS[command]
+    first = {"new": "fresh.toml", "steady": "result", "capture": "result", "decode": "small.toml"}
+    for _ in range(40):
+        words = [command] if command == "dissector" else [command, first.get(command, "small.toml")]
+        for _ in range(draw.randrange(1, 4)):
+            words += [draw.choice([*options, *WORDS]), draw.choice([*values, *WORDS])]
+        capsys.readouterr()
+        code = main(words)
+        said = capsys.readouterr()
+        (work / "fresh.toml").unlink(missing_ok=True)
+        assert code in (0, 1, 2), words
+        assert code == 0 or said.err.startswith(("penstock: ", "error: ", "warning: ")), (words, said.err)
+        assert "Traceback" not in said.err
+
+
 WRONG = [
     (["chek", "x"], 'Did you mean "check"?'),
     (["run", "small.toml", "--seed", "1.5"], "--seed is 1.5; expected a whole number"),

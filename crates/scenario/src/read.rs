@@ -208,6 +208,10 @@ fn retold(raw: &str, written: &str) -> String {
     if raw == "wanted string or table" {
         return format!("{kind} where a choice belongs; expected a name in quotes, or a table with keys");
     }
+    if raw == "invalid type: map, expected enum" {
+        // A table of choices that has none.
+        return "wanted exactly 1 element, found 0 elements".to_string();
+    }
     raw.replace(" as i128", ": more than fits")
         .replace(" as u128", ": more than fits")
         .replace("invalid type: map", "a table in place of a value")

@@ -861,6 +861,7 @@ fn flows() {
         (flow("from = ‸\"h9\""), "unknown host \"h9\"", "did you mean \"h0\"?"),
         (flow("to = ‸\"h7\""), "unknown host \"h7\"", "did you mean"),
         (flow("to = ‸\"sw\""), "\"sw\" is a switch", "frames end at hosts"),
+        (flow("to = ‸{}"), "nothing where exactly one choice belongs", "exactly one key"),
         (flow("to = ‸\"h1\""), "\"h1\" sends to itself", "another host"),
         (flow("from = ‸\"x*\""), "no host matches \"x*\"", "hosts are h0"),
         (flow("from = ‸[]"), "an empty list", "at least one"),

@@ -40,10 +40,29 @@ pub fn find(
         }
         Ok(found) => found,
         Err(why) => {
-            context.error(at, why, fabric.hint(text, Some(role)));
+            let meant = meant(text, role, fabric);
+            let help = fabric.hint(if meant.is_some() { "" } else { text }, Some(role));
+            let meant = meant.map(|names| format!("; did you mean \"{names}\"?"));
+            context.error(at, why, help + &meant.unwrap_or_default());
             Vec::new()
         }
     }
+}
+
+/// What is there of a range, or of the range backwards.
+fn meant(text: &str, role: NodeRole, fabric: &Fabric) -> Option<String> {
+    let (first, last) = text.split_once("..")?;
+    let exists =
+        |name: &String| fabric.find(name).is_some_and(|node| fabric.graph.nodes[node.at()].role == role);
+    [text.to_string(), format!("{last}..{first}")].iter().find_map(|names| {
+        let there = range(names)?.ok()?.into_iter().skip_while(|name| !exists(name)).take_while(exists);
+        let there: Vec<String> = there.collect();
+        match there.as_slice() {
+            [] => None,
+            [one] => Some(one.clone()),
+            [first, .., last] => Some(format!("{first}..{last}")),
+        }
+    })
 }
 
 /// The hosts that are linked to these switches and match.
