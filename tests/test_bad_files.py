@@ -1,4 +1,4 @@
-"""Files that a scenario names, wrong in two hundred ways: each answer names the file, and in a text the line."""
+"""Files that a scenario names, wrong in two hundred ways: each answer names the file, and its line."""
 
 from __future__ import annotations
 
