@@ -22,9 +22,9 @@ use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
     Action, Alpha, BackwardPointParams, BackwardReactionParams, BufferSpec, CongestionPointParams, Counts,
-    Idle, IdleExponent, LimiterScope, ManagerSpec, Mode, Moment, Phase, QueueControl, RateControlSpec,
-    RatePointParams, RateReactionParams, ReactionPointParams, RedParams, Samples, SamplingParams,
-    SharedMemorySpec, Spacing, StepParams,
+    Idle, IdleExponent, Law, LimiterScope, ManagerSpec, Method, Mode, Moment, PathPointParams,
+    PathReactionParams, Phase, QueueControl, RateControlSpec, RatePointParams, RateReactionParams,
+    ReactionPointParams, RedParams, Samples, SamplingParams, SharedMemorySpec, Spacing, StepParams,
 };
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
@@ -252,7 +252,7 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
 /// One that samples every few frames, or computes a rate every few microseconds.
 fn congestion_point(rolls: &mut Rolls) -> ManagerSpec {
     let (set_point, message_priority) = (Bytes::new(rolls.pick(&[1_000, 5_000])), rolls.pick(&[0, 3, 7]));
-    match rolls.below(3) {
+    match rolls.below(4) {
         0 => ManagerSpec::CongestionPoint(CongestionPointParams {
             set_point,
             sample_base: Bytes::new(rolls.pick(&[1_000, 20_000])),
@@ -266,6 +266,14 @@ fn congestion_point(rolls: &mut Rolls) -> ManagerSpec {
             severe: if rolls.coin() { Or::Value(Bytes::new(8_000)) } else { Or::word() },
             message_priority,
             ..BackwardPointParams::default()
+        }),
+        2 => ManagerSpec::PathPoint(PathPointParams {
+            buffer: Bytes::new(rolls.pick(&[500, 20_000])),
+            messages: rolls.coin(),
+            first_share: 0.0,
+            spacing: us(1),
+            message_priority,
+            ..PathPointParams::default()
         }),
         _ => ManagerSpec::RatePoint(RatePointParams {
             interval: rolls.pick(&[us(2), us(7)]),
@@ -286,13 +294,23 @@ fn congestion_point(rolls: &mut Rolls) -> ManagerSpec {
 
 /// Limiters of any scheme, whatever the switches have.
 fn limiters(rolls: &mut Rolls) -> LimiterSpec {
-    let control = match rolls.below(3) {
+    let control = match rolls.below(4) {
         0 => RateControlSpec::Qcn(reaction_point(rolls)),
         1 => RateControlSpec::Bcn(BackwardReactionParams {
             min_rate: gbps(1),
             max_stop: rolls.pick(&[Time::ZERO, us(5)]),
             tag_length: Bytes::new(rolls.below(20)),
             ..BackwardReactionParams::default()
+        }),
+        2 => RateControlSpec::Prc(PathReactionParams {
+            method: rolls.pick(&[Method::Feedback, Method::Probes, Method::RoundTrip, Method::Messages]),
+            interval: rolls.pick(&[us(1), us(5)]),
+            ask_every: rolls.pick(&[1, 4]),
+            law: rolls.pick(&[Law::Scaled, Law::Fixed]),
+            min_rate: gbps(1),
+            idle_after: us(10),
+            message_priority: rolls.pick(&[0, 3, 7]),
+            ..PathReactionParams::default()
         }),
         _ => RateControlSpec::Fecn(RateReactionParams {
             interval: rolls.pick(&[us(1), us(4)]),

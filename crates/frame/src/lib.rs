@@ -15,7 +15,7 @@ pub use flags::{Ecn, Flags, FrameKind};
 pub use header::{Header, TcpHeader};
 pub use occupancy::Occupancy;
 pub use route::{Heading, Route};
-pub use tag::{Notice, PointId, Tag};
+pub use tag::{LevelsOn, Notice, PathNews, PointId, Tag};
 
 use units::Time;
 

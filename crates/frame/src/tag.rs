@@ -1,6 +1,6 @@
 //! What rate limiters, congestion points and receivers tell each other.
 
-use units::BitRate;
+use units::{BitRate, Time};
 
 /// The number of a congestion point: a traffic class of an egress port of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +14,57 @@ pub enum Tag {
     Rate(Option<(BitRate, PointId)>),
     /// The rate limit tag: the frame has passed a limiter that this congestion point slows down.
     Limited(PointId),
+    /// Layer-2 congestion information: what a message has learned of its path.
+    Path(PathNews),
+}
+
+/// What a message has learned of its path: its source asks, its receiver answers, congestion points write into either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathNews {
+    /// When the source asked; `None`: the receiver tells without being asked again.
+    pub asked: Option<Time>,
+    /// Congestion points on the way to the receiver.
+    pub hops: u8,
+    /// Rate of the slowest link, that of the source included.
+    pub slowest: BitRate,
+    /// The highest congestion level so far, in thousandths of the buffer of a port.
+    pub level: u32,
+    /// Who said so; `None`: the receiver.
+    pub at: Option<PointId>,
+    /// On which way congestion points write their level.
+    pub levels: LevelsOn,
+    /// Messages that the receiver shall send after its answer.
+    pub more: u16,
+    /// The time between them.
+    pub every: Time,
+}
+
+/// On which way congestion points write their level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelsOn {
+    /// On none.
+    Neither,
+    /// To the receiver.
+    WayThere,
+    /// Back to the source.
+    WayBack,
+}
+
+impl PathNews {
+    /// A congestion point with this level has seen the message.
+    #[must_use]
+    pub fn raised(self, level: u32, by: PointId) -> PathNews {
+        if level > self.level { PathNews { level, at: Some(by), ..self } } else { self }
+    }
+
+    fn digest(&self) -> u64 {
+        let at = self.at.map_or(0, |PointId(point)| u64::from(point) + 1);
+        let asked = self.asked.map_or(0, |at| at.ps() + 1);
+        let counts = u64::from(self.hops) << 18 | u64::from(self.more) << 2 | self.levels as u64;
+        [self.slowest.bps(), u64::from(self.level) << 32 | at, self.every.ps(), counts]
+            .into_iter()
+            .fold(asked, |digest, word| (digest.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
 }
 
 /// What a congestion point tells the source of a frame.
@@ -32,6 +83,7 @@ impl Tag {
             Tag::Rate(None) => 1,
             Tag::Rate(Some((rate, PointId(point)))) => rate.bps() << 2 ^ u64::from(point) << 40 ^ 2,
             Tag::Limited(PointId(point)) => u64::from(point) << 2 | 3,
+            Tag::Path(news) => news.digest(),
         }
     }
 }
@@ -48,9 +100,46 @@ mod tests {
     use super::*;
 
     #[test]
+    fn news_keep_the_highest_level() {
+        let quiet = PathNews {
+            asked: None,
+            hops: 0,
+            slowest: BitRate::from_gbps(1),
+            level: 20,
+            at: None,
+            levels: LevelsOn::WayBack,
+            more: 0,
+            every: Time::ZERO,
+        };
+        assert_eq!(quiet.raised(20, PointId(1)), quiet);
+        let raised = quiet.raised(21, PointId(1));
+        assert_eq!((raised.level, raised.at), (21, Some(PointId(1))));
+        assert_eq!(raised.raised(5, PointId(2)), raised);
+    }
+
+    #[test]
     fn every_field_is_part_of_the_digest() {
         let rate = |gbps, point| Tag::Rate(Some((BitRate::from_gbps(gbps), PointId(point))));
+        let news = PathNews {
+            asked: None,
+            hops: 0,
+            slowest: BitRate::from_gbps(1),
+            level: 0,
+            at: None,
+            levels: LevelsOn::Neither,
+            more: 0,
+            every: Time::ZERO,
+        };
         let tags = [
+            Tag::Path(news),
+            Tag::Path(PathNews { asked: Some(Time::ZERO), ..news }),
+            Tag::Path(PathNews { hops: 1, ..news }),
+            Tag::Path(PathNews { slowest: BitRate::from_gbps(2), ..news }),
+            Tag::Path(PathNews { level: 1, ..news }),
+            Tag::Path(news.raised(1, PointId(0))),
+            Tag::Path(PathNews { levels: LevelsOn::WayBack, ..news }),
+            Tag::Path(PathNews { more: 1, ..news }),
+            Tag::Path(PathNews { every: Time::from_ps(1), ..news }),
             Tag::Rate(None),
             Tag::Limited(PointId(0)),
             Tag::Limited(PointId(1)),

@@ -392,7 +392,7 @@ impl QueueManager for RatePoint {
         Verdict::Pass
     }
 
-    fn stamp(&mut self, moment: Moment, tag: Tag) -> Tag {
+    fn stamp(&mut self, moment: Moment, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {
         let own = self.rate();
         match tag {
             Tag::Rate(written)

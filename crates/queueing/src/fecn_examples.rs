@@ -157,12 +157,12 @@ fn tags_only_ever_lower_the_rate_that_they_carry() {
             let carried = BitRate::from_bps(1 + random() % 10_000_000_000);
             let tag = Tag::Rate(Some((carried, PointId(1))));
             let least = carried.min(point.rate());
-            assert_eq!(point.stamp(other, tag), tag);
-            let Tag::Rate(Some((rate, by))) = point.stamp(moment, tag) else { panic!("it is a rate") };
+            assert_eq!(point.stamp(other, tag, || 0), tag);
+            let Tag::Rate(Some((rate, by))) = point.stamp(moment, tag, || 0) else { panic!("it is a rate") };
             assert_eq!((rate, by), (least, PointId(if least == carried { 1 } else { 7 })));
         }
-        assert_eq!(point.stamp(moment, Tag::Rate(None)), Tag::Rate(Some((point.rate(), PointId(7)))));
-        assert_eq!(point.stamp(moment, Tag::Limited(PointId(2))), Tag::Limited(PointId(2)));
+        assert_eq!(point.stamp(moment, Tag::Rate(None), || 0), Tag::Rate(Some((point.rate(), PointId(7)))));
+        assert_eq!(point.stamp(moment, Tag::Limited(PointId(2)), || 0), Tag::Limited(PointId(2)));
     }
 }
 

@@ -145,7 +145,7 @@ impl RateControl for RateReaction {
                 self.rate = self.rate.min(self.initial);
                 self.deaf_until = now + self.params.interval;
             }
-            Told::Message(_) | Told::Returned(Tag::Limited(_)) => {}
+            Told::Message(_) | Told::Returned(Tag::Limited(_) | Tag::Path(_)) => {}
         }
     }
 

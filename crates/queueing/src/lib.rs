@@ -13,6 +13,8 @@ mod entry;
 mod fecn;
 mod fecn_source;
 mod manager;
+mod prc;
+mod prc_source;
 mod qcn;
 mod rate_control;
 mod red;
@@ -29,10 +31,11 @@ pub use entry::assign;
 pub use fecn::{AverageWith, Idle, Load, Phase, QueueControl};
 pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
 pub use qcn::{ReactionPoint, ReactionPointParams};
 pub use rate_control::{
-    LimiterScope, RATE_CONTROL_PAGES, RateConfiguration, RateControl, RateControlSpec, RateControls,
-    RateLimiters, Told,
+    LimiterScope, PathFacts, Probe, RATE_CONTROL_PAGES, RateConfiguration, RateControl, RateControlSpec,
+    RateControls, RateLimiters, Told,
 };
 pub use red::{Action, IdleExponent, Mode, Spacing};
 pub use step::Moment;
@@ -146,8 +149,11 @@ macro_rules! queue_managers {
             ) -> Verdict {
                 match self { $(Manager::$name(it) => it.on_dequeue(now, fill, frame, random),)* }
             }
-            fn stamp(&mut self, moment: Moment, tag: Tag) -> Tag {
-                match self { $(Manager::$name(it) => it.stamp(moment, tag),)* }
+            fn stamp(&mut self, moment: Moment, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
+                match self { $(Manager::$name(it) => it.stamp(moment, tag, port),)* }
+            }
+            fn stamp_returned(&mut self, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
+                match self { $(Manager::$name(it) => it.stamp_returned(tag, port),)* }
             }
             fn on_link_rate(&mut self, rate: BitRate) {
                 match self { $(Manager::$name(it) => it.on_link_rate(rate),)* }
@@ -169,4 +175,6 @@ queue_managers! {
     bcn: BackwardPoint(BackwardPointParams),
     /// A congestion point of forward explicit congestion notification (FECN, E-FECN).
     fecn: RatePoint(RatePointParams),
+    /// A congestion point of layer-2 congestion information (L2CI), for path rate control (PRC).
+    prc: PathPoint(PathPointParams),
 }

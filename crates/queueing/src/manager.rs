@@ -81,8 +81,14 @@ pub trait QueueManager {
         Verdict::Pass
     }
 
-    /// A tagged frame enters or leaves, after the call for that: the tag that it has from here on.
-    fn stamp(&mut self, _moment: Moment, tag: Tag) -> Tag {
+    /// A tagged frame enters or leaves, after the call for that: the tag that it has from here on. `port` says how many
+    /// bytes wait at the port in all classes.
+    fn stamp(&mut self, _moment: Moment, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {
+        tag
+    }
+
+    /// A returned tag has come in through the port, against the direction of its frame: the same.
+    fn stamp_returned(&mut self, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {
         tag
     }
 

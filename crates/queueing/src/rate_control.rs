@@ -3,7 +3,7 @@
 //! A limiter holds what its flows want to send and lets it go at a rate. Who says which rate is a [`RateControl`]: the host
 //! part of a congestion control at layer 2. It hears of messages from switches, of what is sent and of the time.
 
-use frame::{Notice, Tag};
+use frame::{Notice, PathNews, Tag};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,26 @@ pub enum Told {
     Returned(Tag),
 }
 
+/// A message that asks about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// What it asks.
+    pub news: PathNews,
+    /// Its priority; `None`: that of the limiter's frames.
+    pub priority: Option<u8>,
+}
+
+/// What is known of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathFacts {
+    /// Congestion points on it.
+    pub hops: u8,
+    /// The rate of its slowest link.
+    pub slowest: BitRate,
+    /// The shortest round trip of a message.
+    pub round_trip: Time,
+}
+
 /// The host part of a congestion control: says how fast a limiter may send.
 ///
 /// After each call the host looks at [`RateControl::poll_timeout`] and [`RateControl::rate`] anew. `random` gives 64 random
@@ -28,6 +48,21 @@ pub trait RateControl {
 
     /// The tag of the frame that leaves the limiter now, and its length in bytes.
     fn tag(&mut self, _now: Time) -> Option<(Tag, u8)> {
+        None
+    }
+
+    /// When the limiter asks about its path, if it holds something then; `None`: never.
+    fn next_probe(&self) -> Option<Time> {
+        None
+    }
+
+    /// The limiter asks about its path now, ahead of the frame that it holds.
+    fn probe(&mut self, _now: Time) -> Option<Probe> {
+        None
+    }
+
+    /// What it knows of its path.
+    fn path(&self) -> Option<PathFacts> {
         None
     }
 
@@ -56,6 +91,11 @@ pub trait RateConfiguration {
 
     /// What is wrong with them.
     fn check(&self) -> Result<(), Remark>;
+
+    /// What to beware of in them: gains outside the range in which a loop is stable.
+    fn doubt(&self) -> Option<Remark> {
+        None
+    }
 
     /// The longest tag that it puts on frames.
     fn tag_bytes(&self) -> u8 {
@@ -147,6 +187,9 @@ macro_rules! rate_controls {
                     $(RateControlSpec::$name(params) => params.check().map_err(|why| why.within(stringify!($key))),)*
                 }
             }
+            fn doubt(&self) -> Option<Remark> {
+                match self { $(RateControlSpec::$name(params) => params.doubt(),)* }
+            }
             fn tag_bytes(&self) -> u8 {
                 match self { $(RateControlSpec::$name(params) => params.tag_bytes(),)* }
             }
@@ -172,6 +215,15 @@ macro_rules! rate_controls {
             fn tag(&mut self, now: Time) -> Option<(Tag, u8)> {
                 match self { $(RateControls::$name(it) => it.tag(now),)* }
             }
+            fn next_probe(&self) -> Option<Time> {
+                match self { $(RateControls::$name(it) => it.next_probe(),)* }
+            }
+            fn probe(&mut self, now: Time) -> Option<Probe> {
+                match self { $(RateControls::$name(it) => it.probe(now),)* }
+            }
+            fn path(&self) -> Option<PathFacts> {
+                match self { $(RateControls::$name(it) => it.path(),)* }
+            }
             fn stopped_until(&self) -> Option<Time> {
                 match self { $(RateControls::$name(it) => it.stopped_until(),)* }
             }
@@ -193,6 +245,7 @@ macro_rules! rate_controls {
 
 use crate::bcn::BackwardReactionParams;
 use crate::fecn_source::RateReactionParams;
+use crate::prc_source::PathReactionParams;
 use crate::qcn::ReactionPointParams;
 
 rate_controls! {
@@ -202,6 +255,8 @@ rate_controls! {
     bcn: Bcn(BackwardReactionParams),
     /// The reaction points of forward explicit congestion notification (FECN).
     fecn: Fecn(RateReactionParams),
+    /// Path rate control (PRC).
+    prc: Prc(PathReactionParams),
 }
 
 impl RateLimiters {
@@ -243,7 +298,7 @@ mod tests {
 
     fn limiters(priorities: Option<Vec<u32>>, qcn: bool) -> RateLimiters {
         let qcn = qcn.then(ReactionPointParams::default);
-        RateLimiters { priorities, per: LimiterScope::Flow, qcn, bcn: None, fecn: None }
+        RateLimiters { priorities, per: LimiterScope::Flow, qcn, bcn: None, fecn: None, prc: None }
     }
 
     #[test]

@@ -627,7 +627,7 @@ fn congestion_points_and_rate_limiters() {
         (
             limiters("{ }").table_at("rate_limiters"),
             "rate limiters without a control",
-            "exactly one of qcn, bcn",
+            "exactly one of qcn, bcn, fecn, prc",
         ),
         (limiters("{ priorities = [‸8], qcn = {} }"), "priority 8", "0 to 7"),
         (limiters("{ priorities = ‸[], qcn = {} }"), "for no priority", "like [3]"),
@@ -754,6 +754,59 @@ fn forward_congestion_notification() {
 }
 
 #[test]
+fn path_rate_control() {
+    let point = |keys: &str| {
+        more(&format!(
+            "[host]\nrate_limiters = {{ prc = {{}} }}\n[switch]\nqueue_managers = [{{ prc = {{ {keys} }} }}]"
+        ))
+    };
+    let source = |keys: &str| {
+        more(&format!(
+            "[switch]\nqueue_managers = [{{ prc = {{}} }}]\n[host]\nrate_limiters = {{ prc = {{ {keys} }} }}"
+        ))
+    };
+    errors(vec![
+        (point("buffer = ‸\"0 B\""), "a buffer of 0", "at least \"1 B\""),
+        (point("messages = ‸1"), "", "true"),
+        (point("first_share = ‸-0.1"), "a first_share of -0.1", "0 to 16"),
+        (point("every_share = ‸0.1"), "an every_share of 0.1", "above 0.16"),
+        (point("spacing = ‸\"10 ns\""), "a spacing of 10 ns", "at least \"1 us\""),
+        (point("message_priority = ‸8"), "priority 8", "0 to 7"),
+        (source("method = ‸\"feedbak\""), "unknown value `feedbak`", "did you mean \"feedback\"?"),
+        (source("interval = ‸\"0 s\""), "an interval of 0 ps", "at least \"1 us\""),
+        (source("ask_every = ‸0"), "an ask_every of 0", "1 to 1000"),
+        (source("buffer = ‸\"0 B\""), "a buffer of 0", "at least \"1 B\""),
+        (source("target_share = ‸1.5"), "a target_share of 1.5", "at most 1"),
+        (source("law = ‸\"scald\""), "unknown value `scald`", "did you mean \"scaled\"?"),
+        (source("equal_gain = ‸-1.0"), "an equal_gain of -1", "0 to 1"),
+        (source("growth_gain = ‸3.0"), "a growth_gain of 3", "0 to 2"),
+        (source("length_gain = ‸3.0"), "a length_gain of 3", "0 to 2"),
+        (source("initial_share = ‸0.0"), "an initial_share of 0", "above 0"),
+        (source("min_rate = ‸\"0 b/s\""), "a rate of 0", "never stops"),
+        (source("idle_after = ‸\"0 s\""), "an idle_after of 0 ps", "at least \"1 us\""),
+        (source("message_priority = ‸9"), "priority 9", "0 to 7"),
+        (
+            more("[switch]\nqueue_managers = [{ prc = {} }]\n[hosts.h1]\nrate_limiters = { prc = {} }")
+                .table_at("rate_limiters"),
+            "sends tags of prc, but its receiver",
+            "rate_limiters = { prc = {} }",
+        ),
+    ]);
+    check(
+        &source("growth_gain = 0.4, length_gain = 0.5").table_at("rate_limiters"),
+        Severity::Warning,
+        "a length_gain of 0.5 with a growth_gain of 0.4: a loop swings",
+        "below 0.34",
+    );
+    check(
+        &source("growth_gain = 1.6").table_at("rate_limiters"),
+        Severity::Warning,
+        "a loop swings",
+        "a growth_gain below 1.57",
+    );
+}
+
+#[test]
 fn queue_managers_and_shared_memory() {
     let managers = |entries: &str| more(&format!("[switch]\nqueue_managers = {entries}"));
     let red = |keys: &str| managers(&format!("[{{ red = {{ {keys} }} }}]"));
@@ -788,7 +841,7 @@ fn queue_managers_and_shared_memory() {
         (
             managers("[‸{ classes = [3] }]"),
             "without a queue manager",
-            "exactly one of red, step, sampling, qcn, bcn, fecn",
+            "exactly one of red, step, sampling, qcn, bcn, fecn, prc",
         ),
         (
             managers("[{ red = {}, ‸step = { threshold = \"9 frames\" } }]"),

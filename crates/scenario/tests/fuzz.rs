@@ -73,6 +73,7 @@ const WORDS: &[&[&str]] = &[
         "qcn = { set_point = \"1 B\", sample_base = \"1 B\" }",
         "bcn = { set_point = \"1 B\", sample_every = 1 }",
         "fecn = { interval = \"1 us\", severe_messages = true }",
+        "prc = { buffer = \"1 B\", messages = true }",
     ],
     &["[switch.buffer]", "[switches.spine0.buffer]", "[switches.t.buffer]"],
     &["timeout = \"100 us\"", "timeout = \"never\"", "timeout = \"1 ps\"", "timeout = \"50 us\""],

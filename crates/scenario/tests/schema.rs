@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 70] = [
+const NUMBERS: [&str; 77] = [
     "channels",
     "most",
     "one_in",
@@ -57,6 +57,13 @@ const NUMBERS: [&str; 70] = [
     "path_seed",
     "senders",
     "sigma",
+    "ask_every",
+    "target_share",
+    "equal_gain",
+    "growth_gain",
+    "length_gain",
+    "first_share",
+    "every_share",
     "decrease_gain",
     "increase_gain",
     "restart_share",

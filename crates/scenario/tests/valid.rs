@@ -742,6 +742,69 @@ tag_length = "16 B"
     assert_eq!(control("h2"), Some(RateControlSpec::Bcn(reaction)));
 }
 
+#[test]
+fn path_rate_control_becomes_a_spec() {
+    use queueing::{
+        Law, LimiterScope, ManagerSpec, Method, PathPointParams, PathReactionParams, RateControlSpec,
+    };
+    use units::{BitRate, Bytes};
+    let settings = r#"
+[switch.queue_managers.prc]
+buffer = "128 KiB"
+messages = true
+first_share = 0.25
+every_share = 0.5
+spacing = "5 us"
+message_priority = 6
+[host.rate_limiters]
+per = "destination"
+[host.rate_limiters.prc]
+method = "messages"
+interval = "20 us"
+ask_every = 4
+buffer = "128 KiB"
+target_share = 0.1
+law = "fixed"
+equal_gain = 0.02
+growth_gain = 0.3
+length_gain = 0.1
+initial_share = 0.5
+min_rate = "1 Mb/s"
+idle_after = "2 ms"
+message_priority = 5
+"#
+    .replace("[switch.queue_managers.prc]", "[[switch.queue_managers]]\n[switch.queue_managers.prc]");
+    let scenario = fixpoint(&format!("{STAR}{settings}"));
+    let nodes = &scenario.spec.nodes;
+    let point = PathPointParams {
+        buffer: Bytes::new(131_072),
+        messages: true,
+        first_share: 0.25,
+        every_share: 0.5,
+        spacing: Time::from_us(5),
+        message_priority: 6,
+    };
+    let managers = nodes.iter().find_map(|node| node.switch()).map(|switch| switch.managers.clone()).unwrap();
+    assert!(managers.iter().all(|manager| *manager == Some(ManagerSpec::PathPoint(point))));
+    let source = PathReactionParams {
+        method: Method::Messages,
+        interval: Time::from_us(20),
+        ask_every: 4,
+        buffer: Bytes::new(131_072),
+        target_share: 0.1,
+        law: Law::Fixed,
+        equal_gain: 0.02,
+        growth_gain: 0.3,
+        length_gain: 0.1,
+        initial_share: 0.5,
+        min_rate: BitRate::from_bps(1_000_000),
+        idle_after: Time::from_ms(2),
+        message_priority: 5,
+    };
+    let limiters = nodes.iter().find_map(|node| node.host()).and_then(|host| host.limiters).unwrap();
+    assert_eq!((limiters.control, limiters.per), (RateControlSpec::Prc(source), LimiterScope::Destination));
+}
+
 /// Where the flows of a leaf-spine with four spines go, with another seed and another seed of paths.
 fn paths_of(seed: Option<u64>, path_seed: &str) -> Vec<String> {
     let text = format!(

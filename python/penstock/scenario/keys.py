@@ -838,6 +838,8 @@ class RateLimitersKeys(TypedDict, total=False):
     """The reaction points of backward congestion notification (BCN)."""
     fecn: RateReactionKeys | None
     """The reaction points of forward explicit congestion notification (FECN)."""
+    prc: PathReactionKeys | None
+    """Path rate control (PRC)."""
 
 
 class ReactionPointKeys(TypedDict, total=False):
@@ -921,6 +923,43 @@ class RateReactionKeys(TypedDict, total=False):
     """Length of a tag. Default: "12 B"."""
 
 
+class PathReactionKeys(TypedDict, total=False):
+    """Keys of path rate control."""
+
+    method: Method | None
+    """How levels come back: in messages of the receiver ("feedback"), in answers to "probes", as their
+    "round_trip", or in "messages" of congestion points. Default: "feedback".
+    """
+    interval: str | None
+    """Time between levels. Default: "40 us"."""
+    ask_every: int | None
+    """With "feedback", messages of the receiver for each that asks. Default: 8."""
+    buffer: str | None
+    """Bytes that are a level of 100 %. Default: "64 KiB"."""
+    target_share: float | None
+    """The level that it aims at, as a share of `buffer`. Default: 0.16."""
+    law: Law | None
+    """The law of rates: with gains by the loop time ("scaled"), or the same for all ("fixed"). Default:
+    "scaled".
+    """
+    equal_gain: float | None
+    """Of "scaled", how strongly rates become equal (s). Default: 0.01."""
+    growth_gain: float | None
+    """Of "scaled", how much the growth of the queue counts (a). Default: 0.4."""
+    length_gain: float | None
+    """Of "scaled", how much its length counts (b). Default: 0.226."""
+    initial_share: float | None
+    """The first rate, as a share of that of the link. Default: 0.0625."""
+    min_rate: str | None
+    """No level sets a lower rate. Default: "10 Mb/s"."""
+    idle_after: str | None
+    """Of a path that was idle for this long, the rate is halved, again for each time as long, at least
+    to the first one. Default: "1 ms".
+    """
+    message_priority: int | None
+    """Priority of what it asks and of what its host answers. Default: 7."""
+
+
 class PathChoiceTable(TypedDict, total=False):
     """Exactly one of these."""
 
@@ -956,7 +995,7 @@ class SwitchKeys(TypedDict, total=False):
     """Limits of the memory of the switch."""
     queue_managers: Sequence[ManagerEntryKeys] | None
     """Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling`,
-    `qcn`, `bcn` or `fecn`, each for some traffic classes. Default: none.
+    `qcn`, `bcn`, `fecn` or `prc`, each for some traffic classes. Default: none.
     """
     flow_control: FlowControl | None
     """Link-level flow control of these switches: `pause`, `pfc`, `credit` or "off". Default: the
@@ -1028,6 +1067,8 @@ class ManagerEntryKeys(TypedDict, total=False):
     """A congestion point of backward congestion notification (BCN)."""
     fecn: RatePointKeys | None
     """A congestion point of forward explicit congestion notification (FECN, E-FECN)."""
+    prc: PathPointKeys | None
+    """A congestion point of layer-2 congestion information (L2CI), for path rate control (PRC)."""
 
 
 class RedKeys(TypedDict, total=False):
@@ -1196,6 +1237,25 @@ class RatePointKeys(TypedDict, total=False):
     """One of so many such frames makes one. Default: 1."""
     message_priority: int | None
     """Priority of these messages. Default: 7."""
+
+
+class PathPointKeys(TypedDict, total=False):
+    """Keys of a congestion point of L2CI."""
+
+    buffer: str | None
+    """Bytes that are a level of 100 %: what waits at the port, in all classes, is measured by it.
+    Default: "64 KiB".
+    """
+    messages: bool | None
+    """Whether it sends messages to sources (method 2). Default: false."""
+    first_share: float | None
+    """Level of the queue, as a share of `buffer`, from which on frames make messages. Default: 0.16."""
+    every_share: float | None
+    """Level from which on every frame makes one. Default: 0.8."""
+    spacing: str | None
+    """The least time between two messages. Default: "10 us"."""
+    message_priority: int | None
+    """Priority of the messages. Default: 7."""
 
 
 class WatchdogKeys(TypedDict, total=False):
@@ -1852,6 +1912,10 @@ Sampling = Literal["one_shot", "every_enqueue"]
 """When targets are searched."""
 LimiterScope = Literal["flow", "destination", "priority"]
 """What shares a limiter."""
+Method = Literal["feedback", "probes", "round_trip", "messages"]
+"""How levels come back."""
+Law = Literal["scaled", "fixed"]
+"""The law of rates."""
 Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output"]

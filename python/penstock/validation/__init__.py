@@ -39,6 +39,7 @@ TOPICS = {
     "qcn": "Congestion notification",
     "bcn": "Backward congestion notification",
     "fecn": "Forward congestion notification",
+    "prc": "Path rate control",
     "paths": "Path choice",
 }
 """Modules that register cases, in the order of the document, with the titles of their pages."""

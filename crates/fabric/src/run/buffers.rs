@@ -1,6 +1,7 @@
 //! Queues and the memory they take: what waits at egress ports.
 
 use crate::run::pool::{List, NIL, Pool, Waiting};
+use crate::run::port::Port;
 use frame::{Frame, Occupancy};
 use measure::{Latency, Sojourns};
 use units::Time;
@@ -143,6 +144,12 @@ impl Buffers {
             queue.next_turn(voqs);
         }
         waiting
+    }
+
+    /// Bytes that wait at a port.
+    pub fn bytes_at(&self, port: &Port) -> u64 {
+        let first = port.first_queue as usize;
+        self.queues[first..first + port.classes.classes()].iter().map(|queue| queue.occupancy.bytes).sum()
     }
 
     /// The lists of a queue.

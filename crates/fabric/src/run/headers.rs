@@ -85,6 +85,14 @@ impl Headers {
         }
     }
 
+    /// The tag that a frame brings back, to be written into.
+    pub fn returned(&mut self, frame: &Frame) -> Option<&mut Tag> {
+        match frame.flags.is_wide().then(|| &mut self.slots[frame.word as usize]) {
+            Some(Carried::Returned(tag)) => Some(tag),
+            _ => None,
+        }
+    }
+
     /// What a frame carries beyond a word; `None`: no more than that.
     pub fn of(&self, frame: &Frame) -> Option<&Carried> {
         frame.flags.is_wide().then(|| &self.slots[frame.word as usize])

@@ -6,9 +6,10 @@
 //! slow holds back nobody else. After each frame it stays closed for as long as the frame takes at its rate, line
 //! overhead included; a change of the rate holds from the next frame on.
 //!
+//! A control that asks about a path does so when the limiter holds something, with a control frame that goes ahead of it.
+//!
 //! Congestion messages for the source of a path and tags that come back are told to the limiter of the path, and to nobody
-//! else. What the far end
-//! of a connection answers passes no limiter.
+//! else. What the far end of a connection answers passes no limiter.
 
 use crate::run::endpoints::{EndpointState, Pulled};
 use crate::run::event::{Event, Kind, Queued};
@@ -17,7 +18,7 @@ use crate::run::world::Fabric;
 use engine::Stream;
 use frame::{Frame, NodeId, Occupancy, PathId, PointId, Priority, Route, Tag, TrafficClass};
 use measure::{Latency, Sojourns};
-use queueing::{RateConfiguration, RateControl, RateControlSpec, RateControls, Told};
+use queueing::{PathFacts, RateConfiguration, RateControl, RateControlSpec, RateControls, Told};
 use rand_xoshiro::rand_core::Rng;
 use std::collections::VecDeque;
 use transport::{Pacer, Protocol};
@@ -73,7 +74,7 @@ pub(crate) struct LimiterMeasured {
     pub lowest: Option<BitRate>,
     pub frames: u64,
     pub bytes: u64,
-    /// Tags put on frames, and those that came back.
+    /// Tags put on frames or sent alone, and those that came back.
     pub tags_sent: u64,
     pub tags_returned: u64,
     /// What each congestion point has done to its rate.
@@ -148,6 +149,11 @@ impl Limiter {
         self.measured.lowest.unwrap_or(self.line)
     }
 
+    /// What it knows of its path.
+    pub fn path(&self) -> Option<PathFacts> {
+        self.control.path()
+    }
+
     /// The name of its control.
     pub fn control_name(&self) -> &'static str {
         self.control.name()
@@ -197,8 +203,9 @@ impl Limiter {
     /// When it wants to be called.
     fn next_call(&self, now: Time) -> Option<Time> {
         let opens = self.pacer.opens_at().max(self.stopped_until(now));
-        let opens = opens.filter(|_| self.holds_something());
-        [opens, self.control.poll_timeout()].into_iter().flatten().min()
+        let asks = opens.into_iter().chain(self.control.next_probe());
+        let asks = asks.filter(|_| self.holds_something());
+        asks.chain(self.control.poll_timeout()).min()
     }
 
     /// Bytes of its tables.
@@ -248,6 +255,7 @@ impl Fabric {
         let point = match told {
             Told::Message(notice) => Some(notice.point),
             Told::Returned(Tag::Rate(written)) => written.map(|(_, point)| point),
+            Told::Returned(Tag::Path(news)) => news.at,
             Told::Returned(Tag::Limited(_)) => None,
         };
         let before = control.rate().unwrap_or(*line);
@@ -279,11 +287,26 @@ impl Fabric {
 
     /// Something has happened to a limiter: sets its timer, and lets it stand in line if it may send.
     pub fn update_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        self.ask_path(nth, now, windows);
         let place = self.limiter_in_line(nth, now);
         self.wake_limiter(nth, now, windows);
         if let Some((egress, class)) = place {
             self.pull(egress, class, now, windows);
         }
+    }
+
+    /// A limiter that is due to asks about the path of its next frame.
+    fn ask_path(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let limiter = &self.hosts.limiters[nth as usize];
+        if limiter.control.next_probe().is_none_or(|at| at > now) || !limiter.holds_something() {
+            return;
+        }
+        let Some(path) = self.next_of_limiter(nth) else { return };
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        let Some(probe) = limiter.control.probe(now) else { return };
+        limiter.measured.tags_sent += 1;
+        let priority = probe.priority.map_or(limiter.priority, Priority);
+        self.send_probe(path, priority, probe.news, now, windows);
     }
 
     /// Schedules the next call of a limiter, unless one is pending that is not later: then it is looked at anew.

@@ -6,6 +6,7 @@
 use crate::run::event::Queued;
 use crate::run::headers::Carried;
 use crate::run::losses::Cause;
+use crate::run::pool::NIL;
 use crate::run::world::Fabric;
 use engine::Stream;
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, PointId, Priority, TrafficClass};
@@ -59,6 +60,9 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
+        if frame.flags.kind() == FrameKind::Tag && ingress != NIL {
+            self.stamp_returned(ingress, frame);
+        }
         match self.manager_verdict(egress, class, frame, Moment::Enqueue, now) {
             Verdict::Drop => {
                 self.lose(egress, class, frame, ingress, Cause::QueueManager, now);
@@ -88,6 +92,16 @@ impl Fabric {
         frame
     }
 
+    /// A tag on its way back has come in through a port, whose congestion points see what its frame met there.
+    fn stamp_returned(&mut self, port: u32, frame: &Frame) {
+        let managers = &mut self.links.cold[port as usize].managers;
+        let Some(managed) = managers.iter_mut().flatten().next() else { return };
+        if let Some(tag) = self.headers.returned(frame) {
+            let port = &self.links.ports[port as usize];
+            *tag = managed.manager.stamp_returned(*tag, || self.buffers.bytes_at(port));
+        }
+    }
+
     /// What the manager of a queue says of a frame; a mark is made at once.
     #[inline(never)]
     fn manager_verdict(
@@ -115,7 +129,8 @@ impl Fabric {
             Moment::Dequeue => manager.on_dequeue(now, &fill, facts, &mut draw),
         };
         if let Some(tag) = tag {
-            *tag = manager.stamp(moment, *tag);
+            let port = &self.links.ports[egress as usize];
+            *tag = manager.stamp(moment, *tag, || self.buffers.bytes_at(port));
         }
         match verdict {
             Verdict::Mark => counts.marks += u64::from(frame.flags.mark()),

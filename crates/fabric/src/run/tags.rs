@@ -1,50 +1,137 @@
 //! Tags and notices at work: what rate limiters put on frames, receivers take off, and congestion points write and send.
 //!
 //! A tag lies beside what the frame carries, and makes it longer until its receiver takes it off. A rate-discovery tag
-//! then goes back to the limiter as a control frame, along the links of the path, if the host returns tags; other tags have
-//! done their work on the way.
+//! then goes back to the limiter as a control frame, along the links of the path, if the host returns tags. So does what
+//! has been learned of a path, in frames of its own: a probe is a control frame with nothing but a tag. Its receiver
+//! answers, and then as often as it is asked to. Other tags have done their work on the way.
 
-use crate::run::event::Queued;
+use crate::run::event::{Event, Kind, Queued};
 use crate::run::headers::Carried;
 use crate::run::world::Fabric;
-use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Heading, Tag};
+use frame::{
+    CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Heading, LevelsOn, PRIORITIES, PathId, PathNews,
+    Priority, Route, Tag,
+};
 use queueing::Told;
-use units::Time;
+use units::{Amount, BitRate, Time};
+
+/// What tags on their way back and probes have in common.
+const CONTROL: Frame = Frame {
+    created: Time::ZERO,
+    path: PathId(0),
+    route: Route::forward(0),
+    word: 0,
+    bytes: CONTROL_FRAME_BYTES,
+    priority: Priority(0),
+    flags: Flags::new(FrameKind::Tag, Ecn::NotCapable),
+};
 
 impl Fabric {
-    /// A tagged frame has come to its end: the frame without its tag. A rate-discovery tag goes back.
-    pub fn take_tag(&mut self, frame: &Frame, now: Time, windows: &mut Queued) -> Frame {
+    /// A tagged frame has come to its end: the frame without its tag; `None` if there was no more to it. What a
+    /// limiter waits for goes back.
+    pub fn take_tag(&mut self, frame: &Frame, now: Time, windows: &mut Queued) -> Option<Frame> {
         let (bare, tag) = self.headers.untag(frame);
-        if let Some(tag @ Tag::Rate(_)) = tag {
-            self.return_tag(frame, tag, now, windows);
+        match tag {
+            Some(Tag::Path(news)) => {
+                self.answer_probe(frame, news, now, windows);
+                return None;
+            }
+            Some(tag @ Tag::Rate(_)) => self.return_tag(frame, tag, now, windows),
+            Some(Tag::Limited(_)) | None => {}
         }
-        bare
+        Some(bare)
     }
 
     fn return_tag(&mut self, frame: &Frame, tag: Tag, now: Time, windows: &mut Queued) {
-        let Some(node) = self.end_of(frame) else { return };
+        let Some((node, _)) = self.end_of(frame) else { return };
         let Some(priority) = self.nodes[node as usize].returns_tags else { return };
-        let mut back = Frame {
-            path: frame.path,
-            bytes: CONTROL_FRAME_BYTES,
-            priority,
-            flags: Flags::new(FrameKind::Tag, Ecn::NotCapable),
-            ..Frame::default()
-        };
+        let mut back = Frame { path: frame.path, priority, ..CONTROL };
         self.headers.attach(&mut back, Carried::Returned(tag));
         if !self.answer(node, frame, back, now, windows) {
             self.headers.release(&back);
         }
     }
 
-    /// The host at which a frame has come to its end.
-    fn end_of(&self, frame: &Frame) -> Option<u32> {
+    /// A limiter asks about a path, ahead of its next frame.
+    pub fn send_probe(
+        &mut self,
+        path: PathId,
+        priority: Priority,
+        news: PathNews,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let mut probe = Frame { path, priority, ..CONTROL };
+        self.headers.tag(&mut probe, Tag::Path(news), 0);
+        let start = self.routes.path_start[path.at()];
+        probe.route = self.routes.route_of(path.0, Route::forward(start + 1));
+        self.originate(self.routes.first_port(path.0), probe, now, windows);
+    }
+
+    /// A probe has come to its end: what it has learned goes back, and more later if it asks for that.
+    fn answer_probe(&mut self, probe: &Frame, news: PathNews, now: Time, windows: &mut Queued) {
+        let Some((_, port)) = self.end_of(probe) else { return };
+        let level = self.received_level(port);
+        let own = if level > news.level { PathNews { level, at: None, ..news } } else { news };
+        self.return_tag(probe, Tag::Path(own), now, windows);
+        self.schedule_news(port, probe, news.every, news.more, now, windows);
+    }
+
+    /// So many messages follow. What is to be known for them lies in the event, and nowhere at the receiver.
+    fn schedule_news(
+        &mut self,
+        port: u32,
+        probe: &Frame,
+        every: Time,
+        more: u16,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if more > 0 {
+            let (path, route) = (probe.path, probe.route);
+            let due = Frame { created: every, path, route, word: more.into(), ..CONTROL };
+            windows.push(Event::arrival(Kind::Timeout, now + every, port, due));
+        }
+    }
+
+    /// A receiver was asked for a message about a path now.
+    pub fn news_due(&mut self, event: &Event, windows: &mut Queued) {
+        let (due, port, now) = (event.frame, event.place(), event.time);
+        let news = PathNews {
+            asked: None,
+            hops: 0,
+            slowest: BitRate::from_bps(0),
+            level: self.received_level(port),
+            at: None,
+            levels: LevelsOn::WayBack,
+            more: 0,
+            every: due.created,
+        };
+        self.return_tag(&due, Tag::Path(news), now, windows);
+        self.schedule_news(port, &due, due.created, due.word as u16 - 1, now, windows);
+    }
+
+    /// How full the receive buffers of a port of a host are, in thousandths: the fullest counts.
+    fn received_level(&self, port: u32) -> u32 {
+        let levels = (0..PRIORITIES as u8).map(|priority| {
+            let (held, limit) = self.received_so_far(port, Priority(priority));
+            let limit = limit.map_or(0, |limit| if let Amount::Bytes(bytes) = limit { bytes } else { 0 });
+            (held.bytes * 1000).checked_div(limit).unwrap_or(0) as u32
+        });
+        levels.max().unwrap_or(0)
+    }
+
+    /// The host at which a frame has come to its end, and its port there.
+    fn end_of(&self, frame: &Frame) -> Option<(u32, u32)> {
         match frame.route.heading() {
             Heading::Forward(next) => {
                 let (port, _) = self.routes.step_back(next.checked_sub(1)?)?;
-                Some(self.node_of[port as usize])
+                Some((self.node_of[port as usize], port))
             }
-            Heading::Destination(to) => Some(to.0 - self.numbering.first_node),
+            Heading::Destination(to) => {
+                let node = to.0 - self.numbering.first_node;
+                Some((node, self.nodes[node as usize].first_port))
+            }
             Heading::Backward(_) => None,
         }
     }

@@ -133,6 +133,7 @@ impl Fabric {
             Kind::Broken => self.broken(&event),
             Kind::Served => self.served(place, now, windows),
             Kind::Fault => self.fault(&event, windows),
+            Kind::Timeout if (place as usize) < self.links.len() => self.news_due(&event, windows),
             Kind::Timeout => {
                 let nth = place - (self.links.len() + self.hosts.sources.len()) as u32;
                 let endpoints = self.hosts.endpoints.len() as u32;
@@ -243,8 +244,11 @@ impl Fabric {
     #[inline(never)]
     fn deliver_otherwise(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         if frame.flags.is_tagged() {
-            let untagged = self.take_tag(frame, now, windows);
-            return self.deliver(&untagged, now, windows);
+            match self.take_tag(frame, now, windows) {
+                Some(untagged) => self.deliver(&untagged, now, windows),
+                None => self.ledger.delivered += 1,
+            }
+            return;
         }
         if frame.flags.kind() != FrameKind::Part {
             return self.deliver_to_endpoint(frame, now, windows);

@@ -5,7 +5,45 @@ use crate::run::limiters::{Limiter, Slowed};
 use crate::run::world::Fabric;
 use frame::PRIORITIES;
 use measure::Table;
+use queueing::PathFacts;
 use units::BitRate;
+
+/// Tags and messages of limiters, and what they know of their paths from them.
+fn with_tags(table: Table, limiters: &[&Limiter]) -> Table {
+    let integers = |of: fn(&Limiter) -> u64| limiters.iter().map(move |it| of(it));
+    let known = |of: fn(PathFacts) -> f64| limiters.iter().map(move |it| it.path().map_or(0.0, of));
+    table
+        .integers(
+            "tags_sent",
+            "",
+            "Frames among them with a tag, and messages that asked about its path.",
+            integers(|it| it.measured.tags_sent),
+        )
+        .integers(
+            "tags_returned",
+            "",
+            "Tags and messages that came back from receivers.",
+            integers(|it| it.measured.tags_returned),
+        )
+        .integers(
+            "hops",
+            "",
+            "Congestion points on its path; 0 if it has not asked.",
+            integers(|it| it.path().map_or(0, |path| path.hops.into())),
+        )
+        .reals(
+            "slowest_bps",
+            "b/s",
+            "Rate of the slowest link of its path; 0 if it has not asked.",
+            known(|path| path.slowest.bps_f64()),
+        )
+        .reals(
+            "round_trip_min_ns",
+            "ns",
+            "Shortest round trip of a message on its path; 0 if it has not asked.",
+            known(|path| path.round_trip.as_ns_f64()),
+        )
+}
 
 impl View<'_> {
     /// Rate limiters of hosts.
@@ -16,7 +54,7 @@ impl View<'_> {
             |of: fn(&Limiter) -> BitRate| rows.iter().map(|row| of(row.1).bps_f64()).collect::<Vec<_>>();
         let messages: Vec<_> = rows.iter().map(|row| row.1.measured.messages.summary()).collect();
         let waiting: Vec<[f64; 2]> = rows.iter().map(|&row| self.waiting_in(row)).collect();
-        Table::new("rate_limiters", "One row a rate limiter of a host.")
+        let table = Table::new("rate_limiters", "One row a rate limiter of a host.")
             .texts("host", "Name of the host.", rows.iter().map(|row| self.host_of(row.1)))
             .texts(
                 "limiter",
@@ -55,14 +93,8 @@ impl View<'_> {
                 "B",
                 "Bytes (DA to FCS) that have left it.",
                 integers(|it| it.measured.bytes),
-            )
-            .integers("tags_sent", "", "Frames among them with a tag.", integers(|it| it.measured.tags_sent))
-            .integers(
-                "tags_returned",
-                "",
-                "Tags that their receivers have returned.",
-                integers(|it| it.measured.tags_returned),
-            )
+            );
+        with_tags(table, &rows.iter().map(|row| row.1).collect::<Vec<_>>())
             .reals(
                 "waiting_mean_bytes",
                 "B",

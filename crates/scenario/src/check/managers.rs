@@ -123,7 +123,11 @@ fn check_limiters(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let Some(limiters) = node.host().and_then(|host| host.limiters.as_ref()) else { continue };
         let control = limiters.control.name();
         if !limited.iter().any(|&(name, _)| name == control) {
-            limited.push((control, limiters_at(model, &node.name)));
+            let at = limiters_at(model, &node.name);
+            if let Some(doubt) = limiters.control.doubt() {
+                context.warn(&at, doubt.message, doubt.help);
+            }
+            limited.push((control, at));
         }
     }
     let managers = spec.nodes.iter().filter_map(|node| node.switch()).flat_map(|switch| &switch.managers);

@@ -94,7 +94,7 @@ pub struct SwitchSettings {
     /// Limits of the memory of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
-    /// Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling`, `qcn`, `bcn` or `fecn`, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
+    /// Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling`, `qcn`, `bcn`, `fecn` or `prc`, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_managers: Option<Vec<ManagerEntry>>,
     /// Link-level flow control of these switches: `pause`, `pfc`, `credit` or "off". Default: the `flow_control` of the scenario.

@@ -1,0 +1,175 @@
+//! Layer-2 congestion information (L2CI) and path rate control (PRC): sources hear how full the fullest port of a path is.
+//!
+//! The host part is the control of a rate limiter, best one a destination (`per = "destination"`): a path. In front of the
+//! first frame of a path it sends a message of highest priority, which counts the congestion points on its way and
+//! finds the slowest link; the receiver answers at once, and the round trip is measured. From then on levels come back. A level is
+//! how much of the buffer of a port is in use, by all its classes, and that of the most congested point of the path counts. How
+//! it comes back is the `method`:
+//!
+//! - "feedback" (method 4 of the source): the receiver sends a message each interval, which begins with the level of its receive
+//!   buffer. Each switch on the way back writes the level of the port that it has come in through, if that is higher.
+//! - "probes" (the alternative to it): the source sends the messages, switches write on the way there, the receiver answers.
+//!   For fabrics whose ways there and back differ.
+//! - "round_trip" (method 3): nobody writes. Messages have the priority of the data; what they take longer than the
+//!   shortest one is a queue of so many bytes at the slowest link.
+//! - "messages" (method 2): switches with `messages = true` tell sources of their own accord. The more of the buffer is in use the more
+//!   frames make a message, but none comes soon after another.
+//!
+//! Method 1, marks that the receiver echoes to the transport, is the queue manager `red` with ECN.
+//!
+//! The law of rates is not in the source. The one here is "scaled". Let h be the loop time, the shortest round trip and an
+//! interval; t = q / C how long the slowest link takes for the queue q that a level stands for, and t0 the same for the target.
+//! After an interval of dt the rate R becomes R (1 + g),
+//! g = s dt/h ln(C/R) - a (t - t_before)/h - b dt/h (t - t0)/h.
+//! The last two terms are the controller of XCP, a = 0.4 and b = 0.226, which is stable for any delay and any number of
+//! sources, as gains shrink with the loop time and all rates change by the same factor. The first term makes the rates
+//! equal: whoever has less grows faster. All are at rest at C/N, with a queue of s ln(N) h C / b above the target. Before a
+//! path has seen congestion, and when its level has been 0 for four loop times, its rate grows by a quarter a loop time, or
+//! by as much as fills half of the buffer above the target within it.
+//!
+//! "fixed" is the law that this one was compared with: F = L - T + 2 (L - L_before) in percent of the buffer; F > 0: R is cut by
+//! 0.3 % a percent, at most by half; else R grows by C/1000, up to five times that below the target, before the first congestion by a
+//! quarter. Its gains know no delay: it swings from about 100 us of round trip on.
+//!
+//! Source: G. McAlpine, "Congestion control for switched Ethernet", 2005, sections 4 and 5; for the gains D. Katabi, M. Handley and
+//! C. Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002, section 3.5. Choices, where the
+//! former leaves open: the law, the interval of 40 us, the target of 16 %; the receiver sends as many messages as the
+//! source asks for, and the source asks again when they should have come, so that receivers remember nothing and silent
+//! sources cost nothing; an answer that is missing for four intervals and two round trips halves the rate; a
+//! path that was idle for a millisecond begins anew from half of its rate; a path is a destination and a priority.
+//!
+//! Not modelled: switches that pass on messages without writing; how frames of several priorities share the rate of one path; the fields
+//! of messages, but for their length of 64 B.
+
+use crate::checks::{above, above_zero, interval, message_priority, within};
+use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::step::Moment;
+use frame::{LevelsOn, PathNews, PointId, Tag};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Time};
+
+/// Keys of a congestion point of L2CI.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PathPointParams {
+    /// Bytes that are a level of 100 %: what waits at the port, in all classes, is measured by it. A size with unit, at least "1 B". Default: "64 KiB" (McAlpine 2005: the buffer of a port).
+    pub buffer: Bytes,
+    /// Whether it sends messages to sources (method 2). Default: false.
+    pub messages: bool,
+    /// Level of the queue, as a share of `buffer`, from which on frames make messages. A number, 0 to 16. Default: 0.16 (a choice: the target).
+    #[schemars(range(min = 0.0, max = 16.0))]
+    pub first_share: f64,
+    /// Level from which on every frame makes one; between the two the probability grows from 0 to 1. A number above `first_share`, at most 16. Default: 0.8 (a choice).
+    #[schemars(range(min = 0.0, max = 16.0))]
+    pub every_share: f64,
+    /// The least time between two messages. A time with unit, at least "1 us". Default: "10 us" (a choice: 67 Mb/s).
+    pub spacing: Time,
+    /// Priority of the messages. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
+    #[schemars(range(min = 0, max = 7))]
+    pub message_priority: u32,
+}
+
+impl Default for PathPointParams {
+    fn default() -> PathPointParams {
+        PathPointParams {
+            buffer: Bytes::new(65_536),
+            messages: false,
+            first_share: 0.16,
+            every_share: 0.8,
+            spacing: Time::from_us(10),
+            message_priority: 7,
+        }
+    }
+}
+
+impl Configuration for PathPointParams {
+    type Machine = PathPoint;
+
+    fn check(&self) -> Result<(), Remark> {
+        above_zero("buffer", self.buffer)?;
+        within("first_share", self.first_share, 0.0, 16.0)?;
+        above("every_share", self.every_share, self.first_share, 16.0)?;
+        interval("spacing", self.spacing)?;
+        message_priority(self.message_priority)
+    }
+    fn message_priority(&self) -> Option<u8> {
+        Some(self.message_priority as u8)
+    }
+    fn start(&self, link: &LinkFacts) -> PathPoint {
+        PathPoint { params: *self, point: link.point, capacity: link.rate, next_message: Time::ZERO }
+    }
+}
+
+/// The congestion point of a queue.
+#[derive(Clone, Debug)]
+pub struct PathPoint {
+    params: PathPointParams,
+    point: PointId,
+    capacity: BitRate,
+    /// No message before it.
+    next_message: Time,
+}
+
+impl PathPoint {
+    /// So many bytes as a level.
+    fn level(&self, bytes: u64) -> u32 {
+        thousandths(bytes, self.params.buffer)
+    }
+
+    /// Whether a frame that finds a queue of this length makes a message.
+    fn tells(&self, bytes: u64, random: &mut impl FnMut() -> u64) -> bool {
+        let PathPointParams { first_share: first, every_share: every, .. } = self.params;
+        let share = bytes as f64 / self.params.buffer.get() as f64;
+        let probability = (share - first) / (every - first);
+        // 53 bits: as many as a float has.
+        probability > 0.0 && ((random() >> 11) as f64) < probability * (1u64 << 53) as f64
+    }
+}
+
+/// Bytes in thousandths of a buffer.
+pub(crate) fn thousandths(bytes: u64, buffer: Bytes) -> u32 {
+    u32::try_from(u128::from(bytes) * 1000 / u128::from(buffer.get())).unwrap_or(u32::MAX)
+}
+
+impl QueueManager for PathPoint {
+    fn on_enqueue(
+        &mut self,
+        now: Time,
+        fill: &Fill,
+        _frame: FrameFacts,
+        random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        if !self.params.messages || now < self.next_message || !self.tells(fill.queue.bytes, random) {
+            return Verdict::Pass;
+        }
+        self.next_message = now + self.params.spacing;
+        Verdict::Notify(self.level(fill.queue.bytes))
+    }
+
+    fn stamp(&mut self, moment: Moment, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
+        let (Tag::Path(news), Moment::Enqueue) = (tag, moment) else { return tag };
+        let slowest = news.slowest.min(self.capacity);
+        let seen = PathNews { hops: news.hops.saturating_add(1), slowest, ..news };
+        let writes = news.levels == LevelsOn::WayThere;
+        Tag::Path(if writes { seen.raised(self.level(port()), self.point) } else { seen })
+    }
+
+    fn stamp_returned(&mut self, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
+        match tag {
+            Tag::Path(news) if news.levels == LevelsOn::WayBack => {
+                Tag::Path(news.raised(self.level(port()), self.point))
+            }
+            _ => tag,
+        }
+    }
+
+    fn on_link_rate(&mut self, rate: BitRate) {
+        self.capacity = rate;
+    }
+}
+
+#[cfg(test)]
+#[path = "prc_examples.rs"]
+mod examples;

@@ -1,0 +1,397 @@
+//! The host part of path rate control: asks about a path, and sets the rate of a limiter by the levels that come back.
+//!
+//! The scheme, its source, and what is not modelled are in `prc.rs`.
+
+use crate::checks::{above, above_zero, interval, message_priority, within};
+use crate::rate_control::{PathFacts, Probe, RateConfiguration, RateControl, Told};
+use frame::{LevelsOn, PathNews, Tag};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Time};
+
+/// Keys of path rate control.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PathReactionParams {
+    /// How levels come back: in messages of the receiver ("feedback"), in answers to "probes", as their "round_trip", or in "messages" of congestion points. Default: "feedback".
+    pub method: Method,
+    /// Time between levels. A time with unit, at least "1 us". Default: "40 us" (a choice: 17 Mb/s a path, 1 % of 10 Gb/s for six).
+    pub interval: Time,
+    /// With "feedback", messages of the receiver for each that asks. A count, 1 to 1000. Default: 8 (a choice).
+    #[schemars(range(min = 1, max = 1000))]
+    pub ask_every: u32,
+    /// Bytes that are a level of 100 %. A size with unit, at least "1 B". Default: "64 KiB" (that of the congestion points).
+    pub buffer: Bytes,
+    /// The level that it aims at, as a share of `buffer`. A number above 0, at most 1. Default: 0.16 (a choice: 10 KiB).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub target_share: f64,
+    /// The law of rates: with gains by the loop time ("scaled"), or the same for all ("fixed"). Default: "scaled".
+    pub law: Law,
+    /// Of "scaled", how strongly rates become equal (s). A number, 0 to 1. Default: 0.01 (a choice: within a hundred loop times).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub equal_gain: f64,
+    /// Of "scaled", how much the growth of the queue counts (a). A number, 0 to 2. Default: 0.4 (Katabi et al. 2002).
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub growth_gain: f64,
+    /// Of "scaled", how much its length counts (b). A number, 0 to 2; above 0.34, with that `growth_gain`, a loop swings. Default: 0.226 (Katabi et al. 2002).
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub length_gain: f64,
+    /// The first rate, as a share of that of the link. A number above 0, at most 1. Default: 0.0625 (a choice: 1/16).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub initial_share: f64,
+    /// No level sets a lower rate. A rate with unit, above 0. Default: "10 Mb/s" (a choice).
+    pub min_rate: BitRate,
+    /// Of a path that was idle for this long, the rate is halved, again for each time as long, at least to the first one. A time with unit, at least "1 us". Default: "1 ms" (a choice).
+    pub idle_after: Time,
+    /// Priority of what it asks and of what its host answers. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
+    #[schemars(range(min = 0, max = 7))]
+    pub message_priority: u32,
+}
+
+/// How levels come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// The receiver sends them, and switches write on the way back (method 4).
+    #[default]
+    Feedback,
+    /// The source asks, and switches write on the way there (the alternative to method 4).
+    Probes,
+    /// The source asks, and the time of the answer is the level (method 3).
+    RoundTrip,
+    /// Congestion points tell (method 2).
+    Messages,
+}
+
+/// The law of rates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Law {
+    /// Gains by the loop time.
+    #[default]
+    Scaled,
+    /// The same gains for all.
+    Fixed,
+}
+
+impl Default for PathReactionParams {
+    fn default() -> PathReactionParams {
+        PathReactionParams {
+            method: Method::Feedback,
+            interval: Time::from_us(40),
+            ask_every: 8,
+            buffer: Bytes::new(65_536),
+            target_share: 0.16,
+            law: Law::Scaled,
+            equal_gain: 0.01,
+            growth_gain: 0.4,
+            length_gain: 0.226,
+            initial_share: 0.0625,
+            min_rate: BitRate::from_bps(10_000_000),
+            idle_after: Time::from_ms(1),
+            message_priority: 7,
+        }
+    }
+}
+
+/// Before the first answer: after so long it is missing.
+const FIRST_PATIENCE: Time = Time::from_ms(4);
+/// Above it, a level is over a hundred times the buffer: no sum overflows.
+const HIGHEST_LEVEL: u32 = 100_000;
+
+impl RateConfiguration for PathReactionParams {
+    type Machine = PathReaction;
+
+    fn check(&self) -> Result<(), Remark> {
+        interval("interval", self.interval)?;
+        if !(1..=1000).contains(&self.ask_every) {
+            let message = format!("an ask_every of {}", self.ask_every);
+            return Err(Remark::about("ask_every", message, "expected 1 to 1000"));
+        }
+        above_zero("buffer", self.buffer)?;
+        above("target_share", self.target_share, 0.0, 1.0)?;
+        within("equal_gain", self.equal_gain, 0.0, 1.0)?;
+        within("growth_gain", self.growth_gain, 0.0, 2.0)?;
+        within("length_gain", self.length_gain, 0.0, 2.0)?;
+        above("initial_share", self.initial_share, 0.0, 1.0)?;
+        if self.min_rate.bps() == 0 {
+            let help = "expected a rate above 0, like \"10 Mb/s\": a limiter never stops";
+            return Err(Remark::about("min_rate", "a rate of 0", help));
+        }
+        interval("idle_after", self.idle_after)?;
+        message_priority(self.message_priority)
+    }
+    fn doubt(&self) -> Option<Remark> {
+        let most = most_length_gain(self.growth_gain);
+        if self.law == Law::Fixed || self.length_gain < most {
+            return None;
+        }
+        let PathReactionParams { growth_gain, length_gain, .. } = self;
+        let message =
+            format!("a length_gain of {length_gain} with a growth_gain of {growth_gain}: a loop swings");
+        let help = if most > 0.0 {
+            format!("stable is a length_gain below {most:.2}, with this growth_gain")
+        } else {
+            "stable is a growth_gain below 1.57, and a small length_gain".into()
+        };
+        Some(Remark::about("length_gain", message, help))
+    }
+    fn return_priority(&self) -> Option<u8> {
+        Some(self.message_priority as u8)
+    }
+    fn start(&self, line: BitRate) -> PathReaction {
+        let mut it = PathReaction {
+            params: *self,
+            line: line.bps_f64(),
+            known: None,
+            rate: 0.0,
+            searching: true,
+            level: 0,
+            told_at: None,
+            empty_since: None,
+            next_probe: Time::ZERO,
+            awaited_since: None,
+            sent_at: Time::ZERO,
+        };
+        it.rate = it.first_rate();
+        it
+    }
+}
+
+/// The length gain from which on a loop swings: where s^2 + (a s + b) e^-s, the loop in units of its delay, has roots
+/// s = iw, a = w sin w and b = w^2 cos w.
+fn most_length_gain(growth_gain: f64) -> f64 {
+    let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if middle * libm::sin(middle) < growth_gain {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    // To a precision that leaves nothing of a cosine that is 0.
+    (low * low * libm::cos(low) * 1e6).round() / 1e6
+}
+
+/// The control of a limiter. Rates are in bits a second, other floats in picoseconds or without a unit.
+#[derive(Clone, Debug)]
+pub struct PathReaction {
+    params: PathReactionParams,
+    /// The rate of the link of the host.
+    line: f64,
+    /// What the answers have told.
+    known: Option<PathFacts>,
+    rate: f64,
+    /// No congestion has been seen yet, or none for long.
+    searching: bool,
+    /// The last level, when it came, and since when levels are 0.
+    level: u32,
+    told_at: Option<Time>,
+    empty_since: Option<Time>,
+    next_probe: Time,
+    /// When it asked without an answer.
+    awaited_since: Option<Time>,
+    /// When the last frame left.
+    sent_at: Time,
+}
+
+impl PathReaction {
+    fn slowest(&self) -> f64 {
+        self.known.map_or(self.line, |path| path.slowest.bps_f64())
+    }
+
+    /// The shortest round trip, and an interval.
+    fn loop_time(&self) -> Time {
+        self.known.map_or(Time::ZERO, |path| path.round_trip) + self.params.interval
+    }
+
+    /// How long the slowest link takes for a share of the buffer.
+    fn time_of(&self, share: f64) -> f64 {
+        share * self.params.buffer.get() as f64 * 8e12 / self.slowest()
+    }
+
+    fn first_rate(&self) -> f64 {
+        self.bounded(self.line * self.params.initial_share)
+    }
+
+    fn bounded(&self, rate: f64) -> f64 {
+        let most = self.slowest();
+        rate.max(self.params.min_rate.bps_f64().min(most)).min(most)
+    }
+
+    /// A level has come: the next rate.
+    fn step(&mut self, now: Time, level: u32) {
+        let level = level.min(HIGHEST_LEVEL);
+        let interval = self.params.interval;
+        let since = self.told_at.map_or(interval, |at| (now - at).min(interval * 4));
+        let factor = match self.params.law {
+            Law::Scaled => self.scaled(now, level, since),
+            Law::Fixed => self.fixed(level),
+        };
+        (self.level, self.told_at) = (level, Some(now));
+        self.rate = self.bounded(factor);
+    }
+
+    /// "scaled": the rate after a level that came so long after the last.
+    fn scaled(&mut self, now: Time, level: u32, since: Time) -> f64 {
+        let PathReactionParams { equal_gain, growth_gain, length_gain, target_share, .. } = self.params;
+        let loop_time = self.loop_time();
+        let h = loop_time.ps() as f64;
+        let time_of = |level: u32| self.time_of(f64::from(level) / 1000.0) / h;
+        let (length, before, aim) = (time_of(level), time_of(self.level), self.time_of(target_share) / h);
+        let part = since.ps() as f64 / h;
+        let pressure = growth_gain * (length - before) + length_gain * part * (length - aim);
+        self.empty_since = if level > 0 { None } else { self.empty_since.or(Some(now)) };
+        if pressure > 0.0 {
+            self.searching = false;
+        } else if self.empty_since.is_some_and(|at| now - at >= loop_time * 4) {
+            self.searching = true;
+        }
+        let search = f64::min(0.25, (self.time_of(1.0) / h - aim) / 2.0);
+        let growth = if self.searching {
+            search * part
+        } else {
+            equal_gain * part * libm::log(self.slowest() / self.rate) - pressure
+        };
+        self.rate * (1.0 + growth.clamp(-0.5, 0.25))
+    }
+
+    /// "fixed": the rate after a level.
+    fn fixed(&mut self, level: u32) -> f64 {
+        let percent = |level: u32| f64::from(level) / 10.0;
+        let (length, aim) = (percent(level), 100.0 * self.params.target_share);
+        let pressure = length - aim + 2.0 * (length - percent(self.level));
+        if pressure > 0.0 {
+            self.searching = false;
+            self.rate * f64::max(0.5, 1.0 - 0.003 * pressure)
+        } else if self.searching {
+            1.25 * self.rate
+        } else {
+            self.rate + self.slowest() / 1000.0 * (1.0 + 4.0 * f64::max(0.0, (aim - length) / aim))
+        }
+    }
+
+    /// An answer or a message of the receiver has come.
+    fn on_news(&mut self, now: Time, news: &PathNews) {
+        self.awaited_since = None;
+        let Some(asked) = news.asked else { return self.step(now, news.level) };
+        let round_trip = now - asked;
+        let before = self.known.map_or(Time::NEVER, |path| path.round_trip);
+        let first = self.known.is_none();
+        self.known = Some(PathFacts {
+            hops: news.hops,
+            slowest: news.slowest,
+            round_trip: round_trip.min(before).max(Time::from_ps(1)),
+        });
+        if first {
+            self.next_probe = asked + self.round();
+            // What one loop time brings at this rate shall fit into half of the buffer above the target.
+            let room = self.time_of(1.0 - self.params.target_share) / 2.0;
+            let fits = self.slowest() * room / self.loop_time().ps() as f64;
+            self.rate = self.bounded(self.rate.min(fits));
+        }
+        match self.params.method {
+            // From here on silence is good news.
+            Method::Messages => self.told_at = self.told_at.or(Some(now)),
+            Method::RoundTrip if first => {}
+            Method::RoundTrip => {
+                let queued = (round_trip - round_trip.min(before)).ps() as f64 * self.slowest() / 8e12;
+                self.step(now, crate::prc::thousandths(queued as u64, self.params.buffer));
+            }
+            Method::Feedback | Method::Probes => self.step(now, news.level),
+        }
+    }
+
+    /// The time between two messages that ask.
+    fn round(&self) -> Time {
+        let messages = if self.params.method == Method::Feedback { self.params.ask_every } else { 1 };
+        self.params.interval * u64::from(messages)
+    }
+
+    /// How long it waits for an answer.
+    fn patience(&self) -> Time {
+        self.known.map_or(FIRST_PATIENCE, |path| (self.params.interval * 4).max(path.round_trip * 2))
+    }
+
+    /// When messages of congestion points have been missing for long enough to be good news.
+    fn all_is_well_at(&self) -> Option<Time> {
+        let slowed = self.params.method == Method::Messages && self.rate < self.slowest();
+        self.told_at.filter(|_| slowed).map(|at| at + self.params.interval * 4)
+    }
+}
+
+impl RateControl for PathReaction {
+    fn on_told(&mut self, now: Time, told: Told, _random: &mut impl FnMut() -> u64) {
+        match told {
+            Told::Returned(Tag::Path(news)) => self.on_news(now, &news),
+            Told::Message(notice) if self.params.method == Method::Messages => {
+                self.step(now, notice.feedback);
+            }
+            Told::Message(_) | Told::Returned(_) => {}
+        }
+    }
+
+    fn next_probe(&self) -> Option<Time> {
+        let asks = self.params.method != Method::Messages || self.known.is_none();
+        Some(self.next_probe).filter(|_| asks)
+    }
+
+    fn probe(&mut self, now: Time) -> Option<Probe> {
+        let PathReactionParams { method, interval, ask_every, message_priority, .. } = self.params;
+        let (levels, more) = match method {
+            Method::Feedback => (LevelsOn::WayBack, ask_every as u16 - 1),
+            Method::Probes => (LevelsOn::WayThere, 0),
+            Method::RoundTrip | Method::Messages => (LevelsOn::Neither, 0),
+        };
+        self.awaited_since = self.awaited_since.or(Some(now));
+        self.next_probe = now + if self.known.is_some() { self.round() } else { FIRST_PATIENCE };
+        let slowest = BitRate::from_bps(self.line as u64);
+        let news = PathNews {
+            asked: Some(now),
+            hops: 0,
+            slowest,
+            level: 0,
+            at: None,
+            levels,
+            more,
+            every: interval,
+        };
+        let as_data = method == Method::RoundTrip && self.known.is_some();
+        Some(Probe { news, priority: (!as_data).then_some(message_priority as u8) })
+    }
+
+    fn path(&self) -> Option<PathFacts> {
+        self.known
+    }
+
+    fn on_sent(&mut self, now: Time, _bytes: u16, _last: bool, _random: &mut impl FnMut() -> u64) {
+        let idle = (now - self.sent_at).ps() / self.params.idle_after.ps();
+        if idle > 0 && self.told_at.is_some_and(|at| now - at >= self.params.idle_after) {
+            let first = self.first_rate().min(self.rate);
+            self.rate = (self.rate / 2f64.powi(idle.min(64) as i32)).max(first);
+            self.searching = true;
+        }
+        self.sent_at = now;
+    }
+
+    fn handle_timeout(&mut self, now: Time, _random: &mut impl FnMut() -> u64) {
+        if self.awaited_since.is_some_and(|at| at + self.patience() <= now) {
+            self.rate = self.bounded(self.rate / 2.0);
+            (self.awaited_since, self.next_probe) = (None, now);
+        }
+        if self.all_is_well_at().is_some_and(|at| at <= now) {
+            self.step(now, 0);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        let missing = self.awaited_since.map(|at| at + self.patience());
+        missing.into_iter().chain(self.all_is_well_at()).min()
+    }
+
+    fn rate(&self) -> Option<BitRate> {
+        Some(BitRate::from_bps(self.rate as u64))
+    }
+}

@@ -1,0 +1,161 @@
+"""Path rate control beside its closed form, and beside a fluid model of the loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from penstock.result import Result
+
+from .bench import Bench
+from .one_switch import LINE, queue, scenario
+from .registry import Row, case, exact, within
+
+_BUFFER = 65_536
+_TARGET = 0.16
+_INTERVAL = 40e-6
+_EQUAL, _GROWTH, _LENGTH = 0.01, 0.4, 0.226
+_PAYLOAD = 1480 / 1500
+
+
+@dataclass
+class Path:
+    """A source of the fluid model: its rate in bit/s, and what it remembers of levels (bytes)."""
+
+    rate: float
+    next_at: float
+    before: float = 0.0
+    searching: bool = True
+    empty_since: float = field(default=math.inf)
+
+    def scaled(self, now: float, queued: float, loop: float) -> None:
+        """A level has come; `loop` is the loop time in s."""
+        ahead, last, aim = (8 * bytes_ / LINE / loop for bytes_ in (queued, self.before, _TARGET * _BUFFER))
+        part = _INTERVAL / loop
+        pressure = _GROWTH * (ahead - last) + _LENGTH * part * (ahead - aim)
+        self.empty_since = min(self.empty_since, now) if queued < _BUFFER / 1000 else math.inf
+        if pressure > 0:
+            self.searching = False
+        elif now - self.empty_since >= 4 * loop:
+            self.searching = True
+        room = (8 * _BUFFER / LINE / loop - aim) / 2
+        if self.searching:
+            growth = min(0.25, room) * part
+        else:
+            growth = min(max(_EQUAL * part * math.log(LINE / self.rate) - pressure, -0.5), 0.25)
+        self._set(queued, self.rate * (1 + growth))
+
+    def fixed(self, queued: float) -> None:
+        """The same with the other law, which knows neither the time nor the loop."""
+        percent, last = 100 * queued / _BUFFER, 100 * self.before / _BUFFER
+        pressure = percent - 100 * _TARGET + 2 * (percent - last)
+        if pressure > 0:
+            self.searching = False
+            rate = self.rate * max(0.5, 1 - 0.003 * pressure)
+        elif self.searching:
+            rate = 1.25 * self.rate
+        else:
+            rate = self.rate + LINE / 1000 * (1 + 4 * max(0.0, 1 - percent / (100 * _TARGET)))
+        self._set(queued, rate)
+
+    def _set(self, queued: float, rate: float) -> None:
+        self.before, self.rate = queued, min(max(rate, 1e7), LINE)
+
+
+def fluid(law: str, count: int, delay: float, duration: float, begin: float) -> tuple[float, float]:
+    """What the link carries, as a share, and the mean queue in bytes from `begin` on.
+
+    Parameters
+    ----------
+    law
+        ``"scaled"`` or ``"fixed"``.
+    count
+        Sources.
+    delay
+        Of each link, in s: from a source to the queue, and from there to its receiver.
+    duration, begin
+        In s.
+    """
+    step = 1e-6
+    round_trip = 4 * (delay + 67.2e-9)
+    loop = round_trip + _INTERVAL
+    way = max(1, round(delay / step))
+    first = LINE / 16
+    if law == "scaled":
+        first = min(first, LINE * (1 - _TARGET) * 8 * _BUFFER / LINE / 2 / loop)
+    paths = [Path(first, round_trip + _INTERVAL * n / count) for n in range(count)]
+    coming, levels = [0.0] * way, [0.0] * way
+    queued = carried = waited = 0.0
+    for tick in range(round(duration / step)):
+        now, slot = tick * step, tick % way
+        arriving, coming[slot] = coming[slot], sum(path.rate for path in paths)
+        seen, levels[slot] = levels[slot], queued
+        for path in paths:
+            if path.next_at <= now:
+                path.next_at += _INTERVAL
+                if law == "scaled":
+                    path.scaled(now, seen, loop)
+                else:
+                    path.fixed(seen)
+        queued += arriving * step / 8
+        left = min(queued, LINE * step / 8)
+        queued -= left
+        if now >= begin:
+            carried += left
+            waited += queued * step
+    return carried * 8 / (LINE * (duration - begin)), waited / (duration - begin)
+
+
+def _run(bench: Bench, law: str, count: int, delay_us: int, ms: int) -> Result:
+    starts = [7_000_000 * n for n in range(count)]
+    text = scenario("prc", starts, delay_us * 10**6, ms * 10**9, f'law = "{law}"', "")
+    return bench.once(text.replace("\n[probes]", f'warmup = "{ms // 2} ms"\n\n[probes]'))
+
+
+def _carried(found: Result) -> float:
+    carried: float = sum(row["throughput_bps"] for row in found.rows("flows"))
+    return carried / _PAYLOAD / LINE
+
+
+def _asked(count: int) -> float:
+    """The share of the link that messages take which ask, one in eight intervals a source."""
+    return count * 84 * 8 / (8 * _INTERVAL) / LINE
+
+
+@case(
+    "prc",
+    "Path rate control",
+    compared="Greedy sources share a link under path rate control: the round trip that they find, where the "
+    "queue rests, and, for the law that is used and the one that it was compared with, what the link carries "
+    "beside a fluid model of sources, queue and delays in Python.",
+    formula="round trip 4·(84 B/C + d) over two links there and back; h = round trip + 40 us; at rest "
+    "R = C/N and q = 0.16·64 KiB + (0.01/0.226)·ln(N)·h·C; of the link N·84 B/320 us go to messages that ask",
+    sources=("Katabi, Handley and Rohrs, SIGCOMM 2002", "McAlpine 2005"),
+    scenario=scenario("prc", [0, 7_000_000], 1_000_000, 40_000_000_000, "", ""),
+    ends=(
+        "The fluid has no frames, and its sources are spread evenly over an interval: with more of them at a "
+        "long delay the fixed law swings so far that their phases decide.",
+    ),
+)
+def prc(bench: Bench) -> Iterator[Row]:
+    """Beside closed form and fluid."""
+    frames = "frames come one by one, and a level is cut to a thousandth"
+    for count, delay in ((2, 1), (8, 10), (32, 10), (2, 25)):
+        found = _run(bench, "scaled", count, delay, bench.choose(80, 40))
+        label = f"{count} sources, {delay} us a link: "
+        trip = 4 * (67.2 + 1000 * delay)
+        shortest = min(row["round_trip_min_ns"] for row in found.rows("rate_limiters"))
+        yield exact(label + "shortest round trip", "ns", trip, shortest)
+        rest = _TARGET * _BUFFER + _EQUAL / _LENGTH * math.log(count) * (trip * 1e-9 + _INTERVAL) * LINE / 8
+        yield within(label + "mean queue", "B", rest, [queue(found)["queue_bytes_mean"]], 0.15, frames)
+        yield within(label + "link", "share", 1 - _asked(count), [_carried(found)], 0.001, "it begins empty")
+    for law in ("scaled", "fixed"):
+        for count, delay in ((2, 12), (2, 50), (8, 50)):
+            ms = 40
+            found = _run(bench, law, count, delay, ms)
+            carried, _ = fluid(law, count, delay * 1e-6, ms * 1e-3, ms * 5e-4)
+            label = f"{law}, {count} sources, {delay} us a link: "
+            yield within(
+                label + "link", "share", carried * (1 - _asked(count)), [_carried(found)], 0.05, frames
+            )
