@@ -29,7 +29,8 @@
 //!
 //! "fixed" is the law that this one was compared with: F = L - T + 2 (L - L_before) in percent of the buffer; F > 0: R is cut by
 //! 0.3 % a percent, at most by half; else R grows by C/1000, up to five times that below the target, before the first congestion by a
-//! quarter. Its gains know no delay: it swings from about 100 us of round trip on.
+//! quarter. Its gains know no delay: it swings from about 100 us of round trip on. Neither law knows how far apart frames are:
+//! sources whose share is less than a frame a loop time react late, and the link idles.
 //!
 //! Source: G. McAlpine, "Congestion control for switched Ethernet", 2005, sections 4 and 5; for the gains D. Katabi, M. Handley and
 //! C. Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002, section 3.5. Choices, where the

@@ -1,0 +1,183 @@
+"""Two laws of path rate control, by sources and round trip."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from penstock.plots.style import style
+from penstock.result import Result
+from penstock.studies.reproduce import Context, Outcome
+
+SOURCES = (2, 8, 32, 128)
+ROUND_TRIPS_US = (1, 10, 50, 100, 200, 500)
+LAWS = ("scaled", "fixed")
+LINE = 1e10
+BUFFER, TARGET, INTERVAL_S = 65_536, 0.16, 40e-6
+EQUAL_GAIN, LENGTH_GAIN = 0.01, 0.226
+COLOURS = ("#0072B2", "#009E73", "#E69F00", "#D55E00")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run came to, after the warm-up."""
+
+    used: float
+    """Of what messages that ask leave of the link, the share that carries frames."""
+    jain: float
+    queue_mean: float
+    """In bytes."""
+    queue_max: float
+
+    @classmethod
+    def of(cls, result: Result, sources: int) -> Run:
+        """Reads a result."""
+        rates = [row["throughput_bps"] for row in result.rows("flows")]
+        left = 1 - sources * 84 * 8 / (8 * INTERVAL_S) / LINE
+        queues = [row for row in result.rows("queues") if row["port"].endswith("->h0")]
+        [queue] = [row for row in queues if row["class"] == 0]
+        return cls(
+            used=sum(rates) * 1520 / 1500 / LINE / left,
+            jain=sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates)),
+            queue_mean=queue["queue_bytes_mean"],
+            queue_max=queue["queue_bytes_max"],
+        )
+
+
+Runs = Mapping[tuple[str, int, int], Run]
+
+
+def run(context: Context) -> list[Outcome]:
+    """All experiments."""
+    runs: dict[tuple[str, int, int], Run] = {}
+    for law in LAWS:
+        context.say(law)
+        for sources in SOURCES:
+            for trip in ROUND_TRIPS_US:
+                runs[law, sources, trip] = Run.of(loop(context, law, sources, trip), sources)
+    table(context, runs)
+    cover = context.save_figure(picture(runs), "laws", cover=True)
+    return [scaled(context, runs, [cover]), fixed(context, runs), equal(context, runs)]
+
+
+def loop(context: Context, law: str, sources: int, trip_us: int) -> Result:
+    """The scenario with so many sources, this round trip and one law."""
+    changes = {
+        "topology.star.hosts": sources + 1,
+        "topology.star.delay": f"{trip_us / 4:g} us",
+        "flows.f.from": f"h1..h{sources}",
+        "host.rate_limiters.prc.law": law,
+    }
+    scenario = context.scenario("loop")
+    for key, value in changes.items():
+        scenario = scenario.with_value(key, value)
+    if context.quick:
+        scenario = scenario.with_value("simulation.duration", "130 ms")
+    return scenario.run(seed=1)
+
+
+def rest(sources: int, trip_us: int) -> float:
+    """The queue in bytes where "scaled" is at rest."""
+    loop_s = trip_us * 1e-6 + 4 * 67.2e-9 + INTERVAL_S
+    return TARGET * BUFFER + EQUAL_GAIN / LENGTH_GAIN * math.log(sources) * loop_s * LINE / 8
+
+
+def scaled(context: Context, runs: Runs, pictures: list[str]) -> Outcome:
+    """P-1."""
+    least = min(one.used for (law, _, _), one in runs.items() if law == "scaled")
+    off = max(
+        abs(one.queue_mean / rest(sources, trip) - 1)
+        for (law, sources, trip), one in runs.items()
+        if law == "scaled"
+    )
+    return context.outcome(
+        "P-1",
+        measured=f"link at least {least:.2%}, mean queue within {off:.1%} of the closed form",
+        passed=least >= 0.99 and off <= 0.10,
+        note=context.study.experiment("P-1").not_met,
+        pictures=pictures,
+    )
+
+
+def fixed(context: Context, runs: Runs) -> Outcome:
+    """P-2."""
+    near = min(runs["fixed", sources, trip].used for sources in (2, 8) for trip in (1, 10, 50))
+    far = {trip: [runs["fixed", sources, trip].used for sources in SOURCES] for trip in ROUND_TRIPS_US}
+    told = ", ".join(f"{trip} us {min(of):.1%} to {max(of):.1%}" for trip, of in far.items())
+    return context.outcome(
+        "P-2",
+        measured=told,
+        passed=near >= 0.99 and all(max(of) < 0.98 for trip, of in far.items() if trip >= 200),
+    )
+
+
+def equal(context: Context, runs: Runs) -> Outcome:
+    """P-3."""
+    least, where = min((one.jain, key) for key, one in runs.items() if key[0] == "scaled")
+    return context.outcome(
+        "P-3",
+        measured=f"at least {least:.3f} ({where[1]} sources, {where[2]} us)",
+        passed=least >= 0.97,
+        note=context.study.experiment("P-3").not_met,
+    )
+
+
+def table(context: Context, runs: Runs) -> None:
+    """All runs."""
+    context.save_table(
+        "laws",
+        "Two laws by sources and round trip",
+        (
+            "law",
+            "sources",
+            "round trip (us)",
+            "link (%)",
+            "Jain",
+            "queue (KiB)",
+            "longest (KiB)",
+            "at rest (KiB)",
+        ),
+        [
+            (
+                law,
+                str(sources),
+                str(trip),
+                f"{100 * one.used:.2f}",
+                f"{one.jain:.3f}",
+                f"{one.queue_mean / 1024:.1f}",
+                f"{one.queue_max / 1024:.1f}",
+                f"{rest(sources, trip) / 1024:.1f}" if law == "scaled" else "",
+            )
+            for (law, sources, trip), one in runs.items()
+        ],
+        note="Link: of what messages that ask leave. At rest: closed form.",
+    )
+
+
+def picture(runs: Runs) -> Figure:
+    """Link and queue against the round trip, a column a law."""
+    with style():
+        figure = Figure(figsize=(8.4, 5.6), layout="constrained")
+        axes = figure.subplots(2, len(LAWS), sharex=True, sharey="row")
+        for column, law in enumerate(LAWS):
+            link, queue = axes[0, column], axes[1, column]
+            link.set_title({"scaled": "gains by the loop time", "fixed": "gains that know no delay"}[law])
+            for sources, colour in zip(SOURCES, COLOURS, strict=True):
+                of = [runs[law, sources, trip] for trip in ROUND_TRIPS_US]
+                style_of = {"color": colour, "marker": "o", "markersize": 4, "label": f"{sources} sources"}
+                link.plot(ROUND_TRIPS_US, [100 * one.used for one in of], **style_of)
+                means, ends = [one.queue_mean / 1024 for one in of], [one.queue_max / 1024 for one in of]
+                queue.plot(ROUND_TRIPS_US, means, **style_of)
+                queue.fill_between(ROUND_TRIPS_US, means, ends, color=colour, alpha=0.15, linewidth=0)
+            queue.set_xscale("log")
+            queue.set_yscale("log")
+            queue.set_xticks(ROUND_TRIPS_US, [str(trip) for trip in ROUND_TRIPS_US])
+            queue.minorticks_off()
+            queue.set_xlabel("round trip (us)")
+        axes[0, 0].set_ylabel("link carries (%)")
+        axes[1, 0].set_ylabel("queue, mean to longest (KiB)")
+        axes[0, 0].legend(loc="lower left", frameon=False)
+    return figure

@@ -1,0 +1,32 @@
+"""The studies of congestion controls keep what they promise; what is known not to be met is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.studies import reproduce
+
+ROWS = {"congestion/compare": 12 * 6, "congestion/path-rates": 2 * 4 * 6}
+
+
+@pytest.fixture(scope="module", params=ROWS)
+def quick(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> reproduce.StudyResult:
+    [study] = reproduce.find(request.param)
+    return reproduce.reproduce(study, tmp_path_factory.mktemp("study") / "out", quick=True)
+
+
+def test_the_study_passes(quick: reproduce.StudyResult) -> None:
+    known = {one.id for one in quick.study.experiments if one.not_met}
+    assert {outcome.id for outcome in quick.outcomes if not outcome.passed} == known
+
+
+def test_everything_is_compared(quick: reproduce.StudyResult) -> None:
+    [table] = quick.tables
+    assert len(table.rows) == len(set(table.rows)) == ROWS[quick.study.name]
+
+
+def test_the_picture_is_there(quick: reproduce.StudyResult) -> None:
+    [picture] = {picture for outcome in quick.outcomes for picture in outcome.pictures}
+    assert Path(quick.directory / picture).stat().st_size > 10_000
