@@ -203,8 +203,37 @@ pub struct ReceiveSpec {
     pub rate: Option<BitRate>,
     /// Room of each port for each priority, in bytes; `None`: unlimited.
     pub buffer: Option<u64>,
+    /// Who takes frames in at each port, each those of its flows; above 0.
+    pub cores: u32,
+    /// What wakes them.
+    pub interrupt: InterruptSpec,
     /// Changes in order of time.
     pub script: Vec<(Time, ReceiveChange)>,
+}
+
+impl Default for ReceiveSpec {
+    /// One core, without any cost.
+    fn default() -> ReceiveSpec {
+        ReceiveSpec {
+            time_per_frame: Time::ZERO,
+            rate: None,
+            buffer: None,
+            cores: 1,
+            interrupt: InterruptSpec::default(),
+            script: vec![],
+        }
+    }
+}
+
+/// What wakes a core that has nothing to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InterruptSpec {
+    /// What it takes.
+    pub time: Time,
+    /// How long the first frame waits for it.
+    pub delay: Time,
+    /// It comes at once when so many wait; `None`: it does not.
+    pub frames: Option<u32>,
 }
 
 /// A change of a receiving host.

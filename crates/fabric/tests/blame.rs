@@ -117,12 +117,8 @@ fn a_slow_receiver_is_fed_by_those_in_its_buffer() {
     let control = pfc(0xFF);
     let (mut net, h) = star(3, &control, us(900));
     let fabric::spec::Role::Host(spec) = &mut net.0.nodes[h[0].at()].role else { panic!("no host") };
-    std::sync::Arc::make_mut(spec).receive = Some(ReceiveSpec {
-        time_per_frame: Time::ZERO,
-        rate: Some(gbps(2)),
-        buffer: Some(60_000),
-        script: vec![],
-    });
+    std::sync::Arc::make_mut(spec).receive =
+        Some(ReceiveSpec { rate: Some(gbps(2)), buffer: Some(60_000), ..ReceiveSpec::default() });
     net.flow("early", h[1], 3, paced(h[0], 1000, 5, Time::ZERO, us(10)));
     net.flow("feeds", h[1], 3, paced(h[0], 1000, 150, us(200), us(1)));
     net.flow("held", h[1], 3, paced(h[2], 1000, 150, us(200), us(2)));

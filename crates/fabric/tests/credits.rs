@@ -150,8 +150,7 @@ fn channels_do_not_stop_each_other_unless_they_share() {
     // h0 sends to h2 in priority 0 and to h3 in priority 1; h2 takes in 1 Gb/s.
     let run = |channels| {
         let (mut net, h) = star(4, us(2_000), switch());
-        let slow =
-            ReceiveSpec { time_per_frame: Time::ZERO, rate: Some(gbps(1)), buffer: None, script: vec![] };
+        let slow = ReceiveSpec { rate: Some(gbps(1)), ..ReceiveSpec::default() };
         if let Role::Host(host) = &mut net.0.nodes[h[2].at()].role {
             Arc::make_mut(host).receive = Some(slow);
         }
@@ -180,8 +179,7 @@ fn a_channel_without_credits_gives_its_share_to_the_others() {
     ] {
         let classes = ClassMap::new([0, 1, 2, 2, 2, 2, 2, 2]).unwrap();
         let (mut net, h) = star(4, us(2_000), SwitchSpec { classes, ..switch() });
-        let slow =
-            ReceiveSpec { time_per_frame: Time::ZERO, rate: Some(gbps(1)), buffer: None, script: vec![] };
+        let slow = ReceiveSpec { rate: Some(gbps(1)), ..ReceiveSpec::default() };
         for (node, receive) in [(h[0], None), (h[3], Some(slow))] {
             net.0.nodes[node.at()].role =
                 Role::Host(Arc::new(HostSpec { classes, scheduler: scheduler.clone(), receive, ..host() }));
@@ -273,7 +271,7 @@ proptest! {
     ) {
         let forwarding = if cut { Forwarding::CutThrough } else { Forwarding::StoreAndForward };
         let (mut net, h) = star(5, us(3_000), SwitchSpec { forwarding, ..switch() });
-        let receive = ReceiveSpec { time_per_frame: ns(50), rate: Some(gbps(reader)), buffer: None, script: vec![] };
+        let receive = ReceiveSpec { time_per_frame: ns(50), rate: Some(gbps(reader)), ..ReceiveSpec::default() };
         if let Role::Host(host) = &mut net.0.nodes[h[4].at()].role {
             Arc::make_mut(host).receive = Some(receive);
         }

@@ -319,6 +319,7 @@ fn random_net(rolls: &[u32], control: bool) -> Net {
                         fabric::spec::ReceiveChange::Start { time_per_frame: None, rate: Some(gbps(4)) },
                     ),
                 ],
+                ..fabric::spec::ReceiveSpec::default()
             });
             let h = net.host(
                 &format!("h{leaf}{i}"),

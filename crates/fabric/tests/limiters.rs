@@ -113,9 +113,8 @@ fn a_paused_priority_leaves_its_frames_above_the_nic() {
         flow_control: Some(control),
         receive: Some(fabric::spec::ReceiveSpec {
             time_per_frame: us(100),
-            rate: None,
             buffer: Some(60_000),
-            script: vec![],
+            ..fabric::spec::ReceiveSpec::default()
         }),
         ..host()
     }));

@@ -10,8 +10,8 @@ use common::*;
 use fabric::choice::{Flowlet, PathChoice};
 use fabric::pause_needs;
 use fabric::spec::{
-    FaultSpec, Forwarding, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, Pattern, Probe,
-    ProbeSpec, Queueing, Reaction, ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, Watched, Way,
+    FaultSpec, Forwarding, HostSpec, InterruptSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, Pattern,
+    Probe, ProbeSpec, Queueing, Reaction, ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, Watched, Way,
     WhenFull, Which,
 };
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Shape, Star};
@@ -29,9 +29,9 @@ use queueing::{
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
 use transport::{
-    AimdParams, Application, ConnectionSpec, ControllerSpec, CubicKeys, CubicParams, DctcpKeys, DctcpParams,
-    Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth, RepairKind, RequestResponseSpec, TcpSpec,
-    TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
+    AimdParams, Application, ConnectionSpec, ControllerSpec, ConversationSpec, CubicKeys, CubicParams,
+    DctcpKeys, DctcpParams, Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth, RepairKind,
+    RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
@@ -404,6 +404,12 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
         rate: rolls.coin().then(|| gbps(5)),
         // With flow control it is set to what that needs.
         buffer: (control.is_some() || rolls.coin()).then_some(20_000),
+        cores: rolls.pick(&[1, 1, 3]),
+        interrupt: InterruptSpec {
+            time: ns(rolls.pick(&[0, 0, 500])),
+            delay: ns(rolls.pick(&[0, 0, 2_000])),
+            frames: rolls.coin().then_some(3),
+        },
         script,
     };
     HostSpec {
@@ -558,14 +564,34 @@ fn scheduled_source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
     }
 }
 
-/// What carries them over TCP.
-fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
+/// TCP without transfers of its own.
+fn bare_tcp(patient: bool, rolls: &mut Rolls) -> TcpSpec {
     let ConnectionSpec { application: Application::Tcp(spec), .. } = tcp(patient, rolls) else {
         unreachable!()
     };
     let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
-    let spec = TcpSpec { transfers, headers: 40, ..Arc::unwrap_or_clone(spec) };
+    TcpSpec { transfers, ..Arc::unwrap_or_clone(spec) }
+}
+
+/// What carries scheduled transfers over TCP.
+fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
+    let spec = TcpSpec { headers: 40, ..bare_tcp(patient, rolls) };
     ConnectionSpec { start: Time::ZERO, stop: None, application: Application::Transfers(spec.into()) }
+}
+
+/// Messages in turn over TCP.
+fn conversation(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
+    let messages: [&[u64]; 3] = [&[64, 3_000], &[1, 48, 2_500, 48], &[4_000, 1]];
+    let spec = ConversationSpec {
+        messages: rolls.pick(&messages).into(),
+        outstanding: 1 + rolls.below(3) as u32,
+        exchanges: Some(ASKED),
+        think: rolls.pick(&[Delay::Fixed(Time::ZERO), Delay::Exponential(us(2))]),
+        service: rolls.pick(&[Delay::Fixed(us(1)), Delay::Exponential(us(2))]),
+        tcp: TcpSpec { reconnect: false, ..bare_tcp(patient, rolls) }.into(),
+    };
+    let application = Application::Conversation(spec.into());
+    ConnectionSpec { start: us(rolls.below(10)), stop: None, application }
 }
 
 fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
@@ -670,8 +696,11 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         if connects {
             let window = i % 2 == 0;
             let single = patient && draw.has(LOSSY);
-            let spec =
-                if over_tcp { tcp(patient, rolls) } else { connection(window, patient, single, rolls) };
+            let spec = match over_tcp {
+                true if i >= 4 => conversation(patient, rolls),
+                true => tcp(patient, rolls),
+                false => connection(window, patient, single, rolls),
+            };
             flow.transport = Some(Arc::new(spec));
         }
     }
@@ -893,7 +922,9 @@ proptest! {
             let count = |column| outcome.count("connections", &flow.name, column);
             match flow.transport.as_ref().map(|connection| &connection.application) {
                 Some(Application::Transfers(_)) => {}
-                Some(Application::RequestResponse(_)) => prop_assert_eq!(count("exchanges"), ASKED, "{}", &flow.name),
+                Some(Application::RequestResponse(_) | Application::Conversation(_)) => {
+                    prop_assert_eq!(count("exchanges"), ASKED, "{}", &flow.name);
+                }
                 _ => {
                     let all = SEGMENTS * u64::from(SEGMENT);
                     prop_assert_eq!(count("application_bytes"), all, "{}", &flow.name);

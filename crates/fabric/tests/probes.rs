@@ -145,12 +145,7 @@ fn a_warm_up_does_not_count() {
 #[test]
 fn a_slow_receiver_holds_what_it_has_not_read() {
     let mut net = Net::new(us(50));
-    let receive = ReceiveSpec {
-        rate: Some(BitRate::from_gbps(5)),
-        time_per_frame: Time::ZERO,
-        buffer: None,
-        script: vec![],
-    };
+    let receive = ReceiveSpec { rate: Some(BitRate::from_gbps(5)), ..ReceiveSpec::default() };
     let a = net.host("a", host());
     let b = net.host("b", HostSpec { receive: Some(receive), ..host() });
     net.link(a, b, gbps(10), ns(0));

@@ -3,11 +3,11 @@
 mod common;
 
 use common::*;
-use fabric::spec::{HostSpec, OnLosslessDrop, ReceiveChange, ReceiveSpec, SwitchSpec};
+use fabric::spec::{HostSpec, InterruptSpec, OnLosslessDrop, ReceiveChange, ReceiveSpec, SwitchSpec};
 use units::{BitRate, Time};
 
 fn slow(time_per_frame: Time) -> ReceiveSpec {
-    ReceiveSpec { time_per_frame, rate: None, buffer: Some(256 * 1024), script: vec![] }
+    ReceiveSpec { time_per_frame, buffer: Some(256 * 1024), ..ReceiveSpec::default() }
 }
 
 /// a - sw - b, with b taking its time.
@@ -34,6 +34,44 @@ fn frames_are_taken_in_one_after_the_other() {
     // What is not taken in by the end waits, and is no loss.
     net.0.duration = us(6);
     assert_eq!(net.run().delivered("f"), 1);
+}
+
+#[test]
+fn each_flow_has_a_core() {
+    // Frames come from 2.03 us on, one each microsecond. A hash puts the two flows on different cores of 64.
+    let run = |cores| {
+        let (mut net, a, b) = net(us(100), ReceiveSpec { cores, ..slow(us(3)) }, false);
+        for name in ["f", "g"] {
+            net.flow(name, a, 0, burst(b, 1230, 3, Time::ZERO));
+        }
+        net.run()
+    };
+    let outcome = run(64);
+    assert_eq!(outcome.latency("f"), (ns(2_030 + 3_000), ns(2_030 + 3 * 3_000)));
+    assert_eq!(outcome.latency("g"), (ns(5_030 + 3_000), ns(5_030 + 3 * 3_000)));
+    // One core takes in six, one after the other.
+    assert_eq!(run(1).latency("g").1, ns(2_030 + 6 * 3_000));
+}
+
+#[test]
+fn an_interrupt_waits_for_frames_or_for_time() {
+    let interrupt = InterruptSpec { time: us(1), delay: us(10), frames: Some(3) };
+    let run = |frames| {
+        let (mut net, a, b) = net(us(200), ReceiveSpec { interrupt, ..slow(us(2)) }, false);
+        net.flow("f", a, 0, burst(b, 1230, frames, Time::ZERO));
+        net.flow("later", a, 0, burst(b, 1230, 1, us(100)));
+        net.run()
+    };
+    // Frames arrive from 2.03 us on, one each microsecond. One or two wait for 10 us; then the interrupt, then they.
+    let alone = ns(2_030 + 10_000 + 1_000);
+    assert_eq!(run(1).latency("f"), (alone + us(2), alone + us(2)));
+    assert_eq!(run(2).latency("f"), (alone + us(2), alone + us(4)));
+    // The third brings the interrupt; what comes while the core is awake needs none.
+    let third = ns(4_030 + 1_000);
+    assert_eq!(run(3).latency("f"), (third + us(2), third + us(6)));
+    assert_eq!(run(5).latency("f"), (third + us(2), third + us(10)));
+    // It has slept since.
+    assert_eq!(run(5).latency("later"), (alone + us(2), alone + us(2)));
 }
 
 #[test]

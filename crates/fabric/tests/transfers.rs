@@ -138,8 +138,7 @@ proptest! {
                 let receive = way.slow_host.map(|(ns_per_frame, rate)| ReceiveSpec {
                     time_per_frame: ns(ns_per_frame),
                     rate: rate.map(BitRate::from_bps),
-                    buffer: None,
-                    script: vec![],
+                    ..ReceiveSpec::default()
                 });
                 net.host("b", HostSpec { receive, ..host() })
             } else {

@@ -85,6 +85,9 @@ pub fn fill_receive(receive: &mut Receive) {
     receive.time_per_frame.get_or_insert(Time::ZERO);
     receive.rate.get_or_insert(Or::word());
     receive.buffer.get_or_insert(Or::Value(Bytes::new(256 * 1024)));
+    receive.cores.get_or_insert(1);
+    receive.interrupt_delay.get_or_insert(Time::ZERO);
+    receive.interrupt_time.get_or_insert(Time::ZERO);
     receive.script.get_or_insert_default();
 }
 

@@ -521,6 +521,53 @@ fn tcp_connections() {
 }
 
 #[test]
+fn conversations() {
+    let talk = |keys: &str| source(&format!("{{ conversation = {{ {keys} }} }}"));
+    let of = |messages: &str| talk(&format!("messages = {messages}"));
+    let ipc = |keys: &str| talk(&format!("messages = \"ipc\", {keys}"));
+    errors(vec![
+        (source("{ conversation = ‸{} }"), "missing key `messages`", "required"),
+        (of("‸\"iscsi_red\""), "unknown value `iscsi_red`", "did you mean \"iscsi_read\"?"),
+        (of("{ ‸database_entry = {} }"), "unknown value `database_entry`", "iscsi_read"),
+        (of("{ iscsi_read = { ‸blocks = \"1 MiB\" } }"), "unknown key `blocks`", "did you mean block?"),
+        (of("{ iscsi_read = { block = ‸\"0 B\" } }"), "a block of 0 B", "1 B to 1024 GiB"),
+        (of("{ iscsi_write = { data_segment = ‸\"511 B\" } }"), "a data_segment of 511 B", "512 B"),
+        (of("{ iscsi_write = { max_burst = ‸\"0 B\" } }"), "a max_burst of 0 B", "512 B"),
+        (
+            of("{ iscsi_write = { first_burst = ‸\"257 KiB\" } }"),
+            "first_burst (257 KiB) is above max_burst (256 KiB)",
+            "at most \"256 KiB\"",
+        ),
+        (of("{ iscsi_write = { block = ‸\"1 GiB\" } }"), "4096 bursts of one command", "a larger max_burst"),
+        (of("‸[]"), "0 messages in an exchange", "an even number"),
+        (of("‸[\"1 KiB\"]"), "1 messages in an exchange", "an even number"),
+        (of("[\"1 KiB\", ‸\"0 B\"]"), "a message of 0 B", "1 B to"),
+        (of("[\"1 KiB\", ‸64]"), "bare number", "did you mean"),
+        (of("‸7"), "invalid type", "expected a list of sizes"),
+        (ipc("outstanding = ‸0"), "0 outstanding exchanges", "1 to 65536"),
+        (ipc("outstanding = ‸65537"), "65537 outstanding exchanges", "1 to 65536"),
+        (ipc("think = { exponential = ‸\"0 s\" }"), "a mean of 0", "above 0"),
+        (ipc("service = { exponential = ‸\"0 s\" }"), "a mean of 0", "above 0"),
+        (ipc("tcp = { preset = ‸\"lynux\" }"), "unknown value `lynux`", "did you mean \"linux\"?"),
+        (ipc("tcp = { ack = ‸\"0 B\" }"), "outside the range", "1 B to 9238 B"),
+        (ipc("tcp = { send_buffer = ‸\"1 KiB\" }"), "a socket buffer of 1 KiB is smaller", "\"1460 B\""),
+        (ipc("tcp = { transfer = ‸\"1 MB\" }"), "transfer in a conversation", "its messages say"),
+        (ipc("tcp = { idle = ‸\"1 us\" }"), "idle in a conversation", "its messages say"),
+        (ipc("tcp = { reconnect = ‸true }"), "reconnect in a conversation", "its messages say"),
+        (
+            flow("limit = \"1 kB\"\nsource = { conversation = { messages = ‸\"ipc\" } }"),
+            "1024 B of the opener in an exchange, but a limit of 1000 B",
+            "one exchange at least",
+        ),
+        (
+            flow("to = ‸[\"h0\", \"h2\"]\nsource = { conversation = { messages = \"ipc\" } }"),
+            "several destinations with conversation",
+            "one peer",
+        ),
+    ]);
+}
+
+#[test]
 fn connections() {
     let window = |keys: &str| source(&format!("{{ window = {{ {keys} }} }}"));
     let asking = |keys: &str| source(&format!("{{ request_response = {{ {keys} }} }}"));

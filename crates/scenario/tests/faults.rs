@@ -1,6 +1,6 @@
 //! Faults and receiving hosts: what they become, and what is refused.
 
-use fabric::spec::{FaultSpec, Reaction, ReceiveChange, Role};
+use fabric::spec::{FaultSpec, InterruptSpec, Reaction, ReceiveChange, Role};
 use scenario::{Scenario, load};
 use units::{BitRate, Time};
 
@@ -201,15 +201,24 @@ fn receiving_hosts() {
     assert_eq!(b.script, [(Time::from_ms(1), ReceiveChange::Stop), (Time::from_ms(2), go_on)]);
     // One host overrides single keys of all.
     let scenario = loaded(
-        "[host.receive]\nrate = \"4 Gb/s\"\nbuffer = \"unlimited\"\n[hosts.b.receive]\nrate = \"2 Gb/s\"\n",
+        "[host.receive]\nrate = \"4 Gb/s\"\nbuffer = \"unlimited\"\ncores = 4\ninterrupt_delay = \"10 us\"\n\
+         interrupt_frames = 8\n[hosts.b.receive]\nrate = \"2 Gb/s\"\ninterrupt_time = \"1 us\"\n",
     );
     let (a, b) = (receive(&scenario, 0).unwrap(), receive(&scenario, 1).unwrap());
+    let interrupt = |time| InterruptSpec { time, delay: Time::from_us(10), frames: Some(8) };
+    assert_eq!((a.cores, a.interrupt), (4, interrupt(Time::ZERO)));
+    assert_eq!((b.cores, b.interrupt), (4, interrupt(Time::from_us(1))));
     assert_eq!((a.rate, b.rate, b.buffer), (Some(BitRate::from_gbps(4)), Some(BitRate::from_gbps(2)), None));
 
     for (text, expected) in [
         ("[host.receive]\nrate = \"0 b/s\"\n", "rate of a receiving host is 0"),
         ("[host.receive]\nbuffer = \"0 B\"\n", "no frame could arrive"),
         ("[host.receive]\ntime_per_frame = \"2 s\"\n", "too long"),
+        ("[host.receive]\ncores = 0\n", "cores = 0"),
+        ("[host.receive]\ncores = 65\n", "expected 1 to 64"),
+        ("[host.receive]\ninterrupt_frames = 0\n", "interrupt_frames = 0"),
+        ("[host.receive]\ninterrupt_delay = \"2 s\"\n", "interrupt_delay of 2 s is too long"),
+        ("[host.receive]\ninterrupt_time = \"2 s\"\n", "interrupt_time of 2 s is too long"),
         (
             "[host.receive]\nscript = [{ at = \"2 ms\", stop = true }, { at = \"1 ms\", start = true }]\n",
             "before the step above",

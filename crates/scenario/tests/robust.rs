@@ -53,6 +53,11 @@ from = "h1"
 to = "h3"
 source = { request_response = { request = "64 B", response = "4 KiB", outstanding = 4, think = { exponential = "10 us" } } }
 [[flows]]
+name = "c"
+from = "h1"
+to = "h3"
+source = { conversation = { messages = { iscsi_write = { block = "512 KiB" } }, outstanding = 2, service = "20 us", tcp = { preset = "linux" } } }
+[[flows]]
 name = "b"
 from = ["h0", "h1"]
 to = "h2"

@@ -1,11 +1,12 @@
 //! What a connection is: plain, checked data, from which both of its endpoints are made.
 
 use crate::controller::ControllerConfiguration;
+use crate::conversation::ConversationSpec;
 use crate::delay::Delay;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS, Message};
 use crate::{
-    ControllerSpec, Endpoint, Requester, Responder, TcpReceiver, TcpSender, TcpSpec, TransferReceiver,
-    TransferSender, WindowReceiver, WindowSender,
+    ControllerSpec, Conversation, EcnMode, Endpoint, Requester, Responder, TcpReceiver, TcpSender, TcpSpec,
+    TransferReceiver, TransferSender, WindowReceiver, WindowSender,
 };
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
@@ -34,6 +35,20 @@ pub enum Application {
     Tcp(Arc<TcpSpec>),
     /// Scheduled transfers over TCP.
     Transfers(Arc<TcpSpec>),
+    /// Messages in turn over TCP.
+    Conversation(Arc<ConversationSpec>),
+}
+
+impl Application {
+    /// Whether switches may mark its frames.
+    pub fn is_ecn_capable(&self) -> bool {
+        match self {
+            Application::Window(spec) => spec.ecn_capable,
+            Application::RequestResponse(spec) => spec.ecn_capable,
+            Application::Tcp(spec) | Application::Transfers(spec) => spec.ecn != EcnMode::Off,
+            Application::Conversation(spec) => spec.tcp.ecn != EcnMode::Off,
+        }
+    }
 }
 
 /// A transfer that is clocked by acknowledgements.
@@ -106,6 +121,10 @@ impl ConnectionSpec {
                 Endpoint::TransferSender(Box::new(TransferSender::new(spec, due.clone(), near))),
                 Endpoint::TransferReceiver(TransferReceiver::new(spec, due.len())),
             ),
+            Application::Conversation(spec) => (
+                Endpoint::Conversation(Box::new(Conversation::opener(spec, self.start, self.stop, near))),
+                Endpoint::Conversation(Box::new(Conversation::answerer(spec, far))),
+            ),
         }
     }
 
@@ -114,9 +133,8 @@ impl ConnectionSpec {
         match &self.application {
             Application::Window(spec) => spec.ack_bytes.min(frame::MIN_FRAME_BYTES).min(spec.segment),
             Application::RequestResponse(spec) => frame::MIN_FRAME_BYTES.min(spec.segment),
-            Application::Tcp(spec) | Application::Transfers(spec) => {
-                spec.ack_frame_bytes(0).min(frame::MIN_FRAME_BYTES)
-            }
+            Application::Tcp(spec) | Application::Transfers(spec) => spec.shortest_frame(),
+            Application::Conversation(spec) => spec.tcp.shortest_frame(),
         }
     }
 
@@ -125,9 +143,8 @@ impl ConnectionSpec {
         match &self.application {
             Application::Window(spec) => spec.segment.max(spec.ack_bytes),
             Application::RequestResponse(spec) => spec.segment,
-            Application::Tcp(spec) | Application::Transfers(spec) => {
-                spec.frame_bytes(spec.segment).max(spec.ack_frame_bytes(3))
-            }
+            Application::Tcp(spec) | Application::Transfers(spec) => spec.longest_frame(),
+            Application::Conversation(spec) => spec.tcp.longest_frame(),
         }
     }
 
@@ -138,6 +155,7 @@ impl ConnectionSpec {
         };
         match &self.application {
             Application::Tcp(spec) | Application::Transfers(spec) => spec.check(),
+            Application::Conversation(spec) => spec.check(),
             Application::Window(spec) => {
                 above_zero("a segment", spec.segment.into())?;
                 above_zero("an acknowledgement", spec.ack_bytes.into())?;

@@ -1,6 +1,6 @@
 //! How long something takes: always the same, or drawn.
 
-use keys::{Forms, by_form};
+use keys::{Forms, Remark, by_form};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::{I64Deserializer, MapAccessDeserializer, StrDeserializer};
@@ -24,6 +24,14 @@ impl Delay {
         match self {
             Delay::Fixed(time) | Delay::Exponential(time) => time.as_secs_f64(),
         }
+    }
+    /// Whether the value of this key can be meant.
+    pub fn check(self, key: &str) -> Result<(), Remark> {
+        if self == Delay::Exponential(Time::ZERO) {
+            let help = "expected a time above 0, like \"10 us\"";
+            return Err(Remark::about(key, "a mean of 0", help).key("exponential"));
+        }
+        Ok(())
     }
     /// The next one.
     pub fn draw(self, rng: &mut Xoshiro256PlusPlus) -> Time {

@@ -12,6 +12,8 @@ mod aimd;
 mod bulk;
 mod connection;
 mod controller;
+mod conversation;
+mod conversation_keys;
 mod cubic;
 mod dctcp;
 mod delay;
@@ -22,6 +24,7 @@ mod fixed_rate;
 mod fixed_window;
 mod load;
 mod members;
+mod messages;
 mod newreno;
 mod pacer;
 mod prr;
@@ -69,6 +72,8 @@ mod transfer_pool;
 pub use aimd::{Aimd, AimdParams, Growth};
 pub use connection::{Application, ConnectionSpec, RequestResponseSpec, WindowSpec};
 pub use controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
+pub use conversation::{Conversation, ConversationSpec};
+pub use conversation_keys::ConversationKeys;
 pub use cubic::{Cubic, CubicKeys, CubicParams};
 pub use dctcp::{Dctcp, DctcpKeys, DctcpParams};
 pub use delay::Delay;
@@ -77,6 +82,7 @@ pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
 pub use load::{Train, Turn};
+pub use messages::{IscsiKeys, Messages};
 pub use pacer::Pacer;
 pub use repairs::RepairKind;
 pub use requester::Requester;
@@ -235,6 +241,8 @@ macro_rules! controllers {
 type BoxedTcpSender = Box<TcpSender>;
 /// The same.
 type BoxedTransferSender = Box<TransferSender>;
+/// The same.
+type BoxedConversation = Box<Conversation>;
 
 endpoints! {
     /// Sends a bulk transfer, limited by a controller.
@@ -253,6 +261,8 @@ endpoints! {
     TransferSender(BoxedTransferSender) = "transfer_sender",
     /// Takes in scheduled transfers over TCP.
     TransferReceiver(TransferReceiver) = "transfer_receiver",
+    /// Either end of messages in turn over TCP.
+    Conversation(BoxedConversation) = "conversation",
 }
 
 controllers! {

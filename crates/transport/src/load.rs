@@ -1,6 +1,6 @@
 //! What a connection asks of a fabric, from its description alone: how much it sends at most, and what comes back for it.
 
-use crate::{Application, ConnectionSpec, ControllerSpec};
+use crate::{Application, ConnectionSpec, ControllerSpec, TcpSpec};
 use units::Amount;
 
 /// The frames of one turn of a connection: a segment and its acknowledgement, or a request and its response.
@@ -31,6 +31,18 @@ impl Train {
     fn one(bytes: u16) -> Train {
         Train { frames: 1, bytes: bytes.into(), full: bytes, last: bytes }
     }
+    /// Messages over TCP.
+    fn messages(tcp: &TcpSpec, messages: impl Iterator<Item = u64>) -> Train {
+        let (mut train, segment) = (Train { frames: 0, bytes: 0, full: 0, last: 0 }, u64::from(tcp.segment));
+        for message in messages {
+            let whole = (message - 1) / segment;
+            train.last = tcp.frame_bytes((message - whole * segment) as u16);
+            train.full = train.full.max(if whole > 0 { tcp.frame_bytes(tcp.segment) } else { train.last });
+            train.frames += whole as u32 + 1;
+            train.bytes += whole * u64::from(tcp.frame_bytes(tcp.segment)) + u64::from(train.last);
+        }
+        train
+    }
     /// Mean length of a frame.
     pub fn mean_bytes(&self) -> f64 {
         self.bytes as f64 / f64::from(self.frames)
@@ -50,6 +62,11 @@ impl ConnectionSpec {
                 let (request, response) = (spec.request_message(), spec.response_message());
                 Turn { out: request.train(), back: response.train(), answers: 1.0 }
             }
+            Application::Conversation(spec) => Turn {
+                out: Train::messages(&spec.tcp, spec.of_end(true)),
+                back: Train::messages(&spec.tcp, spec.of_end(false)),
+                answers: 1.0,
+            },
             Application::Tcp(spec) | Application::Transfers(spec) => Turn {
                 out: Train::one(spec.frame_bytes(spec.segment)),
                 back: Train::one(spec.ack_frame_bytes(0)),
@@ -78,14 +95,20 @@ impl ConnectionSpec {
                 let bits = f64::from(spec.outstanding) * self.turn().out.bytes as f64 * 8.0;
                 bits / (turn_secs + spec.think.mean_secs() + spec.service.mean_secs())
             }
-            // The receiver's window is a bound; the controller's finds its own.
-            Application::Tcp(spec) | Application::Transfers(spec) => {
-                let segments = spec.window / u64::from(spec.segment);
-                let bits = segments as f64 * f64::from(spec.frame_bytes(spec.segment)) * 8.0;
-                if spec.window == u64::MAX { f64::INFINITY } else { bits / turn_secs }
+            Application::Tcp(spec) | Application::Transfers(spec) => most_of_window(spec, turn_secs),
+            Application::Conversation(spec) => {
+                let bits = f64::from(spec.outstanding) * self.turn().out.bytes as f64 * 8.0;
+                bits / (turn_secs + spec.think.mean_secs() + spec.service.mean_secs())
             }
         }
     }
+}
+
+/// The most that TCP sends: the receiver's window is a bound; the controller's finds its own.
+fn most_of_window(spec: &TcpSpec, turn_secs: f64) -> f64 {
+    let segments = spec.window / u64::from(spec.segment);
+    let bits = segments as f64 * f64::from(spec.frame_bytes(spec.segment)) * 8.0;
+    if spec.window == u64::MAX { f64::INFINITY } else { bits / turn_secs }
 }
 
 #[cfg(test)]

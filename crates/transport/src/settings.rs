@@ -140,8 +140,8 @@ impl RequestResponseKeys {
             message("response", self.response, segment),
             count("outstanding", self.outstanding, MAX_OUTSTANDING.into(), "outstanding requests")
                 .map(|_| ()),
-            mean("think", self.think),
-            mean("service", self.service),
+            self.think.check("think"),
+            self.service.check("service"),
             timeout(&self.timeout).map(|_| ()),
             self.check_limit(limit),
         ];
@@ -206,14 +206,6 @@ fn message(key: &str, size: Bytes, segment: u16) -> Result<(), Remark> {
     }
     let help = format!("expected 1 B to {most} B: {MAX_SEGMENTS} segments of the length of frame");
     Err(Remark::about(key, format!("a {key} of {size}"), help))
-}
-
-fn mean(key: &str, delay: Delay) -> Result<(), Remark> {
-    if delay == Delay::Exponential(Time::ZERO) {
-        let help = "expected a time above 0, like \"10 us\"";
-        return Err(Remark::about(key, "a mean of 0", help).key("exponential"));
-    }
-    Ok(())
 }
 
 /// The timeout, where `None` is none at all.

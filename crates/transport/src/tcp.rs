@@ -77,6 +77,14 @@ impl TcpSpec {
         let option = if blocks > 0 { 4 + 8 * blocks as u16 } else { 0 };
         self.ack_bytes.max(self.headers + option)
     }
+    /// The shortest frame of either end.
+    pub fn shortest_frame(&self) -> u16 {
+        self.ack_frame_bytes(0).min(frame::MIN_FRAME_BYTES)
+    }
+    /// The longest frame of either end.
+    pub fn longest_frame(&self) -> u16 {
+        self.frame_bytes(self.segment).max(self.ack_frame_bytes(3))
+    }
     /// Data in a frame of this length.
     pub fn data_in(&self, frame_bytes: u16) -> u16 {
         frame_bytes.saturating_sub(self.headers)

@@ -310,10 +310,7 @@ impl TcpKeys {
         if self.transfer.value() == Some(Bytes::new(0)) {
             wrong.push(Remark::about("transfer", "a transfer of 0 B", "expected at least \"1 B\""));
         }
-        if self.idle == Delay::Exponential(Time::ZERO) {
-            let help = "expected a time above 0, like \"10 us\"";
-            wrong.push(Remark::about("idle", "a mean of 0", help).key("exponential"));
-        }
+        wrong.extend(self.idle.check("idle").err());
         wrong
     }
 

@@ -273,9 +273,20 @@ impl TcpSender {
 
     /// Begins the transfer that is due.
     fn begin(&mut self, now: Time) {
-        if !self.transfers.begin(&self.spec.transfers, now) {
-            return;
+        if self.transfers.begin(&self.spec.transfers, now) {
+            self.wake(now);
         }
+    }
+
+    /// So many more bytes to send, behind all others.
+    pub(crate) fn write(&mut self, now: Time, bytes: u64) {
+        self.transfers.extend(bytes);
+        self.wake(now);
+        self.look(now, true);
+    }
+
+    /// There is something to send.
+    fn wake(&mut self, now: Time) {
         let first = self.state == State::Closed;
         if first || self.spec.reconnect {
             self.controller = self.spec.controller.start(self.spec.segment);

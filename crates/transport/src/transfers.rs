@@ -48,6 +48,10 @@ impl Transfers {
     pub fn offer(&mut self, start: Time, bytes: u64) {
         (self.next, self.left) = (Some(start), bytes);
     }
+    /// So many more bytes, which belong to no transfer.
+    pub fn extend(&mut self, bytes: u64) {
+        self.end += bytes;
+    }
     /// Begins what is due; whether something is.
     pub fn begin(&mut self, spec: &TransferSpec, now: Time) -> bool {
         let Some(due) = self.next.take_if(|due| *due <= now) else { return false };

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 DURATIONS = ("min", "mean", "p99", "max")
 """What is known of round trips and exchanges."""
 
+EXCHANGE = ("requester", "conversation")
+"""Endpoints that time exchanges rather than round trips."""
+
 PATHS_CHOSEN = (
     "Switches choose a path for each frame (path_choice): the ports named are those of the planned path, "
     "and frames took others as well."
@@ -46,7 +49,7 @@ def of_flow(result: Measurements, flow: str) -> dict[str, Any] | None:
 
 def timed(row: dict[str, Any]) -> tuple[str, int, dict[str, float | None]]:
     """What was timed of a connection: its name, how often, and the durations in nanoseconds."""
-    what = "exchange" if row["endpoint"] == "requester" else "round_trip"
+    what = "exchange" if row["endpoint"] in EXCHANGE else "round_trip"
     return (
         f"{what}s".replace("_", " "),
         row[f"{what}s"],
@@ -74,8 +77,7 @@ def told(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
     from penstock.units import duration, rate
 
     what, number, times = timed(row)
-    requests = row["endpoint"] == "requester"
-    follows = "responses" if requests else "acknowledgements"
+    follows = "responses" if row["endpoint"] in EXCHANGE else "acknowledgements"
     yield f"It is a connection: its load depends on its {follows}."
     if number:
         least, mean, most = (duration(times[name]) for name in ("min", "mean", "max"))

@@ -34,6 +34,7 @@ TOPICS = {
     "schedulers": "Schedulers and shapers",
     "loops": "Requests and windows",
     "tcp": "TCP",
+    "conversations": "Applications over TCP",
     "messages": "Congestion messages",
     "managers": "Queue managers",
     "qcn": "Congestion notification",

@@ -228,8 +228,11 @@ impl Recording<'_> {
     }
 }
 
+/// Whether its window is a series.
 fn is_tcp(flow: &FlowSpec) -> bool {
-    flow.transport.as_ref().is_some_and(|connection| matches!(connection.application, Application::Tcp(_)))
+    let has =
+        |application: &Application| matches!(application, Application::Tcp(_) | Application::Conversation(_));
+    flow.transport.as_ref().is_some_and(|connection| has(&connection.application))
 }
 
 /// The width of the bins of a series, if it is recorded: what the first probe says whose pattern `names` it.

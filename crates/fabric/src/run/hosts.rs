@@ -129,7 +129,12 @@ impl Hosts {
             + self.completions.memory_bytes()
             + self.receivers.capacity() * size_of::<Receiver>()
             + self.receivers.iter().map(|receiver| receiver.latency.memory_bytes()).sum::<usize>()
-            + self.receiving.iter().flatten().count() * size_of::<Receiving>()
+            + self
+                .receiving
+                .iter()
+                .flatten()
+                .map(|it| size_of::<Receiving>() + it.memory_bytes())
+                .sum::<usize>()
             + self.receiving.capacity() * size_of::<Option<Box<Receiving>>>()
     }
 }

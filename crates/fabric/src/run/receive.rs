@@ -1,42 +1,104 @@
 //! Hosts that take in what arrives at a limited speed, and send pauses because of it.
 //!
 //! A port of such a host has a buffer for each priority, or one for all where PAUSE stops them together: what shares a
-//! pause shares the memory that the pause protects. A server takes the frames out in order of arrival,
-//! whatever their priority, and takes `time_per_frame + bytes / rate` for each; a frame holds its place in
-//! the buffer until it is taken in, and its latency counts to there. With PAUSE or PFC the NIC sends
-//! XOFF and XON by the ingress counters of a switch: XOFF at the buffer less the headroom of the link, XON at
+//! pause shares the memory that the pause protects. Cores take the frames out, each those of its flows in order of
+//! arrival, whatever their priority, and `time_per_frame + bytes / rate` for each; a hash of the flow says which core. A
+//! frame holds its place in the buffer until it is taken in, and its latency counts to there. With PAUSE or PFC the NIC
+//! sends XOFF and XON by the ingress counters of a switch: XOFF at the buffer less the headroom of the link, XON at
 //! half of XOFF. Without, a frame that finds no room is lost.
 //!
-//! Source: Hagen 2012 §5.3 to 5.5.
+//! A core that has nothing to do sleeps. An interrupt wakes it when the first frame has waited for `interrupt_delay`, or
+//! when `interrupt_frames` wait; it takes `interrupt_time`, and then frames until none is left.
 //!
-//! Not modelled: interrupts and their coalescing, copies through several buffers, what the server does beside.
+//! Source: Hagen 2012 §5.3 to 5.5 (a slow receiver, and pauses of its card); J. C. Mogul and K. K. Ramakrishnan,
+//! "Eliminating Receive Livelock in an Interrupt-Driven Kernel", ACM TOCS 15(3), 1997 (interrupts that only begin to
+//! poll); the hash is in place of that of receive-side scaling.
+//!
+//! Not modelled: copies through several buffers, what the cores do beside, a core that several ports have together; a
+//! budget of frames after which a core that polls does something else. An ideal time of a transfer knows no interrupts
+//! and one core.
 
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::losses::Cause;
 use crate::run::pool::{List, NIL, Pool, Waiting};
 use crate::run::world::Fabric;
-use crate::spec::{ReceiveChange, ReceiveSpec};
+use crate::spec::routing::{mix_in, scale};
+use crate::spec::{InterruptSpec, ReceiveChange, ReceiveSpec};
 use flow_control::pfc::{Counted, Levels};
-use frame::{Frame, Occupancy, PRIORITIES, Priority};
-use units::{Amount, Time, WireClock};
+use frame::{Frame, NodeId, Occupancy, PRIORITIES, PathId, Priority};
+use units::{Amount, BitRate, Time, WireClock};
 
 /// What has arrived at a port of a host and is not taken in yet.
 #[derive(Debug)]
 pub(crate) struct Receiving {
     time_per_frame: Time,
-    clock: Option<WireClock>,
+    interrupt: InterruptSpec,
     buffer: Option<u64>,
     reading: bool,
+    cores: Box<[Core]>,
+    /// By group of priorities that have a buffer together.
+    occupancy: [Occupancy; PRIORITIES],
+    /// Whether that is one for all: PAUSE.
+    shared: bool,
+}
+
+/// Who takes frames in.
+#[derive(Debug)]
+struct Core {
+    clock: Option<WireClock>,
     busy_until: Time,
     /// How long the frame being taken in takes.
     takes: Time,
     /// The frame being taken in.
     serving: Option<Waiting>,
     waiting: List,
-    /// By group of priorities that have a buffer together.
-    occupancy: [Occupancy; PRIORITIES],
-    /// Whether that is one for all: PAUSE.
-    shared: bool,
+    /// Frames in that list.
+    count: u32,
+    /// It sleeps, until an interrupt at this time; [`Time::NEVER`]: none is due.
+    sleeps_until: Option<Time>,
+}
+
+impl Core {
+    fn new(rate: Option<BitRate>) -> Core {
+        Core {
+            clock: rate.map(WireClock::new),
+            busy_until: Time::ZERO,
+            takes: Time::ZERO,
+            serving: None,
+            waiting: List::EMPTY,
+            count: 0,
+            sleeps_until: Some(Time::NEVER),
+        }
+    }
+
+    /// What the interrupt takes that wakes this core now, or nothing if it is awake. Or else when it will wake, if that was not
+    /// known before.
+    fn wake(&mut self, now: Time, interrupt: &InterruptSpec) -> Result<Time, Option<Time>> {
+        let Some(until) = self.sleeps_until else { return Ok(Time::ZERO) };
+        let enough = interrupt.frames.is_some_and(|frames| self.count >= frames);
+        let due = if until == Time::NEVER { now.saturating_add(interrupt.delay) } else { until };
+        if enough || due <= now {
+            self.sleeps_until = None;
+            return Ok(interrupt.time);
+        }
+        self.sleeps_until = Some(due);
+        Err((until == Time::NEVER).then_some(due))
+    }
+
+    /// Begins with the next frame; returns when it is done.
+    fn begin(&mut self, waiting: Waiting, after: Time, per_frame: Time, now: Time) -> Time {
+        self.count -= 1;
+        let for_bytes = self.clock.as_mut().map_or(Time::ZERO, |clock| {
+            if self.busy_until < now {
+                clock.restart();
+            }
+            clock.advance(u64::from(waiting.frame.bytes))
+        });
+        self.takes = after + per_frame + for_bytes;
+        self.busy_until = now + self.takes;
+        self.serving = Some(waiting);
+        self.busy_until
+    }
 }
 
 /// Where a NIC with this buffer sends XOFF and XON, if its link needs `headroom`.
@@ -50,13 +112,10 @@ impl Receiving {
     pub fn new(spec: &ReceiveSpec, shared: bool) -> Receiving {
         Receiving {
             time_per_frame: spec.time_per_frame,
-            clock: spec.rate.map(WireClock::new),
+            interrupt: spec.interrupt,
             buffer: spec.buffer,
             reading: true,
-            busy_until: Time::ZERO,
-            takes: Time::ZERO,
-            serving: None,
-            waiting: List::EMPTY,
+            cores: (0..spec.cores).map(|_| Core::new(spec.rate)).collect(),
             occupancy: [Occupancy::default(); PRIORITIES],
             shared,
         }
@@ -67,24 +126,34 @@ impl Receiving {
         if self.shared { 0 } else { priority.at() }
     }
 
-    /// Its frames, the one being taken in included.
-    pub fn all<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Waiting> {
-        self.serving.iter().chain(pool.iter(&self.waiting))
+    /// The core of the flow on this path.
+    fn core_of(&self, path: PathId) -> usize {
+        scale(mix_in(u64::from(path.0), NodeId(0)), self.cores.len())
     }
 
-    /// Frames in the buffer, the one being taken in included.
+    /// Its frames, those being taken in included.
+    pub fn all<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Waiting> {
+        self.cores.iter().flat_map(|core| core.serving.iter().chain(pool.iter(&core.waiting)))
+    }
+
+    /// Frames in the buffer, those being taken in included.
     pub fn frames(&self) -> u64 {
         self.occupancy.iter().map(|occupancy| occupancy.frames).sum()
     }
 
     /// The same, one by one.
     pub fn all_frames<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> {
-        pool.iter(&self.waiting).chain(&self.serving).map(|waiting| &waiting.frame)
+        self.all(pool).map(|waiting| &waiting.frame)
     }
 
     /// Those of them that lie in the pool.
     pub fn frames_in_pool(&self) -> u64 {
-        self.frames() - u64::from(self.serving.is_some())
+        self.cores.iter().map(|core| u64::from(core.count)).sum()
+    }
+
+    /// Memory beside itself.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.cores)
     }
 
     fn change(&mut self, change: ReceiveChange) {
@@ -93,7 +162,9 @@ impl Receiving {
             ReceiveChange::Start { time_per_frame, rate } => {
                 self.reading = true;
                 self.time_per_frame = time_per_frame.unwrap_or(self.time_per_frame);
-                self.clock = rate.map(WireClock::new).or(self.clock);
+                for core in &mut self.cores {
+                    core.clock = rate.map(WireClock::new).or(core.clock);
+                }
             }
         }
     }
@@ -118,7 +189,10 @@ impl Fabric {
         let level = *occupancy;
         self.credits_arrived(ingress, &frame, now);
         let Some(receiving) = self.hosts.receiving[ingress as usize].as_deref_mut() else { return };
-        self.buffers.pool.push(&mut receiving.waiting, &frame, now, ingress);
+        let at = receiving.core_of(frame.path);
+        let core = &mut receiving.cores[at];
+        self.buffers.pool.push(&mut core.waiting, &frame, now, ingress);
+        core.count += 1;
         let node = self.node_of[ingress as usize];
         if self.nodes[node as usize].pause_sender.is_some() {
             // A pause that begins with this frame counts it with all that waits.
@@ -136,37 +210,51 @@ impl Fabric {
         } else {
             self.probes.counter_holds(ingress as usize * PRIORITIES + group, now, || level);
         }
-        self.take_in(ingress, now, windows);
+        self.take_in(ingress, at, now, windows);
     }
 
-    /// Begins with the next frame, if the server is free and at work.
-    fn take_in(&mut self, port: u32, now: Time, windows: &mut Queued) {
+    /// Begins with the next frame of a core, if it is free, awake and at work.
+    fn take_in(&mut self, port: u32, at: usize, now: Time, windows: &mut Queued) {
         let Some(receiving) = self.hosts.receiving[port as usize].as_deref_mut() else { return };
-        if receiving.serving.is_some() || !receiving.reading || receiving.waiting.is_empty() {
+        let core = &mut receiving.cores[at];
+        if core.serving.is_some() || !receiving.reading || core.waiting.is_empty() {
             return;
         }
-        let waiting = self.buffers.pool.pop(&mut receiving.waiting);
-        let for_bytes = receiving.clock.as_mut().map_or(Time::ZERO, |clock| {
-            if receiving.busy_until < now {
-                clock.restart();
+        let next = match core.wake(now, &receiving.interrupt) {
+            Ok(interrupt) => {
+                let waiting = self.buffers.pool.pop(&mut core.waiting);
+                Some(core.begin(waiting, interrupt, receiving.time_per_frame, now))
             }
-            clock.advance(u64::from(waiting.frame.bytes))
-        });
-        receiving.takes = receiving.time_per_frame + for_bytes;
-        receiving.busy_until = now + receiving.takes;
-        receiving.serving = Some(waiting);
-        windows.push(Event::bare(Kind::Served, receiving.busy_until, port));
+            Err(wakes) => wakes,
+        };
+        if let Some(next) = next {
+            windows.push(Event::bare(Kind::Served, next, port));
+        }
     }
 
-    /// The server is done with a frame.
+    /// Cores of a port are done with a frame, or woken.
     #[inline(never)]
     pub fn served(&mut self, port: u32, now: Time, windows: &mut Queued) {
+        let cores = self.hosts.receiving[port as usize].as_deref().map_or(0, |all| all.cores.len());
+        for at in 0..cores {
+            self.finish(port, at, now, windows);
+            self.take_in(port, at, now, windows);
+        }
+    }
+
+    /// A core is done with its frame, if it is.
+    fn finish(&mut self, port: u32, at: usize, now: Time, windows: &mut Queued) {
         let Some(receiving) = self.hosts.receiving[port as usize].as_deref_mut() else { return };
-        let Some(waiting) = receiving.serving.take() else { return };
+        let core = &mut receiving.cores[at];
+        let took = core.takes;
+        let Some(waiting) = core.serving.take_if(|_| core.busy_until <= now) else { return };
+        if core.waiting.is_empty() {
+            core.sleeps_until = Some(Time::NEVER);
+        }
         let frame = waiting.frame;
         let group = receiving.group(frame.priority);
         receiving.occupancy[group].remove(frame.bytes);
-        let (level, took) = (receiving.occupancy[group], receiving.takes);
+        let level = receiving.occupancy[group];
         if !self.probes.read.is_empty() {
             self.record_read(&frame, now, took);
         }
@@ -178,14 +266,18 @@ impl Fabric {
             self.probes.counter_holds(port as usize * PRIORITIES + group, now, || level);
         }
         self.credits_free(port, &frame, now, windows);
-        self.take_in(port, now, windows);
     }
 
-    /// The script changes the server.
+    /// The script changes the cores.
     pub fn change_receiving(&mut self, port: u32, change: ReceiveChange, now: Time, windows: &mut Queued) {
-        if let Some(receiving) = self.hosts.receiving.get_mut(port as usize).and_then(Option::as_deref_mut) {
-            receiving.change(change);
-            self.take_in(port, now, windows);
+        let Some(receiving) = self.hosts.receiving.get_mut(port as usize).and_then(Option::as_deref_mut)
+        else {
+            return;
+        };
+        receiving.change(change);
+        let cores = receiving.cores.len();
+        for at in 0..cores {
+            self.take_in(port, at, now, windows);
         }
     }
 

@@ -268,9 +268,11 @@ const FASTEST_SOURCE: BitRate = BitRate::from_gbps(16_000);
 fn arrivals(source: &SourceText, at: &Place, context: &mut Context<'_>) -> Arrivals {
     match source {
         // Endpoints take what the fabric gives; when, they know themselves.
-        SourceText::Greedy | SourceText::Window(_) | SourceText::RequestResponse(_) | SourceText::Tcp(_) => {
-            Arrivals::Greedy
-        }
+        SourceText::Greedy
+        | SourceText::Window(_)
+        | SourceText::RequestResponse(_)
+        | SourceText::Tcp(_)
+        | SourceText::Conversation(_) => Arrivals::Greedy,
         SourceText::Constant { rate, random_phase } => Arrivals::Constant {
             rate: positive(*rate, &at.key("constant").key("rate"), context),
             random_phase: *random_phase,
@@ -352,7 +354,7 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
             Some(rate) => (rate, at.key("window").key("rate")),
             None => return,
         },
-        SourceText::RequestResponse(_) | SourceText::Tcp(_) => return,
+        SourceText::RequestResponse(_) | SourceText::Tcp(_) | SourceText::Conversation(_) => return,
     };
     let slow = pairs.iter().find(|pair| {
         fabric.is_host(pair.from) && fabric.rate[pair.from.at()].is_some_and(|link| rate > link)

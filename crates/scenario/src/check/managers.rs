@@ -10,7 +10,6 @@ use flow_control::Accounting;
 use frame::{NodeId, Priority, TrafficClass};
 use queueing::{Configuration, LimiterScope, ManagerEntry, ManagerSpec, RateConfiguration, RateControlSpec};
 use std::collections::BTreeSet;
-use transport::{Application, EcnMode};
 use units::{Amount, Bytes};
 
 /// Checks the managers of each table of settings once, at the first switch that has them.
@@ -229,11 +228,7 @@ fn check_returns(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 }
 
 fn understands_marks(flow: &FlowSpec) -> bool {
-    flow.transport.as_ref().is_some_and(|connection| match &connection.application {
-        Application::Window(spec) => spec.ecn_capable,
-        Application::RequestResponse(spec) => spec.ecn_capable,
-        Application::Tcp(spec) | Application::Transfers(spec) => spec.ecn != EcnMode::Off,
-    })
+    flow.transport.as_ref().is_some_and(|connection| connection.application.is_ecn_capable())
 }
 
 /// Priorities that flow control of a switch keeps from loss.

@@ -4,11 +4,15 @@ use super::Context;
 use crate::effective::fill_receive;
 use crate::model::{Model, Receive};
 use crate::place::Place;
-use fabric::spec::{ReceiveChange, ReceiveSpec};
+use fabric::spec::{InterruptSpec, ReceiveChange, ReceiveSpec};
 use units::{BitRate, Bytes, Time, WireClock};
 
 /// The longest time that a frame may cost.
 const SLOWEST: Time = Time::from_ms(1000);
+/// Cores of a port at most.
+const MOST_CORES: u64 = 64;
+/// Frames that an interrupt may wait for.
+const MOST_WAIT: u64 = 1_000_000;
 
 /// How a host receives, if it says so; keys that it does not set come from `all`.
 pub fn lower(
@@ -25,6 +29,10 @@ pub fn lower(
             time_per_frame: own.time_per_frame.or(outer.time_per_frame),
             rate: own.rate.or(outer.rate),
             buffer: own.buffer.or(outer.buffer),
+            cores: own.cores.or(outer.cores),
+            interrupt_delay: own.interrupt_delay.or(outer.interrupt_delay),
+            interrupt_frames: own.interrupt_frames.or(outer.interrupt_frames),
+            interrupt_time: own.interrupt_time.or(outer.interrupt_time),
             script: own.script.clone().or(outer.script),
         });
     }
@@ -32,6 +40,8 @@ pub fn lower(
     fill_receive(&mut merged);
     let at = at.key("receive");
     let time_per_frame = time(merged.time_per_frame, &at, context);
+    let cores = count("cores", merged.cores, MOST_CORES, &at, context);
+    let interrupt = interrupt(&merged, &at, context);
     let rate = merged.rate.and_then(|rate| rate.value());
     check_rate(rate, &at, context);
     let buffer = merged.buffer.and_then(|buffer| buffer.value());
@@ -47,8 +57,34 @@ pub fn lower(
         time_per_frame: time_per_frame.unwrap_or_default(),
         rate,
         buffer: buffer.map(Bytes::get),
+        cores: cores.unwrap_or(1),
+        interrupt,
         script,
     })
+}
+
+fn interrupt(receive: &Receive, at: &Place, context: &mut Context<'_>) -> InterruptSpec {
+    let mut short = |key: &str, time: Option<Time>| {
+        let time = time.unwrap_or_default();
+        if time > SLOWEST {
+            let message = format!("{key} of {time} is too long");
+            context.error(&at.key(key), message, format!("expected at most \"{SLOWEST}\""));
+        }
+        time
+    };
+    let delay = short("interrupt_delay", receive.interrupt_delay);
+    let time = short("interrupt_time", receive.interrupt_time);
+    let frames = count("interrupt_frames", receive.interrupt_frames, MOST_WAIT, at, context);
+    InterruptSpec { time, delay, frames }
+}
+
+fn count(key: &str, count: Option<u64>, most: u64, at: &Place, context: &mut Context<'_>) -> Option<u32> {
+    let count = count?;
+    if !(1..=most).contains(&count) {
+        context.error(&at.key(key), format!("{key} = {count}"), format!("expected 1 to {most}"));
+        return None;
+    }
+    Some(count as u32)
 }
 
 fn time(time: Option<Time>, at: &Place, context: &mut Context<'_>) -> Option<Time> {

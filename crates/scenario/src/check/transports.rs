@@ -1,4 +1,4 @@
-//! Flows whose endpoints answer each other: `window`, `request_response` and `tcp`.
+//! Flows whose endpoints answer each other: `window`, `request_response`, `tcp` and `conversation`.
 
 use super::receivers::Pair;
 use super::topology::Fabric;
@@ -115,6 +115,7 @@ pub fn name(source: &SourceText) -> Option<&'static str> {
         SourceText::Window(_) => Some("window"),
         SourceText::RequestResponse(_) => Some("request_response"),
         SourceText::Tcp(_) => Some("tcp"),
+        SourceText::Conversation(_) => Some("conversation"),
         _ => None,
     }
 }
@@ -153,6 +154,11 @@ fn application(flow: &Flow, segment: u16, at: &Place, context: &mut Context<'_>)
         SourceText::RequestResponse(keys) => keys.spec(limit, segment).map(Application::RequestResponse),
         SourceText::Tcp(keys) => {
             return tcp(keys, limit, segment, at, context).map(|spec| Application::Tcp(spec.into()));
+        }
+        SourceText::Conversation(keys) => {
+            let ack = sizes::size(keys.tcp.ack, &at.key("tcp").key("ack"), context);
+            let spec = keys.spec(limit, segment, ack.unwrap_or(segment));
+            spec.map(|spec| Application::Conversation(spec.into()))
         }
         _ => return None,
     };

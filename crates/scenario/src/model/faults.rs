@@ -104,7 +104,7 @@ pub enum WaitingFrames {
     Kept,
 }
 
-/// How a host takes in what arrives: each frame takes `time_per_frame + bytes / rate`, one after the other.
+/// How a host takes in what arrives: each frame takes `time_per_frame + bytes / rate` of a core, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Receive {
@@ -120,6 +120,22 @@ pub struct Receive {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "256 KiB"))]
     pub buffer: Option<Or<Bytes, Unlimited>>,
+    /// Cores of each port; a hash of the flow says which of them takes a frame in. A count, 1 to 64. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64), extend("default" = 1))]
+    pub cores: Option<u64>,
+    /// How long the first frame waits for the interrupt that wakes an idle core; one that is awake takes frames in until none waits. A time with unit, at most 1 s. Default: "0 s" (an interrupt at once).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "0 s"))]
+    pub interrupt_delay: Option<Time>,
+    /// The interrupt comes at once when so many frames wait for the core. A count, 1 to 1000000. Default: none (the delay alone counts).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub interrupt_frames: Option<u64>,
+    /// What an interrupt costs, before the first frame. A time with unit, at most 1 s. Default: "0 s".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "0 s"))]
+    pub interrupt_time: Option<Time>,
     /// Changes while the simulation runs, in order of time. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<Vec<ReceiveStep>>,

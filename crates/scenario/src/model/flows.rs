@@ -3,7 +3,7 @@
 use super::yes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use transport::{RequestResponseKeys, TcpKeys, WindowKeys};
+use transport::{ConversationKeys, RequestResponseKeys, TcpKeys, WindowKeys};
 use units::{BitRate, Bytes, Or, Time, Unlimited};
 use workload::RateBasis;
 
@@ -46,12 +46,12 @@ pub struct Flow {
     /// When the source ends. A time with unit, after `start`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
-    /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window`, `request_response` or `tcp`. Required.
+    /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window`, `request_response`, `tcp` or `conversation`. Required.
     pub source: SourceText,
     /// What the bits of a rate count: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
     #[serde(default)]
     pub rate_counts: RateBasis,
-    /// How much each sender sends in all: the last frame is cut to what is left, and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count. A size with unit, or "unlimited". Default: "unlimited".
+    /// How much each sender sends in all: the last frame is cut to what is left, and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count, with `conversation` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".
     #[serde(default = "no_limit")]
     pub limit: Or<Bytes, Unlimited>,
     /// Each frame is sent later than the source says, by a random time from 0 to this, all equally likely; frames keep their order, and their rate does not change. A greedy source has none: it sends when the link is free. A time with unit. Default: "0 s" (sources are exact).
@@ -243,6 +243,8 @@ pub enum SourceText {
     RequestResponse(RequestResponseKeys),
     /// A transfer over TCP, or several; full segments have the length `frame`.
     Tcp(Box<TcpKeys>),
+    /// Exchanges of messages over TCP; full segments have the length `frame`.
+    Conversation(Box<ConversationKeys>),
 }
 
 /// The random length of an on or off period.

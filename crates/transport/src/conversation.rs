@@ -1,0 +1,489 @@
+//! Two applications that talk over one TCP connection, in turn.
+//!
+//! An exchange is a list of messages. The host that opens the connection sends the first, its peer the second, and so on;
+//! the peer sends the last one. A message that has arrived as a whole is answered at once, the last of the opener after a
+//! service time. Some number of exchanges are outstanding: each has a place, and the next one of a place begins after a
+//! think time. A record tells of each exchange, from the instant its first message is written until its last has arrived.
+//!
+//! Messages keep their order, as commands of one session do: of all places the first messages come first, then the
+//! second, and so on. So both ends know what each byte of the stream belongs to, and nothing is written into it. A limit
+//! of exchanges ends in the middle of a round of places; a stop lets the round that has begun end.
+//!
+//! Each direction is a TCP sender and its receiver, with a window and acknowledgements of its own.
+//!
+//! Source: RFC 7143, sections 4.2.2 and 11 (commands in order, data when they are asked for, the status at the end);
+//! E. D. Lazowska et al., "Quantitative System Performance", chapter 4 (think and service times: a closed class);
+//! `tcp_sender` and `tcp_receiver` for what carries the messages.
+//!
+//! Not modelled: acknowledgements on data; answers that overtake others; a server with few processors, where requests
+//! queue; a window that closes because an application reads slowly.
+
+use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment};
+use crate::tcp::TcpSpec;
+use crate::{Delay, TcpReceiver, TcpSender};
+use frame::{FrameKind, Header};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::Time;
+
+/// A conversation, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConversationSpec {
+    /// Bytes of the messages of an exchange, each above 0: an even number, the opener's first.
+    pub messages: Arc<[u64]>,
+    /// Exchanges at a time, above 0.
+    pub outstanding: u32,
+    /// Exchanges in all; `None`: without end.
+    pub exchanges: Option<u64>,
+    /// From the end of an exchange to the next one in its place.
+    pub think: Delay,
+    /// From the last message of the opener to what answers it.
+    pub service: Delay,
+    /// Both directions, without transfers of their own.
+    pub tcp: Arc<TcpSpec>,
+}
+
+impl ConversationSpec {
+    /// The messages of one end in an exchange.
+    pub fn of_end(&self, opens: bool) -> impl Iterator<Item = u64> {
+        self.messages.iter().skip(usize::from(!opens)).step_by(2).copied()
+    }
+
+    /// What cannot be meant, and what would be accepted.
+    pub fn check(&self) -> Result<(), String> {
+        let count = self.messages.len();
+        if count == 0 || count % 2 > 0 {
+            return Err(format!("{count} messages; expected an even number above 0"));
+        }
+        if self.messages.contains(&0) {
+            return Err("a message of 0 B; expected above 0".to_string());
+        }
+        if self.outstanding == 0 {
+            return Err("0 outstanding exchanges; expected above 0".to_string());
+        }
+        if self.tcp.reconnect || self.tcp.transfers.total != Some(0) {
+            return Err("transfers beside the messages; expected none, over one connection".to_string());
+        }
+        self.tcp.check()
+    }
+}
+
+/// One end of a conversation.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    spec: Arc<ConversationSpec>,
+    opens: bool,
+    sender: TcpSender,
+    receiver: TcpReceiver,
+    /// What is written next.
+    own: Course,
+    /// What arrives next.
+    peers: Course,
+    /// One behind the last byte of it.
+    awaited: u64,
+    /// Messages that will be written, in order, and when.
+    ready: VecDeque<(Time, u64)>,
+    /// When the last of all was ready.
+    last_ready: Time,
+    /// At the opener: when the exchanges began that are outstanding.
+    began: VecDeque<Time>,
+    stop: Time,
+    rng: Xoshiro256PlusPlus,
+    records: VecDeque<Record>,
+}
+
+/// The messages of one end in the order of the stream: in each round the first of every place, the second of every place.
+#[derive(Clone, Copy, Debug)]
+struct Course {
+    outstanding: u32,
+    /// The number of the message within its exchange.
+    step: usize,
+    place: u32,
+    /// Exchanges that are not over, those of this round included.
+    left: u64,
+}
+
+impl Course {
+    fn new(spec: &ConversationSpec, opens: bool) -> Course {
+        let left = spec.exchanges.unwrap_or(u64::MAX);
+        Course { outstanding: spec.outstanding, step: usize::from(!opens), place: 0, left }
+    }
+    /// The number of the message that comes next within its exchange, of which there are `messages`; `None`: no more.
+    fn next(&self) -> Option<usize> {
+        (self.left > 0).then_some(self.step)
+    }
+    /// It has come.
+    fn advance(&mut self, messages: usize) {
+        let places = self.left.min(self.outstanding.into());
+        self.place += 1;
+        if u64::from(self.place) < places {
+            return;
+        }
+        (self.place, self.step) = (0, self.step + 2);
+        if self.step >= messages {
+            self.step %= 2;
+            // Without end there is always a full round.
+            self.left -= if self.left == u64::MAX { 0 } else { places };
+        }
+    }
+    /// Whether it is at the start of a round.
+    fn begins_round(&self) -> bool {
+        self.place == 0 && self.step == 0
+    }
+}
+
+impl Conversation {
+    /// The end that opens, which begins at `start`, begins no round from `stop` on and draws from `rng`, which should be
+    /// its alone.
+    pub fn opener(
+        spec: &Arc<ConversationSpec>,
+        start: Time,
+        stop: Option<Time>,
+        rng: Xoshiro256PlusPlus,
+    ) -> Conversation {
+        let mut opener = Conversation::new(spec, true, spec.tcp.clone(), rng);
+        opener.stop = stop.unwrap_or(Time::NEVER);
+        for _ in 0..opener.own.left.min(spec.outstanding.into()) {
+            opener.begin(start);
+        }
+        opener
+    }
+
+    /// The other end, whose direction is open when that of the opener is.
+    pub fn answerer(spec: &Arc<ConversationSpec>, rng: Xoshiro256PlusPlus) -> Conversation {
+        let tcp = TcpSpec { handshake: false, ..spec.tcp.as_ref().clone() };
+        Conversation::new(spec, false, Arc::new(tcp), rng)
+    }
+
+    fn new(
+        spec: &Arc<ConversationSpec>,
+        opens: bool,
+        tcp: Arc<TcpSpec>,
+        mut rng: Xoshiro256PlusPlus,
+    ) -> Conversation {
+        let senders = rng.clone();
+        // As far ahead as the sender never draws.
+        rng.jump();
+        Conversation {
+            opens,
+            sender: TcpSender::new(&tcp, Time::NEVER, None, senders),
+            receiver: TcpReceiver::new(&tcp),
+            own: Course::new(spec, opens),
+            peers: Course::new(spec, !opens),
+            awaited: spec.messages[usize::from(opens)],
+            ready: VecDeque::new(),
+            last_ready: Time::ZERO,
+            began: VecDeque::new(),
+            stop: Time::NEVER,
+            rng,
+            records: VecDeque::new(),
+            spec: spec.clone(),
+        }
+    }
+
+    /// Bytes that arrived in order.
+    pub fn delivered(&self) -> u64 {
+        self.receiver.delivered()
+    }
+    /// What it sends with.
+    pub fn sender(&self) -> &TcpSender {
+        &self.sender
+    }
+
+    /// An exchange is to begin then, if there is one more and no stop before.
+    fn begin(&mut self, due: Time) {
+        if self.own.begins_round() && due >= self.stop {
+            self.own.left = 0;
+        }
+        if self.own.next().is_some() {
+            self.say(due);
+            self.began.push_back(self.last_ready);
+        }
+    }
+
+    /// The next message is ready then, not before the one before.
+    fn say(&mut self, at: Time) {
+        let Some(step) = self.own.next() else { return };
+        self.last_ready = self.last_ready.max(at);
+        self.ready.push_back((self.last_ready, self.spec.messages[step]));
+        self.own.advance(self.spec.messages.len());
+    }
+
+    /// Takes in the messages that have arrived as a whole.
+    fn listen(&mut self, now: Time) {
+        while self.receiver.delivered() >= self.awaited
+            && let Some(step) = self.peers.next()
+        {
+            let last = self.spec.messages.len() - 1;
+            self.peers.advance(last + 1);
+            if step == last {
+                self.end_exchange(now);
+            } else {
+                let served = step + 1 == last;
+                let wait = if served { self.spec.service.draw(&mut self.rng) } else { Time::ZERO };
+                self.say(now.saturating_add(wait));
+            }
+            let next = self.peers.next().map_or(u64::MAX, |step| self.spec.messages[step]);
+            self.awaited = self.awaited.saturating_add(next);
+        }
+    }
+
+    fn end_exchange(&mut self, now: Time) {
+        if let Some(start) = self.began.pop_front() {
+            let bytes = self.spec.messages.iter().sum();
+            self.records.push_back(Record { kind: RecordKind::Exchange, start, end: now, bytes });
+        }
+        let think = self.spec.think.draw(&mut self.rng);
+        self.begin(now.saturating_add(think));
+    }
+
+    /// Writes what is ready.
+    fn write(&mut self, now: Time) {
+        let mut bytes = 0;
+        while let Some(&(_, more)) = self.ready.front().filter(|&&(at, _)| at <= now) {
+            bytes += more;
+            self.ready.pop_front();
+        }
+        if bytes > 0 {
+            self.sender.write(now, bytes);
+        }
+    }
+}
+
+impl Protocol for Conversation {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        let begins = received.header.is_some_and(|Header::Tcp(tcp)| tcp.begins);
+        // What is greeted answers.
+        if received.kind == FrameKind::Data || begins && !self.opens {
+            self.receiver.handle_frame(now, received);
+            self.listen(now);
+            self.write(now);
+        } else {
+            self.sender.handle_frame(now, received);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if self.receiver.poll_timeout().is_some_and(|at| at <= now) {
+            self.receiver.handle_timeout(now);
+        }
+        if self.sender.poll_timeout().is_some_and(|at| at <= now) {
+            self.sender.handle_timeout(now);
+        }
+        self.write(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        let ready = self.ready.front().map(|&(at, _)| at);
+        [ready, self.sender.poll_timeout(), self.receiver.poll_timeout()].into_iter().flatten().min()
+    }
+
+    fn has_work(&self) -> bool {
+        self.receiver.has_work() || self.sender.has_work()
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        // What is smaller and makes the peer go on comes first.
+        self.receiver.poll_transmit(now).or_else(|| self.sender.poll_transmit(now))
+    }
+
+    fn poll_record(&mut self) -> Option<Record> {
+        self.records.pop_front().or_else(|| self.sender.poll_record())
+    }
+    fn retransmitted(&self) -> u64 {
+        self.sender.retransmitted()
+    }
+    fn discarded(&self) -> u64 {
+        self.sender.discarded() + self.receiver.discarded()
+    }
+    fn memory_bytes(&self) -> usize {
+        size_of::<Conversation>() - size_of::<TcpSender>()
+            + self.sender.memory_bytes()
+            + self.receiver.memory_bytes()
+            + self.ready.capacity() * size_of::<(Time, u64)>()
+            + self.began.capacity() * size_of::<Time>()
+            + self.records.capacity() * size_of::<Record>()
+    }
+    fn congestion(&self) -> Option<Congestion> {
+        self.sender.congestion()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipe::{Fate, Pipe, connect};
+    use crate::tcp_properties::{any_spec, nonsense};
+    use crate::testbed::{DELAY, RATE, START, draws, over, tcp};
+    use crate::{Application, ConnectionSpec, Endpoint, RepairKind, TransferSpec};
+    use proptest::prelude::*;
+
+    const NEVER: Time = Time::NEVER;
+
+    fn spoken_over(tcp: TcpSpec, messages: &[u64], outstanding: u32, exchanges: u64) -> ConversationSpec {
+        let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
+        ConversationSpec {
+            messages: messages.into(),
+            outstanding,
+            exchanges: Some(exchanges),
+            think: Delay::Fixed(Time::ZERO),
+            service: Delay::Fixed(Time::from_us(1)),
+            tcp: Arc::new(TcpSpec { transfers, reconnect: false, ..tcp }),
+        }
+    }
+    /// In segments of 1000 B, 1058 B with headers; acknowledgements have 64 B.
+    fn spec(messages: &[u64], outstanding: u32, exchanges: u64) -> ConversationSpec {
+        spoken_over(tcp(None, RepairKind::Sack, 10), messages, outstanding, exchanges)
+    }
+    fn pipe(spec: ConversationSpec) -> Pipe<Endpoint, Endpoint> {
+        connect(&over(Application::Conversation(spec.into())), RATE, DELAY)
+    }
+    fn exchanges<A: Protocol, B: Protocol>(pipe: &Pipe<A, B>) -> Vec<Record> {
+        crate::testbed::of_kind(&pipe.records, RecordKind::Exchange)
+    }
+
+    #[test]
+    fn a_question_is_served_and_answered() {
+        let spec = ConversationSpec { think: Delay::Fixed(Time::from_us(3)), ..spec(&[100, 2_200], 1, 3) };
+        let mut pipe = pipe(spec);
+        pipe.run_clean(NEVER);
+        // Three segments of the answer, the last of 200 B; the acknowledgement of the question leaves meanwhile.
+        let one_way = pipe.wire(158) + DELAY;
+        let took = one_way + Time::from_us(1) + pipe.wire(1_058) * 2 + pipe.wire(258) + DELAY;
+        let starts = [0, 1, 2].map(|n| START + (took + Time::from_us(3)) * n);
+        let record = |start| Record { kind: RecordKind::Exchange, start, end: start + took, bytes: 2_300 };
+        assert_eq!(exchanges(&pipe), starts.map(record));
+        assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
+    }
+
+    #[test]
+    fn a_handshake_comes_first() {
+        let mut spec = spec(&[100, 100], 1, 1);
+        spec.tcp = Arc::new(TcpSpec { handshake: true, ..spec.tcp.as_ref().clone() });
+        let mut pipe = pipe(spec);
+        pipe.run_clean(NEVER);
+        let greeting = (pipe.wire(64) + DELAY) * 2;
+        let end = START + greeting + (pipe.wire(158) + DELAY) * 2 + Time::from_us(1);
+        assert_eq!(exchanges(&pipe).iter().map(|it| it.end).collect::<Vec<_>>(), [end]);
+    }
+
+    #[test]
+    fn two_writes_take_turns_in_order() {
+        // A command, a request for data, three segments of data, the status; two at a time, without service.
+        let spec = ConversationSpec { service: Delay::default(), ..spec(&[100, 48, 3_000, 48], 2, 2) };
+        let mut pipe = pipe(spec);
+        pipe.run_clean(NEVER);
+        // What is ready at once is one segment: both commands, both requests. Acknowledgements go ahead of it.
+        let (wire, ack) = (|bytes| pipe.wire(bytes), pipe.wire(64));
+        let asked = START + wire(258) + DELAY + ack + wire(154) + DELAY;
+        let data = |segments| asked + ack + wire(1_058) * segments + DELAY;
+        let ends = [3, 6].map(|segments| data(segments) + ack + wire(106) + DELAY);
+        let found: Vec<_> = exchanges(&pipe).iter().map(|it| (it.start, it.end, it.bytes)).collect();
+        assert_eq!(found, ends.map(|end| (START, end, 3_196)));
+    }
+
+    #[test]
+    fn a_round_that_is_not_full_ends_all() {
+        let mut pipe = pipe(spec(&[10, 20, 30, 40], 4, 10));
+        pipe.run_clean(NEVER);
+        assert_eq!(exchanges(&pipe).len(), 10);
+        let Endpoint::Conversation(far) = &pipe.far else { panic!("{:?}", pipe.far) };
+        assert_eq!((far.delivered(), far.sender().acknowledged()), (10 * 40, 10 * 60));
+    }
+
+    #[test]
+    fn a_stop_lets_a_round_end_and_begins_none() {
+        let application =
+            Application::Conversation(ConversationSpec { exchanges: None, ..spec(&[100, 100], 3, 1) }.into());
+        // An exchange lasts more than 11 us, so three rounds begin.
+        let stop = START + Time::from_us(30);
+        let mut pipe = connect(&ConnectionSpec { stop: Some(stop), ..over(application) }, RATE, DELAY);
+        pipe.run_clean(NEVER);
+        assert_eq!(exchanges(&pipe).len(), 9);
+        assert!(exchanges(&pipe).iter().all(|it| it.start < stop));
+        assert!(exchanges(&pipe)[8].end > stop);
+    }
+
+    #[test]
+    fn what_cannot_be_meant() {
+        let wrong = |change: fn(&mut ConversationSpec)| {
+            let mut spec = spec(&[1, 2], 1, 1);
+            change(&mut spec);
+            spec.check().unwrap_err()
+        };
+        assert!(wrong(|it| it.messages = [].into()).contains("0 messages"));
+        assert!(wrong(|it| it.messages = [1, 2, 3].into()).contains("3 messages"));
+        assert!(wrong(|it| it.messages = [1, 0].into()).contains("a message of 0 B"));
+        assert!(wrong(|it| it.outstanding = 0).contains("0 outstanding"));
+        assert!(
+            wrong(|it| it.tcp = tcp(Some(9), RepairKind::Sack, 1).into()).contains("beside the messages")
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        /// Over a wire that loses, marks and reorders, every exchange ends, and each byte arrives once and in order.
+        #[test]
+        fn everything_is_said_and_heard(
+            tcp in any_spec(),
+            pairs in prop::collection::vec((1u64..4_000, 1u64..4_000), 1..4),
+            outstanding in 1u32..5,
+            count in 0u64..12,
+            delays in (0u64..20, 0u64..20),
+            loss in 0u32..20,
+            seed in any::<u64>(),
+        ) {
+            let messages: Vec<u64> = pairs.iter().flat_map(|&(there, back)| [there, back]).collect();
+            let spec = ConversationSpec {
+                think: Delay::Exponential(Time::from_us(delays.0 + 1)),
+                service: Delay::Exponential(Time::from_us(delays.1 + 1)),
+                ..spoken_over(tcp, &messages, outstanding, count)
+            };
+            prop_assert_eq!(spec.check(), Ok(()));
+            let spec = Arc::new(spec);
+            let near = Conversation::opener(&spec, START, None, draws(seed).1);
+            let far = Conversation::answerer(&spec, draws(seed ^ 1).1);
+            let mut pipe = Pipe::new(near, far, RATE, DELAY);
+            let mut draw = draws(!seed).0;
+            pipe.run(NEVER, |_, _| Fate {
+                lost: draw(100) < loss.into(),
+                marked: draw(100) < 20,
+                extra: Time::from_ns(draw(3_000)),
+            });
+            let found = exchanges(&pipe);
+            prop_assert_eq!(found.len() as u64, count);
+            prop_assert!(found.is_sorted_by_key(|it| it.end));
+            let sum = |opens| spec.of_end(opens).sum::<u64>() * count;
+            prop_assert_eq!((pipe.far.delivered(), pipe.near.delivered()), (sum(true), sum(false)));
+            prop_assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
+            prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
+        }
+
+        /// An end that hears anything at any time neither panics nor believes what cannot be.
+        #[test]
+        fn nonsense_is_survived(
+            tcp in any_spec(),
+            opens in any::<bool>(),
+            steps in prop::collection::vec((0u32..4, any::<u32>(), any::<u16>(), any::<[u8; 8]>()), 1..100),
+        ) {
+            let spec = Arc::new(spoken_over(tcp, &[1, 5_000, 300, 20], 3, 1_000));
+            let mut end = match opens {
+                true => Conversation::opener(&spec, START, Some(Time::from_ms(2)), draws(1).1),
+                false => Conversation::answerer(&spec, draws(1).1),
+            };
+            let mut now = Time::ZERO;
+            for (step, word, bytes, salt) in steps {
+                now += Time::from_ns(u64::from(bytes));
+                match step {
+                    0 | 1 => end.handle_frame(now, &nonsense(word, bytes, salt, now, end.sender().sent())),
+                    2 => end.handle_timeout(now),
+                    _ => while end.poll_transmit(now).is_some() {},
+                }
+                while end.poll_record().is_some() {}
+                prop_assert!(end.sender().acknowledged() <= end.sender().sent());
+            }
+        }
+    }
+}

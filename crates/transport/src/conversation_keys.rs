@@ -1,0 +1,89 @@
+//! The keys of a conversation: what a scenario says, and what cannot be meant.
+
+use crate::messages::Messages;
+use crate::{ConversationSpec, Delay, TcpKeys, TcpSpec, TransferSpec};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Or};
+
+/// Exchanges at a time at most.
+const MOST_OUTSTANDING: u64 = 65_536;
+
+/// Exchanges of messages over one TCP connection; full segments of either end have the length `frame`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConversationKeys {
+    /// The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or the application "iscsi_read", "iscsi_write", "database_entry", "database_query" or "ipc", or a table of one of the first two with its keys. Required.
+    pub messages: Messages,
+    /// Exchanges that are outstanding at the same time: the depth of the queue. A count, 1 to 65536. Default: 1.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub outstanding: u64,
+    /// From the end of an exchange to the next one in its place: a time with unit, or a table `exponential`. Default: "0 s".
+    #[serde(default)]
+    pub think: Delay,
+    /// From the last message of the opener to what answers it: a time with unit, or a table `exponential`. Other messages are answered at once. Default: "0 s".
+    #[serde(default)]
+    pub service: Delay,
+    /// The keys of both directions, without `transfer`, `idle` and `reconnect`. Default: all those of the preset "rfc".
+    #[serde(default)]
+    pub tcp: TcpKeys,
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl ConversationKeys {
+    /// Whole exchanges with at most `limit` bytes of the opener, over TCP in frames of at most `frame` bytes, with
+    /// acknowledgements of `ack_bytes` at least. Or all that is wrong.
+    pub fn spec(
+        &self,
+        limit: Option<Bytes>,
+        frame: u16,
+        ack_bytes: u16,
+    ) -> Result<ConversationSpec, Vec<Remark>> {
+        let mut wrong = self.check();
+        let messages = self.messages.sizes().map_err(|why| wrong.push(why.within("messages")));
+        let tcp = self.tcp.spec(Some(Bytes::new(0)), frame, ack_bytes);
+        let tcp = tcp.map_err(|all| wrong.extend(all.into_iter().map(|why| why.within("tcp"))));
+        let (Ok(messages), Ok(tcp), true) = (messages, tcp, wrong.is_empty()) else { return Err(wrong) };
+        let own: u64 = messages.iter().step_by(2).sum();
+        if let Some(limit) = limit.filter(|limit| limit.get() > 0 && limit.get() < own) {
+            let message = format!("{own} B of the opener in an exchange, but a limit of {limit}");
+            let help = "nothing would be sent; expected a limit of one exchange at least";
+            return Err(vec![Remark::about("messages", message, help)]);
+        }
+        let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
+        Ok(ConversationSpec {
+            messages: messages.into(),
+            outstanding: self.outstanding as u32,
+            exchanges: limit.map(|limit| limit.get() / own),
+            think: self.think,
+            service: self.service,
+            tcp: TcpSpec { transfers, ..tcp }.into(),
+        })
+    }
+
+    fn check(&self) -> Vec<Remark> {
+        let mut wrong = vec![];
+        if !(1..=MOST_OUTSTANDING).contains(&self.outstanding) {
+            let message = format!("{} outstanding exchanges", self.outstanding);
+            wrong.push(Remark::about("outstanding", message, format!("expected 1 to {MOST_OUTSTANDING}")));
+        }
+        wrong.extend(self.think.check("think").err());
+        wrong.extend(self.service.check("service").err());
+        let tcp = &self.tcp;
+        let others = [
+            ("transfer", tcp.transfer != Or::word()),
+            ("idle", tcp.idle != Delay::default()),
+            ("reconnect", tcp.reconnect),
+        ];
+        for (key, _) in others.into_iter().filter(|&(_, is_set)| is_set) {
+            let help = "its messages say what is sent and when, over one connection; expected none of it";
+            wrong.push(Remark::about(key, format!("{key} in a conversation"), help).within("tcp"));
+        }
+        wrong
+    }
+}

@@ -1,0 +1,205 @@
+"""Applications that talk over TCP: iSCSI, a database, interprocess communication."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .bench import Bench, fill, only
+from .loops import GBPS, path_time, picoseconds, wire
+from .registry import Row, case, exact
+
+HEADERS, DATA, ACK = 62, 1460, 64
+"""Bytes of a frame beside its data; data of a full one; an acknowledgement."""
+
+_START, _SERVICE, _THINK, _CABLE = 1_000_000, 20_000_000, 3_000_000, 100_000
+
+_TALK = """\
+[simulation]
+duration = "$duration ps"
+
+[probes]
+bin = "off"
+pauses = false
+
+$topology
+rate = "10 Gb/s"
+length = "20 m"
+
+[[flows]]
+name = "talk"
+from = "$opener"
+to = "$peer"
+start = "1 us"
+source = { conversation = { messages = $messages, outstanding = $outstanding, think = "$think ps", \
+service = "20 us", tcp = { initial_window = "100000 frames", ack_every = 1 } } }
+"""
+_STAR = "[topology.star]\nhosts = 4"
+_CHAIN = "[topology.chain]\nswitches = 4\nhosts_per_switch = 1"
+_PATHS = (("star", _STAR, "h0", "h1", 2), ("chain of four", _CHAIN, "h0.0", "h3.0", 5))
+"""Name, topology, opener, peer, links between them."""
+
+_PDU, _HEADER, _FIRST, _BURST = 8_192, 48, 65_536, 262_144
+
+
+def pdus(data: int) -> int:
+    """Bytes of so much data over iSCSI."""
+    return data + -(-data // _PDU) * _HEADER
+
+
+def read(block: int) -> list[int]:
+    """A command; all data, the last with the status (RFC 7143 section 11.7.3)."""
+    return [_HEADER, pdus(block)]
+
+
+def write(block: int) -> list[int]:
+    """A command with the first burst; for each further one a request and its data; the status."""
+    messages = [pdus(min(block, _FIRST))]
+    for at in range(_FIRST, block, _BURST):
+        messages += [_HEADER, pdus(min(_BURST, block - at))]
+    return [*messages, _HEADER]
+
+
+def frames(size: int) -> list[int]:
+    """Lengths of the frames of a message."""
+    full, rest = divmod(size, DATA)
+    return [DATA + HEADERS] * full + ([max(rest + HEADERS, ACK)] if rest else [])
+
+
+def alone(messages: Sequence[int], links: int) -> int:
+    """From the first message of an exchange until its last has arrived."""
+    path = [(10 * GBPS, _CABLE)] * links
+    # Who has heard a message acknowledges it before it answers.
+    waits = [0, *[wire(ACK)] * (len(messages) - 2), max(_SERVICE, wire(ACK))]
+    return sum(wait + path_time(frames(size), path) for wait, size in zip(waits, messages, strict=True))
+
+
+_APPLICATIONS = (
+    ("ipc", '"ipc"', [1_024, 64]),
+    ("database entry", '"database_entry"', [65_536, 64]),
+    ("database query", '"database_query"', [64, 65_536]),
+    ("four messages", '["100 B", "5 kB", "1460 B", "1461 B"]', [100, 5_000, 1_460, 1_461]),
+    ("iSCSI read of 4 KiB", '{ iscsi_read = { block = "4 KiB" } }', read(4_096)),
+    ("iSCSI read of 1 MiB", '"iscsi_read"', read(1 << 20)),
+    ("iSCSI write of 4 KiB", '{ iscsi_write = { block = "4 KiB" } }', write(4_096)),
+    ("iSCSI write of 65 KiB", '{ iscsi_write = { block = "65 KiB" } }', write(66_560)),
+    ("iSCSI write of 1 MiB", '"iscsi_write"', write(1 << 20)),
+)
+
+
+@case(
+    "conversations",
+    "Applications that talk over TCP",
+    compared="Two hosts send messages in turn over one connection, one exchange at a time: interprocess "
+    "communication, entries into a database and queries, reads and writes over iSCSI of 4 KiB to "
+    "1 MiB. The time of an exchange, and how many there are in 20 ms.",
+    formula="A message of M bytes goes in ⌈M / 1460⌉ segments of 62 B more each, back to back, over each link as in "
+    "the section on round trips. Between two messages lies the acknowledgement of the first (64 B), or the "
+    "service time of 20 us before the last. The next exchange follows 3 us later. Messages of iSCSI are "
+    "counted from its PDUs.",
+    sources=("RFC 7143, sections 11 and 13", "RFC 9293, section 3.8", "Counting by hand"),
+    scenario=fill(
+        _TALK,
+        duration=20_000_000_000,
+        topology=_STAR,
+        opener="h0",
+        peer="h1",
+        messages='"iscsi_write"',
+        outstanding=1,
+        think=_THINK,
+    ),
+    ends=(
+        "The congestion window holds a whole message from the start: slow start is left out.",
+        "Hosts take no time for protocols; targets have no disk.",
+    ),
+)
+def conversations(bench: Bench) -> Iterator[Row]:
+    """One exchange at a time."""
+    duration = bench.choose(20, 5) * 1_000_000_000
+    for name, topology, opener, peer, links in _PATHS:
+        for application, text, messages in _APPLICATIONS:
+            took = alone(messages, links)
+            run = bench.once(
+                _TALK,
+                duration=duration,
+                topology=topology,
+                opener=opener,
+                peer=peer,
+                messages=text,
+                outstanding=1,
+                think=_THINK,
+            )
+            found = only(run.rows("connections"), flow="talk")
+            label = f"{name}, {application}: "
+            yield exact(label + "shortest", "ps", took, picoseconds(found["exchange_min_ns"]))
+            yield exact(label + "longest", "ps", took, picoseconds(found["exchange_max_ns"]))
+            count = (duration - 1 - _START - took) // (took + _THINK) + 1
+            yield exact(label + "number", "exchanges", count, found["exchanges"])
+            yield exact(label + "bytes", "B", count * sum(messages), found["application_bytes"])
+
+
+def ends(messages: Sequence[int], outstanding: int, links: int) -> Iterator[int]:
+    """When exchanges end whose data fill the link from the first on."""
+    path = [(10 * GBPS, _CABLE)] * links
+    full = wire(DATA + HEADERS)
+    reads = len(messages) == 2 and messages[1] > messages[0]
+    if reads:
+        # All commands come in one segment; from then on the target sends without a pause.
+        begins = _START + path_time(frames(outstanding * messages[0]), path) + _SERVICE
+    else:
+        begins = _START
+    first = path_time([DATA + HEADERS], path)
+    sent = 0
+    while True:
+        own = messages[1::2] if reads else messages[::2]
+        for step, size in enumerate(own):
+            for _ in range(outstanding):
+                sent += size
+                if step == len(own) - 1:
+                    last = begins + first + (-(-sent // DATA) - 1) * full
+                    after = 0 if reads else _SERVICE + path_time(frames(messages[-1]), path)
+                    yield last + after
+
+
+@case(
+    "queue-depth",
+    "Storage with many commands at a time",
+    compared="As above, with 16 commands outstanding and no think time: blocks of 1 MiB that are read or written "
+    "in 50 ms.",
+    formula="The link of whoever sends the data is never idle, and all its segments are full: what has been sent "
+    "before the last byte of a block, in the order of commands, says when that byte arrives. A read is complete "
+    "then; a write 20 us and the way of its status later.",
+    sources=("RFC 7143, section 4.2.2.1 (the order of commands)", "Counting by hand"),
+    scenario=fill(
+        _TALK,
+        duration=50_000_000_000,
+        topology=_STAR,
+        opener="h0",
+        peer="h1",
+        messages='"iscsi_read"',
+        outstanding=16,
+        think=0,
+    ),
+    ends=("With few commands the link idles while a request for data is on its way.",),
+)
+def queue_depth(bench: Bench) -> Iterator[Row]:
+    """The link is full."""
+    duration = bench.choose(50, 20) * 1_000_000_000
+    for name, topology, opener, peer, links in _PATHS:
+        for what, messages in (("read", read(1 << 20)), ("write", write(1 << 20))):
+            run = bench.once(
+                _TALK,
+                duration=duration,
+                topology=topology,
+                opener=opener,
+                peer=peer,
+                messages=f'"iscsi_{what}"',
+                outstanding=16,
+                think=0,
+            )
+            found = only(run.rows("connections"), flow="talk")
+            count = 0
+            for at in ends(messages, 16, links):
+                if at >= duration:
+                    break
+                count += 1
+            yield exact(f"{name}, iSCSI {what}", "exchanges", count, found["exchanges"])
