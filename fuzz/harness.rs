@@ -116,6 +116,7 @@ fn check_tables(tables: &[Table]) -> Result<(), String> {
                     | ("connections", "completed_ns" | "congestion_window_bytes" | "round_trip_smoothed_ns")
                     | ("transfers", "completion_ns" | "slowdown")
             );
+            let unknown = unknown || column.name.starts_with("held_by_");
             let endless = table.name == "demands";
             let fine = |v: f64| v >= 0.0 && (v.is_finite() || endless) || unknown && v.is_nan();
             if let Some(bad) = values.iter().find(|v| !fine(**v)) {

@@ -38,6 +38,41 @@ def test_what_a_connection_is_not_given_it_does_not_send_later() -> None:
     assert bulk.fair_bps["max_min"] == pytest.approx(10e9 * SEGMENT / 1542 / 2 / 4, rel=1e-9)
 
 
+def test_a_connection_says_what_held_it_back() -> None:
+    """A receive window of two segments, 2.9 us a round trip; of 100 Mb/s the wire alone."""
+    scenario = star().flow("bulk", from_="h0", to="h3", source=ps.tcp(receive_window="2 frames"))
+    result = scenario.run()
+    row = connections.of_flow(result, "bulk")
+    assert row is not None
+    shares = connections.held(row)
+    assert list(shares) == list(connections.HELD)
+    assert sum(shares.values()) == pytest.approx(1, abs=1e-12)
+    assert shares["application"] == shares["pause"] == shares["congestion_control"] == 0
+    # The second of the two waits for the first to leave, once: then acknowledgements come as segments went.
+    assert shares["receive_window"] > 0.9
+    said = "\n".join(forensics.why(result, "bulk"))
+    assert (
+        f"held back by: the receive window or its send buffer {shares['receive_window']:.1%}".replace(
+            "%", " %"
+        )
+        in said
+    )
+    window = star().flow("window", from_="h0", to="h3", source=ps.window("2 frames")).run()
+    row = connections.of_flow(window, "window")
+    assert row is not None and connections.held(row) == {}
+
+
+def test_a_conversation_is_told_as_exchanges() -> None:
+    talk = ps.conversation("iscsi_write", outstanding=4)
+    result = star(duration="5 ms").flow("talk", from_="h0", to="h3", source=talk).run()
+    row = connections.of_flow(result, "talk")
+    assert row is not None
+    what, number, times = connections.timed(row)
+    assert (what, number) == ("exchanges", row["exchanges"])
+    assert number > 0 and times["min"] is not None
+    assert any("depends on its responses" in line for line in forensics.why(result, "talk"))
+
+
 def test_what_comes_back_loads_the_links_back() -> None:
     """Responses of 64 times their requests share the link to h0 with a greedy flow: half of it each."""
     read = ps.request_response("64 B", "4096 B", outstanding=256)

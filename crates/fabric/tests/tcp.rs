@@ -4,7 +4,7 @@ mod common;
 
 use common::consistent::same;
 use common::*;
-use fabric::spec::SwitchSpec;
+use fabric::spec::{HostSpec, ReceiveChange, ReceiveSpec, SwitchSpec};
 use fabric::topology::{Cable, FatTree, Shape};
 use frame::NodeId;
 use proptest::prelude::TestCaseError;
@@ -59,6 +59,62 @@ fn sum(outcome: &Outcome, column: &str) -> u64 {
 }
 fn latest(outcome: &Outcome) -> f64 {
     outcome.reals("connections", "completed_ns").iter().copied().fold(0.0, f64::max)
+}
+
+/// The shares of what held a connection back: application, receive window, congestion control, pause, host.
+fn held(outcome: &Outcome, flow: &str) -> [f64; 5] {
+    ["application", "receive_window", "congestion_control", "pause", "host"]
+        .map(|by| outcome.real("connections", flow, &format!("held_by_{by}")))
+}
+
+#[test]
+fn what_holds_a_sender_back_is_told_apart() {
+    let run = |keys: &TcpKeys, bytes| {
+        let mut net = Net::new(us(1_000));
+        let (a, b) = (net.host("a", host()), net.host("b", host()));
+        net.link(a, b, gbps(10), us(20));
+        connect(&mut net, "f", a, b, us(100), &tcp(keys, bytes));
+        held(&net.run(), "f")
+    };
+    let rfc = preset(TcpPreset::Rfc);
+    // One segment a round trip of 41.3 us: the link is never busy when the next one is ready.
+    let window = TcpKeys { receive_window: Or::Value(Amount::Frames(1)), ..rfc.clone() };
+    assert_eq!(run(&window, None), [0.0, 1.0, 0.0, 0.0, 0.0]);
+    let control = TcpKeys { initial_window: Amount::Frames(1), grows_unused: false, ..rfc.clone() };
+    let control = TcpKeys { initial_threshold: Or::Value(Amount::Frames(1)), ..control };
+    let [application, window, control, pause, host] = run(&control, None);
+    assert_eq!((application, window, pause), (0.0, 0.0, 0.0));
+    assert!(control > 0.8 && host > 0.0, "{control} {host}");
+    // A window that is larger than the path: the wire is what it waits for. Ten segments, and then their acknowledgements.
+    let wide = TcpKeys { initial_window: Amount::Frames(1_000), ..rfc };
+    assert_eq!(run(&wide, None), [0.0, 0.0, 0.0, 0.0, 1.0]);
+    let [application, .., host] = run(&wide, Some(14_600));
+    // The first leaves at once, the tenth after the nine before it; a round trip later all is over.
+    let (segment, ack) = (1_542.0 * 0.8, 84.0 * 0.8);
+    let waits = 9.0 * segment / (10.0 * segment + ack + 40_000.0);
+    assert!((host - waits).abs() < 1e-9 && (application - 1.0 + waits).abs() < 1e-9, "{host} {application}");
+}
+
+#[test]
+fn a_sender_that_is_paused_says_so() {
+    // The receiver stops to read at 200 us; its card stops the sender once the buffer is full, until the end.
+    let stop = us(200);
+    let receive = ReceiveSpec {
+        buffer: Some(64_000),
+        script: vec![(stop, ReceiveChange::Stop)],
+        ..ReceiveSpec::default()
+    };
+    let mut net = Net::new(us(2_000));
+    let a = net.host("a", pausing());
+    let b = net.host("b", HostSpec { receive: Some(receive), ..pausing() });
+    net.link(a, b, gbps(10), ns(100));
+    let wide = TcpKeys { initial_window: Amount::Frames(1_000), ..preset(TcpPreset::Rfc) };
+    connect(&mut net, "f", a, b, Time::ZERO, &tcp(&wide, None));
+    let outcome = net.run();
+    let [application, window, control, pause, host] = held(&outcome, "f");
+    assert_eq!((application, window, control), (0.0, 0.0, 0.0));
+    // 64,000 B take 51.9 us with what is around frames; some of it is headroom.
+    assert!((0.87..0.9).contains(&pause) && (pause + host - 1.0).abs() < 1e-12, "{pause} {host}");
 }
 
 #[test]

@@ -19,6 +19,7 @@
 //! queue; a window that closes because an application reads slowly.
 
 use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment};
+use crate::held::Held;
 use crate::tcp::TcpSpec;
 use crate::{Delay, TcpReceiver, TcpSender};
 use frame::{FrameKind, Header};
@@ -304,6 +305,9 @@ impl Protocol for Conversation {
             + self.ready.capacity() * size_of::<(Time, u64)>()
             + self.began.capacity() * size_of::<Time>()
             + self.records.capacity() * size_of::<Record>()
+    }
+    fn held(&self, now: Time) -> Option<Held> {
+        self.sender.held(now)
     }
     fn congestion(&self) -> Option<Congestion> {
         self.sender.congestion()

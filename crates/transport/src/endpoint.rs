@@ -1,5 +1,6 @@
 //! What passes between an endpoint and the host that runs it.
 
+use crate::held::Held;
 use frame::{FrameKind, Header};
 use units::Time;
 
@@ -120,6 +121,11 @@ pub trait Protocol {
     /// Bytes that it has taken beside itself.
     fn memory_bytes(&self) -> usize {
         0
+    }
+
+    /// What has held it back until now, if it tells.
+    fn held(&self, _now: Time) -> Option<Held> {
+        None
     }
 
     /// What it knows of its path, if it tells.

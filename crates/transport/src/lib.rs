@@ -22,6 +22,7 @@ mod exchange;
 mod fast_recovery;
 mod fixed_rate;
 mod fixed_window;
+mod held;
 mod load;
 mod members;
 mod messages;
@@ -81,6 +82,7 @@ pub use endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment};
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
+pub use held::Held;
 pub use load::{Train, Turn};
 pub use messages::{IscsiKeys, Messages};
 pub use pacer::Pacer;
@@ -164,6 +166,9 @@ macro_rules! endpoints {
             }
             fn congestion(&self) -> Option<Congestion> {
                 match self { $(Endpoint::$name(it) => it.congestion(),)* }
+            }
+            fn held(&self, now: Time) -> Option<Held> {
+                match self { $(Endpoint::$name(it) => it.held(now),)* }
             }
         }
     };

@@ -20,6 +20,7 @@
 
 use crate::controller::{CongestionControl, ControllerConfiguration, Loss, LossKind};
 use crate::endpoint::{Congestion, Protocol, Received, Record, Segment};
+use crate::held::{Held, Holder, Holding};
 use crate::pacer::Pacer;
 use crate::repair::{Chosen, Flight, Repair};
 use crate::repairs::Repairer;
@@ -93,6 +94,7 @@ pub struct TcpSender {
     pub(crate) discarded: u64,
     pub(crate) timeouts: u32,
     pub(crate) marks: u64,
+    holding: Holding,
 }
 
 impl TcpSender {
@@ -132,6 +134,7 @@ impl TcpSender {
             discarded: 0,
             timeouts: 0,
             marks: 0,
+            holding: Holding::IDLE,
             spec: spec.clone(),
         }
     }
@@ -223,13 +226,37 @@ impl TcpSender {
     fn look(&mut self, now: Time, waits: bool) {
         let chosen = self.choose();
         let had = std::mem::replace(&mut self.chosen, chosen).is_some();
-        if had || !waits || self.chosen.is_none() || self.held_until.is_some() {
-            return;
+        if !had && waits && self.chosen.is_some() && self.held_until.is_none() {
+            self.hold(now);
         }
+        self.holding.change(self.holder(), now);
+    }
+
+    /// What may leave waits for a random time.
+    fn hold(&mut self, now: Time) {
         if let Some(rng) = self.rng.as_mut().filter(|_| self.spec.jitter > Time::ZERO) {
             let wait = workload::below(rng, self.spec.jitter.ps());
             self.held_until = Some(now + Time::from_ps(wait)).filter(|&until| until > now);
         }
+    }
+
+    /// Who holds it back; `None`: it has not begun, or is done.
+    fn holder(&self) -> Option<Holder> {
+        let segment = u64::from(self.spec.segment);
+        if self.state == State::Closed || self.transfers.is_over() {
+            return None;
+        }
+        Some(if self.has_work() {
+            Holder::Nothing
+        } else if self.chosen.is_some() || self.state != State::Open || self.next < self.highest {
+            Holder::CongestionControl
+        } else if self.highest == self.transfers.end() {
+            Holder::Application
+        } else if self.highest - self.unacknowledged + segment > self.spec.window {
+            Holder::ReceiveWindow
+        } else {
+            Holder::CongestionControl
+        })
     }
 
     pub(crate) fn start_timer(&mut self, now: Time) {
@@ -419,6 +446,9 @@ impl Protocol for TcpSender {
             + self.records.capacity() * size_of::<Record>()
             + self.rng.as_ref().map_or(0, |_| size_of::<Xoshiro256PlusPlus>())
             + self.repair.memory_bytes()
+    }
+    fn held(&self, now: Time) -> Option<Held> {
+        Some(self.holding.until(now))
     }
     fn congestion(&self) -> Option<Congestion> {
         Some(Congestion {

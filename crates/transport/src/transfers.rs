@@ -28,17 +28,23 @@ pub struct Transfers {
     began: Option<Time>,
     /// Its first byte.
     first: u64,
+    /// The last one is complete, and there is none to come.
+    over: bool,
 }
 
 impl Transfers {
     /// The first one begins at `start`.
     pub fn new(spec: &TransferSpec, start: Time) -> Transfers {
         let left = spec.total.unwrap_or(u64::MAX);
-        Transfers { end: 0, left, next: (left > 0).then_some(start), began: None, first: 0 }
+        Transfers { end: 0, left, next: (left > 0).then_some(start), began: None, first: 0, over: false }
     }
     /// One behind the last byte that there is to send.
     pub fn end(&self) -> u64 {
         self.end
+    }
+    /// Whether the last one is complete, and none is to come.
+    pub fn is_over(&self) -> bool {
+        self.over
     }
     /// When the next one begins; `None`: that is not known yet, or there is none.
     pub fn next(&self) -> Option<Time> {
@@ -46,7 +52,7 @@ impl Transfers {
     }
     /// One more transfer, after the end of all others, of which [`TransferSpec::total`] says that they end.
     pub fn offer(&mut self, start: Time, bytes: u64) {
-        (self.next, self.left) = (Some(start), bytes);
+        (self.next, self.left, self.over) = (Some(start), bytes, false);
     }
     /// So many more bytes, which belong to no transfer.
     pub fn extend(&mut self, bytes: u64) {
@@ -71,6 +77,7 @@ impl Transfers {
     ) -> Option<(Time, u64)> {
         let began = self.began.filter(|_| acknowledged == self.end)?;
         self.began = None;
+        self.over = self.left == 0;
         if self.left > 0 {
             let idle = match (spec.idle, rng) {
                 (Delay::Fixed(idle), _) => idle,
@@ -84,6 +91,7 @@ impl Transfers {
     /// Nothing more behind this byte.
     pub fn close(&mut self, end: u64) {
         (self.end, self.left, self.next) = (self.end.min(end), 0, None);
+        self.over = self.began.is_none();
     }
 }
 
@@ -106,6 +114,7 @@ mod tests {
             assert_eq!(it.complete(&spec, end - 1, us(start + 7), None), None);
             assert_eq!(it.complete(&spec, end, us(start + 7), None), Some((us(start), bytes)));
             assert_eq!(it.complete(&spec, end, us(start + 7), None), None);
+            assert_eq!(it.is_over(), end == 1_000);
         }
         assert_eq!(it.next(), None);
     }
@@ -119,7 +128,9 @@ mod tests {
             assert_eq!(it.end(), end);
             it.close(300);
             assert_eq!(it.complete(&spec, 300, us(9), None), Some((us(0), 300)));
-            assert_eq!(it.next(), None);
+            assert_eq!((it.next(), it.is_over()), (None, true));
+            it.offer(us(10), 5);
+            assert!(!it.is_over());
         }
         let nothing = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
         assert_eq!(Transfers::new(&nothing, us(0)).next(), None);

@@ -21,6 +21,15 @@ DURATIONS = ("min", "mean", "p99", "max")
 EXCHANGE = ("requester", "conversation")
 """Endpoints that time exchanges rather than round trips."""
 
+HELD = {
+    "application": "its application",
+    "receive_window": "the receive window or its send buffer",
+    "congestion_control": "its congestion control",
+    "pause": "pauses at its NIC",
+    "host": "its NIC, which was busy",
+}
+"""What can hold a sender over TCP back: a column ``held_by_*`` each."""
+
 PATHS_CHOSEN = (
     "Switches choose a path for each frame (path_choice): the ports named are those of the planned path, "
     "and frames took others as well."
@@ -57,6 +66,26 @@ def timed(row: dict[str, Any]) -> tuple[str, int, dict[str, float | None]]:
     )
 
 
+def held(row: dict[str, Any]) -> dict[str, float]:
+    """What held a connection over TCP back.
+
+    Parameters
+    ----------
+    row : dict
+        A row of the table ``connections``.
+
+    Returns
+    -------
+    dict of str to float
+        The keys of `HELD`, each with its share of the time from the begin of the sender until all is
+        acknowledged; they add up to 1. Empty if the connection is not over TCP, has not begun, or is of an
+        earlier version.
+    """
+    shares = {by: row.get(f"held_by_{by}") for by in HELD}
+    known = {by: share for by, share in shares.items() if share is not None and math.isfinite(share)}
+    return known if len(known) == len(HELD) else {}
+
+
 def most_bps(result: Measurements, flow: str) -> float:
     """The most that a connection asks for at a time, in bits of frames a second; infinite without bound."""
     if "demands" not in result.table_names:
@@ -87,6 +116,10 @@ def told(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
     asked = most_bps(result, row["flow"])
     if math.isfinite(asked):
         yield f"On an empty fabric it could send at most {rate(asked)}."
+    if shares := held(row):
+        ordered = sorted(shares.items(), key=lambda item: -item[1])
+        listed = ", ".join(f"{HELD[by]} {share:.1%}" for by, share in ordered if share > 0)
+        yield f"Of its time it was held back by: {listed.replace('%', ' %')}."
     if row["completed_ns"] is not None and math.isfinite(row["completed_ns"]):
         yield f"Its transfer was complete at {duration(row['completed_ns'])}."
     if row.get("timeouts"):

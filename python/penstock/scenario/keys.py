@@ -794,8 +794,8 @@ class CreditKeys(TypedDict, total=False):
 
 
 class ReceiveKeys(TypedDict, total=False):
-    """How a host takes in what arrives: each frame takes `time_per_frame + bytes / rate`, one after the
-    other.
+    """How a host takes in what arrives: each frame takes `time_per_frame + bytes / rate` of a core, one
+    after the other.
     """
 
     time_per_frame: str | None
@@ -804,6 +804,14 @@ class ReceiveKeys(TypedDict, total=False):
     """What its bytes (DA to FCS) cost beside. Default: "unlimited"."""
     buffer: str | None
     """Room of each port for each priority. Default: "256 KiB"."""
+    cores: int | None
+    """Cores of each port. Default: 1."""
+    interrupt_delay: str | None
+    """How long the first frame waits for the interrupt that wakes an idle core. Default: "0 s"."""
+    interrupt_frames: int | None
+    """The interrupt comes at once when so many frames wait for the core. Default: none."""
+    interrupt_time: str | None
+    """What an interrupt costs, before the first frame. Default: "0 s"."""
     script: Sequence[ReceiveStepKeys] | None
     """Changes while the simulation runs, in order of time. Default: none."""
 
@@ -1418,6 +1426,8 @@ class SourceTable(TypedDict, total=False):
     """Requests and responses."""
     tcp: TcpKeys
     """A transfer over TCP, or several."""
+    conversation: ConversationKeys
+    """Exchanges of messages over TCP."""
 
 
 class FlowKeys(TypedDict, total=False):
@@ -1640,6 +1650,52 @@ class DctcpKeys(TypedDict, total=False):
     """g, the weight of the newest window in alpha. Default: 0.0625."""
     alpha: float | None
     """alpha at the start. Default: 1."""
+
+
+class MessagesTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    iscsi_read: IscsiKeys
+    """A command."""
+    iscsi_write: IscsiKeys
+    """A command and data, more as they are asked for."""
+
+
+class ConversationKeys(TypedDict, total=False):
+    """Exchanges of messages over one TCP connection."""
+
+    messages: Required[Messages]
+    """The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or
+    the application "iscsi_read", "iscsi_write", "database_entry", "database_query" or "ipc", or a
+    table of one of the first two with its keys.
+    """
+    outstanding: int | None
+    """Exchanges that are outstanding at the same time: the depth of the queue. Default: 1."""
+    think: Delay | None
+    """From the end of an exchange to the next one in its place: a time with unit, or a table
+    `exponential`. Default: "0 s".
+    """
+    service: Delay | None
+    """From the last message of the opener to what answers it: a time with unit, or a table
+    `exponential`. Default: "0 s".
+    """
+    tcp: TcpKeys | None
+    """The keys of both directions, without `transfer`, `idle` and `reconnect`. Default: all those of the
+    preset "rfc".
+    """
+
+
+class IscsiKeys(TypedDict, total=False):
+    """Blocks over iSCSI."""
+
+    block: str | None
+    """Bytes of a command. Default: "1 MiB"."""
+    data_segment: str | None
+    """Most data of a PDU (MaxRecvDataSegmentLength of the receiver). Default: "8 KiB"."""
+    first_burst: str | None
+    """Data that a write sends without being asked (FirstBurstLength). Default: "64 KiB"."""
+    max_burst: str | None
+    """Data of a write for which the target asks at once (MaxBurstLength). Default: "256 KiB"."""
 
 
 class StepKeys(TypedDict, total=False):
@@ -1980,6 +2036,12 @@ Growth = Literal["acks", "bytes"]
 """What lets a window grow."""
 EcnMode = Literal["off", "rfc3168", "dctcp"]
 """Explicit congestion notification of a connection."""
+Messages = (
+    Literal["database_entry", "database_query", "ipc", "iscsi_read", "iscsi_write"]
+    | Sequence[str]
+    | MessagesTable
+)
+"""The messages of an exchange."""
 Arrivals = Literal["once"] | ArrivalsTable
 """When transfers begin."""
 PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc", "hadoop", "data_mining"]

@@ -15,6 +15,7 @@ __all__: list[str] = [
     "bernoulli",
     "bimodal",
     "constant",
+    "conversation",
     "cubic",
     "dctcp",
     "empirical",
@@ -22,6 +23,8 @@ __all__: list[str] = [
     "file",
     "hot_spot",
     "incast",
+    "iscsi_read",
+    "iscsi_write",
     "log_normal",
     "on_off",
     "pareto",
@@ -50,6 +53,27 @@ def bimodal(small: str, large: str, small_share: float) -> k.FrameTable:
 def constant(rate: str, *, random_phase: bool | None = None) -> k.SourceTable:
     """One frame every `bytes * 8 / rate`."""
     made: k.SourceTable = table("constant", None, rate=rate, random_phase=random_phase)
+    return made
+
+
+def conversation(
+    messages: k.Messages,
+    *,
+    outstanding: int | None = None,
+    think: k.Delay | None = None,
+    service: k.Delay | None = None,
+    tcp: k.TcpKeys | None = None,
+) -> k.SourceTable:
+    """Exchanges of messages over TCP."""
+    made: k.SourceTable = table(
+        "conversation",
+        None,
+        messages=messages,
+        outstanding=outstanding,
+        think=think,
+        service=service,
+        tcp=tcp,
+    )
     return made
 
 
@@ -107,6 +131,44 @@ def hot_spot(host: str, share: float) -> k.ReceiversTable:
 def incast(every: str, *, senders: int | None = None) -> k.ArrivalsTable:
     """Rounds: several senders begin a transfer to one receiver at the same time."""
     made: k.ArrivalsTable = table("incast", None, every=every, senders=senders)
+    return made
+
+
+def iscsi_read(
+    block: str | None = None,
+    *,
+    data_segment: str | None = None,
+    first_burst: str | None = None,
+    max_burst: str | None = None,
+) -> k.MessagesTable:
+    """A command."""
+    made: k.MessagesTable = table(
+        "iscsi_read",
+        None,
+        block=block,
+        data_segment=data_segment,
+        first_burst=first_burst,
+        max_burst=max_burst,
+    )
+    return made
+
+
+def iscsi_write(
+    block: str | None = None,
+    *,
+    data_segment: str | None = None,
+    first_burst: str | None = None,
+    max_burst: str | None = None,
+) -> k.MessagesTable:
+    """A command and data, more as they are asked for."""
+    made: k.MessagesTable = table(
+        "iscsi_write",
+        None,
+        block=block,
+        data_segment=data_segment,
+        first_burst=first_burst,
+        max_burst=max_burst,
+    )
     return made
 
 

@@ -92,10 +92,10 @@ _APPLICATIONS = (
     compared="Two hosts send messages in turn over one connection, one exchange at a time: interprocess "
     "communication, entries into a database and queries, reads and writes over iSCSI of 4 KiB to "
     "1 MiB. The time of an exchange, and how many there are in 20 ms.",
-    formula="A message of M bytes goes in ⌈M / 1460⌉ segments of 62 B more each, back to back, over each link as in "
-    "the section on round trips. Between two messages lies the acknowledgement of the first (64 B), or the "
-    "service time of 20 us before the last. The next exchange follows 3 us later. Messages of iSCSI are "
-    "counted from its PDUs.",
+    formula="A message of M bytes goes in ⌈M / 1460⌉ segments of 62 B more each, back to back, over each "
+    "link as in the section on round trips. Between two messages lies the acknowledgement of the first "
+    "(64 B), or the service time of 20 us before the last. The next exchange follows 3 us later. Messages "
+    "of iSCSI are counted from its PDUs.",
     sources=("RFC 7143, sections 11 and 13", "RFC 9293, section 3.8", "Counting by hand"),
     scenario=fill(
         _TALK,
@@ -142,11 +142,9 @@ def ends(messages: Sequence[int], outstanding: int, links: int) -> Iterator[int]
     path = [(10 * GBPS, _CABLE)] * links
     full = wire(DATA + HEADERS)
     reads = len(messages) == 2 and messages[1] > messages[0]
-    if reads:
-        # All commands come in one segment; from then on the target sends without a pause.
-        begins = _START + path_time(frames(outstanding * messages[0]), path) + _SERVICE
-    else:
-        begins = _START
+    # All commands of reads come in one segment; from then on the target sends without a pause.
+    asked = path_time(frames(outstanding * messages[0]), path) + _SERVICE if reads else 0
+    begins = _START + asked
     first = path_time([DATA + HEADERS], path)
     sent = 0
     while True:
@@ -163,11 +161,11 @@ def ends(messages: Sequence[int], outstanding: int, links: int) -> Iterator[int]
 @case(
     "queue-depth",
     "Storage with many commands at a time",
-    compared="As above, with 16 commands outstanding and no think time: blocks of 1 MiB that are read or written "
-    "in 50 ms.",
-    formula="The link of whoever sends the data is never idle, and all its segments are full: what has been sent "
-    "before the last byte of a block, in the order of commands, says when that byte arrives. A read is complete "
-    "then; a write 20 us and the way of its status later.",
+    compared="As above, with 16 commands outstanding and no think time: blocks of 1 MiB that are read or "
+    "written in 50 ms.",
+    formula="The link of whoever sends the data is never idle, and all its segments are full: what has been "
+    "sent before the last byte of a block, in the order of commands, says when that byte arrives. A read "
+    "is complete then; a write 20 us and the way of its status later.",
     sources=("RFC 7143, section 4.2.2.1 (the order of commands)", "Counting by hand"),
     scenario=fill(
         _TALK,

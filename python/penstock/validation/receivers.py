@@ -74,7 +74,7 @@ def _keys(per_frame_ns: float, gbps: float) -> str:
     sources=("Hagen 2012, sections 5.3 to 5.5 (receivers slower than their link); counting by hand",),
     scenario=fill(_HOST, duration="20 ms", warmup="2 ms", receive=_keys(0, 4), pfc=_PFC),
     ends=(
-        "One server a host, first come, first served over all priorities; no interrupts, no copies.",
+        "One core a host, first come, first served over all priorities; no copies.",
         "The least buffer that keeps the receiver busy is not looked for: XON is half of XOFF here.",
     ),
 )
@@ -231,3 +231,80 @@ def receiver_queue(bench: Bench) -> Iterator[Row]:
 def _poisson(result: Result) -> dict[str, float]:
     flow = only(result.rows("flows"), flow="poisson")
     return {"latency": flow["latency_mean_ns"], "loss": flow["frames_dropped"] / flow["frames_sent"]}
+
+
+_INTERRUPTS = """\
+[simulation]
+duration = "$duration ps"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.star]
+hosts = 2
+rate = "10 Gb/s"
+length = "100 m"
+
+[hosts.h1.receive]
+time_per_frame = "1 us"
+interrupt_time = "2 us"
+interrupt_delay = "$delay us"
+interrupt_frames = $frames
+
+[[flows]]
+name = "timed"
+from = "h0"
+to = "h1"
+frame = "1000 B"
+source = { constant = { rate = "800 Mb/s", random_phase = false } }
+"""
+_INTERVAL, _EACH, _INTERRUPT = 10_000_000, 1_000_000, 2_000_000
+"""Picoseconds between frames of 1000 B at 800 Mb/s, for a frame, and for an interrupt."""
+
+
+def interrupted(delay: int, enough: int, frames: int) -> list[int]:
+    """Picoseconds from the arrival of frames at the host until they are taken in; one comes each interval."""
+    took = list[int]()
+    free = 0
+    while len(took) < frames:
+        first = len(took)
+        # Its core sleeps: frame `first` has come later than the last was taken in.
+        wakes = min(first * _INTERVAL + delay, (first + enough - 1) * _INTERVAL)
+        free = wakes + _INTERRUPT
+        while len(took) * _INTERVAL <= free:
+            free += _EACH
+            took.append(free - len(took) * _INTERVAL)
+    return took[:frames]
+
+
+@case(
+    "interrupts",
+    "Interrupts that are coalesced",
+    compared="Frames every 10 us to a host whose idle core is woken when so many wait, or the first has "
+    "waited so long; the interrupt takes 2 us, each frame 1 us. The shortest, mean and longest time of a "
+    "frame.",
+    formula="The core wakes at the earlier of both, works off what waits, in order, also what comes "
+    "meanwhile, and sleeps again. Each frame's end is counted out.",
+    sources=("Mogul and Ramakrishnan, ACM TOCS 15(3), 1997, section 6", "Counting by hand"),
+    scenario=fill(_INTERRUPTS, duration=10_000_000_000, delay=100, frames=4),
+    ends=("One core; its budget of frames is not limited.",),
+)
+def interrupts(bench: Bench) -> Iterator[Row]:
+    """By number, by time, and at once."""
+    count = bench.choose(900, 120)
+    way = 2 * (math.floor(theory.wire_time(1000 + OVERHEAD, 10 * GBPS)) + DELAY_PS)
+    for delay_us, enough in ((100, 4), (35, 8), (0, 8), (100, 1), (95, 10)):
+        took = interrupted(delay_us * 1_000_000, enough, count)
+        # The run ends between the last of these and the next.
+        ends = [n * _INTERVAL + time for n, time in enumerate(took)]
+        last = max(n for n in range(count - 20) if ends[n] + 1_500_000 < ends[n + 1])
+        found = bench.once(_INTERRUPTS, duration=way + ends[last] + 1, delay=delay_us, frames=enough)
+        flow = only(found.rows("flows"), flow="timed")
+        name = f"{enough} frames or {delay_us} us: "
+        done = [way + time for time in took[: last + 1]]
+        yield exact(name + "frames taken in", "frames", len(done), flow["frames_delivered"])
+        yield exact(name + "shortest", "ps", min(done), round(flow["latency_min_ns"] * 1_000))
+        yield exact(name + "longest", "ps", max(done), round(flow["latency_max_ns"] * 1_000))
+        summed = round(flow["latency_mean_ns"] * 1_000 * flow["frames_delivered"])
+        yield exact(name + "sum", "ps", sum(done), summed)

@@ -14,7 +14,7 @@
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::headers::Carried;
 use crate::run::pool::NIL;
-use crate::run::port::Hooks;
+use crate::run::port::{Hooks, Nic};
 use crate::run::world::Fabric;
 use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, Tag, TrafficClass};
 use measure::Latency;
@@ -62,6 +62,10 @@ pub(crate) struct EndpointState {
     /// It stands in line at its NIC or its limiter, and since when.
     pub in_line: bool,
     since: Time,
+    /// How long its class was stopped while it stood in line at its NIC.
+    stopped: Time,
+    /// How long the class had been when it came to stand there.
+    stopped_before: Time,
     pub measured: Measured,
 }
 
@@ -108,8 +112,17 @@ impl EndpointState {
             wakes_at: Time::NEVER,
             in_line: false,
             since: Time::ZERO,
+            stopped: Time::ZERO,
+            stopped_before: Time::ZERO,
             measured: Measured::default(),
         }
+    }
+
+    /// How long it has stood in line at this NIC while its class was stopped, until now.
+    pub fn stopped(&self, nic: &Nic, class: TrafficClass, now: Time) -> Time {
+        let waits = self.in_line && self.limiter == NIL;
+        let now = if waits { nic.stopped_for(class, now) - self.stopped_before } else { Time::ZERO };
+        self.stopped + now
     }
 
     /// Takes what the endpoint has measured.
@@ -262,9 +275,11 @@ impl Fabric {
         }
         let egress = self.egress_of(nth)?;
         let class = self.class_of(egress, priority);
-        self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth);
+        let nic = self.links.cold[egress as usize].nic.as_mut()?;
+        nic.ready[class.at()].push_back(nth);
         let state = &mut self.hosts.endpoints[nth as usize];
         (state.in_line, state.since) = (true, now);
+        state.stopped_before = nic.stopped_for(class, now);
         Some((egress, class))
     }
 
@@ -361,6 +376,7 @@ impl Fabric {
             let place = match Fabric::limiter_in(nth) {
                 None => {
                     let state = &mut self.hosts.endpoints[nth as usize];
+                    state.stopped = state.stopped(nic, class, now);
                     state.in_line = false;
                     let segment = state.endpoint.poll_transmit(now);
                     // Back in line before the frame goes: sending it may pull the next one.

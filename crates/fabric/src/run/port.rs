@@ -6,7 +6,7 @@ use crate::run::losses::Cause;
 use crate::run::managed::Managed;
 use crate::run::storms::PortWatch;
 use engine::Timer;
-use frame::{ClassMap, Frame, Occupancy, PRIORITIES, members};
+use frame::{ClassMap, Frame, Occupancy, PRIORITIES, TrafficClass, members};
 use scheduling::Scheduler;
 use std::collections::VecDeque;
 use units::{BitRate, ClockOffset, Time, WireClock};
@@ -201,6 +201,28 @@ pub(crate) struct Nic {
     pub ready: [VecDeque<u32>; PRIORITIES],
     /// How many frames of endpoints wait.
     pub pulled: [u32; PRIORITIES],
+    /// How long each class was stopped, by pauses or for other reasons, until the last change.
+    stopped_for: [Time; PRIORITIES],
+    /// Those that are, as a bit set, and when that last changed.
+    stopped: (u32, Time),
+}
+
+impl Nic {
+    /// From now on these classes are stopped.
+    pub fn note_stopped(&mut self, stopped: u32, now: Time) {
+        if self.stopped.0 != stopped {
+            for class in (0..PRIORITIES as u8).map(TrafficClass) {
+                self.stopped_for[class.at()] = self.stopped_for(class, now);
+            }
+            self.stopped = (stopped, now);
+        }
+    }
+
+    /// How long this class was stopped until now.
+    pub fn stopped_for(&self, class: TrafficClass, now: Time) -> Time {
+        let since = if self.stopped.0 >> class.0 & 1 != 0 { now - self.stopped.1 } else { Time::ZERO };
+        self.stopped_for[class.at()] + since
+    }
 }
 
 /// Counts of a port beside those of frames sent.

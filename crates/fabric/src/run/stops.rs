@@ -74,6 +74,9 @@ impl Fabric {
             self.note_held(port_id, before, now);
         }
         self.links.ports[port_id as usize].stopped = stopped;
+        if let Some(nic) = &mut self.links.cold[port_id as usize].nic {
+            nic.note_stopped(stopped, now);
+        }
     }
 }
 

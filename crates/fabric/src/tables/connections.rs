@@ -4,6 +4,7 @@ use super::View;
 use crate::run::endpoints::EndpointState;
 use measure::{LatencySummary, Table};
 use transport::{Congestion, Endpoint, Protocol};
+
 use units::Time;
 
 impl View<'_> {
@@ -32,7 +33,19 @@ impl View<'_> {
                 "Frames that arrived and were of no use: out of order, twice, too late.",
                 counts(|row| row.discarded),
             );
-        with_congestion(table, &rows)
+        with_held(with_congestion(table, &rows), &rows)
+    }
+
+    /// Shares of the time of a sender over TCP until it was done: what held it back, in the order of [`HELD`].
+    fn held_back(&self, near: &EndpointState) -> Option<[f64; 5]> {
+        let [application, window, control, ready] = near.endpoint.held(self.end)?.times;
+        let port = *self.s.path_of(near.path as usize).first()?;
+        let class = self.s.port(port).classes.class(near.priority);
+        let nic = self.s.cold(port).nic.as_ref()?;
+        let stopped = near.stopped(nic, class, self.end).min(ready);
+        let all = [application, window, control, stopped, ready - stopped];
+        let sum: Time = all.into_iter().fold(Time::ZERO, |sum, time| sum + time);
+        (sum > Time::ZERO).then(|| all.map(|time| time.ps() as f64 / sum.ps() as f64))
     }
 
     fn connection_rows(&self) -> Vec<Row> {
@@ -49,6 +62,7 @@ impl View<'_> {
                 sent_again: near.endpoint.retransmitted() + far.endpoint.retransmitted(),
                 discarded: near.endpoint.discarded() + far.endpoint.discarded(),
                 congestion: near.endpoint.congestion(),
+                held: self.held_back(near),
             }
         };
         // What the connections of scheduled transfers do is told by transfer.
@@ -153,6 +167,35 @@ fn with_congestion(table: Table, rows: &[Row]) -> Table {
         )
 }
 
+/// What holds a sender back, and what the share of its time is called.
+const HELD: [(&str, &str); 5] = [
+    (
+        "held_by_application",
+        "Share of the time of a sender over TCP, from its begin until all is acknowledged, with nothing to send; not a number but for TCP, as the other four shares, with which it adds up to 1.",
+    ),
+    ("held_by_receive_window", "Share of it with a full receive window or send buffer."),
+    (
+        "held_by_congestion_control",
+        "Share of it in which its congestion control let nothing go: its window, its pacing, a handshake, a repair.",
+    ),
+    (
+        "held_by_pause",
+        "Share of it with a segment ready while its class was stopped at its NIC by a pause, or by a link that was down.",
+    ),
+    (
+        "held_by_host",
+        "Share of it with a segment ready while the NIC sent what was there before, of this sender or another; or a rate limiter held it.",
+    ),
+];
+
+/// What held senders over TCP back.
+fn with_held(table: Table, rows: &[Row]) -> Table {
+    HELD.iter().enumerate().fold(table, |table, (at, (name, meaning))| {
+        let share = |row: &Row| row.held.map_or(f64::NAN, |held| held[at]);
+        table.reals(name, "", meaning, rows.iter().map(share).collect::<Vec<_>>())
+    })
+}
+
 struct Row {
     flow: String,
     kind: &'static str,
@@ -164,4 +207,5 @@ struct Row {
     sent_again: u64,
     discarded: u64,
     congestion: Option<Congestion>,
+    held: Option<[f64; 5]>,
 }

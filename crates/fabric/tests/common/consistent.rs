@@ -33,6 +33,7 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
                 let infinite_allowed = table.name == "demands";
                 let only_tcp = ["congestion_window_bytes", "round_trip_smoothed_ns"];
                 let nan_allowed = only_tcp.contains(&column.name)
+                    || column.name.starts_with("held_by_")
                     || ["throughput_stddev_bps", "ended_ns", "over_ns", "completed_ns"]
                         .contains(&column.name)
                     || ["completion_ns", "slowdown", "acknowledged_ns"].contains(&column.name)
@@ -53,6 +54,13 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
                 );
             }
         }
+    }
+    // What holds a connection back has shares of its time.
+    for flow in outcome.texts("connections", "flow") {
+        let share = |by: &str| outcome.real("connections", flow, &format!("held_by_{by}"));
+        let all = ["application", "receive_window", "congestion_control", "pause", "host"].map(share);
+        let sum: f64 = all.iter().sum();
+        prop_assert!((sum - 1.0).abs() < 1e-9 || all.iter().all(|it| it.is_nan()), "{flow}: {all:?}");
     }
     // Sums of flows, classes, ports and the summary.
     for column in ["frames_sent", "frames_delivered", "frames_dropped"] {

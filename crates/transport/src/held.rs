@@ -1,0 +1,89 @@
+//! What holds a sender over TCP back, as time.
+//!
+//! At any time it is one of four: the application has nothing to send (or only waits for acknowledgements of all it had);
+//! the receive window, or the send buffer, is full; the congestion control lets nothing go (its window, its pacing, a
+//! handshake, a repair); or nothing in the endpoint does: a segment is ready, and waits for its NIC.
+//!
+//! Source: the counters busy, rwnd_limited and sndbuf_limited of Linux (`tcp_info`), with the rest told apart.
+//!
+//! Not modelled: two of them at once: the receive window counts where both windows are full.
+
+use units::Time;
+
+/// Who holds a sender back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Nothing is to be sent.
+    Application,
+    /// The receive window or the send buffer.
+    ReceiveWindow,
+    /// Window, pacing, handshake, repair.
+    CongestionControl,
+    /// A segment is ready.
+    Nothing,
+}
+
+/// How long each has, from the begin of the sender until all is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// By [`Holder`].
+    pub times: [Time; 4],
+}
+
+/// The same, at work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Holding {
+    held: Held,
+    /// Who does now, and since when; `None`: it has not begun, or is done.
+    now: Option<(Holder, Time)>,
+}
+
+impl Holding {
+    pub const IDLE: Holding = Holding { held: Held { times: [Time::ZERO; 4] }, now: None };
+
+    /// From now on it is this one.
+    pub fn change(&mut self, holder: Option<Holder>, now: Time) {
+        if self.now.map(|(before, _)| before) != holder {
+            self.held = self.until(now);
+            self.now = holder.map(|holder| (holder, now));
+        }
+    }
+
+    /// How long each has until now.
+    pub fn until(&self, now: Time) -> Held {
+        let mut held = self.held;
+        if let Some((holder, since)) = self.now {
+            held.times[holder as usize] += now.saturating_sub(since);
+        }
+        held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_add_up_from_the_begin() {
+        let us = Time::from_us;
+        let mut holding = Holding::IDLE;
+        assert_eq!(holding.until(us(5)), Held::default());
+        for (holder, at) in [
+            (Holder::Nothing, 10),
+            (Holder::CongestionControl, 12),
+            (Holder::CongestionControl, 14),
+            (Holder::ReceiveWindow, 17),
+            (Holder::Application, 20),
+            (Holder::Nothing, 29),
+        ] {
+            holding.change(Some(holder), us(at));
+        }
+        assert_eq!(holding.until(us(30)).times, [9, 3, 5, 3].map(us));
+        assert_eq!(holding.until(us(40)).times, [9, 3, 5, 13].map(us));
+        // What is done has no more time, until it begins anew.
+        holding.change(None, us(32));
+        assert_eq!(holding.until(us(40)).times, [9, 3, 5, 5].map(us));
+        holding.change(Some(Holder::Nothing), us(50));
+        assert_eq!(holding.until(us(51)).times, [9, 3, 5, 6].map(us));
+    }
+}

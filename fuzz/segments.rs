@@ -1,0 +1,114 @@
+//! What must hold whatever segments TCP hears: no panic, and nothing is believed that cannot be.
+//!
+//! Shared by the fuzz target and by a test of the crate `transport`, which needs no fuzzer.
+
+use frame::{FrameKind, Header, TcpHeader};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::sync::Arc;
+use transport::{
+    Conversation, ConversationSpec, Delay, Protocol, Received, TcpKeys, TcpPreset, TcpReceiver, TcpSender,
+    TcpSpec,
+};
+use units::{Bytes, Time};
+
+/// Bytes of the transfer.
+const TOTAL: u64 = 200_000;
+/// Bytes of a step.
+const STEP: usize = 16;
+const PRESETS: [TcpPreset; 5] =
+    [TcpPreset::Rfc, TcpPreset::Ns2, TcpPreset::Linux, TcpPreset::Mcalpine2005, TcpPreset::Datacenter];
+
+/// The first byte chooses a preset, the rest are steps; the error says which promise was broken.
+pub fn check(bytes: &[u8]) -> Result<(), String> {
+    let Some((&first, steps)) = bytes.split_first() else { return Ok(()) };
+    let keys = TcpKeys { handshake: first & 8 != 0, ..PRESETS[usize::from(first) % PRESETS.len()].keys() };
+    let spec = |total| keys.spec(Some(Bytes::new(total)), 1_522, 64).map_err(|wrong| format!("{wrong:?}"));
+    let (whole, none) = (Arc::new(spec(TOTAL)?), spec(0)?);
+    let rng = || Xoshiro256PlusPlus::seed_from_u64(first.into());
+    let mut sender = TcpSender::new(&whole, Time::ZERO, None, rng());
+    hear(&mut sender, steps, |it| {
+        let (acknowledged, sent) = (it.acknowledged(), it.sent());
+        (acknowledged <= sent && sent <= TOTAL && sent - acknowledged <= whole.window)
+            .then_some(sent)
+            .ok_or_else(|| format!("{acknowledged} B acknowledged of {sent} B"))
+    })?;
+    hear(&mut TcpReceiver::new(&whole), steps, |it| Ok(it.delivered()))?;
+    let talk = Arc::new(talk(none));
+    for mut end in
+        [Conversation::opener(&talk, Time::ZERO, None, rng()), Conversation::answerer(&talk, rng())]
+    {
+        hear(&mut end, steps, |it| {
+            let (acknowledged, sent) = (it.sender().acknowledged(), it.sender().sent());
+            (acknowledged <= sent).then_some(sent).ok_or_else(|| format!("{acknowledged} B of {sent} B"))
+        })?;
+    }
+    Ok(())
+}
+
+fn talk(tcp: TcpSpec) -> ConversationSpec {
+    ConversationSpec {
+        messages: [100, 3_000, 20_000, 1].into(),
+        outstanding: 3,
+        exchanges: Some(1_000),
+        think: Delay::Exponential(Time::from_us(3)),
+        service: Delay::Fixed(Time::from_us(1)),
+        tcp: tcp.into(),
+    }
+}
+
+/// Plays steps to an endpoint; `number` says what it must keep, and a number that segments may be near.
+fn hear<P: Protocol>(
+    endpoint: &mut P,
+    steps: &[u8],
+    number: impl Fn(&P) -> Result<u64, String>,
+) -> Result<(), String> {
+    let mut now = Time::ZERO;
+    for step in steps.chunks_exact(STEP) {
+        now += Time::from_ns(u64::from(u16::from_le_bytes([step[1], step[2]])));
+        match step[0] % 4 {
+            0 | 1 => endpoint.handle_frame(now, &received(step, number(endpoint)? as u32, now)),
+            2 => endpoint.handle_timeout(now),
+            _ => {
+                for _ in 0..64 {
+                    if endpoint.poll_transmit(now).is_none() {
+                        break;
+                    }
+                }
+            }
+        }
+        while endpoint.poll_record().is_some() {}
+        number(endpoint)?;
+        if step[0] % 4 == 2 && endpoint.poll_timeout().is_some_and(|at| at <= now) {
+            return Err(format!("at {now} it wants a timeout in the past"));
+        }
+    }
+    Ok(())
+}
+
+/// A segment: each number near what was sent, or anything.
+fn received(step: &[u8], sent: u32, now: Time) -> Received {
+    let near = |at: usize| {
+        let byte = u32::from(step[at]);
+        if byte < 32 { byte << 27 } else { sent.wrapping_sub(byte.wrapping_mul(73)) }
+    };
+    let flags = step[3];
+    let header = TcpHeader {
+        number: near(4),
+        payload: (flags & 1 != 0).then_some(u16::from_le_bytes([step[5], step[6]])),
+        begins: flags & 6 == 0,
+        reduced: flags & 8 != 0,
+        echo: (flags & 16 != 0).then_some(now.saturating_sub(Time::from_ns(step[7].into()))),
+        sacks: [(near(8), near(9)), (near(10), near(11)), (near(12), near(13))],
+        ..TcpHeader::default()
+    };
+    let kinds = [FrameKind::Data, FrameKind::Ack, FrameKind::MarkedAck, FrameKind::Cnm];
+    Received {
+        kind: kinds[usize::from(step[14]) % kinds.len()],
+        word: near(4),
+        header: (flags & 32 != 0).then_some(Header::Tcp(header)),
+        bytes: u16::from_le_bytes([step[5], step[6]]),
+        congestion_experienced: flags & 64 != 0,
+        created: now.saturating_sub(Time::from_ns(step[15].into())),
+    }
+}
