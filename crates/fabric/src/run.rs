@@ -11,6 +11,7 @@ pub(crate) mod completions;
 pub(crate) mod credits;
 pub(crate) mod culprits;
 pub(crate) mod egress;
+pub(crate) mod endpoint_state;
 pub(crate) mod endpoints;
 pub(crate) mod event;
 pub(crate) mod faults;

@@ -3,7 +3,8 @@
 use super::Part;
 use crate::build::paths::Paths;
 use crate::run::completions::Completions;
-use crate::run::endpoints::{EndpointState, RAW};
+use crate::run::endpoint_state::EndpointState;
+use crate::run::endpoints::RAW;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::hosts::{Hosts, Receiver};
 use crate::run::pool::NIL;

@@ -14,12 +14,11 @@
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::headers::Carried;
 use crate::run::pool::NIL;
-use crate::run::port::{Hooks, Nic};
+use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, Tag, TrafficClass};
-use measure::Latency;
 use queueing::Told;
-use transport::{Endpoint, Protocol, Received, RecordKind, Segment};
+use transport::{Protocol, Received, Segment};
 use units::Time;
 
 /// What a NIC has pulled.
@@ -44,109 +43,6 @@ impl Pulled {
 
 /// A path that no endpoint uses.
 pub(crate) const RAW: u32 = u32::MAX;
-
-/// An endpoint and its place.
-#[derive(Debug)]
-pub(crate) struct EndpointState {
-    pub endpoint: Endpoint,
-    /// Its number in the whole fabric.
-    pub number: u32,
-    pub path: u32,
-    /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here.
-    pub behind: Option<u32>,
-    pub priority: Priority,
-    /// The limiter that its frames pass, those of a near end alone; [`NIL`]: none.
-    pub limiter: u32,
-    /// The earliest pending call.
-    wakes_at: Time,
-    /// It stands in line at its NIC or its limiter, and since when.
-    pub in_line: bool,
-    since: Time,
-    /// How long its class was stopped while it stood in line at its NIC.
-    stopped: Time,
-    /// How long the class had been when it came to stand there.
-    stopped_before: Time,
-    pub measured: Measured,
-}
-
-/// What an endpoint has measured.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Measured {
-    /// Time from a segment to its acknowledgement.
-    pub round_trips: Latency,
-    /// Time from a request to its complete response, and that of transfers over TCP.
-    pub exchanges: Latency,
-    /// Time from a congestion message to its arrival.
-    pub messages: Latency,
-    /// Bytes of the application in exchanges and transfers.
-    pub bytes: u64,
-    /// When a transfer was complete.
-    pub completed: Option<Time>,
-}
-
-impl Measured {
-    /// Begins anew; what has been completed stays so.
-    pub fn clear(&mut self) {
-        self.round_trips.clear();
-        self.exchanges.clear();
-        self.messages.clear();
-        self.bytes = 0;
-    }
-}
-
-impl EndpointState {
-    pub fn new(
-        endpoint: Endpoint,
-        number: u32,
-        path: u32,
-        behind: Option<u32>,
-        priority: Priority,
-    ) -> EndpointState {
-        EndpointState {
-            endpoint,
-            number,
-            path,
-            behind,
-            priority,
-            limiter: NIL,
-            wakes_at: Time::NEVER,
-            in_line: false,
-            since: Time::ZERO,
-            stopped: Time::ZERO,
-            stopped_before: Time::ZERO,
-            measured: Measured::default(),
-        }
-    }
-
-    /// How long it has stood in line at this NIC while its class was stopped, until now.
-    pub fn stopped(&self, nic: &Nic, class: TrafficClass, now: Time) -> Time {
-        let waits = self.in_line && self.limiter == NIL;
-        let now = if waits { nic.stopped_for(class, now) - self.stopped_before } else { Time::ZERO };
-        self.stopped + now
-    }
-
-    /// Takes what the endpoint has measured.
-    fn collect(&mut self) {
-        while let Some(record) = self.endpoint.poll_record() {
-            let took = record.end - record.start;
-            match record.kind {
-                RecordKind::RoundTrip => self.measured.round_trips.record(took),
-                RecordKind::Exchange => {
-                    self.measured.exchanges.record(took);
-                    self.measured.bytes += record.bytes;
-                }
-                RecordKind::Transfer => {
-                    // Of these one connection may have many.
-                    if matches!(self.endpoint, Endpoint::TcpSender(_) | Endpoint::TransferSender(_)) {
-                        self.measured.exchanges.record(took);
-                    }
-                    self.measured.completed = Some(record.end);
-                    self.measured.bytes += record.bytes;
-                }
-            }
-        }
-    }
-}
 
 impl Fabric {
     /// The endpoints' first events.

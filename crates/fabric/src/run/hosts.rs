@@ -1,7 +1,7 @@
 //! What stands at the ends of paths: sources, the endpoints of connections, and who receives.
 
 use crate::run::completions::Completions;
-use crate::run::endpoints::EndpointState;
+use crate::run::endpoint_state::EndpointState;
 use crate::run::limiters::{Limiter, LimiterMeasured};
 use crate::run::pool::{NIL, Pool};
 use crate::run::receive::Receiving;

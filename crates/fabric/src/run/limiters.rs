@@ -11,7 +11,8 @@
 //! Congestion messages for the source of a path and tags that come back are told to the limiter of the path, and to nobody
 //! else. What the far end of a connection answers passes no limiter.
 
-use crate::run::endpoints::{EndpointState, Pulled};
+use crate::run::endpoint_state::EndpointState;
+use crate::run::endpoints::Pulled;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::pool::{List, NIL};
 use crate::run::world::Fabric;

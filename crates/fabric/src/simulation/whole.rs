@@ -4,7 +4,7 @@
 
 use crate::run::buffers::Queue;
 use crate::run::culprits::RootPlace;
-use crate::run::endpoints::EndpointState;
+use crate::run::endpoint_state::EndpointState;
 use crate::run::hosts::Receiver;
 use crate::run::ingress::IngressPort;
 use crate::run::ledger::Ledger;
