@@ -17,6 +17,8 @@ const NUMBERS: [&str; 77] = [
     "duplicates",
     "ack_every",
     "outstanding",
+    "cores",
+    "interrupt_frames",
     "index",
     "bit_error_rate",
     "pause_loss",

@@ -1,12 +1,11 @@
 //! What holds a sender over TCP back, as time.
 //!
 //! At any time it is one of four: the application has nothing to send (or only waits for acknowledgements of all it had);
-//! the receive window, or the send buffer, is full; the congestion control lets nothing go (its window, its pacing, a
-//! handshake, a repair); or nothing in the endpoint does: a segment is ready, and waits for its NIC.
+//! the receive window, or the send buffer, is full, whatever the congestion window is; the congestion control lets nothing
+//! go (its window, its pacing, a handshake, a repair); or nothing in the endpoint does: a segment is ready, and waits for
+//! its NIC.
 //!
 //! Source: the counters busy, rwnd_limited and sndbuf_limited of Linux (`tcp_info`), with the rest told apart.
-//!
-//! Not modelled: two of them at once: the receive window counts where both windows are full.
 
 use units::Time;
 

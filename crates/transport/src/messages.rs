@@ -17,7 +17,7 @@
 //! frame out, one back", and gives no sizes: those above are our choice. 64 KiB follow from its figures: six connections
 //! a server, 2.3 GB/s and a response time of 160 us are 61 KB a transaction.
 //!
-//! Not modelled: digests, login, task management; a disk; transactions of different sizes.
+//! There are no digests, no login and no disk, and all transactions of a conversation are alike.
 
 use keys::{Choice, Forms, Keyed, Remark};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
