@@ -54,7 +54,7 @@ impl ConversationSpec {
     /// What cannot be meant, and what would be accepted.
     pub fn check(&self) -> Result<(), String> {
         let count = self.messages.len();
-        if count == 0 || count % 2 > 0 {
+        if count == 0 || !count.is_multiple_of(2) {
             return Err(format!("{count} messages; expected an even number above 0"));
         }
         if self.messages.contains(&0) {

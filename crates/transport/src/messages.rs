@@ -147,7 +147,7 @@ fn listed(sizes: &[Bytes]) -> Result<Vec<u64>, Remark> {
         return Err(Remark::new(message, format!("expected 1 B to {LARGEST}")).within_entry(at));
     }
     let count = sizes.len() as u64;
-    if count == 0 || count % 2 > 0 || count > MOST {
+    if count == 0 || !count.is_multiple_of(2) || count > MOST {
         let message = format!("{count} messages in an exchange");
         let help = "the two ends send in turn, and the peer sends the last; expected an even number, like [\"1 KiB\", \"64 B\"]";
         return Err(Remark::new(message, help));
