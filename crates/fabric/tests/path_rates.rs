@@ -128,12 +128,7 @@ fn the_fixed_law_swings_at_a_long_delay_and_the_scaled_does_not() {
 fn a_slow_receiver_is_congestion_too() {
     let params = PathReactionParams::default();
     let mut net = star(2, params, PathPointParams::default(), us(1), 20);
-    let slow = ReceiveSpec {
-        time_per_frame: Time::ZERO,
-        rate: Some(gbps(4)),
-        buffer: Some(100_000),
-        script: vec![],
-    };
+    let slow = ReceiveSpec { rate: Some(gbps(4)), buffer: Some(100_000), ..ReceiveSpec::default() };
     net.0.nodes[0].role =
         fabric::spec::Role::Host(std::sync::Arc::new(HostSpec { receive: Some(slow), ..station(params) }));
     net.0.warmup = us(10_000);
