@@ -160,8 +160,14 @@ fn by_choice(fabric: &Simulation, spreading: &Spreading, used: &mut [bool], edge
         to.into_iter().chain([from]).map(move |end| (end, priority))
     };
     let wanted: BTreeSet<(NodeId, Priority)> = fabric.spec.free_flows().flat_map(ends).collect();
+    // The last hop to a host is no transit: one host of each edge group stands for all.
+    let is_host = |node: NodeId| fabric.spec.nodes[node.at()].host().is_some();
+    let mut looked_at = BTreeSet::new();
     for (destination, priority) in wanted {
-        for node in (0..fabric.wiring.nodes() as u32).map(NodeId) {
+        if is_host(destination) && !looked_at.insert((spreading.table.group_of(destination), priority)) {
+            continue;
+        }
+        for node in (0..fabric.wiring.nodes() as u32).map(NodeId).filter(|&node| !is_host(node)) {
             for &first in spreading.table.candidates(node, destination) {
                 let next = fabric.wiring.neighbour(first);
                 for &second in spreading.table.candidates(next, destination) {

@@ -208,6 +208,11 @@ impl ForwardingTable {
         Candidates { ports, list: list.saturating_sub(self.first_list[node.at()]) as usize }
     }
 
+    /// The edge group of a destination: up to the last hop, frames to all of a group take the same ports.
+    pub(crate) fn group_of(&self, destination: NodeId) -> u32 {
+        self.group_of[destination.at()]
+    }
+
     /// How many different lists of ports a node has.
     pub fn lists(&self, node: NodeId) -> usize {
         (self.first_list[node.at() + 1] - self.first_list[node.at()]) as usize
