@@ -27,7 +27,7 @@ use transport::{
     Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams, RequestResponseSpec, WindowSpec,
 };
 use units::{Amount, BitRate, ClockTolerance, Time};
-use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
+use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, SourceSpec};
 
 /// What a workload is run with beside its traffic.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,8 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
     if name == "star" {
         let graph = Star::new(9, cable).graph().ok()?;
         let hosts: Vec<NodeId> = graph.hosts().collect();
-        let rate = Arrivals::Constant { rate: BitRate::from_bps(1_187_500_000), random_phase: true };
+        let rate =
+            Arrivals::Constant(ConstantParams { rate: BitRate::from_bps(1_187_500_000), random_phase: true });
         let flows = hosts[..8].iter().map(|&from| flow(from, hosts[8], rate.clone())).collect();
         return Some(spec(&graph, flows, options));
     }
@@ -79,7 +80,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let graph = FatTree::new(k, cable).graph().ok()?;
         let hosts: Vec<NodeId> = graph.hosts().collect();
         let n = hosts.len();
-        let rate = Arrivals::Constant { rate: BitRate::from_gbps(5), random_phase: true };
+        let rate = Arrivals::Constant(ConstantParams { rate: BitRate::from_gbps(5), random_phase: true });
         let flows = (0..n).map(|i| {
             let to = (i + n / 2) % n;
             let apart = name.starts_with("fat-tree-").then(|| apart(&graph, k as usize / 2, i, to));
@@ -93,7 +94,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let graph = Star::new(16, cable).graph().ok()?;
         let hosts: Vec<NodeId> = graph.hosts().collect();
         let rate = BitRate::from_bps(5_000_000_000 * 16 / flows as u64);
-        let rate = Arrivals::Constant { rate, random_phase: true };
+        let rate = Arrivals::Constant(ConstantParams { rate, random_phase: true });
         // Each host sends to all others in turn.
         let flow = |i: usize| FlowSpec {
             // A name of its own, or all flows of a host draw the same phase.
@@ -189,6 +190,7 @@ fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {
 
 fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
     let flow_control = options.pfc.then_some(PauseSpec {
+        name: "pfc",
         kind: PauseKind::Priorities(1 << 3),
         accounting: Accounting::Ingress,
         watermarks: None,

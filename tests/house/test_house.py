@@ -15,7 +15,7 @@ LONGEST_FILE_LINES = 500
 """Without its tests; longer files want splitting along their own seams."""
 
 ROW = re.compile(r"^\| `(?P<crate>\w+)` \|[^|]*\| (?P<uses>[^|]*) \|$", re.MULTILINE)
-MECHANISM_CRATES = ("scheduling", "flow_control", "queueing", "transport")
+MECHANISM_CRATES = ("scheduling", "flow_control", "queueing", "workload", "transport")
 SHARED = {"crates/scheduling/src/bound.rs"}
 """Has a source and omissions, and is no mechanism: what schedulers promise."""
 REGISTRY = re.compile(

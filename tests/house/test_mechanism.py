@@ -31,6 +31,8 @@ class Example:
     file: str
     registry: str
     home: str
+    more: tuple[str, ...] = ()
+    """Further lists, the entries of which stand above that of the registry, one line each with its comment."""
 
     @property
     def crate(self) -> str:
@@ -48,31 +50,42 @@ class Example:
         return f"{folder}/{self.file}.rs"
 
     def steps(self) -> tuple[str, list[str]]:
-        """What the section shows of the file, and the lines that it says to add to the list."""
+        """What the section shows of the file, if it does, and the lines that it says to add to the list."""
         section = CONTRIBUTING.partition(f"\n## {self.section}\n")[2].partition("\n## ")[0]
-        shown, lines = (textwrap.dedent(step["text"]) for step in STEPS.finditer(section))
-        return shown, lines.splitlines()
+        *shown, lines = (textwrap.dedent(step["text"]) for step in STEPS.finditer(section))
+        return "".join(shown), lines.splitlines()
 
-    def with_entry(self) -> str:
-        """The file of the list with the module, and the entry at the end of the list."""
-        text = (ROOT / self.home).read_text("utf-8")
+    def with_entry(self, text: str) -> str:
+        """The text of `home` with the module, and an entry at the end of each list."""
         lines = self.steps()[1]
         assert lines[0] == f"mod {self.file};"
-        entry = [line for line in lines if not line.startswith(("mod ", "pub use "))]
-        module = "\n".join(line for line in lines if line not in entry)
-        text = re.sub(r"^mod ", f"{module}\nmod ", text, count=1, flags=re.MULTILINE)
-        head, name, listed = text.rpartition(f"\n{self.registry}! {{\n")
-        assert name, f"{self.registry}! is elsewhere"
-        end = re.search(r"^(    \}\n)?\}\n", listed, re.MULTILINE)
-        assert end
-        added = "".join(f"    {line}\n" for line in entry)
-        return head + name + listed[: end.start()] + added + listed[end.start() :]
+        entries = [line for line in lines if not line.startswith(("mod ", "use ", "pub use "))]
+        module = "\n".join(line for line in lines if line not in entries)
+        text = re.sub(r"^(pub )?mod ", rf"{module}\n\g<0>", text, count=1, flags=re.MULTILINE)
+        lists = [*self.more, self.registry]
+        size = len(entries) // len(lists)
+        for number, registry in enumerate(lists):
+            text = _added(text, registry, entries[number * size : (number + 1) * size])
+        return text
+
+
+def _added(text: str, registry: str, entry: list[str]) -> str:
+    """The text with these lines at the end of the list."""
+    head, name, listed = text.rpartition(f"\n{registry}! {{\n")
+    assert name, f"{registry}! is elsewhere"
+    end = re.search(r"^(    \}\n)?\}\n", listed, re.MULTILINE)
+    assert end
+    added = "".join(f"    {line}\n" for line in entry)
+    return head + name + listed[: end.start()] + added + listed[end.start() :]
 
 
 ADDED = [
     Example("A scheduler", "turns", "schedulers", "crates/scheduling/src/lib.rs"),
     Example("A queue manager", "nth", "queue_managers", "crates/queueing/src/lib.rs"),
+    Example("A flow control", "stop_go", "flow_controls", "crates/flow_control/src/lib.rs"),
     Example("A congestion control", "halving", "controllers", "crates/transport/src/lib.rs"),
+    Example("An application", "ping", "applications", "crates/transport/src/lib.rs", ("endpoints",)),
+    Example("An arrival process", "pairs", "arrivals", "crates/workload/src/lib.rs"),
     Example("A topology", "mesh", "topologies", "crates/fabric/src/spec/topology.rs"),
     Example("A distribution of sizes", "photos", "published", "crates/workload/src/published.rs"),
 ]
@@ -87,8 +100,10 @@ def test_a_mechanism_is_a_file_and_its_lines_in_the_registry() -> None:
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
     # One place, kept: what has not changed since the last time is not compiled again.
     copy = target / "mechanism"
-    changed = {one.home: one.with_entry() for one in ADDED}
+    changed: dict[str, str] = {}
     for one in ADDED:
+        home = changed.get(one.home) or (ROOT / one.home).read_text("utf-8")
+        changed[one.home] = one.with_entry(home)
         changed[one.path] = (EXAMPLES / f"{one.file}.rs").read_text("utf-8")
     for file in ("added.toml", "added_in_a_scenario.rs"):
         changed[f"crates/scenario/tests/{file}"] = (EXAMPLES / file).read_text("utf-8")
@@ -113,6 +128,7 @@ def _reaches_the_builder(schema: Path) -> None:
         "    most: str | None\n",
         "    nth: NthKeys | None\n",
         "class MeshKeys(",
+        "    stop_go: StopGoKeys | None\n",
     ):
         assert line in keys
 

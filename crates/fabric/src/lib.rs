@@ -5,17 +5,18 @@
 
 #![warn(clippy::too_many_lines)]
 
+mod audit;
 mod build;
 mod run;
 mod simulation;
 pub mod spec;
 mod tables;
 
+pub use audit::{Finding, Subject, audit, audit_flows};
 pub use build::guarantees::{Guarantee, guarantees};
 pub use build::headroom::{PauseNeeds, frame_bounds, pause_needs};
 pub use build::{BuildError, MAX_BINS, MAX_SERIES, SERIES_MEMORY};
 pub use run::outcome::SimulationError;
-pub use simulation::credits::circle;
 pub use simulation::dependencies::dependency_cycle;
 pub use simulation::threads::Threads;
 pub use simulation::{Simulation, State};

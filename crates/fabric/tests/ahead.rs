@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use queueing::{LimiterScope, RateControlSpec, RateReactionParams};
 use scheduling::SchedulerSpec;
 use units::{BitRate, Time};
-use workload::{Arrivals, FrameSizes, SourceSpec};
+use workload::{Arrivals, ConstantParams, FrameSizes, PoissonParams, SourceSpec};
 
 /// What is drawn of a fabric: two rows of hosts at two switches.
 #[derive(Clone, Debug)]
@@ -79,8 +79,8 @@ fn net(dice: &Dice) -> Net {
         let rate = BitRate::from_bps(gbps * 400_000_000);
         let arrivals = match kind {
             0 => Arrivals::Greedy,
-            1 => Arrivals::Poisson { rate },
-            _ => Arrivals::Constant { rate, random_phase: true },
+            1 => Arrivals::Poisson(PoissonParams { rate }),
+            _ => Arrivals::Constant(ConstantParams { rate, random_phase: true }),
         };
         let sizes = if kind == 3 { FrameSizes::Imix } else { FrameSizes::Fixed(bytes) };
         // With strict priority one class is in use, of eight.
@@ -172,7 +172,7 @@ fn a_pause_that_nobody_obeys_changes_nothing() {
         let from = net.host(&format!("h{nth}"), host());
         net.link(from, deaf, gbps(10), us(1));
         // Few enough wait at a time that all of them are sent ahead.
-        let arrivals = Arrivals::Poisson { rate: BitRate::from_bps(4_500_000_000) };
+        let arrivals = Arrivals::Poisson(PoissonParams { rate: BitRate::from_bps(4_500_000_000) });
         net.flow(&format!("f{nth}"), from, 0, SourceSpec { arrivals, ..greedy(to, 1000, Time::ZERO) });
     }
     let outcome = net.run();

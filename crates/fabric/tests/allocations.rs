@@ -14,14 +14,14 @@ use fabric::spec::{HostSpec, Role};
 use fabric::{Simulation, State};
 use std::sync::Arc;
 use units::{BitRate, Time};
-use workload::{Arrivals, SourceSpec};
+use workload::{Arrivals, ConstantParams, SourceSpec};
 
 /// A fat-tree of 16 hosts at 10 Gb/s under PFC. All send to the host half way round at 40 % of the link, and
 /// four of them at 40 % to host 0 besides, which is too much for it: pauses come and go all the time.
 fn fat_tree() -> Net {
     let (mut net, hosts) = fat_tree_under_pfc(4, us(25_000));
     let rate = BitRate::from_gbps(4);
-    let arrivals = Arrivals::Constant { rate, random_phase: true };
+    let arrivals = Arrivals::Constant(ConstantParams { rate, random_phase: true });
     for (i, &from) in hosts.iter().enumerate() {
         let to = hosts[(i + 8) % 16];
         let source = SourceSpec { arrivals: arrivals.clone(), limit: None, ..one(to, 1000, Time::ZERO) };

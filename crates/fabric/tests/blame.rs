@@ -375,7 +375,7 @@ fn brute_force(flows: &[Burst], log: &Log) -> BTreeMap<(usize, usize), (u64, Tim
 fn at_once(to: NodeId, frames: u64, start: Time) -> SourceSpec {
     let source = burst(to, FRAME as u16, frames, start);
     assert!(
-        matches!(source.arrivals, workload::Arrivals::Constant { rate, .. } if rate >= BitRate::from_gbps(8_000_000))
+        matches!(source.arrivals, workload::Arrivals::Constant(workload::ConstantParams { rate, .. }) if rate >= BitRate::from_gbps(8_000_000))
     );
     source
 }

@@ -7,7 +7,7 @@ use fabric::Simulation;
 use fabric::spec::{HostSpec, SwitchSpec};
 use queueing::BufferSpec;
 use units::{Amount, ClockTolerance, Time};
-use workload::{Arrivals, SourceSpec};
+use workload::{Arrivals, ConstantParams, SourceSpec};
 
 const PPM_100: ClockTolerance = ClockTolerance::from_ppm(100);
 
@@ -155,7 +155,7 @@ fn a_source_does_not_tie_with_itself() {
 #[test]
 fn jitter_breaks_ties_and_keeps_rates() {
     let in_step = |sink| SourceSpec {
-        arrivals: Arrivals::Constant { rate: gbps(8), random_phase: false },
+        arrivals: Arrivals::Constant(ConstantParams { rate: gbps(8), random_phase: false }),
         ..greedy(sink, 1230, Time::ZERO)
     };
     let mut net = star(3, hundred_frames(), Time::from_ms(20), in_step);

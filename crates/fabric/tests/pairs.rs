@@ -35,7 +35,8 @@ use transport::{
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
-    Arrivals, Destinations, FrameSizes, Framing, ServiceOrder, SourceSpec, Transfer, TransferList,
+    Arrivals, ConstantParams, Destinations, FrameSizes, Framing, PoissonParams, ServiceOrder, SourceSpec,
+    Transfer, TransferList,
 };
 
 /// What can meet, one bit each.
@@ -428,8 +429,8 @@ fn source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
     let rate = gbps(1 + rolls.below(10));
     let arrivals = match rolls.below(3) {
         0 => Arrivals::Greedy,
-        1 => Arrivals::Poisson { rate },
-        _ => Arrivals::Constant { rate, random_phase: rolls.coin() },
+        1 => Arrivals::Poisson(PoissonParams { rate }),
+        _ => Arrivals::Constant(ConstantParams { rate, random_phase: rolls.coin() }),
     };
     let sizes = match rolls.below(3) {
         0 => FrameSizes::Fixed(1522),

@@ -10,12 +10,12 @@ use counting::most_in_use;
 use fabric::spec::Spec;
 use fabric::{Simulation, State};
 use units::{BitRate, Time};
-use workload::{Arrivals, Destinations, SourceSpec};
+use workload::{Arrivals, ConstantParams, Destinations, SourceSpec};
 
 /// A fat tree under PFC, all of whose hosts send at half of their rate.
 fn fat_tree(k: u64, to: impl Fn(usize, &[frame::NodeId]) -> Destinations) -> Spec {
     let (mut net, hosts) = fat_tree_under_pfc(k, us(60));
-    let arrivals = Arrivals::Constant { rate: BitRate::from_gbps(5), random_phase: true };
+    let arrivals = Arrivals::Constant(ConstantParams { rate: BitRate::from_gbps(5), random_phase: true });
     for (nth, &from) in hosts.iter().enumerate() {
         let destinations = to(nth, &hosts);
         let source = SourceSpec {

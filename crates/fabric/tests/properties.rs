@@ -18,7 +18,10 @@ use scheduling::SchedulerSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
-use workload::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};
+use workload::{
+    Arrivals, BernoulliParams, Change, ConstantParams, Destinations, FrameSizes, OnOffParams, Period,
+    PoissonParams, RateBasis, SourceSpec,
+};
 
 /// Numbers from which everything about one random simulation is drawn; plain so that it shrinks.
 #[derive(Clone, Debug)]
@@ -147,14 +150,14 @@ fn source(to: Destinations, line: BitRate, rolls: &mut Rolls) -> SourceSpec {
     let short = |rolls: &mut Rolls| us(1 + u64::from(rolls.below(20)));
     let period = |rolls: &mut Rolls| {
         let mean = short(rolls);
-        if rolls.coin() { Period::Exponential { mean } } else { Period::Pareto { mean, shape: 1.5 } }
+        if rolls.coin() { Period::Exponential(mean) } else { Period::Pareto { mean, shape: 1.5 } }
     };
     let arrivals = match rolls.below(6) {
-        0 => Arrivals::Constant { rate, random_phase: rolls.coin() },
+        0 => Arrivals::Constant(ConstantParams { rate, random_phase: rolls.coin() }),
         1 | 5 => Arrivals::Greedy,
-        2 => Arrivals::Bernoulli { rate },
-        3 => Arrivals::Poisson { rate },
-        _ => Arrivals::OnOff { peak: rate, on: period(rolls), off: period(rolls) },
+        2 => Arrivals::Bernoulli(BernoulliParams { rate }),
+        3 => Arrivals::Poisson(PoissonParams { rate }),
+        _ => Arrivals::OnOff(OnOffParams { peak: rate, on: period(rolls), off: period(rolls) }),
     };
     let sizes = match rolls.below(5) {
         0 => FrameSizes::Fixed(64),

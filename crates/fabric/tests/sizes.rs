@@ -12,7 +12,7 @@ use fabric::Simulation;
 use fabric::spec::SwitchSpec;
 use frame::ClassMap;
 use units::{BitRate, Time};
-use workload::{Arrivals, SourceSpec};
+use workload::{Arrivals, ConstantParams, SourceSpec};
 
 /// A star of `hosts` senders at 1 % of the link, with `flows` each; `classes` at the switch. Bytes in use after a
 /// while, with what the description takes, and what the simulation says of itself.
@@ -25,7 +25,7 @@ fn bytes(hosts: usize, flows: usize, classes: ClassMap) -> (usize, usize) {
     let sw = net.switch("sw", SwitchSpec { classes, ..switch() });
     net.link(to, sw, gbps(100), ns(500));
     let rate = BitRate::from_bps(100_000_000 / flows as u64);
-    let arrivals = Arrivals::Constant { rate, random_phase: true };
+    let arrivals = Arrivals::Constant(ConstantParams { rate, random_phase: true });
     for at in 0..hosts {
         let from = net.host(&format!("h{at}"), host());
         net.link(from, sw, gbps(10), ns(500));

@@ -9,7 +9,7 @@ use frame::NodeId;
 use proptest::prelude::*;
 use std::sync::Arc;
 use units::{BitRate, Time};
-use workload::{Arrivals, Destinations, SourceSpec};
+use workload::{Arrivals, Destinations, PoissonParams, SourceSpec};
 
 /// Two leaves with `hosts` hosts each, and spines between them whose links have these delays.
 fn leaf_spine(
@@ -82,7 +82,10 @@ fn least_queued_keeps_queues_shorter_than_drawing() {
                 &format!("f{n}"),
                 from,
                 0,
-                SourceSpec { arrivals: Arrivals::Poisson { rate }, ..greedy(to, 1000, Time::ZERO) },
+                SourceSpec {
+                    arrivals: Arrivals::Poisson(PoissonParams { rate }),
+                    ..greedy(to, 1000, Time::ZERO)
+                },
             );
         }
         let outcome = net.run();

@@ -25,7 +25,8 @@
 //! that waits for the last byte needs room for a frame more. The link layer's acknowledgements and repeats: a frame that is
 //! damaged on a link with credits takes its credits with it, and stops the run.
 
-use crate::settings::settings;
+use crate::control::settings;
+use crate::{Configuration, Control, Findings};
 use frame::{ClassMap, PRIORITIES, Priority};
 use keys::Remark;
 use schemars::JsonSchema;
@@ -94,8 +95,7 @@ impl CreditSettings {
         }
     }
 
-    /// Writes the defaults.
-    pub(crate) fn complete(&mut self) {
+    fn fill(&mut self) {
         let values = self.values();
         *self = CreditSettings {
             buffer: Some(values.buffer),
@@ -120,6 +120,21 @@ impl CreditSettings {
     /// The specification of a station. The settings have passed [`CreditSettings::check`].
     pub fn spec(&self) -> CreditSpec {
         self.values().spec()
+    }
+}
+
+impl Configuration for CreditSettings {
+    fn or(&self, outer: &CreditSettings) -> CreditSettings {
+        self.or(outer)
+    }
+    fn complete(&mut self, _: &[u32]) {
+        self.fill();
+    }
+    fn check(&self, _: &[u32]) -> Findings {
+        Findings { wrong: self.check().err().into_iter().collect(), ..Findings::default() }
+    }
+    fn start(&self, _: &'static str) -> Control {
+        Control::Credits(self.spec())
     }
 }
 

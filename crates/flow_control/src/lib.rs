@@ -2,25 +2,50 @@
 
 #![warn(clippy::too_many_lines)]
 
+mod control;
 pub mod credit;
 pub mod max_min;
 pub mod pause;
+mod pause_settings;
 pub mod pfc;
 pub mod phy;
 pub mod renewal;
-mod settings;
 pub mod tpfc;
 pub mod watchdog;
 
 pub mod headroom;
 
+pub use control::{Configuration, Control, Findings};
 pub use credit::{CreditSettings, CreditSpec};
-pub use settings::{Findings, FlowControl, PauseSettings};
+pub use pause_settings::PauseSettings;
 pub use tpfc::{Sampling, TargetMethod, TargetSpec};
 
+use control::flow_controls;
+use pause::LinkPauses;
+use pfc::PriorityPauses;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
+
+flow_controls! {
+    /// PAUSE of IEEE 802.3 Annex 31B: stops the whole link.
+    pause: Pause(LinkPauses),
+    /// Priority-based flow control of IEEE 802.1Qbb: stops single priorities.
+    pfc: Pfc(PriorityPauses),
+    /// Credit-based flow control, as in Advanced Switching, PCI Express or InfiniBand: frames wait for room at the other end of the link.
+    credit: Credit(CreditSettings),
+}
+
+impl FlowControl {
+    /// Whether it takes from `outer` what it does not say.
+    pub fn inherits(&self, outer: &FlowControl) -> bool {
+        self.name().is_some() && self.name() == outer.name()
+    }
+    /// Whether stations with it pause each other.
+    pub fn pauses(&self) -> bool {
+        matches!(self.control(&[]), Some(Control::Pauses(_)))
+    }
+}
 
 /// Each mechanism's name, the file that is its page, and the definition of its keys in the JSON Schema.
 pub const PAGES: &[(&str, &str, &str)] = &[
@@ -47,13 +72,6 @@ pub enum PauseKind {
 }
 
 impl PauseKind {
-    /// The name that a scenario has for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            PauseKind::Link => "pause",
-            PauseKind::Priorities(_) => "pfc",
-        }
-    }
     /// The priorities that are paused and obeyed, bit n for priority n.
     pub fn priorities(self) -> u8 {
         match self {
@@ -105,6 +123,8 @@ pub struct Watermarks {
 /// PAUSE, PFC or TPFC, as a station is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PauseSpec {
+    /// The name of the flow control, which is that of its table.
+    pub name: &'static str,
     /// What a pause stops.
     pub kind: PauseKind,
     /// Where occupancy is counted.
@@ -121,4 +141,11 @@ pub struct PauseSpec {
     pub response_time: Option<Time>,
     /// Targeting (egress accounting only).
     pub target: Option<TargetSpec>,
+}
+
+impl PauseSpec {
+    /// Whether the occupancy is counted where frames came in.
+    pub fn counts_at_ingress(&self) -> bool {
+        self.accounting == Accounting::Ingress
+    }
 }

@@ -14,8 +14,34 @@
 //! Not modelled: different times for different priorities of one frame (a station here has one
 //! configured time; XOFF and XON of different priorities do share a frame).
 
+use crate::{Configuration, Control, Findings, PauseKind, PauseSettings};
 use frame::{PRIORITIES, members};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
+
+/// Keys of PAUSE.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct LinkPauses(PauseSettings);
+
+impl Configuration for LinkPauses {
+    fn or(&self, outer: &LinkPauses) -> LinkPauses {
+        LinkPauses(self.0.or(&outer.0))
+    }
+    fn complete(&mut self, _: &[u32]) {
+        self.0.complete();
+    }
+    fn check(&self, used: &[u32]) -> Findings {
+        self.0.check(false, used)
+    }
+    fn start(&self, name: &'static str) -> Control {
+        Control::Pauses(self.0.spec(name, PauseKind::Link))
+    }
+    fn notes(&self) -> Vec<&'static str> {
+        self.0.notes()
+    }
+}
 
 /// Bit times in a pause quantum (802.3 Annex 31B.2).
 pub const QUANTUM_BITS: u64 = 512;

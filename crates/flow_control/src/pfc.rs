@@ -9,9 +9,39 @@
 //!
 //! Not modelled: dynamic thresholds (the watermarks are constants of a port).
 
-use crate::Watermarks;
+use crate::{Configuration, Control, Findings, PauseKind, PauseSettings, Watermarks};
 use frame::Occupancy;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
+
+/// Keys of PFC.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct PriorityPauses(PauseSettings);
+
+impl Configuration for PriorityPauses {
+    const FROM_FLOWS: Option<&'static str> = Some("priorities");
+
+    fn or(&self, outer: &PriorityPauses) -> PriorityPauses {
+        PriorityPauses(self.0.or(&outer.0))
+    }
+    fn complete(&mut self, used: &[u32]) {
+        self.0.priorities.get_or_insert_with(|| used.to_vec());
+        self.0.complete();
+    }
+    fn check(&self, used: &[u32]) -> Findings {
+        self.0.check(true, used)
+    }
+    fn start(&self, name: &'static str) -> Control {
+        let list = self.0.priorities.iter().flatten();
+        let set = list.filter(|&&priority| priority <= 7).fold(0u8, |set, &p| set | 1 << p);
+        Control::Pauses(self.0.spec(name, PauseKind::Priorities(set)))
+    }
+    fn notes(&self) -> Vec<&'static str> {
+        self.0.notes()
+    }
+}
 
 /// A pause that this station has asked for, as far as it knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -14,6 +14,7 @@
 //! Not modelled: polling. Real watchdogs look every 100 ms or so and find a storm up to that much later; here
 //! the times are exact. A real one that drops may also disable the sending of pauses for the queue's ingress.
 
+use keys::{Remark, Remarks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
@@ -36,6 +37,31 @@ impl Default for WatchdogSpec {
     fn default() -> WatchdogSpec {
         let time = Time::from_ms(200);
         WatchdogSpec { detection: time, restoration: time, action: StormAction::Drop }
+    }
+}
+
+impl WatchdogSpec {
+    /// What is wrong with it in a run of this length, and what to beware of. `pauses`: a switch can be paused.
+    ///
+    /// # Errors
+    /// A time that every pause takes.
+    pub fn check(&self, duration: Time, pauses: bool) -> Remarks {
+        let detection = self.detection;
+        let about = |message: String, help: &str| Remark::about("detection_time", message, help);
+        if detection == Time::ZERO {
+            let message = "detection_time is 0: every pause would be a storm".to_string();
+            return Err(about(message, "expected a time above 0, like \"200 ms\""));
+        }
+        let mut found = Vec::new();
+        if detection >= duration {
+            let message = format!("detection_time {detection} is not below the duration {duration}");
+            found.push(about(message, "no storm will be detected"));
+        }
+        if !pauses {
+            let message = "a watchdog, but no switch has flow control";
+            found.push(Remark::new(message, "nothing is paused: it has no effect"));
+        }
+        Ok(found)
     }
 }
 

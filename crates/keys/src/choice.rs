@@ -83,6 +83,23 @@ impl<'de, T: Choice> DeserializeSeed<'de> for KeysOf<T> {
     }
 }
 
+/// Two lists of names in one, of `N` names together.
+pub const fn joined<const N: usize>(first: &[&'static str], second: &[&'static str]) -> [&'static str; N] {
+    let (mut all, mut n) = ([""; N], 0);
+    while n < N {
+        all[n] = if n < first.len() { first[n] } else { second[n - first.len()] };
+        n += 1;
+    }
+    all
+}
+
+/// The schema of what two choices accept together, as derives describe them.
+pub fn either(description: &str, choices: [Schema; 2]) -> Schema {
+    let all: Vec<_> =
+        choices.iter().filter_map(|one| one.get("oneOf")?.as_array().cloned()).flatten().collect();
+    json_schema!({ "description": description, "oneOf": all })
+}
+
 /// A mechanism with keys, as a schema describes it.
 pub struct Keyed {
     /// Its name.

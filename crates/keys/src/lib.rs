@@ -12,7 +12,7 @@ mod forms;
 mod nearest;
 mod remark;
 
-pub use choice::{Choice, Keyed, schema};
+pub use choice::{Choice, Keyed, either, joined, schema};
 pub use forms::{Forms, read_by_form};
 pub use nearest::nearest;
-pub use remark::{Remark, Remarks, Step};
+pub use remark::{Remark, Remarks, Severity, Step};

@@ -1,6 +1,17 @@
 //! What is wrong with a value, or to beware of, and where it stands among the keys of its mechanism.
 
+use serde::Serialize;
 use std::fmt;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The scenario cannot run.
+    Error,
+    /// The scenario runs, but probably not as meant.
+    Warning,
+}
 
 /// A step from a table towards a value in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

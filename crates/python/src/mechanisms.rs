@@ -12,13 +12,16 @@ pub fn describe() -> String {
     let schedulers = scheduling::PAGES.iter().map(|&(name, text, keys)| ("scheduler", name, text, keys));
     let controls = flow_control::PAGES.iter().map(|&(name, text, keys)| ("flow control", name, text, keys));
     let queueing = queueing::PAGES.iter().map(|&(name, text, keys)| ("queueing", name, text, keys));
+    let arrivals =
+        workload::ARRIVAL_PAGES.iter().map(|&(name, text, keys)| ("arrival process", name, text, keys));
     let endpoints = transport::ENDPOINT_PAGES.iter().map(|&(name, text)| ("endpoint", name, text, ""));
     let controllers = transport::CONTROLLER_PAGES.iter().map(|&(name, text)| ("controller", name, text, ""));
     let applications =
         transport::APPLICATION_PAGES.iter().map(|&(name, text)| ("application", name, text, ""));
     let repairs = transport::REPAIR_PAGES.iter().map(|&(name, text)| ("loss recovery", name, text, ""));
     let transports = endpoints.chain(controllers).chain(repairs).chain(applications);
-    let pages: Vec<Page> = schedulers.chain(controls).chain(queueing).chain(transports).collect();
+    let pages: Vec<Page> =
+        schedulers.chain(controls).chain(queueing).chain(arrivals).chain(transports).collect();
     Value::Array(pages.iter().map(|page| page_of(page, &schema)).collect()).to_string()
 }
 

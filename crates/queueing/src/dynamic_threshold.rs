@@ -20,10 +20,11 @@
 //! Not modelled: memory cells (a frame takes its own length); a frame that is charged to two parts at once, but for the
 //! minimum and the shared part of one queue.
 
+use keys::Remark;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
-use units::Bytes;
+use units::{Amount, Bytes};
 
 /// Dynamic thresholds (Choudhury and Hahne 1998): the `total` of the buffer is one memory that all queues share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -47,6 +48,29 @@ impl Default for DynamicThreshold {
 }
 
 impl DynamicThreshold {
+    /// The rules of the memory of a switch with this limit, and what to beware of. `lossless`: classes of it are counted
+    /// where they come in.
+    ///
+    /// # Errors
+    /// A memory that is not counted in bytes.
+    pub fn spec(
+        &self,
+        total: Option<Amount>,
+        lossless: bool,
+    ) -> Result<(SharedMemorySpec, Option<Remark>), Remark> {
+        let Some(Amount::Bytes(bytes)) = total else {
+            let given = total.map_or("unlimited".to_string(), |total| total.to_string());
+            let message = format!("a dynamic threshold without a shared memory: total is {given}");
+            let help =
+                "expected a total of the same buffer in bytes, like total = \"12 MB\": what queues share";
+            return Err(Remark::new(message, help));
+        };
+        let idle = (self.headroom.get() > 0 && !lossless).then(|| {
+            let help = "they have no flow control that counts at the ingress: nobody uses it";
+            Remark::about("headroom", "headroom for lossless classes of these switches", help)
+        });
+        Ok((self.of(bytes), idle))
+    }
     /// The rules of a memory of so many bytes.
     pub fn of(&self, total: u64) -> SharedMemorySpec {
         SharedMemorySpec {

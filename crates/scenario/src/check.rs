@@ -3,22 +3,20 @@
 //! The checks collect as many independent errors as they can. A later stage runs only if the stages it
 //! builds on found nothing wrong, so that one mistake is reported once.
 
-mod credits;
 mod faults;
+mod files;
+mod findings;
 mod flow_control;
 mod flows;
 mod guards;
-mod headroom;
 mod managers;
 mod names;
 mod path_choice;
-mod pauses;
 mod probes;
 mod queueing;
 mod receive;
 mod receivers;
 mod scheduler;
-mod sizes;
 mod stations;
 mod topology;
 mod transfer_files;
@@ -31,7 +29,7 @@ use crate::model::Model;
 use crate::place::{Alias, Place};
 use crate::read::MAX_ERRORS;
 use crate::{Parquet, Scenario};
-use fabric::spec::{ProbeSpec, Spec};
+use fabric::spec::{FaultSpec, NodeSpec, ProbeSpec, Spec};
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 use units::{Bytes, Time};
@@ -159,13 +157,13 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let fabric = fabric?;
     let flows = flows::lower(model, &fabric, context);
     let transfers = transfers::lower(model, &fabric, context);
-    let faults = faults::lower(model, &fabric, context);
+    let (entries, faults): (Vec<usize>, Vec<FaultSpec>) =
+        faults::lower(model, &fabric, context).into_iter().unzip();
     let (nodes, mut flows) = (stations?, flows?);
     flows.extend(transfers?);
     transfers::check_lossless(model, &flows, context);
     let links = fabric.links();
     scheduler::check(model, &nodes, &links, &flows, context);
-    queueing::rooms(model, &nodes, &links, context);
     let guards = guards::lower(model, context);
     let spec = Spec {
         seed: model.simulation.seed,
@@ -182,11 +180,11 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     };
     probes::names(model, &spec, context);
     let needs = fabric::pause_needs(&spec);
-    headroom::check(model, &spec, &needs, context);
-    pauses::check(model, &spec, &needs, context);
-    credits::check(model, &spec, context);
+    let own = |node: &NodeSpec, key: &str| findings::has_own(model, node, key);
+    findings::report(fabric::audit(&spec, &needs, &own), &spec, &entries, context);
     if context.errors == 0 {
-        guards::routes(model, &spec, context);
+        let found = fabric::audit_flows(&spec, model.topology.is_layered(), &own);
+        findings::report(found, &spec, &entries, context);
         path_choice::check(model, &spec, context);
         managers::check(model, &spec, &needs, context);
         transports::check_losses(model, &spec, context);

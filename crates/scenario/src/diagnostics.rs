@@ -4,19 +4,10 @@
 //! was probably meant. [`Diagnostics`] prints like a compiler (plain or coloured) and as JSON.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+pub use keys::Severity;
 use serde::Serialize;
 use std::fmt;
 use std::ops::Range;
-
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// The scenario cannot run.
-    Error,
-    /// The scenario runs, but probably not as meant.
-    Warning,
-}
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

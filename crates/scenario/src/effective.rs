@@ -165,7 +165,7 @@ fn fill_stations(model: &mut Model, priorities: &[u32]) {
 
 /// What a reader of the effective scenario wants to know beside the values.
 pub fn notes(model: &Model) -> Vec<Note> {
-    let Some((kind, _)) = model.flow_control.settings() else { return Vec::new() };
+    let Some(kind) = model.flow_control.name() else { return Vec::new() };
     let note = |text: &str| Note { table: format!("flow_control.{kind}"), text: text.to_string() };
     model.flow_control.notes().into_iter().map(note).collect()
 }

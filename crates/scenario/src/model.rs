@@ -48,7 +48,7 @@ pub struct Model {
     /// Settings of single switches, by name, range or pattern ("leaf*"); what is not set here comes from `switch`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub switches: BTreeMap<String, SwitchSettings>,
-    /// Link-level flow control of all stations, unless a station says otherwise: `pause`, `pfc`, `credit` or "off". Default: "off".
+    /// Link-level flow control of all stations, unless a station says otherwise: a kind, or "off". Default: "off".
     #[serde(default)]
     pub flow_control: FlowControl,
     /// Watches the egress queues of all switches for pause storms. Default: no watchdog.

@@ -5,6 +5,7 @@
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
 use crate::model::{Model, ProbesText};
 use crate::place::Place;
+use flow_control::FlowControl;
 use keys::nearest;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -103,7 +104,7 @@ impl<'i> Reader<'_, 'i> {
         let simulation = self.required("simulation", "[simulation] with duration = \"10 ms\"");
         let probes: Option<ProbesText> = self.optional("probes");
         let one_topology = self.one_choice("topology", "one kind of topology");
-        let one_flow_control = self.one_choice("flow_control", "pause, pfc or credit");
+        let one_flow_control = self.one_choice("flow_control", &FlowControl::NAMES.join(", "));
         let topology =
             if one_topology { self.required("topology", "one topology, like [topology.star]") } else { None };
         let host = self.optional("host");

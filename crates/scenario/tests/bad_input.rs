@@ -171,7 +171,7 @@ fn keys_and_forms() {
         (sim("seed = 1\n‸flows = []"), "`flows` is a table of the file", "above the first table"),
         (star("rate = ‸\"1e+06 Mb/s\""), "a number with an exponent", "did you mean \"1000000 Mb/s\"?"),
         (star("rate = ‸\"1,5 Gb/s\""), "a comma in a number", "did you mean \"1.5 Gb/s\"?"),
-        (source("‸3"), "3 without quotes where a choice belongs", "a name in quotes, or a table"),
+        (source("‸3"), "invalid type: integer `3`", "\"greedy\", or a table of the name of a source"),
         (more("[switch.scheduler]\nets = ‸3"), "integer `3`", "expected a table with keys"),
         (more("[switch.scheduler.ets]\nclasses = ‸3"), "integer `3`", "expected a list in [ ]"),
         (

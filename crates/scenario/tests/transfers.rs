@@ -295,7 +295,7 @@ fn wrong_entries_are_refused() {
         assert!(found.iter().any(fits), "{entry}\n{found:#?}");
     }
     let named = load(&text(once).replace("\"t\"", "\"t[1]\""), "t.toml", None).unwrap_err();
-    assert!(named.render(false).contains("\"t[1]\" is no name of transfers"), "{named}");
+    assert!(named.render(false).contains("\"t[1]\" is not a name for transfers"), "{named}");
     let twice =
         format!("{}[[flows]]\nname = \"t\"\nfrom = \"h1\"\nto = \"h0\"\nsource = \"greedy\"\n", text(once));
     let found = load(&twice, "t.toml", None).unwrap_err();

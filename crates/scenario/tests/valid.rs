@@ -4,8 +4,9 @@ use frame::{NodeId, Priority};
 use scenario::{Scenario, load};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use transport::ApplicationKeys as _;
 use units::{Amount, Bytes, Time};
-use workload::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis};
+use workload::{Arrivals, Change, Destinations, FrameSizes, OnOffParams, Period, RateBasis};
 
 fn loaded(text: &str) -> Scenario {
     load(text, "first-light.toml", None).unwrap_or_else(|why| panic!("{why}\n{text}"))
@@ -301,7 +302,10 @@ fn everything_becomes_a_spec() {
         one.source.script,
         [(Time::from_ms(2), Change::Stop), (Time::from_us(2500), Change::Start(Some(rate)))]
     );
-    assert!(matches!(one.source.arrivals, Arrivals::OnOff { off: Period::Pareto { shape: 1.5, .. }, .. }));
+    assert!(matches!(
+        one.source.arrivals,
+        Arrivals::OnOff(OnOffParams { off: Period::Pareto { shape: 1.5, .. }, .. })
+    ));
     let others = vec![NodeId(1)];
     assert_eq!(
         flow("two[a]").source.destinations,
@@ -500,7 +504,8 @@ fn tcp_takes_from_its_preset_what_is_not_written() {
     };
     for (name, preset) in [("mcalpine-2005", TcpPreset::Mcalpine2005), ("linux", TcpPreset::Linux)] {
         let [spec, again] = specs(&format!("{{ preset = \"{name}\" }}"));
-        assert_eq!(spec, preset.keys().spec(Some(Bytes::new(1_000_000)), 1_522, 64).unwrap());
+        let (alone, _) = Box::new(preset.keys()).spec(Some(Bytes::new(1_000_000)), 1_522).unwrap();
+        assert_eq!(spec, *alone);
         assert_eq!(spec, again);
     }
     let [spec, again] = specs(

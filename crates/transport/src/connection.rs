@@ -1,14 +1,14 @@
 //! What a connection is: plain, checked data, from which both of its endpoints are made.
 
+use crate::application::{ApplicationSpec, Random};
 use crate::controller::ControllerConfiguration;
 use crate::conversation::ConversationSpec;
 use crate::delay::Delay;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS, Message};
 use crate::{
-    ControllerSpec, Conversation, EcnMode, Endpoint, Requester, Responder, TcpReceiver, TcpSender, TcpSpec,
+    Application, ControllerSpec, Conversation, Endpoint, Requester, Responder, TcpReceiver, TcpSender, TcpSpec,
     TransferReceiver, TransferSender, WindowReceiver, WindowSender,
 };
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 use units::Time;
 use workload::Due;
@@ -22,33 +22,6 @@ pub struct ConnectionSpec {
     pub stop: Option<Time>,
     /// What runs over it.
     pub application: Application,
-}
-
-/// What runs over a connection.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Application {
-    /// A transfer that is clocked by acknowledgements.
-    Window(WindowSpec),
-    /// Requests and responses.
-    RequestResponse(RequestResponseSpec),
-    /// Transfers over TCP, one after the other.
-    Tcp(Arc<TcpSpec>),
-    /// Scheduled transfers over TCP.
-    Transfers(Arc<TcpSpec>),
-    /// Messages in turn over TCP.
-    Conversation(Arc<ConversationSpec>),
-}
-
-impl Application {
-    /// Whether switches may mark its frames.
-    pub fn is_ecn_capable(&self) -> bool {
-        match self {
-            Application::Window(spec) => spec.ecn_capable,
-            Application::RequestResponse(spec) => spec.ecn_capable,
-            Application::Tcp(spec) | Application::Transfers(spec) => spec.ecn != EcnMode::Off,
-            Application::Conversation(spec) => spec.tcp.ecn != EcnMode::Off,
-        }
-    }
 }
 
 /// A transfer that is clocked by acknowledgements.
@@ -98,90 +71,126 @@ pub struct RequestResponseSpec {
 impl ConnectionSpec {
     /// Both endpoints: the one that opens the connection, and its peer. The random streams should belong to
     /// one endpoint each. `due`: the scheduled transfers, in order of their starts.
-    pub fn start(
-        &self,
-        due: &Arc<[Due]>,
-        near: Xoshiro256PlusPlus,
-        far: Xoshiro256PlusPlus,
-    ) -> (Endpoint, Endpoint) {
+    pub fn start(&self, due: &Arc<[Due]>, near: Random, far: Random) -> (Endpoint, Endpoint) {
+        let (start, stop) = (self.start, self.stop);
         match &self.application {
-            Application::Window(spec) => (
-                Endpoint::WindowSender(WindowSender::new(spec, self.start, self.stop)),
-                Endpoint::WindowReceiver(WindowReceiver::new(spec)),
-            ),
-            Application::RequestResponse(spec) => (
-                Endpoint::Requester(Requester::new(spec, self.start, self.stop, near)),
-                Endpoint::Responder(Responder::new(spec, far)),
-            ),
-            Application::Tcp(spec) => (
-                Endpoint::TcpSender(Box::new(TcpSender::new(spec, self.start, self.stop, near))),
-                Endpoint::TcpReceiver(TcpReceiver::new(spec)),
-            ),
             Application::Transfers(spec) => (
                 Endpoint::TransferSender(Box::new(TransferSender::new(spec, due.clone(), near))),
                 Endpoint::TransferReceiver(TransferReceiver::new(spec, due.len())),
             ),
-            Application::Conversation(spec) => (
-                Endpoint::Conversation(Box::new(Conversation::opener(spec, self.start, self.stop, near))),
-                Endpoint::Conversation(Box::new(Conversation::answerer(spec, far))),
-            ),
+            other => other.ends(start, stop, near, far),
         }
     }
-
     /// The shortest frame that either endpoint may send, DA to FCS: what the look-ahead has to know.
     pub fn shortest_frame(&self) -> u16 {
-        match &self.application {
-            Application::Window(spec) => spec.ack_bytes.min(frame::MIN_FRAME_BYTES).min(spec.segment),
-            Application::RequestResponse(spec) => frame::MIN_FRAME_BYTES.min(spec.segment),
-            Application::Tcp(spec) | Application::Transfers(spec) => spec.shortest_frame(),
-            Application::Conversation(spec) => spec.tcp.shortest_frame(),
-        }
+        self.application.frames().0
     }
-
     /// The longest frame that either endpoint may send, DA to FCS: what headroom has to know.
     pub fn longest_frame(&self) -> u16 {
-        match &self.application {
-            Application::Window(spec) => spec.segment.max(spec.ack_bytes),
-            Application::RequestResponse(spec) => spec.segment,
-            Application::Tcp(spec) | Application::Transfers(spec) => spec.longest_frame(),
-            Application::Conversation(spec) => spec.tcp.longest_frame(),
-        }
+        self.application.frames().1
     }
-
     /// What cannot be meant, and what would be accepted.
+    ///
+    /// # Errors
+    /// A value outside of its range.
     pub fn check(&self) -> Result<(), String> {
-        let above_zero = |what: &str, value: u64| {
-            if value > 0 { Ok(()) } else { Err(format!("{what} of 0; expected above 0")) }
-        };
-        match &self.application {
-            Application::Tcp(spec) | Application::Transfers(spec) => spec.check(),
-            Application::Conversation(spec) => spec.check(),
-            Application::Window(spec) => {
-                above_zero("a segment", spec.segment.into())?;
-                above_zero("an acknowledgement", spec.ack_bytes.into())?;
-                above_zero("an acknowledgement for every number", spec.ack_every.into())?;
-                above_zero("a timeout", spec.timeout.map_or(1, Time::ps))?;
-                spec.controller.check(spec.segment)
-            }
-            Application::RequestResponse(spec) => {
-                above_zero("a segment", spec.segment.into())?;
-                above_zero("a request", spec.request)?;
-                above_zero("a response", spec.response)?;
-                above_zero("a number of outstanding requests", spec.outstanding.into())?;
-                above_zero("a timeout", spec.timeout.map_or(1, Time::ps))?;
-                if spec.outstanding > MAX_OUTSTANDING {
-                    let outstanding = spec.outstanding;
-                    return Err(format!(
-                        "{outstanding} outstanding requests; expected at most {MAX_OUTSTANDING}"
-                    ));
-                }
-                let segments = spec.request.max(spec.response).div_ceil(u64::from(spec.segment));
-                if segments > MAX_SEGMENTS {
-                    return Err(format!("a message of {segments} segments; expected at most {MAX_SEGMENTS}"));
-                }
-                Ok(())
-            }
+        self.application.check()
+    }
+}
+
+fn above_zero(what: &str, value: u64) -> Result<(), String> {
+    if value > 0 { Ok(()) } else { Err(format!("{what} of 0; expected above 0")) }
+}
+
+impl ApplicationSpec for WindowSpec {
+    fn ends(&self, start: Time, stop: Option<Time>, _near: Random, _far: Random) -> (Endpoint, Endpoint) {
+        (
+            Endpoint::WindowSender(WindowSender::new(self, start, stop)),
+            Endpoint::WindowReceiver(WindowReceiver::new(self)),
+        )
+    }
+    fn frames(&self) -> (u16, u16) {
+        let shortest = self.ack_bytes.min(frame::MIN_FRAME_BYTES).min(self.segment);
+        (shortest, self.segment.max(self.ack_bytes))
+    }
+    fn check(&self) -> Result<(), String> {
+        above_zero("a segment", self.segment.into())?;
+        above_zero("an acknowledgement", self.ack_bytes.into())?;
+        above_zero("an acknowledgement for every number", self.ack_every.into())?;
+        above_zero("a timeout", self.timeout.map_or(1, Time::ps))?;
+        self.controller.check(self.segment)
+    }
+    fn understands_marks(&self) -> bool {
+        self.ecn_capable
+    }
+}
+
+impl ApplicationSpec for RequestResponseSpec {
+    fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint) {
+        (
+            Endpoint::Requester(Requester::new(self, start, stop, near)),
+            Endpoint::Responder(Responder::new(self, far)),
+        )
+    }
+    fn frames(&self) -> (u16, u16) {
+        (frame::MIN_FRAME_BYTES.min(self.segment), self.segment)
+    }
+    fn check(&self) -> Result<(), String> {
+        above_zero("a segment", self.segment.into())?;
+        above_zero("a request", self.request)?;
+        above_zero("a response", self.response)?;
+        above_zero("a number of outstanding requests", self.outstanding.into())?;
+        above_zero("a timeout", self.timeout.map_or(1, Time::ps))?;
+        if self.outstanding > MAX_OUTSTANDING {
+            let outstanding = self.outstanding;
+            return Err(format!("{outstanding} outstanding requests; expected at most {MAX_OUTSTANDING}"));
         }
+        let segments = self.request.max(self.response).div_ceil(u64::from(self.segment));
+        if segments > MAX_SEGMENTS {
+            return Err(format!("a message of {segments} segments; expected at most {MAX_SEGMENTS}"));
+        }
+        Ok(())
+    }
+    fn understands_marks(&self) -> bool {
+        self.ecn_capable
+    }
+}
+
+impl ApplicationSpec for Arc<ConversationSpec> {
+    fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint) {
+        (
+            Endpoint::Conversation(Box::new(Conversation::opener(self, start, stop, near))),
+            Endpoint::Conversation(Box::new(Conversation::answerer(self, far))),
+        )
+    }
+    fn frames(&self) -> (u16, u16) {
+        (self.tcp.shortest_frame(), self.tcp.longest_frame())
+    }
+    fn check(&self) -> Result<(), String> {
+        ConversationSpec::check(self)
+    }
+    fn understands_marks(&self) -> bool {
+        self.tcp.ecn != crate::EcnMode::Off
+    }
+}
+
+/// TCP of bulk transfers.
+impl ApplicationSpec for Arc<TcpSpec> {
+    fn ends(&self, start: Time, stop: Option<Time>, near: Random, _far: Random) -> (Endpoint, Endpoint) {
+        (
+            Endpoint::TcpSender(Box::new(TcpSender::new(self, start, stop, near))),
+            Endpoint::TcpReceiver(TcpReceiver::new(self)),
+        )
+    }
+    fn frames(&self) -> (u16, u16) {
+        let shortest = self.ack_frame_bytes(0).min(frame::MIN_FRAME_BYTES);
+        (shortest, self.frame_bytes(self.segment).max(self.ack_frame_bytes(3)))
+    }
+    fn check(&self) -> Result<(), String> {
+        TcpSpec::check(self)
+    }
+    fn understands_marks(&self) -> bool {
+        self.ecn != crate::EcnMode::Off
     }
 }
 

@@ -1,5 +1,8 @@
 //! The keys of a conversation: what a scenario says, and what cannot be meant.
 
+use crate::application::ApplicationKeys;
+use crate::settings::ack_bytes;
+use std::sync::Arc;
 use crate::messages::Messages;
 use crate::{ConversationSpec, Delay, TcpKeys, TcpSpec, TransferSpec};
 use keys::Remark;
@@ -35,10 +38,24 @@ fn one() -> u64 {
     1
 }
 
+impl ApplicationKeys for Box<ConversationKeys> {
+    type Spec = Arc<ConversationSpec>;
+
+    fn spec(&self, limit: Option<Bytes>, frame: u16) -> Result<(Arc<ConversationSpec>, Vec<Remark>), Vec<Remark>> {
+        let within = |all: Vec<Remark>| all.into_iter().map(|why| why.within("tcp")).collect::<Vec<_>>();
+        let ack = ack_bytes(self.tcp.ack);
+        let spec = self.sized(limit, frame, ack.as_ref().map_or(frame, |(bytes, _)| *bytes));
+        match (ack, spec) {
+            (Ok((_, warnings)), Ok(spec)) => Ok((spec.into(), within(warnings))),
+            (ack, spec) => Err([ack.err().map(within), spec.err()].into_iter().flatten().flatten().collect()),
+        }
+    }
+}
+
 impl ConversationKeys {
     /// Whole exchanges with at most `limit` bytes of the opener, over TCP in frames of at most `frame` bytes, with
     /// acknowledgements of `ack_bytes` at least. Or all that is wrong.
-    pub fn spec(
+    pub fn sized(
         &self,
         limit: Option<Bytes>,
         frame: u16,
@@ -46,7 +63,7 @@ impl ConversationKeys {
     ) -> Result<ConversationSpec, Vec<Remark>> {
         let mut wrong = self.check();
         let messages = self.messages.sizes().map_err(|why| wrong.push(why.within("messages")));
-        let tcp = self.tcp.spec(Some(Bytes::new(0)), frame, ack_bytes);
+        let tcp = self.tcp.sized(Some(Bytes::new(0)), frame, ack_bytes);
         let tcp = tcp.map_err(|all| wrong.extend(all.into_iter().map(|why| why.within("tcp"))));
         let (Ok(messages), Ok(tcp), true) = (messages, tcp, wrong.is_empty()) else { return Err(wrong) };
         let own: u64 = messages.iter().step_by(2).sum();

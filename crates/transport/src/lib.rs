@@ -9,6 +9,7 @@
 #![warn(clippy::too_many_lines)]
 
 mod aimd;
+mod application;
 mod bulk;
 mod connection;
 mod controller;
@@ -71,7 +72,8 @@ mod testbed;
 mod transfer_pool;
 
 pub use aimd::{Aimd, AimdParams, Growth};
-pub use connection::{Application, ConnectionSpec, RequestResponseSpec, WindowSpec};
+pub use application::{ApplicationKeys, ApplicationSpec, Random};
+pub use connection::{ConnectionSpec, RequestResponseSpec, WindowSpec};
 pub use controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
 pub use conversation::{Conversation, ConversationSpec};
 pub use conversation_keys::ConversationKeys;
@@ -103,7 +105,12 @@ pub use unlimited::{Unlimited, UnlimitedParams};
 pub use window_receiver::WindowReceiver;
 pub use window_sender::WindowSender;
 
-use units::{BitRate, Time};
+use application::applications;
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::sync::Arc;
+use units::{BitRate, Bytes, Time};
 
 /// Each application that is no endpoint of its own, and the file that is its page.
 pub const APPLICATION_PAGES: &[(&str, &str)] = &[("bulk", include_str!("bulk.rs"))];
@@ -283,4 +290,21 @@ controllers! {
     Cubic(CubicParams) = "cubic",
     /// Reduces its window by how much is marked.
     Dctcp(DctcpParams) = "dctcp",
+}
+
+applications! {
+    /// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
+    window: Window(WindowKeys => WindowSpec),
+    /// Requests and responses; full segments of either have the length `frame`.
+    request_response: RequestResponse(RequestResponseKeys => RequestResponseSpec),
+    /// A transfer over TCP, or several; full segments have the length `frame`.
+    tcp: Tcp(Box<TcpKeys> => Arc<TcpSpec>),
+    /// Exchanges of messages over TCP; full segments have the length `frame`.
+    conversation: Conversation(Box<ConversationKeys> => Arc<ConversationSpec>),
+}
+
+impl Application {
+    /// How a source is told to understand marks.
+    pub const MARKED: &str =
+        "ecn = true in the source of a connection (window, request_response), or ecn = \"rfc3168\" (tcp)";
 }

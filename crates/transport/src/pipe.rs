@@ -9,7 +9,7 @@ use units::{BitRate, Time};
 
 /// What happens to a frame on the wire.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Fate {
+pub struct Outcome {
     pub lost: bool,
     pub marked: bool,
     /// On top of the delay of the wire.
@@ -80,8 +80,8 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         pipe
     }
 
-    /// Runs until nothing is to come, or until `end`; `fate` is told the end that sends and the frame.
-    pub fn run(&mut self, until: Time, mut fate: impl FnMut(usize, &Segment) -> Fate) {
+    /// Runs until nothing is to come, or until `end`; `outcome` is told the end that sends and the frame.
+    pub fn run(&mut self, until: Time, mut outcome: impl FnMut(usize, &Segment) -> Outcome) {
         while let Some(&Reverse((at, _, end, event))) = self.events.peek()
             && at < until
         {
@@ -101,13 +101,13 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
                 }
                 Event::Timeout => continue,
             }
-            self.settle(end, &mut fate);
+            self.settle(end, &mut outcome);
         }
     }
 
     /// Without loss, marks and reordering.
     pub fn run_clean(&mut self, until: Time) {
-        self.run(until, |_, _| Fate::default());
+        self.run(until, |_, _| Outcome::default());
     }
 
     /// Segments that an end sent.
@@ -120,13 +120,13 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         self.rate.time_for_bits_ceil(bytes * 8)
     }
 
-    fn settle(&mut self, end: usize, fate: &mut impl FnMut(usize, &Segment) -> Fate) {
+    fn settle(&mut self, end: usize, outcome: &mut impl FnMut(usize, &Segment) -> Outcome) {
         if self.busy_until[end] <= self.now {
             let (now, has_work) = (self.now, self.end(end).has_work());
             let segment = self.end(end).poll_transmit(now);
             assert_eq!(segment.is_some(), has_work, "has_work says what poll_transmit does");
             if let Some(segment) = segment {
-                self.transmit(end, segment, fate(end, &segment));
+                self.transmit(end, segment, outcome(end, &segment));
             }
         }
         while let Some(record) = self.end(end).poll_record() {
@@ -135,23 +135,23 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         self.arm(end);
     }
 
-    fn transmit(&mut self, end: usize, segment: Segment, fate: Fate) {
+    fn transmit(&mut self, end: usize, segment: Segment, outcome: Outcome) {
         assert!(segment.bytes > 0);
         self.sent.push(Sent { end, at: self.now, segment });
         let gone = self.now + self.wire(segment.bytes.into());
         self.busy_until[end] = gone;
         self.push(gone, end, Event::Free);
-        if !fate.lost {
+        if !outcome.lost {
             self.in_transit.push(Received {
                 kind: segment.kind,
                 word: segment.word,
                 header: segment.header,
                 bytes: segment.bytes,
-                congestion_experienced: fate.marked && segment.ecn_capable,
+                congestion_experienced: outcome.marked && segment.ecn_capable,
                 created: self.now,
             });
             let arrives = Event::Arrives(self.in_transit.len() - 1);
-            self.push(gone + self.delay + fate.extra, 1 - end, arrives);
+            self.push(gone + self.delay + outcome.extra, 1 - end, arrives);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What holds for connections over a wire: closed forms without loss, and delivery with it.
 
-use crate::pipe::{Fate, Pipe, connect};
+use crate::pipe::{Outcome, Pipe, connect};
 use crate::testbed::{DELAY, RATE, START, asking, bulk, draws, exchanges, of_kind, over, transfer, window};
 use crate::{
     Ack, Application, CongestionControl, ConnectionSpec, ControllerSpec, Delay, Endpoint, FixedRateParams,
@@ -94,9 +94,9 @@ fn without_a_timeout_a_loss_ends_the_transfer_and_with_one_it_goes_on() {
         let mut pipe = bulk(WindowSpec { timeout, ..transfer(Some(10_000), window(4)) });
         let mut lost = false;
         pipe.run(NEVER, |end, segment| {
-            let fate = Fate { lost: end == 0 && segment.word == 5 && !lost, ..Fate::default() };
-            lost |= fate.lost;
-            fate
+            let outcome = Outcome { lost: end == 0 && segment.word == 5 && !lost, ..Outcome::default() };
+            lost |= outcome.lost;
+            outcome
         });
         assert_eq!(of_kind(&pipe.records, RecordKind::Transfer).len(), usize::from(timeout.is_some()));
         if timeout.is_some() {
@@ -153,11 +153,11 @@ fn a_controller_hears_of_marks_losses_and_round_trips() {
     pipe.run(NEVER, |end, segment| {
         if end == 1 {
             assert!(!segment.ecn_capable, "RFC 3168, section 6.1.4: no marks on pure acknowledgements");
-            return Fate::default();
+            return Outcome::default();
         }
         assert!(segment.ecn_capable);
         nth += 1;
-        Fate { marked: [2, 7].contains(&segment.word), lost: nth == 6, ..Fate::default() }
+        Outcome { marked: [2, 7].contains(&segment.word), lost: nth == 6, ..Outcome::default() }
     });
     let heard = heard.borrow();
     assert_eq!((heard.acked, heard.losses), (10_000, 1));
@@ -250,7 +250,7 @@ fn a_lost_frame_costs_a_timeout_and_a_repetition() {
         let mut nth = 0;
         pipe.run(NEVER, |end, _| {
             nth += u32::from(end == lost_end);
-            Fate { lost: end == lost_end && nth == kept + 1, ..Fate::default() }
+            Outcome { lost: end == lost_end && nth == kept + 1, ..Outcome::default() }
         });
         assert_eq!(pipe.records.len(), 1);
         assert_eq!((pipe.near.retransmitted(), pipe.sent_by(0).len()), (1, 2));
@@ -298,7 +298,7 @@ proptest! {
         let spec = WindowSpec { ack_every, timeout, ..transfer(Some(bytes), window(segments)) };
         let mut pipe = bulk(spec);
         let mut draw = draws(seed).0;
-        pipe.run(Time::from_ms(1_000), |_, _| Fate {
+        pipe.run(Time::from_ms(1_000), |_, _| Outcome {
             lost: draw(100) < u64::from(loss),
             marked: false,
             extra: Time::from_ns(draw(jitter + 1)),
@@ -349,7 +349,7 @@ proptest! {
         };
         let mut pipe = asking(spec);
         let mut draw = draws(seed).0;
-        pipe.run(Time::from_ms(10_000), |_, _| Fate {
+        pipe.run(Time::from_ms(10_000), |_, _| Outcome {
             lost: draw(100) < u64::from(loss),
             marked: false,
             extra: Time::from_ns(draw(jitter + 1)),

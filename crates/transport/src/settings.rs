@@ -1,5 +1,6 @@
 //! The keys of connections: what a scenario says, and what cannot be meant.
 
+use crate::application::ApplicationKeys;
 use crate::controller::ControllerConfiguration;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 use crate::{
@@ -10,6 +11,7 @@ use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, BitRate, Bytes, Never, Or, Time, Unlimited};
+use workload::{frame_length, no_rate};
 
 /// Acknowledgements are never rarer.
 const MOST_SEGMENTS_AN_ACK: u64 = 1024;
@@ -79,24 +81,28 @@ fn one() -> u64 {
     1
 }
 
-impl WindowKeys {
-    /// A transfer of `bytes` in such segments, with acknowledgements of `ack_bytes`; and what to beware of. Or all that
-    /// is wrong.
-    pub fn spec(
-        &self,
-        bytes: Option<Bytes>,
-        segment: u16,
-        ack_bytes: u16,
-    ) -> Result<(WindowSpec, Option<Remark>), Vec<Remark>> {
-        let (controller, ack_every, timeout) = (
+/// The length of acknowledgements; with it, what to beware of.
+pub(crate) fn ack_bytes(ack: Bytes) -> Result<(u16, Vec<Remark>), Vec<Remark>> {
+    let within = |remarks: Vec<Remark>| remarks.into_iter().map(|why| why.within("ack")).collect();
+    let found = frame_length(ack);
+    found.value.map(|bytes| (bytes, within(found.warnings))).ok_or_else(|| within(found.wrong))
+}
+
+impl ApplicationKeys for WindowKeys {
+    type Spec = WindowSpec;
+
+    fn spec(&self, limit: Option<Bytes>, segment: u16) -> Result<(WindowSpec, Vec<Remark>), Vec<Remark>> {
+        let (ack, controller, ack_every, timeout) = (
+            ack_bytes(self.ack),
             self.controller(segment),
             count("ack_every", self.ack_every, MOST_SEGMENTS_AN_ACK, "segments"),
             timeout(&self.timeout),
         );
-        match (controller, ack_every, timeout) {
-            (Ok(controller), Ok(ack_every), Ok(timeout)) => {
+        let rate = self.rate.value().and_then(|rate| no_rate("rate", rate));
+        match (ack, controller, ack_every, timeout, rate) {
+            (Ok((ack_bytes, mut warnings)), Ok(controller), Ok(ack_every), Ok(timeout), None) => {
                 let spec = WindowSpec {
-                    bytes: bytes.map(Bytes::get),
+                    bytes: limit.map(Bytes::get),
                     segment,
                     controller,
                     ack_bytes,
@@ -105,15 +111,27 @@ impl WindowKeys {
                     timeout,
                     ecn_capable: self.ecn,
                 };
-                let waits = waits(&spec);
-                Ok((spec, waits))
+                warnings.extend(waits(&spec));
+                Ok((spec, warnings))
             }
-            (controller, ack_every, timeout) => {
-                Err([controller.err(), ack_every.err(), timeout.err()].into_iter().flatten().collect())
+            (ack, controller, ack_every, timeout, rate) => {
+                let rest = [rate, controller.err(), ack_every.err(), timeout.err()];
+                Err(ack.err().into_iter().flatten().chain(rest.into_iter().flatten()).collect())
             }
         }
     }
+    fn waits_for_ever(&self) -> bool {
+        self.timeout.value().is_none()
+    }
+    fn needs_order(&self) -> bool {
+        self.timeout.value().is_none()
+    }
+    fn rate(&self) -> Option<(&'static str, BitRate)> {
+        self.rate.value().map(|rate| ("rate", rate))
+    }
+}
 
+impl WindowKeys {
     fn controller(&self, segment: u16) -> Result<ControllerSpec, Remark> {
         match (self.size.value(), self.rate.value()) {
             (None, None) => Ok(ControllerSpec::Unlimited(UnlimitedParams)),
@@ -132,9 +150,18 @@ impl WindowKeys {
     }
 }
 
-impl RequestResponseKeys {
-    /// Requests and responses in such segments, of at most `limit` bytes of requests in all. Or all that is wrong.
-    pub fn spec(&self, limit: Option<Bytes>, segment: u16) -> Result<RequestResponseSpec, Vec<Remark>> {
+impl ApplicationKeys for RequestResponseKeys {
+    type Spec = RequestResponseSpec;
+
+    fn waits_for_ever(&self) -> bool {
+        self.timeout.value().is_none()
+    }
+    /// `limit`: bytes of requests in all.
+    fn spec(
+        &self,
+        limit: Option<Bytes>,
+        segment: u16,
+    ) -> Result<(RequestResponseSpec, Vec<Remark>), Vec<Remark>> {
         let checks = [
             message("request", self.request, segment),
             message("response", self.response, segment),
@@ -149,7 +176,7 @@ impl RequestResponseKeys {
         if !wrong.is_empty() {
             return Err(wrong);
         }
-        Ok(RequestResponseSpec {
+        let spec = RequestResponseSpec {
             request: self.request.get(),
             response: self.response.get(),
             segment,
@@ -159,9 +186,12 @@ impl RequestResponseKeys {
             service: self.service,
             timeout: self.timeout.value(),
             ecn_capable: self.ecn,
-        })
+        };
+        Ok((spec, Vec::new()))
     }
+}
 
+impl RequestResponseKeys {
     fn check_limit(&self, limit: Option<Bytes>) -> Result<(), Remark> {
         let (request, limit) = (self.request.get(), limit.map_or(0, Bytes::get));
         if limit == 0 || limit >= request {

@@ -1,6 +1,6 @@
 //! TCP over a wire: examples drawn by hand, and closed forms.
 
-use crate::pipe::{Fate, Pipe, connect};
+use crate::pipe::{Outcome, Pipe, connect};
 use crate::testbed::{DELAY, START, of_kind, over, tcp, tcp_pipe};
 use crate::{
     AimdParams, Application, ControllerSpec, Delay, Endpoint, Protocol, RecordKind, RepairKind, Segment,
@@ -26,7 +26,7 @@ fn with_losses(spec: TcpSpec, lost: &[u32]) -> (Wire, Vec<u32>) {
     let mut lost = lost.to_vec();
     pipe.run(NEVER, |end, segment| {
         let at = lost.iter().position(|&it| end == 0 && it == nth(segment));
-        Fate { lost: at.map(|at| lost.remove(at)).is_some(), ..Fate::default() }
+        Outcome { lost: at.map(|at| lost.remove(at)).is_some(), ..Outcome::default() }
     });
     assert!(lost.is_empty());
     let transfers = of_kind(&pipe.records, RecordKind::Transfer);
@@ -126,7 +126,7 @@ fn a_timeout_in_a_long_repair_halves_what_the_window_allowed() {
     let mut run = |pipe: &mut Wire, until: Time| {
         pipe.run(until, |end, segment| {
             let at = lost.iter().position(|&it| end == 0 && it == nth(segment));
-            Fate { lost: at.map(|at| lost.remove(at)).is_some(), ..Fate::default() }
+            Outcome { lost: at.map(|at| lost.remove(at)).is_some(), ..Outcome::default() }
         });
     };
     let out = (1..10_000).map(Time::from_us).find(|&until| {
@@ -210,7 +210,7 @@ fn renos_window_is_a_sawtooth() {
             // Each segment that arrives is acknowledged at once.
             let lost = end == 0 && on_the_way >= 19;
             on_the_way = if end == 1 { on_the_way - 1 } else { on_the_way + i32::from(!lost) };
-            Fate { lost, ..Fate::default() }
+            Outcome { lost, ..Outcome::default() }
         });
         windows.push(pipe.near.congestion().map_or(0, |it| it.window));
     }
@@ -313,9 +313,9 @@ fn a_lost_greeting_is_sent_again() {
         let mut lost = false;
         pipe.run(NEVER, |end, segment| {
             let begins = segment.header.is_some_and(|Header::Tcp(tcp)| tcp.begins);
-            let fate = Fate { lost: end == lost_by && begins && !lost, ..Fate::default() };
-            lost |= fate.lost;
-            fate
+            let outcome = Outcome { lost: end == lost_by && begins && !lost, ..Outcome::default() };
+            lost |= outcome.lost;
+            outcome
         });
         let times: Vec<Time> = pipe.sent_by(0).iter().map(|it| it.0 - START).collect();
         // The initial timeout, then two round trips: 64 B each way, and the data with its acknowledgement.

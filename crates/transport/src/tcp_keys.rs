@@ -1,6 +1,8 @@
 //! The keys of a transfer over TCP: what a scenario says, and what cannot be meant.
 
+use crate::application::ApplicationKeys;
 use crate::controller::ControllerConfiguration;
+use crate::settings::ack_bytes;
 use crate::tcp_presets::TcpPreset;
 use crate::{
     AimdParams, ControllerSpec, CubicKeys, CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, Growth,
@@ -10,6 +12,7 @@ use keys::{Choice, Keyed, Remark, by_form};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::sync::Arc;
 use units::{Amount, Bytes, Or, Time, Unlimited};
 
 /// What timestamps add to a segment (RFC 7323 section 3): ten bytes, padded to words.
@@ -176,10 +179,29 @@ impl JsonSchema for TcpController {
     }
 }
 
+impl ApplicationKeys for Box<TcpKeys> {
+    type Spec = Arc<TcpSpec>;
+
+    fn spec(&self, limit: Option<Bytes>, frame: u16) -> Result<(Arc<TcpSpec>, Vec<Remark>), Vec<Remark>> {
+        let ack = ack_bytes(self.ack);
+        // What else is wrong is said together with the acknowledgement.
+        let spec = self.sized(limit, frame, ack.as_ref().map_or(frame, |(bytes, _)| *bytes));
+        match (ack, spec) {
+            (Ok((_, warnings)), Ok(spec)) => Ok((spec.into(), warnings)),
+            (ack, spec) => Err([ack.err(), spec.err()].into_iter().flatten().flatten().collect()),
+        }
+    }
+}
+
 impl TcpKeys {
     /// Transfers of `limit` bytes in all in frames of at most `frame` bytes, with acknowledgements of `ack_bytes` at
     /// least. Or all that is wrong.
-    pub fn spec(&self, limit: Option<Bytes>, frame: u16, ack_bytes: u16) -> Result<TcpSpec, Vec<Remark>> {
+    pub(crate) fn sized(
+        &self,
+        limit: Option<Bytes>,
+        frame: u16,
+        ack_bytes: u16,
+    ) -> Result<TcpSpec, Vec<Remark>> {
         let headers = self.headers.get() + if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let segment = u64::from(frame).saturating_sub(headers);
         if self.headers.get() == 0 || segment == 0 {

@@ -158,14 +158,14 @@ mod tests {
             TcpPreset::Datacenter,
         ];
         for preset in presets {
-            let spec = preset.keys().spec(None, 1_522, 64).unwrap();
+            let spec = preset.keys().sized(None, 1_522, 64).unwrap();
             assert_eq!(spec.check(), Ok(()), "{preset:?}");
             // 1522 B hold 1460 B of data, 1448 B with timestamps.
             assert_eq!(spec.segment, if preset == TcpPreset::Linux { 1_448 } else { 1_460 });
         }
-        let window = |preset: TcpPreset| preset.keys().spec(None, 1_522, 64).unwrap().window;
+        let window = |preset: TcpPreset| preset.keys().sized(None, 1_522, 64).unwrap().window;
         assert_eq!(presets.map(window), [u64::MAX, 29_200, 4 << 20, 65_535, u64::MAX]);
-        let dctcp = TcpPreset::Datacenter.keys().spec(None, 1_522, 64).unwrap();
+        let dctcp = TcpPreset::Datacenter.keys().sized(None, 1_522, 64).unwrap();
         assert!(matches!(dctcp.controller, ControllerSpec::Dctcp(_)) && dctcp.ecn == EcnMode::Dctcp);
     }
 
@@ -173,7 +173,7 @@ mod tests {
     fn a_scaled_window_loses_its_low_bits() {
         let told = |bytes| {
             let receive_window = Or::Value(Amount::Bytes(bytes));
-            TcpKeys { receive_window, ..rfc() }.spec(None, 1_522, 64).unwrap().window
+            TcpKeys { receive_window, ..rfc() }.sized(None, 1_522, 64).unwrap().window
         };
         // RFC 7323 section 2.3: 65536 needs a shift of one, 1000001 of four.
         assert_eq!([65_535, 65_536, 65_537, 1_000_001].map(told), [65_535, 65_536, 65_536, 1_000_000]);

@@ -1,6 +1,6 @@
 //! What holds for TCP over any wire: everything arrives once and in order, whatever is lost, marked, repeated or late.
 
-use crate::pipe::{Fate, Pipe};
+use crate::pipe::{Outcome, Pipe};
 use crate::testbed::{DELAY, RATE, START, draws, tcp};
 use crate::{
     AimdParams, ControllerSpec, CubicKeys, CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, Growth,
@@ -130,7 +130,7 @@ proptest! {
         let near = Watched { sender, spec: spec.clone(), quiet_since: Cell::new(Time::ZERO) };
         let mut pipe = Pipe::new(near, TcpReceiver::new(&spec), RATE, DELAY);
         let mut draw = draws(!seed).0;
-        pipe.run(Time::NEVER, |_, _| Fate {
+        pipe.run(Time::NEVER, |_, _| Outcome {
             lost: draw(100) < loss.into(),
             marked: draw(100) < marks.into(),
             extra: Time::from_ns(if jitter > 0 { draw(jitter) } else { 0 }),

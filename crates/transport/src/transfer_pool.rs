@@ -1,6 +1,6 @@
 //! Scheduled transfers over TCP: which connection takes which, by hand, and what holds over any wire.
 
-use crate::pipe::{Fate, Pipe, connect};
+use crate::pipe::{Outcome, Pipe, connect};
 use crate::tcp_properties::{any_spec, nonsense};
 use crate::testbed::{DELAY, RATE, draws, over, tcp};
 use crate::{
@@ -79,7 +79,7 @@ fn a_loss_counts_for_the_transfer_that_it_hits() {
     let mut sent = 0;
     pipe.run(Time::NEVER, |end, _| {
         sent += usize::from(end == 0);
-        Fate { lost: end == 0 && sent == 2, ..Fate::default() }
+        Outcome { lost: end == 0 && sent == 2, ..Outcome::default() }
     });
     let outcomes = pipe.near.outcomes();
     assert_eq!(
@@ -123,7 +123,7 @@ proptest! {
         due.sort_by_key(|due| due.start);
         let mut pipe = pool(spec, &due);
         let mut draw = draws(seed).0;
-        pipe.run(Time::NEVER, |_, _| Fate {
+        pipe.run(Time::NEVER, |_, _| Outcome {
             lost: draw(100) < loss.into(),
             marked: false,
             extra: Time::from_ns(if jitter > 0 { draw(jitter) } else { 0 }),

@@ -10,10 +10,18 @@
 #![warn(clippy::too_many_lines)]
 
 mod arrivals;
+mod bernoulli;
+mod constant;
+mod destination_keys;
 mod destinations;
 mod draw;
+mod frame_keys;
 mod offered;
+mod on_off;
 mod pace;
+mod period;
+mod poisson;
+mod process;
 mod published;
 mod size_list;
 mod size_shapes;
@@ -22,18 +30,54 @@ mod source;
 mod spec;
 mod transfer_arrivals;
 mod transfer_file;
+mod transfer_keys;
 mod transfer_sizes;
 mod transfers;
 mod two_columns;
 
+#[cfg(test)]
+mod source_examples;
+#[cfg(test)]
+mod source_properties;
+#[cfg(test)]
+mod testbed;
+
+pub use arrivals::{Arrival, Configuration, Link, Random, no_rate};
+pub use bernoulli::BernoulliParams;
+pub use constant::ConstantParams;
+pub use destination_keys::{HotSpot, Nodes, Permutation, PermutationWord, Receivers, ReceiversTable, Shift};
 pub use draw::{below, exponential, unit};
+pub use frame_keys::{Found, FrameText, LARGEST_FRAME, frame_length, no_probability};
+pub use on_off::OnOffParams;
+pub use period::Period;
+pub use poisson::PoissonParams;
 pub use published::PublishedSizes;
 pub use size_list::read_sizes;
 pub use size_shapes::SizeShape;
 pub use source::{Made, Source, Wake};
-pub use spec::{Arrivals, Change, Destinations, FrameSizes, Period, RateBasis, SourceSpec};
-pub use transfer_arrivals::{Incast, Pairing, Poisson};
+pub use spec::{Change, Destinations, FrameSizes, RateBasis, SourceSpec};
+pub use transfer_arrivals::{Incast, Pairing, PoissonTransfers};
 pub use transfer_file::{Listed, Unfit, Wrong, read_transfers};
+pub use transfer_keys::{ArrivalsText, SizesText};
 pub use transfer_sizes::{MOST_BYTES, SizePoints, TransferSizes, read_size_points};
 pub use transfers::{Due, Framing, ServiceOrder, Transfer, TransferList};
 pub use two_columns::Report;
+
+use arrivals::arrivals;
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::sync::Arc;
+use transfers::Sender;
+use units::{BitRate, Time};
+
+arrivals! {
+    /// One frame every `bytes * 8 / rate`.
+    constant: Constant(ConstantParams),
+    /// In each frame time of the link a frame with a fixed probability.
+    bernoulli: Bernoulli(BernoulliParams),
+    /// Exponential gaps between frames.
+    poisson: Poisson(PoissonParams),
+    /// Bursts at the peak rate for a random time, then silence for a random time.
+    on_off: OnOff(OnOffParams),
+}

@@ -1,7 +1,7 @@
 //! What a source offers on average, from its description alone: with an exact clock.
 
 use crate::arrivals::Link;
-use crate::spec::{Arrivals, Change, SourceSpec};
+use crate::spec::{Change, SourceSpec};
 use units::{BitRate, ClockOffset, Time};
 
 impl SourceSpec {
@@ -66,34 +66,12 @@ impl SourceSpec {
 
     /// The rate of the scenario, that of the peak for on/off sources; `None` if the source is greedy.
     fn configured_rate(&self) -> Option<BitRate> {
-        match self.arrivals {
-            Arrivals::Greedy | Arrivals::Transfers(_) => None,
-            Arrivals::Constant { rate, .. } | Arrivals::Bernoulli { rate } | Arrivals::Poisson { rate } => {
-                Some(rate)
-            }
-            Arrivals::OnOff { peak, .. } => Some(peak),
-        }
+        self.arrivals.rate().map(|(_, rate)| rate)
     }
 
     /// The long-run rate in bits of frames a second while the source is active at `rate`.
     fn mean_bps(&self, link: Link, rate: BitRate) -> f64 {
-        let bps = rate.bps() as f64;
-        let mean_bytes = self.sizes.mean_bytes();
-        let in_frames = bps * mean_bytes / self.sizes.mean_of(|bytes| link.counted(bytes) as f64);
-        match self.arrivals {
-            Arrivals::Greedy | Arrivals::Transfers(_) => f64::NAN,
-            Arrivals::Constant { .. } | Arrivals::Poisson { .. } => in_frames,
-            // As long as the line can take them the slots keep the rate; beyond, every slot has a frame.
-            Arrivals::Bernoulli { .. } if bps > 0.0 && link.line.bps() > 0 => {
-                let bits_a_slot = |bytes| link.on_wire(bytes) as f64 / link.slot_probability(rate, bytes);
-                link.line.bps_f64() * mean_bytes / self.sizes.mean_of(bits_a_slot)
-            }
-            Arrivals::Bernoulli { .. } => 0.0,
-            Arrivals::OnOff { on, off, .. } => {
-                let on_secs = on.mean_secs();
-                if on_secs > 0.0 { in_frames * on_secs / (on_secs + off.mean_secs()) } else { 0.0 }
-            }
-        }
+        self.arrivals.mean_bps(rate, &self.sizes, link)
     }
 }
 
@@ -106,7 +84,8 @@ fn mean_bps(bytes: u64, from: Time, until: Time) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Destinations, FrameSizes, Period, RateBasis};
+    use crate::spec::{Destinations, FrameSizes, RateBasis};
+    use crate::{Arrivals, ConstantParams, OnOffParams, Period};
 
     const LINE: BitRate = BitRate::from_gbps(10);
 
@@ -134,8 +113,10 @@ mod tests {
             (at(5), Change::Stop),
             (at(6), Change::Start(None)),
         ];
-        let constant =
-            SourceSpec { script: changes, ..spec(Arrivals::Constant { rate, random_phase: false }) };
+        let constant = SourceSpec {
+            script: changes,
+            ..spec(Arrivals::Constant(ConstantParams { rate, random_phase: false }))
+        };
         let expected = [(1, 2e9), (3, 0.0), (4, 1e9), (5, 0.0), (6, 1e9), (9, 0.0)];
         assert_eq!(constant.demand(LINE, 20), expected.map(|(us, bps)| (at(us), bps)));
         // What is offered in all is the integral of it.
@@ -147,11 +128,11 @@ mod tests {
     fn demand_counts_frames_on_average_and_greedy_ones_without_end() {
         assert_eq!(spec(Arrivals::Greedy).demand(LINE, 20)[0].1, f64::INFINITY);
         assert_eq!(spec(Arrivals::Greedy).demand(LINE, 20)[1].1, 0.0);
-        let period = Period::Exponential { mean: Time::from_us(1) };
+        let period = Period::Exponential(Time::from_us(1));
         let peak = BitRate::from_gbps(4);
         let half = SourceSpec {
             rate_basis: RateBasis::Wire,
-            ..spec(Arrivals::OnOff { peak, on: period, off: period })
+            ..spec(Arrivals::OnOff(OnOffParams { peak, on: period, off: period }))
         };
         assert!((half.demand(LINE, 20)[0].1 - 2e9 * 1000.0 / 1020.0).abs() < 1.0);
     }

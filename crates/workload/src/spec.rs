@@ -1,5 +1,6 @@
 //! What a source of traffic is: plain, checked data.
 
+use crate::Arrivals;
 use crate::transfers::TransferList;
 use frame::NodeId;
 use schemars::JsonSchema;
@@ -16,62 +17,6 @@ pub enum RateBasis {
     Frame,
     /// DA to FCS and the line overhead of the sender's link.
     Wire,
-}
-
-/// When frames are due. A rate of zero is silence.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Arrivals {
-    /// One frame every `bytes * 8 / rate`, exact in the long run.
-    Constant {
-        /// The rate.
-        rate: BitRate,
-        /// The first frame comes uniformly within the first interval; otherwise at the start.
-        random_phase: bool,
-    },
-    /// Always one frame waiting in the NIC: takes all that the link gives.
-    Greedy,
-    /// Slots of one frame time on the wire of the source's link, a frame in each with one probability, so
-    /// that the mean is `rate`: `rate / line` if the rate counts wire bits. Never more than the line takes.
-    Bernoulli {
-        /// The mean rate.
-        rate: BitRate,
-    },
-    /// Exponential gaps with mean `mean bytes * 8 / rate`.
-    Poisson {
-        /// The mean rate.
-        rate: BitRate,
-    },
-    /// Frames at `peak` for a random time, silence for a random time. The time of silence does not count
-    /// for the interval between frames, so that short periods keep the peak rate too. The state at the
-    /// start is drawn with the long-run probabilities.
-    OnOff {
-        /// The rate while on.
-        peak: BitRate,
-        /// How long it is on.
-        on: Period,
-        /// How long it is off.
-        off: Period,
-    },
-    /// Transfers, as fast as the link takes them; of the frames of a source its `sizes` tell the full ones.
-    Transfers(Arc<TransferList>),
-}
-
-/// The random length of an on or off period.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Period {
-    /// Exponential with this mean.
-    Exponential {
-        /// The mean.
-        mean: Time,
-    },
-    /// Pareto with this mean and shape (above 1), truncated: what would be longer than 100 times the mean lasts
-    /// 100 times the mean. The least length is such that the mean holds all the same.
-    Pareto {
-        /// The mean, truncation included.
-        mean: Time,
-        /// The shape.
-        shape: f64,
-    },
 }
 
 /// How long frames are, DA to FCS.

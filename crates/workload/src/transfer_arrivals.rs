@@ -12,7 +12,7 @@ use units::Time;
 
 /// Transfers of one sender with exponential gaps between their starts.
 #[derive(Clone, Debug)]
-pub struct Poisson<'a> {
+pub struct PoissonTransfers<'a> {
     /// Mean time between two starts, in picoseconds; above 0.
     pub gap_ps: f64,
     /// Where each goes.
@@ -21,7 +21,7 @@ pub struct Poisson<'a> {
     pub sizes: &'a TransferSizes,
 }
 
-impl Poisson<'_> {
+impl PoissonTransfers<'_> {
     /// All that begin from `start` on and before `stop`, in order.
     pub fn draw(
         &self,
@@ -106,7 +106,7 @@ mod tests {
     fn poisson_arrivals_have_their_rate_and_exponential_gaps() {
         let to = Destinations::Uniform((0..4).map(NodeId).collect());
         let sizes = TransferSizes::Uniform { min: 1, max: 1999 };
-        let poisson = Poisson { gap_ps: 1e6, to: &to, sizes: &sizes };
+        let poisson = PoissonTransfers { gap_ps: 1e6, to: &to, sizes: &sizes };
         let (start, stop) = (Time::from_us(100), Time::from_us(40_100));
         let all: Vec<Transfer> = poisson.draw(start, stop, &mut rng()).collect();
         // 40,000 are expected; six standard deviations.

@@ -2,8 +2,9 @@
 //!
 //! A distribution function is given by points and is straight between them; a draw is its inverse at a uniform number.
 
-use crate::arrivals::{LONGEST, least_share};
+use crate::arrivals::LONGEST;
 use crate::draw::{below, normal, unit};
+use crate::period::least_share;
 use crate::published::PublishedSizes;
 use crate::two_columns::{Report, rows};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -80,7 +80,7 @@ def notified(interval: int, duration: int) -> Iterator[int]:
     formula="Alone: 3·((64 + 20)·8/C + delay) plus the latency of two switches. Under PFC the shortest is "
     "the same, and the longest at most one pause frame a link longer. Where the pause of the "
     "first switch lasts from P to E (measured), a message is sent at max(E, end of the one "
-    "before) if it comes in between, and one that has arrived is read when the card reads again.",
+    "before) if it comes in between, and one that has arrived is read when the NIC reads again.",
     sources=("Counting by hand",),
     scenario=fill(
         _MESSAGES,

@@ -62,8 +62,8 @@ def _keys(per_frame_ns: float, gbps: float) -> str:
     "Receiving hosts that take their time",
     compared="A host sends as fast as it can to one that needs a time for each frame, for each byte, or "
     "both. "
-    "With PFC the receiver's card stops the switch, the switch stops the sender, nothing is lost and the "
-    "receiver is never idle. Without flow control the card loses what finds no room. Then one that stops to "
+    "With PFC the receiver's NIC stops the switch, the switch stops the sender, nothing is lost and the "
+    "receiver is never idle. Without flow control the NIC loses what finds no room. Then one that stops to "
     "read and begins again.",
     formula="A frame is taken in after S = t + 8·L / r; in n·S exactly n frames, because the buffer never "
     "runs dry. "
@@ -133,7 +133,7 @@ def _without(bench: Bench, room: int) -> Iterator[Row]:
     drops = [row["frames"] for row in found.rows("drops") if row["cause"] == "receive_buffer"]
     flow = only(found.rows("flows"), flow="greedy")
     name = f"no flow control, room for {room} frame{'s' if room > 1 else ''}: "
-    yield exact(name + "frames lost in the card", "frames", lost, sum(drops))
+    yield exact(name + "frames lost in the NIC", "frames", lost, sum(drops))
     taken = sum(end <= duration for end in ends)
     yield exact(name + "frames taken in", "frames", taken, flow["frames_delivered"])
 

@@ -24,6 +24,11 @@ fn all_that_has_keys_runs_in_a_scenario() {
     assert!(!numbers("transfers", "bytes").is_empty());
     let marks: i64 = numbers("queues", "marks").iter().map(|&marks| marks as i64).sum();
     assert!((frames[2] as i64 / 4 - marks).abs() <= 2, "{marks} of {}", frames[2]);
+    // 1 Gb/s in pairs of 1522 B; a ping each 20 us.
+    assert!((80..=84).contains(&frames[3]), "{frames:?}");
+    assert!((45..=50).contains(&frames[4]), "{frames:?}");
+    assert!(effective.contains("[flow_control.stop_go]\nstop = \"30 frames\"\ngo = \"20 frames\"\n"), "{effective}");
+    assert!(numbers("ports", "pauses_received").iter().sum::<u64>() > 0, "two fill one link");
 }
 
 #[test]
@@ -34,22 +39,34 @@ fn its_wrong_inputs_end_at_their_place() {
         (why.0[0].line, why.0[0].column, format!("{}; {}", why.0[0].message, why.0[0].help))
     };
     let (line, column, text) = wrong("next = \"higher\"", "next = \"highest\"");
-    assert_eq!((line, column), (11, 8));
+    assert_eq!((line, column), (14, 8));
     assert!(text.contains("did you mean \"higher\"?"), "{text}");
     let (line, column, text) = wrong("next =", "most = \"0 B\"\nnext =");
-    assert_eq!((line, column), (11, 8));
+    assert_eq!((line, column), (14, 8));
     assert!(text.contains("a turn of 0 B; accepted is"), "{text}");
     let (line, _, text) = wrong("next =", "nxt =");
-    assert_eq!(line, 11);
+    assert_eq!(line, 14);
     assert!(text.contains("unknown key `nxt`; expected one of weights, most, next; did you mean next?"), "{text}");
     let (line, column, text) = wrong("every = 4", "every = 0");
-    assert_eq!((line, column), (18, 17));
+    assert_eq!((line, column), (21, 17));
     assert!(text.contains("one of 0 frames; expected at least 1"), "{text}");
+    let (line, column, text) = wrong("stop = \"30", "go = \"30 frames\"\nstop = \"30");
+    assert_eq!((line, column), (10, 6));
+    assert!(text.contains("go 30 frames is not below stop 30 frames"), "{text}");
+    let (line, _, text) = wrong("[flow_control.stop_go]", "[flow_control.stop_and_go]");
+    assert_eq!(line, 9);
+    assert!(text.contains("stop_go"), "{text}");
+    let (line, _, text) = wrong("pairs = { rate = \"1 Gb/s\" }", "pairs = { rate = \"0 b/s\" }");
+    assert_eq!(line, 49);
+    assert!(text.contains("the rate of a source is 0"), "{text}");
+    let (line, _, text) = wrong("\"20 us\"", "\"0 us\"");
+    assert_eq!(line, 56);
+    assert!(text.contains("no time between"), "{text}");
     let (line, column, text) = wrong("switches = 2", "switches = 1");
     assert_eq!((line, column), (5, 12));
     assert!(text.contains("switches = 1 is too small; expected at least 2"), "{text}");
     let (line, _, text) = wrong("\"photos\"\narrivals", "\"photo\"\narrivals");
-    assert_eq!(line, 46);
+    assert_eq!(line, 63);
     assert!(text.contains("did you mean \"photos\"?"), "{text}");
     let schema = scenario::json_schema();
     std::fs::write(env!("SCHEMA"), &schema).unwrap();

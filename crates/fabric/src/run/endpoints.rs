@@ -72,7 +72,7 @@ impl Fabric {
             && !to_far
             && let Some(limiter) = self.limiter_of(frame.path)
         {
-            return self.tell_limiter(limiter, told, frame.created, now, windows);
+            return self.on_limiter_message(limiter, told, frame.created, now, windows);
         }
         let header = if told.is_some() { None } else { self.headers.release(frame) };
         let nth = ends[usize::from(to_far)];

@@ -251,7 +251,7 @@ impl Fabric {
     }
 
     /// A congestion message that was sent then, or a tag, has come for the source of a path.
-    pub fn tell_limiter(&mut self, nth: u32, told: Told, sent: Time, now: Time, windows: &mut Queued) {
+    pub fn on_limiter_message(&mut self, nth: u32, told: Told, sent: Time, now: Time, windows: &mut Queued) {
         let Limiter { control, random, measured, line, .. } = &mut self.hosts.limiters[nth as usize];
         let point = match told {
             Told::Message(notice) => Some(notice.point),

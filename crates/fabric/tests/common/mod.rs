@@ -17,7 +17,7 @@ use queueing::BufferSpec;
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
 use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
-use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
+use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, SourceSpec};
 
 pub const fn ns(ns: u64) -> Time {
     Time::from_ns(ns)
@@ -66,6 +66,7 @@ pub fn switch() -> SwitchSpec {
 /// PFC with ingress accounting, computed watermarks, longest pauses and no response time.
 pub fn pfc(priorities: u8) -> PauseSpec {
     PauseSpec {
+        name: "pfc",
         kind: PauseKind::Priorities(priorities),
         accounting: Accounting::Ingress,
         watermarks: None,
@@ -88,7 +89,10 @@ pub fn paced(to: NodeId, bytes: u16, count: u64, start: Time, every: Time) -> So
     // The rate at which such a frame comes every `every` is a whole number in all tests that care.
     let rate = (u128::from(bytes) * 8_000_000_000_000 / u128::from(every.ps().max(1))) as u64;
     SourceSpec {
-        arrivals: Arrivals::Constant { rate: BitRate::from_bps(rate.max(1)), random_phase: false },
+        arrivals: Arrivals::Constant(ConstantParams {
+            rate: BitRate::from_bps(rate.max(1)),
+            random_phase: false,
+        }),
         rate_basis: RateBasis::Frame,
         sizes: FrameSizes::Fixed(bytes),
         destinations: Destinations::Fixed(to),
@@ -109,7 +113,7 @@ pub fn one(to: NodeId, bytes: u16, start: Time) -> SourceSpec {
 pub fn burst(to: NodeId, bytes: u16, count: u64, start: Time) -> SourceSpec {
     let rate = BitRate::from_bps(8_000_000_000_000_000_000);
     SourceSpec {
-        arrivals: Arrivals::Constant { rate, random_phase: false },
+        arrivals: Arrivals::Constant(ConstantParams { rate, random_phase: false }),
         ..paced(to, bytes, count, start, us(1))
     }
 }

@@ -31,8 +31,8 @@ fn keys(fault: &Fault) -> Vec<String> {
     table.and_then(|table| Some(table.as_object()?.keys().cloned().collect())).unwrap_or_default()
 }
 
-/// All faults; none of an entry that is wrong.
-pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<FaultSpec> {
+/// All faults, each with the number of its entry; none of an entry that is wrong.
+pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<(usize, FaultSpec)> {
     let end = model.simulation.duration;
     let mut faults = Vec::new();
     let mut order = Order::default();
@@ -41,11 +41,10 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<F
             break;
         }
         let at = Place::of("faults").index(i);
-        let before = faults.len();
         let made = context.clean(|context| Entry { fault, end, at: &at, fabric }.lower(context)).flatten();
-        faults.extend(made.into_iter().flatten());
-        for made in &faults[before..] {
-            order.add(made, i);
+        for made in made.into_iter().flatten() {
+            order.add(&made, i);
+            faults.push((i, made));
         }
     }
     order.check(end, fabric, context);

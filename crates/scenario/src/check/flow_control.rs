@@ -3,16 +3,16 @@
 use super::Context;
 use crate::model::Model;
 use crate::place::Place;
-use flow_control::{CreditSpec, FlowControl, PauseSpec};
+use flow_control::{Control, FlowControl};
 
-/// The flow control of a station, pauses or credits, checked where the station has settings of its own.
+/// The flow control of a station, checked where the station has settings of its own.
 pub fn lower(
     model: &Model,
     all: &Option<FlowControl>,
     own: Option<&Option<FlowControl>>,
     at: &Place,
     context: &mut Context<'_>,
-) -> (Option<PauseSpec>, Option<CreditSpec>) {
+) -> Option<Control> {
     let inherit = |outer: &FlowControl, inner: Option<&FlowControl>| {
         inner.map_or_else(|| outer.clone(), |inner| inner.inherit(outer))
     };
@@ -22,14 +22,12 @@ pub fn lower(
     if written_here {
         check(&resolved, model, &at.key("flow_control"), context);
     }
-    // What is wrong in it has been reported.
-    let credits = resolved.credits().filter(|_| resolved.check(&model.used_priorities()).wrong.is_empty());
-    (resolved.spec(&model.used_priorities()), credits)
+    resolved.control(&model.used_priorities())
 }
 
 /// Checks what flow control says about itself. `at` is the place of the key `flow_control`.
 pub fn check(flow_control: &FlowControl, model: &Model, at: &Place, context: &mut Context<'_>) {
     let found = flow_control.check(&model.used_priorities());
     found.wrong.into_iter().for_each(|why| context.refuse(why, at));
-    found.warnings.into_iter().for_each(|why| context.warn(&at.along(&why.path), why.message, why.help));
+    found.warnings.into_iter().for_each(|why| context.beware(why, at));
 }

@@ -2,15 +2,15 @@
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
-use super::{Context, sizes, transports};
-use crate::model::{Flow, Model, PeriodText, SourceText};
+use super::{Context, files, transports};
+use crate::model::{Flow, Model, SourceText};
 use crate::place::Place;
 use fabric::spec::{FlowSpec, Way};
 use frame::{NodeId, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use units::{BitRate, Bytes, Time};
-use workload::{Arrivals, Change, Destinations, FrameSizes, Period, SourceSpec};
+use units::{Bytes, Time};
+use workload::{Arrivals, Change, Destinations, FrameSizes, SourceSpec, no_rate};
 
 /// More flows than this are refused.
 const MAX_FLOWS: usize = 1_000_000;
@@ -92,8 +92,16 @@ fn one(
     let pairs = receivers::lower(&ends, model.simulation.seed, at, fabric, context);
     let checked = context.clean(|context| {
         numbers(flow, at, context);
-        let sizes = sizes::lower(&flow.frame, &at.key("frame"), context);
-        let arrivals = arrivals(&flow.source, &at.key("source"), context);
+        let sizes = files::frame_sizes(&flow.frame, &at.key("frame"), context);
+        let arrivals = match &flow.source {
+            SourceText::Pushed(arrivals) => {
+                let wrong = arrivals.check();
+                wrong.into_iter().for_each(|why| context.refuse(why, &at.key("source")));
+                arrivals.clone()
+            }
+            // Endpoints take what the fabric gives; when, they know themselves.
+            SourceText::Answered(_) => Arrivals::Greedy,
+        };
         let transport = transports::lower(flow, sizes.as_ref(), end, at, context);
         times(flow, end, at, context);
         let script = script(flow, end, at, context);
@@ -152,7 +160,7 @@ fn way(
     }
     let paths = pairs.iter().map(|pair| pair.to.count()).sum();
     let has_one_link = |pair: &Pair| fabric.is_host(pair.from) && fabric.neighbours(pair.from).len() == 1;
-    if paths > MOST_LISTED && transports::name(&flow.source).is_none() && pairs.iter().all(has_one_link) {
+    if paths > MOST_LISTED && flow.source.application().is_none() && pairs.iter().all(has_one_link) {
         return Some(Way::ByDestination);
     }
     context.spend(paths, &at.key("to")).then_some(Way::Shortest)
@@ -170,7 +178,7 @@ fn numbers(flow: &Flow, at: &Place, context: &mut Context<'_>) {
             "expected a size above 0, or \"unlimited\"",
         );
     }
-    if flow.jitter > Time::ZERO && flow.source == SourceText::Greedy {
+    if flow.jitter > Time::ZERO && flow.source.is_greedy() {
         context.error(
             &at.key("jitter"),
             "jitter of a greedy source",
@@ -226,17 +234,17 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
             }
         };
         if let Some(rate) = step.rate {
-            let at = at.key("rate");
+            let at_rate = at.key("rate");
             if step.stop {
-                context.error(&at, "a rate with stop", "a rate belongs to start = true");
-            } else if flow.source == SourceText::Greedy {
+                context.error(&at_rate, "a rate with stop", "a rate belongs to start = true");
+            } else if flow.source.is_greedy() {
                 context.error(
-                    &at,
+                    &at_rate,
                     "a rate for a greedy source",
                     "a greedy source takes all that the link gives; expected no rate",
                 );
             } else {
-                positive(rate, &at, context);
+                no_rate("rate", rate).into_iter().for_each(|why| context.refuse(why, &at));
             }
         }
         changes.push((time, change));
@@ -244,128 +252,32 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
     changes
 }
 
-/// The rate of a source, which is above 0 and not absurd.
-pub fn positive(rate: BitRate, at: &Place, context: &mut Context<'_>) -> BitRate {
-    if rate.bps() == 0 {
-        context.error(
-            at,
-            "the rate of a source is 0",
-            "expected a rate above 0, like \"2.5 Gb/s\"; a source is silent before start and after stop",
-        );
-    } else if rate > FASTEST_SOURCE {
-        context.error(
-            at,
-            format!("a source of {rate} is too fast"),
-            format!("expected at most \"{FASTEST_SOURCE}\""),
-        );
-    }
-    rate
-}
-
-/// Ten times the fastest link: beyond it is a slip of the unit.
-const FASTEST_SOURCE: BitRate = BitRate::from_gbps(16_000);
-
-fn arrivals(source: &SourceText, at: &Place, context: &mut Context<'_>) -> Arrivals {
-    match source {
-        // Endpoints take what the fabric gives; when, they know themselves.
-        SourceText::Greedy
-        | SourceText::Window(_)
-        | SourceText::RequestResponse(_)
-        | SourceText::Tcp(_)
-        | SourceText::Conversation(_) => Arrivals::Greedy,
-        SourceText::Constant { rate, random_phase } => Arrivals::Constant {
-            rate: positive(*rate, &at.key("constant").key("rate"), context),
-            random_phase: *random_phase,
-        },
-        SourceText::Bernoulli { rate } => {
-            Arrivals::Bernoulli { rate: positive(*rate, &at.key("bernoulli").key("rate"), context) }
-        }
-        SourceText::Poisson { rate } => {
-            Arrivals::Poisson { rate: positive(*rate, &at.key("poisson").key("rate"), context) }
-        }
-        SourceText::OnOff { peak, on, off } => {
-            let at = at.key("on_off");
-            Arrivals::OnOff {
-                peak: positive(*peak, &at.key("peak"), context),
-                on: period(on, &at.key("on"), context),
-                off: period(off, &at.key("off"), context),
-            }
-        }
-    }
-}
-
-fn period(period: &PeriodText, at: &Place, context: &mut Context<'_>) -> Period {
-    let mut above_zero = |mean: Time, at: &Place| {
-        if mean == Time::ZERO {
-            context.error(at, "a mean period of 0", "expected a time above 0, like \"10 us\"");
-        }
-        mean
-    };
-    match period {
-        PeriodText::Exponential(mean) => {
-            Period::Exponential { mean: above_zero(*mean, &at.key("exponential")) }
-        }
-        PeriodText::Pareto { mean, shape } => {
-            let at = at.key("pareto");
-            let mean = above_zero(*mean, &at.key("mean"));
-            if !(shape.is_finite() && *shape > 1.0) {
-                context.error(
-                    &at.key("shape"),
-                    format!("shape {shape} has no mean"),
-                    "expected a number above 1, like 1.5",
-                );
-            }
-            Period::Pareto { mean, shape: *shape }
-        }
-    }
-}
-
-/// Compares the rate of the source with the links of its senders.
+/// Compares the source with the links of its senders.
 fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
-    let at = at.key("source");
-    let (rate, at) = match &flow.source {
-        SourceText::Greedy => {
-            if let Some(pair) = pairs.iter().find(|pair| !fabric.is_host(pair.from)) {
-                let message = format!("a greedy source at the switch \"{}\"", fabric.name(pair.from));
-                context.error(
-                    &at,
-                    message,
-                    "a switch has no link that would limit it; expected a source with a rate",
-                );
+    let (at, name) = (at.key("source"), flow.source.name());
+    let (rate, at_most) = match &flow.source {
+        SourceText::Pushed(arrivals) => {
+            let at_switch = pairs.iter().find(|pair| !fabric.is_host(pair.from));
+            if let Some((pair, why)) = at_switch.zip(arrivals.needs_host()) {
+                let message = format!("a {name} source at the switch \"{}\"", fabric.name(pair.from));
+                return context.error(&at.key(name), message, why);
             }
-            return;
+            (arrivals.rate(), arrivals.at_most_the_link())
         }
-        SourceText::Constant { rate, .. } => (*rate, at.key("constant").key("rate")),
-        SourceText::Bernoulli { rate } => {
-            if let Some(pair) = pairs.iter().find(|pair| !fabric.is_host(pair.from)) {
-                let message = format!("a bernoulli source at the switch \"{}\"", fabric.name(pair.from));
-                context.error(
-                    &at.key("bernoulli"),
-                    message,
-                    "its slots are frame times of a host's link; expected constant or poisson",
-                );
-                return;
-            }
-            (*rate, at.key("bernoulli").key("rate"))
-        }
-        SourceText::Poisson { rate } => (*rate, at.key("poisson").key("rate")),
-        SourceText::OnOff { peak, .. } => (*peak, at.key("on_off").key("peak")),
-        SourceText::Window(keys) => match keys.rate.value() {
-            Some(rate) => (rate, at.key("window").key("rate")),
-            None => return,
-        },
-        SourceText::RequestResponse(_) | SourceText::Tcp(_) | SourceText::Conversation(_) => return,
+        SourceText::Answered(application) => (application.rate(), None),
     };
-    let slow = pairs.iter().find(|pair| {
-        fabric.is_host(pair.from) && fabric.rate[pair.from.at()].is_some_and(|link| rate > link)
+    let Some((key, rate)) = rate else { return };
+    let slow = pairs.iter().find_map(|pair| {
+        let link = fabric.rate[pair.from.at()].filter(|&link| fabric.is_host(pair.from) && rate > link)?;
+        Some((pair, link))
     });
-    let Some((pair, link)) = slow.and_then(|pair| Some((pair, fabric.rate[pair.from.at()]?))) else { return };
+    let Some((pair, link)) = slow else { return };
+    let at = at.key(name).key(key);
     let message =
         format!("the source sends {rate}, but the link of \"{}\" has {link}", fabric.name(pair.from));
-    if matches!(flow.source, SourceText::Bernoulli { .. }) {
-        context.error(&at, message, format!("expected at most \"{link}\": rate / link is a probability"));
-    } else {
-        context.warn(&at, message, "frames will wait in the host");
+    match at_most {
+        Some(why) => context.error(&at, message, format!("expected at most \"{link}\": {why}")),
+        None => context.warn(&at, message, "frames will wait in the host"),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Which of several equal paths frames take, and whether there are several.
 
 use super::Context;
-use crate::model::{Model, SourceText};
+use crate::model::Model;
 use crate::place::Place;
 use fabric::choice::PathChoice;
 use fabric::spec::Spec;
+use transport::Applications;
 
 /// Warns of choices where there is one path only, and of connections that they bring to a halt.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
@@ -36,13 +37,12 @@ fn overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         return;
     }
     for (i, flow) in model.flows.iter().enumerate() {
-        if let SourceText::Window(keys) = &flow.source
-            && keys.timeout.value().is_none()
+        if let Some(name) = flow.source.application().filter(|one| one.needs_order()).map(Applications::name)
             && flow.route.is_none()
         {
             context.warn(
-                &Place::of("flows").index(i).key("source").key("window"),
-                format!("window of \"{}\" without a timeout, where switches choose a path for each frame", flow.name),
+                &Place::of("flows").index(i).key("source").key(name),
+                format!("{name} of \"{}\" without a timeout, where switches choose a path for each frame", flow.name),
                 "a segment that is overtaken by another is discarded, and the transfer then stands still for ever; set a timeout above the longest round trip",
             );
         }

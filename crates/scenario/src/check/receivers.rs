@@ -1,15 +1,13 @@
 //! Who sends to whom: names, "all", patterns, permutations, hot spots.
 
-use super::sizes::probability;
 use super::topology::Fabric;
 use super::{Context, names};
-use crate::model::{Nodes, Permutation, Receivers, ReceiversTable};
 use crate::place::Place;
 use fabric::topology::NodeRole;
 use frame::NodeId;
 use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
-use workload::Destinations;
+use workload::{Destinations, Nodes, Permutation, Receivers, ReceiversTable, no_probability};
 
 /// A sender and where its frames go.
 pub struct Pair {
@@ -57,7 +55,7 @@ pub fn lower(
             }
             Receivers::Table(ReceiversTable::HotSpot(spot)) => {
                 let at = at_to.key("hot_spot");
-                probability(spot.share, "share", &at.key("share"), context);
+                no_probability("share", spot.share).into_iter().for_each(|why| context.refuse(why, &at));
                 let hot = host(&spot.host, false, &at.key("host"), fabric, context);
                 let cost = senders.nodes.len().saturating_mul(fabric.graph.nodes.len());
                 match hot.filter(|_| context.spend(cost, &at)) {

@@ -4,6 +4,7 @@ use super::topology::Fabric;
 use super::{Context, flow_control, queueing, receive};
 use crate::model::{Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
+use ::flow_control::{Control, PauseSpec};
 use ::queueing::BufferSpec;
 use fabric::spec::{Forwarding, HostSpec, NodeSpec, Queueing, ReceiveSpec, Role, SwitchSpec, WhenFull};
 use fabric::topology::NodeRole;
@@ -25,7 +26,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
             "they have no effect",
         );
     }
-    if !has_switch && model.flow_control.settings().is_some() {
+    if !has_switch && model.flow_control.pauses() {
         context.warn(
             &Place::of("flow_control"),
             "flow control, but the fabric has no switch",
@@ -115,12 +116,12 @@ fn host(
     context: &mut Context<'_>,
 ) -> HostSpec {
     let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
-    let (flow_control, credits) =
-        flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
+    let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
     let receive =
         receive::lower(model, all.receive.as_ref(), own.and_then(|o| o.receive.as_ref()), at, context);
-    // Credits are room in the buffer that they stand for.
-    let buffer = |receive: &ReceiveSpec| receive.buffer.filter(|_| credits.is_none());
+    let is_room = control.as_ref().is_some_and(Control::is_room);
+    let buffer = |receive: &ReceiveSpec| receive.buffer.filter(|_| !is_room);
+    let (flow_control, credits) = control.map(Control::parts).unwrap_or_default();
     HostSpec {
         classes,
         scheduler: pick(own.map(|o| &o.scheduler), &all.scheduler)
@@ -158,15 +159,15 @@ fn switch(
             "expected at most \"1 s\"",
         );
     }
-    let (control, credits) =
-        flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
+    let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
+    let (flow_control, credits) = control.map(Control::parts).unwrap_or_default();
     let (own_buffer, all_buffer) = (own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref());
     let buffer = buffer(own_buffer, all_buffer, at, context);
     let of = |buffer: Option<&'_ Buffer>| buffer.and_then(|buffer| buffer.dynamic_threshold);
     let shared_memory = queueing::shared_memory(
         of(own_buffer).or_else(|| of(all_buffer)).as_ref(),
         buffer.total,
-        control.as_ref().is_some_and(|control| control.accounting == ::flow_control::Accounting::Ingress),
+        flow_control.as_ref().is_some_and(PauseSpec::counts_at_ingress),
         &at.key("buffer"),
         context,
     );
@@ -191,7 +192,7 @@ fn switch(
         buffer,
         shared_memory,
         managers,
-        flow_control: control,
+        flow_control,
         credits,
     }
 }

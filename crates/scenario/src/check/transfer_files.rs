@@ -2,23 +2,17 @@
 
 use super::topology::Fabric;
 use super::transfers::{Lists, MAX_TRANSFERS};
-use super::{Context, sizes};
+use super::{Context, files};
 use crate::diagnostics::{Diagnostic, Severity, Source};
 use crate::model::Transfers;
 use crate::place::Place;
 use fabric::topology::NodeRole;
 use frame::NodeId;
 use std::io::{BufReader, Read};
-use workload::{Listed, Transfer, TransferSizes, Unfit, Wrong, read_size_points, read_transfers};
+use workload::{Listed, Transfer, Unfit, Wrong, read_transfers};
 
 /// So much of a file is read at once.
 const BUFFER: usize = 1 << 18;
-
-/// The distribution of a file.
-pub fn points(path: &str, at: &Place, context: &mut Context<'_>) -> Option<TransferSizes> {
-    let read = |text: &str, report: &mut sizes::Report<'_>| read_size_points(text, report);
-    sizes::table(path, "bytes,cdf", read, at, context).map(TransferSizes::Points)
-}
 
 /// Reads the transfers of an entry from a file, as a stream.
 pub fn read(
@@ -58,10 +52,10 @@ pub fn read(
 fn open(path: &str, context: &Context<'_>) -> Result<Box<dyn Read>, String> {
     let full = context.path(path);
     if full.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
-        sizes::open(&full)?;
+        files::open(&full)?;
         return (context.parquet)(&full);
     }
-    Ok(Box::new(sizes::open(&full)?))
+    Ok(Box::new(files::open(&full)?))
 }
 
 fn finding(path: &str, Wrong { line, text, span, message, help }: Wrong) -> Diagnostic {

@@ -2,18 +2,20 @@
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
-use super::{Context, flows, sizes, transfer_files, transports};
-use crate::model::{ArrivalsText, CarrierText, Model, Receivers, SizesTable, SizesText, Transfers};
+use super::{Context, files, flows, transfer_files};
+use crate::model::{CarrierText, Model, Transfers};
 use crate::place::Place;
 use fabric::spec::{FlowSpec, Way};
+use flow_control::FlowControl;
 use frame::{NodeId, PRIORITIES, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, Delay};
+use transport::{Application, ApplicationKeys, ConnectionSpec, Delay};
 use units::{Bytes, Time};
 use workload::{
-    Arrivals, Destinations, FrameSizes, Framing, Incast, MOST_BYTES, Poisson, RateBasis, ServiceOrder,
-    SourceSpec, Transfer, TransferList, TransferSizes,
+    Arrivals, ArrivalsText, Destinations, FrameSizes, Framing, Incast, PoissonTransfers, RateBasis,
+    Receivers, ServiceOrder, SizesText, SourceSpec, Transfer, TransferList, TransferSizes, frame_length,
+    read_size_points,
 };
 
 /// More transfers than this are refused.
@@ -29,7 +31,11 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
             if !flows::is_flow_name(&entry.name) || entry.name.contains('[') {
                 let help =
                     "expected letters and digits, without brackets, quotes, commas or control characters";
-                context.error(&at.key("name"), format!("\"{}\" is no name of transfers", entry.name), help);
+                context.error(
+                    &at.key("name"),
+                    format!("\"{}\" is not a name for transfers", entry.name),
+                    help,
+                );
             } else if !names.insert(&entry.name) {
                 let message = format!("the name \"{}\" is used twice", entry.name);
                 context.error(&at.key("name"), message, "names of flows and transfers must differ");
@@ -44,24 +50,27 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
     })
 }
 
-/// Priorities that only a file names are known too late for the default of PFC: they have to be said.
+/// Priorities that only a file names are known too late for defaults of flow control: they have to be said.
 pub fn check_lossless(model: &Model, flows: &[FlowSpec], context: &mut Context<'_>) {
     let named = model.used_priorities();
     let used: BTreeSet<u32> = flows.iter().map(|flow| flow.priority.0.into()).collect();
     let Some(late) = used.iter().find(|priority| !named.contains(priority)) else { return };
     let tables = ["host", "switch"].map(|of| Place::of(of).key("flow_control"));
     for table in [Place::of("flow_control")].into_iter().chain(tables) {
-        let at = table.key("pfc");
-        let written = |place: Place| context.first_written(&[place]).is_some();
-        if written(at.clone()) && !written(at.key("priorities")) {
-            let all = used.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            context.error(
-                &at,
-                format!(
+        for (kind, key) in FlowControl::FROM_FLOWS.iter().filter_map(|&(kind, key)| Some((kind, key?))) {
+            let at = table.key(kind);
+            let written = |place: Place| context.first_written(&[place]).is_some();
+            if written(at.clone()) && !written(at.key(key)) {
+                let all = used.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+                let message = format!(
                     "priority {late} is in a file of transfers alone, and by default it would not be lossless"
-                ),
-                format!("write priorities = [{all}], or those that are to be lossless"),
-            );
+                );
+                context.error(
+                    &at,
+                    message,
+                    format!("write {key} = [{all}], or those that are to be lossless"),
+                );
+            }
         }
     }
 }
@@ -177,6 +186,13 @@ fn one(
     }
     let (from, to) = (entry.from.as_ref()?, entry.to.as_ref()?);
     let ends = Ends { name: &entry.name, from, from_switches: false, to };
+    match entry.arrivals.check() {
+        Ok(warnings) => warnings.into_iter().for_each(|why| context.beware(why, &at.key("arrivals"))),
+        Err(why) => {
+            context.refuse(why, &at.key("arrivals"));
+            return None;
+        }
+    }
     let draw = Draw { entry, seed: model.simulation.seed, at, fabric, sizes: &sizes? };
     if let ArrivalsText::Incast { every, senders } = &entry.arrivals {
         draw.incast(*every, *senders, &ends, &mut lists, context);
@@ -213,7 +229,7 @@ impl Draw<'_> {
                 let destination = pair.to.nth(transfer.destination).0;
                 lists.push(pair.from, self.priority(), Transfer { destination, ..transfer });
             };
-            let poisson = Poisson { gap_ps, to: &pair.to, sizes: self.sizes };
+            let poisson = PoissonTransfers { gap_ps, to: &pair.to, sizes: self.sizes };
             if self.entry.arrivals == ArrivalsText::Once {
                 let first = poisson.draw(Time::ZERO, Time::NEVER, &mut random).next();
                 first.into_iter().for_each(|one| push(Transfer { start, ..one }));
@@ -223,45 +239,14 @@ impl Draw<'_> {
         }
     }
 
-    /// Of each sender the mean gap in picoseconds.
+    /// Of each sender the mean gap in picoseconds; 1 where gaps are not random.
     fn gaps(&self, pairs: &[Pair], stop: Time, context: &mut Context<'_>) -> Option<Vec<f64>> {
-        let at = self.at.key("arrivals").key("poisson");
-        let ArrivalsText::Poisson { load, gap } = &self.entry.arrivals else {
+        let mean_bytes = self.sizes.mean();
+        let gap = |pair: &Pair| self.entry.arrivals.gap_ps(mean_bytes, self.fabric.rate[pair.from.at()]);
+        let Some(gaps) = pairs.iter().map(gap).collect::<Option<Vec<f64>>>() else {
             return Some(vec![1.0; pairs.len()]);
         };
-        let gaps: Vec<f64> = match (load, gap) {
-            (Some(load), None) if load.is_finite() && *load > 0.0 => {
-                if *load > 1.0 {
-                    let help = if *load <= 100.0 {
-                        format!("did you mean {}?", load / 100.0)
-                    } else {
-                        String::new()
-                    };
-                    context.warn(
-                        &at.key("load"),
-                        format!("load {load} is more than the links of the senders take"),
-                        help,
-                    );
-                }
-                let bits = self.sizes.mean() * 8.0;
-                let rate = |pair: &Pair| self.fabric.rate[pair.from.at()].map_or(0.0, |rate| rate.bps_f64());
-                pairs.iter().map(|pair| bits / (load * rate(pair)) * 1e12).collect()
-            }
-            (Some(load), None) => {
-                context.error(&at.key("load"), format!("load {load}"), "expected a number above 0, like 0.3");
-                return None;
-            }
-            (None, Some(gap)) if *gap > Time::ZERO => vec![gap.ps() as f64; pairs.len()],
-            (None, Some(_)) => {
-                context.error(&at.key("gap"), "a gap of 0", "expected a time above 0, like \"10 us\"");
-                return None;
-            }
-            (both, _) => {
-                let what = if both.is_some() { "load and gap at once" } else { "neither load nor gap" };
-                context.error(&at, what, "expected one of them, like load = 0.3");
-                return None;
-            }
-        };
+        let at = self.at.key("arrivals").key("poisson");
         let span = stop.saturating_sub(self.entry.start).ps() as f64;
         self.not_too_many(gaps.iter().map(|gap| span / gap).sum(), &at, context).then_some(gaps)
     }
@@ -288,16 +273,6 @@ impl Draw<'_> {
         context: &mut Context<'_>,
     ) {
         let at = self.at.key("arrivals").key("incast");
-        if every == Time::ZERO {
-            context.error(
-                &at.key("every"),
-                "rounds without time between",
-                "expected a time above 0, like \"1 ms\"",
-            );
-        }
-        if senders == Some(0) {
-            context.error(&at.key("senders"), "no senders", "expected a count, at least 1");
-        }
         let Receivers::Nodes(to) = ends.to else {
             let help = "each round has one receiver; expected a host, a pattern or a list of hosts";
             context.error(&self.at.key("to"), "a table of destinations with incast", help);
@@ -339,7 +314,7 @@ fn carrier(
     at: &Place,
     context: &mut Context<'_>,
 ) -> Option<(Framing, Option<Arc<ConnectionSpec>>)> {
-    let frame = sizes::size(entry.frame, &at.key("frame"), context)?;
+    let frame = files::take(frame_length(entry.frame), &at.key("frame"), context)?;
     let CarrierText::Tcp(keys) = &entry.over else {
         let header = entry.header.unwrap_or_default();
         let fits = u16::try_from(header.get()).ok().filter(|&header| header < frame);
@@ -367,9 +342,13 @@ fn carrier(
             context.error(&at.key(key), format!("{key} of scheduled transfers"), help);
         }
     }
-    let spec = transports::tcp(keys, Some(Bytes::new(0)), frame, &at, context)?;
+    let (spec, warnings) = keys
+        .spec(Some(Bytes::new(0)), frame)
+        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, &at)))
+        .ok()?;
+    warnings.into_iter().for_each(|why| context.beware(why, &at));
     let framing = Framing { frame: spec.frame_bytes(spec.segment), header: spec.headers };
-    let application = Application::Transfers(spec.into());
+    let application = Application::Transfers(spec);
     Some((framing, Some(Arc::new(ConnectionSpec { start: entry.start, stop: None, application }))))
 }
 
@@ -388,53 +367,9 @@ fn times(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'_>) ->
 
 /// The checked distribution.
 fn sizes(text: &SizesText, at: &Place, context: &mut Context<'_>) -> Option<TransferSizes> {
-    let bytes = |bytes: Bytes, at: &Place, context: &mut Context<'_>| {
-        let fits = (1..=MOST_BYTES).contains(&bytes.get());
-        if !fits {
-            let message = format!("a transfer of {bytes}");
-            context.error(at, message, format!("expected 1 B to {}", Bytes::new(MOST_BYTES)));
-        }
-        fits.then_some(bytes.get())
-    };
-    let number =
-        |value: f64, name: &str, fits: bool, accepted: &str, at: &Place, context: &mut Context<'_>| {
-            if !fits {
-                context.error(at, format!("{name} {value}"), format!("expected a number {accepted}"));
-            }
-            fits.then_some(value)
-        };
-    match text {
-        SizesText::Fixed(size) => bytes(*size, at, context).map(TransferSizes::Fixed),
-        SizesText::Published(published) => Some((*published).into()),
-        SizesText::Table(SizesTable::Uniform { min, max }) => {
-            let at = at.key("uniform");
-            let (min, max) = (bytes(*min, &at.key("min"), context)?, bytes(*max, &at.key("max"), context)?);
-            if min > max {
-                context.error(
-                    &at.key("min"),
-                    format!("min {min} B is above max {max} B"),
-                    "expected min <= max",
-                );
-                return None;
-            }
-            Some(TransferSizes::Uniform { min, max })
-        }
-        SizesText::Table(SizesTable::Pareto { mean, shape }) => {
-            let at = at.key("pareto");
-            let mean = bytes(*mean, &at.key("mean"), context);
-            let fits = shape.is_finite() && *shape > 1.0;
-            let shape = number(*shape, "shape", fits, "above 1, like 1.5", &at.key("shape"), context);
-            Some(TransferSizes::Pareto { mean: mean? as f64, shape: shape? })
-        }
-        SizesText::Table(SizesTable::LogNormal { mean, sigma }) => {
-            let at = at.key("log_normal");
-            let mean = bytes(*mean, &at.key("mean"), context);
-            let fits = (0.0..=5.0).contains(sigma);
-            let sigma = number(*sigma, "sigma", fits, "from 0 to 5, like 1", &at.key("sigma"), context);
-            Some(TransferSizes::LogNormal { mean: mean? as f64, sigma: sigma? })
-        }
-        SizesText::Table(SizesTable::Points(path)) => {
-            transfer_files::points(path, &at.key("points"), context)
-        }
+    if let Some((key, path)) = text.file() {
+        let read = |text: &str, report: &mut files::Report<'_>| read_size_points(text, report);
+        return files::table(path, "bytes,cdf", read, &at.key(key), context).map(TransferSizes::Points);
     }
+    text.spec().map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at))).ok()
 }

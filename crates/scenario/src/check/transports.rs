@@ -1,13 +1,13 @@
-//! Flows whose endpoints answer each other: `window`, `request_response`, `tcp` and `conversation`.
+//! Flows whose endpoints answer each other.
 
+use super::Context;
 use super::receivers::Pair;
 use super::topology::Fabric;
-use super::{Context, flows, sizes};
-use crate::model::{Flow, Model, SourceText};
+use crate::model::{Flow, Model};
 use crate::place::Place;
 use fabric::spec::{FaultSpec, FlowSpec, NodeSpec, Role, Spec};
-use transport::{Application, ConnectionSpec, TcpKeys, TcpSpec};
-use units::{Bytes, Or, Time};
+use transport::{Application, Applications, ConnectionSpec};
+use units::Time;
 use workload::{Destinations, FrameSizes, RateBasis};
 
 /// The connection of a flow, if its source is one. A connection with something wrong is reported and left out.
@@ -18,7 +18,7 @@ pub fn lower(
     at: &Place,
     context: &mut Context<'_>,
 ) -> Option<ConnectionSpec> {
-    let name = name(&flow.source)?;
+    let name = flow.source.application()?.name();
     no_other_keys(flow, name, at, context);
     let segment = match sizes? {
         FrameSizes::Fixed(bytes) => *bytes,
@@ -38,7 +38,7 @@ pub fn lower(
 
 /// Whether each sender is a host with one destination, which only the pairs tell.
 pub fn check_pairs(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
-    let Some(name) = name(&flow.source) else { return };
+    let Some(name) = flow.source.application().map(Applications::name) else { return };
     if let Some(pair) = pairs.iter().find(|pair| !fabric.is_host(pair.from)) {
         context.error(
             &at.key("from"),
@@ -64,9 +64,10 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     // Those of the fabric follow each other like those of the text.
     let mut made = spec.flows.iter().peekable();
     for (index, flow) in model.flows.iter().enumerate() {
-        let (mut full, waits) = (None, never_again(&flow.source));
+        let mut full = None;
+        let source = flow.source.application().filter(|one| one.waits_for_ever());
         while let Some(made) = made.next_if(|made| is_of(made, flow)) {
-            if !waits {
+            if source.is_none() {
                 continue;
             }
             // Both ends receive: segments, and what answers them.
@@ -74,8 +75,8 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             let mut nodes = ends.map(|end| &spec.nodes[end.at()]);
             full = full.or_else(|| nodes.find(|node| loses_what_arrives(node, flow.priority)));
         }
-        let (Some(name), true) = (name(&flow.source), waits) else { continue };
-        let key = Place::of("flows").index(index).key("source").key(name).key("timeout");
+        let Some(source) = source else { continue };
+        let key = Place::of("flows").index(index).key("source").key(source.name()).key("timeout");
         let why = match full {
             Some(node) => format!("\"{}\" loses what its receive buffer does not hold", node.name),
             None if fault => "a fault can lose a frame".to_string(),
@@ -96,28 +97,10 @@ fn loses_what_arrives(node: &NodeSpec, priority: u64) -> bool {
     host.receive.as_ref().is_some_and(|receive| receive.buffer.is_some()) && kept >> priority & 1 == 0
 }
 
-fn never_again(source: &SourceText) -> bool {
-    match source {
-        SourceText::Window(keys) => keys.timeout.value().is_none(),
-        SourceText::RequestResponse(keys) => keys.timeout.value().is_none(),
-        _ => false,
-    }
-}
-
 /// Whether a flow of the fabric was made from this one of the text: it has its name, or its name and that of the sender.
 fn is_of(made: &FlowSpec, flow: &Flow) -> bool {
     let rest = made.name.strip_prefix(flow.name.as_str());
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
-}
-
-pub fn name(source: &SourceText) -> Option<&'static str> {
-    match source {
-        SourceText::Window(_) => Some("window"),
-        SourceText::RequestResponse(_) => Some("request_response"),
-        SourceText::Tcp(_) => Some("tcp"),
-        SourceText::Conversation(_) => Some("conversation"),
-        _ => None,
-    }
 }
 
 /// Keys of sources that push frames.
@@ -139,41 +122,14 @@ fn no_other_keys(flow: &Flow, name: &str, at: &Place, context: &mut Context<'_>)
 }
 
 fn application(flow: &Flow, segment: u16, at: &Place, context: &mut Context<'_>) -> Option<Application> {
-    let limit = flow.limit.value();
-    let made = match &flow.source {
-        SourceText::Window(keys) => {
-            let ack = sizes::size(keys.ack, &at.key("ack"), context);
-            if let Or::Value(rate) = keys.rate {
-                flows::positive(rate, &at.key("rate"), context);
-            }
-            keys.spec(limit, segment, ack.unwrap_or(segment)).map(|(spec, waits)| {
-                let _ = waits.map(|why| context.warn(&at.along(&why.path), why.message, why.help));
-                Application::Window(spec)
-            })
+    match flow.source.application()?.spec(flow.limit.value(), segment) {
+        Ok((application, warnings)) => {
+            warnings.into_iter().for_each(|why| context.beware(why, at));
+            Some(application)
         }
-        SourceText::RequestResponse(keys) => keys.spec(limit, segment).map(Application::RequestResponse),
-        SourceText::Tcp(keys) => {
-            return tcp(keys, limit, segment, at, context).map(|spec| Application::Tcp(spec.into()));
+        Err(wrong) => {
+            wrong.into_iter().for_each(|why| context.refuse(why, at));
+            None
         }
-        SourceText::Conversation(keys) => {
-            let ack = sizes::size(keys.tcp.ack, &at.key("tcp").key("ack"), context);
-            let spec = keys.spec(limit, segment, ack.unwrap_or(segment));
-            spec.map(|spec| Application::Conversation(spec.into()))
-        }
-        _ => return None,
-    };
-    made.map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at))).ok()
-}
-
-/// TCP that sends `limit` bytes in frames of at most `frame` bytes.
-pub fn tcp(
-    keys: &TcpKeys,
-    limit: Option<Bytes>,
-    frame: u16,
-    at: &Place,
-    context: &mut Context<'_>,
-) -> Option<TcpSpec> {
-    let ack = sizes::size(keys.ack, &at.key("ack"), context);
-    let spec = keys.spec(limit, frame, ack.unwrap_or(frame));
-    spec.map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at))).ok()
+    }
 }

@@ -116,7 +116,7 @@ pub struct Receive {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
     pub rate: Option<Or<BitRate, Unlimited>>,
-    /// Room of each port for each priority; with flow control the host sends XOFF when only the headroom of its link is left, and XON at half of that level; without, a frame that finds no room is lost. Ignored where links have credits: these are the room. A size with unit, or "unlimited". Default: "256 KiB" (the card of Hagen 2012, chapter 5).
+    /// Room of each port for each priority; with flow control the host sends XOFF when only the headroom of its link is left, and XON at half of that level; without, a frame that finds no room is lost. Ignored where flow control grants the room. A size with unit, or "unlimited". Default: "256 KiB" (the NIC of Hagen 2012, chapter 5).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "256 KiB"))]
     pub buffer: Option<Or<Bytes, Unlimited>>,

@@ -1,23 +1,18 @@
 //! `[[flows]]`: who sends what to whom, when and how.
 
-use super::yes;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use transport::{ConversationKeys, RequestResponseKeys, TcpKeys, WindowKeys};
+use keys::{Choice, by_form};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
+use transport::Applications;
 use units::{BitRate, Bytes, Or, Time, Unlimited};
-use workload::RateBasis;
+use workload::{Arrivals, FrameText, Nodes, RateBasis, Receivers};
 
 fn at_start() -> Time {
     Time::ZERO
 }
 fn full_frame() -> FrameText {
     FrameText::Fixed(Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES)))
-}
-fn smallest_frame() -> Bytes {
-    Bytes::new(u64::from(frame::MIN_FRAME_BYTES))
-}
-fn largest_frame() -> Bytes {
-    Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES))
 }
 fn no_limit() -> Or<Bytes, Unlimited> {
     Or::word()
@@ -65,201 +60,69 @@ pub struct Flow {
     pub route: Option<Vec<String>>,
 }
 
-/// One or several nodes: a name, "all", a pattern (`*`, "h1..h32", "leaf0/*"), or a list of these.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Nodes {
-    /// A name, "all" or a pattern.
-    One(String),
-    /// A list of names and patterns.
-    Several(Vec<String>),
-}
-
-/// Where frames go.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Receivers {
-    /// Hosts, equally likely.
-    Nodes(Nodes),
-    /// Another choice.
-    Table(ReceiversTable),
-}
-
-/// Choices of a destination that need a table.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReceiversTable {
-    /// Each frame to one of these hosts, equally likely, never to the sender.
-    Uniform(Nodes),
-    /// Each frame to one host with a given probability, otherwise to any other.
-    HotSpot(HotSpot),
-    /// Each sender has one destination of its own, and each destination one sender.
-    Permutation(Permutation),
-}
-
-/// A preferred destination.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HotSpot {
-    /// The preferred host. Required.
-    pub host: String,
-    /// The probability that a frame goes there; others go to all other hosts, equally likely. A number, 0 to 1. Required.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub share: f64,
-}
-
-/// How senders are paired with destinations.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Permutation {
-    /// A random one without self-pairs, drawn from the seed of the scenario and the name of the flow.
-    Word(PermutationWord),
-    /// A rotation.
-    Shift(Shift),
-}
-
-/// Random permutations.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PermutationWord {
-    /// Drawn at random, without self-pairs.
-    Random,
-}
-
-/// A rotation: the i-th sender sends to the (i + shift)-th.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Shift {
-    /// By how many senders. A count, at least 1, no multiple of the number of senders. Required.
-    pub shift: u64,
-}
-
-/// Length of frames.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum FrameText {
-    /// All alike. A size with unit, 1 to 9238 B, DA to FCS.
-    Fixed(Bytes),
-    /// A word.
-    Word(FrameWord),
-    /// A distribution.
-    Table(FrameTable),
-}
-
-/// Named distributions of frame lengths.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FrameWord {
-    /// The simple Internet mix: 64, 594 and 1518 B in the ratio 7:4:1.
-    Imix,
-}
-
-/// Distributions of frame lengths that need a table.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum FrameTable {
-    /// Every size from `min` to `max`, equally likely.
-    Uniform {
-        /// The smallest. A size with unit, 1 to 9238 B. Required.
-        min: Bytes,
-        /// The largest. A size with unit, 1 to 9238 B, not below `min`. Required.
-        max: Bytes,
-    },
-    /// Two sizes.
-    Bimodal {
-        /// The one. A size with unit, 1 to 9238 B. Required.
-        small: Bytes,
-        /// The other. A size with unit, 1 to 9238 B. Required.
-        large: Bytes,
-        /// The probability of `small`. A number, 0 to 1. Required.
-        #[schemars(range(min = 0.0, max = 1.0))]
-        small_share: f64,
-    },
-    /// Exponential, cut to a range: what would lie outside has the nearest length.
-    Exponential {
-        /// The mean of the lengths that are cut. A size with unit, between `min` and `max`. Required.
-        mean: Bytes,
-        /// The smallest. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
-        #[serde(default = "smallest_frame")]
-        min: Bytes,
-        /// The largest. A size with unit, 1 to 9238 B. Default: "1522 B" (the largest tagged frame without jumbo support).
-        #[serde(default = "largest_frame")]
-        max: Bytes,
-    },
-    /// Log-normal, cut to a range: what would lie outside has the nearest length.
-    LogNormal {
-        /// The mean of the lengths that are cut. A size with unit, between `min` and `max`. Required.
-        mean: Bytes,
-        /// Standard deviation of the natural logarithm before the cut. A number, above 0, at most 5. Required.
-        #[schemars(range(min = 0.0, max = 5.0))]
-        sigma: f64,
-        /// The smallest. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
-        #[serde(default = "smallest_frame")]
-        min: Bytes,
-        /// The largest. A size with unit, 1 to 9238 B. Default: "1522 B" (the largest tagged frame without jumbo support).
-        #[serde(default = "largest_frame")]
-        max: Bytes,
-    },
-    /// The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario.
-    Empirical(String),
-}
-
 /// When frames are due.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum SourceText {
-    /// Always one frame waiting: takes all that the link gives.
-    Greedy,
-    /// One frame every `bytes * 8 / rate`.
-    Constant {
-        /// Rate of the source. A rate with unit, above 0. Required.
-        rate: BitRate,
-        /// Whether the first frame comes at a random time within the first interval, or at the start. Default: true (sources of one rate would otherwise send in step).
-        #[serde(default = "yes")]
-        random_phase: bool,
-    },
-    /// In each frame time of the link a frame with a fixed probability.
-    Bernoulli {
-        /// Mean rate of the source. A rate with unit, above 0, at most that of the link. Required.
-        rate: BitRate,
-    },
-    /// Exponential gaps between frames.
-    Poisson {
-        /// Mean rate of the source. A rate with unit, above 0. Required.
-        rate: BitRate,
-    },
-    /// Bursts at the peak rate for a random time, then silence for a random time.
-    OnOff {
-        /// Rate during a burst. A rate with unit, above 0. Required.
-        peak: BitRate,
-        /// Length of a burst. Required.
-        on: PeriodText,
-        /// Length of a silence. Required.
-        off: PeriodText,
-    },
-    /// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
-    Window(WindowKeys),
-    /// Requests and responses; full segments of either have the length `frame`.
-    RequestResponse(RequestResponseKeys),
-    /// A transfer over TCP, or several; full segments have the length `frame`.
-    Tcp(Box<TcpKeys>),
-    /// Exchanges of messages over TCP; full segments have the length `frame`.
-    Conversation(Box<ConversationKeys>),
+    /// An arrival process pushes them.
+    Pushed(Arrivals),
+    /// Endpoints answer each other.
+    Answered(Applications),
 }
 
-/// The random length of an on or off period.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum PeriodText {
-    /// Exponential with this mean. A time with unit, above 0.
-    Exponential(Time),
-    /// Pareto, truncated: no period is longer than 100 times `mean`.
-    Pareto {
-        /// The mean of the truncated periods: none is longer than 100 times it, and the least length is such that the mean holds all the same. A time with unit, above 0. Required.
-        mean: Time,
-        /// The shape: the smaller, the more of the time lies in few long periods. A number above 1 (below, there is no mean). Required.
-        shape: f64,
-    },
+/// The name of the arrival process without keys.
+const GREEDY: &[&str] = &["greedy"];
+const WITH_KEYS: usize = Arrivals::NAMES.len() + Applications::NAMES.len();
+const SOURCES: &[&str] = &keys::joined::<WITH_KEYS>(Arrivals::NAMES, Applications::NAMES);
+
+impl Choice for SourceText {
+    const EXPECTED: &'static str = "\"greedy\", or a table of the name of a source with its keys";
+    const NAMES: &'static [&'static str] = &keys::joined::<{ WITH_KEYS + 1 }>(GREEDY, SOURCES);
+    const WITH_KEYS: &'static [&'static str] = SOURCES;
+    const TABLE: &'static str = "flows.source";
+
+    fn plain(name: &str) -> Option<SourceText> {
+        GREEDY.contains(&name).then_some(SourceText::Pushed(Arrivals::Greedy))
+    }
+    fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<SourceText, D::Error> {
+        if Arrivals::NAMES.contains(&name) {
+            return Arrivals::keyed(name, table).map(SourceText::Pushed);
+        }
+        Applications::keyed(name, table).map(SourceText::Answered)
+    }
+}
+
+by_form!(SourceText);
+
+impl JsonSchema for SourceText {
+    fn schema_name() -> Cow<'static, str> {
+        "SourceText".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let both = [Arrivals::json_schema(generator), Applications::json_schema(generator)];
+        keys::either("When frames are due.", both)
+    }
+}
+
+impl SourceText {
+    /// The name of its table, or the word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            SourceText::Pushed(arrivals) => arrivals.name(),
+            SourceText::Answered(application) => application.name(),
+        }
+    }
+    /// Whether it takes all that the link gives, without a rate.
+    pub fn is_greedy(&self) -> bool {
+        *self == SourceText::Pushed(Arrivals::Greedy)
+    }
+    /// The endpoints that answer each other, if it has some.
+    pub fn application(&self) -> Option<&Applications> {
+        match self {
+            SourceText::Pushed(_) => None,
+            SourceText::Answered(application) => Some(application),
+        }
+    }
 }
 
 /// A change of a source.

@@ -38,7 +38,7 @@ pub struct HostSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "per_priority"))]
     pub queues: Option<Queues>,
-    /// Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or "drr", or a table of that name with its keys, like `[host.scheduler.drr]`. Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
+    /// Which queue sends: the name of a scheduler, or a table of that name with its keys. Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<SchedulerSpec>,
     /// Room of the NIC for each queue. A size in bytes or frames, or "unlimited". Default: "unlimited" (the memory of a host).
@@ -49,16 +49,16 @@ pub struct HostSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "block"))]
     pub when_full: Option<WhenFull>,
-    /// Link-level flow control that these hosts obey, and send if `receive` holds them up: `pause`, `pfc`, `credit` or "off". Default: the `flow_control` of the scenario.
+    /// Link-level flow control that these hosts obey, and send if `receive` holds them up: a kind, or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
     /// How these hosts take in what arrives. Default: without limit, as fast as it comes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<Receive>,
-    /// Rate limiters that frames pass before the NIC: what shares one, and the control that sets their rates, like `rate_limiters = { qcn = {} }`. Default: none.
+    /// Rate limiters that frames pass before the NIC: what shares one, and the control that sets their rates. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
-    /// How far the clock of each of these stations may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock makes and sends frames that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
+    /// How far each clock may be off, either way: drawn uniformly from the seed and the name of the station. A fast clock makes and sends frames that much faster; pauses, response times and utilisation count at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (frames sent in step stay in step; IEEE 802.3 allows 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
     pub clock_tolerance: Option<ClockTolerance>,
@@ -88,19 +88,19 @@ pub struct SwitchSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "per_priority"))]
     pub queues: Option<Queues>,
-    /// Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or "drr", or a table of that name with its keys, like `[switch.scheduler.drr]`. Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
+    /// Which queue sends: the name of a scheduler, or a table of that name with its keys. Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<SchedulerSpec>,
     /// Limits of the memory of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
-    /// Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling`, `qcn`, `bcn`, `fecn` or `prc`, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
+    /// Queue managers, which mark, drop early or tell sources, each for some traffic classes. Default: none (tail drop by the limits of the buffer alone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_managers: Option<Vec<ManagerEntry>>,
-    /// Link-level flow control of these switches: `pause`, `pfc`, `credit` or "off". Default: the `flow_control` of the scenario.
+    /// Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
-    /// How far the clock of each of these stations may be off, in either direction: by how much is drawn, uniformly, from the seed of the scenario and the name of the station. A fast clock makes and sends frames that much faster. Pauses, response times and utilisation are counted at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (equal clocks, so that frames sent in step stay in step for ever; IEEE 802.3 allows each station 100 ppm).
+    /// How far each clock may be off, either way: drawn uniformly from the seed and the name of the station. A fast clock makes and sends frames that much faster; pauses, response times and utilisation count at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (frames sent in step stay in step; IEEE 802.3 allows 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
     pub clock_tolerance: Option<ClockTolerance>,

@@ -1,11 +1,10 @@
 //! `[[transfers]]`: so many bytes from one host to another, many times.
 
-use super::{Nodes, Receivers};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use transport::TcpKeys;
 use units::{Bytes, Time};
-use workload::{PublishedSizes, ServiceOrder};
+use workload::{ArrivalsText, Nodes, Receivers, ServiceOrder, SizesText};
 
 fn at_start() -> Time {
     Time::ZERO
@@ -64,73 +63,4 @@ pub enum CarrierText {
     Frames,
     /// TCP: a transfer has a connection for itself, one that is free or a new one. `transfer` and `idle` have no meaning here; with `reconnect` each transfer begins with a fresh window and, if there is one, a handshake.
     Tcp(Box<TcpKeys>),
-}
-
-/// When transfers begin.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum ArrivalsText {
-    /// Each sender begins one, at `start`.
-    Once,
-    /// Each sender begins transfers with exponential gaps, drawn from a stream of its own. Exactly one of `load` and `gap`.
-    Poisson {
-        /// Share of the rate of each sender's link that the bytes of its transfers take on average, headers not counted. A number above 0.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        load: Option<f64>,
-        /// Mean time between two starts of one sender. A time with unit, above 0.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        gap: Option<Time>,
-    },
-    /// Rounds: several senders begin a transfer to one receiver at the same time.
-    Incast {
-        /// Time between two rounds, the first of which is at `start`. A time with unit, above 0. Required.
-        every: Time,
-        /// How many of `from` send in each round, drawn anew each time. A count, at least 1. Default: all beside the receiver.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        senders: Option<u64>,
-    },
-    /// The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a unit in each value), `from`, `to`, `bytes` and, if transfers differ in it, `priority`.
-    File(String),
-}
-
-/// Sizes of transfers.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum SizesText {
-    /// All alike. A size with unit, at least 1 B.
-    Fixed(Bytes),
-    /// A published distribution.
-    Published(PublishedSizes),
-    /// A distribution.
-    Table(SizesTable),
-}
-
-/// Distributions of sizes that need a table.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum SizesTable {
-    /// Every size from `min` to `max`, equally likely.
-    Uniform {
-        /// The smallest. A size with unit, at least 1 B. Required.
-        min: Bytes,
-        /// The largest. A size with unit, not below `min`. Required.
-        max: Bytes,
-    },
-    /// Pareto, truncated: no transfer is larger than 100 times `mean`.
-    Pareto {
-        /// The mean of the truncated sizes: the smallest size is such that it holds. A size with unit, at least 1 B. Required.
-        mean: Bytes,
-        /// The shape: the smaller, the more of the bytes lie in few large transfers. A number above 1 (below, there is no mean). Required.
-        shape: f64,
-    },
-    /// Log-normal.
-    LogNormal {
-        /// The mean. A size with unit, at least 1 B. Required.
-        mean: Bytes,
-        /// Standard deviation of the natural logarithm of the size. A number, 0 to 5. Required.
-        #[schemars(range(min = 0.0, max = 5.0))]
-        sigma: f64,
-    },
-    /// The path of a CSV file with the columns `bytes` and `cdf` (the share of transfers with at most so many, rising to 1 or to 100), relative to the scenario. Between two lines the distribution function is straight.
-    Points(String),
 }

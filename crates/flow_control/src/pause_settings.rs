@@ -1,52 +1,11 @@
-//! The keys of link-level flow control: what a scenario says, what it inherits, and what cannot be meant.
+//! The keys that PAUSE and PFC share, and what cannot be meant.
 
-use crate::credit::{CreditSettings, CreditSpec};
+use crate::control::{Findings, settings};
 use crate::{Accounting, PauseKind, PauseSpec, TargetSpec, Watermarks};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Computed, Or, Standard, Time};
-
-/// Link-level flow control: one of these.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FlowControl {
-    /// None.
-    #[default]
-    Off,
-    /// PAUSE of IEEE 802.3 Annex 31B: stops the whole link.
-    Pause(PauseSettings),
-    /// Priority-based flow control of IEEE 802.1Qbb: stops single priorities.
-    Pfc(PauseSettings),
-    /// Credit-based flow control, as in Advanced Switching, PCI Express or InfiniBand: frames wait for room at the other end of the link.
-    Credit(CreditSettings),
-}
-
-/// Declares settings of which each station may say a part.
-macro_rules! settings {
-    ($(#[$doc:meta])* pub struct $name:ident { $($(#[$about:meta])* pub $key:ident: $type:ty,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $name {
-            $(
-                $(#[$about])*
-                #[serde(skip_serializing_if = "Option::is_none")]
-                pub $key: Option<$type>,
-            )*
-        }
-
-        impl $name {
-            /// What these say, and where they say nothing, what `outer` says.
-            pub(crate) fn or(&self, outer: &$name) -> $name {
-                let (own, outer) = (self.clone(), outer.clone());
-                $name { $($key: own.$key.or(outer.$key),)* }
-            }
-        }
-    };
-}
-
-pub(crate) use settings;
 
 settings! {
     /// Settings of PAUSE, PFC and TPFC.
@@ -82,112 +41,6 @@ settings! {
     }
 }
 
-/// What is wrong, and what to beware of.
-#[derive(Debug, Default)]
-pub struct Findings {
-    /// What cannot be meant.
-    pub wrong: Vec<Remark>,
-    /// What is probably not as meant.
-    pub warnings: Vec<Remark>,
-}
-
-impl FlowControl {
-    /// The name of one that pauses in a scenario, and its keys.
-    pub fn settings(&self) -> Option<(&'static str, &PauseSettings)> {
-        match self {
-            FlowControl::Off | FlowControl::Credit(_) => None,
-            FlowControl::Pause(settings) => Some((PauseKind::Link.name(), settings)),
-            FlowControl::Pfc(settings) => Some((PauseKind::Priorities(0).name(), settings)),
-        }
-    }
-    /// What this says, and where it says nothing and is of the same kind, what `outer` says.
-    #[must_use]
-    pub fn inherit(&self, outer: &FlowControl) -> FlowControl {
-        match (outer, self) {
-            (FlowControl::Pause(outer), FlowControl::Pause(own)) => FlowControl::Pause(own.or(outer)),
-            (FlowControl::Pfc(outer), FlowControl::Pfc(own)) => FlowControl::Pfc(own.or(outer)),
-            (FlowControl::Credit(outer), FlowControl::Credit(own)) => FlowControl::Credit(own.or(outer)),
-            (_, own) => own.clone(),
-        }
-    }
-    /// Whether it takes from `outer` what it does not say.
-    pub fn inherits(&self, outer: &FlowControl) -> bool {
-        *self != FlowControl::Off && std::mem::discriminant(self) == std::mem::discriminant(outer)
-    }
-    /// Writes the defaults. `used`: the priorities of all flows, ascending.
-    pub fn complete(&mut self, used: &[u32]) {
-        match self {
-            FlowControl::Off => {}
-            FlowControl::Pause(settings) => settings.complete(),
-            FlowControl::Pfc(settings) => {
-                settings.priorities.get_or_insert_with(|| used.to_vec());
-                settings.complete();
-            }
-            FlowControl::Credit(settings) => settings.complete(),
-        }
-    }
-    /// The credits of a station, with all defaults; `None`: it has none.
-    pub fn credits(&self) -> Option<CreditSpec> {
-        match self {
-            FlowControl::Credit(settings) => Some(settings.spec()),
-            _ => None,
-        }
-    }
-    /// The pauses of a station, with all defaults; `None`: it has none.
-    pub fn spec(&self, used: &[u32]) -> Option<PauseSpec> {
-        let mut filled = self.clone();
-        filled.complete(used);
-        match &filled {
-            FlowControl::Off | FlowControl::Credit(_) => None,
-            FlowControl::Pause(settings) => Some(settings.spec(PauseKind::Link)),
-            FlowControl::Pfc(settings) => {
-                let list = settings.priorities.iter().flatten();
-                let set = list.filter(|&&priority| priority <= 7).fold(0u8, |set, &p| set | 1 << p);
-                Some(settings.spec(PauseKind::Priorities(set)))
-            }
-        }
-    }
-    /// What is wrong with it where it stands, and where. It has all defaults.
-    pub fn check(&self, used: &[u32]) -> Findings {
-        let mut found = Findings::default();
-        if let FlowControl::Credit(settings) = self {
-            found.wrong.extend(settings.check().err().map(|remark| remark.within("credit")));
-        }
-        let Some((name, settings)) = self.settings() else { return found };
-        let single = matches!(self, FlowControl::Pfc(_));
-        settings.check_priorities(single, used, &mut found);
-        let rest = [
-            settings.check_quanta(),
-            settings.check_response(),
-            settings.check_watermarks(),
-            settings.check_headroom(),
-            settings.check_target(single),
-        ];
-        found.wrong.extend(rest.into_iter().filter_map(Result::err));
-        let within = |remark: Remark| remark.within(name);
-        Findings {
-            wrong: found.wrong.into_iter().map(within).collect(),
-            warnings: found.warnings.into_iter().map(within).collect(),
-        }
-    }
-    /// What a reader of the written-out settings wants to know beside the values.
-    pub fn notes(&self) -> Vec<&'static str> {
-        let Some((_, settings)) = self.settings() else { return Vec::new() };
-        let computed = |key: Option<Or<Amount, Computed>>| key.is_some_and(|key| key.value().is_none());
-        let all = [
-            (
-                settings.xoff,
-                "xoff and xon are computed for each port from its link, so that nothing is lost and no queue runs dry.",
-            ),
-            (
-                settings.headroom,
-                "headroom is computed for each port: 2 longest frames, pause frame, cable both ways, response (802.1Qbb Annex O), and the frame that crosses XOFF.",
-            ),
-        ];
-        all.into_iter().filter(|&(key, _)| computed(key)).map(|(_, note)| note).collect()
-    }
-}
-
 /// What is wrong, with these words.
 fn wrong<T>(key: &str, message: impl Into<String>, help: impl Into<String>) -> Result<T, Remark> {
     Err(Remark::about(key, message, help))
@@ -196,7 +49,8 @@ fn wrong<T>(key: &str, message: impl Into<String>, help: impl Into<String>) -> R
 const ONE_UNIT: &str = "expected both in bytes or both in frames";
 
 impl PauseSettings {
-    fn complete(&mut self) {
+    /// Writes the defaults.
+    pub(crate) fn complete(&mut self) {
         let accounting = *self.accounting.get_or_insert(Accounting::Ingress);
         self.xoff.get_or_insert(Or::word());
         self.xon.get_or_insert(Or::word());
@@ -207,6 +61,35 @@ impl PauseSettings {
         self.resume.get_or_insert(true);
         self.refresh.get_or_insert(true);
         self.response_time.get_or_insert(Or::word());
+    }
+    /// What is wrong with them. `single`: they are those of single priorities.
+    pub(crate) fn check(&self, single: bool, used: &[u32]) -> Findings {
+        let mut found = Findings::default();
+        self.check_priorities(single, used, &mut found);
+        let rest = [
+            self.check_quanta(),
+            self.check_response(),
+            self.check_watermarks(),
+            self.check_headroom(),
+            self.check_target(single),
+        ];
+        found.wrong.extend(rest.into_iter().filter_map(Result::err));
+        found
+    }
+    /// What a reader of the written-out settings wants to know beside the values.
+    pub(crate) fn notes(&self) -> Vec<&'static str> {
+        let computed = |key: Option<Or<Amount, Computed>>| key.is_some_and(|key| key.value().is_none());
+        let all = [
+            (
+                self.xoff,
+                "xoff and xon are computed for each port from its link, so that nothing is lost and no queue runs dry.",
+            ),
+            (
+                self.headroom,
+                "headroom is computed for each port: 2 longest frames, pause frame, cable both ways, response (802.1Qbb Annex O), and the frame that crosses XOFF.",
+            ),
+        ];
+        all.into_iter().filter(|&(key, _)| computed(key)).map(|(_, note)| note).collect()
     }
     fn xoff(&self) -> Option<Amount> {
         self.xoff?.value()
@@ -221,9 +104,11 @@ impl PauseSettings {
     fn accounting(&self) -> Accounting {
         self.accounting.unwrap_or(Accounting::Ingress)
     }
-    fn spec(&self, kind: PauseKind) -> PauseSpec {
+    /// The specification of a station, with defaults where nothing is said. `name`: the table of the keys.
+    pub(crate) fn spec(&self, name: &'static str, kind: PauseKind) -> PauseSpec {
         let marks = |(xoff, xon)| Watermarks { xoff, xon, headroom: self.headroom() };
         PauseSpec {
+            name,
             kind,
             accounting: self.accounting(),
             watermarks: self.xoff().zip(self.xon()).map(marks),

@@ -1,0 +1,115 @@
+//! What the parts of a simulation mean together: whether each mechanism can do what it is for among the others.
+//!
+//! A mechanism checks its own keys in its own file. What needs the links, the neighbours or the flows is here, one file a
+//! mechanism. Nothing here knows how a scenario is written: a [`Finding`] names a node or a fault, and the path of a
+//! setting from there.
+
+mod credits;
+mod headroom;
+mod limiters;
+mod memory;
+mod pauses;
+mod receive_buffers;
+mod routes;
+
+use crate::PauseNeeds;
+use crate::spec::{NodeSpec, OnLosslessDrop, Spec};
+use frame::NodeId;
+use keys::{Remark, Severity};
+
+/// What a finding is about. The path of its remark begins there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The settings of this node: its own, or those that it shares.
+    Node(NodeId),
+    /// The settings of all nodes.
+    Scenario,
+    /// An entry of [`Spec::faults`].
+    Fault(usize),
+}
+
+/// What is wrong with a simulation, or probably not as meant.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is about.
+    pub subject: Subject,
+    /// What is to be said, and where.
+    pub remark: Remark,
+}
+
+/// Whether a node has a setting of this name for itself; for the empty name, any setting.
+///
+/// Nodes without share their settings, and what is wrong with those is said once.
+pub type HasOwn<'a> = dyn Fn(&NodeSpec, &str) -> bool + 'a;
+
+/// Checks a simulation whose parts are right by themselves.
+pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Finding> {
+    let mut audit = Audit { spec, needs, has_own, findings: Vec::new() };
+    memory::check(&mut audit);
+    headroom::check(&mut audit);
+    receive_buffers::check(&mut audit);
+    pauses::check(&mut audit);
+    credits::check(&mut audit);
+    audit.findings
+}
+
+/// Checks what is worth a look where [`audit`] found no error. `layered`: the shortest paths of its topology go up, then
+/// down.
+pub fn audit_flows(spec: &Spec, layered: bool, has_own: &HasOwn<'_>) -> Vec<Finding> {
+    let mut audit = Audit { spec, needs: &[], has_own, findings: Vec::new() };
+    routes::check(layered, &mut audit);
+    limiters::check(&mut audit);
+    audit.findings
+}
+
+/// A simulation, and what was found so far.
+struct Audit<'a> {
+    spec: &'a Spec,
+    needs: &'a [PauseNeeds],
+    has_own: &'a HasOwn<'a>,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Audit<'a> {
+    /// By what name a node has settings of its own, if it has: the others of its kind share theirs.
+    fn settings(&self, node: &'a NodeSpec, key: &str) -> Option<&'a str> {
+        (self.has_own)(node, key).then_some(node.name.as_str())
+    }
+    /// Whether a run that loses a lossless frame stops. One that counts such losses may be meant to have them.
+    fn is_strict(&self) -> bool {
+        self.spec.on_lossless_drop == OnLosslessDrop::Stop
+    }
+    fn error(&mut self, subject: Subject, remark: Remark) {
+        self.findings.push(Finding { severity: Severity::Error, subject, remark });
+    }
+    fn warn(&mut self, subject: Subject, remark: Remark) {
+        self.findings.push(Finding { severity: Severity::Warning, subject, remark });
+    }
+    /// About what can lose lossless frames.
+    fn loses(&mut self, subject: Subject, remark: Remark) {
+        if self.is_strict() { self.error(subject, remark) } else { self.warn(subject, remark) }
+    }
+}
+
+/// About a key of the flow control of this name.
+fn of_flow_control(kind: &str, key: &str, message: impl Into<String>, help: impl Into<String>) -> Remark {
+    Remark::about(key, message, help).within(kind).within("flow_control")
+}
+
+/// About a limit of the buffer of a switch.
+fn of_buffer(key: &str, message: impl Into<String>, help: impl Into<String>) -> Remark {
+    Remark::about(key, message, help).within("buffer")
+}
+
+/// Of all that share their settings, the worst; of equals the first.
+fn worst<K: Ord, T>(found: impl Iterator<Item = (K, T)>, is_worse: impl Fn(&T, &T) -> bool) -> Vec<(K, T)> {
+    let mut worst = std::collections::BTreeMap::new();
+    for (settings, one) in found {
+        if worst.get(&settings).is_none_or(|known| is_worse(&one, known)) {
+            worst.insert(settings, one);
+        }
+    }
+    worst.into_iter().collect()
+}

@@ -1,0 +1,132 @@
+//! Whether credits can do what they are for: both ends of a link count alike, a frame fits, nothing else loses frames.
+
+use super::{Audit, Subject, of_flow_control, worst};
+use crate::spec::{FaultSpec, LinkSpec, NodeSpec};
+use flow_control::CreditSpec;
+use frame::NodeId;
+use keys::Remark;
+use units::Time;
+
+/// The table of its keys.
+const NAME: &str = "credit";
+
+/// A station, what it grants, and the link on which that carries least.
+struct Grant<'a> {
+    node: NodeId,
+    credits: &'a CreditSpec,
+    round_trip: Time,
+    share: f64,
+}
+
+pub(super) fn check(audit: &mut Audit<'_>) {
+    let spec = audit.spec;
+    if spec.nodes.iter().all(|node| node.credits().is_none()) {
+        return;
+    }
+    for link in &spec.links {
+        if let Err((node, remark)) = both_ends(link, &spec.nodes) {
+            return audit.error(Subject::Node(node), remark);
+        }
+    }
+    rooms(audit);
+    limits(audit);
+    faults(audit);
+}
+
+/// Both ends of a link have credits and count them alike, and an update takes time.
+fn both_ends(link: &LinkSpec, nodes: &[NodeSpec]) -> Result<(), (NodeId, Remark)> {
+    let (a, b) = (&nodes[link.a.at()], &nodes[link.b.at()]);
+    let refuse =
+        |at: NodeId, message: String, help: &str| Err((at, of_flow_control(NAME, "unit", message, help)));
+    match (a.credits(), b.credits()) {
+        (None, None) => return Ok(()),
+        (Some(own), Some(other)) if own.fits(other) => {}
+        (Some(_), Some(_)) => {
+            let message =
+                format!("\"{}\" and \"{}\" count credits of their link differently", a.name, b.name);
+            return refuse(link.a, message, "expected the same unit, per_frame and channels at both ends");
+        }
+        (own, _) => {
+            let (at, with, without) = if own.is_some() { (link.a, a, b) } else { (link.b, b, a) };
+            let message =
+                format!("\"{}\" has credits and its neighbour \"{}\" has none", with.name, without.name);
+            return refuse(at, message, "expected [flow_control.credit] at both ends of a link");
+        }
+    }
+    if link.delay + a.credits().map_or(Time::ZERO, |own| own.update_delay) > Time::ZERO {
+        return Ok(());
+    }
+    let message = format!("an update takes no time from \"{}\" to \"{}\"", b.name, a.name);
+    let help = "expected an update_delay, or a link with a delay, above 0";
+    Err((link.a, of_flow_control(NAME, "update_delay", message, help)))
+}
+
+/// A frame fits into the buffers; a warning if they hold less than a round trip.
+fn rooms(audit: &mut Audit<'_>) {
+    let spec = audit.spec;
+    let longest = crate::frame_bounds(spec).1;
+    let ends = spec.links.iter().flat_map(|link| [(link, link.b, link.a), (link, link.a, link.b)]);
+    let grants = ends.filter_map(|(link, to, from)| {
+        let node = &spec.nodes[to.at()];
+        let (credits, other) = (node.credits()?, spec.nodes[from.at()].credits()?);
+        let (round_trip, share) = share(link, node, credits, other, longest);
+        let settings = (node.host().is_some(), audit.settings(node, ""));
+        Some((settings, Grant { node: to, credits, round_trip, share }))
+    });
+    for (_, Grant { node, credits, round_trip, share }) in worst(grants, |one, known| one.share < known.share)
+    {
+        let name = &spec.nodes[node.at()].name;
+        let need = credits.need(u32::from(longest));
+        let (had, unit) = (credits.credits, credits.unit);
+        let about = |message, help| of_flow_control(NAME, "buffer", message, help);
+        if had < need {
+            let message =
+                format!("a buffer of {had} credits at \"{name}\": a frame of {longest} B needs {need}");
+            let help = format!("expected at least \"{} B\": no such frame could move", need * unit);
+            audit.error(Subject::Node(node), about(message, help));
+        } else if share < 1.0 {
+            let message = format!(
+                "a channel to \"{name}\" carries at most {:.1} % of its link in frames of {longest} B: {had} credits for a round trip of {round_trip}",
+                share * 100.0
+            );
+            let enough = (f64::from(had / need) / share).ceil() as u32 * need * unit;
+            audit.warn(Subject::Node(node), about(message, format!("\"{enough} B\" would be enough")));
+        }
+    }
+}
+
+/// The time from the first bit of a frame to the effect of the update that gives its credits back, and the share of
+/// the link that one channel can fill.
+fn share(link: &LinkSpec, to: &NodeSpec, own: &CreditSpec, other: &CreditSpec, bytes: u16) -> (Time, f64) {
+    let need = own.need(u32::from(bytes)).max(1);
+    let takes = link.rate.time_for_bits_ceil((u64::from(bytes) + u64::from(link.overhead)) * 8);
+    let update = link.rate.time_for_bits_ceil(u64::from(own.update_bytes) * 8);
+    let round_trip = takes + link.delay + to.latency() + update + link.delay + other.update_delay;
+    let frames = f64::from(own.credits / need);
+    (round_trip, (frames * takes.ps() as f64 / round_trip.ps() as f64).min(1.0))
+}
+
+/// Credits leave no room for limits that lose frames.
+fn limits(audit: &mut Audit<'_>) {
+    let is_limited = |node: &NodeSpec| {
+        node.switch().is_some_and(|switch| {
+            switch.credits.is_some() && (!switch.buffer.is_unlimited() || switch.shared_memory.is_some())
+        })
+    };
+    let Some(at) = audit.spec.nodes.iter().position(is_limited) else { return };
+    let message =
+        format!("a limit of the buffer at \"{}\", whose links have credits", audit.spec.nodes[at].name);
+    let help = "a frame that has credits has room: leave it out, and set the buffer of the credits";
+    audit.error(Subject::Node(NodeId(at as u32)), Remark::about("buffer", message, help));
+}
+
+/// A link that goes down loses credits that its ends would have to agree on again.
+fn faults(audit: &mut Audit<'_>) {
+    let down = |fault: &FaultSpec| {
+        matches!(fault, FaultSpec::LinkDown { .. } | FaultSpec::Restart { .. } | FaultSpec::Random { .. })
+    };
+    let Some(first) = audit.spec.faults.iter().position(down) else { return };
+    let help = "links with credits can have pause_loss (of updates), rate, bit_error_rate and frame_loss (which stops the run)";
+    let message = "a link with credits goes down, and how its ends begin again is not simulated";
+    audit.error(Subject::Fault(first), Remark::new(message, help));
+}

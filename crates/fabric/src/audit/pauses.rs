@@ -1,0 +1,75 @@
+//! Whether pauses do what they are for: they are long enough, they go on, and somebody obeys them.
+
+use super::{Audit, Subject, of_flow_control, worst};
+use crate::PauseNeeds;
+use flow_control::PauseSpec;
+use keys::Remark;
+
+pub(super) fn check(audit: &mut Audit<'_>) {
+    let spec = audit.spec;
+    let ports = audit.needs.iter().map(|need| {
+        let node = &spec.nodes[need.node.at()];
+        ((node.host().is_some(), audit.settings(node, "")), need)
+    });
+    for (_, need) in worst(ports, |one, known| one.least_quanta > known.least_quanta) {
+        let Some(control) = spec.nodes[need.node.at()].flow_control() else { continue };
+        length(need, control, audit);
+        renewal(need, control, audit);
+    }
+    obeyed(audit);
+}
+
+/// A pause has to last longer than its peer takes to obey it, and than a renewal takes to get there.
+fn length(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
+    if u64::from(control.quanta) >= need.least_quanta {
+        return;
+    }
+    let [node, peer] = [need.node, need.peer].map(|node| &audit.spec.nodes[node.at()].name);
+    let (quanta, lasts, response) = (control.quanta, need.lasts, need.response);
+    let why = if lasts <= response {
+        format!("is over before \"{peer}\" obeys it, which takes {response}")
+    } else {
+        format!("is over before a renewal can take effect: \"{peer}\" takes {response} to obey it")
+    };
+    let help = match u16::try_from(need.least_quanta) {
+        Ok(least) => format!("expected pause_quanta of at least {least}"),
+        Err(_) => "expected a shorter response_time there: the longest pause is 65535 quanta".to_string(),
+    };
+    let message = format!("a pause of {quanta} quanta ({lasts}) from \"{node}\" {why}");
+    audit.loses(Subject::Node(need.node), of_flow_control(control.name, "pause_quanta", message, help));
+}
+
+/// Without renewal a pause ends although its queue may still be full.
+fn renewal(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
+    if control.refresh || !audit.is_strict() || need.lasts >= audit.spec.duration {
+        return;
+    }
+    let name = &audit.spec.nodes[need.node.at()].name;
+    let message = format!("pauses from \"{name}\" end after {} and are not renewed", need.lasts);
+    let help = "frames can be lost where a queue is full for longer: expected refresh = true, or on_lossless_drop = \"count\"";
+    audit.warn(Subject::Node(need.node), of_flow_control(control.name, "refresh", message, help));
+}
+
+/// Whoever is paused has to obey.
+fn obeyed(audit: &mut Audit<'_>) {
+    let spec = audit.spec;
+    let used = spec.priorities_in_use();
+    let ignored = |need: &PauseNeeds| {
+        let [sent, heard] = [need.node, need.peer]
+            .map(|node| spec.nodes[node.at()].flow_control().map_or(0, |control| control.kind.priorities()));
+        sent & used & !heard
+    };
+    let Some((need, ignored)) =
+        audit.needs.iter().map(|need| (need, ignored(need))).find(|(_, ignored)| *ignored != 0)
+    else {
+        return;
+    };
+    let [node, peer] = [need.node, need.peer].map(|node| &spec.nodes[node.at()].name);
+    let list: Vec<String> = (0..8).filter(|p| ignored >> p & 1 != 0).map(|p| p.to_string()).collect();
+    let message = format!(
+        "\"{node}\" sends pauses for priority {} to \"{peer}\", which does not obey them",
+        list.join(", ")
+    );
+    let help = "frames can be lost: no headroom is enough for a station that goes on sending";
+    audit.warn(Subject::Node(need.peer), Remark::about("flow_control", message, help));
+}

@@ -1,0 +1,60 @@
+//! Where the findings of [`fabric::audit`] stand in the text.
+
+use super::Context;
+use crate::model::Model;
+use crate::place::Place;
+use fabric::spec::{NodeSpec, Role, Spec};
+use fabric::{Finding, Subject};
+use keys::Step;
+
+/// Reports what was found. `entries`: of each fault, the entry of the text that it was made of.
+pub fn report(found: Vec<Finding>, spec: &Spec, entries: &[usize], context: &mut Context<'_>) {
+    for Finding { severity, subject, remark } in found {
+        let place = match subject {
+            Subject::Node(node) => of_station(&spec.nodes[node.at()], &remark.path, context),
+            Subject::Scenario => Place::default().along(&remark.path),
+            Subject::Fault(fault) => Place::of("faults").index(entries[fault]).along(&remark.path),
+        };
+        context.report(severity, &place, remark.message, remark.help);
+    }
+}
+
+/// Whether a node has a setting of this name for itself; for another name, any setting.
+pub fn has_own(model: &Model, node: &NodeSpec, key: &str) -> bool {
+    match &node.role {
+        Role::Host(_) => {
+            model.hosts.get(&node.name).is_some_and(|own| key != "receive" || own.receive.is_some())
+        }
+        Role::Switch(_) => model.switches.get(&node.name).is_some_and(|own| {
+            let threshold = own.buffer.as_ref().and_then(|buffer| buffer.dynamic_threshold);
+            key != "dynamic_threshold" || threshold.is_some()
+        }),
+    }
+}
+
+/// Where a setting of a station stands: where the station says it itself, else where all of its kind do, or the whole
+/// scenario.
+fn of_station(node: &NodeSpec, path: &[Step], context: &Context<'_>) -> Place {
+    let (own, all) = match node.role {
+        Role::Host(_) => ("hosts", "host"),
+        Role::Switch(_) => ("switches", "switch"),
+    };
+    let mut bases = vec![Place::of(own).key(&node.name), Place::of(all)];
+    let first = |key: &str| path.first() == Some(&Step::Key(key.to_string()));
+    let lengths = if first("flow_control") {
+        bases.push(Place::default());
+        // Stations take from others what they do not say, key by key.
+        1..path.len() + 1
+    } else if first("buffer") {
+        2.min(path.len())..3.min(path.len() + 1)
+    } else {
+        1..2
+    };
+    let written = |length: usize| {
+        let starts: Vec<Place> = bases.iter().map(|base| base.along(&path[..length])).collect();
+        let found = context.first_written(&starts)?;
+        starts.iter().position(|start| *start == found)
+    };
+    let base = lengths.rev().find_map(written).unwrap_or(bases.len() - 1);
+    bases[base].along(path)
+}

@@ -1,0 +1,145 @@
+//! What every application says of itself: its keys, and the two endpoints that it runs at.
+
+use crate::Endpoint;
+use keys::Remark;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use units::{BitRate, Bytes, Time};
+
+/// The random stream of an endpoint.
+pub type Random = Xoshiro256PlusPlus;
+
+/// The keys of an application, as a scenario has them.
+pub trait ApplicationKeys {
+    /// What they describe.
+    type Spec;
+
+    /// What sends `limit` bytes in frames of at most `frame` bytes, and what to beware of.
+    ///
+    /// # Errors
+    /// All that is wrong.
+    fn spec(&self, limit: Option<Bytes>, frame: u16) -> Result<(Self::Spec, Vec<Remark>), Vec<Remark>>;
+    /// Whether it waits for ever for a frame that is lost, which a key `timeout` would prevent.
+    fn waits_for_ever(&self) -> bool {
+        false
+    }
+    /// Whether it waits for ever if one frame overtakes another.
+    fn needs_order(&self) -> bool {
+        false
+    }
+    /// The rate of pacing, and the key that says it.
+    fn rate(&self) -> Option<(&'static str, BitRate)> {
+        None
+    }
+}
+
+/// An application, checked.
+pub trait ApplicationSpec {
+    /// The endpoint that opens the connection at `start`, and its peer; from `stop` on it begins nothing. Each has a random
+    /// stream.
+    fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint);
+    /// The shortest and the longest frame that either may send, DA to FCS.
+    fn frames(&self) -> (u16, u16);
+    /// What cannot be meant, and what would be accepted.
+    ///
+    /// # Errors
+    /// A value outside of its range.
+    fn check(&self) -> Result<(), String>;
+    /// Whether switches may mark its frames.
+    fn understands_marks(&self) -> bool;
+}
+
+/// Makes the closed enum of applications, that of their keys, and the dispatch from one list.
+macro_rules! applications {
+    ($($(#[$doc:meta])+ $text:ident: $name:ident($keys:ty => $spec:ty)),* $(,)?) => {
+        /// What runs over a connection, as a scenario has it.
+        #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Applications {
+            $($(#[$doc])+ $name($keys),)*
+        }
+
+        impl Applications {
+            /// The names of all.
+            pub const NAMES: &[&str] = &[$(stringify!($text)),*];
+
+            /// The one of this name, from its table.
+            ///
+            /// # Errors
+            /// An unknown name or key, or a value of another form.
+            pub fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<Applications, D::Error> {
+                match name {
+                    $(stringify!($text) => Deserialize::deserialize(table).map(Applications::$name),)*
+                    other => Err(serde::de::Error::unknown_variant(other, Applications::NAMES)),
+                }
+            }
+            /// Its name.
+            pub fn name(&self) -> &'static str {
+                match self { $(Applications::$name(_) => stringify!($text),)* }
+            }
+            /// What sends `limit` bytes in frames of at most `frame` bytes, and what to beware of.
+            ///
+            /// # Errors
+            /// All that is wrong.
+            pub fn spec(
+                &self,
+                limit: Option<Bytes>,
+                frame: u16,
+            ) -> Result<(Application, Vec<Remark>), Vec<Remark>> {
+                match self {
+                    $(Applications::$name(keys) => {
+                        ApplicationKeys::spec(keys, limit, frame).map(|(spec, warnings)| (Application::$name(spec), warnings))
+                    })*
+                }
+            }
+            /// Whether it waits for ever for a frame that is lost, which a key `timeout` would prevent.
+            pub fn waits_for_ever(&self) -> bool {
+                match self { $(Applications::$name(keys) => keys.waits_for_ever(),)* }
+            }
+            /// Whether it waits for ever if one frame overtakes another.
+            pub fn needs_order(&self) -> bool {
+                match self { $(Applications::$name(keys) => keys.needs_order(),)* }
+            }
+            /// The rate of pacing, and the key that says it.
+            pub fn rate(&self) -> Option<(&'static str, BitRate)> {
+                match self { $(Applications::$name(keys) => keys.rate(),)* }
+            }
+        }
+
+        /// What runs over a connection.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Application {
+            $($(#[$doc])+ $name($spec),)*
+            /// Scheduled transfers over TCP.
+            Transfers(Arc<TcpSpec>),
+        }
+
+        impl ApplicationSpec for Application {
+            fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint) {
+                match self {
+                    $(Application::$name(spec) => spec.ends(start, stop, near, far),)*
+                    Application::Transfers(spec) => spec.ends(start, stop, near, far),
+                }
+            }
+            fn frames(&self) -> (u16, u16) {
+                match self {
+                    $(Application::$name(spec) => spec.frames(),)*
+                    Application::Transfers(spec) => spec.frames(),
+                }
+            }
+            fn check(&self) -> Result<(), String> {
+                match self {
+                    $(Application::$name(spec) => ApplicationSpec::check(spec),)*
+                    Application::Transfers(spec) => ApplicationSpec::check(spec),
+                }
+            }
+            fn understands_marks(&self) -> bool {
+                match self {
+                    $(Application::$name(spec) => spec.understands_marks(),)*
+                    Application::Transfers(spec) => spec.understands_marks(),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use applications;

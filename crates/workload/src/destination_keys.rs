@@ -1,0 +1,112 @@
+//! Keys of destinations: who sends, and where frames and transfers go. The names are for whoever knows the fabric.
+
+use keys::{Forms, by_form};
+use schemars::JsonSchema;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
+use serde::de::{self, MapAccess, SeqAccess};
+use serde::{Deserialize, Serialize};
+
+/// One or several nodes: a name, "all", a pattern (`*`, "h1..h32", "leaf0/*"), or a list of these.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Nodes {
+    /// A name, "all" or a pattern.
+    One(String),
+    /// A list of names and patterns.
+    Several(Vec<String>),
+}
+
+/// Where frames go.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Receivers {
+    /// Hosts, equally likely.
+    Nodes(Nodes),
+    /// Another choice.
+    Table(ReceiversTable),
+}
+
+/// Choices of a destination that need a table.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiversTable {
+    /// Each frame to one of these hosts, equally likely, never to the sender.
+    Uniform(Nodes),
+    /// Each frame to one host with a given probability, otherwise to any other.
+    HotSpot(HotSpot),
+    /// Each sender has one destination of its own, and each destination one sender.
+    Permutation(Permutation),
+}
+
+/// A preferred destination.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HotSpot {
+    /// The preferred host. Required.
+    pub host: String,
+    /// The probability that a frame goes there; others go to all other hosts, equally likely. A number, 0 to 1. Required.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub share: f64,
+}
+
+/// How senders are paired with destinations.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Permutation {
+    /// A random one without self-pairs, drawn from the seed of the scenario and the name of the flow.
+    Word(PermutationWord),
+    /// A rotation.
+    Shift(Shift),
+}
+
+/// Random permutations.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PermutationWord {
+    /// Drawn at random, without self-pairs.
+    Random,
+}
+
+/// A rotation: the i-th sender sends to the (i + shift)-th.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shift {
+    /// By how many senders. A count, at least 1, no multiple of the number of senders. Required.
+    pub shift: u64,
+}
+
+by_form!(Nodes, Receivers, Permutation);
+
+impl Forms for Nodes {
+    const EXPECTED: &'static str = "the name of a host, \"all\", a pattern with *, or a list of these";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        Ok(Nodes::One(text.to_string()))
+    }
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Nodes::Several)
+    }
+}
+
+impl Forms for Receivers {
+    const EXPECTED: &'static str =
+        "the name of a host, \"all\", a list of hosts, or a table with uniform, hot_spot or permutation";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        Nodes::text(text).map(Receivers::Nodes)
+    }
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Nodes::list(list).map(Receivers::Nodes)
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
+        ReceiversTable::deserialize(MapAccessDeserializer::new(table)).map(Receivers::Table)
+    }
+}
+
+impl Forms for Permutation {
+    const EXPECTED: &'static str = "\"random\", or a table with shift";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        Deserialize::deserialize(StrDeserializer::new(text)).map(Permutation::Word)
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(table)).map(Permutation::Shift)
+    }
+}

@@ -1,0 +1,142 @@
+//! The random length of an on or off period.
+
+use crate::arrivals::{LONGEST, Random};
+use crate::draw::{exponential, unit};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Time;
+
+/// The random length of an on or off period.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Period {
+    /// Exponential with this mean. A time with unit, above 0.
+    Exponential(Time),
+    /// Pareto, truncated: no period is longer than 100 times `mean`.
+    Pareto {
+        /// The mean of the truncated periods: none is longer than 100 times it, and the least length is such that the mean holds all the same. A time with unit, above 0. Required.
+        mean: Time,
+        /// The shape: the smaller, the more of the time lies in few long periods. A number above 1 (below, there is no mean). Required.
+        shape: f64,
+    },
+}
+
+impl Period {
+    /// What cannot be meant, seen from the period.
+    pub(crate) fn check(&self) -> Vec<Remark> {
+        let (mean, path): (Time, &[&str]) = match *self {
+            Period::Exponential(mean) => (mean, &["exponential"]),
+            Period::Pareto { mean, .. } => (mean, &["pareto", "mean"]),
+        };
+        let mut wrong = Vec::new();
+        if mean == Time::ZERO {
+            let remark = Remark::new("a mean period of 0", "expected a time above 0, like \"10 us\"");
+            wrong.push(path.iter().rev().fold(remark, |remark, key| remark.within(key)));
+        }
+        if let Period::Pareto { shape, .. } = *self
+            && !(shape.is_finite() && shape > 1.0)
+        {
+            let message = format!("shape {shape} has no mean");
+            wrong.push(
+                Remark::about("shape", message, "expected a number above 1, like 1.5").within("pareto"),
+            );
+        }
+        wrong
+    }
+
+    /// The mean in seconds.
+    pub fn mean_secs(&self) -> f64 {
+        match *self {
+            Period::Pareto { shape, .. } if !has_mean(shape) => 0.0,
+            Period::Exponential(mean) | Period::Pareto { mean, .. } => mean.as_secs_f64(),
+        }
+    }
+}
+
+/// No Pareto distribution has a mean unless its shape is above 1.
+fn has_mean(shape: f64) -> bool {
+    shape > 1.0
+}
+
+/// Draws the lengths of periods, in picoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Lengths {
+    Exponential { mean: f64 },
+    Pareto { least: f64, most: f64, exponent: f64 },
+}
+
+impl Lengths {
+    pub(crate) fn new(period: &Period) -> Lengths {
+        match *period {
+            Period::Pareto { mean, shape } if has_mean(shape) => {
+                let mean = mean.ps() as f64;
+                let least = mean * least_share(shape);
+                Lengths::Pareto { least, most: LONGEST * mean, exponent: -1.0 / shape }
+            }
+            Period::Pareto { .. } => Lengths::Exponential { mean: 0.0 },
+            Period::Exponential(mean) => Lengths::Exponential { mean: mean.ps() as f64 },
+        }
+    }
+
+    pub(crate) fn draw(&self, rng: &mut Random) -> f64 {
+        match *self {
+            Lengths::Exponential { mean } => mean * exponential(rng),
+            Lengths::Pareto { least, most, exponent } => (least * libm::pow(unit(rng), exponent)).min(most),
+        }
+    }
+}
+
+/// The least length of Pareto periods, as a share of their mean, such that the mean holds after truncation.
+/// With x the least length, a the shape and b the longest, the mean is x·(1 + (1 - (x/b)ᵃ⁻¹)/(a - 1)), which
+/// grows with x. Without truncation it would be x·a/(a - 1).
+pub(crate) fn least_share(shape: f64) -> f64 {
+    let above_one = shape - 1.0;
+    let mean = |x: f64| x * (1.0 - libm::expm1(above_one * libm::log(x / LONGEST)) / above_one);
+    // Halving an interval of doubles ends: at the latest when there is no number between its ends.
+    let (mut low, mut high) = (0.0, 1.0);
+    loop {
+        let middle = (low + high) / 2.0;
+        if middle <= low || middle >= high {
+            return middle;
+        }
+        if mean(middle) < 1.0 { low = middle } else { high = middle }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    #[test]
+    fn truncated_pareto_periods_have_the_mean_that_was_asked_for() {
+        // With the least length of Pareto without truncation the mean would be 0.35, 0.55, 0.96 and 0.998 of it.
+        for shape in [1.05, 1.1, 1.5, 2.0, 60.0] {
+            let period = Period::Pareto { mean: Time::from_us(10), shape };
+            assert_eq!(period.mean_secs(), 10e-6);
+            let lengths = Lengths::new(&period);
+            let mut rng = Random::seed_from_u64(11);
+            let (mut sum, mut squares, draws) = (0.0, 0.0, 1_000_000);
+            for _ in 0..draws {
+                let means = lengths.draw(&mut rng) / 1e7;
+                assert!(means > 0.0 && means <= 100.0, "{means}");
+                (sum, squares) = (sum + means, squares + means * means);
+            }
+            let mean = sum / f64::from(draws);
+            let deviation = (squares / f64::from(draws) - mean * mean).sqrt() / f64::from(draws).sqrt();
+            assert!((mean - 1.0).abs() < 5.0 * deviation, "shape {shape}: {mean} ± {deviation}");
+            assert!(5.0 * deviation < 0.025, "too few draws to tell: {deviation}");
+        }
+    }
+
+    #[test]
+    fn the_least_length_is_exact_at_all_shapes() {
+        // Far from 1 the truncation hardly matters: (a - 1)/a. Towards 1 the mean tends to x·(1 + ln(b/x)).
+        assert!((least_share(1e6) - 1.0).abs() < 1e-5);
+        assert!((least_share(5.0) - 0.8).abs() < 1e-9);
+        let x = least_share(1.0 + 1e-9);
+        assert!((x * (1.0 + (LONGEST / x).ln()) - 1.0).abs() < 1e-6, "{x}");
+        assert!(least_share(f64::INFINITY) > 0.0);
+    }
+}

@@ -1,0 +1,93 @@
+//! An arrival process at the link of its source.
+
+use crate::arrivals::{Arrival, Link, Random};
+use crate::transfers::Sender;
+use crate::{Arrivals, Kind};
+use units::{BitRate, Time};
+
+/// The state of an arrival process. `next` is always the size of the frame that comes next.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    link: Link,
+    kind: Kind,
+}
+
+impl Process {
+    /// A process; `mean_bytes` is the mean length of its frames, DA to FCS.
+    pub(crate) fn new(arrivals: &Arrivals, link: Link, mean_bytes: f64) -> Process {
+        Process { link, kind: Kind::new(arrivals, link, mean_bytes) }
+    }
+
+    pub(crate) fn is_greedy(&self) -> bool {
+        matches!(self.kind, Kind::Greedy | Kind::Transfers(_))
+    }
+
+    /// From now on it sends transfers.
+    pub(crate) fn send(&mut self, sender: Sender) {
+        self.kind = Kind::Transfers(Box::new(sender));
+    }
+    pub(crate) fn sender(&self) -> Option<&Sender> {
+        if let Kind::Transfers(sender) = &self.kind { Some(sender) } else { None }
+    }
+    pub(crate) fn sender_mut(&mut self) -> Option<&mut Sender> {
+        if let Kind::Transfers(sender) = &mut self.kind { Some(sender) } else { None }
+    }
+
+    /// When to wake a process that begins now; [`Time::NEVER`] if it has nothing to send.
+    pub(crate) fn start(&mut self, now: Time, next: u16, rng: &mut Random) -> Time {
+        self.kind.start(self.link, now, next, rng)
+    }
+    /// Whether a frame is due.
+    #[inline]
+    pub(crate) fn arrives(&mut self, now: Time, rng: &mut Random) -> bool {
+        self.kind.arrives(now, rng)
+    }
+    /// Whether a frame is due when it is woken next.
+    pub(crate) fn frame_is_next(&self) -> bool {
+        self.kind.frame_is_next()
+    }
+    /// When to wake after [`Process::arrives`] said no.
+    pub(crate) fn next_wake(&self) -> Time {
+        self.kind.next_wake()
+    }
+    /// When to wake after a frame of `sent` bytes now. `late`: it was due earlier, and was held back.
+    #[inline]
+    pub(crate) fn after(&mut self, now: Time, late: bool, sent: u16, next: u16, rng: &mut Random) -> Time {
+        // Most frames come from it.
+        if let Kind::Constant(constant) = &mut self.kind {
+            return constant.after(self.link, now, late, [sent, next], rng);
+        }
+        self.after_random(now, late, [sent, next], rng)
+    }
+    #[inline(never)]
+    fn after_random(&mut self, now: Time, late: bool, frames: [u16; 2], rng: &mut Random) -> Time {
+        self.kind.after(self.link, now, late, frames, rng)
+    }
+    /// Sets the rate of a process that is silent.
+    pub(crate) fn set_rate(&mut self, new: BitRate) {
+        self.kind.set_rate(self.link, new);
+    }
+
+    /// Sets the rate of a process that would have been woken at `due`, and returns when to wake it now.
+    pub(crate) fn change_rate(
+        &mut self,
+        now: Time,
+        due: Time,
+        new: BitRate,
+        next: u16,
+        rng: &mut Random,
+    ) -> Time {
+        let old = self.kind.rate();
+        if old == Some(new) {
+            return due;
+        }
+        self.set_rate(new);
+        if new.bps() == 0 {
+            return Time::NEVER;
+        }
+        match old.filter(|old| old.bps() > 0 && due != Time::NEVER) {
+            Some(old) => self.kind.rescale(self.link, now, due, (old, new), next, rng),
+            None => self.start(now, next, rng),
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Keys of transfers: when they begin and how large they are; and what cannot be meant.
+
+use crate::PublishedSizes;
+use crate::transfer_sizes::{MOST_BYTES, TransferSizes};
+use keys::{Forms, Remark, Remarks, by_form};
+use schemars::JsonSchema;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{self, MapAccess};
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Time};
+
+/// When transfers begin.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ArrivalsText {
+    /// Each sender begins one, at `start`.
+    Once,
+    /// Each sender begins transfers with exponential gaps, drawn from a stream of its own. Exactly one of `load` and `gap`.
+    Poisson {
+        /// Share of the rate of each sender's link that the bytes of its transfers take on average, headers not counted. A number above 0.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        load: Option<f64>,
+        /// Mean time between two starts of one sender. A time with unit, above 0.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        gap: Option<Time>,
+    },
+    /// Rounds: several senders begin a transfer to one receiver at the same time.
+    Incast {
+        /// Time between two rounds, the first of which is at `start`. A time with unit, above 0. Required.
+        every: Time,
+        /// How many of `from` send in each round, drawn anew each time. A count, at least 1. Default: all beside the receiver.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        senders: Option<u64>,
+    },
+    /// The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a unit in each value), `from`, `to`, `bytes` and, if transfers differ in it, `priority`.
+    File(String),
+}
+
+/// Sizes of transfers.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SizesText {
+    /// All alike. A size with unit, at least 1 B.
+    Fixed(Bytes),
+    /// A published distribution.
+    Published(PublishedSizes),
+    /// A distribution.
+    Table(SizesTable),
+}
+
+/// Distributions of sizes that need a table.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum SizesTable {
+    /// Every size from `min` to `max`, equally likely.
+    Uniform {
+        /// The smallest. A size with unit, at least 1 B. Required.
+        min: Bytes,
+        /// The largest. A size with unit, not below `min`. Required.
+        max: Bytes,
+    },
+    /// Pareto, truncated: no transfer is larger than 100 times `mean`.
+    Pareto {
+        /// The mean of the truncated sizes: the smallest size is such that it holds. A size with unit, at least 1 B. Required.
+        mean: Bytes,
+        /// The shape: the smaller, the more of the bytes lie in few large transfers. A number above 1 (below, there is no mean). Required.
+        shape: f64,
+    },
+    /// Log-normal.
+    LogNormal {
+        /// The mean. A size with unit, at least 1 B. Required.
+        mean: Bytes,
+        /// Standard deviation of the natural logarithm of the size. A number, 0 to 5. Required.
+        #[schemars(range(min = 0.0, max = 5.0))]
+        sigma: f64,
+    },
+    /// The path of a CSV file with the columns `bytes` and `cdf` (the share of transfers with at most so many, rising to 1 or to 100), relative to the scenario. Between two lines the distribution function is straight.
+    Points(String),
+}
+
+by_form!(SizesText);
+
+impl Forms for SizesText {
+    const EXPECTED: &'static str = "a size like \"1 MB\", the name of a published distribution like \"web_search\", or a table with uniform, pareto, log_normal or points";
+    fn text<E: de::Error>(text: &str) -> Result<Self, E> {
+        // A size begins with a digit, a name does not.
+        if text.starts_with(|c: char| c.is_ascii_lowercase()) {
+            return PublishedSizes::deserialize(StrDeserializer::new(text)).map(SizesText::Published);
+        }
+        text.parse().map(SizesText::Fixed).map_err(|why| {
+            E::custom(format!("{why}; a published distribution like \"web_search\" is accepted too"))
+        })
+    }
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<Self, A::Error> {
+        SizesTable::deserialize(MapAccessDeserializer::new(table)).map(SizesText::Table)
+    }
+}
+
+impl ArrivalsText {
+    /// What is wrong, or what to beware of, seen from the arrivals.
+    ///
+    /// # Errors
+    /// A time of 0, a load that is none, or not exactly one of two keys.
+    pub fn check(&self) -> Remarks {
+        match self {
+            ArrivalsText::Once | ArrivalsText::File(_) => Ok(Vec::new()),
+            ArrivalsText::Poisson { load, gap } => check_poisson(*load, *gap)
+                .map(|warning| warning.into_iter().map(|why| why.within("poisson")).collect())
+                .map_err(|why| why.within("poisson")),
+            ArrivalsText::Incast { every, senders } => {
+                let about = |key, message, help| Err(Remark::about(key, message, help).within("incast"));
+                if *every == Time::ZERO {
+                    return about(
+                        "every",
+                        "rounds without time between",
+                        "expected a time above 0, like \"1 ms\"",
+                    );
+                }
+                if *senders == Some(0) {
+                    return about("senders", "no senders", "expected a count, at least 1");
+                }
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// The mean gap in picoseconds of a sender with this link, if transfers of this mean come with random gaps.
+    pub fn gap_ps(&self, mean_bytes: f64, link: Option<BitRate>) -> Option<f64> {
+        let ArrivalsText::Poisson { load, gap } = self else { return None };
+        let rate = link.map_or(0.0, |rate| rate.bps_f64());
+        match (load, gap) {
+            (Some(load), _) => Some(mean_bytes * 8.0 / (load * rate) * 1e12),
+            (None, gap) => gap.map(|gap| gap.ps() as f64),
+        }
+    }
+}
+
+fn check_poisson(load: Option<f64>, gap: Option<Time>) -> Result<Option<Remark>, Remark> {
+    match (load, gap) {
+        (Some(load), None) if load.is_finite() && load > 0.0 => {
+            let meant = if load <= 100.0 { format!("did you mean {}?", load / 100.0) } else { String::new() };
+            let message = format!("load {load} is more than the links of the senders take");
+            Ok((load > 1.0).then(|| Remark::about("load", message, meant)))
+        }
+        (Some(load), None) => {
+            Err(Remark::about("load", format!("load {load}"), "expected a number above 0, like 0.3"))
+        }
+        (None, Some(gap)) if gap > Time::ZERO => Ok(None),
+        (None, Some(_)) => Err(Remark::about("gap", "a gap of 0", "expected a time above 0, like \"10 us\"")),
+        (both, _) => {
+            let what = if both.is_some() { "load and gap at once" } else { "neither load nor gap" };
+            Err(Remark::new(what, "expected one of them, like load = 0.3"))
+        }
+    }
+}
+
+impl SizesText {
+    /// The file that has the distribution, if one has it, and the key that names it.
+    pub fn file(&self) -> Option<(&'static str, &str)> {
+        match self {
+            SizesText::Table(SizesTable::Points(path)) => Some(("points", path)),
+            _ => None,
+        }
+    }
+
+    /// The distribution, if no file has it; or all that is wrong, seen from the sizes.
+    ///
+    /// # Errors
+    /// Values outside of their ranges.
+    pub fn spec(&self) -> Result<TransferSizes, Vec<Remark>> {
+        match self {
+            SizesText::Fixed(size) => bytes(*size).map(TransferSizes::Fixed).map_err(|why| vec![why]),
+            SizesText::Published(published) => Ok((*published).into()),
+            SizesText::Table(table) => {
+                let (name, found) = table.spec();
+                found.map_err(|wrong| wrong.into_iter().map(|why| why.within(name)).collect())
+            }
+        }
+    }
+}
+
+/// A size that a transfer may have.
+fn bytes(bytes: Bytes) -> Result<u64, Remark> {
+    if (1..=MOST_BYTES).contains(&bytes.get()) {
+        return Ok(bytes.get());
+    }
+    Err(Remark::new(format!("a transfer of {bytes}"), format!("expected 1 B to {}", Bytes::new(MOST_BYTES))))
+}
+
+/// The value of a key that is right, or what is said of one that is not.
+fn number(key: &str, value: f64, fits: bool, accepted: &str) -> Result<f64, Remark> {
+    let wrong = || Remark::about(key, format!("{key} {value}"), format!("expected a number {accepted}"));
+    if fits { Ok(value) } else { Err(wrong()) }
+}
+
+/// Both, or all that is wrong with them.
+fn both<A, B>(a: Result<A, Remark>, b: Result<B, Remark>) -> Result<(A, B), Vec<Remark>> {
+    match (a, b) {
+        (Ok(a), Ok(b)) => Ok((a, b)),
+        (a, b) => Err(a.err().into_iter().chain(b.err()).collect()),
+    }
+}
+
+impl SizesTable {
+    fn spec(&self) -> (&'static str, Result<TransferSizes, Vec<Remark>>) {
+        let of = |key: &str, value: Bytes| bytes(value).map_err(|why| why.within(key));
+        match *self {
+            SizesTable::Uniform { min, max } => {
+                let ordered = both(of("min", min), of("max", max)).and_then(|(min, max)| {
+                    let message = format!("min {min} B is above max {max} B");
+                    let wrong = || vec![Remark::about("min", message, "expected min <= max")];
+                    if min <= max { Ok(TransferSizes::Uniform { min, max }) } else { Err(wrong()) }
+                });
+                ("uniform", ordered)
+            }
+            SizesTable::Pareto { mean, shape } => {
+                let fits = shape.is_finite() && shape > 1.0;
+                let found = both(of("mean", mean), number("shape", shape, fits, "above 1, like 1.5"));
+                ("pareto", found.map(|(mean, shape)| TransferSizes::Pareto { mean: mean as f64, shape }))
+            }
+            SizesTable::LogNormal { mean, sigma } => {
+                let fits = (0.0..=5.0).contains(&sigma);
+                let found = both(of("mean", mean), number("sigma", sigma, fits, "from 0 to 5, like 1"));
+                (
+                    "log_normal",
+                    found.map(|(mean, sigma)| TransferSizes::LogNormal { mean: mean as f64, sigma }),
+                )
+            }
+            SizesTable::Points(_) => {
+                ("points", Err(vec![Remark::new("sizes of a file", "expected the file to be read")]))
+            }
+        }
+    }
+}
