@@ -20,7 +20,7 @@ fn preset(preset: TcpPreset) -> TcpKeys {
     TcpKeys { ack_every: 1, ..preset.keys() }
 }
 fn tcp(keys: &TcpKeys, bytes: Option<u64>) -> TcpSpec {
-    keys.spec(bytes.map(Bytes::new), 1_522, 64).unwrap()
+    keys.sized(bytes.map(Bytes::new), 1_522, 64).unwrap()
 }
 fn connect(net: &mut Net, name: &str, from: NodeId, to: NodeId, start: Time, spec: &TcpSpec) {
     let flow = net.flow(name, from, 3, greedy(to, 1_522, start));

@@ -25,7 +25,7 @@ fn net(connections: usize, start: Time) -> Net {
     let sw = net.switch("sw", SwitchSpec { buffer, ..switch() });
     net.link(to, sw, gbps(10), us(1));
     let keys = TcpKeys { min_timeout: us(1_000), initial_timeout: us(1_000), ..TcpPreset::Rfc.keys() };
-    let spec = Arc::new(keys.spec(None, 1_522, 64).unwrap());
+    let spec = Arc::new(keys.sized(None, 1_522, 64).unwrap());
     for at in 0..10 {
         let from = net.host(&format!("h{at}"), host());
         net.link(from, sw, gbps(10), us(1));

@@ -193,7 +193,7 @@ fn over_tcp(
     keys: &TcpKeys,
     rows: &[(Time, u32, u64)],
 ) {
-    let spec = keys.spec(Some(Bytes::new(0)), 1_522, 64).unwrap();
+    let spec = keys.sized(Some(Bytes::new(0)), 1_522, 64).unwrap();
     let framing = Framing { frame: 1_522, header: spec.headers };
     let flow = net.flow(name, from, 3, transfers(to, framing, ServiceOrder::RoundRobin, rows));
     let application = Application::Transfers(spec.into());
@@ -322,7 +322,7 @@ fn over_tcp_the_same_on_any_number_of_threads() {
     for choice in [PathChoice::default(), PathChoice::Spray] {
         let mut net = busy(choice, false);
         let keys = TcpKeys { min_timeout: us(50), initial_timeout: us(50), ..TcpPreset::Datacenter.keys() };
-        let spec = keys.spec(Some(Bytes::new(0)), 1_018, 64).unwrap();
+        let spec = keys.sized(Some(Bytes::new(0)), 1_018, 64).unwrap();
         let spec = Arc::new(TcpSpec { headers: 18, segment: 1_000, ..spec });
         for flow in &mut net.0.flows {
             let application = Application::Transfers(spec.clone());

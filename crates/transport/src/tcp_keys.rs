@@ -196,7 +196,7 @@ impl ApplicationKeys for Box<TcpKeys> {
 impl TcpKeys {
     /// Transfers of `limit` bytes in all in frames of at most `frame` bytes, with acknowledgements of `ack_bytes` at
     /// least. Or all that is wrong.
-    pub(crate) fn sized(
+    pub fn sized(
         &self,
         limit: Option<Bytes>,
         frame: u16,
