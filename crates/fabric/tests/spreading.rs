@@ -183,7 +183,7 @@ fn all_to_all(choice: PathChoice, way: &Way) -> Net {
         let destinations = Destinations::Others { hosts: hosts.clone(), without: nth };
         let rate = BitRate::from_gbps(2);
         let source = SourceSpec {
-            arrivals: Arrivals::Poisson { rate },
+            arrivals: Arrivals::Poisson(PoissonParams { rate }),
             destinations,
             limit: None,
             ..one(from, 700, Time::ZERO)

@@ -14,16 +14,18 @@
 //! Not modelled: different times for different priorities of one frame (a station here has one
 //! configured time; XOFF and XON of different priorities do share a frame).
 
+use crate::pause_settings::described_as_settings;
 use crate::{Configuration, Control, Findings, PauseKind, PauseSettings};
 use frame::{PRIORITIES, members};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
 
 /// Keys of PAUSE.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct LinkPauses(PauseSettings);
+
+described_as_settings!(LinkPauses);
 
 impl Configuration for LinkPauses {
     fn or(&self, outer: &LinkPauses) -> LinkPauses {

@@ -41,6 +41,25 @@ settings! {
     }
 }
 
+/// Describes keys as the settings that they are: one definition in the JSON Schema.
+macro_rules! described_as_settings {
+    ($keys:ty) => {
+        impl schemars::JsonSchema for $keys {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                crate::PauseSettings::schema_name()
+            }
+            fn schema_id() -> std::borrow::Cow<'static, str> {
+                crate::PauseSettings::schema_id()
+            }
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                crate::PauseSettings::json_schema(generator)
+            }
+        }
+    };
+}
+
+pub(crate) use described_as_settings;
+
 /// What is wrong, with these words.
 fn wrong<T>(key: &str, message: impl Into<String>, help: impl Into<String>) -> Result<T, Remark> {
     Err(Remark::about(key, message, help))

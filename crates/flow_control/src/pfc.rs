@@ -9,16 +9,18 @@
 //!
 //! Not modelled: dynamic thresholds (the watermarks are constants of a port).
 
+use crate::pause_settings::described_as_settings;
 use crate::{Configuration, Control, Findings, PauseKind, PauseSettings, Watermarks};
 use frame::Occupancy;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Time};
 
 /// Keys of PFC.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct PriorityPauses(PauseSettings);
+
+described_as_settings!(PriorityPauses);
 
 impl Configuration for PriorityPauses {
     const FROM_FLOWS: Option<&'static str> = Some("priorities");

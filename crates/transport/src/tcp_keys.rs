@@ -196,12 +196,7 @@ impl ApplicationKeys for Box<TcpKeys> {
 impl TcpKeys {
     /// Transfers of `limit` bytes in all in frames of at most `frame` bytes, with acknowledgements of `ack_bytes` at
     /// least. Or all that is wrong.
-    pub fn sized(
-        &self,
-        limit: Option<Bytes>,
-        frame: u16,
-        ack_bytes: u16,
-    ) -> Result<TcpSpec, Vec<Remark>> {
+    pub fn sized(&self, limit: Option<Bytes>, frame: u16, ack_bytes: u16) -> Result<TcpSpec, Vec<Remark>> {
         let headers = self.headers.get() + if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let segment = u64::from(frame).saturating_sub(headers);
         if self.headers.get() == 0 || segment == 0 {
