@@ -1,6 +1,6 @@
 //! What every application says of itself: its keys, and the two endpoints that it runs at.
 
-use crate::Endpoint;
+use crate::{Endpoint, Turn};
 use keys::Remark;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{BitRate, Bytes, Time};
@@ -39,6 +39,11 @@ pub trait ApplicationSpec {
     fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint);
     /// The shortest and the longest frame that either may send, DA to FCS.
     fn frames(&self) -> (u16, u16);
+    /// The frames of one turn.
+    fn turn(&self) -> Turn;
+    /// The most that it sends, in bits of frames (DA to FCS) a second, where one turn takes no less than `turn_secs`.
+    /// Infinite if nothing holds it.
+    fn most_bps(&self, turn_secs: f64) -> f64;
     /// What cannot be meant, and what would be accepted.
     ///
     /// # Errors
@@ -124,6 +129,18 @@ macro_rules! applications {
                 match self {
                     $(Application::$name(spec) => spec.frames(),)*
                     Application::Transfers(spec) => spec.frames(),
+                }
+            }
+            fn turn(&self) -> Turn {
+                match self {
+                    $(Application::$name(spec) => spec.turn(),)*
+                    Application::Transfers(spec) => spec.turn(),
+                }
+            }
+            fn most_bps(&self, turn_secs: f64) -> f64 {
+                match self {
+                    $(Application::$name(spec) => spec.most_bps(turn_secs),)*
+                    Application::Transfers(spec) => spec.most_bps(turn_secs),
                 }
             }
             fn check(&self) -> Result<(), String> {

@@ -6,11 +6,11 @@ use crate::conversation::ConversationSpec;
 use crate::delay::Delay;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS, Message};
 use crate::{
-    Application, ControllerSpec, Conversation, Endpoint, Requester, Responder, TcpReceiver, TcpSender, TcpSpec,
-    TransferReceiver, TransferSender, WindowReceiver, WindowSender,
+    Application, ControllerSpec, Conversation, Endpoint, Requester, Responder, TcpReceiver, TcpSender, TcpSpec, Train,
+    TransferReceiver, TransferSender, Turn, WindowReceiver, WindowSender,
 };
 use std::sync::Arc;
-use units::Time;
+use units::{Amount, Time};
 use workload::Due;
 
 /// A connection between two hosts, checked.
@@ -113,6 +113,24 @@ impl ApplicationSpec for WindowSpec {
         let shortest = self.ack_bytes.min(frame::MIN_FRAME_BYTES).min(self.segment);
         (shortest, self.segment.max(self.ack_bytes))
     }
+    fn turn(&self) -> Turn {
+        let (out, back) = (Train::one(self.segment), Train::one(self.ack_bytes));
+        Turn { out, back, answers: f64::from(self.ack_every) }
+    }
+    fn most_bps(&self, turn_secs: f64) -> f64 {
+        match &self.controller {
+            ControllerSpec::FixedWindow(window) => {
+                let segments = match window.size {
+                    Amount::Frames(segments) => segments,
+                    Amount::Bytes(bytes) => bytes / u64::from(self.segment),
+                };
+                (segments * u64::from(self.segment) * 8) as f64 / turn_secs
+            }
+            ControllerSpec::FixedRate(pacing) => pacing.rate.bps() as f64,
+            // What has no bound of its own takes all that it finds.
+            _ => f64::INFINITY,
+        }
+    }
     fn check(&self) -> Result<(), String> {
         above_zero("a segment", self.segment.into())?;
         above_zero("an acknowledgement", self.ack_bytes.into())?;
@@ -134,6 +152,13 @@ impl ApplicationSpec for RequestResponseSpec {
     }
     fn frames(&self) -> (u16, u16) {
         (frame::MIN_FRAME_BYTES.min(self.segment), self.segment)
+    }
+    fn turn(&self) -> Turn {
+        Turn { out: self.request_message().train(), back: self.response_message().train(), answers: 1.0 }
+    }
+    fn most_bps(&self, turn_secs: f64) -> f64 {
+        let bits = f64::from(self.outstanding) * self.turn().out.bytes as f64 * 8.0;
+        bits / (turn_secs + self.think.mean_secs() + self.service.mean_secs())
     }
     fn check(&self) -> Result<(), String> {
         above_zero("a segment", self.segment.into())?;
@@ -166,6 +191,14 @@ impl ApplicationSpec for Arc<ConversationSpec> {
     fn frames(&self) -> (u16, u16) {
         (self.tcp.shortest_frame(), self.tcp.longest_frame())
     }
+    fn turn(&self) -> Turn {
+        let [out, back] = [true, false].map(|opener| Train::messages(&self.tcp, self.of_end(opener)));
+        Turn { out, back, answers: 1.0 }
+    }
+    fn most_bps(&self, turn_secs: f64) -> f64 {
+        let bits = f64::from(self.outstanding) * self.turn().out.bytes as f64 * 8.0;
+        bits / (turn_secs + self.think.mean_secs() + self.service.mean_secs())
+    }
     fn check(&self) -> Result<(), String> {
         ConversationSpec::check(self)
     }
@@ -185,6 +218,16 @@ impl ApplicationSpec for Arc<TcpSpec> {
     fn frames(&self) -> (u16, u16) {
         let shortest = self.ack_frame_bytes(0).min(frame::MIN_FRAME_BYTES);
         (shortest, self.frame_bytes(self.segment).max(self.ack_frame_bytes(3)))
+    }
+    fn turn(&self) -> Turn {
+        let (out, back) = (Train::one(self.frame_bytes(self.segment)), Train::one(self.ack_frame_bytes(0)));
+        Turn { out, back, answers: f64::from(self.ack_every) }
+    }
+    /// The receiver's window is a bound; the controller's finds its own.
+    fn most_bps(&self, turn_secs: f64) -> f64 {
+        let segments = self.window / u64::from(self.segment);
+        let bits = segments as f64 * f64::from(self.frame_bytes(self.segment)) * 8.0;
+        if self.window == u64::MAX { f64::INFINITY } else { bits / turn_secs }
     }
     fn check(&self) -> Result<(), String> {
         TcpSpec::check(self)

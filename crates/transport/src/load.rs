@@ -1,7 +1,6 @@
 //! What a connection asks of a fabric, from its description alone: how much it sends at most, and what comes back for it.
 
-use crate::{Application, ConnectionSpec, ControllerSpec, TcpSpec};
-use units::Amount;
+use crate::{ApplicationSpec, ConnectionSpec, TcpSpec};
 
 /// The frames of one turn of a connection: a segment and its acknowledgement, or a request and its response.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,11 +27,12 @@ pub struct Train {
 }
 
 impl Train {
-    fn one(bytes: u16) -> Train {
+    /// One frame.
+    pub fn one(bytes: u16) -> Train {
         Train { frames: 1, bytes: bytes.into(), full: bytes, last: bytes }
     }
     /// Messages over TCP.
-    fn messages(tcp: &TcpSpec, messages: impl Iterator<Item = u64>) -> Train {
+    pub(crate) fn messages(tcp: &TcpSpec, messages: impl Iterator<Item = u64>) -> Train {
         let (mut train, segment) = (Train { frames: 0, bytes: 0, full: 0, last: 0 }, u64::from(tcp.segment));
         for message in messages {
             let whole = (message - 1) / segment;
@@ -52,72 +52,23 @@ impl Train {
 impl ConnectionSpec {
     /// The frames of one turn.
     pub fn turn(&self) -> Turn {
-        match &self.application {
-            Application::Window(spec) => Turn {
-                out: Train::one(spec.segment),
-                back: Train::one(spec.ack_bytes),
-                answers: f64::from(spec.ack_every),
-            },
-            Application::RequestResponse(spec) => {
-                let (request, response) = (spec.request_message(), spec.response_message());
-                Turn { out: request.train(), back: response.train(), answers: 1.0 }
-            }
-            Application::Conversation(spec) => Turn {
-                out: Train::messages(&spec.tcp, spec.of_end(true)),
-                back: Train::messages(&spec.tcp, spec.of_end(false)),
-                answers: 1.0,
-            },
-            Application::Tcp(spec) | Application::Transfers(spec) => Turn {
-                out: Train::one(spec.frame_bytes(spec.segment)),
-                back: Train::one(spec.ack_frame_bytes(0)),
-                answers: f64::from(spec.ack_every),
-            },
-        }
+        self.application.turn()
     }
-
     /// The most that it sends, in bits of frames (DA to FCS) a second, on a fabric where one turn takes no less than
     /// `turn_secs`: a window or the outstanding requests a turn, or the rate of pacing. Infinite if nothing holds it.
     pub fn most_bps(&self, turn_secs: f64) -> f64 {
-        match &self.application {
-            Application::Window(spec) => match &spec.controller {
-                ControllerSpec::FixedWindow(window) => {
-                    let segments = match window.size {
-                        Amount::Frames(segments) => segments,
-                        Amount::Bytes(bytes) => bytes / u64::from(spec.segment),
-                    };
-                    (segments * u64::from(spec.segment) * 8) as f64 / turn_secs
-                }
-                ControllerSpec::FixedRate(pacing) => pacing.rate.bps() as f64,
-                // What has no bound of its own takes all that it finds.
-                _ => f64::INFINITY,
-            },
-            Application::RequestResponse(spec) => {
-                let bits = f64::from(spec.outstanding) * self.turn().out.bytes as f64 * 8.0;
-                bits / (turn_secs + spec.think.mean_secs() + spec.service.mean_secs())
-            }
-            Application::Tcp(spec) | Application::Transfers(spec) => most_of_window(spec, turn_secs),
-            Application::Conversation(spec) => {
-                let bits = f64::from(spec.outstanding) * self.turn().out.bytes as f64 * 8.0;
-                bits / (turn_secs + spec.think.mean_secs() + spec.service.mean_secs())
-            }
-        }
+        self.application.most_bps(turn_secs)
     }
-}
-
-/// The most that TCP sends: the receiver's window is a bound; the controller's finds its own.
-fn most_of_window(spec: &TcpSpec, turn_secs: f64) -> f64 {
-    let segments = spec.window / u64::from(spec.segment);
-    let bits = segments as f64 * f64::from(spec.frame_bytes(spec.segment)) * 8.0;
-    if spec.window == u64::MAX { f64::INFINITY } else { bits / turn_secs }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        Delay, FixedRateParams, FixedWindowParams, RequestResponseSpec, UnlimitedParams, WindowSpec,
+        Application, ControllerSpec, Delay, FixedRateParams, FixedWindowParams, RequestResponseSpec,
+        UnlimitedParams, WindowSpec,
     };
-    use units::{BitRate, Time};
+    use units::{Amount, BitRate, Time};
 
     fn window(controller: ControllerSpec) -> ConnectionSpec {
         let spec = WindowSpec {

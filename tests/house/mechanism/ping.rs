@@ -7,7 +7,7 @@
 //! Not modelled: ICMP and IP headers of their own; they are part of the frame.
 
 use crate::application::{ApplicationKeys, ApplicationSpec, Random};
-use crate::{Endpoint, Protocol, Received, Record, RecordKind, Segment};
+use crate::{Endpoint, Protocol, Received, Record, RecordKind, Segment, Train, Turn};
 use frame::FrameKind;
 use keys::Remark;
 use schemars::JsonSchema;
@@ -58,6 +58,12 @@ impl ApplicationSpec for PingSpec {
     }
     fn frames(&self) -> (u16, u16) {
         (self.bytes, self.bytes)
+    }
+    fn turn(&self) -> Turn {
+        Turn { out: Train::one(self.bytes), back: Train::one(self.bytes), answers: 1.0 }
+    }
+    fn most_bps(&self, _turn_secs: f64) -> f64 {
+        f64::from(self.bytes) * 8.0 / self.every.as_secs_f64()
     }
     fn check(&self) -> Result<(), String> {
         if self.every > Time::ZERO { Ok(()) } else { Err("a ping without time between".to_string()) }
