@@ -32,7 +32,7 @@ class Example:
     registry: str
     home: str
     more: tuple[str, ...] = ()
-    """Further lists, the entries of which stand above that of the registry, one line each with its comment."""
+    """Further lists, whose entries stand above that of the registry, as many lines each."""
 
     @property
     def crate(self) -> str:

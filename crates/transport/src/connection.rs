@@ -6,8 +6,8 @@ use crate::conversation::ConversationSpec;
 use crate::delay::Delay;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS, Message};
 use crate::{
-    Application, ControllerSpec, Conversation, Endpoint, Requester, Responder, TcpReceiver, TcpSender, TcpSpec, Train,
-    TransferReceiver, TransferSender, Turn, WindowReceiver, WindowSender,
+    Application, ControllerSpec, Conversation, Endpoint, Requester, Responder, TcpReceiver, TcpSender,
+    TcpSpec, Train, TransferReceiver, TransferSender, Turn, WindowReceiver, WindowSender,
 };
 use std::sync::Arc;
 use units::{Amount, Time};

@@ -1,13 +1,13 @@
 //! The keys of a conversation: what a scenario says, and what cannot be meant.
 
 use crate::application::ApplicationKeys;
-use crate::settings::ack_bytes;
-use std::sync::Arc;
 use crate::messages::Messages;
+use crate::settings::ack_bytes;
 use crate::{ConversationSpec, Delay, TcpKeys, TcpSpec, TransferSpec};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use units::{Bytes, Or};
 
 /// Exchanges at a time at most.
@@ -41,7 +41,11 @@ fn one() -> u64 {
 impl ApplicationKeys for Box<ConversationKeys> {
     type Spec = Arc<ConversationSpec>;
 
-    fn spec(&self, limit: Option<Bytes>, frame: u16) -> Result<(Arc<ConversationSpec>, Vec<Remark>), Vec<Remark>> {
+    fn spec(
+        &self,
+        limit: Option<Bytes>,
+        frame: u16,
+    ) -> Result<(Arc<ConversationSpec>, Vec<Remark>), Vec<Remark>> {
         let within = |all: Vec<Remark>| all.into_iter().map(|why| why.within("tcp")).collect::<Vec<_>>();
         let ack = ack_bytes(self.tcp.ack);
         let spec = self.sized(limit, frame, ack.as_ref().map_or(frame, |(bytes, _)| *bytes));

@@ -411,8 +411,7 @@ class HostKeys(TypedDict, total=False):
     Default: "per_priority".
     """
     scheduler: Scheduler | None
-    """Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or
-    "drr", or a table of that name with its keys, like `[host.scheduler.drr]`. Default:
+    """Which queue sends: the name of a scheduler, or a table of that name with its keys. Default:
     "strict_priority".
     """
     queue_limit: str | None
@@ -422,18 +421,18 @@ class HostKeys(TypedDict, total=False):
     "block".
     """
     flow_control: FlowControl | None
-    """Link-level flow control that these hosts obey, and send if `receive` holds them up: `pause`,
-    `pfc`, `credit` or "off". Default: the `flow_control` of the scenario.
+    """Link-level flow control that these hosts obey, and send if `receive` holds them up: a kind, or
+    "off". Default: the `flow_control` of the scenario.
     """
     receive: ReceiveKeys | None
     """How these hosts take in what arrives. Default: without limit, as fast as it comes."""
     rate_limiters: RateLimitersKeys | None
     """Rate limiters that frames pass before the NIC: what shares one, and the control that sets their
-    rates, like `rate_limiters = { qcn = {} }`. Default: none.
+    rates. Default: none.
     """
     clock_tolerance: str | None
-    """How far the clock of each of these stations may be off, in either direction: by how much is drawn,
-    uniformly, from the seed of the scenario and the name of the station. Default: "0 ppm".
+    """How far each clock may be off, either way: drawn uniformly from the seed and the name of the
+    station. Default: "0 ppm".
     """
 
 
@@ -995,23 +994,22 @@ class SwitchKeys(TypedDict, total=False):
     Default: "per_priority".
     """
     scheduler: Scheduler | None
-    """Which queue sends: the name of a scheduler, like "strict_priority", "fifo" (for one queue only) or
-    "drr", or a table of that name with its keys, like `[switch.scheduler.drr]`. Default:
+    """Which queue sends: the name of a scheduler, or a table of that name with its keys. Default:
     "strict_priority".
     """
     buffer: BufferKeys | None
     """Limits of the memory of the switch."""
     queue_managers: Sequence[ManagerEntryKeys] | None
-    """Queue managers, which mark, drop early or tell sources: entries of `red`, `step`, `sampling`,
-    `qcn`, `bcn`, `fecn` or `prc`, each for some traffic classes. Default: none.
+    """Queue managers, which mark, drop early or tell sources, each for some traffic classes. Default:
+    none.
     """
     flow_control: FlowControl | None
-    """Link-level flow control of these switches: `pause`, `pfc`, `credit` or "off". Default: the
-    `flow_control` of the scenario.
+    """Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the
+    scenario.
     """
     clock_tolerance: str | None
-    """How far the clock of each of these stations may be off, in either direction: by how much is drawn,
-    uniformly, from the seed of the scenario and the name of the station. Default: "0 ppm".
+    """How far each clock may be off, either way: drawn uniformly from the seed and the name of the
+    station. Default: "0 ppm".
     """
 
 
@@ -1353,72 +1351,16 @@ class FrameTable(TypedDict, total=False):
     """The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario."""
 
 
-class SourceConstantKeys(TypedDict, total=False):
-    """One frame every `bytes * 8 / rate`."""
-
-    rate: Required[str]
-    """Rate of the source."""
-    random_phase: bool | None
-    """Whether the first frame comes at a random time within the first interval, or at the start.
-    Default: true.
-    """
-
-
-class SourceBernoulliKeys(TypedDict, total=False):
-    """In each frame time of the link a frame with a fixed probability."""
-
-    rate: Required[str]
-    """Mean rate of the source."""
-
-
-class SourcePoissonKeys(TypedDict, total=False):
-    """Exponential gaps between frames."""
-
-    rate: Required[str]
-    """Mean rate of the source."""
-
-
-class PeriodParetoKeys(TypedDict, total=False):
-    """Pareto, truncated: no period is longer than 100 times `mean`."""
-
-    mean: Required[str]
-    """The mean of the truncated periods: none is longer than 100 times it, and the least length is such
-    that the mean holds all the same.
-    """
-    shape: Required[float]
-    """The shape: the smaller, the more of the time lies in few long periods."""
-
-
-class PeriodTable(TypedDict, total=False):
-    """Exactly one of these."""
-
-    exponential: str
-    """Exponential with this mean."""
-    pareto: PeriodParetoKeys
-    """Pareto, truncated: no period is longer than 100 times `mean`."""
-
-
-class SourceOnOffKeys(TypedDict, total=False):
-    """Bursts at the peak rate for a random time, then silence for a random time."""
-
-    peak: Required[str]
-    """Rate during a burst."""
-    on: Required[Period]
-    """Length of a burst."""
-    off: Required[Period]
-    """Length of a silence."""
-
-
 class SourceTable(TypedDict, total=False):
     """Exactly one of these."""
 
-    constant: SourceConstantKeys
+    constant: ConstantKeys
     """One frame every `bytes * 8 / rate`."""
-    bernoulli: SourceBernoulliKeys
+    bernoulli: BernoulliKeys
     """In each frame time of the link a frame with a fixed probability."""
-    poisson: SourcePoissonKeys
+    poisson: PoissonKeys
     """Exponential gaps between frames."""
-    on_off: SourceOnOffKeys
+    on_off: OnOffKeys
     """Bursts at the peak rate for a random time, then silence for a random time."""
     window: WindowKeys
     """A transfer that is clocked by acknowledgements."""
@@ -1481,6 +1423,62 @@ class ShiftKeys(TypedDict, total=False):
 
     shift: Required[int]
     """By how many senders."""
+
+
+class ConstantKeys(TypedDict, total=False):
+    """One frame every `bytes * 8 / rate`."""
+
+    rate: Required[str]
+    """Rate of the source."""
+    random_phase: bool | None
+    """Whether the first frame comes at a random time within the first interval, or at the start.
+    Default: true.
+    """
+
+
+class BernoulliKeys(TypedDict, total=False):
+    """In each frame time of the link a frame with a fixed probability."""
+
+    rate: Required[str]
+    """Mean rate of the source."""
+
+
+class PoissonKeys(TypedDict, total=False):
+    """Exponential gaps between frames."""
+
+    rate: Required[str]
+    """Mean rate of the source."""
+
+
+class PeriodParetoKeys(TypedDict, total=False):
+    """Pareto, truncated: no period is longer than 100 times `mean`."""
+
+    mean: Required[str]
+    """The mean of the truncated periods: none is longer than 100 times it, and the least length is such
+    that the mean holds all the same.
+    """
+    shape: Required[float]
+    """The shape: the smaller, the more of the time lies in few long periods."""
+
+
+class PeriodTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    exponential: str
+    """Exponential with this mean."""
+    pareto: PeriodParetoKeys
+    """Pareto, truncated: no period is longer than 100 times `mean`."""
+
+
+class OnOffKeys(TypedDict, total=False):
+    """Bursts at the peak rate for a random time, then silence for a random time."""
+
+    peak: Required[str]
+    """Rate during a burst."""
+    on: Required[Period]
+    """Length of a burst."""
+    off: Required[Period]
+    """Length of a silence."""
 
 
 class WindowKeys(TypedDict, total=False):
@@ -2018,12 +2016,12 @@ FrameWord = Literal["imix"]
 """Named distributions of frame lengths."""
 Frame = str | FrameWord | FrameTable
 """Length of frames."""
-Period = PeriodTable
-"""The random length of an on or off period."""
 Source = Literal["greedy"] | SourceTable
 """When frames are due."""
 RateBasis = Literal["frame", "wire"]
 """What the bits of a rate count."""
+Period = PeriodTable
+"""The random length of an on or off period."""
 Delay = str | DelayTable
 """How long something takes."""
 TcpPreset = Literal["rfc", "ns2", "linux", "mcalpine-2005", "datacenter"]
