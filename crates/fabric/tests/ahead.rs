@@ -204,7 +204,7 @@ fn returned_tags_are_a_class_of_their_own() {
         .collect();
     for nth in 0..6 {
         let source = SourceSpec {
-            arrivals: Arrivals::Poisson { rate: gbps(4) },
+            arrivals: Arrivals::Poisson(PoissonParams { rate: gbps(4) }),
             ..greedy(hosts[(nth + 1) % 6], 1000, Time::ZERO)
         };
         net.flow(&format!("f{nth}"), hosts[nth], 3, source);
