@@ -128,7 +128,7 @@ def _reaches_the_builder(schema: Path) -> None:
         "    most: str | None\n",
         "    nth: NthKeys | None\n",
         "class MeshKeys(",
-        "    stop_go: StopGoKeys | None\n",
+        "    stop_go: StopGoKeys\n",
     ):
         assert line in keys
 
