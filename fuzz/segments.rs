@@ -23,7 +23,7 @@ const PRESETS: [TcpPreset; 5] =
 pub fn check(bytes: &[u8]) -> Result<(), String> {
     let Some((&first, steps)) = bytes.split_first() else { return Ok(()) };
     let keys = TcpKeys { handshake: first & 8 != 0, ..PRESETS[usize::from(first) % PRESETS.len()].keys() };
-    let spec = |total| keys.spec(Some(Bytes::new(total)), 1_522, 64).map_err(|wrong| format!("{wrong:?}"));
+    let spec = |total| keys.sized(Some(Bytes::new(total)), 1_522, 64).map_err(|wrong| format!("{wrong:?}"));
     let (whole, none) = (Arc::new(spec(TOTAL)?), spec(0)?);
     let rng = || Xoshiro256PlusPlus::seed_from_u64(first.into());
     let mut sender = TcpSender::new(&whole, Time::ZERO, None, rng());

@@ -317,7 +317,7 @@ impl Protocol for Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipe::{Fate, Pipe, connect};
+    use crate::pipe::{Outcome, Pipe, connect};
     use crate::tcp_properties::{any_spec, nonsense};
     use crate::testbed::{DELAY, RATE, START, draws, over, tcp};
     use crate::{Application, ConnectionSpec, Endpoint, RepairKind, TransferSpec};
@@ -451,7 +451,7 @@ mod tests {
             let far = Conversation::answerer(&spec, draws(seed ^ 1).1);
             let mut pipe = Pipe::new(near, far, RATE, DELAY);
             let mut draw = draws(!seed).0;
-            pipe.run(NEVER, |_, _| Fate {
+            pipe.run(NEVER, |_, _| Outcome {
                 lost: draw(100) < loss.into(),
                 marked: draw(100) < 20,
                 extra: Time::from_ns(draw(3_000)),
