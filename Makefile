@@ -9,7 +9,7 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # What an installed Penstock is made of.
-SOURCES := $(shell find crates python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
+SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
 .PHONY: help demo test format lint rust python viewer budget bench docs clean needs

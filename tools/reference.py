@@ -1,4 +1,4 @@
-"""Writes docs/reference from what the installed Penstock says of itself.
+"""Writes docs/reference and the man page from what the installed Penstock says of itself.
 
     python tools/reference.py            writes the pages
     python tools/reference.py --check    says whether they are fresh (exit code 1: stale)
@@ -23,7 +23,9 @@ import scenario_page
 from penstock import _core, cli
 from penstock.cli import glossary
 
-REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
+ROOT = Path(__file__).parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+MAN_PAGE = ROOT / "packaging" / "data" / "share" / "man" / "man1" / "penstock.1"
 MADE_BY = "<!-- Made by `make docs`; do not edit. -->"
 
 
@@ -31,11 +33,10 @@ def main() -> int:
     """Writes or checks every page."""
     check = sys.argv[1:] == ["--check"]
     stale = []
-    for name, text in pages().items():
-        path = REFERENCE / name
+    for path, text in pages().items():
         if check:
             if not path.exists() or path.read_text("utf-8") != text:
-                stale.append(name)
+                stale.append(path.name)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
@@ -44,15 +45,18 @@ def main() -> int:
     return 1 if stale else 0
 
 
-def pages() -> dict[str, str]:
-    """Every page by file name."""
+def pages() -> dict[Path, str]:
+    """Every page by its file."""
     makers: dict[str, Callable[[], Iterator[str]]] = {
         "scenario.md": scenario,
         "mechanisms.md": mechanisms,
         "results.md": results,
         "command-line.md": command_line,
     }
-    return {name: "\n".join([MADE_BY, "", *make()]).rstrip() + "\n" for name, make in makers.items()}
+    made = {
+        REFERENCE / name: "\n".join([MADE_BY, "", *make()]).rstrip() + "\n" for name, make in makers.items()
+    }
+    return {**made, MAN_PAGE: man_page()}
 
 
 def scenario() -> Iterator[str]:
@@ -122,22 +126,55 @@ def command_line() -> Iterator[str]:
     yield "# Command line"
     yield ""
     yield from _paragraphs(inspect.getdoc(cli) or "")
-    for name, home, about in cli.COMMANDS:
-        module, _, function = home.partition(":")
-        command = getattr(importlib.import_module(f"penstock.cli.{module}"), function)
+    for name, about, arguments in _commands():
         yield ""
         yield f"## `penstock {name}`"
         yield ""
         yield about
-        rows = list(_arguments(command))
-        if rows:
+        if arguments:
             yield ""
             yield "| argument | meaning |"
             yield "|---|---|"
-            yield from rows
+            for shown, meaning in arguments:
+                yield f"| `{shown}` | {_cell(meaning)} |"
 
 
-def _arguments(command: Callable[..., Any]) -> Iterator[str]:
+def man_page() -> str:
+    """The same as ``man penstock`` shows it."""
+    from docutils.core import publish_string
+
+    about = "simulates lossless data-center fabrics"
+    lines = ["penstock", "========", "", "-" * len(about), about, "-" * len(about), "", ":Manual section: 1"]
+    lines += [
+        "",
+        "SYNOPSIS",
+        "--------",
+        "",
+        "``penstock`` *COMMAND* ...",
+        "",
+        "DESCRIPTION",
+        "-----------",
+        "",
+    ]
+    lines += _paragraphs(inspect.getdoc(cli) or "")
+    lines += ["", "COMMANDS", "--------"]
+    for name, told, arguments in _commands():
+        lines += ["", f"penstock {name}", "~" * (len(name) + 9), "", told]
+        for shown, meaning in arguments:
+            lines += ["", f"``{shown}``", f"    {meaning.replace('*', chr(92) + '*')}"]
+    return publish_string("\n".join(lines), writer="manpage", settings_overrides={"datestamp": None}).decode()
+
+
+def _commands() -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+    """Name, purpose and arguments of each."""
+    for name, home, about in cli.COMMANDS:
+        module, _, function = home.partition(":")
+        command = getattr(importlib.import_module(f"penstock.cli.{module}"), function)
+        yield name, about, list(_arguments(command))
+
+
+def _arguments(command: Callable[..., Any]) -> Iterator[tuple[str, str]]:
+    """Each as it is typed, and its meaning."""
     meanings = _parameters_section(inspect.getdoc(command) or "")
     types = get_type_hints(command)
     for parameter in inspect.signature(command).parameters.values():
@@ -146,7 +183,7 @@ def _arguments(command: Callable[..., Any]) -> Iterator[str]:
             for field in dataclasses.fields(types[parameter.name]):
                 word = _word(field.name)
                 shown = f"--{word}" if field.default is False else f"--{word} {word.upper()}"
-                yield f"| `{shown}` | {_cell(of_group[field.name])} |"
+                yield shown, of_group[field.name]
             continue
         word = _word(parameter.name)
         if parameter.kind is parameter.KEYWORD_ONLY:
@@ -159,7 +196,7 @@ def _arguments(command: Callable[..., Any]) -> Iterator[str]:
             shown = f"[{word.upper()} ...]"
         else:
             shown = word.upper() if parameter.default is parameter.empty else f"[{word.upper()}]"
-        yield f"| `{shown}` | {_cell(meanings[parameter.name])} |"
+        yield shown, meanings[parameter.name]
 
 
 def _word(name: str) -> str:

@@ -49,6 +49,7 @@ COMMANDS = (
     ("validate", "validate:validate", "Compare the simulator with theory."),
     ("reproduce", "reproduce:reproduce", "Reproduce published experiments."),
     ("compare", "compare:compare", "Compare two results."),
+    ("completion", "completion:completion", "Print what a shell needs to complete commands."),
 )
 """Name, home and one line of help; the homes are imported when a command is called."""
 
