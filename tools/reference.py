@@ -145,24 +145,16 @@ def man_page() -> str:
 
     about = "simulates lossless data-center fabrics"
     lines = ["penstock", "========", "", "-" * len(about), about, "-" * len(about), "", ":Manual section: 1"]
-    lines += [
-        "",
-        "SYNOPSIS",
-        "--------",
-        "",
-        "``penstock`` *COMMAND* ...",
-        "",
-        "DESCRIPTION",
-        "-----------",
-        "",
-    ]
+    lines += ["", "SYNOPSIS", "--------", "", "``penstock`` *COMMAND* ..."]
+    lines += ["", "DESCRIPTION", "-----------", ""]
     lines += _paragraphs(inspect.getdoc(cli) or "")
     lines += ["", "COMMANDS", "--------"]
     for name, told, arguments in _commands():
         lines += ["", f"penstock {name}", "~" * (len(name) + 9), "", told]
         for shown, meaning in arguments:
             lines += ["", f"``{shown}``", f"    {meaning.replace('*', chr(92) + '*')}"]
-    return publish_string("\n".join(lines), writer="manpage", settings_overrides={"datestamp": None}).decode()
+    page: bytes = publish_string("\n".join(lines), writer="manpage", settings_overrides={"datestamp": None})
+    return page.decode()
 
 
 def _commands() -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
