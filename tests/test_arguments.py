@@ -35,7 +35,7 @@ WRONG: list[tuple[str, Callable[[], Any], str]] = [
     ("no such flow", lambda: small().run().series("flow_throughput_bps", "stedy"), "did you mean steady?"),
     ("no such metric", lambda: small().run().series("flow_thruput_bps", "steady"), "flow_throughput_bps"),
     ("no such series", lambda: small().run().all_series("flow_thruput_bps"), "flow_throughput_bps"),
-    ("no scenario", lambda: ps.run(None), "None is no scenario"),
+    ("no scenario", lambda: ps.run(None), "None is not a scenario"),
     ("no function", lambda: small().run(progress=3), "progress is 3"),
     ("one scenario for many", lambda: ps.run_many("first-light"), "expected a list"),
     ("no executor", lambda: ps.run_many([small()], executor=3), "executor is 3"),

@@ -114,7 +114,7 @@ def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
         (("--least", "run.events", "--vary", "simulation.seed=1..2"), "no key varies"),
         (("--least", "run.evnts", "--vary", "flow_control.pfc.xoff=20 frames:30 frames"), "events"),
         (("--least", "flows.jitter_ns", "--vary", "flow_control.pfc.xoff=20 frames, 30 frames"), "each row"),
-        (("--least", "run.events", "--require", "run.events", "--vary", "a=1"), "no comparison"),
+        (("--least", "run.events", "--require", "run.events", "--vary", "a=1"), "not a comparison"),
         (("--least", "run.events", "--vary", "a=1", "--trials", "0"), "trials is 0"),
     ],
 )

@@ -338,7 +338,7 @@ def test_the_same_sweep_from_words_file_and_python(penstock: Command, small: Pat
         (("--vary", f"{SEED}=1..2", "--pareto", "best jain, most pauses"), '"least" or "most"'),
         (("--vary", f"{SEED}=1..2", "--pareto", "least jan, most pauses"), "did you mean jain"),
         (("--vary", f"{SEED}=1..2", "--measure", "a=max(flow.x)"), "did you mean flows"),
-        (("--vary", f"{SEED}=1..2", "--out", "."), "is no sweep"),
+        (("--vary", f"{SEED}=1..2", "--out", "."), "is not a sweep"),
     ],
 )
 def test_wrong_words(
@@ -526,5 +526,5 @@ def test_an_unknown_table_and_a_directory_without_one(tmp_path: Path) -> None:
     with pytest.raises(ps.ResultError, match="no complete sweep"):
         ps.Outcome.load(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="is no sweep"):
+    with pytest.raises(InputError, match="is not a sweep"):
         sweeping.ensure_sweep(tmp_path)

@@ -68,7 +68,7 @@ def _delay(run: ps.Result) -> float:
         ({"bytes": [3000, None, 50_000]}, "no bytes"),
         ({"time_us": [0.0, math.nan, 1.5]}, "is no time"),
         ({"time_us": [0.0, 5.0, 1.5]}, "is before the transfer above"),
-        ({"to": ["h1", "h9", "h0"]}, "is no host"),
+        ({"to": ["h1", "h9", "h0"]}, "is not a host"),
     ],
 )
 def test_a_wrong_row_is_named(tmp_path: Path, change: dict[str, list[object]], message: str) -> None:

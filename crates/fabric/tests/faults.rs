@@ -223,7 +223,7 @@ fn a_greedy_source_waits_for_its_link() {
         net.0.faults = vec![down(0, us(20), reaction), up(0, us(50))];
         let outcome = on_threads(&net);
         // On the link at 20 us: the frames sent from 19 us and from 20 us (decided before the fault); then the
-        // one in the card. From 20 us to 50 us nothing is sent.
+        // one in the NIC. From 20 us to 50 us nothing is sent.
         let sent = outcome.count("flows", "f", "frames_sent");
         assert!((70..75).contains(&sent), "{sent}");
         assert_eq!(lost(&outcome, "link_down"), if reaction.keep { 2 } else { 3 });

@@ -6,7 +6,7 @@
 //!
 //! - 1000 B from src are at s0 at 816 ns + 100 ns, and at s1 at 1832 ns;
 //! - the pause frame of s1 takes 67.2 ns and the cable 100 ns: s0 is paused from 1999.2 ns on;
-//! - the second frame, born at 2 us, comes to s0 at 2916 ns and is stuck there from then on.
+//! - the second frame, created at 2 us, comes to s0 at 2916 ns and is stuck there from then on.
 
 mod common;
 
@@ -87,7 +87,7 @@ fn drops_what_waits_and_what_comes_until_it_is_over() {
         let outcome = net.run();
         assert_eq!(outcome.reals("storms", "detected_ns"), [STUCK + 2000.0]);
         assert_eq!(outcome.reals("storms", "over_ns"), [10_556.0]);
-        // Born at 2, 4, 6, 8 us; the one at 4916 ns comes in the very instant, before the watchdog looks.
+        // Created at 2, 4, 6, 8 us; the one at 4916 ns comes in the very instant, before the watchdog looks.
         assert_eq!(outcome.integers("storms", "frames_dropped"), [4]);
         assert_eq!(outcome.integers("storms", "bytes_dropped"), [4000]);
         assert_eq!(outcome.texts("drops", "cause"), ["watchdog"]);

@@ -305,7 +305,7 @@ fn virtual_output_queues_are_served_in_turn_and_one_queue_in_order() {
             (min.ps(), max.ps())
         })
     };
-    // The k-th frame to leave is delivered at 7 388 800 + k · 67 200. The first of a burst is born with it.
+    // The k-th frame to leave is delivered at 7 388 800 + k · 67 200. The first of a burst is created with it.
     let out = |k: u64, created: u64| 7_388_800 + k * 67_200 - created;
     let one_queue = run(Queueing::Output);
     assert_eq!(one_queue, [(out(1, 0), out(5, 0)), (out(6, 1_000_000), out(10, 1_000_000))]);
@@ -338,7 +338,7 @@ fn a_fifo_blocks_behind_its_head() {
     };
     assert_eq!(run(ClassMap::SEPARATE, SchedulerSpec::StrictPriority), 2 * 67_200);
     // XON leaves the switch when "first" does, at 7 388 800; it is there 67 200 later. Then come "held"
-    // and the bystander, which was born at 2 us and has one more hop.
+    // and the bystander, which was created at 2 us and has one more hop.
     let expected = 7_388_800 + 67_200 + 67_200 + 2 * 67_200 - 2_000_000;
     assert_eq!(run(ClassMap::SHARED, SchedulerSpec::Fifo), expected);
 }

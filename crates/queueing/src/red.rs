@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn marks_are_for_those_who_understand_them() {
-        let deaf = FrameFacts { ecn_capable: false, ..capable(1000) };
+        let not_capable = FrameFacts { ecn_capable: false, ..capable(1000) };
         let verdict = |params: RedParams, frames, frame| {
             let mut red = params.start(&LINK);
             red.on_enqueue(Time::ZERO, &holding(frames), frame, &mut || 0)
@@ -468,11 +468,11 @@ mod tests {
         let above = RedParams { mark_above_max: true, ..marks };
         assert_eq!(verdict(marks, 4, capable(1000)), Verdict::Pass);
         assert_eq!(verdict(marks, 10, capable(1000)), Verdict::Mark);
-        assert_eq!(verdict(marks, 10, deaf), Verdict::Drop);
+        assert_eq!(verdict(marks, 10, not_capable), Verdict::Drop);
         assert_eq!(verdict(at_once(), 10, capable(1000)), Verdict::Drop);
         assert_eq!(verdict(marks, 30, capable(1000)), Verdict::Drop);
         assert_eq!(verdict(above, 30, capable(1000)), Verdict::Mark);
-        assert_eq!(verdict(above, 30, deaf), Verdict::Drop);
+        assert_eq!(verdict(above, 30, not_capable), Verdict::Drop);
     }
 
     #[test]

@@ -135,7 +135,10 @@ mod tests {
     fn a_frame_that_understands_no_marks_passes() {
         let params =
             StepParams { threshold: Amount::Frames(0), at: Moment::Enqueue, counts: Counts::WithFrame };
-        let deaf = FrameFacts { ecn_capable: false, ..capable(1000) };
-        assert_eq!(params.start(&LINK).on_enqueue(Time::ZERO, &holding(9), deaf, &mut || 0), Verdict::Pass);
+        let not_capable = FrameFacts { ecn_capable: false, ..capable(1000) };
+        assert_eq!(
+            params.start(&LINK).on_enqueue(Time::ZERO, &holding(9), not_capable, &mut || 0),
+            Verdict::Pass
+        );
     }
 }

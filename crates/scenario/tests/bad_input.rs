@@ -392,7 +392,7 @@ fn simulation_and_topology() {
         ),
         (
             fabric(&format!("{}{a_s}{b_s}", pair.replace("\"b\"", "‸\"b*\"")), "a", "b"),
-            "is no name",
+            "is not a name",
             "without spaces",
         ),
         (explicit(format!("{a_s}{b_s}count = ‸0")), "count is 0", "at least 1"),
@@ -406,7 +406,7 @@ fn stations_and_flow_control() {
     errors(vec![
         (more("[hosts.‸h9]\nwhen_full = \"drop\""), "unknown host \"h9\"", "did you mean \"h0\"?"),
         (more("[switches.‸sv]\nlatency = \"1 us\""), "unknown switch \"sv\"", "did you mean \"sw\"?"),
-        (more("[hosts.‸sw]\nwhen_full = \"drop\""), "\"sw\" is no host", "[switches.NAME]"),
+        (more("[hosts.‸sw]\nwhen_full = \"drop\""), "\"sw\" is not a host", "[switches.NAME]"),
         (more("[switch]\nqueues = ‸[0, 1]"), "2 class numbers", "eight class numbers"),
         (more("[switch]\nqueues = [0, 0, 0, ‸8, 0, 0, 0, 0]"), "class 8 of priority 3", "0 to 7"),
         (more("[switch]\nscheduler = ‸\"fifo\""), "\"fifo\" serves one queue", "queues = \"shared\""),

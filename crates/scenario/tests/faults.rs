@@ -169,7 +169,7 @@ fn what_cannot_go_wrong_that_way() {
         ("[[faults]]\nlink = \"ani\"\nat = \"1 ms\"\ndown = true\n".into(), "unknown value `ani`"),
         (
             "[[faults]]\nswitch = \"a\"\nat = \"1 ms\"\nrestart = \"1 ms\"\n".into(),
-            "\"a\" is no switch (it is a host",
+            "\"a\" is not a switch (it is a host",
         ),
         ("[[faults]]\nat = \"1 ms\"\nrestart = \"1 ms\"\n".into(), "missing key `switch`"),
         (

@@ -214,13 +214,13 @@ fn refused(entry: &str, dir: Option<&Path>) -> Vec<Diagnostic> {
 fn wrong_files_are_refused_at_their_line() {
     let head = "time_us,from,to,bytes,priority\n1,h0,h1,100,0\n";
     for (name, lines, line, column, what, help) in [
-        ("host", "2,h9,h1,1,0", 3, 3, "\"h9\" is no host", "did you mean"),
+        ("host", "2,h9,h1,1,0", 3, 3, "\"h9\" is not a host", "did you mean"),
         ("switch", "2,h0,sw,1,0", 3, 6, "\"sw\" is a switch", ""),
         ("back", "0.5,h0,h1,1,0", 3, 1, "is before the transfer above", "in order of time"),
         ("zero", "2,h0,h1,0,0", 3, 9, "a transfer of 0 B", "1 to"),
         ("missing", "2,h0,h1,,0", 3, 9, "no bytes", "1 to"),
         ("nan", "nan,h0,h1,1,0", 3, 1, "\"nan\" is no time", "expected a number"),
-        ("nan-bytes", "2,h0,h1,NaN,0", 3, 9, "\"NaN\" is no number of bytes", ""),
+        ("nan-bytes", "2,h0,h1,NaN,0", 3, 9, "\"NaN\" is not a number of bytes", ""),
         ("priority", "2,h0,h1,1,8", 3, 11, "priority \"8\"", "0 to 7"),
         ("self", "2,h2,h2,1,0", 3, 6, "\"h2\" sends to itself", "another host"),
     ] {

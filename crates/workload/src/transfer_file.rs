@@ -244,7 +244,7 @@ fn bytes(text: &str) -> Result<u64, (String, String)> {
         Ok(0) => Err(("a transfer of 0 B".into(), help())),
         Ok(bytes) if bytes <= crate::transfer_sizes::MOST_BYTES => Ok(bytes),
         _ if text.is_empty() => Err(("no bytes".into(), help())),
-        _ => Err((format!("\"{text}\" is no number of bytes"), help())),
+        _ => Err((format!("\"{text}\" is not a number of bytes"), help())),
     }
 }
 
@@ -326,8 +326,8 @@ mod tests {
             (",a,b,10,0", "\"\" is no time", 0),
             ("6,a,b,0,0", "a transfer of 0 B", 6),
             ("6,a,b,,0", "no bytes", 6),
-            ("6,a,b,nan,0", "\"nan\" is no number of bytes", 6),
-            ("6,a,b,1.5,0", "\"1.5\" is no number of bytes", 6),
+            ("6,a,b,nan,0", "\"nan\" is not a number of bytes", 6),
+            ("6,a,b,1.5,0", "\"1.5\" is not a number of bytes", 6),
             ("6,a,b,10,8", "priority \"8\"", 9),
             ("6,a,b,10,", "priority \"\"", 9),
             ("6,a,a,10,0", "itself", 4),

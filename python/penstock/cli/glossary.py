@@ -90,7 +90,7 @@ def find(name: str) -> list[Topic]:
     """Everything that `name` may mean; an exact name hides those that only end in it.
 
     What says the same in several places, such as a key for one switch and for all, becomes one topic. A word
-    that is no name but a value of a column, such as a cause of loss, is answered by the column.
+    that is not a name but a value of a column, such as a cause of loss, is answered by the column.
     """
     answers = [topic for topic in topics() if topic.answers(name)]
     exact = [topic for topic in answers if _folded(topic.name) == _folded(name)]

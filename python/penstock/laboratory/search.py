@@ -57,7 +57,7 @@ class Goal:
     Raises
     ------
     ArgumentError
-        If the direction is another, or a requirement is no comparison.
+        If the direction is another, or a requirement is not a comparison.
     """
 
     direction: str
@@ -324,7 +324,7 @@ def _compared(text: str) -> tuple[str, type[ast.cmpop], str]:
         node = None
     if not isinstance(node, ast.Compare) or len(node.ops) != 1 or isinstance(node.ops[0], ast.NotEq):
         raise ArgumentError(
-            f'"{text}" is no comparison; expected one such as "sum(flows.frames_dropped) == 0"'
+            f'"{text}" is not a comparison; expected one such as "sum(flows.frames_dropped) == 0"'
         )
     return ast.unparse(node.left), type(node.ops[0]), ast.unparse(node.comparators[0])
 

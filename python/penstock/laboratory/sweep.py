@@ -157,7 +157,7 @@ def ensure_sweep(directory: Path) -> None:
     if not directory.exists():
         return
     if not directory.is_dir() or (any(directory.iterdir()) and not (directory / PLAN_FILE).exists()):
-        raise InputError(f"{directory}: exists and is no sweep, so nothing is written there; choose another")
+        raise InputError(f"{directory}: exists and is not a sweep; nothing is written there, choose another")
 
 
 def write_plan(plan: Plan, directory: Path) -> None:

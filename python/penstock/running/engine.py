@@ -262,7 +262,7 @@ def source_of(scenario: Runnable) -> library.Source:
     if isinstance(scenario, str | PathLike):
         return library.read(str(scenario))
     if not hasattr(scenario, "source"):
-        raise ArgumentError(f"{scenario!r} is no scenario; expected a Scenario, a file or a name")
+        raise ArgumentError(f"{scenario!r} is not a scenario; expected a Scenario, a file or a name")
     return scenario.source()
 
 

@@ -10,7 +10,7 @@
 //! A core that has nothing to do sleeps. An interrupt wakes it when the first frame has waited for `interrupt_delay`, or
 //! when `interrupt_frames` wait; it takes `interrupt_time`, and then frames until none is left.
 //!
-//! Source: Hagen 2012 §5.3 to 5.5 (a slow receiver, and pauses of its card); J. C. Mogul and K. K. Ramakrishnan,
+//! Source: Hagen 2012 §5.3 to 5.5 (a slow receiver, and pauses of its NIC); J. C. Mogul and K. K. Ramakrishnan,
 //! "Eliminating Receive Livelock in an Interrupt-Driven Kernel", ACM TOCS 15(3), 1997 (interrupts that only begin to
 //! poll); the hash is in place of that of receive-side scaling.
 //!

@@ -318,7 +318,7 @@ fn switch(fault: &Fault, at: &Place, fabric: &Fabric, context: &mut Context<'_>)
         Some(node) if fabric.is_host(node) => {
             context.error(
                 &at.key("switch"),
-                format!("\"{name}\" is no switch"),
+                format!("\"{name}\" is not a switch"),
                 "it is a host: hosts stop by receive.script",
             );
         }

@@ -20,7 +20,7 @@ pub fn is_several(text: &str) -> bool {
     text == "all" || text.contains('*') || text.contains('/') || text.contains("..")
 }
 
-/// The nodes of a role that a text names, which is no name of a node; none if it is wrong, which is reported.
+/// The nodes of a role that a text names which is not the name of one; none if it is wrong, which is reported.
 pub fn find(
     text: &str,
     role: NodeRole,
@@ -83,7 +83,7 @@ fn fitting(text: &str, role: NodeRole, fabric: &Fabric) -> Result<Vec<NodeId>, S
         Some(names) => {
             let find = |name: String| {
                 let node = fabric.find(&name).filter(of_role);
-                node.ok_or_else(|| format!("\"{text}\" contains \"{name}\", which is no {what}"))
+                node.ok_or_else(|| format!("\"{text}\" contains \"{name}\", which is not a {what}"))
             };
             names?.into_iter().map(find).collect()
         }

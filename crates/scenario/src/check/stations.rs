@@ -96,7 +96,7 @@ fn known_names<'a>(
                 } else {
                     "a host: use [hosts.NAME]"
                 };
-                context.error(&at, format!("\"{name}\" is no {what}"), format!("it is {other}"));
+                context.error(&at, format!("\"{name}\" is not a {what}"), format!("it is {other}"));
             }
             Some(_) => {}
         }

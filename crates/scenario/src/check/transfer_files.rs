@@ -108,7 +108,7 @@ impl Taker<'_> {
         match self.fabric.find(name) {
             Some(node) if self.fabric.is_host(node) => Ok(node),
             found => {
-                let what = if found.is_some() { "is a switch" } else { "is no host" };
+                let what = if found.is_some() { "is a switch" } else { "is not a host" };
                 let help = self.fabric.hint(name, Some(NodeRole::Host));
                 Err(Unfit { value: name, message: format!("\"{name}\" {what}"), help })
             }

@@ -132,7 +132,7 @@ impl Drawing {
             for name in names {
                 let id = NodeId(self.graph.nodes.len() as u32);
                 if !is_name(&name) {
-                    self.errors.push(wrong(format!("\"{name}\" is no name"), NAME_HELP.into()));
+                    self.errors.push(wrong(format!("\"{name}\" is not a name"), NAME_HELP.into()));
                 } else if self.names.insert(name.clone(), id).is_some() {
                     let help = "hosts and switches need different names";
                     self.errors.push(wrong(format!("the name \"{name}\" is used twice"), help.into()));
