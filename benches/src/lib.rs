@@ -18,7 +18,7 @@ use fabric::spec::{
     SwitchSpec, Way, WhenFull,
 };
 use fabric::topology::{Cable, FatTree, Graph, NodeRole, Shape, Star};
-use flow_control::{Accounting, PauseKind, PauseSpec};
+use flow_control::{Accounting, Control, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
 use queueing::{Action, BufferSpec, ManagerSpec, RedParams};
 use scheduling::SchedulerSpec;
@@ -189,7 +189,7 @@ fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {
 }
 
 fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
-    let flow_control = options.pfc.then_some(PauseSpec {
+    let flow_control = options.pfc.then_some(Control::Pauses(PauseSpec {
         name: "pfc",
         kind: PauseKind::Priorities(1 << 3),
         accounting: Accounting::Ingress,
@@ -199,9 +199,8 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         refresh: true,
         response_time: None,
         target: None,
-    });
+    }));
     let host = Arc::new(HostSpec {
-        credits: None,
         classes: ClassMap::SEPARATE,
         scheduler: SchedulerSpec::StrictPriority,
         queue_limit: None,
@@ -211,7 +210,6 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         limiters: None,
     });
     let switch = Arc::new(SwitchSpec {
-        credits: None,
         forwarding: Forwarding::StoreAndForward,
         latency: Time::ZERO,
         queueing: Queueing::Output,

@@ -146,7 +146,7 @@ impl<'a> Plan<'a> {
     /// The least time after which a node of a part can affect another: a shortest frame, or the head of one, or a
     /// pause frame, and what comes after it. `None` if the part has no links.
     fn look_ahead(&self, part: &Fabric) -> Option<Time> {
-        let pausing = self.spec.nodes.iter().any(|node| node.flow_control().is_some());
+        let pausing = self.spec.nodes.iter().any(|node| node.pauses().is_some());
         let update = |port: u32| {
             let delay = self.node(self.wiring.peer[port as usize].0).credits()?.update_delay;
             Some(self.link(port).delay + delay)
@@ -376,7 +376,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     for _ in 0..node.classes().classes() {
         fabric.buffers.add_queue(voqs);
     }
-    let obeys = node.flow_control().map_or(0, |control| control.kind.priorities());
+    let obeys = node.pauses().map_or(0, |control| control.kind.priorities());
     let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());
     let mut hooks = Hooks::default();
     hooks.set(Hooks::SCHEDULER, asks_scheduler(node.scheduler()));
@@ -422,8 +422,8 @@ fn link_control(plan: &Plan, port: u32) -> LinkControl {
     if let (Some(own), Some(other)) = (plan.node(port).credits(), plan.node(peer).credits()) {
         return LinkControl::Credit(Box::new(CreditState::new(own, other)));
     }
-    let control = plan.node(port).flow_control();
-    if control.is_none() && plan.node(peer).flow_control().is_none() {
+    let control = plan.node(port).pauses();
+    if control.is_none() && plan.node(peer).pauses().is_none() {
         return LinkControl::None;
     }
     let obeys = control.map_or(0, |control| control.kind.priorities());

@@ -430,7 +430,6 @@ mod tests {
             queue_limit: None,
             when_full: WhenFull::Block,
             flow_control: None,
-            credits: None,
             receive: None,
             limiters: None,
         });

@@ -18,7 +18,7 @@ pub use self::way::Way;
 use crate::spec::choice::PathChoice;
 use crate::spec::routing::Wiring;
 use engine::stream;
-use flow_control::{Accounting, CreditSpec, PauseSpec};
+use flow_control::{Accounting, Control, CreditSpec, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
 use rand_xoshiro::rand_core::Rng;
 use schemars::JsonSchema;
@@ -119,19 +119,20 @@ impl NodeSpec {
             Role::Switch(switch) => &switch.scheduler,
         }
     }
-    /// Credits of its links; `None` if they have none.
-    pub fn credits(&self) -> Option<&CreditSpec> {
-        match &self.role {
-            Role::Host(host) => host.credits.as_ref(),
-            Role::Switch(switch) => switch.credits.as_ref(),
-        }
-    }
-    /// Pauses that the node sends and obeys; `None` if it has none.
-    pub fn flow_control(&self) -> Option<&PauseSpec> {
+    /// Link-level flow control; `None` if it has none.
+    pub fn flow_control(&self) -> Option<&Control> {
         match &self.role {
             Role::Host(host) => host.flow_control.as_ref(),
             Role::Switch(switch) => switch.flow_control.as_ref(),
         }
+    }
+    /// Credits of its links; `None` if they have none.
+    pub fn credits(&self) -> Option<&CreditSpec> {
+        self.flow_control().and_then(Control::credits)
+    }
+    /// Pauses that the node sends and obeys; `None` if it has none.
+    pub fn pauses(&self) -> Option<&PauseSpec> {
+        self.flow_control().and_then(Control::pauses)
     }
     pub(crate) fn latency(&self) -> Time {
         self.switch().map_or(Time::ZERO, |switch| switch.latency)
@@ -173,10 +174,8 @@ pub struct HostSpec {
     pub queue_limit: Option<Amount>,
     /// What a source does when there is no room.
     pub when_full: WhenFull,
-    /// Link-level flow control this host obeys. It sends pauses of its own only if `receive` is limited.
-    pub flow_control: Option<PauseSpec>,
-    /// Credit-based flow control of its links.
-    pub credits: Option<CreditSpec>,
+    /// Link-level flow control of its links. It sends pauses of its own only if `receive` is limited.
+    pub flow_control: Option<Control>,
     /// How fast it takes in what arrives; `None`: unlimited.
     pub receive: Option<ReceiveSpec>,
     /// The rate limiters that frames pass before the NIC; `None`: there are none.
@@ -281,18 +280,20 @@ pub struct SwitchSpec {
     pub shared_memory: Option<queueing::SharedMemorySpec>,
     /// The queue manager of each traffic class, made once for each queue; empty: no class has one.
     pub managers: Vec<Option<queueing::ManagerSpec>>,
-    /// Link-level flow control this switch sends and obeys.
-    pub flow_control: Option<PauseSpec>,
-    /// Credit-based flow control of its links.
-    pub credits: Option<CreditSpec>,
+    /// Link-level flow control of its links.
+    pub flow_control: Option<Control>,
 }
 
 impl SwitchSpec {
+    /// Pauses that the switch sends and obeys; `None` if it has none.
+    pub fn pauses(&self) -> Option<&PauseSpec> {
+        self.flow_control.as_ref().and_then(Control::pauses)
+    }
     /// Queues with a minimum of their own in a shared memory, with so many ports: each traffic class that leaves through
     /// a port, and each lossless priority that comes in through it (all together with PAUSE), if pauses are decided there.
     pub fn queues_of_memory(&self, ports: u64) -> u64 {
         let by_ingress = |own: &&PauseSpec| own.accounting == Accounting::Ingress;
-        let counters = self.flow_control.as_ref().filter(by_ingress).map_or(0, |own| own.kind.counters());
+        let counters = self.pauses().filter(by_ingress).map_or(0, |own| own.kind.counters());
         ports * (self.classes.classes() as u64 + counters)
     }
 }

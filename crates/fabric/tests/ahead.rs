@@ -164,7 +164,7 @@ fn a_pause_that_nobody_obeys_changes_nothing() {
     net.0.on_lossless_drop = OnLosslessDrop::Count;
     let deaf = net.switch("deaf", switch());
     let control = PauseSpec { quanta: 500, ..pfc(0xFF) };
-    let pauses = net.switch("pauses", SwitchSpec { flow_control: Some(control), ..switch() });
+    let pauses = net.switch("pauses", SwitchSpec { flow_control: Some(control.into()), ..switch() });
     net.link(deaf, pauses, gbps(10), us(1));
     let to = net.host("to", host());
     net.link(pauses, to, gbps(1), us(1));

@@ -46,7 +46,7 @@ fn named<'a>(parts: &'a BTreeMap<(String, String), Part>, part: &str) -> Vec<&'a
 /// A star: hosts h0, h1, ... around "sw", 10 Gb/s.
 fn star(hosts: usize, control: &PauseSpec, duration: Time) -> (Net, Vec<NodeId>) {
     let mut net = Net::new(duration);
-    let control = Some(control.clone());
+    let control = Some(control.clone().into());
     let sw = net.switch("sw", SwitchSpec { flow_control: control.clone(), ..switch() });
     let nodes = (0..hosts)
         .map(|nth| {
@@ -403,10 +403,10 @@ proptest! {
         let end = us(900);
         let control = pfc_at(0xFF, marks.0, marks.1);
         let mut net = Net::new(end);
-        let sw = net.switch("sw", SwitchSpec { flow_control: Some(control.clone()), ..switch() });
+        let sw = net.switch("sw", SwitchSpec { flow_control: Some(control.clone().into()), ..switch() });
         let mut nodes = vec![];
         for (nth, &delay) in delays.iter().enumerate() {
-            let node = net.host(&format!("h{nth}"), HostSpec { flow_control: Some(control.clone()), ..host() });
+            let node = net.host(&format!("h{nth}"), HostSpec { flow_control: Some(control.clone().into()), ..host() });
             net.link(node, sw, gbps(10), delay);
             nodes.push(node);
         }
@@ -459,11 +459,11 @@ proptest! {
         };
         let mut net = Net::new(us(1200));
         net.0.on_lossless_drop = fabric::spec::OnLosslessDrop::Count;
-        let spec = SwitchSpec { flow_control: Some(control.clone()), ..switch() };
+        let spec = SwitchSpec { flow_control: Some(control.clone().into()), ..switch() };
         let switches = [0, 1].map(|nth| net.switch(&format!("s{nth}"), spec.clone()));
         net.link(switches[0], switches[1], gbps(10), ns(300));
         let hosts: Vec<NodeId> = (0..6).map(|nth| {
-            let node = net.host(&format!("h{nth}"), HostSpec { flow_control: Some(control.clone()), ..host() });
+            let node = net.host(&format!("h{nth}"), HostSpec { flow_control: Some(control.clone().into()), ..host() });
             net.link(node, switches[nth / 3], gbps(10), ns(100 + 37 * nth as u64));
             node
         }).collect();

@@ -188,11 +188,11 @@ fn computed_thresholds_hold_what_fast_clocks_send() {
     for node in &mut net.0.nodes {
         node.role = match &node.role {
             fabric::spec::Role::Host(_) => fabric::spec::Role::Host(std::sync::Arc::new(HostSpec {
-                flow_control: Some(pfc(1)),
+                flow_control: Some(pfc(1).into()),
                 ..host()
             })),
             fabric::spec::Role::Switch(_) => fabric::spec::Role::Switch(std::sync::Arc::new(SwitchSpec {
-                flow_control: Some(pfc(1)),
+                flow_control: Some(pfc(1).into()),
                 ..switch()
             })),
         };

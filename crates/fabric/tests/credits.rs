@@ -28,8 +28,8 @@ fn credits(credits: u64) -> CreditSpec {
 fn with_credits(mut net: Net, spec: &CreditSpec) -> Net {
     for node in &mut net.0.nodes {
         match &mut node.role {
-            Role::Host(host) => Arc::make_mut(host).credits = Some(spec.clone()),
-            Role::Switch(switch) => Arc::make_mut(switch).credits = Some(spec.clone()),
+            Role::Host(host) => Arc::make_mut(host).flow_control = Some(spec.clone().into()),
+            Role::Switch(switch) => Arc::make_mut(switch).flow_control = Some(spec.clone().into()),
         }
     }
     net

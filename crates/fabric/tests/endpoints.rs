@@ -212,7 +212,7 @@ fn a_nic_pulls_from_its_endpoints_by_turns_and_a_paused_class_stops_its_own_only
     let control = || host_with(pfc(0b1000));
     let (a, b, c) = (net.host("a", control()), net.host("b", control()), net.host("c", control()));
     let d = net.host("d", control());
-    let sw = net.switch("sw", SwitchSpec { flow_control: Some(pfc(0b1000)), ..switch() });
+    let sw = net.switch("sw", SwitchSpec { flow_control: Some(pfc(0b1000).into()), ..switch() });
     for node in [a, b, c, d] {
         net.link(node, sw, gbps(10), ns(100));
     }
@@ -296,7 +296,7 @@ fn endpoints_and_sources_of_a_class_take_turns() {
 }
 
 fn host_with(control: flow_control::PauseSpec) -> fabric::spec::HostSpec {
-    fabric::spec::HostSpec { flow_control: Some(control), ..host() }
+    fabric::spec::HostSpec { flow_control: Some(control.into()), ..host() }
 }
 
 #[test]
@@ -376,7 +376,7 @@ proptest! {
         net.0.seed = seed;
         let control = pfc(0b11);
         let hosts: Vec<NodeId> = (0..6).map(|n| net.host(&format!("h{n}"), host_with(control.clone()))).collect();
-        let spec = SwitchSpec { flow_control: Some(control), ..switch() };
+        let spec = SwitchSpec { flow_control: Some(control.into()), ..switch() };
         let all: Vec<NodeId> = (0..switches).map(|n| net.switch(&format!("s{n}"), spec.clone())).collect();
         for (n, &node) in hosts.iter().enumerate() {
             net.link(node, all[n % switches], gbps(10), ns(50 + 10 * n as u64));

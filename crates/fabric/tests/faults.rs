@@ -176,11 +176,11 @@ fn lossless_classes_count_what_faults_lose_and_go_on() {
     for node in &mut net.0.nodes {
         node.role = match &node.role {
             fabric::spec::Role::Host(_) => fabric::spec::Role::Host(std::sync::Arc::new(HostSpec {
-                flow_control: Some(pfc(1)),
+                flow_control: Some(pfc(1).into()),
                 ..host()
             })),
             fabric::spec::Role::Switch(_) => fabric::spec::Role::Switch(std::sync::Arc::new(SwitchSpec {
-                flow_control: Some(pfc(1)),
+                flow_control: Some(pfc(1).into()),
                 ..switch()
             })),
         };
@@ -296,7 +296,7 @@ fn random_net(rolls: &[u32], control: bool) -> Net {
     let station = SwitchSpec {
         scheduler,
         forwarding,
-        flow_control: flow_control.clone(),
+        flow_control: flow_control.clone().map(Into::into),
         latency: ns(u64::from(roll(500))),
         ..switch()
     };
@@ -323,7 +323,7 @@ fn random_net(rolls: &[u32], control: bool) -> Net {
             });
             let h = net.host(
                 &format!("h{leaf}{i}"),
-                HostSpec { flow_control: flow_control.clone(), receive, ..host() },
+                HostSpec { flow_control: flow_control.clone().map(Into::into), receive, ..host() },
             );
             net.link(h, sw, gbps(10), ns(100 + u64::from(roll(500))));
             hosts.push(h);

@@ -11,10 +11,10 @@ use proptest::prelude::*;
 use units::Time;
 
 fn host_with(control: &PauseSpec) -> HostSpec {
-    HostSpec { flow_control: Some(control.clone()), ..host() }
+    HostSpec { flow_control: Some(control.clone().into()), ..host() }
 }
 fn switch_with(control: &PauseSpec) -> SwitchSpec {
-    SwitchSpec { flow_control: Some(control.clone()), ..switch() }
+    SwitchSpec { flow_control: Some(control.clone().into()), ..switch() }
 }
 
 /// Switches in a circle, 100 ns apart, with a host each.
@@ -112,10 +112,10 @@ fn without_renewal_a_deadlock_ends_when_the_pauses_run_out() {
     for node in &mut net.0.nodes {
         match &mut node.role {
             fabric::spec::Role::Host(host) => {
-                std::sync::Arc::make_mut(host).flow_control = Some(control.clone())
+                std::sync::Arc::make_mut(host).flow_control = Some(control.clone().into())
             }
             fabric::spec::Role::Switch(switch) => {
-                std::sync::Arc::make_mut(switch).flow_control = Some(control.clone())
+                std::sync::Arc::make_mut(switch).flow_control = Some(control.clone().into())
             }
         }
     }
@@ -136,7 +136,7 @@ fn routes_around_a_ring_are_warned_of() {
     let mut free = three_around(us(1));
     free.0.nodes.iter_mut().for_each(|node| {
         if let fabric::spec::Role::Switch(spec) = &mut node.role {
-            std::sync::Arc::make_mut(spec).flow_control = Some(pfc_at(0x01, 1, 0));
+            std::sync::Arc::make_mut(spec).flow_control = Some(pfc_at(0x01, 1, 0).into());
         }
     });
     assert_eq!(Simulation::new(&free.0).unwrap().dependency_cycle(), None);

@@ -35,8 +35,8 @@ fn loses(link: Link, headroom: Amount, phase: u64) -> bool {
     };
     let control = PauseSpec { watermarks: Some(marks), response_time: Some(ps(link.response)), ..pfc(0x08) };
     let mut net = Net::new(us(60));
-    let h = net.host("h", HostSpec { flow_control: Some(control.clone()), ..host() });
-    let sw = net.switch("sw", SwitchSpec { flow_control: Some(control), ..switch() });
+    let h = net.host("h", HostSpec { flow_control: Some(control.clone().into()), ..host() });
+    let sw = net.switch("sw", SwitchSpec { flow_control: Some(control.into()), ..switch() });
     let sink = net.host("sink", host());
     net.link(h, sw, gbps(10), ps(link.cable));
     net.link(sw, sink, BitRate::from_bps(10_000_000), Time::ZERO);
@@ -120,8 +120,8 @@ fn the_message_of_a_loss_names_everything() {
         Watermarks { xoff: Amount::Bytes(7610), xon: Amount::Bytes(0), headroom: Some(Amount::Bytes(1000)) };
     let control = PauseSpec { watermarks: Some(marks), ..pfc(0x08) };
     let mut net = Net::new(us(60));
-    let h = net.host("h", HostSpec { flow_control: Some(control.clone()), ..host() });
-    let sw = net.switch("sw", SwitchSpec { flow_control: Some(control), ..switch() });
+    let h = net.host("h", HostSpec { flow_control: Some(control.clone().into()), ..host() });
+    let sw = net.switch("sw", SwitchSpec { flow_control: Some(control.into()), ..switch() });
     let sink = net.host("sink", host());
     net.link(h, sw, gbps(10), ns(100));
     net.link(sw, sink, BitRate::from_bps(10_000_000), Time::ZERO);
@@ -160,7 +160,7 @@ fn the_first_loss_is_the_one_reported() {
         Watermarks { xoff: Amount::Frames(2), xon: Amount::Frames(0), headroom: Some(Amount::Frames(0)) };
     let control = PauseSpec { watermarks: Some(marks), ..pfc(0x08) };
     let mut net = Net::new(us(60));
-    let sw = net.switch("sw", SwitchSpec { flow_control: Some(control), ..switch() });
+    let sw = net.switch("sw", SwitchSpec { flow_control: Some(control.into()), ..switch() });
     let sink = net.host("sink", host());
     net.link(sw, sink, BitRate::from_bps(10_000_000), us(20));
     net.flow("hold", sw, 3, one(sink, 1522, Time::ZERO));
@@ -183,8 +183,10 @@ fn a_run_that_stops_stops_in_the_same_state_on_threads() {
     let control = PauseSpec { watermarks: Some(marks), ..pfc(0x08) };
     let mut net = Net::new(us(60));
     for (index, start) in [ns(300), Time::ZERO, us(50)].into_iter().enumerate() {
-        let sw =
-            net.switch(&format!("sw{index}"), SwitchSpec { flow_control: Some(control.clone()), ..switch() });
+        let sw = net.switch(
+            &format!("sw{index}"),
+            SwitchSpec { flow_control: Some(control.clone().into()), ..switch() },
+        );
         let sink = net.host(&format!("sink{index}"), host());
         net.link(sw, sink, BitRate::from_bps(10_000_000), us(5));
         let h = net.host(&format!("h{index}"), host());
@@ -288,10 +290,10 @@ fn build(incast: &Incast, seed: u64) -> Net {
         forwarding: if incast.cut_through { Forwarding::CutThrough } else { Forwarding::StoreAndForward },
         queueing: if incast.virtual_output { Queueing::VirtualOutput } else { Queueing::Output },
         latency: ns(incast.latency),
-        flow_control: Some(control.clone()),
+        flow_control: Some(control.clone().into()),
         ..switch()
     };
-    let station = HostSpec { flow_control: Some(control.clone()), ..host() };
+    let station = HostSpec { flow_control: Some(control.clone().into()), ..host() };
     // Long enough for all watermarks on the way to be reached, and for renewals at high rates.
     let (_, longest) = incast.sizes.bounds();
     let terms = Headroom {

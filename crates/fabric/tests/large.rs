@@ -75,8 +75,8 @@ fn a_host_with_100_000_idle_endpoints() {
 #[test]
 fn spraying_and_connections_on_1_024_hosts() {
     let graph = FatTree::new(16, CABLE).graph().unwrap();
-    let spec = SwitchSpec { path_choice: PathChoice::Spray, flow_control: Some(pfc(1)), ..switch() };
-    let obeys = HostSpec { flow_control: Some(pfc(1)), ..host() };
+    let spec = SwitchSpec { path_choice: PathChoice::Spray, flow_control: Some(pfc(1).into()), ..switch() };
+    let obeys = HostSpec { flow_control: Some(pfc(1).into()), ..host() };
     // A round trip takes 6.6 us, so that all get through more than one window.
     let (mut net, hosts) = net(&graph, us(14), &spec, &obeys);
     for (nth, &from) in hosts.iter().enumerate() {

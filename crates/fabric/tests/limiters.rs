@@ -107,10 +107,11 @@ fn a_source_waits_for_room_above_its_limiter() {
 fn a_paused_priority_leaves_its_frames_above_the_nic() {
     // The receiver of priority 3 does not read: PFC stops the sender, frames stay in the limiter or with their source.
     let control = pfc(0b1000);
-    let sender = HostSpec { flow_control: Some(control.clone()), ..limited(LimiterScope::Flow, 0xFF) };
-    let (mut net, [a, b, c]) = star(sender, SwitchSpec { flow_control: Some(control.clone()), ..switch() });
+    let sender = HostSpec { flow_control: Some(control.clone().into()), ..limited(LimiterScope::Flow, 0xFF) };
+    let (mut net, [a, b, c]) =
+        star(sender, SwitchSpec { flow_control: Some(control.clone().into()), ..switch() });
     net.0.nodes[b.at()].role = fabric::spec::Role::Host(Arc::new(HostSpec {
-        flow_control: Some(control),
+        flow_control: Some(control.into()),
         receive: Some(fabric::spec::ReceiveSpec {
             time_per_frame: us(100),
             buffer: Some(60_000),
@@ -239,11 +240,14 @@ fn congestion_spreads_no_further_than_its_sources() {
             per: LimiterScope::Flow,
             priorities: 0b1000,
         });
-        let station = || HostSpec { flow_control: Some(control.clone()), limiters, ..host() };
+        let station = || HostSpec { flow_control: Some(control.clone().into()), limiters, ..host() };
         let point = ManagerSpec::CongestionPoint(CongestionPointParams::default());
         let managers = if qcn { vec![Some(point); 8] } else { vec![] };
-        let fabric =
-            || SwitchSpec { flow_control: Some(control.clone()), managers: managers.clone(), ..switch() };
+        let fabric = || SwitchSpec {
+            flow_control: Some(control.clone().into()),
+            managers: managers.clone(),
+            ..switch()
+        };
         let mut net = Net::new(us(40_000));
         let hosts = ["v", "x", "y", "sink", "other"].map(|name| net.host(name, station()));
         let (near, far) = (net.switch("near", fabric()), net.switch("far", fabric()));

@@ -153,10 +153,12 @@ fn directions_are_independent_and_nobody_shifts_anothers_draws() {
 fn losses_stop_no_run_and_are_the_same_on_any_number_of_threads() {
     let mut net = Net::new(Time::from_ms(2));
     let hosts: Vec<NodeId> = (0..4)
-        .map(|n| net.host(&format!("h{n}"), HostSpec { flow_control: Some(pfc(1 << 3)), ..host() }))
+        .map(|n| net.host(&format!("h{n}"), HostSpec { flow_control: Some(pfc(1 << 3).into()), ..host() }))
         .collect();
     let switches: Vec<NodeId> = (0..2)
-        .map(|n| net.switch(&format!("s{n}"), SwitchSpec { flow_control: Some(pfc(1 << 3)), ..switch() }))
+        .map(|n| {
+            net.switch(&format!("s{n}"), SwitchSpec { flow_control: Some(pfc(1 << 3).into()), ..switch() })
+        })
         .collect();
     for (n, &from) in hosts.iter().enumerate() {
         net.link(from, switches[n / 2], gbps(10), us(1));

@@ -17,7 +17,9 @@ use fabric::spec::{
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Shape, Star};
 use flow_control::CreditSettings;
 use flow_control::watchdog::{StormAction, WatchdogSpec};
-use flow_control::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks};
+use flow_control::{
+    Accounting, Control, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks,
+};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
@@ -386,8 +388,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         } else {
             Vec::new()
         },
-        flow_control: control.clone(),
-        credits: None,
+        flow_control: control.clone().map(Control::from),
     }
 }
 
@@ -418,8 +419,7 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
         scheduler: scheduler(classes, draw, rolls),
         queue_limit: rolls.coin().then(|| Amount::Frames(1 + rolls.below(30))),
         when_full: if drops { WhenFull::Drop } else { WhenFull::Block },
-        flow_control: control.clone(),
-        credits: None,
+        flow_control: control.clone().map(Control::from),
         receive: (draw.has(RECEIVERS) && rolls.coin()).then_some(receive),
         limiters: (draw.has(LIMITERS) && rolls.below(4) > 0).then(|| limiters(rolls)),
     }
@@ -765,7 +765,7 @@ fn give_rooms(draw: &Draw, spec: &mut Spec, rolls: &mut Rolls) {
             }
             Role::Switch(switch) => {
                 let switch = Arc::make_mut(switch);
-                let groups = match switch.flow_control.as_ref().map(|control| control.kind) {
+                let groups = match switch.pauses().map(|control| control.kind) {
                     Some(PauseKind::Priorities(set)) => u64::from(set.count_ones()),
                     _ => 1,
                 };
@@ -807,10 +807,10 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
         match &mut node.role {
             Role::Host(host) => {
                 let host = Arc::make_mut(host);
-                host.credits = Some(at_hosts.clone());
+                host.flow_control = Some(at_hosts.clone().into());
                 host.receive.iter_mut().for_each(|receive| receive.buffer = None);
             }
-            Role::Switch(switch) => Arc::make_mut(switch).credits = Some(at_switches.clone()),
+            Role::Switch(switch) => Arc::make_mut(switch).flow_control = Some(at_switches.clone().into()),
         }
     }
     if rolls.coin() {

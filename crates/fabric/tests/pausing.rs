@@ -17,10 +17,10 @@ const LONG: u64 = 7_388_800;
 const P: u64 = 67_200;
 
 fn host_with(control: &PauseSpec) -> HostSpec {
-    HostSpec { flow_control: Some(control.clone()), ..host() }
+    HostSpec { flow_control: Some(control.clone().into()), ..host() }
 }
 fn switch_with(control: &PauseSpec) -> SwitchSpec {
-    SwitchSpec { flow_control: Some(control.clone()), ..switch() }
+    SwitchSpec { flow_control: Some(control.clone().into()), ..switch() }
 }
 
 /// h - sw - sink at 10 Gb/s, 100 ns of cable on the first link, none on the second.

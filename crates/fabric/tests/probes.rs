@@ -60,7 +60,7 @@ fn bins(outcome: &Outcome, entity: &str, unit: &str) -> Bins {
 /// Four hosts, of which three send to the fourth for a while, frames of two sizes, under PFC.
 fn incast(duration: Time) -> Net {
     let mut net = Net::new(duration);
-    let control = Some(pfc_at(0x08, 12, 6));
+    let control = Some(pfc_at(0x08, 12, 6).into());
     let hosts: Vec<_> = (0..4)
         .map(|i| net.host(&format!("h{i}"), HostSpec { flow_control: control.clone(), ..host() }))
         .collect();

@@ -10,7 +10,9 @@ use fabric::spec::{
     WhenFull,
 };
 use fabric::topology::{Cable, Dumbbell, FatTree, Graph, LeafSpine, NodeRole, Ring, Shape, Star};
-use flow_control::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks};
+use flow_control::{
+    Accounting, Control, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks,
+};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::BufferSpec;
@@ -234,8 +236,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                         None
                     },
                     when_full: if rolls.coin() || lossless { WhenFull::Block } else { WhenFull::Drop },
-                    flow_control: control.clone(),
-                    credits: None,
+                    flow_control: control.clone().map(Control::from),
                     receive: None,
                     limiters: None,
                 })),
@@ -253,8 +254,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     buffer: limits(&mut rolls),
                     shared_memory: None,
                     managers: Vec::new(),
-                    flow_control: control.clone(),
-                    credits: None,
+                    flow_control: control.clone().map(Control::from),
                 })),
             };
             NodeSpec {

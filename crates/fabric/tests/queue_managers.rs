@@ -104,7 +104,7 @@ fn a_message_takes_the_reverse_path_and_no_longer_also_under_pause() {
     // a - s0 - s1 - s2 - b, the last link slow: messages come from s2 and pass s1 and s0.
     for paused in [false, true] {
         let manager = ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(3), every: 1 });
-        let control = paused.then(|| pfc(0b1));
+        let control = paused.then(|| pfc(0b1).into());
         let spec = SwitchSpec { flow_control: control.clone(), ..switch() };
         let last = SwitchSpec { flow_control: control.clone(), ..managed(manager) };
         let mut net = Net::new(us(3000));
@@ -193,12 +193,12 @@ fn full_memory(headroom: u64, manager: Option<ManagerSpec>) -> Net {
             scheduler: SchedulerSpec::Fifo,
             managers: vec![manager],
             shared_memory: Some(shared),
-            flow_control: Some(control.clone()),
+            flow_control: Some(control.clone().into()),
             ..switch()
         },
     );
     let [a, b, c] = ["a", "b", "c"].map(|name| {
-        let node = net.host(name, HostSpec { flow_control: Some(control.clone()), ..host() });
+        let node = net.host(name, HostSpec { flow_control: Some(control.clone().into()), ..host() });
         net.link(node, sw, gbps(10), ns(100));
         node
     });
@@ -254,13 +254,13 @@ fn minima_of_lossless_counters_are_part_of_the_memory() {
             classes: ClassMap::SHARED,
             scheduler: SchedulerSpec::Fifo,
             shared_memory: Some(memory),
-            flow_control: Some(control.clone()),
+            flow_control: Some(control.clone().into()),
             ..switch()
         };
         let (mut net, a, b, _) = bottleneck(spec, us(1000));
         for node in &mut net.0.nodes {
             if let Role::Host(host) = &mut node.role {
-                Arc::make_mut(host).flow_control = Some(control.clone());
+                Arc::make_mut(host).flow_control = Some(control.clone().into());
             }
         }
         for priority in 0..8 {
@@ -339,7 +339,7 @@ proptest! {
             control.kind = flow_control::PauseKind::Link;
         }
         let spec = SwitchSpec {
-            flow_control: Some(control.clone()),
+            flow_control: Some(control.clone().into()),
             shared_memory: Some(memory),
             // Managers of the lossy class alone: RED would drop lossless frames.
             managers: (0..8).map(|class| managers[which].filter(|_| class == 0 && !link)).collect(),
@@ -348,7 +348,7 @@ proptest! {
         let mut net = Net::new(us(200));
         net.0.seed = seed;
         let (left, right) = (net.switch("left", spec.clone()), net.switch("right", spec));
-        let end = || HostSpec { flow_control: Some(control.clone()), ..host() };
+        let end = || HostSpec { flow_control: Some(control.clone().into()), ..host() };
         let hosts: Vec<NodeId> = (0..5).map(|n| net.host(&format!("h{n}"), end())).collect();
         for (n, &node) in hosts.iter().enumerate() {
             net.link(node, if n < 3 { left } else { right }, gbps(10), ns(100));

@@ -12,7 +12,7 @@ fn slow(time_per_frame: Time) -> ReceiveSpec {
 
 /// a - sw - b, with b taking its time.
 fn net(duration: Time, receive: ReceiveSpec, control: bool) -> (Net, frame::NodeId, frame::NodeId) {
-    let flow_control = control.then(|| pfc(1));
+    let flow_control = control.then(|| pfc(1).into());
     let mut net = Net::new(duration);
     let a = net.host("a", HostSpec { flow_control: flow_control.clone(), ..host() });
     let b = net.host("b", HostSpec { flow_control: flow_control.clone(), receive: Some(receive), ..host() });

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Net, gbps, greedy, host, pfc, switch, us};
 use fabric::spec::{HostSpec, Queueing, SwitchSpec};
-use flow_control::PauseSpec;
+use flow_control::Control;
 use frame::ClassMap;
 use scheduling::{
     AccountedLength, DTableParams, DrrAwcParams, DrrParams, EtsClass, EtsParams, ScfqCaParams, ScfqParams,
@@ -45,7 +45,7 @@ fn expected(scheduler: &SchedulerSpec) -> [f64; 4] {
 }
 
 /// Four senders of different priority and frame size, each at line rate, to one receiver.
-fn overload(scheduler: SchedulerSpec, control: Option<PauseSpec>, queueing: Queueing) -> Net {
+fn overload(scheduler: SchedulerSpec, control: Option<Control>, queueing: Queueing) -> Net {
     let mut net = Net::new(us(4000));
     let s = SwitchSpec { classes: four(), scheduler, flow_control: control.clone(), queueing, ..switch() };
     let sw = net.switch("sw", s);
@@ -88,7 +88,7 @@ fn a_saturated_port_shares_bytes_by_weight() {
 #[test]
 fn pauses_do_not_change_the_shares_and_nothing_is_lost() {
     for (scheduler, overhead) in by_bytes() {
-        let net = overload(scheduler.clone(), Some(pfc(0x0F)), Queueing::Output);
+        let net = overload(scheduler.clone(), Some(pfc(0x0F).into()), Queueing::Output);
         assert_close(scheduler.name(), shares(&net, overhead), expected(&scheduler));
         let outcome = net.run();
         assert_eq!(outcome.total("drops", "frames"), 0, "{}", scheduler.name());
@@ -162,7 +162,7 @@ fn adaptive_weights_even_out_payload() {
 #[test]
 fn the_trajectory_is_the_same_on_threads() {
     for (scheduler, _) in by_bytes() {
-        let mut net = overload(scheduler.clone(), Some(pfc(0x05)), Queueing::VirtualOutput);
+        let mut net = overload(scheduler.clone(), Some(pfc(0x05).into()), Queueing::VirtualOutput);
         net.0.duration = us(300);
         let alone = net.run_on(1, u64::MAX).fingerprint;
         assert_eq!(alone, net.run_on(1, 777).fingerprint, "{}", scheduler.name());

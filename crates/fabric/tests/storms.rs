@@ -21,8 +21,9 @@ use units::Time;
 
 fn net(action: StormAction, detection: Time, restoration: Time, frames: u64) -> Net {
     let control = pfc_at(0xFF, 1, 0);
-    let host_with = |control: &PauseSpec| HostSpec { flow_control: Some(control.clone()), ..host() };
-    let switch_with = |control: &PauseSpec| SwitchSpec { flow_control: Some(control.clone()), ..switch() };
+    let host_with = |control: &PauseSpec| HostSpec { flow_control: Some(control.clone().into()), ..host() };
+    let switch_with =
+        |control: &PauseSpec| SwitchSpec { flow_control: Some(control.clone().into()), ..switch() };
     let mut net = Net::new(us(60));
     let [src, sink] = ["src", "sink"].map(|name| net.host(name, host_with(&control)));
     let [s0, s1] = ["s0", "s1"].map(|name| net.switch(name, switch_with(&control)));

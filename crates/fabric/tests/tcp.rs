@@ -42,7 +42,7 @@ fn incast(senders: usize, duration: Time, switch: &SwitchSpec, spec: &TcpSpec) -
     net
 }
 fn pausing() -> fabric::spec::HostSpec {
-    fabric::spec::HostSpec { flow_control: Some(pfc(0x08)), ..host() }
+    fabric::spec::HostSpec { flow_control: Some(pfc(0x08).into()), ..host() }
 }
 /// 100 frames a queue, and no flow control.
 fn small() -> SwitchSpec {
@@ -165,7 +165,7 @@ fn an_incast_times_out_where_frames_drop_and_not_where_they_are_marked_or_held_b
     // The wire needs 32 * 69 * 1542 * 0.8 ns = 2.72 ms.
     let least = 2.72e6;
     // Pauses: nothing is lost, and nothing waits for a timer.
-    let lossless = SwitchSpec { flow_control: Some(pfc(0x08)), ..switch() };
+    let lossless = SwitchSpec { flow_control: Some(pfc(0x08).into()), ..switch() };
     let paused = incast(32, us(400_000), &lossless, &spec).run();
     done(&paused, 32);
     assert_eq!((sum(&paused, "timeouts"), sum(&paused, "segments_sent_again")), (0, 0));
@@ -235,7 +235,7 @@ fn threads_do_not_show() -> Result<(), TestCaseError> {
         (TcpPreset::Rfc, vec![], None),
         (TcpPreset::Ns2, red(Action::Drop), None),
         (TcpPreset::Linux, red(Action::Drop), None),
-        (TcpPreset::Datacenter, step(10), Some(pfc(0x08))),
+        (TcpPreset::Datacenter, step(10), Some(pfc(0x08).into())),
     ];
     for (preset, managers, flow_control) in cases {
         let spec = SwitchSpec { managers, flow_control, ..small() };

@@ -319,7 +319,7 @@ fn a_fifo_blocks_behind_its_head() {
     // with it the frame of priority 0 behind it, whose own way is free. With a queue a priority it is not.
     let run = |classes, scheduler| {
         let mut net = Net::new(us(100));
-        let control = Some(pfc_at(0x08, 1, 0));
+        let control = Some(pfc_at(0x08, 1, 0).into());
         let h = net.host(
             "h",
             fabric::spec::HostSpec { classes, scheduler, flow_control: control.clone(), ..host() },

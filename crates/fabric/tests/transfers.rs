@@ -282,7 +282,7 @@ proptest! {
 fn busy(choice: PathChoice, pause: bool) -> Net {
     let mut net = Net::new(us(400));
     net.0.on_lossless_drop = OnLosslessDrop::Count;
-    let flow_control = pause.then(|| pfc_at(0x08, 20, 10));
+    let flow_control = pause.then(|| pfc_at(0x08, 20, 10).into());
     let spec = SwitchSpec {
         path_choice: choice,
         flow_control: flow_control.clone(),

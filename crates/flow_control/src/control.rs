@@ -17,12 +17,31 @@ impl Control {
     pub fn is_room(&self) -> bool {
         matches!(self, Control::Credits(_))
     }
-    /// What it says of pauses, and what of credits.
-    pub fn parts(self) -> (Option<PauseSpec>, Option<CreditSpec>) {
+    /// The pauses that they send and obey; `None` if they have none.
+    pub fn pauses(&self) -> Option<&PauseSpec> {
         match self {
-            Control::Pauses(pauses) => (Some(pauses), None),
-            Control::Credits(credits) => (None, Some(credits)),
+            Control::Pauses(pauses) => Some(pauses),
+            Control::Credits(_) => None,
         }
+    }
+    /// The credits that they grant and spend; `None` if they have none.
+    pub fn credits(&self) -> Option<&CreditSpec> {
+        match self {
+            Control::Pauses(_) => None,
+            Control::Credits(credits) => Some(credits),
+        }
+    }
+}
+
+impl From<PauseSpec> for Control {
+    fn from(pauses: PauseSpec) -> Control {
+        Control::Pauses(pauses)
+    }
+}
+
+impl From<CreditSpec> for Control {
+    fn from(credits: CreditSpec) -> Control {
+        Control::Credits(credits)
     }
 }
 

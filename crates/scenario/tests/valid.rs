@@ -258,7 +258,7 @@ fn a_star_becomes_a_spec() {
         assert_eq!((flow.priority, flow.source.stop), (Priority(3), None));
     }
     let fabric::spec::Role::Switch(switch) = &spec.nodes[0].role else { panic!() };
-    let pause = switch.flow_control.as_ref().unwrap();
+    let pause = switch.pauses().unwrap();
     assert_eq!(pause.kind, flow_control::PauseKind::Priorities(0b1000));
     assert_eq!((pause.watermarks, pause.response_time), (None, None));
 }
@@ -282,11 +282,11 @@ fn everything_becomes_a_spec() {
         (Time::from_ns(250), Some(Amount::Frames(400)), Some(Amount::Bytes(1_000_000)))
     );
     // Its own quanta, everything else as for all.
-    let pause = t.flow_control.as_ref().unwrap();
+    let pause = t.pauses().unwrap();
     assert_eq!((pause.quanta, pause.resume, pause.response_time), (100, false, Some(Time::ZERO)));
     assert_eq!(pause.target.unwrap().watermark, Amount::Frames(55));
     let fabric::spec::Role::Switch(s) = role("s") else { panic!() };
-    let pause = s.flow_control.as_ref().unwrap();
+    let pause = s.pauses().unwrap();
     assert_eq!((pause.kind, pause.quanta, pause.resume), (flow_control::PauseKind::Link, 65535, true));
     assert_eq!(spec.links.len(), 6);
     assert_eq!((spec.links[0].delay, spec.links[0].overhead), (Time::from_ns(1510), 24));

@@ -303,6 +303,10 @@ schedulers! {
     }
 }
 
+/// What a reader of scenarios wants to know about the key of a station that names a scheduler.
+pub const KEY: &str = "Which queue sends: the name of a scheduler, or a table of that name with its keys. \
+    Default: \"strict_priority\" (IEEE 802.1Q 8.6.8.1), or \"fifo\" when there is one queue.";
+
 impl SchedulerSpec {
     /// What a port with so many queues has if nobody says otherwise.
     pub fn default_for(queues: usize) -> SchedulerSpec {

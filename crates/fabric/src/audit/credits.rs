@@ -1,7 +1,7 @@
 //! Whether credits can do what they are for: both ends of a link count alike, a frame fits, nothing else loses frames.
 
 use super::{Audit, Subject, of_flow_control, worst};
-use crate::spec::{FaultSpec, LinkSpec, NodeSpec};
+use crate::spec::{FaultSpec, LinkSpec, NodeSpec, SwitchSpec};
 use flow_control::CreditSpec;
 use frame::NodeId;
 use keys::Remark;
@@ -109,9 +109,8 @@ fn share(link: &LinkSpec, to: &NodeSpec, own: &CreditSpec, other: &CreditSpec, b
 /// Credits leave no room for limits that lose frames.
 fn limits(audit: &mut Audit<'_>) {
     let is_limited = |node: &NodeSpec| {
-        node.switch().is_some_and(|switch| {
-            switch.credits.is_some() && (!switch.buffer.is_unlimited() || switch.shared_memory.is_some())
-        })
+        let limited = |switch: &SwitchSpec| !switch.buffer.is_unlimited() || switch.shared_memory.is_some();
+        node.credits().is_some() && node.switch().is_some_and(limited)
     };
     let Some(at) = audit.spec.nodes.iter().position(is_limited) else { return };
     let message =

@@ -51,7 +51,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
 impl<'a> Room<'a> {
     fn new(node: &'a NodeSpec, ports: &[PauseNeeds], (shortest, longest): (u16, u16)) -> Option<Room<'a>> {
         let switch = node.switch()?;
-        let pause = switch.flow_control.as_ref()?;
+        let pause = switch.pauses()?;
         let counters = pause.kind.counters();
         let most = |of: &dyn Fn(&PauseNeeds) -> u64| ports.iter().map(of).max().unwrap_or(0);
         let sum = |of: &dyn Fn(&PauseNeeds) -> u64| {

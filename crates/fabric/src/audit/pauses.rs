@@ -12,7 +12,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
         ((node.host().is_some(), audit.settings(node, "")), need)
     });
     for (_, need) in worst(ports, |one, known| one.least_quanta > known.least_quanta) {
-        let Some(control) = spec.nodes[need.node.at()].flow_control() else { continue };
+        let Some(control) = spec.nodes[need.node.at()].pauses() else { continue };
         length(need, control, audit);
         renewal(need, control, audit);
     }
@@ -56,7 +56,7 @@ fn obeyed(audit: &mut Audit<'_>) {
     let used = spec.priorities_in_use();
     let ignored = |need: &PauseNeeds| {
         let [sent, heard] = [need.node, need.peer]
-            .map(|node| spec.nodes[node.at()].flow_control().map_or(0, |control| control.kind.priorities()));
+            .map(|node| spec.nodes[node.at()].pauses().map_or(0, |control| control.kind.priorities()));
         sent & used & !heard
     };
     let Some((need, ignored)) =

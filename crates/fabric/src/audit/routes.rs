@@ -25,8 +25,10 @@ pub(super) fn check(layered: bool, audit: &mut Audit<'_>) {
 /// paths may turn up again.
 fn cannot_deadlock(audit: &Audit<'_>) -> bool {
     let spec = audit.spec;
-    let by_egress = spec.nodes.iter().filter_map(|node| node.switch()).any(|switch| {
-        switch.flow_control.as_ref().is_some_and(|control| control.accounting == Accounting::Egress)
-    });
+    let by_egress = spec
+        .nodes
+        .iter()
+        .filter_map(|node| node.switch())
+        .any(|switch| switch.pauses().is_some_and(|control| control.accounting == Accounting::Egress));
     !by_egress && spec.faults.is_empty() && spec.flows.iter().all(|flow| !matches!(flow.way, Way::Along(_)))
 }

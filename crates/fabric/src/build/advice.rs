@@ -25,7 +25,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
     needs.retain(|need| {
         need.node == node && way_in.map_or(need.peer != peer_of(egress), |port| need.peer == peer_of(port))
     });
-    let control = spec.nodes[node.at()].flow_control();
+    let control = spec.nodes[node.at()].pauses();
     let (Some(control), Some(first)) = (control, needs.first()) else {
         return "Nothing at this node sends pauses for it: raise the limit".into();
     };
@@ -43,7 +43,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
         );
     }
     let obeys = |need: &&PauseNeeds| {
-        let heard = spec.nodes[need.peer.at()].flow_control().map_or(0, |control| control.kind.priorities());
+        let heard = spec.nodes[need.peer.at()].pauses().map_or(0, |control| control.kind.priorities());
         heard >> priority & 1 != 0
     };
     if let Some(deaf) = needs.iter().find(|need| !obeys(need)) {

@@ -43,5 +43,5 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
 
 /// Whether a node pauses its neighbours. Hosts do if they have a receive buffer.
 fn sends_pauses(node: &NodeSpec) -> bool {
-    node.flow_control().is_some() && (node.switch().is_some() || receive_buffer(node).is_some())
+    node.pauses().is_some() && (node.switch().is_some() || receive_buffer(node).is_some())
 }

@@ -45,7 +45,7 @@ pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);
     let of_port = |port: u32| {
-        let control = plan.node(port).flow_control()?;
+        let control = plan.node(port).pauses()?;
         let buffer = match plan.node(port).host() {
             Some(_) => Some(receive_buffer(plan.node(port))?),
             None => None,
@@ -93,7 +93,7 @@ pub(crate) fn receive_buffer(node: &NodeSpec) -> Option<u64> {
 impl Plan<'_> {
     /// From the end of a pause frame to its effect at `port`.
     pub fn response(&self, port: u32) -> Time {
-        let control = self.node(port).flow_control();
+        let control = self.node(port).pauses();
         let configured = control.and_then(|control| control.response_time);
         let link = self.link(port);
         configured.or(link.response_time).unwrap_or_else(|| response_time(link.rate))

@@ -22,7 +22,7 @@ use units::Amount;
 pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
     let plan = part.plan;
     let first_port = part.port(plan.wiring.first_port[id.at()]);
-    let control = node.flow_control();
+    let control = node.pauses();
     let buffer = match &node.role {
         Role::Host(host) if host.when_full == WhenFull::Drop => {
             BufferSpec { queue: host.queue_limit, ..BufferSpec::default() }
@@ -107,7 +107,7 @@ pub fn add_receiving(part: &Part, fabric: &mut Fabric) {
     let plan = part.plan;
     let receiving = |port: u32| {
         let node = plan.node(port);
-        let paused_as_one = node.flow_control().is_some_and(|own| own.kind == PauseKind::Link);
+        let paused_as_one = node.pauses().is_some_and(|own| own.kind == PauseKind::Link);
         let spec = node.host()?.receive.as_ref()?;
         Some(Box::new(Receiving::new(spec, paused_as_one)))
     };
@@ -140,7 +140,7 @@ pub fn managers(plan: &Plan, port: u32) -> Vec<Option<Box<Managed>>> {
 fn sharing(first: u32, ports: usize, node: &NodeSpec) -> Option<Box<Sharing>> {
     let switch = node.switch()?;
     let memory = SharedMemory::new(switch.shared_memory?, switch.queues_of_memory(ports as u64))?;
-    let control = switch.flow_control.as_ref().filter(|control| control.accounting == Accounting::Ingress);
+    let control = switch.pauses().filter(|control| control.accounting == Accounting::Ingress);
     let together = control.is_some_and(|control| control.kind == PauseKind::Link);
     Some(Box::new(Sharing::new(
         memory,

@@ -87,7 +87,7 @@ impl View<'_> {
         }
         let sender = if row.inward { self.s.peer(row.port) } else { row.port };
         let node = &self.s.spec.nodes[self.s.wiring.node_of[sender as usize].at()];
-        let is_pause = node.flow_control().is_some_and(|control| control.kind == PauseKind::Link);
+        let is_pause = node.pauses().is_some_and(|control| control.kind == PauseKind::Link);
         FrameKind::Part as u32 + if is_pause { 1 } else { 2 }
     }
 }

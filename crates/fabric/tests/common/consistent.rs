@@ -165,10 +165,7 @@ fn pending(spec: &Spec) -> u64 {
     if spec.warmup == Time::ZERO {
         return 0;
     }
-    let control = spec.nodes.iter().find_map(|node| match &node.role {
-        Role::Host(host) => host.flow_control.clone(),
-        Role::Switch(switch) => switch.flow_control.clone(),
-    });
+    let control = spec.nodes.iter().find_map(|node| node.pauses());
     let Some(control) = control else { return 0 };
     let both_ways = |link: &LinkSpec| {
         let standard = flow_control::headroom::response_time(link.rate);

@@ -40,7 +40,6 @@ pub fn host() -> HostSpec {
         queue_limit: None,
         when_full: WhenFull::Block,
         flow_control: None,
-        credits: None,
         receive: None,
         limiters: None,
     }
@@ -59,7 +58,6 @@ pub fn switch() -> SwitchSpec {
         shared_memory: None,
         managers: Vec::new(),
         flow_control: None,
-        credits: None,
     }
 }
 
@@ -212,7 +210,7 @@ impl Net {
 pub fn fat_tree_under_pfc(k: u64, duration: Time) -> (Net, Vec<NodeId>) {
     let cable = Cable::new(gbps(10), ns(500));
     let graph = FatTree::new(k, cable).graph().expect("an even k");
-    let flow_control = Some(pfc(0x01));
+    let flow_control = Some(pfc(0x01).into());
     let mut net = Net::new(duration);
     net.0.probes = ProbeSpec { bin: None, pauses: false, chosen: None };
     for node in &graph.nodes {

@@ -93,7 +93,7 @@ fn longest_queue(
     let levels: Vec<u64> =
         needs.iter().filter(|need| need.node == id).map(|need| bytes(need.levels.xoff)).collect();
     // What comes in through all ports but the one that it leaves by; where queues are counted, one XOFF is all.
-    let by_egress = switch.flow_control.as_ref().is_some_and(|own| !own.counts_at_ingress());
+    let by_egress = switch.pauses().is_some_and(|own| !own.counts_at_ingress());
     let others = if by_egress { 1 } else { levels.len().saturating_sub(1) };
     let highest = levels.iter().max().filter(|_| paused);
     let xoff = highest.map(|xoff| (xoff.saturating_mul(others as u64), "XOFF at all other ports"));
@@ -117,5 +117,5 @@ fn understands_marks(flow: &FlowSpec) -> bool {
 
 /// Priorities that flow control of a switch keeps from loss.
 fn lossless(switch: &SwitchSpec) -> u8 {
-    switch.flow_control.as_ref().map_or(0, |control| control.kind.priorities())
+    switch.pauses().map_or(0, |control| control.kind.priorities())
 }

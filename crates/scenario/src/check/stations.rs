@@ -121,7 +121,6 @@ fn host(
         receive::lower(model, all.receive.as_ref(), own.and_then(|o| o.receive.as_ref()), at, context);
     let is_room = control.as_ref().is_some_and(Control::is_room);
     let buffer = |receive: &ReceiveSpec| receive.buffer.filter(|_| !is_room);
-    let (flow_control, credits) = control.map(Control::parts).unwrap_or_default();
     HostSpec {
         classes,
         scheduler: pick(own.map(|o| &o.scheduler), &all.scheduler)
@@ -133,8 +132,7 @@ fn host(
         ),
         when_full: pick(own.map(|o| &o.when_full), &all.when_full).unwrap_or(WhenFull::Block),
         receive: receive.map(|receive| ReceiveSpec { buffer: buffer(&receive), ..receive }),
-        flow_control,
-        credits,
+        flow_control: control,
         limiters: queueing::limiters(
             pick(own.map(|o| &o.rate_limiters), &all.rate_limiters).as_ref(),
             &at.key("rate_limiters"),
@@ -160,14 +158,13 @@ fn switch(
         );
     }
     let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
-    let (flow_control, credits) = control.map(Control::parts).unwrap_or_default();
     let (own_buffer, all_buffer) = (own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref());
     let buffer = buffer(own_buffer, all_buffer, at, context);
     let of = |buffer: Option<&'_ Buffer>| buffer.and_then(|buffer| buffer.dynamic_threshold);
     let shared_memory = queueing::shared_memory(
         of(own_buffer).or_else(|| of(all_buffer)).as_ref(),
         buffer.total,
-        flow_control.as_ref().is_some_and(PauseSpec::counts_at_ingress),
+        control.as_ref().and_then(Control::pauses).is_some_and(PauseSpec::counts_at_ingress),
         &at.key("buffer"),
         context,
     );
@@ -192,8 +189,7 @@ fn switch(
         buffer,
         shared_memory,
         managers,
-        flow_control,
-        credits,
+        flow_control: control,
     }
 }
 

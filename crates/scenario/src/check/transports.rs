@@ -93,7 +93,7 @@ pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 /// Whether a host has a limited receive buffer and no flow control that protects this priority.
 fn loses_what_arrives(node: &NodeSpec, priority: u64) -> bool {
     let Role::Host(host) = &node.role else { return false };
-    let kept = host.flow_control.as_ref().map_or(0, |control| control.kind.priorities());
+    let kept = node.pauses().map_or(0, |control| control.kind.priorities());
     host.receive.as_ref().is_some_and(|receive| receive.buffer.is_some()) && kept >> priority & 1 == 0
 }
 

@@ -38,8 +38,9 @@ pub struct HostSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "per_priority"))]
     pub queues: Option<Queues>,
-    /// Which queue sends: the name of a scheduler, or a table of that name with its keys. Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
+    /// Which queue sends; the crate of the schedulers describes the key.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(description = scheduling::KEY)]
     pub scheduler: Option<SchedulerSpec>,
     /// Room of the NIC for each queue. A size in bytes or frames, or "unlimited". Default: "unlimited" (the memory of a host).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,8 +89,9 @@ pub struct SwitchSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "per_priority"))]
     pub queues: Option<Queues>,
-    /// Which queue sends: the name of a scheduler, or a table of that name with its keys. Default: "strict_priority" (IEEE 802.1Q 8.6.8.1), or "fifo" when there is one queue.
+    /// Which queue sends; the crate of the schedulers describes the key.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(description = scheduling::KEY)]
     pub scheduler: Option<SchedulerSpec>,
     /// Limits of the memory of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
