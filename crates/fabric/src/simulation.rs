@@ -14,6 +14,7 @@ use crate::build::shards::Split;
 use crate::build::{Built, build, start};
 use crate::run::event::{Event, Kind};
 use crate::run::outcome::{Failure, SimulationError};
+use crate::run::pool::Waiting;
 use crate::run::world::Fabric;
 use crate::simulation::deadlock::DeadlockWatch;
 use crate::simulation::threads::{Pilot, Threads};
@@ -302,6 +303,12 @@ impl Simulation {
         let of = |shard: &Shard<Fabric>| shard.world.memory_bytes() + shard.runner.memory_bytes();
         let shared = self.shards[0].world.shared_bytes();
         shared + self.shards.iter().map(of).sum::<usize>()
+    }
+
+    /// Bytes that the frames take which wait now: what grows without end where a queue has no limit.
+    pub fn waiting_bytes(&self) -> usize {
+        let waiting = self.parts().map(|part| part.hosts.frames_waiting() + part.buffers.frames_waiting());
+        waiting.sum::<u64>() as usize * size_of::<Waiting>()
     }
 
     /// Frames on the link towards each port: how many, how many bytes.

@@ -9,6 +9,7 @@ use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::NodeId;
 use proptest::prelude::*;
 use units::Time;
+use workload::Destinations;
 
 fn host_with(control: &PauseSpec) -> HostSpec {
     HostSpec { flow_control: Some(control.clone().into()), ..host() }
@@ -140,6 +141,36 @@ fn routes_around_a_ring_are_warned_of() {
         }
     });
     assert_eq!(Simulation::new(&free.0).unwrap().dependency_cycle(), None);
+}
+
+/// All hosts of a ring send to some of them, on listed paths or by destination: the same circle. An odd ring has one
+/// shortest path for each pair.
+#[test]
+fn the_circle_is_the_same_whether_paths_are_listed_or_looked_up() {
+    let circle = |size: usize, to: &[usize], accounting: Accounting, way: &Way| {
+        let control = PauseSpec { accounting, ..pfc_at(0x08, 10, 5) };
+        let (mut net, _, hosts) = ring(size, &control, us(1));
+        let receivers: Vec<NodeId> = to.iter().map(|&nth| hosts[nth]).collect();
+        for (nth, &from) in hosts.iter().enumerate() {
+            let others: Vec<NodeId> = receivers.iter().copied().filter(|&host| host != from).collect();
+            let flow = net.flow(&format!("f{nth}"), from, 3, one(others[0], 700, Time::ZERO));
+            flow.source.destinations = Destinations::Uniform(others);
+            flow.way = way.clone();
+        }
+        Simulation::new(&net.0).unwrap().dependency_cycle()
+    };
+    for accounting in [Accounting::Ingress, Accounting::Egress] {
+        for size in [3, 5, 7] {
+            let all: Vec<usize> = (0..size).collect();
+            for to in [&all[..], &all[1..]] {
+                let listed = circle(size, to, accounting, &Way::Shortest);
+                assert_eq!(listed, circle(size, to, accounting, &Way::ByDestination), "{size} {to:?}");
+                // Around three switches no path has two links between switches.
+                let may = size > 3 || accounting == Accounting::Egress;
+                assert!(listed.is_some() == may || to.len() < size, "{size} {to:?}");
+            }
+        }
+    }
 }
 
 #[test]

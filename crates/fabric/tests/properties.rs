@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
 use workload::{
-    Arrivals, BernoulliParams, Change, ConstantParams, Destinations, FrameSizes, OnOffParams, Period,
+    Arrivals, BernoulliParams, Change, ConstantParams, Destinations, FrameSizes, OnOffParams, Others, Period,
     PoissonParams, RateBasis, SourceSpec,
 };
 
@@ -277,10 +277,10 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
             _ => Destinations::HotSpot {
                 hot,
                 share: 0.5,
-                others: others.into_iter().filter(|&h| h != hot).collect(),
+                others: Others { hosts: others.into_iter().filter(|&h| h != hot).collect(), without: None },
             },
         };
-        let empty = matches!(&to, Destinations::HotSpot { others, .. } if others.is_empty());
+        let empty = matches!(&to, Destinations::HotSpot { others, .. } if others.count() == 0);
         let to = if empty { Destinations::Fixed(hot) } else { to };
         let line = links.iter().find(|link| link.a == from || link.b == from).map(|link| link.rate).unwrap();
         let priority = rolls.pick(&[0u8, 3, 3, 7]);

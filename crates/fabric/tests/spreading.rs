@@ -9,7 +9,7 @@ use frame::NodeId;
 use proptest::prelude::*;
 use std::sync::Arc;
 use units::{BitRate, Time};
-use workload::{Arrivals, Destinations, PoissonParams, SourceSpec};
+use workload::{Arrivals, Destinations, Others, PoissonParams, SourceSpec};
 
 /// Two leaves with `hosts` hosts each, and spines between them whose links have these delays.
 fn leaf_spine(
@@ -180,7 +180,7 @@ fn all_to_all(choice: PathChoice, way: &Way) -> Net {
     let (mut net, left, right) = leaf_spine(choice, 4, &[100, 100], us(200));
     let hosts: Arc<[NodeId]> = left.into_iter().chain(right).collect();
     for (nth, &from) in (0..).zip(hosts.iter()) {
-        let destinations = Destinations::Others { hosts: hosts.clone(), without: nth };
+        let destinations = Destinations::Others(Others { hosts: hosts.clone(), without: Some(nth) });
         let rate = BitRate::from_gbps(2);
         let source = SourceSpec {
             arrivals: Arrivals::Poisson(PoissonParams { rate }),

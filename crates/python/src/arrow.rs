@@ -40,6 +40,11 @@ impl ArrowTable {
         }
         Ok(ArrowTable { batch: RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)? })
     }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.batch.num_rows()
+    }
 }
 
 #[pymethods]

@@ -110,12 +110,6 @@ mod _core {
         guarded(|| super::run::estimate(py, &load(py, text, file, None)?, threads))
     }
 
-    /// The memory limit that a scenario names, in bytes.
-    #[pyfunction]
-    fn memory_limit(py: Python<'_>, text: &str, file: &str) -> PyResult<Option<u64>> {
-        Ok(load(py, text, file, None)?.memory_limit.map(units::Bytes::get))
-    }
-
     /// The JSON Schema of scenario files.
     #[pyfunction]
     fn json_schema() -> String {

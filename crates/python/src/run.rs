@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
+use units::Time;
 
 /// Version of the result's layout.
 const SCHEMA: &str = "penstock-result/1";
@@ -202,15 +203,29 @@ fn go(
 }
 
 /// Wall time that an estimate may run the simulation for.
-const ESTIMATE_FOR: Duration = Duration::from_millis(300);
+const ESTIMATE_FOR: Duration = Duration::from_millis(600);
 
-/// Runs the beginning of a scenario and tells what all of it will take.
+/// What a simulation had come to.
+struct Mark {
+    wall: Duration,
+    now: Time,
+    hops: u64,
+    waiting_bytes: usize,
+}
+
+/// Runs the beginning of a scenario, makes its tables, and tells what all of it will take.
 pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: Option<usize>) -> PyResult<String> {
     let begun = Instant::now();
     let built = Simulation::on_threads(&scenario.spec, up_to(threads));
     let mut simulation = built.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let build_s = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
+    let mark = |simulation: &mut Simulation| Mark {
+        wall: begun.elapsed(),
+        now: simulation.now(),
+        hops: simulation.frame_hops(),
+        waiting_bytes: simulation.waiting_bytes(),
+    };
     // The first half warms caches and fills queues; the second half is what the rest is judged by.
     let mut half = None;
     let finished = py.detach(|| -> PyResult<bool> {
@@ -221,23 +236,31 @@ pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: Option<usize>) -> 
                 Ok(State::Running) => {}
             }
             if half.is_none() && begun.elapsed() * 2 >= ESTIMATE_FOR {
-                half = Some((begun.elapsed(), simulation.now(), simulation.frame_hops()));
+                half = Some(mark(&mut simulation));
             }
         }
         Ok(false)
     })?;
-    let (wall, now, hops) = (begun.elapsed(), simulation.now(), simulation.frame_hops());
-    let (since, from, before) = half.filter(|&(_, from, _)| from < now).unwrap_or_default();
-    let left = scenario.spec.duration.saturating_sub(now).as_secs_f64();
-    let speed = (wall - since).as_secs_f64() / (now - from).as_secs_f64().max(f64::MIN_POSITIVE);
-    let hops_per_s = (hops - before) as f64 / (now - from).as_secs_f64().max(f64::MIN_POSITIVE);
+    let (end, memory_bytes) = (mark(&mut simulation), simulation.memory_bytes());
+    let zero = Mark { wall: Duration::ZERO, now: Time::ZERO, hops: 0, waiting_bytes: 0 };
+    let since = half.filter(|half| half.now < end.now).unwrap_or(zero);
+    let passed_s = (end.now - since.now).as_secs_f64().max(f64::MIN_POSITIVE);
+    let duration = scenario.spec.duration;
+    let left_s = if finished { 0.0 } else { duration.saturating_sub(end.now).as_secs_f64() };
+    let threads = simulation.threads();
+    let result = measured(py, scenario, simulation, &Ending::Asked, end.wall)?;
+    let rows = |table: &str| result.tables.get(table).map_or(0, |table| table.get().rows());
     let answer = json!({
-        "schema": "penstock-estimate/1",
         "exact": finished,
-        "wall_s": build_s + wall.as_secs_f64() + if finished { 0.0 } else { left * speed },
-        "frame_hops": hops as f64 + if finished { 0.0 } else { left * hops_per_s },
-        "memory_bytes": simulation.memory_bytes(),
-        "threads": simulation.threads(),
+        "wall_s": build_s + end.wall.as_secs_f64() + left_s / passed_s * (end.wall - since.wall).as_secs_f64(),
+        "frame_hops": end.hops as f64 + left_s / passed_s * (end.hops - since.hops) as f64,
+        "memory_bytes": memory_bytes,
+        "growth_bytes": left_s / passed_s * end.waiting_bytes.saturating_sub(since.waiting_bytes) as f64,
+        "rows": {"series": rows("series"), "pauses": rows("pauses")},
+        "simulated_s": end.now.as_secs_f64(),
+        "duration_s": duration.as_secs_f64(),
+        "memory_limit": scenario.memory_limit.map(units::Bytes::get),
+        "threads": threads,
         "flows": scenario.spec.flows.len(),
         "nodes": scenario.spec.nodes.len(),
         "links": scenario.spec.links.len(),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use transport::ApplicationKeys as _;
 use units::{Amount, Bytes, Time};
-use workload::{Arrivals, Change, Destinations, FrameSizes, OnOffParams, Period, RateBasis};
+use workload::{Arrivals, Change, Destinations, FrameSizes, OnOffParams, Others, Period, RateBasis};
 
 fn loaded(text: &str) -> Scenario {
     load(text, "first-light.toml", None).unwrap_or_else(|why| panic!("{why}\n{text}"))
@@ -306,7 +306,7 @@ fn everything_becomes_a_spec() {
         one.source.arrivals,
         Arrivals::OnOff(OnOffParams { off: Period::Pareto { shape: 1.5, .. }, .. })
     ));
-    let others = vec![NodeId(1)];
+    let others = Others { hosts: [NodeId(0), NodeId(1)].into(), without: Some(0) };
     assert_eq!(
         flow("two[a]").source.destinations,
         Destinations::HotSpot { hot: NodeId(2), share: 0.2, others }

@@ -11,8 +11,8 @@ impl Destinations {
         match self {
             Destinations::Fixed(node) => vec![*node],
             Destinations::Uniform(nodes) => nodes.clone(),
-            Destinations::HotSpot { hot, others, .. } => [hot].into_iter().chain(others).copied().collect(),
-            Destinations::Others { .. } => (0..self.count() as u32).map(|n| self.nth(n)).collect(),
+            Destinations::HotSpot { hot, others, .. } => [*hot].into_iter().chain(others.nodes()).collect(),
+            Destinations::Others(others) => others.nodes().collect(),
         }
     }
 
@@ -22,9 +22,9 @@ impl Destinations {
             Destinations::Fixed(node) => *node,
             Destinations::Uniform(nodes) => nodes[n as usize],
             Destinations::HotSpot { hot, others, .. } => {
-                n.checked_sub(1).map_or(*hot, |other| others[other as usize])
+                n.checked_sub(1).map_or(*hot, |other| others.nth(other))
             }
-            Destinations::Others { hosts, without } => hosts[(n + u32::from(n >= *without)) as usize],
+            Destinations::Others(others) => others.nth(n),
         }
     }
 
@@ -33,8 +33,8 @@ impl Destinations {
         match self {
             Destinations::Fixed(_) => 1,
             Destinations::Uniform(nodes) => nodes.len(),
-            Destinations::HotSpot { others, .. } => 1 + others.len(),
-            Destinations::Others { hosts, .. } => hosts.len() - 1,
+            Destinations::HotSpot { others, .. } => 1 + others.count(),
+            Destinations::Others(others) => others.count(),
         }
     }
 
@@ -43,11 +43,11 @@ impl Destinations {
         let equal = |share: f64, count: usize| vec![share / count as f64; count];
         match self {
             Destinations::Fixed(_) => vec![1.0],
-            Destinations::Uniform(_) | Destinations::Others { .. } => equal(1.0, self.count()),
-            Destinations::HotSpot { others, .. } if others.is_empty() => vec![1.0],
+            Destinations::Uniform(_) | Destinations::Others(_) => equal(1.0, self.count()),
+            Destinations::HotSpot { others, .. } if others.count() == 0 => vec![1.0],
             Destinations::HotSpot { share, others, .. } => {
                 let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
-                [share].into_iter().chain(equal(1.0 - share, others.len())).collect()
+                [share].into_iter().chain(equal(1.0 - share, others.count())).collect()
             }
         }
     }
@@ -65,12 +65,12 @@ impl Sampler {
     pub(crate) fn new(destinations: &Destinations) -> Sampler {
         match destinations {
             Destinations::Fixed(_) => Sampler::Fixed,
-            Destinations::Uniform(_) | Destinations::Others { .. } => {
+            Destinations::Uniform(_) | Destinations::Others(_) => {
                 Sampler::Uniform { count: destinations.count() as u32 }
             }
-            Destinations::HotSpot { others, .. } if others.is_empty() => Sampler::Fixed,
+            Destinations::HotSpot { others, .. } if others.count() == 0 => Sampler::Fixed,
             Destinations::HotSpot { share, others, .. } => {
-                Sampler::HotSpot { is_hot: Coin::new(*share), others: others.len() as u32 }
+                Sampler::HotSpot { is_hot: Coin::new(*share), others: others.count() as u32 }
             }
         }
     }
@@ -99,6 +99,7 @@ impl Sampler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::Others;
     use rand::SeedableRng;
 
     fn counts(destinations: &Destinations, draws: u32) -> Vec<u32> {
@@ -122,19 +123,23 @@ mod tests {
         assert_eq!(counts(&Destinations::Fixed(NodeId(5)), 10), [10]);
         let uniform = counts(&Destinations::Uniform(nodes(5)), 50_000);
         assert!(uniform.iter().all(|&c| (f64::from(c) - 1e4).abs() < 5.0 * 89.5), "{uniform:?}");
-        let others = Destinations::Others { hosts: nodes(6).into(), without: 2 };
+        let list = |count, without| Others { hosts: nodes(count).into(), without };
+        let others = Destinations::Others(list(6, Some(2)));
         assert_eq!(others.nodes(), [0, 1, 3, 4, 5].map(NodeId));
         assert_eq!(counts(&others, 50_000), uniform);
-        let spot = Destinations::HotSpot { hot: NodeId(9), share: 0.2, others: nodes(4) };
+        let spot = Destinations::HotSpot { hot: NodeId(9), share: 0.2, others: list(5, Some(4)) };
         assert_eq!(spot.nodes()[..2], [NodeId(9), NodeId(0)]);
         let spot = counts(&spot, 50_000);
         assert!(spot.iter().all(|&c| (f64::from(c) - 1e4).abs() < 5.0 * 89.5), "{spot:?}");
-        assert_eq!(counts(&Destinations::HotSpot { hot: NodeId(9), share: 0.0, others: vec![] }, 5), [5]);
+        assert_eq!(
+            counts(&Destinations::HotSpot { hot: NodeId(9), share: 0.0, others: list(0, None) }, 5),
+            [5]
+        );
         assert_eq!(Destinations::Fixed(NodeId(5)).shares(), [1.0]);
         assert_eq!(Destinations::Uniform(nodes(4)).shares(), [0.25; 4]);
-        let spot = Destinations::HotSpot { hot: NodeId(9), share: 0.5, others: nodes(2) };
+        let spot = Destinations::HotSpot { hot: NodeId(9), share: 0.5, others: list(2, None) };
         assert_eq!(spot.shares(), [0.5, 0.25, 0.25]);
-        let alone = Destinations::HotSpot { hot: NodeId(9), share: 0.5, others: vec![] };
+        let alone = Destinations::HotSpot { hot: NodeId(9), share: 0.5, others: list(1, Some(0)) };
         assert_eq!(alone.shares().len(), alone.nodes().len());
         assert_eq!(counts(&Destinations::Uniform(vec![]), 5), [5]);
     }

@@ -55,7 +55,7 @@ pub use published::PublishedSizes;
 pub use size_list::read_sizes;
 pub use size_shapes::SizeShape;
 pub use source::{Made, Source, Wake};
-pub use spec::{Change, Destinations, FrameSizes, RateBasis, SourceSpec};
+pub use spec::{Change, Destinations, FrameSizes, Others, RateBasis, SourceSpec};
 pub use transfer_arrivals::{Incast, Pairing, PoissonTransfers};
 pub use transfer_file::{Listed, Unfit, Wrong, read_transfers};
 pub use transfer_keys::{ArrivalsText, SizesText};

@@ -60,15 +60,42 @@ pub enum Destinations {
         /// Its share of the frames, 0 to 1.
         share: f64,
         /// The other hosts, equally likely.
-        others: Vec<NodeId>,
+        others: Others,
     },
-    /// Each to one of these but one, equally likely: a list that many senders have together.
-    Others {
-        /// At least two hosts.
-        hosts: Arc<[NodeId]>,
-        /// The index of the one that is left out: the sender.
-        without: u32,
-    },
+    /// Each to one of these, equally likely; there is at least one.
+    Others(Others),
+}
+
+/// A list of hosts that many senders have together, each without itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Others {
+    /// The list.
+    pub hosts: Arc<[NodeId]>,
+    /// The index of the sender, if it is among them.
+    pub without: Option<u32>,
+}
+
+impl Others {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.hosts.len() - usize::from(self.without.is_some())
+    }
+
+    /// The n-th, from 0.
+    pub fn nth(&self, n: u32) -> NodeId {
+        let skipped = self.without.is_some_and(|without| n >= without);
+        self.hosts[(n + u32::from(skipped)) as usize]
+    }
+
+    /// All, in order.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        (0..self.count() as u32).map(|n| self.nth(n))
+    }
+
+    /// The sender, if it is on the list.
+    pub fn left_out(&self) -> Option<NodeId> {
+        Some(self.hosts[self.without? as usize])
+    }
 }
 
 /// A change of a source while the simulation runs.

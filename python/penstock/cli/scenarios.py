@@ -68,7 +68,7 @@ def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
     from penstock.running import estimate, memory
 
     told = estimate.estimate(source, threads=threads)
-    named = _core.memory_limit(source.text, source.file)
+    named = told.memory_limit
     limit = memory.limit_bytes() if named is None else named
     if limit is not None and told.memory_bytes > limit:
         origin = "what is free on this machine allows" if named is None else "its memory_limit allows"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 Times = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
@@ -66,6 +69,27 @@ def merge_bins(
     if largest:
         return t[firsts], np.maximum.reduceat(v, firsts)
     return t[firsts], np.add.reduceat(v, firsts) / np.diff(np.append(firsts, len(v)))
+
+
+def spans_by(pauses: pa.Table, same: list[str], end_ns: float) -> dict[tuple[Any, ...], list[Span]]:
+    """Begin and end of the pauses that have the same values in these columns, in the order of the table.
+
+    Parameters
+    ----------
+    pauses : pyarrow.Table
+        The table ``pauses`` of a result.
+    same : list of str
+        Names of its columns.
+    end_ns : float
+        When those end that have no end: with the run.
+    """
+    ends = pauses["end_ns"].to_numpy()
+    ends = np.where(np.isnan(ends), end_ns, ends)
+    spans: dict[tuple[Any, ...], list[Span]] = defaultdict(list)
+    keys = zip(*(pauses[name].to_pylist() for name in same), strict=True)
+    for key, start, end in zip(keys, pauses["start_ns"].to_numpy().tolist(), ends.tolist(), strict=True):
+        spans[key].append((start, end))
+    return spans
 
 
 def merge_spans(spans: Iterable[Span], gap: float) -> list[Span]:

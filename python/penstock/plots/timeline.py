@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 Series = dict[str, tuple[Any, Any]]
-Pauses = dict[tuple[str, int], list[decimate.Span]]
+Pauses = dict[tuple[Any, ...], list[decimate.Span]]
 
 MAX_LABELLED = 8
 """With more lines than this the extremes get colours and names, the others are grey."""
@@ -390,11 +390,7 @@ def _levels(result: Measurements, queues: list[str], in_frames: bool, *, largest
 
 def _spans(result: Measurements) -> Pauses:
     """Begin and end of the pauses of each port and priority."""
-    spans: Pauses = defaultdict(list)
-    for row in result.rows("pauses"):
-        end = _end_ns(result) if row["end_ns"] is None else row["end_ns"]
-        spans[row["port"], row["priority"]].append((row["start_ns"], end))
-    return spans
+    return decimate.spans_by(result.table("pauses"), ["port", "priority"], _end_ns(result))
 
 
 def _marks(result: Measurements) -> list[tuple[float, str]]:

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import ResultError
+from penstock.measurements import rows as rows_of
 from penstock.measurements import split
-from penstock.plots.decimate import envelope, merge_spans
+from penstock.plots.decimate import envelope, merge_spans, spans_by
 
 from .fabric import fabric
 from .shorten import largest_series, shorten
@@ -170,13 +171,14 @@ def _thin_series(table: pa.Table) -> pa.Table:
 def _join_pauses(table: pa.Table, end_of_run_ns: float) -> pa.Table:
     """One row for pauses of the same port, priority, sender and reason that nearly touch."""
     same = ["port", "priority", "sent_by", "reason"]
-    spans: dict[tuple[Any, ...], list[tuple[float, float]]] = {}
+    spans = spans_by(table, same, end_of_run_ns)
     first: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in table.to_pylist():
-        key = tuple(row[name] for name in same)
-        end = end_of_run_ns if row["end_ns"] is None else row["end_ns"]
-        spans.setdefault(key, []).append((row["start_ns"], end))
-        first.setdefault(key, row)
+    # The first of each, by Arrow: the rows of a long table take longer than all of its arithmetic.
+    firsts = (
+        table.append_column("row", pa.array(range(table.num_rows))).group_by(same).aggregate([("row", "min")])
+    )
+    for row in rows_of(table.take(firsts["row_min"])):
+        first[tuple(row[name] for name in same)] = row
     longest = sorted(spans, key=lambda key: -sum(end - start for start, end in spans[key]))
     rows: list[dict[str, Any]] = []
     for key in longest:

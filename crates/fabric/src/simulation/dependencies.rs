@@ -17,8 +17,7 @@ use crate::run::spreading::Spreading;
 use crate::simulation::Simulation;
 use crate::spec::{FlowSpec, ProbeSpec, Spec};
 use flow_control::Accounting;
-use frame::{NodeId, Priority, TrafficClass};
-use std::collections::BTreeSet;
+use frame::{NodeId, PortId, Priority, TrafficClass};
 
 /// Sorting out what is there twice begins at this many edges.
 const FIRST_SORT: usize = 1 << 20;
@@ -156,25 +155,57 @@ fn along_path(fabric: &Simulation, ports: &[u32], priority: Priority, used: &mut
 /// Where switches choose: every port that a frame may take, with every port that it may take next.
 fn by_choice(fabric: &Simulation, spreading: &Spreading, used: &mut [bool], edges: &mut Edges) {
     let ends = |(flow, to): (&FlowSpec, Vec<NodeId>)| {
-        let (from, priority) = (flow.from, flow.priority);
-        to.into_iter().chain([from]).map(move |end| (end, priority))
+        let (priority, replies_to) = (flow.priority, flow.transport.is_some().then_some(flow.from));
+        to.into_iter().chain(replies_to).map(move |end| (priority, end))
     };
-    let wanted: BTreeSet<(NodeId, Priority)> = fabric.spec.free_flows().flat_map(ends).collect();
-    // The last hop to a host is no transit: one host of each edge group stands for all.
-    let is_host = |node: NodeId| fabric.spec.nodes[node.at()].host().is_some();
-    let mut looked_at = BTreeSet::new();
-    for (destination, priority) in wanted {
-        if is_host(destination) && !looked_at.insert((spreading.table.group_of(destination), priority)) {
-            continue;
-        }
-        for node in (0..fabric.wiring.nodes() as u32).map(NodeId).filter(|&node| !is_host(node)) {
-            for &first in spreading.table.candidates(node, destination) {
-                let next = fabric.wiring.neighbour(first);
+    let mut wanted: Vec<(Priority, NodeId)> = fabric.spec.free_flows().flat_map(ends).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    for of_priority in wanted.chunk_by(|a, b| a.0 == b.0) {
+        let priority = of_priority[0].0;
+        let destinations = Destinations::new(fabric, spreading, of_priority.iter().map(|wanted| wanted.1));
+        for port in (0..fabric.ports() as u32).filter(|&port| is_transit(fabric, port)) {
+            let (node, next) = (fabric.wiring.node_of[port as usize], fabric.wiring.neighbour(PortId(port)));
+            for destination in destinations.that_differ(spreading, node, next) {
+                if !spreading.table.candidates(node, destination).contains(&PortId(port)) {
+                    continue;
+                }
+                along_path(fabric, &[port], priority, used, edges);
                 for &second in spreading.table.candidates(next, destination) {
-                    along_path(fabric, &[first.0, second.0], priority, used, edges);
+                    along_path(fabric, &[port, second.0], priority, used, edges);
                 }
             }
         }
+    }
+}
+
+/// Destinations of a priority. The last hop to a host is no transit: one host of each edge group stands for all.
+struct Destinations {
+    /// Edge group and host, in the order of groups.
+    hosts: Vec<(u32, NodeId)>,
+    switches: Vec<NodeId>,
+}
+
+impl Destinations {
+    fn new(fabric: &Simulation, spreading: &Spreading, all: impl Iterator<Item = NodeId>) -> Destinations {
+        let is_host = |node: &NodeId| fabric.spec.nodes[node.at()].host().is_some();
+        let (hosts, switches): (Vec<NodeId>, Vec<NodeId>) = all.partition(is_host);
+        let mut hosts: Vec<_> =
+            hosts.into_iter().map(|host| (spreading.table.group_of(host), host)).collect();
+        hosts.sort_unstable();
+        hosts.dedup_by_key(|host| host.0);
+        Destinations { hosts, switches }
+    }
+
+    /// Without those to which both nodes send as to one before: a row of the forwarding table has long runs.
+    fn that_differ(&self, spreading: &Spreading, node: NodeId, next: NodeId) -> Vec<NodeId> {
+        let turns = [node, next].into_iter().flat_map(|node| spreading.table.turns(node));
+        let mut firsts: Vec<usize> =
+            turns.map(|group| self.hosts.partition_point(|host| host.0 < group)).collect();
+        firsts.sort_unstable();
+        firsts.dedup();
+        let hosts = firsts.into_iter().filter_map(|first| Some(self.hosts.get(first)?.1));
+        hosts.chain(self.switches.iter().copied()).collect()
     }
 }
 

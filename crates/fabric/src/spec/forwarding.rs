@@ -213,6 +213,11 @@ impl ForwardingTable {
         self.group_of[destination.at()]
     }
 
+    /// The groups from which on a node sends frames to other ports than to the group before.
+    pub(crate) fn turns(&self, node: NodeId) -> impl Iterator<Item = u32> {
+        self.row(node).iter().map(|run| run.group)
+    }
+
     /// How many different lists of ports a node has.
     pub fn lists(&self, node: NodeId) -> usize {
         (self.first_list[node.at() + 1] - self.first_list[node.at()]) as usize
@@ -240,12 +245,17 @@ impl ForwardingTable {
         if group == NO_GROUP || node == destination {
             return NOWHERE;
         }
-        let row = &self.runs[self.first_run[node.at()] as usize..self.first_run[node.at() + 1] as usize];
+        let row = self.row(node);
         // The first run begins at group 0.
         match row[row.partition_point(|run| run.group <= group) - 1].list {
             LAST_HOP => self.last_hop(node, destination),
             list => list,
         }
+    }
+
+    #[inline(always)]
+    fn row(&self, node: NodeId) -> &[Run] {
+        &self.runs[self.first_run[node.at()] as usize..self.first_run[node.at() + 1] as usize]
     }
 
     #[inline]

@@ -40,18 +40,22 @@ impl Spec {
     /// The flows whose frames may go wherever switches choose, each with destinations: those of a list that several
     /// flows of a priority share come up once.
     pub(crate) fn free_flows(&self) -> impl Iterator<Item = (&FlowSpec, Vec<NodeId>)> {
-        // By list and priority, the host that the first flow left out.
-        let mut seen: BTreeMap<(*const NodeId, Priority), NodeId> = BTreeMap::new();
+        // By list and priority, the host that the last flow left out.
+        let mut seen: BTreeMap<(*const NodeId, Priority), Option<NodeId>> = BTreeMap::new();
         let free = self.flows.iter().filter(|flow| !matches!(flow.way, Way::Along(_)));
         free.map(move |flow| {
             let destinations = &flow.source.destinations;
-            let Destinations::Others { hosts, without } = destinations else {
-                return (flow, destinations.nodes());
+            let (hot, others) = match destinations {
+                Destinations::Others(others) => (None, others),
+                Destinations::HotSpot { hot, others, .. } => (Some(*hot), others),
+                Destinations::Fixed(_) | Destinations::Uniform(_) => return (flow, destinations.nodes()),
             };
-            let key = (hosts.as_ptr(), flow.priority);
-            let left_out = seen.get(&key).copied();
-            seen.insert(key, hosts[*without as usize]);
-            (flow, left_out.map_or_else(|| destinations.nodes(), |host| vec![host]))
+            let new: Vec<NodeId> =
+                match seen.insert((others.hosts.as_ptr(), flow.priority), others.left_out()) {
+                    Some(left_out) => left_out.into_iter().collect(),
+                    None => others.nodes().collect(),
+                };
+            (flow, hot.into_iter().chain(new).collect())
         })
     }
 }
@@ -61,13 +65,15 @@ mod tests {
     use super::*;
     use crate::simulation::pairs;
     use units::Time;
+    use workload::Others;
 
     #[test]
     fn a_list_that_flows_share_comes_up_once() {
         let mut spec = pairs(2, Time::from_us(1));
         let hosts: std::sync::Arc<[NodeId]> = (0..4).map(NodeId).collect();
         for (n, flow) in (0..).zip(&mut spec.flows) {
-            flow.source.destinations = Destinations::Others { hosts: hosts.clone(), without: n };
+            flow.source.destinations =
+                Destinations::Others(Others { hosts: hosts.clone(), without: Some(n) });
         }
         spec.flows[3].priority = Priority(1);
         spec.flows[1].way = Way::Along(vec![NodeId(0)]);
@@ -76,6 +82,10 @@ mod tests {
             .map(|(flow, to)| (flow.from.0, to.into_iter().map(|node| node.0).collect()))
             .collect();
         assert_eq!(found, [(0, vec![1, 2, 3]), (2, vec![0]), (3, vec![0, 1, 2])]);
+        let others = Others { hosts, without: None };
+        spec.flows[2].source.destinations = Destinations::HotSpot { hot: NodeId(9), share: 0.5, others };
+        let of_spot = spec.free_flows().nth(1).map(|(_, to)| to);
+        assert_eq!(of_spot, Some(vec![NodeId(9), NodeId(0)]));
     }
 
     #[test]

@@ -287,9 +287,9 @@ pub fn reachable(pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Cont
         match &pair.to {
             Destinations::Fixed(to) => Some(to).filter(unreached),
             Destinations::Uniform(list) => list.iter().find(unreached),
-            Destinations::Others { hosts, .. } => hosts.iter().find(unreached),
+            Destinations::Others(others) => others.hosts.iter().find(unreached),
             Destinations::HotSpot { hot, others, .. } => {
-                Some(hot).filter(unreached).or(others.iter().find(unreached))
+                Some(hot).filter(unreached).or(others.hosts.iter().find(unreached))
             }
         }
         .copied()

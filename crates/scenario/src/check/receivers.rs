@@ -7,7 +7,7 @@ use fabric::topology::NodeRole;
 use frame::NodeId;
 use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
-use workload::{Destinations, Nodes, Permutation, Receivers, ReceiversTable, no_probability};
+use workload::{Destinations, Nodes, Others, Permutation, Receivers, ReceiversTable, no_probability};
 
 /// A sender and where its frames go.
 pub struct Pair {
@@ -57,7 +57,7 @@ pub fn lower(
                 let at = at_to.key("hot_spot");
                 no_probability("share", spot.share).into_iter().for_each(|why| context.refuse(why, &at));
                 let hot = host(&spot.host, false, &at.key("host"), fabric, context);
-                let cost = senders.nodes.len().saturating_mul(fabric.graph.nodes.len());
+                let cost = senders.nodes.len().saturating_add(fabric.graph.nodes.len());
                 match hot.filter(|_| context.spend(cost, &at)) {
                     Some(hot) => hot_spot(&senders, hot, spot.share, fabric),
                     None => Vec::new(),
@@ -177,27 +177,35 @@ fn shared(
     context: &mut Context<'_>,
 ) -> Vec<Pair> {
     let hosts: Arc<[NodeId]> = receivers.nodes.clone().into();
-    let mut place = vec![None; fabric.graph.nodes.len()];
-    (0..).zip(hosts.iter()).for_each(|(n, host)| place[host.at()] = Some(n));
+    let place = places(&hosts, fabric);
     let strangers = senders.nodes.iter().filter(|from| place[from.at()].is_none()).count();
     if !context.spend(strangers.saturating_mul(hosts.len()).saturating_add(senders.nodes.len()), at) {
         return Vec::new();
     }
     let to = |from: NodeId| match place[from.at()] {
-        Some(without) => Destinations::Others { hosts: Arc::clone(&hosts), without },
+        without @ Some(_) => Destinations::Others(Others { hosts: Arc::clone(&hosts), without }),
         None => Destinations::Uniform(hosts.to_vec()),
     };
     senders.nodes.iter().map(|&from| Pair { from, to: to(from) }).collect()
 }
 
+/// By node, its index in a list.
+fn places(hosts: &[NodeId], fabric: &Fabric) -> Vec<Option<u32>> {
+    let mut place = vec![None; fabric.graph.nodes.len()];
+    (0..).zip(hosts).for_each(|(n, host)| place[host.at()] = Some(n));
+    place
+}
+
 fn hot_spot(senders: &Selection, hot: NodeId, share: f64, fabric: &Fabric) -> Vec<Pair> {
+    let hosts: Arc<[NodeId]> = fabric.graph.hosts().filter(|&host| host != hot).collect();
+    let place = places(&hosts, fabric);
     let to = |from: NodeId| {
-        let others: Vec<NodeId> = fabric.graph.hosts().filter(|&host| host != from && host != hot).collect();
-        match others.as_slice() {
-            [] if from == hot => None,
-            [] => Some(Destinations::Fixed(hot)),
-            [one] if from == hot => Some(Destinations::Fixed(*one)),
-            _ if from == hot => Some(Destinations::Uniform(others)),
+        let others = Others { hosts: Arc::clone(&hosts), without: place[from.at()] };
+        match others.count() {
+            0 if from == hot => None,
+            0 => Some(Destinations::Fixed(hot)),
+            1 if from == hot => Some(Destinations::Fixed(others.nth(0))),
+            _ if from == hot => Some(Destinations::Others(others)),
             _ => Some(Destinations::HotSpot { hot, share, others }),
         }
     };
