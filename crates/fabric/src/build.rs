@@ -33,7 +33,7 @@ use crate::run::link_control::{LinkControl, PauseState};
 use crate::run::links::Links;
 use crate::run::numbering::Numbering;
 use crate::run::pool::NIL;
-use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
+use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Nic, Port, PortCounts};
 use crate::run::probes::Probes;
 use crate::run::route_table::RouteTable;
 use crate::run::selection::asks_scheduler;
@@ -408,7 +408,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         occupancy: Occupancy::default(),
         delay: link.delay,
         control: link_control(plan, port),
-        nic: node.host().map(|_| Box::default()),
+        nic: node.host().map(|host| Box::new(Nic::new(host.cores_that_send()))),
         counts: PortCounts::default(),
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         managers,

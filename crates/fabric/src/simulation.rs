@@ -438,6 +438,7 @@ mod tests {
             when_full: WhenFull::Block,
             flow_control: None,
             receive: None,
+            send: None,
             limiters: None,
         });
         let node = |id: u32| NodeSpec {

@@ -178,8 +178,18 @@ pub struct HostSpec {
     pub flow_control: Option<Control>,
     /// How fast it takes in what arrives; `None`: unlimited.
     pub receive: Option<ReceiveSpec>,
+    /// What it spends on frames that it sends; `None`: nothing.
+    pub send: Option<SendSpec>,
     /// The rate limiters that frames pass before the NIC; `None`: there are none.
     pub limiters: Option<LimiterSpec>,
+}
+
+impl HostSpec {
+    /// How many cores work on frames before its NIC has them; 1 if none does.
+    pub fn cores_that_send(&self) -> u32 {
+        let receive = self.receive.as_ref().filter(|_| self.send.is_some());
+        receive.map_or(1, |receive| receive.cores)
+    }
 }
 
 /// The rate limiters of an end station.
@@ -191,6 +201,15 @@ pub struct LimiterSpec {
     pub per: queueing::LimiterScope,
     /// Priorities whose frames pass one: bit n for priority n.
     pub priorities: u8,
+}
+
+/// What an end station spends on a frame before its NIC has it, on the cores of [`ReceiveSpec`].
+#[derive(Clone, Copy, Debug)]
+pub struct SendSpec {
+    /// What each frame costs.
+    pub time_per_frame: Time,
+    /// What the bytes of a frame (DA to FCS) cost beside; `None`: nothing.
+    pub rate: Option<BitRate>,
 }
 
 /// How an end station takes in what arrives.

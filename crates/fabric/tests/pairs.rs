@@ -11,8 +11,8 @@ use fabric::choice::{Flowlet, PathChoice};
 use fabric::pause_needs;
 use fabric::spec::{
     FaultSpec, Forwarding, HostSpec, InterruptSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, Pattern,
-    Probe, ProbeSpec, Queueing, Reaction, ReceiveChange, ReceiveSpec, Role, Spec, SwitchSpec, Watched, Way,
-    WhenFull, Which,
+    Probe, ProbeSpec, Queueing, Reaction, ReceiveChange, ReceiveSpec, Role, SendSpec, Spec, SwitchSpec,
+    Watched, Way, WhenFull, Which,
 };
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Shape, Star};
 use flow_control::CreditSettings;
@@ -38,11 +38,11 @@ use transport::{
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
     Arrivals, ConstantParams, Destinations, FrameSizes, Framing, PoissonParams, ServiceOrder, SourceSpec,
-    Transfer, TransferList,
+    ThreadsParams, Transfer, TransferList,
 };
 
 /// What can meet, one bit each.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 25] = [
     "window",
     "requests",
     "path choice",
@@ -67,6 +67,7 @@ const NAMES: [&str; 24] = [
     "transfers",
     "probes",
     "by destination",
+    "senders",
 ];
 const WINDOW: u32 = 1;
 const REQUESTS: u32 = 1 << 1;
@@ -92,6 +93,7 @@ const TCP: u32 = 1 << 20;
 const TRANSFERS: u32 = 1 << 21;
 const PROBES: u32 = 1 << 22;
 const BY_DESTINATION: u32 = 1 << 23;
+const SENDERS: u32 = 1 << 24;
 /// What may lose a frame as often as it comes.
 const LOSSY: u32 = MANAGERS | SHARED | RECEIVERS | WATCHDOG | LIMITS;
 const FAULTS: u32 = DOWN | RESTART | OUTAGES | ERRORS | RATE;
@@ -421,15 +423,26 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
         when_full: if drops { WhenFull::Drop } else { WhenFull::Block },
         flow_control: control.clone().map(Control::from),
         receive: (draw.has(RECEIVERS) && rolls.coin()).then_some(receive),
+        send: (draw.has(SENDERS) && rolls.coin()).then(|| SendSpec {
+            time_per_frame: ns(rolls.pick(&[0, 300, 1_500])),
+            rate: rolls.coin().then(|| gbps(6)),
+        }),
         limiters: (draw.has(LIMITERS) && rolls.below(4) > 0).then(|| limiters(rolls)),
     }
 }
 
 fn source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
     let rate = gbps(1 + rolls.below(10));
-    let arrivals = match rolls.below(3) {
+    let arrivals = match rolls.below(4) {
         0 => Arrivals::Greedy,
         1 => Arrivals::Poisson(PoissonParams { rate }),
+        2 => Arrivals::Threads(ThreadsParams {
+            rate,
+            count: 1 + rolls.below(4),
+            burst: 1 + rolls.below(5),
+            delay: us(rolls.below(10)),
+            random_phase: rolls.coin(),
+        }),
         _ => Arrivals::Constant(ConstantParams { rate, random_phase: rolls.coin() }),
     };
     let sizes = match rolls.below(3) {

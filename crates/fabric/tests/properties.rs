@@ -238,6 +238,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     when_full: if rolls.coin() || lossless { WhenFull::Block } else { WhenFull::Drop },
                     flow_control: control.clone().map(Control::from),
                     receive: None,
+                    send: None,
                     limiters: None,
                 })),
                 NodeRole::Switch => Role::Switch(Arc::new(SwitchSpec {

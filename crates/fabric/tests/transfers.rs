@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use fabric::choice::PathChoice;
-use fabric::spec::{Forwarding, HostSpec, OnLosslessDrop, ReceiveSpec, SwitchSpec, WhenFull};
+use fabric::spec::{Forwarding, HostSpec, OnLosslessDrop, ReceiveSpec, SendSpec, SwitchSpec, WhenFull};
 use frame::NodeId;
 use proptest::prelude::*;
 use queueing::BufferSpec;
@@ -96,6 +96,7 @@ struct Way {
     cuts_through: Vec<bool>,
     clocks: bool,
     slow_host: Option<(u64, Option<u64>)>,
+    costly_sender: Option<(u64, Option<u64>)>,
     frame: u16,
     header: u16,
     bytes: u64,
@@ -119,9 +120,11 @@ fn ways() -> impl Strategy<Value = Way> {
     );
     let path = (prop::collection::vec(rate, 1..=4), 0..3_000u64, prop::collection::vec(any::<bool>(), 4));
     let size = (64..1600u16, 0..40u16, 1..60_000u64, 0..1_000_000u64);
-    (path, any::<bool>(), host, size).prop_map(|((rates, delay, cuts_through), clocks, slow_host, size)| {
+    let hosts = (host.clone(), host);
+    (path, any::<bool>(), hosts, size).prop_map(|((rates, delay, cuts_through), clocks, hosts, size)| {
+        let (slow_host, costly_sender) = hosts;
         let (frame, header, bytes, start) = size;
-        Way { rates, delay, cuts_through, clocks, slow_host, frame, header, bytes, start }
+        Way { rates, delay, cuts_through, clocks, slow_host, costly_sender, frame, header, bytes, start }
     })
 }
 
@@ -131,7 +134,11 @@ proptest! {
     #[test]
     fn the_ideal_time_is_that_of_an_idle_run(way in ways()) {
         let mut net = Net::new(us(1_000_000));
-        let mut last = net.host("a", host());
+        let send = way.costly_sender.map(|(ns_per_frame, rate)| SendSpec {
+            time_per_frame: ns(ns_per_frame),
+            rate: rate.map(BitRate::from_bps),
+        });
+        let mut last = net.host("a", HostSpec { send, ..host() });
         let first = last;
         for (n, &rate) in way.rates.iter().enumerate() {
             let next = if n + 1 == way.rates.len() {

@@ -23,6 +23,11 @@ impl Occupancy {
         self.bytes += u64::from(bytes);
         self.frames += 1;
     }
+    /// All that the other counts, too.
+    pub fn join(&mut self, other: Occupancy) {
+        self.bytes += other.bytes;
+        self.frames += other.frames;
+    }
     /// One frame less.
     ///
     /// # Panics

@@ -91,6 +91,12 @@ pub fn fill_receive(receive: &mut Receive) {
     receive.script.get_or_insert_default();
 }
 
+/// Writes the defaults of a sending host.
+pub fn fill_send(send: &mut Send) {
+    send.time_per_frame.get_or_insert(Time::ZERO);
+    send.rate.get_or_insert(Or::word());
+}
+
 fn stem(file: &str) -> String {
     let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().trim().to_string());
     stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "scenario".to_string())
@@ -144,6 +150,11 @@ fn fill_stations(model: &mut Model, priorities: &[u32]) {
         fill_receive(receive);
     } else {
         model.hosts.values_mut().filter_map(|own| own.receive.as_mut()).for_each(fill_receive);
+    }
+    if let Some(send) = &mut host.send {
+        fill_send(send);
+    } else {
+        model.hosts.values_mut().filter_map(|own| own.send.as_mut()).for_each(fill_send);
     }
     fill_switch(&mut model.switch);
     let hosts = [&mut model.host].into_iter().chain(model.hosts.values_mut()).map(|it| &mut it.scheduler);

@@ -1038,6 +1038,21 @@ fn flows() {
             "no mean",
             "above 1",
         ),
+        (source("{ threads = { rate = ‸\"0 b/s\" } }"), "the rate of a source is 0", "above 0"),
+        (source("{ threads = { rate = \"1 Gb/s\", count = ‸0 } }"), "count = 0", "1 to 1024"),
+        (source("{ threads = { rate = \"1 Gb/s\", burst = ‸1000001 } }"), "burst = 1000001", "1 to 1000000"),
+        (
+            source("{ threads = { rate = \"1 Gb/s\", delay = ‸\"1001 s\" } }"),
+            "a delay of 1001 s",
+            "at most \"1000 s\"",
+        ),
+        (source("{ threads = { rate = \"1 Gb/s\", ‸threads = 4 } }"), "unknown key `threads`", "count"),
+        (source("{ threads = ‸{ count = 4 } }"), "missing key `rate`", "required"),
+        (
+            flow("from = \"sw\"\nsource = { ‸threads = { rate = \"1 Gb/s\" } }"),
+            "a threads source at the switch",
+            "threads run on a host",
+        ),
         (
             flow("from = \"sw\"\nsource = ‸\"greedy\""),
             "a greedy source at the switch",

@@ -228,6 +228,10 @@ fn receiving_hosts() {
             "[host.receive]\nscript = [{ at = \"2 ms\", stop = true, rate = \"1 Gb/s\" }]\n",
             "a speed with stop",
         ),
+        ("[host.send]\nrate = \"0 b/s\"\n", "rate of a sending host is 0"),
+        ("[host.send]\ntime_per_frame = \"2 s\"\n", "2 s for each frame is too long"),
+        ("[host.send]\nrate = \"9999999967 b/s\"\n", "no exact byte time"),
+        ("[host.send]\ncores = 2\n", "unknown key `cores`"),
         ("[host.receive]\nbuffer = \"4 KiB\"\n[flow_control.pfc]\n", "too small (expected at least"),
     ] {
         let found = refused(text);

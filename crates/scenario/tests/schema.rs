@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 79] = [
+const NUMBERS: [&str; 80] = [
+    "burst",
     "channels",
     "most",
     "one_in",

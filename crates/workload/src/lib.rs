@@ -28,6 +28,7 @@ mod size_shapes;
 mod sizes;
 mod source;
 mod spec;
+mod threads;
 mod transfer_arrivals;
 mod transfer_file;
 mod transfer_keys;
@@ -56,6 +57,7 @@ pub use size_list::read_sizes;
 pub use size_shapes::SizeShape;
 pub use source::{Made, Source, Wake};
 pub use spec::{Change, Destinations, FrameSizes, Others, RateBasis, SourceSpec};
+pub use threads::ThreadsParams;
 pub use transfer_arrivals::{Incast, Pairing, PoissonTransfers};
 pub use transfer_file::{Listed, Unfit, Wrong, read_transfers};
 pub use transfer_keys::{ArrivalsText, SizesText};
@@ -80,4 +82,6 @@ arrivals! {
     poisson: Poisson(PoissonParams),
     /// Bursts at the peak rate for a random time, then silence for a random time.
     on_off: OnOff(OnOffParams),
+    /// Threads that send in a loop, with a delay after a burst.
+    threads: Threads(ThreadsParams),
 }

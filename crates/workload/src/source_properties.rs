@@ -29,6 +29,10 @@ fn any_arrivals() -> impl Strategy<Value = Arrivals> {
             .prop_map(|(rate, random_phase)| Arrivals::Constant(ConstantParams { rate, random_phase })),
         rate.clone().prop_map(|rate| Arrivals::Bernoulli(BernoulliParams { rate })),
         rate.clone().prop_map(|rate| Arrivals::Poisson(PoissonParams { rate })),
+        (rate.clone(), 1u64..4, 1u64..5, 0u64..40).prop_map(|(rate, count, burst, delay_us)| {
+            let delay = Time::from_us(delay_us);
+            Arrivals::Threads(ThreadsParams { rate, count, burst, delay, random_phase: true })
+        }),
         (rate, period(1..50), period(1..50)).prop_map(|(peak, on, off)| Arrivals::OnOff(OnOffParams {
             peak,
             on,
@@ -89,8 +93,8 @@ proptest! {
         };
         let noisy = SourceSpec { arrivals: peak, ..spec.clone() };
         let mut bound = 6.0 * deviation(&noisy, offered, until.as_secs_f64()) + 2.0 * 9216.0 * 8.0;
-        if matches!(spec.arrivals, Arrivals::Bernoulli(_)) {
-            // A new grid of slots begins after each change: at most one slot of the longest frame.
+        if matches!(spec.arrivals, Arrivals::Bernoulli(_) | Arrivals::Threads(_)) {
+            // A new grid of slots begins after each change, or a pause goes on: at most one slot of the longest frame.
             bound += expected * 0.25;
         }
         prop_assert!((bits - expected).abs() < bound, "{bits} bits instead of {expected} ± {bound}");
@@ -128,7 +132,7 @@ proptest! {
 
     #[test]
     fn nothing_panics_and_scripts_hold(
-        rate in any::<u64>(), line in any::<u64>(), kind in 0u8..5, wire in any::<bool>(), overhead in any::<u16>(),
+        rate in any::<u64>(), line in any::<u64>(), kind in 0u8..6, wire in any::<bool>(), overhead in any::<u16>(),
         sizes in (any::<u16>(), any::<u16>()), mean in any::<u64>(), shape in -1.0f64..4.0,
         start in any::<u64>(), stop in proptest::option::of(any::<u64>()),
         mut script in proptest::collection::vec((any::<u64>(), proptest::option::of(any::<u64>())), 0..6),
@@ -144,6 +148,7 @@ proptest! {
             0 => Arrivals::Constant(ConstantParams { rate, random_phase: wire }),
             1 => Arrivals::Bernoulli(BernoulliParams { rate }),
             2 => Arrivals::Poisson(PoissonParams { rate }),
+            5 => Arrivals::Threads(ThreadsParams { rate, count: 1 + seed % 5, burst: 1 + seed % 7, delay: mean, random_phase: wire }),
             3 => Arrivals::OnOff(OnOffParams { peak: rate, on: Period::Pareto { mean, shape }, off: Period::Exponential(mean) }),
             _ => Arrivals::OnOff(OnOffParams { peak: rate, on: Period::Exponential(mean), off: Period::Pareto { mean, shape } }),
         };

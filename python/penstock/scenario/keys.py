@@ -426,6 +426,8 @@ class HostKeys(TypedDict, total=False):
     """
     receive: ReceiveKeys | None
     """How these hosts take in what arrives. Default: without limit, as fast as it comes."""
+    send: SendKeys | None
+    """What these hosts spend on the frames that they send, on the cores of `receive`. Default: nothing."""
     rate_limiters: RateLimitersKeys | None
     """Rate limiters that frames pass before the NIC: what shares one, and the control that sets their
     rates. Default: none.
@@ -828,6 +830,17 @@ class ReceiveStepKeys(TypedDict, total=False):
     """What each frame costs from then on, with `start`. Default: as before."""
     rate: str | None
     """What bytes cost from then on, with `start`. Default: as before."""
+
+
+class SendKeys(TypedDict, total=False):
+    """What a host spends on a frame before its NIC has it: `time_per_frame + bytes / rate` of the core
+    that also takes in what arrives of the flow.
+    """
+
+    time_per_frame: str | None
+    """What each frame costs. Default: "0 s"."""
+    rate: str | None
+    """What its bytes (DA to FCS) cost beside. Default: "unlimited"."""
 
 
 class RateLimitersKeys(TypedDict, total=False):
@@ -1362,6 +1375,8 @@ class SourceTable(TypedDict, total=False):
     """Exponential gaps between frames."""
     on_off: OnOffKeys
     """Bursts at the peak rate for a random time, then silence for a random time."""
+    threads: ThreadsKeys
+    """Threads that send in a loop, with a delay after a burst."""
     window: WindowKeys
     """A transfer that is clocked by acknowledgements."""
     request_response: RequestResponseKeys
@@ -1479,6 +1494,23 @@ class OnOffKeys(TypedDict, total=False):
     """Length of a burst."""
     off: Required[Period]
     """Length of a silence."""
+
+
+class ThreadsKeys(TypedDict, total=False):
+    """Threads that send in a loop."""
+
+    rate: Required[str]
+    """How fast one thread sends while nothing holds it back and it does not pause."""
+    count: int | None
+    """How many there are. Default: 1."""
+    burst: int | None
+    """Frames that a thread sends between two delays. Default: 1."""
+    delay: str | None
+    """How long a thread pauses after a burst. Default: "0 s"."""
+    random_phase: bool | None
+    """Whether each thread begins at a random time within its first round, or all at the start. Default:
+    true.
+    """
 
 
 class WindowKeys(TypedDict, total=False):

@@ -33,6 +33,7 @@ __all__: list[str] = [
     "poisson",
     "request_response",
     "tcp",
+    "threads",
     "uniform",
     "window",
 ]
@@ -308,6 +309,21 @@ def tcp(
         transfer=transfer,
         idle=idle,
         reconnect=reconnect,
+    )
+    return made
+
+
+def threads(
+    rate: str,
+    *,
+    count: int | None = None,
+    burst: int | None = None,
+    delay: str | None = None,
+    random_phase: bool | None = None,
+) -> k.SourceTable:
+    """Threads that send in a loop, with a delay after a burst."""
+    made: k.SourceTable = table(
+        "threads", None, rate=rate, count=count, burst=burst, delay=delay, random_phase=random_phase
     )
     return made
 

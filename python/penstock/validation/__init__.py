@@ -30,6 +30,7 @@ TOPICS = {
     "faults": "Link faults",
     "lossy_links": "Lossy links",
     "receivers": "Slow receivers",
+    "senders": "Sending hosts",
     "storms": "Pause storms",
     "schedulers": "Schedulers and shapers",
     "loops": "Requests and windows",

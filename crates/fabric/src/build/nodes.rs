@@ -10,7 +10,7 @@ use crate::run::pause_sender::{PauseSender, PauseTiming};
 use crate::run::receive::Receiving;
 use crate::run::sharing::Sharing;
 use crate::run::world::Fabric;
-use crate::spec::{NodeSpec, Role, WhenFull};
+use crate::spec::{NodeSpec, ReceiveSpec, Role, WhenFull};
 use engine::{Timer, stream};
 use flow_control::pfc::Levels;
 use flow_control::tpfc::EgressCounter;
@@ -102,14 +102,16 @@ fn returns_tags(node: &NodeSpec) -> Option<Priority> {
     node.host()?.limiters.as_ref()?.control.return_priority().map(Priority)
 }
 
-/// Hosts that take their time.
+/// Hosts that take their time, with what arrives or with what they send.
 pub fn add_receiving(part: &Part, fabric: &mut Fabric) {
     let plan = part.plan;
     let receiving = |port: u32| {
         let node = plan.node(port);
         let paused_as_one = node.pauses().is_some_and(|own| own.kind == PauseKind::Link);
-        let spec = node.host()?.receive.as_ref()?;
-        Some(Box::new(Receiving::new(spec, paused_as_one)))
+        let host = node.host().filter(|host| host.receive.is_some() || host.send.is_some())?;
+        let at_once = ReceiveSpec::default();
+        let spec = host.receive.as_ref().unwrap_or(&at_once);
+        Some(Box::new(Receiving::new(spec, host.send.as_ref(), paused_as_one)))
     };
     let all: Vec<_> = part.ports().map(receiving).collect();
     // Where frames give credits back, hosts look at each.

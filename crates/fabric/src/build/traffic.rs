@@ -61,7 +61,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             silent: flow.transport.is_some(),
             limited: false,
             targets: by_destination.then(|| Box::new(flow.source.destinations.clone())),
-            plain: !by_destination,
+            plain: !by_destination && host.is_none_or(|host| host.send.is_none()),
             in_nic: 0,
             frames: 0,
             bytes: 0,

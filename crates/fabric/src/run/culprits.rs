@@ -173,7 +173,7 @@ impl Fabric {
             let place = RootPlace::Receiver { port, group };
             if culprits.begin(port, group, place) {
                 let of_group = |one: &&Waiting| receiving.group(one.frame.priority) == usize::from(group);
-                culprits.stand(place, receiving.all(&self.buffers.pool).filter(of_group));
+                culprits.stand(place, receiving.arrived(&self.buffers.pool).filter(of_group));
             }
             return;
         }
@@ -245,7 +245,7 @@ impl Fabric {
                 RootPlace::Receiver { port, group } => {
                     let Some(receiving) = hosts.receiving[port as usize].as_deref() else { continue };
                     let of_group = |one: &&Waiting| receiving.group(one.frame.priority) == usize::from(group);
-                    culprits.stand(place, receiving.all(&buffers.pool).filter(of_group));
+                    culprits.stand(place, receiving.arrived(&buffers.pool).filter(of_group));
                 }
             }
         }

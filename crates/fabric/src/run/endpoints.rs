@@ -258,10 +258,10 @@ impl Fabric {
         loop {
             let hooks = self.links.ports[egress as usize].hooks;
             // A scheduler that is told of every frame must not see a queue run empty between two.
-            let keeps = if hooks.has(Hooks::SCHEDULER) { 2 } else { 1 };
+            let more = u32::from(hooks.has(Hooks::SCHEDULER));
             let Some(nic) = &self.links.cold[egress as usize].nic else { return };
             if nic.ready[class.at()].is_empty()
-                || nic.pulled[class.at()] >= keeps
+                || nic.pulled[class.at()] >= nic.keeps + more
                 || hooks.has(Hooks::DOWN)
                 || hooks.has(Hooks::BOUNDED) && !self.has_room(egress, class)
             {
@@ -308,7 +308,7 @@ impl Fabric {
                 Pulled::Segment(nth, segment, tag) => {
                     self.send_segment(egress, nth, &segment, tag, now, windows);
                 }
-                Pulled::Frame(frame) => self.forward(egress, frame, NIL, now, windows),
+                Pulled::Frame(frame) => self.depart(egress, frame, now, windows),
             }
         }
         place
@@ -323,7 +323,7 @@ impl Fabric {
     /// Whether a NIC that drops what it cannot hold has room for one more frame. If not, one that leaves makes some.
     fn has_room(&self, egress: u32, class: TrafficClass) -> bool {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
-        let waiting = self.waiting(egress, class);
+        let waiting = self.before_nic(egress, class);
         waiting.queue.frames == 0
             || node.memory().buffer.admit(&waiting, frame::MAX_TAGGED_FRAME_BYTES).is_ok()
     }
@@ -394,7 +394,8 @@ impl Fabric {
             // Through the port where it stood in line.
             if let Some((_, back)) = self.routes.step_back(behind) {
                 let route = self.routes.route_back(frame.path.0, back);
-                self.originate(egress, Frame { route, ..frame }, now, windows);
+                self.ledger.made += 1;
+                self.depart(egress, Frame { route, ..frame }, now, windows);
             }
             return;
         }
@@ -406,6 +407,7 @@ impl Fabric {
         let path = state.path;
         let start = self.routes.path_start[path as usize];
         let route = self.routes.route_of(path, Route::forward(start + 1));
-        self.originate(egress, Frame { route, ..frame }, now, windows);
+        self.ledger.made += 1;
+        self.depart(egress, Frame { route, ..frame }, now, windows);
     }
 }

@@ -31,7 +31,8 @@ pub(crate) struct Hosts {
     pub completions: Completions,
     /// By path, its receiver; [`NIL`](crate::run::pool::NIL) if it ends elsewhere.
     pub receiver_of_path: Vec<u32>,
-    /// By port, what arrives there and is not taken in yet; empty if every host takes in without limit.
+    /// By port, what arrives there and is not taken in yet, and what the host still works on; empty if no host takes its
+    /// time.
     pub receiving: Vec<Option<Box<Receiving>>>,
 }
 
@@ -66,13 +67,13 @@ impl Receiver {
 }
 
 impl Hosts {
-    /// Frames that have arrived and wait to be taken in, and those that wait in rate limiters.
+    /// Frames that hosts work on or will, and those that wait in rate limiters.
     pub fn frames_waiting(&self) -> u64 {
         let receiving = self.receiving.iter().flatten().map(|receiving| receiving.frames());
         receiving.sum::<u64>() + self.frames_limited()
     }
 
-    /// Those of them that lie in the pool: all but the ones being taken in.
+    /// Those of them that lie in the pool: all but the ones at work.
     pub fn frames_in_pool(&self) -> u64 {
         let receiving = self.receiving.iter().flatten().map(|receiving| receiving.frames_in_pool());
         receiving.sum::<u64>() + self.frames_limited()

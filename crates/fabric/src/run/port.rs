@@ -199,8 +199,10 @@ pub(crate) struct Nic {
     pub blocked: [VecDeque<u32>; PRIORITIES],
     /// Endpoints that have something to send, by turns.
     pub ready: [VecDeque<u32>; PRIORITIES],
-    /// How many frames of endpoints wait.
+    /// How many frames of endpoints wait, those with the cores of the host included.
     pub pulled: [u32; PRIORITIES],
+    /// How many of a class may: one for each core that works on what is sent, or one.
+    pub keeps: u32,
     /// How long each class was stopped, by pauses or for other reasons, until the last change.
     stopped_for: [Time; PRIORITIES],
     /// Those that are, as a bit set, and when that last changed.
@@ -208,6 +210,11 @@ pub(crate) struct Nic {
 }
 
 impl Nic {
+    /// One that may hold so many frames of endpoints in a class.
+    pub fn new(keeps: u32) -> Nic {
+        Nic { keeps, ..Nic::default() }
+    }
+
     /// From now on these classes are stopped.
     pub fn note_stopped(&mut self, stopped: u32, now: Time) {
         if self.stopped.0 != stopped {

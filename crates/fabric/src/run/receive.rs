@@ -1,4 +1,4 @@
-//! Hosts that take in what arrives at a limited speed, and send pauses because of it.
+//! Hosts whose work on frames takes time: those that arrive, and those that they send. They send pauses because of it.
 //!
 //! A port of such a host has a buffer for each priority, or one for all where PAUSE stops them together: what shares a
 //! pause shares the memory that the pause protects. Cores take the frames out, each those of its flows in order of
@@ -7,49 +7,59 @@
 //! sends XOFF and XON by the ingress counters of a switch: XOFF at the buffer less the headroom of the link, XON at
 //! half of XOFF. Without, a frame that finds no room is lost.
 //!
+//! A host can spend time on what it sends, too (`send`): before a frame comes to its NIC, the core of its flow works on it,
+//! in turn with what that core takes in. Of endpoints as many frames of a class are with cores and NIC as there are cores.
+//! A source that blocks counts what is with the cores as waiting in the NIC. Cores that a script stops send nothing either.
+//!
 //! A core that has nothing to do sleeps. An interrupt wakes it when the first frame has waited for `interrupt_delay`, or
 //! when `interrupt_frames` wait; it takes `interrupt_time`, and then frames until none is left.
+//! A frame to be sent wakes it at once, without an interrupt.
 //!
 //! Source: Hagen 2012 §5.3 to 5.5 (a slow receiver, and pauses of its NIC); J. C. Mogul and K. K. Ramakrishnan,
 //! "Eliminating Receive Livelock in an Interrupt-Driven Kernel", ACM TOCS 15(3), 1997 (interrupts that only begin to
 //! poll); the hash is in place of that of receive-side scaling.
 //!
 //! Not modelled: copies through several buffers, what the cores do beside, a core that several ports have together; a
-//! budget of frames after which a core that polls does something else. An ideal time of a transfer knows no interrupts
-//! and one core.
+//! budget of frames after which a core that polls does something else; a flow that changes its core because another one
+//! is idle. An ideal time of a transfer knows no interrupts, and one core for each direction.
 
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::losses::Cause;
 use crate::run::pool::{List, NIL, Pool, Waiting};
 use crate::run::world::Fabric;
 use crate::spec::routing::{mix_in, scale};
-use crate::spec::{InterruptSpec, ReceiveChange, ReceiveSpec};
+use crate::spec::{InterruptSpec, ReceiveChange, ReceiveSpec, SendSpec};
 use flow_control::pfc::{Counted, Levels};
-use frame::{Frame, NodeId, Occupancy, PRIORITIES, PathId, Priority};
+use frame::{Frame, NodeId, Occupancy, PRIORITIES, PathId, Priority, TrafficClass};
 use units::{Amount, BitRate, Time, WireClock};
 
-/// What has arrived at a port of a host and is not taken in yet.
+/// What has arrived at a port of a host and is not taken in yet, and what is not yet sent there.
 #[derive(Debug)]
 pub(crate) struct Receiving {
     time_per_frame: Time,
+    /// What a frame costs that is sent; `None`: sending is free.
+    time_per_sent: Option<Time>,
     interrupt: InterruptSpec,
     buffer: Option<u64>,
     reading: bool,
     cores: Box<[Core]>,
     /// By group of priorities that have a buffer together.
     occupancy: [Occupancy; PRIORITIES],
+    /// By traffic class, what is on its way to the NIC.
+    prepared: [Occupancy; PRIORITIES],
     /// Whether that is one for all: PAUSE.
     shared: bool,
 }
 
-/// Who takes frames in.
+/// Who works on frames. Those that are sent came in through no port.
 #[derive(Debug)]
 struct Core {
     clock: Option<WireClock>,
+    sends_at: Option<WireClock>,
     busy_until: Time,
-    /// How long the frame being taken in takes.
+    /// How long the frame at work takes.
     takes: Time,
-    /// The frame being taken in.
+    /// The frame at work.
     serving: Option<Waiting>,
     waiting: List,
     /// Frames in that list.
@@ -59,9 +69,10 @@ struct Core {
 }
 
 impl Core {
-    fn new(rate: Option<BitRate>) -> Core {
+    fn new(rate: Option<BitRate>, sends_at: Option<BitRate>) -> Core {
         Core {
             clock: rate.map(WireClock::new),
+            sends_at: sends_at.map(WireClock::new),
             busy_until: Time::ZERO,
             takes: Time::ZERO,
             serving: None,
@@ -88,7 +99,8 @@ impl Core {
     /// Begins with the next frame; returns when it is done.
     fn begin(&mut self, waiting: Waiting, after: Time, per_frame: Time, now: Time) -> Time {
         self.count -= 1;
-        let for_bytes = self.clock.as_mut().map_or(Time::ZERO, |clock| {
+        let clock = if is_sent(&waiting) { &mut self.sends_at } else { &mut self.clock };
+        let for_bytes = clock.as_mut().map_or(Time::ZERO, |clock| {
             if self.busy_until < now {
                 clock.restart();
             }
@@ -101,6 +113,10 @@ impl Core {
     }
 }
 
+fn is_sent(waiting: &Waiting) -> bool {
+    waiting.ingress == NIL
+}
+
 /// Where a NIC with this buffer sends XOFF and XON, if its link needs `headroom`.
 pub(crate) fn levels(buffer: u64, headroom: u64) -> Levels {
     let xoff = buffer.saturating_sub(headroom).max(1);
@@ -109,14 +125,17 @@ pub(crate) fn levels(buffer: u64, headroom: u64) -> Levels {
 
 impl Receiving {
     /// `shared`: all priorities share one buffer.
-    pub fn new(spec: &ReceiveSpec, shared: bool) -> Receiving {
+    pub fn new(spec: &ReceiveSpec, send: Option<&SendSpec>, shared: bool) -> Receiving {
+        let sends_at = send.and_then(|send| send.rate);
         Receiving {
             time_per_frame: spec.time_per_frame,
+            time_per_sent: send.map(|send| send.time_per_frame),
             interrupt: spec.interrupt,
             buffer: spec.buffer,
             reading: true,
-            cores: (0..spec.cores).map(|_| Core::new(spec.rate)).collect(),
+            cores: (0..spec.cores).map(|_| Core::new(spec.rate, sends_at)).collect(),
             occupancy: [Occupancy::default(); PRIORITIES],
+            prepared: [Occupancy::default(); PRIORITIES],
             shared,
         }
     }
@@ -131,14 +150,28 @@ impl Receiving {
         scale(mix_in(u64::from(path.0), NodeId(0)), self.cores.len())
     }
 
-    /// Its frames, those being taken in included.
-    pub fn all<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Waiting> {
+    /// What a frame costs beside its bytes.
+    fn time_for(&self, waiting: &Waiting) -> Time {
+        if is_sent(waiting) { self.time_per_sent.unwrap_or_default() } else { self.time_per_frame }
+    }
+
+    fn all<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Waiting> {
         self.cores.iter().flat_map(|core| core.serving.iter().chain(pool.iter(&core.waiting)))
     }
 
-    /// Frames in the buffer, those being taken in included.
+    /// The frames in the buffer, those being taken in included.
+    pub fn arrived<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Waiting> {
+        self.all(pool).filter(|waiting| !is_sent(waiting))
+    }
+
+    /// What is with the cores on its way to a class of the NIC.
+    pub fn prepared(&self, class: TrafficClass) -> Occupancy {
+        self.prepared[class.at()]
+    }
+
+    /// Frames with the cores, in either direction.
     pub fn frames(&self) -> u64 {
-        self.occupancy.iter().map(|occupancy| occupancy.frames).sum()
+        self.occupancy.iter().chain(&self.prepared).map(|occupancy| occupancy.frames).sum()
     }
 
     /// The same, one by one.
@@ -223,7 +256,8 @@ impl Fabric {
         let next = match core.wake(now, &receiving.interrupt) {
             Ok(interrupt) => {
                 let waiting = self.buffers.pool.pop(&mut core.waiting);
-                Some(core.begin(waiting, interrupt, receiving.time_per_frame, now))
+                let per_frame = receiving.time_for(&waiting);
+                Some(receiving.cores[at].begin(waiting, interrupt, per_frame, now))
             }
             Err(wakes) => wakes,
         };
@@ -252,6 +286,11 @@ impl Fabric {
             core.sleeps_until = Some(Time::NEVER);
         }
         let frame = waiting.frame;
+        if is_sent(&waiting) {
+            let class = self.links.ports[port as usize].classes.class(frame.priority);
+            receiving.prepared[class.at()].remove(frame.bytes);
+            return self.forward(port, frame, NIL, now, windows);
+        }
         let group = receiving.group(frame.priority);
         receiving.occupancy[group].remove(frame.bytes);
         let level = receiving.occupancy[group];
@@ -266,6 +305,37 @@ impl Fabric {
             self.probes.counter_holds(port as usize * PRIORITIES + group, now, || level);
         }
         self.credits_free(port, &frame, now, windows);
+    }
+
+    /// A frame leaves a host through a port. A core works on it first, if sending costs anything there.
+    #[inline(never)]
+    pub fn depart(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        let receiving = self.hosts.receiving.get(egress as usize).and_then(Option::as_deref);
+        if receiving.is_none_or(|receiving| receiving.time_per_sent.is_none()) {
+            return self.forward(egress, frame, NIL, now, windows);
+        }
+        let class = self.links.ports[egress as usize].classes.class(frame.priority);
+        let memory = self.nodes[self.node_of[egress as usize] as usize].memory();
+        if memory.limited && memory.buffer.admit(&self.before_nic(egress, class), frame.bytes).is_err() {
+            return self.lose(egress, class, &frame, NIL, Cause::NicFull, now);
+        }
+        let Some(receiving) = self.hosts.receiving[egress as usize].as_deref_mut() else { return };
+        receiving.prepared[class.at()].add(frame.bytes);
+        let at = receiving.core_of(frame.path);
+        let core = &mut receiving.cores[at];
+        core.sleeps_until = None;
+        core.count += 1;
+        self.buffers.pool.push(&mut core.waiting, &frame, now, NIL);
+        self.take_in(egress, at, now, windows);
+    }
+
+    /// What waits where a frame of this class would leave a host, that with its cores included.
+    pub fn before_nic(&self, egress: u32, class: TrafficClass) -> queueing::Backlog {
+        let mut waiting = self.waiting(egress, class);
+        if let Some(receiving) = self.hosts.receiving.get(egress as usize).and_then(Option::as_deref) {
+            waiting.queue.join(receiving.prepared(class));
+        }
+        waiting
     }
 
     /// The script changes the cores.

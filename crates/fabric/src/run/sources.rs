@@ -31,7 +31,7 @@ pub(crate) struct SourceState {
     pub limited: bool,
     /// Where its frames go, if its paths are not listed.
     pub targets: Option<Box<Destinations>>,
-    /// Neither of the two: a frame goes straight to the NIC, along a path of its own.
+    /// Neither of the two, and its host spends no time on it: a frame goes straight to the NIC, along a path of its own.
     pub plain: bool,
     /// How many frames a greedy source keeps in the NIC, and how many of its frames are there.
     pub keeps: u32,
@@ -111,7 +111,11 @@ impl Fabric {
         if state.limited {
             return self.limiter_is_full(source, limit);
         }
+        let plain = state.plain;
         let (egress, class) = self.next_place(source);
+        if !plain {
+            return self.before_nic(egress, class).queue.reaches(limit);
+        }
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
         self.buffers.queues[queue].occupancy.reaches(limit)
     }
@@ -150,7 +154,7 @@ impl Fabric {
         self.forward(self.routes.port_at(start), frame, NIL, now, windows);
     }
 
-    /// The same for a frame that passes a rate limiter, or whose path is not listed.
+    /// The same for a frame that passes a rate limiter, on which its host spends time, or whose path is not listed.
     #[inline(never)]
     fn submit_otherwise(&mut self, source: u32, made: Made, now: Time, windows: &mut Queued) {
         let state = &self.hosts.sources[source as usize];
@@ -164,7 +168,7 @@ impl Fabric {
         let frame = Frame { created: now, path: PathId(path), route, word, bytes, priority, flags };
         match self.limiter_of(frame.path) {
             Some(limiter) => self.limit(limiter, frame, now, windows),
-            None => self.forward(self.routes.port_at(start), frame, NIL, now, windows),
+            None => self.depart(self.routes.port_at(start), frame, now, windows),
         }
     }
 

@@ -11,7 +11,7 @@
 use super::View;
 use crate::run::port::HEAD_BYTES;
 use frame::PortId;
-use units::{Time, WireClock};
+use units::{BitRate, Time, WireClock};
 use workload::Framing;
 
 /// A path without other traffic.
@@ -147,19 +147,23 @@ impl View<'_> {
                 distance: Time::ZERO,
             }
         };
-        let mut hops: Vec<Hop> = ports.iter().enumerate().map(hop).collect();
-        let end = ports.last().map(|&port| self.s.wiring.neighbour(PortId(port)).at());
-        let receive = end.and_then(|end| self.s.spec.nodes[end].host()?.receive.as_ref());
-        hops.extend(receive.map(|receive| Hop {
-            clock: receive.rate.map(WireClock::new),
+        let work = |per_frame: Time, rate: Option<BitRate>| Hop {
+            clock: rate.map(WireClock::new),
             overhead: 0,
-            per_frame: receive.time_per_frame,
+            per_frame,
             after: Time::ZERO,
             passes: Passes::Whole,
             began: Time::ZERO,
             busy_until: Time::ZERO,
             distance: Time::ZERO,
-        }));
+        };
+        let begin = ports.first().map(|&port| self.s.wiring.node_of[port as usize].at());
+        let send = begin.and_then(|begin| self.s.spec.nodes[begin].host()?.send);
+        let end = ports.last().map(|&port| self.s.wiring.neighbour(PortId(port)).at());
+        let receive = end.and_then(|end| self.s.spec.nodes[end].host()?.receive.as_ref());
+        let mut hops: Vec<Hop> = send.map(|send| work(send.time_per_frame, send.rate)).into_iter().collect();
+        hops.extend(ports.iter().enumerate().map(hop));
+        hops.extend(receive.map(|receive| work(receive.time_per_frame, receive.rate)));
         let is_whole = hops.iter().all(|hop| hop.clock.is_none_or(|clock| clock.is_whole()));
         IdlePath { hops, is_whole }
     }

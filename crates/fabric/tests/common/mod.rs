@@ -41,6 +41,7 @@ pub fn host() -> HostSpec {
         when_full: WhenFull::Block,
         flow_control: None,
         receive: None,
+        send: None,
         limiters: None,
     }
 }

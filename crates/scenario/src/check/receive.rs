@@ -1,16 +1,18 @@
-//! `[host.receive]`: hosts that take their time.
+//! `[host.receive]` and `[host.send]`: hosts that take their time.
 
 use super::Context;
-use crate::effective::fill_receive;
-use crate::model::{Model, Receive};
+use crate::effective::{fill_receive, fill_send};
+use crate::model::{Model, Receive, Send};
 use crate::place::Place;
-use fabric::spec::{InterruptSpec, ReceiveChange, ReceiveSpec};
+use fabric::spec::{InterruptSpec, ReceiveChange, ReceiveSpec, SendSpec};
 use units::{BitRate, Bytes, Time, WireClock};
 
 /// The longest time that a frame may cost.
 const SLOWEST: Time = Time::from_ms(1000);
 /// Cores of a port at most.
 const MOST_CORES: u64 = 64;
+const TAKES_IN_NOTHING: &str = "a host that takes in nothing has a script with stop = true";
+const SENDS_NOTHING: &str = "a host that sends nothing has no flows";
 /// Frames that an interrupt may wait for.
 const MOST_WAIT: u64 = 1_000_000;
 
@@ -39,11 +41,11 @@ pub fn lower(
     let mut merged = merged?;
     fill_receive(&mut merged);
     let at = at.key("receive");
-    let time_per_frame = time(merged.time_per_frame, &at, context);
+    let time_per_frame = time(merged.time_per_frame, TAKES_IN_NOTHING, &at, context);
     let cores = count("cores", merged.cores, MOST_CORES, &at, context);
     let interrupt = interrupt(&merged, &at, context);
     let rate = merged.rate.and_then(|rate| rate.value());
-    check_rate(rate, &at, context);
+    check_rate(rate, "receiving", TAKES_IN_NOTHING, &at, context);
     let buffer = merged.buffer.and_then(|buffer| buffer.value());
     if buffer == Some(Bytes::new(0)) {
         context.error(
@@ -61,6 +63,28 @@ pub fn lower(
         interrupt,
         script,
     })
+}
+
+/// What a host spends on what it sends, if it says so; keys that it does not set come from `all`.
+pub fn lower_send(
+    all: Option<&Send>,
+    own: Option<&Send>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<SendSpec> {
+    let mut merged = all.cloned();
+    if let Some(own) = own {
+        let outer = merged.take().unwrap_or_default();
+        let time_per_frame = own.time_per_frame.or(outer.time_per_frame);
+        merged = Some(Send { time_per_frame, rate: own.rate.or(outer.rate) });
+    }
+    let mut merged = merged?;
+    fill_send(&mut merged);
+    let at = at.key("send");
+    let time_per_frame = time(merged.time_per_frame, SENDS_NOTHING, &at, context).unwrap_or_default();
+    let rate = merged.rate.and_then(|rate| rate.value());
+    check_rate(rate, "sending", SENDS_NOTHING, &at, context);
+    Some(SendSpec { time_per_frame, rate })
 }
 
 fn interrupt(receive: &Receive, at: &Place, context: &mut Context<'_>) -> InterruptSpec {
@@ -87,26 +111,25 @@ fn count(key: &str, count: Option<u64>, most: u64, at: &Place, context: &mut Con
     Some(count as u32)
 }
 
-fn time(time: Option<Time>, at: &Place, context: &mut Context<'_>) -> Option<Time> {
+/// `nothing`: how to say that none passes at all.
+fn time(time: Option<Time>, nothing: &str, at: &Place, context: &mut Context<'_>) -> Option<Time> {
     if time.is_some_and(|time| time > SLOWEST) {
         context.error(
             &at.key("time_per_frame"),
             format!("{} for each frame is too long", time.unwrap_or_default()),
-            format!(
-                "expected at most \"{SLOWEST}\"; a host that takes in nothing has a script with stop = true"
-            ),
+            format!("expected at most \"{SLOWEST}\"; {nothing}"),
         );
     }
     time
 }
 
-fn check_rate(rate: Option<BitRate>, at: &Place, context: &mut Context<'_>) {
+fn check_rate(rate: Option<BitRate>, what: &str, nothing: &str, at: &Place, context: &mut Context<'_>) {
     let Some(rate) = rate else { return };
     if rate.bps() == 0 {
         context.error(
             &at.key("rate"),
-            "the rate of a receiving host is 0",
-            "expected a rate above 0, or \"unlimited\"; a host that takes in nothing has a script with stop = true",
+            format!("the rate of a {what} host is 0"),
+            format!("expected a rate above 0, or \"unlimited\"; {nothing}"),
         );
     } else if !WireClock::supports(rate) {
         context.error(
@@ -140,8 +163,8 @@ fn script(receive: &Receive, end: Time, at: &Place, context: &mut Context<'_>) -
             );
         }
         before = when;
-        check_rate(step.rate, &at, context);
-        let time_per_frame = time(step.time_per_frame, &at, context);
+        check_rate(step.rate, "receiving", TAKES_IN_NOTHING, &at, context);
+        let time_per_frame = time(step.time_per_frame, TAKES_IN_NOTHING, &at, context);
         match (step.start, step.stop) {
             (true, false) => {
                 let rate = step.rate;

@@ -132,6 +132,7 @@ fn host(
         ),
         when_full: pick(own.map(|o| &o.when_full), &all.when_full).unwrap_or(WhenFull::Block),
         receive: receive.map(|receive| ReceiveSpec { buffer: buffer(&receive), ..receive }),
+        send: receive::lower_send(all.send.as_ref(), own.and_then(|o| o.send.as_ref()), at, context),
         flow_control: control,
         limiters: queueing::limiters(
             pick(own.map(|o| &o.rate_limiters), &all.rate_limiters).as_ref(),

@@ -141,6 +141,21 @@ pub struct Receive {
     pub script: Option<Vec<ReceiveStep>>,
 }
 
+/// What a host spends on a frame before its NIC has it: `time_per_frame + bytes / rate` of the core that also takes in what
+/// arrives of the flow.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Send {
+    /// What each frame costs. A time with unit, at most 1 s. Default: "0 s".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "0 s"))]
+    pub time_per_frame: Option<Time>,
+    /// What its bytes (DA to FCS) cost beside. A rate with unit, above 0, or "unlimited". Default: "unlimited".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "unlimited"))]
+    pub rate: Option<Or<BitRate, Unlimited>>,
+}
+
 /// A change of a receiving host.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
-use super::Receive;
+use super::{Receive, Send};
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, WhenFull};
 use flow_control::FlowControl;
@@ -56,6 +56,9 @@ pub struct HostSettings {
     /// How these hosts take in what arrives. Default: without limit, as fast as it comes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<Receive>,
+    /// What these hosts spend on the frames that they send, on the cores of `receive`. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send: Option<Send>,
     /// Rate limiters that frames pass before the NIC: what shares one, and the control that sets their rates. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
