@@ -207,6 +207,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         when_full: WhenFull::Block,
         flow_control: flow_control.clone(),
         receive: None,
+        send: None,
         limiters: None,
     });
     let switch = Arc::new(SwitchSpec {
