@@ -29,8 +29,8 @@ pub struct PathNews {
     pub slowest: BitRate,
     /// The highest congestion level so far, in thousandths of the buffer of a port.
     pub level: u32,
-    /// Who said so; `None`: the receiver.
-    pub at: Option<PointId>,
+    /// Who said so, and the rate of its link; `None`: the receiver.
+    pub at: Option<(PointId, BitRate)>,
     /// On which way congestion points write their level.
     pub levels: LevelsOn,
     /// Messages that the receiver shall send after its answer.
@@ -53,12 +53,13 @@ pub enum LevelsOn {
 impl PathNews {
     /// A congestion point with this level has seen the message.
     #[must_use]
-    pub fn raised(self, level: u32, by: PointId) -> PathNews {
-        if level > self.level { PathNews { level, at: Some(by), ..self } } else { self }
+    pub fn raised(self, level: u32, by: PointId, link: BitRate) -> PathNews {
+        if level > self.level { PathNews { level, at: Some((by, link)), ..self } } else { self }
     }
 
     fn digest(&self) -> u64 {
-        let at = self.at.map_or(0, |PointId(point)| u64::from(point) + 1);
+        // The rate of its link follows from who it is.
+        let at = self.at.map_or(0, |(PointId(point), _)| u64::from(point) + 1);
         let asked = self.asked.map_or(0, |at| at.ps() + 1);
         let counts = u64::from(self.hops) << 18 | u64::from(self.more) << 2 | self.levels as u64;
         [self.slowest.bps(), u64::from(self.level) << 32 | at, self.every.ps(), counts]
@@ -111,10 +112,11 @@ mod tests {
             more: 0,
             every: Time::ZERO,
         };
-        assert_eq!(quiet.raised(20, PointId(1)), quiet);
-        let raised = quiet.raised(21, PointId(1));
-        assert_eq!((raised.level, raised.at), (21, Some(PointId(1))));
-        assert_eq!(raised.raised(5, PointId(2)), raised);
+        let link = BitRate::from_gbps(10);
+        assert_eq!(quiet.raised(20, PointId(1), link), quiet);
+        let raised = quiet.raised(21, PointId(1), link);
+        assert_eq!((raised.level, raised.at), (21, Some((PointId(1), link))));
+        assert_eq!(raised.raised(5, PointId(2), link), raised);
     }
 
     #[test]
@@ -136,7 +138,7 @@ mod tests {
             Tag::Path(PathNews { hops: 1, ..news }),
             Tag::Path(PathNews { slowest: BitRate::from_gbps(2), ..news }),
             Tag::Path(PathNews { level: 1, ..news }),
-            Tag::Path(news.raised(1, PointId(0))),
+            Tag::Path(news.raised(1, PointId(0), BitRate::from_gbps(1))),
             Tag::Path(PathNews { levels: LevelsOn::WayBack, ..news }),
             Tag::Path(PathNews { more: 1, ..news }),
             Tag::Path(PathNews { every: Time::from_ps(1), ..news }),

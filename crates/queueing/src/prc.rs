@@ -15,10 +15,11 @@
 //! - "messages" (method 2): switches with `messages = true` tell sources of their own accord. The more of the buffer is in use the more
 //!   frames make a message, but none comes soon after another.
 //!
-//! Method 1, marks that the receiver echoes to the transport, is the queue manager `red` with ECN.
+//! Method 1, marks that the receiver echoes to the transport, is the queue manager `red` with `action = "mark_only"`.
 //!
 //! The law of rates is not in the source. The one here is "scaled". Let h be the loop time, the shortest round trip and an
-//! interval; t = q / C how long the slowest link takes for the queue q that a level stands for, and t0 the same for the target.
+//! interval, or what the slowest link takes for sixteen of the longest frames, if that is longer; C the rate of the most congested port, which it writes beside its level (of the slowest link where none has: methods 2
+//! and 3); t = q / C how long it takes for the queue q that a level stands for, and t0 the same for the target.
 //! After an interval of dt the rate R becomes R (1 + g),
 //! g = s dt/h ln(C/R) - a (t - t_before)/h - b dt/h (t - t0)/h.
 //! The last two terms are the controller of XCP, a = 0.4 and b = 0.226, which is stable for any delay and any number of
@@ -29,8 +30,8 @@
 //!
 //! "fixed" is the law that this one was compared with: F = L - T + 2 (L - L_before) in percent of the buffer; F > 0: R is cut by
 //! 0.3 % a percent, at most by half; else R grows by C/1000, up to five times that below the target, before the first congestion by a
-//! quarter. Its gains know no delay: it swings from about 100 us of round trip on. Neither law knows how far apart frames are:
-//! sources whose share is less than a frame a loop time react late, and the link idles.
+//! quarter. Its gains know no delay: it swings from about 100 us of round trip on. Neither law knows how far apart the frames
+//! of a source are: those whose share is much less than a frame a loop time react late, and the link idles.
 //!
 //! Source: G. McAlpine, "Congestion control for switched Ethernet", 2005, sections 4 and 5; for the gains D. Katabi, M. Handley and
 //! C. Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002, section 3.5. Choices, where the
@@ -154,13 +155,13 @@ impl QueueManager for PathPoint {
         let slowest = news.slowest.min(self.capacity);
         let seen = PathNews { hops: news.hops.saturating_add(1), slowest, ..news };
         let writes = news.levels == LevelsOn::WayThere;
-        Tag::Path(if writes { seen.raised(self.level(port()), self.point) } else { seen })
+        Tag::Path(if writes { seen.raised(self.level(port()), self.point, self.capacity) } else { seen })
     }
 
     fn stamp_returned(&mut self, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
         match tag {
             Tag::Path(news) if news.levels == LevelsOn::WayBack => {
-                Tag::Path(news.raised(self.level(port()), self.point))
+                Tag::Path(news.raised(self.level(port()), self.point, self.capacity))
             }
             _ => tag,
         }

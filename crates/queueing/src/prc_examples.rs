@@ -162,6 +162,39 @@ fn the_slowest_link_and_the_shortest_round_trip() {
 }
 
 #[test]
+fn a_level_is_measured_by_the_port_that_it_is_of() {
+    // The same level of a port ten times as fast as the slowest link is a tenth of the time: what is above the target counts a
+    // tenth, and the share that the rate grows towards is one of the faster port.
+    let slow = PathNews { asked: Some(us(0)), slowest: BitRate::from_gbps(1), ..NEWS };
+    let after = |link: BitRate| {
+        let mut reaction = started(|_| {});
+        reaction.on_told(us(10), Told::Returned(Tag::Path(PathNews { level: 160, ..slow })), &mut none);
+        let before = rate(&reaction);
+        let news = PathNews { asked: None, level: 0, ..slow }.raised(160, HERE, link);
+        reaction.on_told(us(50), Told::Returned(Tag::Path(news)), &mut none);
+        (before, rate(&reaction))
+    };
+    // At the target only the term that makes rates equal is left, 0.01 * 40/50 * ln(C/R).
+    for link in [BitRate::from_gbps(1), LINE] {
+        let (before, found) = after(link);
+        close(found, before * (1.0 + 0.008 * libm::log(link.bps_f64() / 1e6 / before)));
+    }
+}
+
+#[test]
+fn frames_of_many_sources_make_the_loop_of_a_slow_link_long() {
+    // Sixteen of 1522 B take 194.816 us at 1 Gb/s: the term that makes rates equal counts 40 us of these, not of 50.
+    let mut reaction = started(|_| {});
+    reaction.on_sent(us(0), 1_522, true, &mut none);
+    let slow = PathNews { asked: Some(us(0)), slowest: BitRate::from_gbps(1), level: 160, ..NEWS };
+    reaction.on_told(us(10), Told::Returned(Tag::Path(slow)), &mut none);
+    let before = rate(&reaction);
+    let again = PathNews { asked: None, ..slow };
+    reaction.on_told(us(50), Told::Returned(Tag::Path(again)), &mut none);
+    close(rate(&reaction), before * (1.0 + 0.01 * 40.0 / 194.816 * libm::log(1_000.0 / before)));
+}
+
+#[test]
 fn a_round_trip_is_a_level() {
     let mut reaction = started(|it| it.method = Method::RoundTrip);
     answered(&mut reaction, us(10), us(0), 900);
@@ -255,7 +288,7 @@ fn congestion_points_write_the_level_of_their_port() {
     let faster = Tag::Path(PathNews { slowest: BitRate::from_gbps(40), ..NEWS });
     // 32 KiB of 64: 50 %. Only a higher level is written, hops and the slowest link always.
     let news = written(point.stamp(Moment::Enqueue, there, || 32_768));
-    assert_eq!((news.level, news.at, news.hops, news.slowest), (500, Some(HERE), 3, LINE));
+    assert_eq!((news.level, news.at, news.hops, news.slowest), (500, Some((HERE, LINE)), 3, LINE));
     let news = written(point.stamp(Moment::Enqueue, there, || 16_384));
     assert_eq!((news.level, news.at, news.hops), (300, None, 3));
     let news = written(point.stamp(Moment::Enqueue, faster, || 65_536));

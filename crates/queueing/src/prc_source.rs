@@ -2,6 +2,7 @@
 //!
 //! The scheme, its source, and what is not modelled are in `prc.rs`.
 
+use crate::ManagerSpec;
 use crate::checks::{above, above_zero, interval, message_priority, within};
 use crate::rate_control::{PathFacts, Probe, RateConfiguration, RateControl, Told};
 use frame::{LevelsOn, PathNews, Tag};
@@ -97,6 +98,8 @@ impl Default for PathReactionParams {
 
 /// Before the first answer: after so long it is missing.
 const FIRST_PATIENCE: Time = Time::from_ms(4);
+/// Of so many sources a slow link sends a frame each before what they are told shows.
+const MANY_SOURCES: f64 = 16.0;
 /// Above it, a level is over a hundred times the buffer: no sum overflows.
 const HIGHEST_LEVEL: u32 = 100_000;
 
@@ -137,6 +140,14 @@ impl RateConfiguration for PathReactionParams {
         };
         Some(Remark::about("length_gain", message, help))
     }
+    fn doubt_with(&self, point: &ManagerSpec, _link: BitRate) -> Option<Remark> {
+        let ManagerSpec::PathPoint(point) = point else { return None };
+        (self.method == Method::Messages && !point.messages).then(|| {
+            let message =
+                "method \"messages\", but the congestion points send none: no source hears of congestion";
+            Remark::about("method", message, "expected prc = { messages = true } in queue_managers")
+        })
+    }
     fn return_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)
     }
@@ -145,6 +156,7 @@ impl RateConfiguration for PathReactionParams {
             params: *self,
             line: line.bps_f64(),
             known: None,
+            port: line.bps_f64(),
             rate: 0.0,
             searching: true,
             level: 0,
@@ -153,6 +165,7 @@ impl RateConfiguration for PathReactionParams {
             next_probe: Time::ZERO,
             awaited_since: None,
             sent_at: Time::ZERO,
+            longest: 0,
         };
         it.rate = it.first_rate();
         it
@@ -175,6 +188,13 @@ fn most_length_gain(growth_gain: f64) -> f64 {
     (low * low * libm::cos(low) * 1e6).round() / 1e6
 }
 
+impl PathReactionParams {
+    /// How long a link takes for a share of the buffer.
+    fn time_of(&self, share: f64, link: f64) -> f64 {
+        share * self.buffer.get() as f64 * 8e12 / link
+    }
+}
+
 /// The control of a limiter. Rates are in bits a second, other floats in picoseconds or without a unit.
 #[derive(Clone, Debug)]
 pub struct PathReaction {
@@ -183,6 +203,8 @@ pub struct PathReaction {
     line: f64,
     /// What the answers have told.
     known: Option<PathFacts>,
+    /// Rate of the port that the last level is of.
+    port: f64,
     rate: f64,
     /// No congestion has been seen yet, or none for long.
     searching: bool,
@@ -193,8 +215,9 @@ pub struct PathReaction {
     next_probe: Time,
     /// When it asked without an answer.
     awaited_since: Option<Time>,
-    /// When the last frame left.
+    /// When the last frame left, and the longest so far, in bytes.
     sent_at: Time,
+    longest: u16,
 }
 
 impl PathReaction {
@@ -202,14 +225,11 @@ impl PathReaction {
         self.known.map_or(self.line, |path| path.slowest.bps_f64())
     }
 
-    /// The shortest round trip, and an interval.
+    /// The shortest round trip, and an interval; or what the slowest link takes for a frame of each of many sources.
     fn loop_time(&self) -> Time {
-        self.known.map_or(Time::ZERO, |path| path.round_trip) + self.params.interval
-    }
-
-    /// How long the slowest link takes for a share of the buffer.
-    fn time_of(&self, share: f64) -> f64 {
-        share * self.params.buffer.get() as f64 * 8e12 / self.slowest()
+        let asked = self.known.map_or(Time::ZERO, |path| path.round_trip) + self.params.interval;
+        let turn = MANY_SOURCES * f64::from(self.longest) * 8e12 / self.slowest();
+        asked.max(Time::from_ps(turn as u64))
     }
 
     fn first_rate(&self) -> f64 {
@@ -239,8 +259,10 @@ impl PathReaction {
         let PathReactionParams { equal_gain, growth_gain, length_gain, target_share, .. } = self.params;
         let loop_time = self.loop_time();
         let h = loop_time.ps() as f64;
-        let time_of = |level: u32| self.time_of(f64::from(level) / 1000.0) / h;
-        let (length, before, aim) = (time_of(level), time_of(self.level), self.time_of(target_share) / h);
+        let (params, port) = (self.params, self.port);
+        let time_of = |share: f64| params.time_of(share, port) / h;
+        let [length, before] = [level, self.level].map(|level| time_of(f64::from(level) / 1000.0));
+        let aim = time_of(target_share);
         let part = since.ps() as f64 / h;
         let pressure = growth_gain * (length - before) + length_gain * part * (length - aim);
         self.empty_since = if level > 0 { None } else { self.empty_since.or(Some(now)) };
@@ -249,11 +271,11 @@ impl PathReaction {
         } else if self.empty_since.is_some_and(|at| now - at >= loop_time * 4) {
             self.searching = true;
         }
-        let search = f64::min(0.25, (self.time_of(1.0) / h - aim) / 2.0);
+        let search = f64::min(0.25, (time_of(1.0) - aim) / 2.0);
         let growth = if self.searching {
             search * part
         } else {
-            equal_gain * part * libm::log(self.slowest() / self.rate) - pressure
+            equal_gain * part * libm::log(self.port / self.rate) - pressure
         };
         self.rate * (1.0 + growth.clamp(-0.5, 0.25))
     }
@@ -276,7 +298,7 @@ impl PathReaction {
     /// An answer or a message of the receiver has come.
     fn on_news(&mut self, now: Time, news: &PathNews) {
         self.awaited_since = None;
-        let Some(asked) = news.asked else { return self.step(now, news.level) };
+        let Some(asked) = news.asked else { return self.step_at(now, news) };
         let round_trip = now - asked;
         let before = self.known.map_or(Time::NEVER, |path| path.round_trip);
         let first = self.known.is_none();
@@ -288,7 +310,7 @@ impl PathReaction {
         if first {
             self.next_probe = asked + self.round();
             // What one loop time brings at this rate shall fit into half of the buffer above the target.
-            let room = self.time_of(1.0 - self.params.target_share) / 2.0;
+            let room = self.params.time_of(1.0 - self.params.target_share, self.slowest()) / 2.0;
             let fits = self.slowest() * room / self.loop_time().ps() as f64;
             self.rate = self.bounded(self.rate.min(fits));
         }
@@ -297,11 +319,18 @@ impl PathReaction {
             Method::Messages => self.told_at = self.told_at.or(Some(now)),
             Method::RoundTrip if first => {}
             Method::RoundTrip => {
+                self.port = self.slowest();
                 let queued = (round_trip - round_trip.min(before)).ps() as f64 * self.slowest() / 8e12;
                 self.step(now, crate::prc::thousandths(queued as u64, self.params.buffer));
             }
-            Method::Feedback | Method::Probes => self.step(now, news.level),
+            Method::Feedback | Method::Probes => self.step_at(now, news),
         }
+    }
+
+    /// The level of a port has come.
+    fn step_at(&mut self, now: Time, news: &PathNews) {
+        self.port = news.at.map_or(self.slowest(), |(_, link)| link.bps_f64());
+        self.step(now, news.level);
     }
 
     /// The time between two messages that ask.
@@ -327,6 +356,7 @@ impl RateControl for PathReaction {
         match told {
             Told::Returned(Tag::Path(news)) => self.on_news(now, &news),
             Told::Message(notice) if self.params.method == Method::Messages => {
+                self.port = self.slowest();
                 self.step(now, notice.feedback);
             }
             Told::Message(_) | Told::Returned(_) => {}
@@ -366,14 +396,14 @@ impl RateControl for PathReaction {
         self.known
     }
 
-    fn on_sent(&mut self, now: Time, _bytes: u16, _last: bool, _random: &mut impl FnMut() -> u64) {
+    fn on_sent(&mut self, now: Time, bytes: u16, _last: bool, _random: &mut impl FnMut() -> u64) {
         let idle = (now - self.sent_at).ps() / self.params.idle_after.ps();
         if idle > 0 && self.told_at.is_some_and(|at| now - at >= self.params.idle_after) {
             let first = self.first_rate().min(self.rate);
             self.rate = (self.rate / 2f64.powi(idle.min(64) as i32)).max(first);
             self.searching = true;
         }
-        self.sent_at = now;
+        (self.sent_at, self.longest) = (now, self.longest.max(bytes));
     }
 
     fn handle_timeout(&mut self, now: Time, _random: &mut impl FnMut() -> u64) {
