@@ -201,6 +201,8 @@ pub struct LimiterSpec {
     pub per: queueing::LimiterScope,
     /// Priorities whose frames pass one: bit n for priority n.
     pub priorities: u8,
+    /// After how long without a break frames are marked; `None`: never.
+    pub mark_after: Option<Time>,
 }
 
 /// What an end station spends on a frame before its NIC has it, on the cores of [`ReceiveSpec`].

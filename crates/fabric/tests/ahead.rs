@@ -191,8 +191,12 @@ fn returned_tags_are_a_class_of_their_own() {
         tag_every: 1,
         ..RateReactionParams::default()
     };
-    let limiters =
-        LimiterSpec { control: RateControlSpec::Fecn(params), per: LimiterScope::Flow, priorities: 0xFF };
+    let limiters = LimiterSpec {
+        control: RateControlSpec::Fecn(params),
+        per: LimiterScope::Flow,
+        priorities: 0xFF,
+        mark_after: None,
+    };
     let rows = ["left", "right"].map(|name| net.switch(name, switch()));
     net.link(rows[0], rows[1], gbps(10), us(1));
     let hosts: Vec<NodeId> = (0..6)

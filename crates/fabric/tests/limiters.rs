@@ -19,7 +19,7 @@ const FRAME: u16 = 1230;
 fn limited(per: LimiterScope, priorities: u8) -> HostSpec {
     let params =
         ReactionPointParams { max_rate: Or::Value(BitRate::from_gbps(2)), ..ReactionPointParams::default() };
-    let limiters = LimiterSpec { control: RateControlSpec::Qcn(params), per, priorities };
+    let limiters = LimiterSpec { control: RateControlSpec::Qcn(params), per, priorities, mark_after: None };
     HostSpec { limiters: Some(limiters), ..host() }
 }
 
@@ -74,6 +74,7 @@ fn what_shares_a_limiter() {
     for (per, limiters) in [
         (LimiterScope::Flow, vec![EACH; 3]),
         (LimiterScope::Destination, vec![EACH; 2]),
+        (LimiterScope::Path, vec![EACH; 2]),
         (LimiterScope::Priority, vec![EACH]),
     ] {
         let (mut net, [a, b, c]) = star(limited(per, 0xFF), switch());
@@ -82,6 +83,48 @@ fn what_shares_a_limiter() {
         net.flow("three", a, 3, greedy(c, FRAME, Time::ZERO));
         assert_eq!(past(&net.run()), limiters, "{per:?}");
     }
+}
+
+#[test]
+fn the_highest_priority_of_a_path_goes_first() {
+    // 2 Gb/s for both: a frame of the upper one in 20 us waits for the rest of one frame time, whatever the lower one asks for.
+    let (mut net, [a, b, _]) = star(limited(LimiterScope::Path, 0xFF), switch());
+    net.flow("lower", a, 2, greedy(b, FRAME, Time::ZERO));
+    net.flow("upper", a, 5, paced(b, FRAME, 50, us(1), us(20)));
+    let outcome = net.run();
+    assert_eq!(past(&outcome), [EACH]);
+    assert_eq!(outcome.integers("rate_limiters", "priority"), [5]);
+    let (sent, latest) = (outcome.integers("flows", "frames_sent"), outcome.reals("flows", "latency_max_ns"));
+    assert_eq!(sent[1], 50);
+    // A frame time of the limiter, two hops of a microsecond, and two cables.
+    assert!(latest[1] <= 5_000.0 + 2.0 * 984.0 + 200.0 + 1.0, "{latest:?}");
+    assert!(latest[0] > 10_000.0, "the lower one waits for two turns: {latest:?}");
+}
+
+#[test]
+fn a_limiter_that_is_busy_for_long_marks_what_understands_marks() {
+    // A frame in 5 us, at 0, 5, 10 ... us; from 50 us on each leaves with a mark.
+    let marks = |ecn_capable, windows: u64, mark_after| {
+        let mut sender = limited(LimiterScope::Flow, 0xFF);
+        sender.limiters = sender.limiters.map(|own| LimiterSpec { mark_after, ..own });
+        let (mut net, [a, b, _]) = star(sender, switch());
+        let mut connection = Arc::unwrap_or_clone(bulk(None));
+        if let Application::Window(window) = &mut connection.application {
+            let size = Amount::Frames(windows);
+            window.ecn_capable = ecn_capable;
+            window.controller = ControllerSpec::FixedWindow(FixedWindowParams { size });
+        }
+        net.flow("transfer", a, 0, greedy(b, FRAME, Time::ZERO));
+        net.0.flows[0].transport = Some(connection.into());
+        let outcome = net.run();
+        (outcome.integers("rate_limiters", "marks")[0], past(&outcome)[0])
+    };
+    let after = Some(us(50));
+    assert_eq!(marks(true, 100, after), (EACH - 10, EACH));
+    assert_eq!(marks(true, 100, None), (0, EACH));
+    assert_eq!(marks(false, 100, after), (0, EACH));
+    // One frame at a time is acknowledged within its 5 us: the limiter is as busy, though little waits.
+    assert_eq!(marks(true, 1, after), (EACH - 10, EACH));
 }
 
 #[test]
@@ -191,7 +234,8 @@ fn congestion_points_are_named() {
         ),
     ];
     for (manager, control) in schemes {
-        let limiters = Some(LimiterSpec { control, per: LimiterScope::Flow, priorities: 0xFF });
+        let limiters =
+            Some(LimiterSpec { control, per: LimiterScope::Flow, priorities: 0xFF, mark_after: None });
         let mut net = Net::new(us(5_000));
         let hosts = ["a", "b", "sink"].map(|name| net.host(name, HostSpec { limiters, ..host() }));
         let sw = net.switch("sw", SwitchSpec { managers: vec![Some(manager); 8], ..switch() });
@@ -239,6 +283,7 @@ fn congestion_spreads_no_further_than_its_sources() {
             control: RateControlSpec::Qcn(params),
             per: LimiterScope::Flow,
             priorities: 0b1000,
+            mark_after: None,
         });
         let station = || HostSpec { flow_control: Some(control.clone().into()), limiters, ..host() };
         let point = ManagerSpec::CongestionPoint(CongestionPointParams::default());

@@ -236,7 +236,7 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
             gentle: rolls.coin(),
             mode: rolls.pick(&[Mode::Byte, Mode::Frame]),
             spacing: rolls.pick(&[Spacing::Geometric, Spacing::Uniform, Spacing::Wait]),
-            action: rolls.pick(&[Action::Drop, Action::Mark]),
+            action: rolls.pick(&[Action::Drop, Action::Mark, Action::MarkOnly]),
             mark_above_max: rolls.coin(),
             mean_frame: units::Bytes::new(500),
             counts,
@@ -330,8 +330,14 @@ fn limiters(rolls: &mut Rolls) -> LimiterSpec {
     };
     LimiterSpec {
         control,
-        per: rolls.pick(&[LimiterScope::Flow, LimiterScope::Destination, LimiterScope::Priority]),
+        per: rolls.pick(&[
+            LimiterScope::Flow,
+            LimiterScope::Destination,
+            LimiterScope::Path,
+            LimiterScope::Priority,
+        ]),
         priorities: rolls.pick(&[0xFF, 0b1001]),
+        mark_after: rolls.pick(&[None, Some(us(2))]),
     }
 }
 

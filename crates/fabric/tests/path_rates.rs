@@ -12,7 +12,8 @@ use units::{BitRate, Time};
 
 fn station(params: PathReactionParams) -> HostSpec {
     let control = RateControlSpec::Prc(params);
-    let limiters = Some(LimiterSpec { control, per: LimiterScope::Destination, priorities: 0xFF });
+    let limiters =
+        Some(LimiterSpec { control, per: LimiterScope::Destination, priorities: 0xFF, mark_after: None });
     HostSpec { limiters, ..host() }
 }
 

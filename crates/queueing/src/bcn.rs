@@ -11,6 +11,9 @@
 //! of this one adds Gi Ru Fb. After a stop, which lasts for a random time, the rate is a hundredth of that of the link.
 //! A reaction point whose rate is that of the link again ends with its backlog.
 //!
+//! Stable range: a cut after a sample takes w Gd (frames a sample) / N of the excess load off, where N sources share the queue; with
+//! 2 or more times the excess the load swings. There is a warning if two sources would, or if w is 0.
+//!
 //! Source: D. Bergamasco, "Ethernet congestion manager", IEEE 802.1au, 2005 to 2006, as J. Jiang and R. Jain describe it in
 //! "Analysis of backward congestion notification (BCN) for Ethernet in datacenter applications", INFOCOM 2007, from which the
 //! gains are. Choices, where that leaves open: samples are one of so many frames, not random, unless `sampling` says
@@ -19,7 +22,8 @@
 //!
 //! Not modelled: the drift that raises rates without messages; the fields of messages and tags, but for their length.
 
-use crate::checks::{above, above_zero, message_priority, share, tag_length, within};
+use crate::ManagerSpec;
+use crate::checks::{above, above_zero, message_priority, no_weight, overshoots, share, tag_length, within};
 use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use crate::rate_control::{RateConfiguration, RateControl, Told};
 use frame::{PointId, Tag};
@@ -221,6 +225,11 @@ impl RateConfiguration for BackwardReactionParams {
         }
         above("restart_share", self.restart_share, 0.0, 1.0)?;
         tag_length(self.tag_length)
+    }
+    fn doubt_with(&self, point: &ManagerSpec, _link: BitRate) -> Option<Remark> {
+        let ManagerSpec::BackwardPoint(point) = point else { return None };
+        let each = point.weight * f64::from(point.sample_every);
+        no_weight(point.weight).or_else(|| overshoots("decrease_gain", self.decrease_gain, each))
     }
     fn tag_bytes(&self) -> u8 {
         self.tag_length.get() as u8

@@ -85,3 +85,28 @@ pub(crate) fn least_and_most(least: BitRate, most: Or<BitRate, Unlimited>) -> Re
         }
     }
 }
+
+/// Sources that overload a queue at least.
+const FEWEST: f64 = 2.0;
+
+/// A gain with which one sampled cut takes more off the load than twice what is too much. `each` is what a gain of 1 takes
+/// off, as a multiple of that, where one source alone fills the link; of several, one at a time is sampled.
+pub(crate) fn overshoots(key: &str, gain: f64, each: f64) -> Option<Remark> {
+    let most = 2.0 * FEWEST / each;
+    (gain >= most).then(|| {
+        let message = format!("{}: the rates of two sources of a queue swing", named(key, gain));
+        Remark::about(
+            key,
+            message,
+            format!("stable is a {key} below {most:.3}, with these congestion points"),
+        )
+    })
+}
+
+/// A congestion point to which only the length of its queue counts, and not its growth.
+pub(crate) fn no_weight(weight: f64) -> Option<Remark> {
+    (weight == 0.0).then(|| {
+        let message = "a weight of 0 at the congestion points: a queue that follows its length alone swings";
+        Remark::new(message, "stable is a weight above 0, like 2")
+    })
+}

@@ -16,6 +16,11 @@
 //! Enhanced FECN (E-FECN) is `severe_messages`: above the severe threshold the switch sends messages straight to the
 //! sources of arriving frames, who fall back to the initial rate until the next tag.
 //!
+//! Stable range: let k be the slope of f at the set point, in set points. A queue x above it and the rates, both a step an
+//! interval, are x' = x + T y and y' = -alpha k C x / Qeq + (1 - alpha) (y of one interval ago), which is stable if
+//! k C T / Qeq < 2 - alpha (1 with "last"). There is a warning beyond. Of the hyperbola k is that below the set point, (b - 1) / b: the one above
+//! it, 45 times as steep, empties the queue at once, and the rates climb back along the flat one.
+//!
 //! Source: J. Jiang, R. Jain and C. So-In, "Forward explicit congestion notification (FECN) for datacenter Ethernet networks",
 //! IEEE 802.1au, March 2007; C. So-In, R. Jain and J. Jiang, "Enhanced forward explicit congestion notification (E-FECN)
 //! scheme for datacenter Ethernet networks", SPECTS 2008. Choices, where they leave open: Qeq, the severe threshold and the first
@@ -190,6 +195,34 @@ impl Default for RatePointParams {
             severe_every: 1,
             message_priority: 7,
         }
+    }
+}
+
+impl RatePointParams {
+    /// Whether rates swing at a link of this rate, and the range in which they do not.
+    pub(crate) fn swings(&self, link: BitRate) -> Option<Remark> {
+        let (key, slope) = match self.queue_control {
+            QueueControl::Off => return None,
+            QueueControl::Linear => ("slope", self.slope),
+            QueueControl::Hyperbolic => ("below_set_point", 1.0 - 1.0 / self.below_set_point),
+        };
+        let an_interval = link.bps_f64() / 8.0 * self.interval.as_secs_f64() / self.set_point.get() as f64;
+        let most = match self.average_with {
+            AverageWith::Previous => 2.0 - self.average_weight,
+            AverageWith::Last => 1.0,
+        } / an_interval;
+        if slope < most {
+            return None;
+        }
+        let value = if key == "slope" { self.slope } else { self.below_set_point };
+        let message =
+            format!("a {key} of {value} with intervals of {}: rates swing at {link}", self.interval);
+        let stable = match self.queue_control {
+            QueueControl::Linear => format!("a {key} below {most:.4}"),
+            _ if most < 1.0 => format!("a {key} below {:.4}", 1.0 / (1.0 - most)),
+            _ => return None,
+        };
+        Some(Remark::about(key, message, format!("stable is {stable}, or a shorter interval")))
     }
 }
 

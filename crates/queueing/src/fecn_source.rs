@@ -2,6 +2,7 @@
 //!
 //! The scheme, its source, and what is not modelled are in `fecn.rs`.
 
+use crate::ManagerSpec;
 use crate::checks::{above, interval, intervals, message_priority, tag_length};
 use crate::rate_control::{RateConfiguration, RateControl, Told};
 use frame::Tag;
@@ -73,6 +74,10 @@ impl RateConfiguration for RateReactionParams {
         }
         message_priority(self.message_priority)?;
         tag_length(self.tag_length)
+    }
+    fn doubt_with(&self, point: &ManagerSpec, link: BitRate) -> Option<Remark> {
+        let ManagerSpec::RatePoint(point) = point else { return None };
+        point.swings(link)
     }
     fn tag_bytes(&self) -> u8 {
         self.tag_length.get() as u8

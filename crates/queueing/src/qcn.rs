@@ -16,10 +16,14 @@
 //! the jitter; Hagen 2012, sections 2.1.3 and 7.1. Choices: the first sample comes after as many bytes as any at no
 //! congestion; frames that a limit refuses are sampled too; rates round up, so that the line rate is reached.
 //!
+//! Stable range: a cut after a sample takes w Gd 63 (sample base) / (Qeq (2w + 1)) / N of the excess load off, where N sources share
+//! the queue; with 2 or more times the excess the load swings. There is a warning if two sources would.
+//!
 //! Not modelled: CN-TAGs (a CNM finds the limiter of its flow without one, and data frames are not 4 B longer);
 //! defences of a congestion notification domain, which remove tags at its edge; the limit of reaction points a port.
 
-use crate::checks::{above_zero, least_and_most, message_priority, share, within};
+use crate::ManagerSpec;
+use crate::checks::{above_zero, least_and_most, message_priority, overshoots, share, within};
 use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use crate::rate_control::{RateConfiguration, RateControl, Told};
 use keys::Remark;
@@ -218,6 +222,12 @@ impl RateConfiguration for ReactionPointParams {
             return Err(Remark::about("recovery_cycles", message, "expected 1 to 100"));
         }
         least_and_most(self.min_rate, self.max_rate)
+    }
+    fn doubt_with(&self, point: &ManagerSpec, _link: BitRate) -> Option<Remark> {
+        let ManagerSpec::CongestionPoint(point) = point else { return None };
+        let (aim, base) = (point.set_point.get() as f64, point.sample_base.get() as f64);
+        let each = point.weight * MOST as f64 * base / (aim * (2.0 * point.weight + 1.0));
+        overshoots("gain", self.gain, each)
     }
     fn start(&self, line: BitRate) -> ReactionPoint {
         let most = self.max_rate.value().map_or(line.bps(), |most| most.bps().min(line.bps()));

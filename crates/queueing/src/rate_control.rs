@@ -3,11 +3,12 @@
 //! A limiter holds what its flows want to send and lets it go at a rate. Who says which rate is a [`RateControl`]: the host
 //! part of a congestion control at layer 2. It hears of messages from switches, of what is sent and of the time.
 
+use crate::ManagerSpec;
 use frame::{Notice, PathNews, Tag};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Time};
+use units::{BitRate, Never, Or, Time};
 
 /// What a limiter is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +98,12 @@ pub trait RateConfiguration {
         None
     }
 
+    /// What to beware of together with these parameters of a congestion point of the same scheme, where the slowest link
+    /// has this rate.
+    fn doubt_with(&self, _point: &ManagerSpec, _link: BitRate) -> Option<Remark> {
+        None
+    }
+
     /// The longest tag that it puts on frames.
     fn tag_bytes(&self) -> u8 {
         0
@@ -121,6 +128,8 @@ pub enum LimiterScope {
     Flow,
     /// Frames of one priority to one destination.
     Destination,
+    /// All frames to one destination, the highest priority first.
+    Path,
     /// All frames of one priority.
     Priority,
 }
@@ -151,9 +160,12 @@ macro_rules! rate_controls {
             /// Priorities whose frames pass a limiter. A list of whole numbers, 0 to 7 each. Default: all.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub priorities: Option<Vec<u32>>,
-            /// What shares a limiter: "flow" (each flow has its own), "destination" (frames of one priority to one host) or "priority" (all frames of one priority). Default: "flow".
+            /// What shares a limiter: "flow" (each flow has its own), "destination" (frames of one priority to one host), "path" (all frames to one host, the highest priority first) or "priority" (all frames of one priority). Default: "flow".
             #[serde(default)]
             pub per: LimiterScope,
+            /// Frames that leave a limiter which has held something for this long without a break carry a mark, if their endpoints understand marks (McAlpine 2005: PRC_ECN marks where frames enter layer 2). A time with unit, at least "1 us"; or "never". Default: "never".
+            #[serde(default)]
+            pub mark_after: Or<Time, Never>,
             $(
                 $(#[$doc])*
                 #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,6 +201,9 @@ macro_rules! rate_controls {
             }
             fn doubt(&self) -> Option<Remark> {
                 match self { $(RateControlSpec::$name(params) => params.doubt(),)* }
+            }
+            fn doubt_with(&self, point: &ManagerSpec, link: BitRate) -> Option<Remark> {
+                match self { $(RateControlSpec::$name(params) => params.doubt_with(point, link),)* }
             }
             fn tag_bytes(&self) -> u8 {
                 match self { $(RateControlSpec::$name(params) => params.tag_bytes(),)* }
@@ -272,6 +287,9 @@ impl RateLimiters {
             }
         };
         control.check()?;
+        if let Some(after) = self.mark_after.value() {
+            crate::checks::interval("mark_after", after)?;
+        }
         let Some(named) = &self.priorities else { return Ok((control, u8::MAX)) };
         if named.is_empty() {
             let help = "expected priorities, like [3], or no key for all";
@@ -298,7 +316,15 @@ mod tests {
 
     fn limiters(priorities: Option<Vec<u32>>, qcn: bool) -> RateLimiters {
         let qcn = qcn.then(ReactionPointParams::default);
-        RateLimiters { priorities, per: LimiterScope::Flow, qcn, bcn: None, fecn: None, prc: None }
+        RateLimiters {
+            priorities,
+            per: LimiterScope::Flow,
+            mark_after: Or::word(),
+            qcn,
+            bcn: None,
+            fecn: None,
+            prc: None,
+        }
     }
 
     #[test]

@@ -21,6 +21,8 @@
 //! - Spacing: "geometric" picks each frame with p by itself; "uniform" with p / (1 - count · p), where count is one for the
 //!   first frame after a pick, as the pseudo-code of the paper has it (its derivation begins with zero), so that a
 //!   gap is any of 1 .. 1/p - 1 frames, equally likely; "wait" keeps off for 1/p frames first: a gap of 1/p .. 2/p - 1.
+//! - "mark_only" never drops, so that it goes with flow control: method 1 of McAlpine 2005, section 5, where switches mark
+//!   frames of Ethernet and the receiving host copies marks to IP headers. A mark here is that of IP from the start.
 //! - In byte mode p is multiplied with L / mean frame, and count is in bytes over the mean frame (ns-2); the paper
 //!   divides by the longest frame.
 //!
@@ -58,7 +60,7 @@ pub struct RedParams {
     pub mode: Mode,
     /// How picks are spread: "geometric" (each frame by itself), "uniform" (gaps up to 1/p frames, equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform" (Floyd and Jacobson 1993).
     pub spacing: Spacing,
-    /// What happens to a frame that is picked: "drop" or "mark"; frames whose endpoints understand no marks are dropped. Default: "drop".
+    /// What happens to a frame that is picked: "drop", "mark" (frames whose endpoints understand no marks are dropped) or "mark_only" (they pass, and nothing is ever dropped). Default: "drop".
     pub action: Action,
     /// Whether frames are marked also where every frame is picked. Default: false (RFC 3168 drops them).
     pub mark_above_max: bool,
@@ -119,6 +121,8 @@ pub enum Action {
     Drop,
     /// It is marked, or dropped if its endpoints do not understand marks.
     Mark,
+    /// It is marked, or passes if its endpoints do not understand marks.
+    MarkOnly,
 }
 
 /// How far an idle time lets the average of RED decay, where m mean frames could have been sent in it.
@@ -163,14 +167,19 @@ impl Configuration for RedParams {
         Ok(())
     }
     fn unmarked(&self) -> Option<&'static str> {
-        (self.action == Action::Mark).then_some("it drops frames instead")
+        match self.action {
+            Action::Drop => None,
+            Action::Mark => Some("it drops frames instead"),
+            Action::MarkOnly => Some("it does nothing"),
+        }
     }
     fn drops(&self) -> Option<(&'static str, &'static str)> {
         let what = match self.action {
+            Action::MarkOnly => return None,
             Action::Mark => "drops what it cannot mark, such as acknowledgements",
             Action::Drop => "drops frames",
         };
-        Some((what, "step, which never drops"))
+        Some((what, "action = \"mark_only\", which never drops"))
     }
     fn start(&self, link: &LinkFacts) -> Red {
         Red {
@@ -284,6 +293,8 @@ impl QueueManager for Red {
         match (picked, self.params.action) {
             (false, _) => Verdict::Pass,
             (true, Action::Mark) if may_mark && frame.ecn_capable => Verdict::Mark,
+            (true, Action::MarkOnly) if frame.ecn_capable => Verdict::Mark,
+            (true, Action::MarkOnly) => Verdict::Pass,
             (true, _) => Verdict::Drop,
         }
     }
@@ -466,6 +477,7 @@ mod tests {
         };
         let marks = RedParams { action: Action::Mark, ..at_once() };
         let above = RedParams { mark_above_max: true, ..marks };
+        let only = RedParams { action: Action::MarkOnly, ..marks };
         assert_eq!(verdict(marks, 4, capable(1000)), Verdict::Pass);
         assert_eq!(verdict(marks, 10, capable(1000)), Verdict::Mark);
         assert_eq!(verdict(marks, 10, not_capable), Verdict::Drop);
@@ -473,6 +485,9 @@ mod tests {
         assert_eq!(verdict(marks, 30, capable(1000)), Verdict::Drop);
         assert_eq!(verdict(above, 30, capable(1000)), Verdict::Mark);
         assert_eq!(verdict(above, 30, not_capable), Verdict::Drop);
+        assert_eq!([10, 30].map(|frames| verdict(only, frames, capable(1000))), [Verdict::Mark; 2]);
+        assert_eq!([10, 30].map(|frames| verdict(only, frames, not_capable)), [Verdict::Pass; 2]);
+        assert_eq!((only.drops(), marks.drops().is_some()), (None, true));
     }
 
     #[test]

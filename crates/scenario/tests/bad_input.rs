@@ -819,6 +819,13 @@ fn path_rate_control() {
         (point("every_share = ‸0.1"), "an every_share of 0.1", "above 0.16"),
         (point("spacing = ‸\"10 ns\""), "a spacing of 10 ns", "at least \"1 us\""),
         (point("message_priority = ‸8"), "priority 8", "0 to 7"),
+        (
+            more(
+                "[switch]\nqueue_managers = [{ prc = {} }]\n[host]\nrate_limiters = { mark_after = ‸\"10 ns\", prc = {} }",
+            ),
+            "a mark_after of 10 ns",
+            "at least \"1 us\"",
+        ),
         (source("method = ‸\"feedbak\""), "unknown value `feedbak`", "did you mean \"feedback\"?"),
         (source("interval = ‸\"0 s\""), "an interval of 0 ps", "at least \"1 us\""),
         (source("ask_every = ‸0"), "an ask_every of 0", "1 to 1000"),
@@ -851,6 +858,41 @@ fn path_rate_control() {
         "a loop swings",
         "a growth_gain below 1.57",
     );
+}
+
+/// Gains of both ends of a loop together: a warning with the range.
+#[test]
+fn loops_that_swing() {
+    let both = |scheme: &str, source: &str, point: &str| {
+        more(&format!(
+            "[switch]\nqueue_managers = [{{ {scheme} = {{ {point} }} }}]\n[host]\nrate_limiters = {{ {scheme} = {{ {source} }} }}"
+        ))
+        .table_at("rate_limiters")
+    };
+    for (scheme, source, point, message, help) in [
+        ("qcn", "gain = 0.03", "", "a gain of 0.03: the rates of two sources", "below 0.028"),
+        ("qcn", "gain = 0.02", "sample_base = \"300 kB\"", "a gain of 0.02", "below 0.014"),
+        ("bcn", "decrease_gain = 0.02", "", "a decrease_gain of 0.02", "below 0.020"),
+        ("bcn", "", "weight = 0.0", "a weight of 0", "above 0, like 2"),
+        (
+            "fecn",
+            "",
+            "queue_control = \"linear\"",
+            "a slope of 0.1 with intervals of 1 ms",
+            "a slope below 0.0288",
+        ),
+        ("fecn", "", "below_set_point = 1.1", "a below_set_point of 1.1", "below 1.0297"),
+        (
+            "fecn",
+            "",
+            "interval = \"50 ms\", average_with = \"last\"",
+            "intervals of 50 ms",
+            "or a shorter interval",
+        ),
+        ("prc", "method = \"messages\"", "", "the congestion points send none", "prc = { messages = true }"),
+    ] {
+        check(&both(scheme, source, point), Severity::Warning, message, help);
+    }
 }
 
 #[test]
@@ -1373,7 +1415,7 @@ fn warnings() {
                 "[flow_control.pfc]\npriorities = [0]\n[switches.sw]\nqueue_managers = [{ classes = [0], ‸red = {} }]",
             ),
             "red drops frames in class 0, whose priority 0 flow control keeps lossless",
-            "expected step",
+            "expected action = \"mark_only\"",
         ),
         (
             more(

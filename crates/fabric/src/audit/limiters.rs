@@ -1,7 +1,7 @@
 //! Whether rate limiters and congestion points meet: each needs the other, and tags need receivers that return them.
 
 use super::{Audit, Subject};
-use crate::spec::{FlowSpec, HostSpec, LimiterSpec, SwitchSpec, Way};
+use crate::spec::{FlowSpec, HostSpec, LimiterSpec, Spec, SwitchSpec, Way};
 use frame::{NodeId, Priority};
 use keys::Remark;
 use queueing::{LimiterScope, ManagerSpec, RateConfiguration, RateControlSpec};
@@ -17,7 +17,8 @@ pub(super) fn check(audit: &mut Audit<'_>) {
         let control = limiters.control.name();
         if !limited.iter().any(|&(name, _)| name == control) {
             limited.push((control, id));
-            if let Some(doubt) = limiters.control.doubt() {
+            let doubt = limiters.control.doubt().or_else(|| doubt_with_points(&limiters.control, spec));
+            if let Some(doubt) = doubt {
                 audit.warn(Subject::Node(id), about_limiters(doubt.message, doubt.help));
             }
         }
@@ -43,13 +44,23 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     check_listed(audit);
 }
 
+/// What to beware of in a control together with the congestion points of its scheme. Gains that suit the slowest link are
+/// right for one place at least.
+fn doubt_with_points(control: &RateControlSpec, spec: &Spec) -> Option<Remark> {
+    let link = spec.links.iter().map(|link| link.rate).min()?;
+    let switches = spec.nodes.iter().filter_map(|node| node.switch());
+    let points = switches.flat_map(|switch| switch.managers.iter().flatten());
+    points.filter(|point| point.name() == control.name()).find_map(|point| control.doubt_with(point, link))
+}
+
 /// A limiter for each destination needs destinations that are listed.
 fn check_listed(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let is_limited = |flow: &&FlowSpec| {
         let own = spec.nodes[flow.from.at()].host().and_then(|host| host.limiters.as_ref());
         own.is_some_and(|own| {
-            own.per == LimiterScope::Destination && own.priorities >> flow.priority.0 & 1 != 0
+            matches!(own.per, LimiterScope::Destination | LimiterScope::Path)
+                && own.priorities >> flow.priority.0 & 1 != 0
         })
     };
     let mut unlisted = spec.flows.iter().filter(|flow| flow.way == Way::ByDestination);

@@ -30,10 +30,13 @@ impl LimiterPlan {
             for to in flow.path_ends() {
                 let number = limiters.map(|limiters| {
                     let name = name(limiters, flow, to.map_or("any", |to| &spec.nodes[to.at()].name));
-                    *numbers.entry((flow.from.0, name.clone())).or_insert_with(|| {
+                    let number = *numbers.entry((flow.from.0, name.clone())).or_insert_with(|| {
                         plan.limiters.push(Planned { host: flow.from, priority: flow.priority, name });
                         plan.limiters.len() as u32 - 1
-                    })
+                    });
+                    let planned = &mut plan.limiters[number as usize];
+                    planned.priority = planned.priority.max(flow.priority);
+                    number
                 });
                 plan.of_path.push(number.unwrap_or(NIL));
             }
@@ -47,6 +50,7 @@ fn name(limiters: &LimiterSpec, flow: &FlowSpec, to: &str) -> String {
     match limiters.per {
         LimiterScope::Flow => flow.name.clone(),
         LimiterScope::Destination => format!("to {to}, priority {priority}"),
+        LimiterScope::Path => format!("to {to}"),
         LimiterScope::Priority => format!("priority {priority}"),
     }
 }
@@ -63,13 +67,7 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
         };
         let random = stream(spec.seed, &format!("node/{}/limiter/{}", node.name, limiter.name));
         own[number as usize] = fabric.hosts.limiters.len() as u32;
-        fabric.hosts.limiters.push(Limiter::new(
-            number,
-            limiter,
-            &limiters.control,
-            plan.link(port.0).rate,
-            random,
-        ));
+        fabric.hosts.limiters.push(Limiter::new(number, limiter, limiters, plan.link(port.0).rate, random));
         fabric.node_of.push(part.node(limiter.host));
         super::traffic::set_feeds(part, fabric, limiter.host);
     }

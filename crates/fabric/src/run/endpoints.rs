@@ -23,8 +23,8 @@ use units::Time;
 
 /// What a NIC has pulled.
 pub(crate) enum Pulled {
-    /// A segment of this endpoint, and its tag with its length.
-    Segment(u32, Segment, Option<(Tag, u8)>),
+    /// A segment of this endpoint, its tag with its length, and whether its limiter marks it.
+    Segment(u32, Segment, Option<(Tag, u8)>, bool),
     /// A frame that a source has pushed into a limiter.
     Frame(Frame),
 }
@@ -33,10 +33,18 @@ impl Pulled {
     /// Length, DA to FCS.
     pub fn bytes(&self) -> u16 {
         match self {
-            Pulled::Segment(_, segment, tag) => {
+            Pulled::Segment(_, segment, tag, _) => {
                 segment.bytes.saturating_add(tag.map_or(0, |(_, bytes)| bytes.into()))
             }
             Pulled::Frame(frame) => frame.bytes,
+        }
+    }
+
+    /// Whether it leaves with a mark.
+    pub fn is_marked(&self) -> bool {
+        match self {
+            Pulled::Segment(_, segment, _, marked) => *marked && segment.ecn_capable,
+            Pulled::Frame(frame) => frame.flags.ecn() == Ecn::Experienced,
         }
     }
 }
@@ -185,9 +193,8 @@ impl Fabric {
             let state = &self.hosts.endpoints[entry as usize];
             return Some((PathId(state.path), state.priority, state.since));
         };
-        let path = self.next_of_limiter(limiter)?;
-        let limiter = &self.hosts.limiters[limiter as usize];
-        Some((path, limiter.priority, limiter.in_line_since))
+        let (path, priority) = self.next_of_limiter(limiter)?;
+        Some((path, priority, self.hosts.limiters[limiter as usize].in_line_since))
     }
 
     /// A segment of an endpoint has been pulled: sets its timer, and lets it stand in line again if it has more, at which
@@ -279,15 +286,16 @@ impl Fabric {
                     let place = self.endpoint_was_pulled(nth, now, windows);
                     if let Some(segment) = &segment {
                         self.count_pulled(egress, class);
-                        self.send_segment(egress, nth, segment, None, now, windows);
+                        self.send_segment(egress, nth, segment, (None, false), now, windows);
                     }
                     place
                 }
                 Some(limiter) => self.pull_limited(limiter, (egress, class), now, windows),
             };
-            // Its link is up again: it stands at another port now, where nothing else may happen.
-            if let Some((other, class)) = place.filter(|&(other, _)| other != egress) {
-                self.pull(other, class, now, windows);
+            // Its link is up again, or the next frame of a limiter is of another class: it stands at another place now, where
+            // nothing else may happen.
+            if let Some((other, others)) = place.filter(|&place| place != (egress, class)) {
+                self.pull(other, others, now, windows);
             }
         }
     }
@@ -301,12 +309,13 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> Option<(u32, TrafficClass)> {
-        let (pulled, place) = self.take_from_limiter(limiter, egress, now, windows);
+        let (pulled, place) = self.take_from_limiter(limiter, (egress, class), now, windows);
         if let Some(pulled) = pulled {
             self.count_pulled(egress, class);
+            let marked = pulled.is_marked();
             match pulled {
-                Pulled::Segment(nth, segment, tag) => {
-                    self.send_segment(egress, nth, &segment, tag, now, windows);
+                Pulled::Segment(nth, segment, tag, _) => {
+                    self.send_segment(egress, nth, &segment, (tag, marked), now, windows);
                 }
                 Pulled::Frame(frame) => self.depart(egress, frame, now, windows),
             }
@@ -364,17 +373,22 @@ impl Fabric {
         }
     }
 
+    /// A segment leaves, with the tag of its limiter and, if that marks it, a mark.
     fn send_segment(
         &mut self,
         egress: u32,
         nth: u32,
         segment: &Segment,
-        tag: Option<(Tag, u8)>,
+        (tag, marked): (Option<(Tag, u8)>, bool),
         now: Time,
         windows: &mut Queued,
     ) {
         let state = &self.hosts.endpoints[nth as usize];
-        let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
+        let ecn = match (segment.ecn_capable, marked) {
+            (false, _) => Ecn::NotCapable,
+            (true, false) => Ecn::Capable,
+            (true, true) => Ecn::Experienced,
+        };
         let mut frame = Frame {
             created: now,
             path: PathId(state.path),

@@ -87,9 +87,9 @@ impl Hosts {
     pub fn restart(&mut self, pool: &Pool, now: Time) {
         for limiter in &mut self.limiters {
             limiter.measured = LimiterMeasured::default();
-            let list = *limiter.list();
-            let inside = pool.iter(&list).map(|waiting| (waiting.since, waiting.frame.bytes));
-            limiter.sojourns.restart(now, limiter.occupancy.both(), inside);
+            let inside = limiter.lists().iter().flat_map(|list| pool.iter(list));
+            let inside: Vec<_> = inside.map(|waiting| (waiting.since, waiting.frame.bytes)).collect();
+            limiter.sojourns.restart(now, limiter.occupancy.both(), inside.into_iter());
         }
         self.receivers.iter_mut().for_each(Receiver::clear);
         for source in &mut self.sources {

@@ -1,12 +1,16 @@
 //! Rate limiters at work: where the controls of `queueing` meet the NICs of hosts.
 //!
 //! A limiter stands between those who send and the queue of their class in the NIC. What sources push waits in it;
-//! endpoints stand in line at it. The NIC pulls from limiters as it does from endpoints, by turns and as long as less than
+//! endpoints stand in line at it. One whose frames have several priorities lets the highest go first. The NIC pulls from limiters as it does from endpoints, by turns and as long as less than
 //! a frame or two of theirs wait in the class: so what waits above a limiter does not fill the NIC, and a limiter that is
 //! slow holds back nobody else. After each frame it stays closed for as long as the frame takes at its rate, line
 //! overhead included; a change of the rate holds from the next frame on.
 //!
 //! A control that asks about a path does so when the limiter holds something, with a control frame that goes ahead of it.
+//!
+//! A limiter that has held something without a break for `mark_after` marks what leaves it, so that those above slow down before
+//! their windows are full: the backlog above layer 2 is told in the transport's own words. A break is a time in which it could have
+//! sent and had nothing to send.
 //!
 //! Congestion messages for the source of a path and tags that come back are told to the limiter of the path, and to nobody
 //! else. What the far end of a connection answers passes no limiter.
@@ -14,14 +18,15 @@
 use crate::run::endpoint_state::EndpointState;
 use crate::run::endpoints::Pulled;
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::limiter_line::{LimiterLine, Next};
 use crate::run::pool::{List, NIL};
 use crate::run::world::Fabric;
+use crate::spec::LimiterSpec;
 use engine::Stream;
 use frame::{Frame, NodeId, Occupancy, PathId, PointId, Priority, Route, Tag, TrafficClass};
 use measure::{Latency, Sojourns};
-use queueing::{PathFacts, RateConfiguration, RateControl, RateControlSpec, RateControls, Told};
+use queueing::{PathFacts, RateConfiguration, RateControl, RateControls, Told};
 use rand_xoshiro::rand_core::Rng;
-use std::collections::VecDeque;
 use transport::{Pacer, Protocol};
 use units::{BitRate, Time};
 
@@ -29,8 +34,9 @@ use units::{BitRate, Time};
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub host: NodeId,
+    /// The highest of its frames.
     pub priority: Priority,
-    /// The name of a flow; or a priority, with a destination or for all.
+    /// The name of a flow; or a priority or a destination, or both.
     pub name: String,
 }
 
@@ -44,25 +50,26 @@ pub(crate) struct Limiter {
     pub number: u32,
     pub host: NodeId,
     pub name: String,
+    /// The highest priority of its frames; and the lowest of those that it has sent since it last asked about its path.
     pub priority: Priority,
+    lowest_sent: Option<Priority>,
     /// The rate of the link.
-    line: BitRate,
+    link: BitRate,
     control: RateControls,
     random: Stream,
     pacer: Pacer,
-    /// Frames that sources have pushed.
-    list: List,
+    /// Who waits in it.
+    line: LimiterLine,
     pub occupancy: Occupancy,
     pub sojourns: Sojourns,
-    /// Endpoints that have something to send, by turns.
-    ready: VecDeque<u32>,
-    /// The last frame came from an endpoint: a source has the next turn.
-    endpoint_was_last: bool,
     /// The earliest pending call.
     wakes_at: Time,
-    /// It stands in line at a NIC, and since when.
-    in_line: bool,
+    /// Where it stands in line at a NIC, and since when.
+    stands: Option<(u32, TrafficClass)>,
     pub in_line_since: Time,
+    /// After how long without a break frames are marked, if ever; and when the last break ended.
+    mark_after: Option<Time>,
+    busy_since: Time,
     pub measured: LimiterMeasured,
 }
 
@@ -75,6 +82,8 @@ pub(crate) struct LimiterMeasured {
     pub lowest: Option<BitRate>,
     pub frames: u64,
     pub bytes: u64,
+    /// Frames that it has marked.
+    pub marks: u64,
     /// Tags put on frames or sent alone, and those that came back.
     pub tags_sent: u64,
     pub tags_returned: u64,
@@ -112,42 +121,37 @@ impl LimiterMeasured {
 }
 
 impl Limiter {
-    pub fn new(
-        number: u32,
-        of: &Planned,
-        control: &RateControlSpec,
-        line: BitRate,
-        random: Stream,
-    ) -> Limiter {
+    pub fn new(number: u32, of: &Planned, spec: &LimiterSpec, link: BitRate, random: Stream) -> Limiter {
         Limiter {
             number,
             host: of.host,
             name: of.name.clone(),
             priority: of.priority,
-            line,
-            control: control.start(line),
+            lowest_sent: None,
+            link,
+            control: spec.control.start(link),
             random,
             pacer: Pacer::default(),
-            list: List::EMPTY,
+            line: LimiterLine::new(),
             occupancy: Occupancy::default(),
             sojourns: Sojourns::default(),
-            ready: VecDeque::new(),
-            endpoint_was_last: false,
             wakes_at: Time::NEVER,
-            in_line: false,
+            stands: None,
             in_line_since: Time::ZERO,
+            mark_after: spec.mark_after,
+            busy_since: Time::ZERO,
             measured: LimiterMeasured::default(),
         }
     }
 
     /// The rate that it may send at.
     pub fn rate(&self) -> BitRate {
-        self.control.rate().unwrap_or(self.line)
+        self.control.rate().unwrap_or(self.link)
     }
 
     /// The lowest rate that a message has left it; that of the link if none came.
     pub fn lowest_rate(&self) -> BitRate {
-        self.measured.lowest.unwrap_or(self.line)
+        self.measured.lowest.unwrap_or(self.link)
     }
 
     /// What it knows of its path.
@@ -160,18 +164,26 @@ impl Limiter {
         self.control.name()
     }
 
-    /// The frames that wait in it.
-    pub fn list(&self) -> &List {
-        &self.list
+    /// The frames that wait in it, by priority.
+    pub fn lists(&self) -> &[List] {
+        self.line.lists()
     }
 
     fn holds_something(&self) -> bool {
-        self.occupancy.frames > 0 || !self.ready.is_empty()
+        self.line.next().is_some()
     }
 
-    /// Whether the next frame is one of an endpoint.
-    fn turns_to_endpoint(&self) -> bool {
-        !self.ready.is_empty() && (self.occupancy.frames == 0 || !self.endpoint_was_last)
+    /// Something comes: a break ends if it could have left at once.
+    fn holds_from(&mut self, now: Time) {
+        self.pacer.handle_timeout(now);
+        if self.pacer.is_open() && !self.holds_something() {
+            self.busy_since = now;
+        }
+    }
+
+    /// Whether a frame that leaves now is marked.
+    fn marks(&self, now: Time) -> bool {
+        self.mark_after.is_some_and(|after| now - self.busy_since >= after)
     }
 
     /// The tag of the frame that leaves now, and its length.
@@ -182,7 +194,8 @@ impl Limiter {
     }
 
     /// A frame leaves, which takes `wire_bytes` on the link with what is around it.
-    fn sent(&mut self, now: Time, bytes: u16, wire_bytes: u16) {
+    fn sent(&mut self, priority: Priority, now: Time, bytes: u16, wire_bytes: u16) {
+        self.lowest_sent = self.lowest_sent.into_iter().chain([priority]).min();
         let last = !self.holds_something();
         self.measured.frames += 1;
         self.measured.bytes += u64::from(bytes);
@@ -193,7 +206,7 @@ impl Limiter {
 
     /// An endpoint stands at it no more.
     pub fn leave(&mut self, endpoint: u32) {
-        self.ready.retain(|&other| other != endpoint);
+        self.line.leave(endpoint);
     }
 
     /// Until when nothing leaves it, if that is not over.
@@ -212,7 +225,7 @@ impl Limiter {
     /// Bytes of its tables.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Limiter>()
-            + self.ready.capacity() * size_of::<u32>()
+            + self.line.memory_bytes()
             + self.measured.messages.memory_bytes()
             + self.measured.slowed.capacity() * size_of::<(PointId, Slowed)>()
     }
@@ -229,9 +242,10 @@ impl Fabric {
     #[inline(never)]
     pub fn limit(&mut self, nth: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let limiter = &mut self.hosts.limiters[nth as usize];
+        limiter.holds_from(now);
         limiter.occupancy.add(frame.bytes);
         limiter.sojourns.enter(limiter.occupancy.both());
-        self.buffers.pool.push(&mut limiter.list, &frame, now, NIL);
+        self.buffers.pool.push(limiter.line.push_to(frame.priority), &frame, now, NIL);
         self.update_limiter(nth, now, windows);
     }
 
@@ -244,29 +258,33 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> Option<(u32, TrafficClass)> {
-        self.hosts.endpoints[endpoint as usize].in_line = true;
-        self.hosts.limiters[nth as usize].ready.push_back(endpoint);
+        let state = &mut self.hosts.endpoints[endpoint as usize];
+        state.in_line = true;
+        let priority = state.priority;
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        limiter.holds_from(now);
+        limiter.line.come(priority, endpoint);
         self.wake_limiter(nth, now, windows);
         self.limiter_in_line(nth, now)
     }
 
     /// A congestion message that was sent then, or a tag, has come for the source of a path.
     pub fn on_limiter_message(&mut self, nth: u32, told: Told, sent: Time, now: Time, windows: &mut Queued) {
-        let Limiter { control, random, measured, line, .. } = &mut self.hosts.limiters[nth as usize];
+        let Limiter { control, random, measured, link, .. } = &mut self.hosts.limiters[nth as usize];
         let point = match told {
             Told::Message(notice) => Some(notice.point),
             Told::Returned(Tag::Rate(written)) => written.map(|(_, point)| point),
-            Told::Returned(Tag::Path(news)) => news.at,
+            Told::Returned(Tag::Path(news)) => news.at.map(|(point, _)| point),
             Told::Returned(Tag::Limited(_)) => None,
         };
-        let before = control.rate().unwrap_or(*line);
+        let before = control.rate().unwrap_or(*link);
         match told {
             Told::Message(_) => measured.messages.record(now - sent),
             Told::Returned(_) => measured.tags_returned += 1,
         }
         control.on_told(now, told, &mut || random.next_u64());
         if let Some(point) = point {
-            measured.note_change(point, before, control.rate().unwrap_or(*line));
+            measured.note_change(point, before, control.rate().unwrap_or(*link));
         }
         measured.lowest = measured.lowest.into_iter().chain(control.rate()).min();
         self.update_limiter(nth, now, windows);
@@ -302,11 +320,12 @@ impl Fabric {
         if limiter.control.next_probe().is_none_or(|at| at > now) || !limiter.holds_something() {
             return;
         }
-        let Some(path) = self.next_of_limiter(nth) else { return };
+        let Some((path, next)) = self.next_of_limiter(nth) else { return };
         let limiter = &mut self.hosts.limiters[nth as usize];
         let Some(probe) = limiter.control.probe(now) else { return };
         limiter.measured.tags_sent += 1;
-        let priority = probe.priority.map_or(limiter.priority, Priority);
+        let lowest = limiter.lowest_sent.take().unwrap_or(next);
+        let priority = probe.priority.map_or(lowest, Priority);
         self.send_probe(path, priority, probe.news, now, windows);
     }
 
@@ -324,34 +343,37 @@ impl Fabric {
         }
     }
 
-    /// Puts a limiter that may send at the end of the line of its class, at the port where its next frame leaves.
+    /// Puts a limiter that may send at the end of the line of its class, at the port where its next frame leaves. One that
+    /// stands elsewhere, as its next frame is another one now, moves.
     fn limiter_in_line(&mut self, nth: u32, now: Time) -> Option<(u32, TrafficClass)> {
         let limiter = &mut self.hosts.limiters[nth as usize];
         limiter.pacer.handle_timeout(now);
-        if limiter.in_line
-            || limiter.stopped_until(now).is_some()
-            || !limiter.pacer.is_open()
-            || !limiter.holds_something()
-        {
+        if limiter.stopped_until(now).is_some() || !limiter.pacer.is_open() {
             return None;
         }
-        let path = self.next_of_limiter(nth)?;
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        (limiter.in_line, limiter.in_line_since) = (true, now);
-        let priority = limiter.priority;
+        let (path, priority) = self.next_of_limiter(nth)?;
         let egress = self.routes.first_port(path.0);
         let class = self.links.ports[egress as usize].classes.class(priority);
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        match limiter.stands.replace((egress, class)) {
+            Some(place) if place == (egress, class) => return None,
+            Some((old, _)) => self.take_out_of_lines(nth, old),
+            None => {}
+        }
+        self.hosts.limiters[nth as usize].in_line_since = now;
         self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth | LIMITER);
         Some((egress, class))
     }
 
-    /// The path of the frame that leaves a limiter next.
-    pub fn next_of_limiter(&self, nth: u32) -> Option<PathId> {
-        let limiter = &self.hosts.limiters[nth as usize];
-        if limiter.turns_to_endpoint() {
-            return Some(PathId(self.hosts.endpoints[*limiter.ready.front()? as usize].path));
-        }
-        self.buffers.pool.iter(&limiter.list).next().map(|waiting| waiting.frame.path)
+    /// The path and the priority of the frame that leaves a limiter next.
+    pub fn next_of_limiter(&self, nth: u32) -> Option<(PathId, Priority)> {
+        let line = &self.hosts.limiters[nth as usize].line;
+        let next = line.next()?;
+        let path = match next {
+            Next::Endpoint(_, endpoint) => PathId(self.hosts.endpoints[endpoint as usize].path),
+            Next::Frame(priority) => self.buffers.pool.iter(line.list(priority)).next()?.frame.path,
+        };
+        Some((path, next.priority()))
     }
 
     /// The limiter that an entry of a line stands for, if it is none of an endpoint.
@@ -361,19 +383,24 @@ impl Fabric {
 
     /// A limiter stands in line no more.
     pub fn limiter_left_line(&mut self, nth: u32) {
-        self.hosts.limiters[nth as usize].in_line = false;
+        self.hosts.limiters[nth as usize].stands = None;
     }
 
     /// A path that passes a limiter begins at another port than `old` now: the limiter stands in line where its next frame
     /// leaves.
     pub fn move_limiter(&mut self, nth: u32, old: u32, now: Time, windows: &mut Queued) {
-        for port in self.ports_beside(old) {
+        self.take_out_of_lines(nth, old);
+        self.limiter_left_line(nth);
+        self.update_limiter(nth, now, windows);
+    }
+
+    /// Takes a limiter out of all lines at the host of a port.
+    fn take_out_of_lines(&mut self, nth: u32, port: u32) {
+        for port in self.ports_beside(port) {
             if let Some(nic) = &mut self.links.cold[port as usize].nic {
                 nic.ready.iter_mut().for_each(|line| line.retain(|&entry| entry != nth | LIMITER));
             }
         }
-        self.limiter_left_line(nth);
-        self.update_limiter(nth, now, windows);
     }
 
     /// Whether a message has stopped a limiter, perhaps while it stood in line.
@@ -381,38 +408,43 @@ impl Fabric {
         self.hosts.limiters[nth as usize].stopped_until(now).is_some()
     }
 
-    /// Takes the next frame out of a limiter for a port, and lets it stand in line again if it may: at which port and
-    /// class. No frame if the limiter is stopped, or if the next one leaves elsewhere: it is not the one any more that the limiter
+    /// Takes the next frame out of a limiter for a class of a port, and lets it stand in line again if it may: where. No
+    /// frame if the limiter is stopped, or if the next one leaves elsewhere: it is not the one any more that the limiter
     /// stood in line for.
     pub fn take_from_limiter(
         &mut self,
         nth: u32,
-        egress: u32,
+        (egress, class): (u32, TrafficClass),
         now: Time,
         windows: &mut Queued,
     ) -> (Option<Pulled>, Option<(u32, TrafficClass)>) {
         self.limiter_left_line(nth);
-        let next = self.next_of_limiter(nth).filter(|_| !self.is_stopped(nth, now));
-        if next.is_none_or(|path| self.routes.first_port(path.0) != egress) {
-            return (None, self.limiter_in_line(nth, now));
-        }
-        let overhead = self.links.ports[egress as usize].overhead;
+        let port = &self.links.ports[egress as usize];
+        let stays = |&(path, priority): &(PathId, Priority)| {
+            self.routes.first_port(path.0) == egress && port.classes.class(priority) == class
+        };
+        let next = self.next_of_limiter(nth).filter(|_| !self.is_stopped(nth, now)).filter(stays);
+        let Some((_, priority)) = next else { return (None, self.limiter_in_line(nth, now)) };
+        let overhead = port.overhead;
         let limiter = &mut self.hosts.limiters[nth as usize];
-        let endpoint = limiter.turns_to_endpoint().then(|| limiter.ready.pop_front()).flatten();
-        limiter.endpoint_was_last = endpoint.is_some();
-        let pulled = match endpoint {
-            Some(endpoint) => {
-                let state: &mut EndpointState = &mut self.hosts.endpoints[endpoint as usize];
+        let mut endpoint = None;
+        let pulled = match limiter.line.next() {
+            Some(Next::Endpoint(_, from)) => {
+                endpoint = Some(from);
+                limiter.line.take_endpoint();
+                let state: &mut EndpointState = &mut self.hosts.endpoints[from as usize];
                 state.in_line = false;
-                let limiter = &mut self.hosts.limiters[nth as usize];
-                let tagged = |segment| Pulled::Segment(endpoint, segment, limiter.tag(now));
+                let marked = limiter.marks(now);
+                let tagged = |segment| Pulled::Segment(from, segment, limiter.tag(now), marked);
                 state.endpoint.poll_transmit(now).map(tagged)
             }
-            None => self.pop_limited(nth, now).map(|frame| self.tagged_by(nth, frame, now)),
+            _ => self.pop_limited(nth, priority, now).map(|frame| self.tagged_by(nth, frame, now)),
         };
         if let Some(pulled) = &pulled {
             let bytes = pulled.bytes();
-            self.hosts.limiters[nth as usize].sent(now, bytes, bytes.saturating_add(overhead));
+            let limiter = &mut self.hosts.limiters[nth as usize];
+            limiter.measured.marks += u64::from(pulled.is_marked());
+            limiter.sent(priority, now, bytes, bytes.saturating_add(overhead));
         }
         let mut place = None;
         if let Some(endpoint) = endpoint {
@@ -425,19 +457,23 @@ impl Fabric {
 
     /// A frame that leaves a limiter, with the tag that it gets there.
     fn tagged_by(&mut self, nth: u32, mut frame: Frame, now: Time) -> Pulled {
-        if let Some((tag, bytes)) = self.hosts.limiters[nth as usize].tag(now) {
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        if limiter.marks(now) {
+            let _ = frame.flags.mark();
+        }
+        if let Some((tag, bytes)) = limiter.tag(now) {
             self.headers.tag(&mut frame, tag, bytes);
         }
         Pulled::Frame(frame)
     }
 
-    /// The first frame that waits in a limiter, on the way that its path takes now.
-    fn pop_limited(&mut self, nth: u32, now: Time) -> Option<Frame> {
+    /// The first frame of a priority that waits in a limiter, on the way that its path takes now.
+    fn pop_limited(&mut self, nth: u32, priority: Priority, now: Time) -> Option<Frame> {
         let limiter = &mut self.hosts.limiters[nth as usize];
-        if limiter.list.is_empty() {
+        if limiter.line.list(priority).is_empty() {
             return None;
         }
-        let waiting = self.buffers.pool.pop(&mut limiter.list);
+        let waiting = limiter.line.take(priority, |list| self.buffers.pool.pop(list));
         let mut frame = waiting.frame;
         limiter.occupancy.remove(frame.bytes);
         limiter.sojourns.leave(frame.bytes, now - waiting.since);

@@ -20,6 +20,12 @@ fn with_tags(table: Table, limiters: &[&Limiter]) -> Table {
             integers(|it| it.measured.tags_sent),
         )
         .integers(
+            "marks",
+            "",
+            "Frames that left it with a mark, because of what waited in it.",
+            integers(|it| it.measured.marks),
+        )
+        .integers(
             "tags_returned",
             "",
             "Tags and messages that came back from receivers.",
@@ -58,10 +64,10 @@ impl View<'_> {
             .texts("host", "Name of the host.", rows.iter().map(|row| self.host_of(row.1)))
             .texts(
                 "limiter",
-                "What passes it: a flow, or the frames of a priority, to one destination or to all.",
+                "What passes it: a flow, the frames of a priority, to one destination or to all, or all to one destination.",
                 rows.iter().map(|row| row.1.name.clone()),
             )
-            .integers("priority", "", "Priority of its frames.", integers(|it| it.priority.0.into()))
+            .integers("priority", "", "Priority of its frames; of several the highest.", integers(|it| it.priority.0.into()))
             .texts(
                 "control",
                 "Who says how fast it sends.",
@@ -154,7 +160,7 @@ impl View<'_> {
 
     /// Bytes and frames that waited on average.
     fn waiting_in(&self, (part, limiter): (&Fabric, &Limiter)) -> [f64; 2] {
-        let inside = part.buffers.pool.iter(limiter.list());
+        let inside = limiter.lists().iter().flat_map(|list| part.buffers.pool.iter(list));
         let inside = inside.map(|waiting| (waiting.since, waiting.frame.bytes));
         limiter.sojourns.mean(self.start, self.end, inside)
     }

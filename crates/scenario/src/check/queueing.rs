@@ -23,7 +23,10 @@ pub fn managers(
 pub fn limiters(keys: Option<&RateLimiters>, at: &Place, context: &mut Context<'_>) -> Option<LimiterSpec> {
     let keys = keys?;
     match keys.spec() {
-        Ok((control, priorities)) => Some(LimiterSpec { control, per: keys.per, priorities }),
+        Ok((control, priorities)) => {
+            let mark_after = keys.mark_after.value();
+            Some(LimiterSpec { control, per: keys.per, priorities, mark_after })
+        }
         Err(why) => {
             context.refuse(why, at);
             None

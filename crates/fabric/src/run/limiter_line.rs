@@ -1,0 +1,160 @@
+//! Who waits in a rate limiter, and who is next: strict priority, and within a priority frames of sources and endpoints by turns.
+
+use crate::run::pool::List;
+use frame::{PRIORITIES, Priority};
+use std::collections::VecDeque;
+
+/// Frames that sources have pushed, and endpoints that have something to send.
+#[derive(Debug)]
+pub(crate) struct LimiterLine {
+    /// Frames by priority, and which of these lists are not empty: bit n for priority n.
+    frames: [List; PRIORITIES],
+    pushed: u8,
+    /// Endpoints, the highest priority first, by turns within one.
+    endpoints: VecDeque<(Priority, u32)>,
+    /// The last frame came from an endpoint: a source has the next turn.
+    endpoint_was_last: bool,
+}
+
+/// Who is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The first frame of this priority.
+    Frame(Priority),
+    /// This endpoint, whose frames have this priority.
+    Endpoint(Priority, u32),
+}
+
+impl Next {
+    /// The priority of the frame.
+    pub fn priority(self) -> Priority {
+        match self {
+            Next::Frame(priority) | Next::Endpoint(priority, _) => priority,
+        }
+    }
+}
+
+impl LimiterLine {
+    pub fn new() -> LimiterLine {
+        LimiterLine {
+            frames: [List::EMPTY; PRIORITIES],
+            pushed: 0,
+            endpoints: VecDeque::new(),
+            endpoint_was_last: false,
+        }
+    }
+
+    /// Who is next; `None`: nobody waits.
+    pub fn next(&self) -> Option<Next> {
+        let frame = self.pushed.checked_ilog2().map(|highest| Priority(highest as u8));
+        let endpoint = self.endpoints.front().copied();
+        match (frame, endpoint) {
+            (None, None) => None,
+            (Some(priority), None) => Some(Next::Frame(priority)),
+            (Some(priority), Some((other, _)))
+                if priority > other || priority == other && self.endpoint_was_last =>
+            {
+                Some(Next::Frame(priority))
+            }
+            (_, Some((priority, endpoint))) => Some(Next::Endpoint(priority, endpoint)),
+        }
+    }
+
+    /// The list of a priority, to which a frame is added.
+    pub fn push_to(&mut self, priority: Priority) -> &mut List {
+        self.pushed |= 1 << priority.0;
+        &mut self.frames[usize::from(priority.0)]
+    }
+
+    /// The frames of a priority.
+    pub fn list(&self, priority: Priority) -> &List {
+        &self.frames[usize::from(priority.0)]
+    }
+
+    /// All lists of frames.
+    pub fn lists(&self) -> &[List] {
+        &self.frames
+    }
+
+    /// The first frame of this priority leaves: `take` takes it out of its list.
+    pub fn take<T>(&mut self, priority: Priority, take: impl FnOnce(&mut List) -> T) -> T {
+        let list = &mut self.frames[usize::from(priority.0)];
+        let taken = take(list);
+        if list.is_empty() {
+            self.pushed &= !(1 << priority.0);
+        }
+        self.endpoint_was_last = false;
+        taken
+    }
+
+    /// An endpoint comes, behind those of its priority.
+    pub fn come(&mut self, priority: Priority, endpoint: u32) {
+        let place = self.endpoints.iter().rposition(|&(other, _)| other >= priority).map_or(0, |at| at + 1);
+        self.endpoints.insert(place, (priority, endpoint));
+    }
+
+    /// The first endpoint has its turn.
+    pub fn take_endpoint(&mut self) {
+        self.endpoints.pop_front();
+        self.endpoint_was_last = true;
+    }
+
+    /// An endpoint stands here no more.
+    pub fn leave(&mut self, endpoint: u32) {
+        self.endpoints.retain(|&(_, other)| other != endpoint);
+    }
+
+    /// Bytes of its table.
+    pub fn memory_bytes(&self) -> usize {
+        self.endpoints.capacity() * size_of::<(Priority, u32)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn endpoint(priority: u8, nth: u32) -> Next {
+        Next::Endpoint(Priority(priority), nth)
+    }
+
+    /// Lets the next endpoint have its turn, and come back.
+    fn turn(line: &mut LimiterLine) -> Option<Next> {
+        let next = line.next();
+        if let Some(Next::Endpoint(priority, nth)) = next {
+            line.take_endpoint();
+            line.come(priority, nth);
+        }
+        next
+    }
+
+    #[test]
+    fn the_highest_priority_goes_first_and_turns_are_within_one() {
+        let mut line = LimiterLine::new();
+        assert_eq!(line.next(), None);
+        line.come(Priority(2), 20);
+        line.come(Priority(5), 50);
+        line.come(Priority(2), 21);
+        line.come(Priority(5), 51);
+        let turns: Vec<_> = (0..4).filter_map(|_| turn(&mut line)).collect();
+        assert_eq!(turns, [endpoint(5, 50), endpoint(5, 51), endpoint(5, 50), endpoint(5, 51)]);
+        line.leave(50);
+        line.leave(51);
+        let turns: Vec<_> = (0..3).filter_map(|_| turn(&mut line)).collect();
+        assert_eq!(turns, [endpoint(2, 20), endpoint(2, 21), endpoint(2, 20)]);
+    }
+
+    #[test]
+    fn frames_and_endpoints_of_a_priority_take_turns() {
+        let mut line = LimiterLine::new();
+        line.come(Priority(2), 20);
+        let _ = line.push_to(Priority(2));
+        assert_eq!(turn(&mut line), Some(endpoint(2, 20)));
+        assert_eq!(line.next(), Some(Next::Frame(Priority(2))));
+        // A frame of a higher one goes ahead, whoever has the turn.
+        let _ = line.push_to(Priority(3));
+        assert_eq!(line.next(), Some(Next::Frame(Priority(3))));
+        line.take(Priority(3), |_| ());
+        assert_eq!(line.next(), Some(endpoint(2, 20)));
+    }
+}
