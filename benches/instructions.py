@@ -39,6 +39,8 @@ RUNS = {
     "requests-8": ("200 us", "400 us"),
     "window": ("5 ms", "10 ms"),
     "red": ("5 ms", "10 ms"),
+    "qcn": ("10 ms", "20 ms"),
+    "fecn": ("10 ms", "20 ms"),
     "spray-8": ("200 us", "400 us"),
 }
 QUICK = ("star", "star pfc", "fat-tree-4", "hashed-4 pfc probes", "incast-8 pfc")

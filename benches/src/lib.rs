@@ -11,16 +11,20 @@
 //! - *requests*: the hosts of *hashed* exchange requests and responses of one 1500-byte frame, four at a time each.
 //! - *window*: the star with transfers of four 1500-byte frames in flight each, clocked by acknowledgements.
 //! - *red*: the same with RED that marks at the switch.
+//! - *qcn*, *fecn*: the star under a congestion control at layer 2: every frame passes a rate limiter and two congestion points.
 
 use fabric::choice::PathChoice;
 use fabric::spec::{
-    FlowSpec, Forwarding, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing, Role, Spec,
-    SwitchSpec, Way, WhenFull,
+    FlowSpec, Forwarding, HostSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Queueing,
+    Role, Spec, SwitchSpec, Way, WhenFull,
 };
 use fabric::topology::{Cable, FatTree, Graph, NodeRole, Shape, Star};
 use flow_control::{Accounting, Control, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
-use queueing::{Action, BufferSpec, ManagerSpec, RedParams};
+use queueing::{
+    Action, BufferSpec, CongestionPointParams, LimiterScope, ManagerSpec, RateControlSpec, RatePointParams,
+    RateReactionParams, ReactionPointParams, RedParams,
+};
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
 use transport::{
@@ -40,10 +44,17 @@ pub struct Options {
     pub duration: Time,
 }
 
-/// The workload of this name: `star`, `window`, `red`, `fat-tree-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`,
+/// The workload of this name: `star`, `qcn`, `fecn`, `window`, `red`, `fat-tree-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`,
 /// `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     let cable = Cable::new(BitRate::from_gbps(10), Time::from_us(1));
+    if let Some((control, point)) = notified(name) {
+        let mut spec = workload("star", options)?;
+        change_switches(&mut spec, |switch| switch.managers = vec![Some(point); 8]);
+        let limiters = LimiterSpec { control, per: LimiterScope::Flow, priorities: 0xFF, mark_after: None };
+        change_hosts(&mut spec, |host| host.limiters = Some(limiters));
+        return Some(spec);
+    }
     if name == "star" {
         let graph = Star::new(9, cable).graph().ok()?;
         let hosts: Vec<NodeId> = graph.hosts().collect();
@@ -127,6 +138,23 @@ fn apart(graph: &Graph, half: usize, from: usize, to: usize) -> Vec<NodeId> {
     names.iter().filter_map(id).map(|at| NodeId(at as u32)).collect()
 }
 
+/// The host part and the switch part of a congestion control of this name.
+fn notified(name: &str) -> Option<(RateControlSpec, ManagerSpec)> {
+    match name {
+        "qcn" => {
+            let point = ManagerSpec::CongestionPoint(CongestionPointParams::default());
+            Some((RateControlSpec::Qcn(ReactionPointParams::default()), point))
+        }
+        "fecn" => {
+            // Slow enough for the frames of a source to pass at once, if its first rate is that of its flow and more.
+            let host = RateReactionParams { initial_share: 0.25, ..RateReactionParams::default() };
+            let point = RatePointParams { expected_sources: 4.0, ..RatePointParams::default() };
+            Some((RateControlSpec::Fecn(host), ManagerSpec::RatePoint(point)))
+        }
+        _ => None,
+    }
+}
+
 fn window() -> Application {
     Application::Window(WindowSpec {
         bytes: None,
@@ -163,6 +191,14 @@ fn change_switches(spec: &mut Spec, change: impl Fn(&mut SwitchSpec)) {
     for node in &mut spec.nodes {
         if let Role::Switch(switch) = &mut node.role {
             change(Arc::make_mut(switch));
+        }
+    }
+}
+
+fn change_hosts(spec: &mut Spec, change: impl Fn(&mut HostSpec)) {
+    for node in &mut spec.nodes {
+        if let Role::Host(host) = &mut node.role {
+            change(Arc::make_mut(host));
         }
     }
 }
