@@ -18,7 +18,7 @@
 //! Method 1, marks that the receiver echoes to the transport, is the queue manager `red` with `action = "mark_only"`.
 //!
 //! The law of rates is not in the source. The one here is "scaled". Let h be the loop time, the shortest round trip and an
-//! interval, or what the slowest link takes for sixteen of the longest frames, if that is longer; C the rate of the most congested port, which it writes beside its level (of the slowest link where none has: methods 2
+//! interval, or what the slowest link takes for eight of the longest frames, if that is longer; C the rate of the most congested port, which it writes beside its level (of the slowest link where none has: methods 2
 //! and 3); t = q / C how long it takes for the queue q that a level stands for, and t0 the same for the target.
 //! After an interval of dt the rate R becomes R (1 + g),
 //! g = s dt/h ln(C/R) - a (t - t_before)/h - b dt/h (t - t0)/h.

@@ -183,7 +183,7 @@ fn a_level_is_measured_by_the_port_that_it_is_of() {
 
 #[test]
 fn frames_of_many_sources_make_the_loop_of_a_slow_link_long() {
-    // Sixteen of 1522 B take 194.816 us at 1 Gb/s: the term that makes rates equal counts 40 us of these, not of 50.
+    // Eight of 1522 B take 97.408 us at 1 Gb/s: the term that makes rates equal counts 40 us of these, not of 50.
     let mut reaction = started(|_| {});
     reaction.on_sent(us(0), 1_522, true, &mut none);
     let slow = PathNews { asked: Some(us(0)), slowest: BitRate::from_gbps(1), level: 160, ..NEWS };
@@ -191,7 +191,7 @@ fn frames_of_many_sources_make_the_loop_of_a_slow_link_long() {
     let before = rate(&reaction);
     let again = PathNews { asked: None, ..slow };
     reaction.on_told(us(50), Told::Returned(Tag::Path(again)), &mut none);
-    close(rate(&reaction), before * (1.0 + 0.01 * 40.0 / 194.816 * libm::log(1_000.0 / before)));
+    close(rate(&reaction), before * (1.0 + 0.01 * 40.0 / 97.408 * libm::log(1_000.0 / before)));
 }
 
 #[test]

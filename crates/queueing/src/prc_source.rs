@@ -99,7 +99,7 @@ impl Default for PathReactionParams {
 /// Before the first answer: after so long it is missing.
 const FIRST_PATIENCE: Time = Time::from_ms(4);
 /// Of so many sources a slow link sends a frame each before what they are told shows.
-const MANY_SOURCES: f64 = 16.0;
+const MANY_SOURCES: f64 = 8.0;
 /// Above it, a level is over a hundred times the buffer: no sum overflows.
 const HIGHEST_LEVEL: u32 = 100_000;
 

@@ -850,7 +850,13 @@ class RateLimitersKeys(TypedDict, total=False):
     """Priorities whose frames pass a limiter. Default: all."""
     per: LimiterScope | None
     """What shares a limiter: "flow" (each flow has its own), "destination" (frames of one priority to
-    one host) or "priority" (all frames of one priority). Default: "flow".
+    one host), "path" (all frames to one host, the highest priority first) or "priority" (all frames
+    of one priority). Default: "flow".
+    """
+    mark_after: str | None
+    """Frames that leave a limiter which has held something for this long without a break carry a mark,
+    if their endpoints understand marks (McAlpine 2005: PRC_ECN marks where frames enter layer 2).
+    Default: "never".
     """
     qcn: ReactionPointKeys | None
     """The reaction points of quantised congestion notification (QCN, IEEE 802.1Qau)."""
@@ -1112,7 +1118,9 @@ class RedKeys(TypedDict, total=False):
     equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform".
     """
     action: Action | None
-    """What happens to a frame that is picked: "drop" or "mark". Default: "drop"."""
+    """What happens to a frame that is picked: "drop", "mark" (frames whose endpoints understand no marks
+    are dropped) or "mark_only" (they pass, and nothing is ever dropped). Default: "drop".
+    """
     mark_above_max: bool | None
     """Whether frames are marked also where every frame is picked. Default: false."""
     mean_frame: str | None
@@ -1996,7 +2004,7 @@ TargetMethod = Literal["fair_bandwidth", "random_sampling", "max_min"]
 """How targets are found."""
 Sampling = Literal["one_shot", "every_enqueue"]
 """When targets are searched."""
-LimiterScope = Literal["flow", "destination", "priority"]
+LimiterScope = Literal["flow", "destination", "path", "priority"]
 """What shares a limiter."""
 Method = Literal["feedback", "probes", "round_trip", "messages"]
 """How levels come back."""
@@ -2012,7 +2020,7 @@ Mode = Literal["frame", "byte"]
 """What the probability of RED belongs to."""
 Spacing = Literal["geometric", "uniform", "wait"]
 """How picks of RED are spread."""
-Action = Literal["drop", "mark"]
+Action = Literal["drop", "mark", "mark_only"]
 """What RED does to a frame."""
 Counts = Literal["without_frame", "with_frame"]
 """What the length of a queue includes."""

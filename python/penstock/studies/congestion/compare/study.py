@@ -15,6 +15,7 @@ from penstock.result import Result
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
+from . import bcn_model
 from .schemes import LOSSLESS, NOTIFIED, SCHEMES, Scheme
 
 CONTROL_BYTES = 84
@@ -141,6 +142,7 @@ def run(context: Context) -> list[Outcome]:
         queues(context, runs),
         joins(context, runs),
         costs(context, runs),
+        unfair(context),
     ]
 
 
@@ -277,6 +279,33 @@ def costs(context: Context, runs: Runs) -> Outcome:
         passed=max(most[name] for name in NOTIFIED) <= 0.03,
         note=context.study.experiment("C-6").not_met,
     )
+
+
+def unfair(context: Context) -> Outcome:
+    """C-7."""
+    rows, off = [], 0.0
+    for workload, senders in (("four", 4), ("sixteen", 16)):
+        for stops in (True, False):
+            point = {} if stops else {"severe": "never"}
+            changes = {**SCHEMES["BCN"].changes, "switch.queue_managers": [{"bcn": point}]}
+            scenario = arranged(context, workload, Scheme("", changes))
+            ours = fmean(Run.of(scenario.run(seed=seed), WORKLOADS[workload]).jain for seed in BCN_SEEDS)
+            model = fmean(bcn_model.jain(senders, stops=stops, seed=seed) for seed in BCN_SEEDS)
+            rows.append((str(senders), "yes" if stops else "no", f"{ours:.3f}", f"{model:.3f}"))
+            off = max(off, abs(ours - model))
+    context.save_table(
+        "bcn",
+        "Jain's index of BCN, of the simulator and of a model apart from it",
+        ("senders", "severe messages stop", "simulator", "model"),
+        rows,
+        note="A sender that was stopped begins anew at a hundredth of the link, and hears that it may send "
+        "more when one of its own frames is sampled: the slower, the later. Meanwhile others fill the queue.",
+    )
+    told = ", ".join(f"{senders} {stops} {ours} ({model})" for senders, stops, ours, model in rows)
+    return context.outcome("C-7", measured=f"senders, stops, index (model): {told}", passed=off <= 0.1)
+
+
+BCN_SEEDS = (1, 2, 3)
 
 
 def mean_queue(one: Run) -> float:

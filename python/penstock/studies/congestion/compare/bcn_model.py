@@ -1,0 +1,110 @@
+"""BCN at one queue, frame by frame, written from the paper: whether the scheme or the simulator is unfair.
+
+Senders that never stop, one queue of 100 frames and the link behind it; nothing is shared with the engine.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+
+import numpy as np
+
+LINE = 10e9
+FRAME, WIRE_BITS = 1500, 1520 * 8
+SET_POINT, SEVERE, LIMIT = 24_000, 135_000, 150_000
+WEIGHT, EVERY = 2, 100
+GAIN_DOWN, GAIN_UP, LEAST = 1 / 128, 4 * 8e6, 10e6
+MAX_STOP_S, RESTART = 100e-6, LINE / 100
+ONE_WAY_S = 3e-6
+SEND, ARRIVE, LEAVE, TELL = range(4)
+
+
+class Sender:
+    """A rate limiter: slowed down once a message has come."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rate, self.slowed, self.stopped_until, self.counted = LINE, False, 0.0, 0
+        self.clock = 1 + rng.uniform(-1e-4, 1e-4)
+
+    def hear(self, now: float, feedback: float, rng: np.random.Generator) -> None:
+        """A message: bytes below (above, if negative) where the queue should be; 0 stops."""
+        if now < self.stopped_until:
+            return
+        frames = feedback / FRAME
+        if feedback == 0:
+            self.stopped_until = now + rng.random() * MAX_STOP_S
+            self.rate = min(self.rate, RESTART)
+        elif feedback < 0:
+            self.rate = max(LEAST, self.rate * max(0.5, 1 + GAIN_DOWN * frames))
+        else:
+            self.rate = min(LINE, self.rate + GAIN_UP * frames)
+        self.slowed = True
+
+
+def jain(senders: int, *, stops: bool, seed: int, end_s: float = 0.04) -> float:
+    """Jain's index over the last quarter of a run in which one of 100 frames is sampled, regularly.
+
+    Parameters
+    ----------
+    senders : int
+        That never stop.
+    stops : bool
+        Whether a severely long queue stops those who are sampled.
+    seed : int
+        Of phases, clocks and stops.
+    end_s : float
+        Length of the run.
+    """
+    rng = np.random.default_rng(seed)
+    all_of_them = [Sender(rng) for _ in range(senders)]
+    events = [(rng.random() * 1e-6, n, SEND, n, 0.0) for n in range(senders)]
+    heapq.heapify(events)
+    queue: deque[int] = deque()
+    length, length_before, passed, busy = 0, 0, 0, False
+    number = senders
+
+    def later(time: float, kind: int, who: int, word: float = 0.0) -> None:
+        nonlocal number
+        number += 1
+        heapq.heappush(events, (time, number, kind, who, word))
+
+    while events:
+        now, _, kind, who, word = heapq.heappop(events)
+        sender = all_of_them[who]
+        if now > end_s:
+            break
+        if kind == SEND:
+            if now < sender.stopped_until:
+                later(sender.stopped_until, SEND, who)
+                continue
+            later(now + ONE_WAY_S, ARRIVE, who, float(sender.slowed))
+            later(now + WIRE_BITS / sender.rate * sender.clock, SEND, who)
+        elif kind == ARRIVE:
+            passed = (passed + 1) % EVERY
+            here = length + FRAME
+            if passed == 0:
+                feedback = SET_POINT - here - WEIGHT * (here - length_before)
+                length_before = here
+                if stops and here > SEVERE:
+                    later(now + ONE_WAY_S, TELL, who, 0.0)
+                elif feedback < 0 or (feedback > 0 and word):
+                    later(now + ONE_WAY_S, TELL, who, float(feedback))
+            if here > LIMIT:
+                continue
+            sender.counted += now > 0.75 * end_s
+            if busy:
+                queue.append(who)
+                length += FRAME
+            else:
+                busy = True
+                later(now + WIRE_BITS / LINE, LEAVE, who)
+        elif kind == LEAVE:
+            busy = bool(queue)
+            if queue:
+                length -= FRAME
+                later(now + WIRE_BITS / LINE, LEAVE, queue.popleft())
+        else:
+            sender.hear(now, word, rng)
+    counts = [sender.counted for sender in all_of_them]
+    return sum(counts) ** 2 / (senders * sum(count**2 for count in counts))

@@ -1,0 +1,155 @@
+"""What the experiments read out of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.result import Result
+from penstock.scenario import Scenario
+
+Array = npt.NDArray[np.float64]
+DATA, FRAME, ACKNOWLEDGEMENT = 1460, 1542, 84
+"""Bytes of data in a full segment, and bytes on the wire of it and of what acknowledges two."""
+UPLINKS = 2 * 10e9 / 8
+"""Bytes a second that the server switches and the shelf exchange, each way."""
+MESSAGES = 4 * 6510 * (1106 + 146 + ACKNOWLEDGEMENT)
+"""Of these, what 8 of the 12 connections between servers take, half of them each way."""
+VIDEO = 24 * 28.3e6 / 8 * 1420 / 1400
+"""And what video takes."""
+CONTROL_BYTES = 84
+DURATION_S = 0.1
+
+
+def most(*, video: bool = False) -> float:
+    """Bytes of data a second that the database can exchange, both ways together."""
+    left = UPLINKS - MESSAGES - (VIDEO if video else 0)
+    return 2 * left * 2 * DATA / (2 * FRAME + ACKNOWLEDGEMENT)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the cluster did in its 100 ms.
+
+    Attributes
+    ----------
+    database : float
+        Bytes of blocks a second that were exchanged, both ways together.
+    response_us, late_us : float
+        Mean time of an exchange with the database, and of those that ended in the last 20 ms.
+    silent : int
+        Connections to the database of which no exchange ended in the last 20 ms.
+    lost, lost_late : int
+        Frames, of all and in the last 20 ms.
+    queue : float
+        Bytes that wait at a port of a switch, mean over time and over its 18 ports.
+    ipc_us, ethernet_us : float
+        Mean time of an exchange between servers, and what a frame of it takes through the fabric.
+    ipc : float
+        Bytes a second between servers.
+    overhead : float
+        Messages of path rate control, of all bytes delivered.
+    paused_ms : float
+        All ports together.
+    """
+
+    database: float
+    response_us: float
+    late_us: float
+    silent: int
+    lost: int
+    lost_late: int
+    queue: float
+    ipc_us: float
+    ethernet_us: float
+    ipc: float
+    overhead: float
+    paused_ms: float
+    result: Result
+
+    @classmethod
+    def of(cls, scenario: Scenario, stack_us: float = 38) -> Run:
+        """Runs it, twice: the second measurement begins after 80 ms."""
+        result = scenario.run(seed=1)
+        late = scenario.with_value("simulation.warmup", "80 ms").run(seed=1)
+        database, ipc = connections(result, ("entry", "query")), connections(result, ("ipc",))
+        database_late = connections(late, ("entry", "query"))
+        waits = [row["queue_bytes_mean"] for row in result.rows("ports") if is_switch(row["node"])]
+        delivered = sum(row["bytes_delivered"] for row in result.rows("flows"))
+        limiters = result.rows("rate_limiters")
+        control = sum(row["tags_sent"] + row["tags_returned"] + row["messages"] for row in limiters)
+        ipc_us = response(ipc)
+        return cls(
+            database=application_bytes(database) / DURATION_S,
+            response_us=response(database),
+            late_us=response(database_late),
+            silent=sum(row["exchanges"] == 0 for row in database_late),
+            lost=lost(result),
+            lost_late=lost(late),
+            queue=float(np.mean(waits)),
+            ipc_us=ipc_us,
+            ethernet_us=(ipc_us - stack_us) / 2,
+            ipc=application_bytes(ipc) / DURATION_S,
+            overhead=control * CONTROL_BYTES / delivered,
+            paused_ms=sum(row["paused_s"] for row in result.rows("ports")) * 1e3,
+            result=result,
+        )
+
+
+def connections(result: Result, begin: tuple[str, ...]) -> list[Mapping[str, Any]]:
+    """The connections whose flows' names begin so."""
+    return [row for row in result.rows("connections") if row["flow"].startswith(begin)]
+
+
+def application_bytes(rows: Iterable[Mapping[str, Any]]) -> float:
+    """Of complete exchanges."""
+    return float(sum(row["application_bytes"] for row in rows))
+
+
+def response(rows: Iterable[Mapping[str, Any]]) -> float:
+    """The mean time of their exchanges, in us."""
+    counts = [(row["exchanges"], row["exchange_mean_ns"]) for row in rows if row["exchanges"]]
+    return float(sum(count * mean for count, mean in counts) / sum(count for count, _ in counts) / 1e3)
+
+
+def lost(result: Result) -> int:
+    """All frames lost."""
+    return int(sum(row["frames"] for row in result.rows("drops")))
+
+
+def is_switch(node: str) -> bool:
+    """Hosts are c1 to c6 and s1 to s4."""
+    return len(node) > 2
+
+
+def database_series(result: Result) -> tuple[Array, Array]:
+    """Time in ms and what arrives of blocks, in GB/s."""
+    flows = result.all_series("flow_throughput_bps")
+    of = [series for name, series in flows.items() if name.startswith(("entry", "query"))]
+    return of[0][0] / 1e6, sum((values for _, values in of), np.zeros(len(of[0][0]))) * DATA / 1522 / 8e9
+
+
+def queue_series(result: Result) -> tuple[Array, Array]:
+    """Time in ms and the longest queue of all switches, in KiB."""
+    queues = result.all_series("queue_bytes")
+    of = [series for name, series in queues.items() if is_switch(name.split(".")[0])]
+    return of[0][0] / 1e6, np.max([values for _, values in of], axis=0) / 1024
+
+
+def deviation_us(result: Result) -> float:
+    """The furthest that a frame of video was from the mean delay of its stream."""
+    rows = [row for row in result.rows("flows") if row["flow"].startswith("video")]
+    far = (
+        max(row["latency_max_ns"] - row["latency_mean_ns"], row["latency_mean_ns"] - row["latency_min_ns"])
+        for row in rows
+    )
+    return float(max(far) / 1e3)
+
+
+def video_lost(result: Result) -> int:
+    """Frames of video that were lost."""
+    return int(sum(row["frames"] for row in result.rows("drops") if row["flow"].startswith("video")))

@@ -1,0 +1,87 @@
+"""The five scenarios of the paper: what each changes in the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.scenario import Scenario
+from penstock.scenario.traffic import constant
+
+RED = {
+    "min": "12 kB",
+    "max": "36 kB",
+    "max_probability": 0.1,
+    "weight": 0.02,
+    "mean_frame": "1522 B",
+}
+"""Thresholds for 64 KiB a port: the paper gives none."""
+PAUSE = {"xoff": "48 KiB", "xon": "32 KiB"}
+"""Three quarters and a half of a port's buffer, counted where frames come in."""
+MARKS = [{"red": {**RED, "action": "mark_only"}}]
+SCENARIOS = ("RED_only", "PAUSE_only", "ECN_PAUSE", "PRC_only", "PRC_ECN")
+COLOURS = ("#777777", "#D55E00", "#E69F00", "#0072B2", "#009E73")
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "2": {"method": "messages"},
+    "3": {"method": "round_trip"},
+    "4": {"method": "feedback"},
+}
+"""The ways of the paper to bring levels to the sources; method 1 marks frames."""
+
+
+def arranged(cluster: Scenario, name: str) -> Scenario:
+    """The cluster under one of the five."""
+    if name == "RED_only":
+        return cluster.with_value("switch.queue_managers", [{"red": RED}])
+    if name == "PAUSE_only":
+        return paused(cluster)
+    if name == "ECN_PAUSE":
+        return marked(paused(cluster))
+    if name == "PRC_ECN":
+        return understood(path_rates(cluster, mark_after=MARK_AFTER))
+    return path_rates(cluster)
+
+
+MARK_AFTER = "500 us"
+"""PRC_ECN marks what has waited for so long above the limiter."""
+
+
+def paused(cluster: Scenario) -> Scenario:
+    """With PAUSE, which has watermarks of its own in the place of thresholds of the shared memory."""
+    for station in ("switch", "switches.servers1", "switches.servers2"):
+        total = cluster.to_dict()
+        for step in station.split("."):
+            total = total[step]
+        cluster = cluster.with_value(f"{station}.buffer", {"total": total["buffer"]["total"]})
+    return cluster.with_value("flow_control", {"pause": PAUSE})
+
+
+def marked(cluster: Scenario) -> Scenario:
+    """With marks of switches, which the end points understand: method 1 of the paper."""
+    return understood(cluster).with_value("switch.queue_managers", MARKS)
+
+
+def understood(cluster: Scenario) -> Scenario:
+    """With ECN at the end points."""
+    for flow in cluster.to_dict()["flows"]:
+        if "conversation" in flow["source"]:
+            cluster = cluster.with_value(f"flows.{flow['name']}.source.conversation.tcp.ecn", "rfc3168")
+    return cluster
+
+
+def path_rates(cluster: Scenario, *, point: Mapping[str, Any] | None = None, **limiters: Any) -> Scenario:
+    """With path rate control; `point` are keys of the switches' part, `limiters` those of the hosts'."""
+    rate_limiters = {"per": "path", "prc": {}, **limiters}
+    cluster = cluster.with_value("switch.queue_managers", [{"prc": dict(point or {})}])
+    return cluster.with_value("host.rate_limiters", rate_limiters)
+
+
+def with_video(cluster: Scenario) -> Scenario:
+    """With a conference of each client with each server: 170 MB/s in all, 24 sessions in both directions."""
+    source = constant("28.3 Mb/s", random_phase=True)
+    ends = [("c1..c6", f"s{n}") for n in range(1, 5)] + [("s1..s4", f"c{n}") for n in range(1, 7)]
+    for senders, to in ends:
+        cluster = cluster.flow(
+            f"video-{to}", from_=senders, to=to, priority=5, frame="1400 B", start="1 us", source=source
+        )
+    return cluster
