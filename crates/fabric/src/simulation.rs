@@ -22,6 +22,7 @@ use crate::spec::routing::Wiring;
 use crate::spec::{OnDeadlock, Spec};
 use engine::{Panicked, RunStatus, Runner, Shard, Way, Workers};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
+use measure::Passage;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -337,6 +338,20 @@ impl Simulation {
             }
         }
         in_flight
+    }
+
+    /// Frames whose first bits have arrived where they end, and whose last have not, with their paths.
+    pub(crate) fn arriving(&mut self) -> Vec<(u32, Passage)> {
+        let now = self.now();
+        let mut arriving = Vec::new();
+        for Shard { world, runner } in &mut self.shards {
+            for event in runner.windows().pending().filter(|event| event.kind() == Kind::Frame) {
+                let ends = world.nodes[world.node_of[event.place() as usize] as usize].is_host;
+                let found = world.arriving(event.place(), &{ event.frame }, engine::Event::time(event));
+                arriving.extend(found.filter(|(_, passage)| ends && passage.start() < now));
+            }
+        }
+        arriving
     }
 
     /// Makes up for the departures up to now of frames that were sent ahead.

@@ -26,7 +26,7 @@ use crate::run::losses::Cause;
 use crate::simulation::Simulation;
 use crate::spec::Way;
 use frame::{HEADER_BYTES, PRIORITIES, TrafficClass};
-use measure::{Latency, LatencySummary, Table, jain};
+use measure::{Latency, LatencySummary, Passage, Table, jain};
 use units::Time;
 
 impl Simulation {
@@ -41,7 +41,8 @@ impl Simulation {
 fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let end = simulation.now();
     let in_flight = simulation.in_flight();
-    let view = View { s: simulation, start: simulation.spec.warmup.min(end), end, in_flight };
+    let arriving = simulation.arriving();
+    let view = View { s: simulation, start: simulation.spec.warmup.min(end), end, in_flight, arriving };
     let flows = view.flow_rows();
     let series = view.series();
     let forensics = view.forensics();
@@ -78,6 +79,8 @@ pub(crate) struct View<'a> {
     pub start: Time,
     pub end: Time,
     in_flight: Vec<(u64, u64)>,
+    /// Frames of which the end has seen a part, with their paths.
+    arriving: Vec<(u32, Passage)>,
 }
 
 /// What is known of a flow over all its destinations.

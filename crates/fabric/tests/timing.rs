@@ -396,6 +396,27 @@ fn of_many_series_the_busiest_are_kept_and_what_takes_too_much_memory_is_named()
     assert_eq!(found, []);
 }
 
+/// A frame and what is around it takes a microsecond; the end comes in the middle of one, and of its bins.
+#[test]
+fn the_last_bin_has_the_bits_of_a_frame_that_is_arriving() {
+    for (end, delay) in [(us(20), ns(300)), (ns(19_700), ns(300)), (us(20), ns(0)), (us(20), ns(999))] {
+        let mut net = Net::new(end);
+        let [a, b] = ["a", "b"].map(|name| net.host(name, host()));
+        net.link(a, b, gbps(10), delay);
+        net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
+        net.0.probes.bin = Some(us(1));
+        let outcome = net.run();
+        let metrics = outcome.texts("series", "metric");
+        let rates = metrics.iter().zip(outcome.reals("series", "value"));
+        let rates: Vec<f64> =
+            rates.filter(|(metric, _)| *metric == "flow_throughput_bps").map(|(_, rate)| *rate).collect();
+        assert_eq!(rates.len(), 20);
+        // 1230 B a microsecond, and a bit at either edge; a bin that is cut short may have all of the 20 B between frames.
+        let whole = rates[2..19].iter().all(|rate| (rate - 9.84e9).abs() <= 2e6);
+        assert!(whole && (9.5e9..=1e10).contains(&rates[19]), "{rates:?}");
+    }
+}
+
 #[test]
 fn probes_choose_what_is_recorded_and_how_often() {
     use fabric::spec::{Pattern, Probe, Watched, Which};

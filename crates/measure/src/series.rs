@@ -74,7 +74,7 @@ impl Passage {
     const NONE: Passage = Passage { end: Time::ZERO, took: Time::ZERO, bits: 0 };
 
     /// When its first bit began; at zero, if a clock that runs slow puts it before.
-    fn start(&self) -> Time {
+    pub fn start(&self) -> Time {
         self.end.saturating_sub(self.took)
     }
 
@@ -123,7 +123,7 @@ impl BinnedBits {
     }
 
     /// The same for the bits that have passed by `until` alone.
-    fn add_until(&mut self, frame: Passage, until: Time) {
+    pub fn add_until(&mut self, frame: Passage, until: Time) {
         if self.width == Time::ZERO {
             return;
         }

@@ -116,6 +116,13 @@ impl Fabric {
         }
     }
 
+    /// How a frame passes that is to arrive through a port, and the path it has, if a flow is there for it.
+    pub fn arriving(&self, ingress: u32, frame: &Frame, arrives: Time) -> Option<(u32, Passage)> {
+        self.receiver_of(frame)?;
+        let took = self.links.took_to_arrive(ingress, frame.bytes, arrives);
+        Some((frame.path.at() as u32, Passage { end: arrives, took, bits: u64::from(frame.bytes) * 8 }))
+    }
+
     /// A host has read a frame, for so long.
     pub fn record_read(&mut self, frame: &Frame, now: Time, took: Time) {
         if let Some(receiver) = self.receiver_of(frame) {

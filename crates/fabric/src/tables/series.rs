@@ -6,7 +6,7 @@ use crate::build::{MAX_BINS, MAX_SERIES};
 use crate::run::levels::Levels;
 use crate::spec::{Watched, Which};
 use frame::PRIORITIES;
-use measure::Table;
+use measure::{BinnedBits, Table};
 use units::Time;
 
 /// Metric of the series of flows.
@@ -152,7 +152,21 @@ impl View<'_> {
                 }
             }
         }
+        if nth == 0 {
+            self.add_arriving(&mut of_flows);
+        }
         of_flows
+    }
+
+    /// Frames are counted when they have arrived; of the last ones the series have what came before the end.
+    fn add_arriving(&self, of_flows: &mut [Option<(Time, Vec<u64>)>]) {
+        for &(path, passage) in &self.arriving {
+            let flow = self.s.path_flow[path as usize] as usize;
+            let Some((width, bits)) = &mut of_flows[flow] else { continue };
+            let mut last = BinnedBits::new(*width, self.end);
+            last.add_until(passage, self.end);
+            bits.iter_mut().zip(last.finish(self.end)).for_each(|(total, more)| *total += more);
+        }
     }
 
     /// Bytes (0) or frames (1) of a queue.
