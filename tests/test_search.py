@@ -51,6 +51,15 @@ def found(plan: ps.Plan, goal: Goal, out: Path, trials: int) -> list[Trial]:
         return search(plan, goal, out, trials=trials, executor=Engine(pool, 2))
 
 
+def test_a_key_that_is_not_there_is_told_before_any_trial(tmp_path: Path) -> None:
+    plan = ps.Plan(
+        ps.Scenario.from_toml(LINK), {"switch.buffer.qeue": "20 KiB:40 KiB"}, mode="latin", points=1
+    )
+    with pytest.raises(ps.ScenarioError, match="unknown key `qeue`"):
+        found(plan, Goal("least", "sum(flows.frames_dropped)", []), tmp_path / "s", 3)
+    assert not (tmp_path / "s").exists()
+
+
 def test_the_least_headroom_of_a_link_is_found_within_one_percent(tmp_path: Path) -> None:
     """IEEE 802.1Qbb Annex O without interface delays: 2 M + P + 2 C + H bit times, a frame less a byte."""
     frame, pause, cable, response = (1522 + 20) * 8, 84 * 8, 150_000, 394 * 512

@@ -199,24 +199,35 @@ class Plan:
             seeded = scenario if seed is None else scenario.with_value(SEED, seed)
             yield Run(point, seed, seeded.source())
 
-    def check(self) -> None:
-        """Checks the scenario of the first point, before any run.
+    def check(self, most: int = 1) -> None:
+        """Checks the scenarios of the first points until one can be run, before any run.
+
+        Parameters
+        ----------
+        most : int
+            It is enough that one of so many can be run. Default 1.
 
         Raises
         ------
         ScenarioError
-            If it cannot be run.
+            If none of them can be run: what is wrong with the first.
         """
         from penstock import _core
 
-        first = next(self.runs())
-        try:
-            with engine_errors():
-                _core.check(first.source.text, first.source.file)
-        except ScenarioError as error:
-            values = ", ".join(f"{key} = {value}" for key, value in first.point.values.items())
-            wrong = ScenarioError(f"{error}\nin the first point of the sweep, with {values or 'nothing set'}")
-            wrong.diagnostics = error.diagnostics
+        wrong: ScenarioError | None = None
+        for point in self.settings[:most]:
+            first = next(self.runs_of(point))
+            try:
+                with engine_errors():
+                    _core.check(first.source.text, first.source.file)
+                return
+            except ScenarioError as error:
+                if wrong is None:
+                    values = ", ".join(f"{key} = {value}" for key, value in point.values.items())
+                    text = f"{error}\nin the first point of the sweep, with {values or 'nothing set'}"
+                    wrong = ScenarioError(text)
+                    wrong.diagnostics = error.diagnostics
+        if wrong is not None:
             raise wrong from None
 
     def _combinations(self) -> Iterator[dict[str, Any]]:

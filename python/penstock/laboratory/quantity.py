@@ -127,8 +127,7 @@ class Quantity:
     def _same(self, other: object) -> Fraction:
         if isinstance(other, Quantity) and other.dimension == self.dimension:
             return other.amount
-        what = f"a {other.dimension}" if isinstance(other, Quantity) else repr(other)
-        raise ArgumentError(f"a {self.dimension} ({self}) and {what} do not go together")
+        raise ArgumentError(f"{self} and {other} do not go together: expected two of one unit")
 
 
 def number(value: object) -> Fraction:

@@ -35,6 +35,8 @@ FIRST_SHARE, REFINING_SHARE = 0.25, 0.34
 """Of the trials: those of the Latin hypercube, and those that refine."""
 BROKEN = 1e12
 """By how much a run that fails violates what is required."""
+MOST_REFUSED = 10
+"""If none of so many points can be run, a key or its values are wrong."""
 MOST_TRIALS = 100_000
 _DIRECTIONS = ("least", "most")
 _OVER = {ast.LtE: 1.0, ast.Lt: 1.0, ast.GtE: -1.0, ast.Gt: -1.0}
@@ -149,7 +151,7 @@ def search(
     Raises
     ------
     ScenarioError
-        If the scenario cannot be run as it is.
+        If the scenario cannot be run as it is, or at none of the first points.
     InputError
         If Optuna is missing, or `out` is something else.
     """
@@ -157,7 +159,8 @@ def search(
         raise ArgumentError(f"trials is {trials}; expected a whole number from 1 to {MOST_TRIALS}")
     directory = Path(out).absolute()
     plan = _measuring(plan, goal, max(1, round(trials * FIRST_SHARE)))
-    plan.base.check()  # a point may well be one that cannot be run
+    plan.base.check()
+    plan.check(MOST_REFUSED)  # a point may well be one that cannot be run, but not all
     ensure_sweep(directory)
     write_plan(plan, directory)
     study = _study(goal, directory)
