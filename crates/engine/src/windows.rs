@@ -229,13 +229,20 @@ impl<E: Event> Windows<E> {
     }
 
     /// The next window that holds anything, the running one included; [`NEVER`] if there is none.
+    #[inline(always)]
     pub(crate) fn first(&mut self) -> u64 {
-        self.draw_near();
+        // What waits beyond the ring is later than this word: a round is at most half of the ring.
         let bits = self.occupied[self.word()] & self.not_before();
         if bits != 0 { self.in_word(bits) } else { self.first_far() }
     }
 
-    fn first_far(&self) -> u64 {
+    #[inline(never)]
+    fn first_far(&mut self) -> u64 {
+        self.draw_near();
+        let bits = self.occupied[self.word()] & self.not_before();
+        if bits != 0 {
+            return self.in_word(bits);
+        }
         // Once round: the last word is the first again, for what lies in it before the running window.
         for step in 1..=WORDS {
             let bits = self.occupied[(self.word() + step) % WORDS];

@@ -140,9 +140,30 @@ impl Fabric {
         self.hosts.endpoints[nth as usize].collect();
         self.note_congestion(nth, now);
         self.wake_in_time(nth, now, windows);
-        if let Some((egress, class)) = self.stand_in_line(nth, now, windows) {
+        let state = &self.hosts.endpoints[nth as usize];
+        if state.in_line || !state.endpoint.has_work() {
+            return;
+        }
+        let place = if state.limiter == NIL {
+            self.send_or_stand(nth, now, windows)
+        } else {
+            self.stand_at_limiter(state.limiter, nth, now, windows)
+        };
+        if let Some((egress, class)) = place {
             self.pull(egress, class, now, windows);
         }
+    }
+
+    /// Lets an endpoint send that has something if nobody is before it at its NIC, and the NIC takes it; else it stands in
+    /// line. Port and class at which it stands then, because it must wait or has more.
+    fn send_or_stand(&mut self, nth: u32, now: Time, windows: &mut Queued) -> Option<(u32, TrafficClass)> {
+        let (egress, class) = self.place_of(nth)?;
+        let nic = self.links.cold[egress as usize].nic.as_ref()?;
+        if nic.ready[class.at()].is_empty() && self.has_a_turn(egress, class) {
+            return self.pull_segment(nth, (egress, class), now, windows);
+        }
+        self.join_line(nth, (egress, class), now);
+        Some((egress, class))
     }
 
     /// Notes window and round trip of an endpoint that knows them, where series are recorded.
@@ -170,21 +191,31 @@ impl Fabric {
     /// Puts an endpoint that has something to send at the end of its line, if it is in none: port and class.
     fn stand_in_line(&mut self, nth: u32, now: Time, windows: &mut Queued) -> Option<(u32, TrafficClass)> {
         let state = &self.hosts.endpoints[nth as usize];
-        let priority = state.priority;
         if state.in_line || !state.endpoint.has_work() {
             return None;
         }
         if state.limiter != NIL {
             return self.stand_at_limiter(state.limiter, nth, now, windows);
         }
+        let place = self.place_of(nth)?;
+        self.join_line(nth, place, now);
+        Some(place)
+    }
+
+    /// The port and class that an endpoint sends through.
+    fn place_of(&mut self, nth: u32) -> Option<(u32, TrafficClass)> {
         let egress = self.egress_of(nth)?;
-        let class = self.class_of(egress, priority);
-        let nic = self.links.cold[egress as usize].nic.as_mut()?;
+        let priority = self.hosts.endpoints[nth as usize].priority;
+        Some((egress, self.links.ports[egress as usize].classes.class(priority)))
+    }
+
+    /// An endpoint stands at the end of its line.
+    fn join_line(&mut self, nth: u32, (egress, class): (u32, TrafficClass), now: Time) {
+        let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
         nic.ready[class.at()].push_back(nth);
         let state = &mut self.hosts.endpoints[nth as usize];
         (state.in_line, state.since) = (true, now);
         state.stopped_before = nic.stopped_for(class, now);
-        Some((egress, class))
     }
 
     /// Whose frame an entry of a line stands for: its path, its priority, and since when.
@@ -209,10 +240,6 @@ impl Fabric {
         self.stand_in_line(nth, now, windows)
     }
 
-    fn class_of(&self, egress: u32, priority: Priority) -> TrafficClass {
-        self.links.ports[egress as usize].classes.class(priority)
-    }
-
     /// The port that an endpoint sends through.
     fn egress_of(&mut self, nth: u32) -> Option<u32> {
         let state = &self.hosts.endpoints[nth as usize];
@@ -221,9 +248,12 @@ impl Fabric {
             return Some(self.routes.first_port(path));
         };
         let (egress, back) = self.routes.step_back(behind)?;
+        if !self.links.ports[egress as usize].hooks.has(Hooks::DOWN) {
+            return Some(egress);
+        }
         match self.routes.route_back(path, back).heading() {
             // What switches choose a path for leaves through any link of the host that is up.
-            Heading::Destination(to) if self.links.ports[egress as usize].hooks.has(Hooks::DOWN) => {
+            Heading::Destination(to) => {
                 self.choose_egress(self.node_of[egress as usize], path, to, Time::ZERO)
             }
             _ => Some(egress),
@@ -263,15 +293,8 @@ impl Fabric {
     /// Fills a class of a NIC from those in line, by turns.
     pub fn pull(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
         loop {
-            let hooks = self.links.ports[egress as usize].hooks;
-            // A scheduler that is told of every frame must not see a queue run empty between two.
-            let more = u32::from(hooks.has(Hooks::SCHEDULER));
             let Some(nic) = &self.links.cold[egress as usize].nic else { return };
-            if nic.ready[class.at()].is_empty()
-                || nic.pulled[class.at()] >= nic.keeps + more
-                || hooks.has(Hooks::DOWN)
-                || hooks.has(Hooks::BOUNDED) && !self.has_room(egress, class)
-            {
+            if nic.ready[class.at()].is_empty() || !self.has_a_turn(egress, class) {
                 return;
             }
             let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
@@ -281,14 +304,7 @@ impl Fabric {
                     let state = &mut self.hosts.endpoints[nth as usize];
                     state.stopped = state.stopped(nic, class, now);
                     state.in_line = false;
-                    let segment = state.endpoint.poll_transmit(now);
-                    // Back in line before the frame goes: sending it may pull the next one.
-                    let place = self.endpoint_was_pulled(nth, now, windows);
-                    if let Some(segment) = &segment {
-                        self.count_pulled(egress, class);
-                        self.send_segment(egress, nth, segment, (None, false), now, windows);
-                    }
-                    place
+                    self.pull_segment(nth, (egress, class), now, windows)
                 }
                 Some(limiter) => self.pull_limited(limiter, (egress, class), now, windows),
             };
@@ -298,6 +314,37 @@ impl Fabric {
                 self.pull(other, others, now, windows);
             }
         }
+    }
+
+    /// Whether a class of a NIC has room for a frame of those in line.
+    #[inline(always)]
+    fn has_a_turn(&self, egress: u32, class: TrafficClass) -> bool {
+        let hooks = self.links.ports[egress as usize].hooks;
+        // A scheduler that is told of every frame must not see a queue run empty between two.
+        let more = u32::from(hooks.has(Hooks::SCHEDULER));
+        let nic = self.links.cold[egress as usize].nic.as_ref();
+        nic.is_some_and(|nic| nic.pulled[class.at()] < nic.keeps + more)
+            && !hooks.has(Hooks::DOWN)
+            && (!hooks.has(Hooks::BOUNDED) || self.has_room(egress, class))
+    }
+
+    /// A segment of an endpoint, through a class of a NIC where it is in no line.
+    #[inline(always)]
+    fn pull_segment(
+        &mut self,
+        nth: u32,
+        (egress, class): (u32, TrafficClass),
+        now: Time,
+        windows: &mut Queued,
+    ) -> Option<(u32, TrafficClass)> {
+        let segment = self.hosts.endpoints[nth as usize].endpoint.poll_transmit(now);
+        // Back in line before the frame goes: sending it may pull the next one.
+        let place = self.endpoint_was_pulled(nth, now, windows);
+        if let Some(segment) = &segment {
+            self.count_pulled(egress, class);
+            self.send_segment(egress, nth, segment, (None, false), now, windows);
+        }
+        place
     }
 
     /// A frame of a limiter, pulled as that of an endpoint.
