@@ -175,8 +175,8 @@ impl Limiter {
 
     /// Something comes: a break ends if it could have left at once.
     fn holds_from(&mut self, now: Time) {
-        self.pacer.handle_timeout(now);
-        if self.pacer.is_open() && !self.holds_something() {
+        let is_open = self.pacer.opens_at().is_none_or(|at| at <= now);
+        if is_open && !self.holds_something() {
             self.busy_since = now;
         }
     }
