@@ -5,6 +5,7 @@
 //! setting from there.
 
 mod credits;
+mod crossbars;
 mod headroom;
 mod limiters;
 mod memory;
@@ -52,6 +53,7 @@ pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Fin
     receive_buffers::check(&mut audit);
     pauses::check(&mut audit);
     credits::check(&mut audit);
+    crossbars::check(&mut audit);
     audit.findings
 }
 

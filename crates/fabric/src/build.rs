@@ -385,6 +385,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let managers = nodes::managers(plan, port);
     hooks.set(Hooks::MANAGED, !managers.is_empty());
     hooks.set(Hooks::CREDITS, node.credits().is_some());
+    hooks.set(Hooks::CROSSBAR, node.crossbar().is_some());
     let hot = Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,

@@ -9,6 +9,7 @@ pub(crate) mod blame;
 pub(crate) mod buffers;
 pub(crate) mod completions;
 pub(crate) mod credits;
+pub(crate) mod crossbar;
 pub(crate) mod culprits;
 pub(crate) mod egress;
 pub(crate) mod endpoint_state;

@@ -12,6 +12,7 @@ use crate::build::advice::advice;
 use crate::build::fault_plan::Note;
 use crate::build::shards::Split;
 use crate::build::{Built, build, start};
+use crate::run::crossbar::Crossbar;
 use crate::run::event::{Event, Kind};
 use crate::run::outcome::{Failure, SimulationError};
 use crate::run::pool::Waiting;
@@ -371,7 +372,10 @@ impl Simulation {
 
     fn check_conservation(&mut self) -> Result<(), SimulationError> {
         let in_flight = self.frames_on_links() as u64;
-        let waits = |part: &Fabric| part.hosts.frames_waiting() + part.buffers.frames_waiting();
+        let waits = |part: &Fabric| {
+            let crossing: u64 = part.crossbars().map(Crossbar::frames_inside).sum();
+            part.hosts.frames_waiting() + part.buffers.frames_waiting() + crossing
+        };
         let waiting = self.parts().map(waits).sum::<u64>();
         self.parts().for_each(Fabric::check);
         self.check_headers();

@@ -20,6 +20,8 @@ use crate::spec::routing::Wiring;
 use engine::stream;
 use flow_control::{Accounting, Control, CreditSpec, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
+use keys::Remark;
+use queueing::CrossbarKeys;
 use rand_xoshiro::rand_core::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -133,6 +135,13 @@ impl NodeSpec {
     /// Pauses that the node sends and obeys; `None` if it has none.
     pub fn pauses(&self) -> Option<&PauseSpec> {
         self.flow_control().and_then(Control::pauses)
+    }
+    /// Its crossbar, if it is a switch that has one.
+    pub fn crossbar(&self) -> Option<&CrossbarKeys> {
+        match &self.switch()?.queueing {
+            Queueing::Crossbar(keys) => Some(keys),
+            Queueing::Output | Queueing::VirtualOutput => None,
+        }
     }
     pub(crate) fn latency(&self) -> Time {
         self.switch().map_or(Time::ZERO, |switch| switch.latency)
@@ -337,6 +346,18 @@ pub enum Queueing {
     Output,
     /// One queue a traffic class, egress port and ingress port, served in turn.
     VirtualOutput,
+    /// At inputs, until a crossbar takes them to their output.
+    Crossbar(CrossbarKeys),
+}
+
+impl Queueing {
+    /// What cannot be meant; places begin at the name of the kind.
+    pub fn check(&self) -> Result<(), Remark> {
+        match self {
+            Queueing::Output | Queueing::VirtualOutput => Ok(()),
+            Queueing::Crossbar(keys) => keys.check().map_err(|remark| remark.within("crossbar")),
+        }
+    }
 }
 
 /// A full-duplex link.

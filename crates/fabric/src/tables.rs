@@ -3,6 +3,7 @@
 mod congestion_flows;
 mod connections;
 mod credits;
+mod crossbars;
 mod deadlocks;
 mod demands;
 mod durations;
@@ -65,6 +66,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.deadlocks(),
         view.storms(),
         view.credits(),
+        view.crossbars(),
         view.drops(),
         view.faults(),
         view.watermarks(),

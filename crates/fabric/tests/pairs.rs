@@ -23,10 +23,11 @@ use flow_control::{
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
-    Action, Alpha, BackwardPointParams, BackwardReactionParams, BufferSpec, CongestionPointParams, Counts,
-    Idle, IdleExponent, Law, LimiterScope, ManagerSpec, Method, Mode, Moment, PathPointParams,
-    PathReactionParams, Phase, QueueControl, RateControlSpec, RatePointParams, RateReactionParams,
-    ReactionPointParams, RedParams, Samples, SamplingParams, SharedMemorySpec, Spacing, StepParams,
+    Action, Alpha, Arbitration, BackwardPointParams, BackwardReactionParams, BufferSpec,
+    CongestionPointParams, Counts, CrossbarKeys, Idle, IdleExponent, Inputs, Law, LimiterScope, ManagerSpec,
+    Method, Mode, Moment, PathPointParams, PathReactionParams, Phase, QueueControl, RateControlSpec,
+    RatePointParams, RateReactionParams, ReactionPointParams, RedParams, Room, Samples, SamplingParams,
+    SharedMemorySpec, Spacing, Speedup, StepParams,
 };
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
@@ -804,6 +805,18 @@ fn give_rooms(draw: &Draw, spec: &mut Spec, rolls: &mut Rolls) {
     }
 }
 
+/// A crossbar that frames of this length can cross.
+fn crossbar(rolls: &mut Rolls, longest: u64) -> CrossbarKeys {
+    CrossbarKeys {
+        speedup: Speedup::new(rolls.pick(&[1.0, 1.5, 3.0])).unwrap(),
+        arbitration: rolls.pick(&[Arbitration::RoundRobin, Arbitration::Islip]),
+        iterations: rolls.pick(&[1, 4]),
+        inputs: rolls.pick(&[Inputs::VirtualOutput, Inputs::Fifo]),
+        output_buffer: Bytes::new(longest + rolls.below(3 * longest)),
+        room: rolls.pick(&[Room::Longest, Room::Frame]),
+    }
+}
+
 /// The same fabric with credits in place of pauses, and without what they leave no room for.
 fn with_credits(draw: &Draw, duration: Time) -> Spec {
     let without = DOWN | RESTART | OUTAGES | ERRORS | REROUTE | LIMITS | SHARED | WATCHDOG;
@@ -829,7 +842,13 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
                 host.flow_control = Some(at_hosts.clone().into());
                 host.receive.iter_mut().for_each(|receive| receive.buffer = None);
             }
-            Role::Switch(switch) => Arc::make_mut(switch).flow_control = Some(at_switches.clone().into()),
+            Role::Switch(switch) => {
+                let switch = Arc::make_mut(switch);
+                switch.flow_control = Some(at_switches.clone().into());
+                if switch.managers.is_empty() && rolls.coin() {
+                    switch.queueing = Queueing::Crossbar(crossbar(&mut rolls, longest));
+                }
+            }
         }
     }
     if rolls.coin() {

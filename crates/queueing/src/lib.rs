@@ -8,6 +8,7 @@
 
 mod bcn;
 mod checks;
+mod crossbar;
 mod dynamic_threshold;
 mod entry;
 mod fecn;
@@ -26,6 +27,7 @@ mod tail_drop;
 mod testbed;
 
 pub use bcn::{BackwardReaction, BackwardReactionParams, Samples};
+pub use crossbar::{Arbiter, Arbitration, CrossbarKeys, Crossing, Inputs, Room, Speedup};
 pub use dynamic_threshold::{Alpha, DynamicThreshold, Holding, Part, SharedMemory, SharedMemorySpec};
 pub use entry::assign;
 pub use fecn::{AverageWith, Idle, Load, Phase, QueueControl};

@@ -8,7 +8,7 @@ use crate::spec::NodeSpec;
 use crate::spec::choice::PathChoice;
 
 /// With one of these somebody is asked, or has to be told, when a frame leaves.
-const OTHERS: [Hooks; 8] = [
+const OTHERS: [Hooks; 9] = [
     Hooks::SCHEDULER,
     Hooks::FAULTED,
     Hooks::FEEDS,
@@ -17,6 +17,7 @@ const OTHERS: [Hooks; 8] = [
     Hooks::WATCHED,
     Hooks::MANAGED,
     Hooks::CREDITS,
+    Hooks::CROSSBAR,
 ];
 
 /// Sets the bit of these ports. Called when everything else is known.

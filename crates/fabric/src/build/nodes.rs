@@ -1,8 +1,9 @@
 //! Hosts and switches at time zero.
 
 use super::{Part, Plan};
-use crate::build::headroom::receive_buffer;
+use crate::build::headroom::{frame_bounds, receive_buffer};
 use crate::run::architecture::{Architecture, NodeMemory};
+use crate::run::crossbar::{Crossbar, SwitchFacts};
 use crate::run::ingress::IngressPort;
 use crate::run::managed::Managed;
 use crate::run::node::Node;
@@ -17,7 +18,7 @@ use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{NodeId, PRIORITIES, PointId, PortId, Priority};
 use queueing::{BufferSpec, LinkFacts, ManagerSpec, RateConfiguration, SharedMemory};
-use units::Amount;
+use units::{Amount, BitRate};
 
 pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
     let plan = part.plan;
@@ -71,11 +72,30 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
         pause_quanta: control.map_or(0, |control| control.quanta),
         returns_tags: returns_tags(node),
         pause_sender,
-        architecture: Architecture::OutputQueued(NodeMemory::new(
-            buffer,
-            sharing(first_port, plan.wiring.ports(id).len(), node),
-        )),
+        architecture: architecture(
+            part,
+            id,
+            node,
+            NodeMemory::new(buffer, sharing(first_port, plan.wiring.ports(id).len(), node)),
+        ),
     }
+}
+
+/// How a node brings frames to their egress ports.
+fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) -> Architecture {
+    let Some(&keys) = node.crossbar() else { return Architecture::OutputQueued(memory) };
+    let plan = part.plan;
+    let ports: Vec<u32> = plan.wiring.ports(id).map(|port| port.0).collect();
+    let rates = ports.iter().map(|&port| plan.link(port).rate);
+    let switch = SwitchFacts {
+        ports: ports.len(),
+        classes: node.classes().classes(),
+        first_port: part.port(plan.wiring.first_port[id.at()]),
+        cuts_through: node.cuts_through(),
+        rate: rates.max_by_key(|rate| rate.bps()).unwrap_or(BitRate::from_gbps(1)),
+        longest: u64::from(frame_bounds(plan.spec).1),
+    };
+    Architecture::Crossbar(Box::new(Crossbar::new(keys, &switch, memory)))
 }
 
 /// The counters of ports, if any node counts what comes in through them.

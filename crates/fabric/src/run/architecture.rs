@@ -4,6 +4,7 @@
 //! frame that finds its port free, with no hook set, does not ask. A port of an architecture in which that may not be
 //! has a hook that `forward` and `enqueue` look at.
 
+use crate::run::crossbar::Crossbar;
 use crate::run::sharing::Sharing;
 use frame::{Occupancy, PRIORITIES};
 use queueing::BufferSpec;
@@ -14,6 +15,8 @@ use units::Time;
 pub(crate) enum Architecture {
     /// A frame is in the queue of its egress port as soon as it is there; all queues lie in one memory.
     OutputQueued(NodeMemory),
+    /// A frame waits at its input until a crossbar takes it to its output.
+    Crossbar(Box<Crossbar>),
 }
 
 /// What a node counts of what waits at its ports, all of them together.
@@ -37,12 +40,14 @@ impl Architecture {
     pub fn memory(&self) -> &NodeMemory {
         match self {
             Architecture::OutputQueued(memory) => memory,
+            Architecture::Crossbar(bar) => &bar.memory,
         }
     }
     #[inline(always)]
     pub fn memory_mut(&mut self) -> &mut NodeMemory {
         match self {
             Architecture::OutputQueued(memory) => memory,
+            Architecture::Crossbar(bar) => &mut bar.memory,
         }
     }
 }

@@ -12,13 +12,18 @@ use queueing::Refusal;
 use units::Time;
 
 /// At a port with one of these, somebody is asked before a frame waits.
-const ASKS: Hooks = Hooks::MANAGED.or(Hooks::WATCHED).or(Hooks::DOWN).or(Hooks::BOUNDED).or(Hooks::CREDITS);
+const ASKS: Hooks = Hooks::MANAGED
+    .or(Hooks::WATCHED)
+    .or(Hooks::DOWN)
+    .or(Hooks::BOUNDED)
+    .or(Hooks::CREDITS)
+    .or(Hooks::CROSSBAR);
 
 /// At a port with one of these, somebody hears of each frame that waits, beside the counter of where it came in.
 const TELLS: Hooks = Hooks::SCHEDULER.or(Hooks::BY_QUEUE).or(Hooks::BLAMED);
 
 /// With one of these, before it is known whether it will wait.
-const ADMITS: Hooks = Hooks::MANAGED.or(Hooks::CREDITS);
+const ADMITS: Hooks = Hooks::MANAGED.or(Hooks::CREDITS).or(Hooks::CROSSBAR);
 
 impl Fabric {
     /// Lets a frame wait, if there is room.
@@ -115,12 +120,13 @@ impl Fabric {
             Architecture::OutputQueued(_) => {
                 self.enqueue_at_output(egress, class, frame, ingress, now, windows)
             }
+            Architecture::Crossbar(_) => self.enter_crossbar(egress, class, frame, ingress, now, windows),
         }
     }
 
     /// A frame comes to the queue of its egress port. It may be refused, or may go at once.
     #[inline(never)]
-    fn enqueue_at_output(
+    pub fn enqueue_at_output(
         &mut self,
         egress: u32,
         class: TrafficClass,
@@ -217,6 +223,9 @@ impl Fabric {
         self.transmit(egress, frame, now, windows);
         if hooks.has(Hooks::CREDITS) {
             self.credits_used(egress, &frame, ingress, now, windows);
+        }
+        if hooks.has(Hooks::CROSSBAR) {
+            self.output_left(egress, class, frame.bytes, now, windows);
         }
     }
 

@@ -37,6 +37,10 @@ pub(crate) enum Kind {
     Watchdog = 9,
     /// An endpoint asked to be called at this time.
     Timeout = 10,
+    /// A frame has crossed a switch to a port.
+    Crossed = 11,
+    /// Inputs and outputs of a crossbar are matched: after all else.
+    Match = 12,
 }
 
 impl Kind {
@@ -53,7 +57,9 @@ impl Kind {
             7 => Kind::Served,
             8 => Kind::Fault,
             9 => Kind::Watchdog,
-            _ => Kind::Timeout,
+            10 => Kind::Timeout,
+            11 => Kind::Crossed,
+            _ => Kind::Match,
         }
     }
 }

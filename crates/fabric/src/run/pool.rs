@@ -126,6 +126,11 @@ impl Pool {
         Some(waiting)
     }
 
+    /// The first of a list that is not empty.
+    pub fn first(&self, list: &List) -> &Waiting {
+        &self.slots[list.head as usize]
+    }
+
     /// The first frame of a list that is not empty.
     #[inline]
     pub fn head(&self, list: &List) -> &Frame {

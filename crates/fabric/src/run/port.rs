@@ -77,6 +77,8 @@ impl Hooks {
     pub const CREDITS: Hooks = Hooks(1 << 13);
     /// What is counted is each queue, not what came in through each port.
     pub const BY_QUEUE: Hooks = Hooks(1 << 14);
+    /// Its switch has a crossbar.
+    pub const CROSSBAR: Hooks = Hooks(1 << 15);
 
     /// Whether any of these is set.
     #[inline(always)]

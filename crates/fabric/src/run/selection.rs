@@ -27,7 +27,8 @@ const ASKS: Hooks = Hooks::PAUSE_WAITING
     .or(Hooks::FAULTED)
     .or(Hooks::AHEAD)
     .or(Hooks::BY_QUEUE)
-    .or(Hooks::CREDITS);
+    .or(Hooks::CREDITS)
+    .or(Hooks::CROSSBAR);
 
 impl Fabric {
     /// The port has something to send: now if it is free, else when it will be.
@@ -156,7 +157,7 @@ impl Fabric {
         }
         self.transmit(egress, waiting.frame, now, windows);
         // After the transmission has begun: what follows may want to send a pause through this very port.
-        if hooks.has(Hooks::COUNTED.or(Hooks::CREDITS)) {
+        if hooks.has(Hooks::COUNTED.or(Hooks::CREDITS).or(Hooks::CROSSBAR)) {
             self.after_serving(egress, class, &waiting, before, now, windows);
         }
     }
@@ -172,10 +173,15 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        if self.links.ports[egress as usize].hooks.has(Hooks::CREDITS) {
-            self.credits_used(egress, &waiting.frame, waiting.ingress, now, windows);
-        } else {
+        let hooks = self.links.ports[egress as usize].hooks;
+        if hooks.has(Hooks::COUNTED) {
             self.after_dequeue(egress, class, waiting, before, now, windows);
+        }
+        if hooks.has(Hooks::CREDITS) {
+            self.credits_used(egress, &waiting.frame, waiting.ingress, now, windows);
+        }
+        if hooks.has(Hooks::CROSSBAR) {
+            self.output_left(egress, class, waiting.frame.bytes, now, windows);
         }
     }
 

@@ -13,6 +13,7 @@
 //! that the link carries of it.
 
 use crate::run::buffers::Buffers;
+use crate::run::crossbar::Crossbar;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::faults::Faults;
 use crate::run::headers::{Carried, Headers};
@@ -30,7 +31,8 @@ use frame::{Frame, FrameKind, PathId, Route};
 use units::Time;
 
 /// With one of these a frame does not go past its queue before somebody was asked.
-const NOT_AT_ONCE: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED).or(Hooks::CREDITS);
+const NOT_AT_ONCE: Hooks =
+    Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED).or(Hooks::CREDITS).or(Hooks::CROSSBAR);
 
 /// All state of a simulation, or of the nodes that one thread runs. Each of its parts is a file of its own and keeps its
 /// own invariants; what is here and in the files of the way of a frame leads from one to the other.
@@ -133,6 +135,8 @@ impl Fabric {
             Kind::Broken => self.broken(&event),
             Kind::Served => self.served(place, now, windows),
             Kind::Fault => self.fault(&event, windows),
+            Kind::Crossed => self.crossed(place, now, windows),
+            Kind::Match => self.match_due(place, now, windows),
             Kind::Timeout if (place as usize) < self.links.len() => self.news_due(&event, windows),
             Kind::Timeout => {
                 let nth = place - (self.links.len() + self.hosts.sources.len()) as u32;
@@ -317,16 +321,27 @@ impl Fabric {
         }
     }
 
-    /// Frames that wait here, at ports and to be taken in by hosts.
+    /// The crossbars of its switches.
+    pub fn crossbars(&self) -> impl Iterator<Item = &Crossbar> {
+        self.nodes.iter().filter_map(|node| node.architecture.crossbar())
+    }
+
+    /// Frames that wait here, at ports, in crossbars and to be taken in by hosts.
     pub fn frames_at_rest(&self) -> impl Iterator<Item = &Frame> {
         let receiving = self.hosts.receiving.iter().flatten();
-        self.buffers.all_frames().chain(receiving.flat_map(|it| it.all_frames(&self.buffers.pool)))
+        let crossing = self.crossbars().flat_map(|bar| {
+            let waiting = bar.lists().iter().flat_map(|list| self.buffers.pool.iter(list));
+            waiting.map(|waiting| &waiting.frame).chain(bar.frames_underway())
+        });
+        let received = receiving.flat_map(|it| it.all_frames(&self.buffers.pool));
+        self.buffers.all_frames().chain(crossing).chain(received)
     }
 
     /// What must hold whenever nothing is running: asked after building and at the end of a run.
     pub fn check(&self) {
         self.links.check();
-        self.buffers.check(self.hosts.frames_in_pool());
+        let crossing: u64 = self.crossbars().map(Crossbar::frames_waiting).sum();
+        self.buffers.check(self.hosts.frames_in_pool() + crossing);
         self.routes.check();
         self.hosts.check();
     }
@@ -337,6 +352,8 @@ impl Fabric {
         let on_link_until: Vec<Time> =
             (0..self.links.len() as u32).map(|port| self.on_link_until(port)).collect();
         self.buffers.restart(now);
+        let crossbars = self.nodes.iter_mut().filter_map(|node| node.architecture.crossbar_mut());
+        crossbars.for_each(|bar| bar.restart(&self.buffers.pool, now));
         self.hosts.restart(&self.buffers.pool, now);
         self.restart_culprits();
         self.probes.restart(now);
@@ -359,7 +376,9 @@ impl Fabric {
     /// Bytes of all other tables, series included; small allocations behind them (names, watermarks) are not.
     pub fn memory_bytes(&self) -> usize {
         let senders = self.nodes.iter().flat_map(|node| &node.pause_sender);
-        self.node_of.capacity() * size_of::<u32>()
+        let crossbars = self.crossbars().map(Crossbar::memory_bytes).sum::<usize>();
+        crossbars
+            + self.node_of.capacity() * size_of::<u32>()
             + self.nodes.capacity() * size_of::<Node>()
             + senders.map(|sender| sender.memory_bytes()).sum::<usize>()
             + self.links.memory_bytes()

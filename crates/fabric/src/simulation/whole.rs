@@ -3,6 +3,7 @@
 //! Nodes, ports, queues, paths and flows have the numbers of the whole here.
 
 use crate::run::buffers::Queue;
+use crate::run::crossbar::Input;
 use crate::run::culprits::RootPlace;
 use crate::run::endpoint_state::EndpointState;
 use crate::run::hosts::Receiver;
@@ -39,6 +40,19 @@ impl Simulation {
     fn part_at(&self, port: u32) -> (&Fabric, usize) {
         let part = self.part_of(self.wiring.node_of[port as usize]);
         (part, (port - part.numbering.first_port) as usize)
+    }
+
+    /// What has waited at a port, as an input of a crossbar.
+    pub(crate) fn crossbar_input(&self, port: u32) -> Option<&Input> {
+        let bar = self.node_at(port).architecture.crossbar()?;
+        Some(&bar.inputs[(port - self.first_port_beside(port)) as usize])
+    }
+    /// Bytes and frames that waited there on average.
+    pub(crate) fn waiting_at_input(&self, port: u32, start: Time, end: Time) -> [f64; 2] {
+        let Some(bar) = self.node_at(port).architecture.crossbar() else { return [0.0; 2] };
+        let input = (port - self.first_port_beside(port)) as usize;
+        let (part, _) = self.part_at(port);
+        bar.inputs[input].sojourns.mean(start, end, bar.waiting_at(input, &part.buffers.pool))
     }
 
     /// How many ports there are.

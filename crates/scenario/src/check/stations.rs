@@ -179,10 +179,14 @@ fn switch(
     if let Err(remark) = path_choice.check() {
         context.refuse(remark, &at.key("path_choice"));
     }
+    let queueing = pick(own.map(|o| &o.queueing), &all.queueing).unwrap_or(Queueing::Output);
+    if let Err(remark) = queueing.check() {
+        context.refuse(remark, &at.key("queueing"));
+    }
     SwitchSpec {
         forwarding: pick(own.map(|o| &o.forwarding), &all.forwarding).unwrap_or(Forwarding::StoreAndForward),
         latency,
-        queueing: pick(own.map(|o| &o.queueing), &all.queueing).unwrap_or(Queueing::Output),
+        queueing,
         path_choice,
         classes,
         scheduler: pick(own.map(|o| &o.scheduler), &all.scheduler)

@@ -80,7 +80,7 @@ pub struct SwitchSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 s"))]
     pub latency: Option<Time>,
-    /// How frames wait: "output" or "virtual_output". Default: "output".
+    /// Where frames wait: "output", "virtual_output" or `crossbar` with its keys, like `{ crossbar = { speedup = 2 } }`. Default: "output".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "output"))]
     pub queueing: Option<Queueing>,

@@ -1,0 +1,166 @@
+//! Switches with a crossbar: when frames cross, what a saturated switch carries, and that nothing is lost in it.
+
+mod common;
+
+use common::*;
+use fabric::spec::{Forwarding, Queueing, Role, SwitchSpec};
+use flow_control::CreditSettings;
+use frame::NodeId;
+use proptest::prelude::*;
+use queueing::{Arbitration, CrossbarKeys, Inputs, Room, Speedup};
+use scheduling::{AccountedLength, ScfqCaParams, SchedulerSpec};
+use std::sync::Arc;
+use units::{Bytes, Time};
+use workload::Destinations;
+
+fn crossbar(keys: CrossbarKeys) -> SwitchSpec {
+    SwitchSpec { queueing: Queueing::Crossbar(keys), ..switch() }
+}
+
+fn speedup(speedup: f64) -> CrossbarKeys {
+    CrossbarKeys { speedup: Speedup::new(speedup).unwrap(), ..CrossbarKeys::default() }
+}
+
+/// Hosts around one switch, links of 10 Gb/s and 1 us without overhead.
+fn star(hosts: usize, duration: Time, spec: SwitchSpec) -> (Net, Vec<NodeId>) {
+    let mut net = Net::new(duration);
+    let all: Vec<NodeId> = (0..hosts).map(|nth| net.host(&format!("h{nth}"), host())).collect();
+    let sw = net.switch("sw", spec);
+    all.iter().for_each(|&host| net.link(host, sw, gbps(10), us(1)).overhead = 0);
+    (net, all)
+}
+
+#[test]
+fn a_frame_alone_crosses_in_its_time_over_the_speedup() {
+    // 1,000 B: 800 ns on each link, 1 us of cable each, and 800 ns / 1.6 across.
+    let (mut net, h) = star(2, us(20), crossbar(speedup(1.25)));
+    net.flow("f", h[0], 0, one(h[1], 1_000, us(1)));
+    assert_eq!(exact(net.run().reals("flows", "latency_max_ns")[0]), ns(2 * 1_800 + 640));
+}
+
+#[test]
+fn a_cut_through_switch_hands_it_over_with_its_head() {
+    let spec = SwitchSpec { forwarding: Forwarding::CutThrough, latency: ns(145), ..crossbar(speedup(1.5)) };
+    let (mut net, h) = star(2, us(20), spec);
+    net.flow("f", h[0], 0, one(h[1], 1_000, us(1)));
+    // The head of 64 B takes 51.2 ns.
+    assert_eq!(
+        exact(net.run().reals("flows", "latency_max_ns")[0]),
+        ps(1_800_000 + 51_200 + 145_000 + 1_000_000)
+    );
+}
+
+#[test]
+fn an_input_sends_one_frame_at_a_time() {
+    // Two frames of one host for two others: the second crosses after the first, though its output is free.
+    let (mut net, h) = star(3, us(20), crossbar(speedup(1.0)));
+    net.flow("a", h[0], 0, one(h[1], 1_000, us(1)));
+    net.flow("b", h[0], 0, one(h[2], 100, us(1)));
+    let outcome = net.run();
+    let latencies = outcome.reals("flows", "latency_max_ns");
+    assert_eq!(exact(latencies[0]), ns(2 * 1_800 + 800));
+    // The first is there after 1.8 us and takes 800 ns to cross; then come 80 ns across, and 80 ns and 1 us on the link.
+    assert_eq!(exact(latencies[1]), ns(1_800 + 800 + 80 + 80 + 1_000));
+}
+
+/// Saturated senders, as many receivers, uniform destinations: what the outputs carry of their links in the second half.
+fn saturation(ports: usize, keys: CrossbarKeys, duration: Time) -> f64 {
+    let warmup = Time::from_ps(duration.ps() / 2);
+    let (mut net, h) = star(2 * ports, duration, crossbar(keys));
+    net.0.warmup = warmup;
+    for sender in 0..ports {
+        let to = Destinations::Uniform(h[ports..].to_vec());
+        let source = workload::SourceSpec { destinations: to, ..greedy(h[ports], 1_000, Time::ZERO) };
+        net.flow(&format!("f{sender}"), h[sender], 0, source);
+    }
+    let outcome = net.run();
+    let bytes: u64 = outcome.integers("flows", "bytes_delivered").iter().sum();
+    bytes as f64 * 8.0 / ((duration - warmup).as_secs_f64() * 1e10 * ports as f64)
+}
+
+/// Karol, Hluchyj and Morgan 1987, table I.
+#[test]
+fn fifo_inputs_saturate_where_karol_says() {
+    for (ports, expected) in [(2, 0.75), (4, 0.6553), (8, 0.6184)] {
+        let keys = CrossbarKeys { inputs: Inputs::Fifo, output_buffer: Bytes::new(1 << 20), ..speedup(1.0) };
+        let load = saturation(ports, keys, us(8_000));
+        assert!((load - expected).abs() < 0.01, "{ports}: {load}");
+    }
+}
+
+#[test]
+fn virtual_output_queues_with_islip_fill_the_switch() {
+    let keys = CrossbarKeys { arbitration: Arbitration::Islip, ..speedup(1.0) };
+    // What inputs hold grows until no output ever finds nothing to take.
+    let load = saturation(4, keys, us(40_000));
+    assert!(load > 0.99, "{load}");
+}
+
+#[test]
+fn a_little_faster_than_the_links_is_enough() {
+    let load = saturation(4, speedup(1.5), us(8_000));
+    assert!(load > 0.99, "{load}");
+}
+
+fn arbitrary_keys() -> impl Strategy<Value = CrossbarKeys> {
+    let speedups = prop::sample::select(vec![1.0, 1.5, 2.0, 16.0]);
+    (speedups, any::<bool>(), any::<bool>(), any::<bool>(), 1u64..4, 1_600u64..6_000).prop_map(
+        |(faster, islip, fifo, frame, iterations, room)| CrossbarKeys {
+            speedup: Speedup::new(faster).unwrap(),
+            arbitration: if islip { Arbitration::Islip } else { Arbitration::RoundRobin },
+            inputs: if fifo { Inputs::Fifo } else { Inputs::VirtualOutput },
+            room: if frame { Room::Frame } else { Room::Longest },
+            output_buffer: Bytes::new(room),
+            iterations,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Two switches with crossbars under credits: nothing is lost, all credits come back, and threads change nothing.
+    #[test]
+    fn frames_and_credits_keep_their_books(
+        keys in arbitrary_keys(),
+        with_credits in any::<bool>(),
+        cut in any::<bool>(),
+        tagged in any::<bool>(),
+        sizes in prop::collection::vec(64u16..1_500, 6),
+    ) {
+        let mut spec = crossbar(keys);
+        spec.forwarding = if cut { Forwarding::CutThrough } else { Forwarding::StoreAndForward };
+        if tagged {
+            spec.scheduler = SchedulerSpec::ScfqCa(ScfqCaParams { ..ScfqCaParams::by(AccountedLength::FRAME) });
+        }
+        let mut net = Net::new(us(120));
+        let left: Vec<_> = (0..3).map(|nth| net.host(&format!("a{nth}"), host())).collect();
+        let right: Vec<_> = (0..3).map(|nth| net.host(&format!("b{nth}"), host())).collect();
+        let (x, y) = (net.switch("x", spec.clone()), net.switch("y", spec));
+        left.iter().for_each(|&host| { net.link(host, x, gbps(10), ns(300)); });
+        right.iter().for_each(|&host| { net.link(host, y, gbps(10), ns(300)); });
+        net.link(x, y, gbps(20), ns(700));
+        for (nth, &bytes) in sizes.iter().enumerate() {
+            let (from, to) = if nth < 3 { (left[nth], right[(nth + 1) % 2]) } else { (right[nth - 3], left[nth - 3]) };
+            let mut source = greedy(to, bytes, us(nth as u64));
+            source.stop = Some(us(60));
+            net.flow(&format!("f{nth}"), from, (nth * 3 % 8) as u8, source);
+        }
+        if with_credits {
+            let settings = CreditSettings { buffer: Some(Bytes::new(8_704)), ..CreditSettings::default() };
+            for node in &mut net.0.nodes {
+                let credits = Some(settings.spec().into());
+                match &mut node.role {
+                    Role::Host(host) => Arc::make_mut(host).flow_control = credits,
+                    Role::Switch(switch) => Arc::make_mut(switch).flow_control = credits,
+                }
+            }
+        }
+        let alone = net.run();
+        prop_assert_eq!(alone.integers("flows", "frames_dropped").iter().sum::<u64>(), 0);
+        for threads in [2, 3] {
+            prop_assert_eq!(net.run_on(threads, 3_000).fingerprint, alone.fingerprint);
+        }
+        prop_assert_eq!(net.run_in_steps(77).fingerprint, alone.fingerprint);
+    }
+}
