@@ -42,7 +42,7 @@ pub struct CrossbarKeys {
     /// Iterations of "islip" at most. A count, 1 to 16. Default: 4 (McKeown 1999: about the binary logarithm of the ports).
     #[schemars(range(min = 1, max = 16))]
     pub iterations: u64,
-    /// Queues of an input: "virtual_output" (one for each output and class) or "fifo" (one a class; its first frame blocks the others). Default: "virtual_output".
+    /// Queues of an input: "virtual_output" (one for each output and class) or "fifo" (one a class, whose first frame blocks the others). Default: "virtual_output".
     pub inputs: Inputs,
     /// Room of each class of an output, for frames from the beginning of their crossing until they leave. A size. Default: "8704 B" (four frames of 2176 B).
     pub output_buffer: Bytes,

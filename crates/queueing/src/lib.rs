@@ -70,6 +70,7 @@ macro_rules! queue_managers {
         pub const PAGES: &[(&str, &str, &str)] = &[
             ("tail_drop", include_str!("tail_drop.rs"), "Buffer"),
             ("dynamic_threshold", include_str!("dynamic_threshold.rs"), "DynamicThreshold"),
+            ("crossbar", include_str!("crossbar.rs"), "CrossbarKeys"),
             $((stringify!($key), include_str!(concat!(stringify!($key), ".rs")), stringify!($params)),)*
         ];
 

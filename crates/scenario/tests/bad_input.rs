@@ -423,6 +423,41 @@ fn stations_and_flow_control() {
             "a flowlet table of 2097152 entries",
             "like 1048576",
         ),
+        (
+            more("[switch]\nqueueing = { crossbar = { iterations = ‸0 } }"),
+            "0 iterations",
+            "a count, 1 to 16",
+        ),
+        (
+            more("[switch]\nqueueing = { crossbar = { speedup = ‸0.5 } }"),
+            "speedup is 0.5",
+            "1 to 16 in steps of 1/64, such as 1.5",
+        ),
+        (
+            more("[switch]\nqueueing = { crossbar = { output_buffer = ‸\"100 B\" } }"),
+            "an output buffer of 100 B at \"sw\"",
+            "or no frame could cross",
+        ),
+        (
+            more("[switch]\nqueueing = { crossbar = { ‸speed = 2 } }"),
+            "unknown key `speed`",
+            "speedup",
+        ),
+        (
+            more("[switch]\n‸queueing = { crossbar = {} }\n[flow_control.pfc]"),
+            "pauses count what waits at outputs",
+            "[flow_control.credit]",
+        ),
+        (
+            more("[switch]\nqueueing = { crossbar = {} }\n‸buffer.queue = \"10 frames\""),
+            "a limit of the buffer at \"sw\", which has a crossbar",
+            "leave it out",
+        ),
+        (
+            more("[switch]\nqueueing = { crossbar = {} }\n‸[[switch.queue_managers]]\nred = {}"),
+            "which has a crossbar: frames wait at its inputs",
+            "or no queue managers",
+        ),
         (more("[flow_control.pfc]\n[flow_control.‸pause]"), "more than one choice", "exactly one"),
         (more("[flow_control.pause]\npriorities = ‸[3]"), "not single priorities", "[flow_control.pfc]"),
         (pfc("priorities = [0, ‸8]"), "priority 8", "0 to 7"),

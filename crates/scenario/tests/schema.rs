@@ -56,6 +56,8 @@ const NUMBERS: [&str; 80] = [
     "max_probability",
     "every",
     "alpha",
+    "iterations",
+    "speedup",
     "load",
     "path_seed",
     "senders",

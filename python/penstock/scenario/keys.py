@@ -986,6 +986,13 @@ class PathReactionKeys(TypedDict, total=False):
     """Priority of what it asks and of what its host answers. Default: 7."""
 
 
+class QueueingTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    crossbar: CrossbarKeys
+    """At inputs, until a crossbar takes them to their output."""
+
+
 class PathChoiceTable(TypedDict, total=False):
     """Exactly one of these."""
 
@@ -1003,7 +1010,9 @@ class SwitchKeys(TypedDict, total=False):
     Default: "0 s".
     """
     queueing: Queueing | None
-    """How frames wait: "output" or "virtual_output". Default: "output"."""
+    """Where frames wait: "output", "virtual_output" or `crossbar` with its keys, like `{ crossbar = {
+    speedup = 2 } }`. Default: "output".
+    """
     path_choice: PathChoice | None
     """Which of several equal paths a frame takes: "hash", "spray", "round_robin", "least_queued" or
     `flowlet` with its gap, like `{ flowlet = { gap = "50 us" } }`. Default: "hash".
@@ -1029,6 +1038,30 @@ class SwitchKeys(TypedDict, total=False):
     clock_tolerance: str | None
     """How far each clock may be off, either way: drawn uniformly from the seed and the name of the
     station. Default: "0 ppm".
+    """
+
+
+class CrossbarKeys(TypedDict, total=False):
+    """How a crossbar is built."""
+
+    speedup: float | None
+    """How much faster than the fastest link of the switch the crossbar is. Default: 1.5."""
+    arbitration: Arbitration | None
+    """Who sends to whom: "round_robin" or "islip". Default: "round_robin"."""
+    iterations: int | None
+    """Iterations of "islip" at most. Default: 4."""
+    inputs: Inputs | None
+    """Queues of an input: "virtual_output" (one for each output and class) or "fifo" (one a class.
+    Default: "virtual_output".
+    """
+    output_buffer: str | None
+    """Room of each class of an output, for frames from the beginning of their crossing until they leave.
+    Default: "8704 B".
+    """
+    room: Room | None
+    """Which frames may cross when an output buffer is nearly full: "longest" (none, until there is room
+    for the longest frame of the fabric) or "frame" (each for which there is room: short ones pass
+    long ones). Default: "longest".
     """
 
 
@@ -2012,10 +2045,16 @@ Law = Literal["scaled", "fixed"]
 """The law of rates."""
 Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
-Queueing = Literal["output", "virtual_output"]
+Queueing = Literal["output", "virtual_output"] | QueueingTable
 """How frames wait in a switch."""
 PathChoice = Literal["hash", "spray", "round_robin", "least_queued"] | PathChoiceTable
 """Which of several equal paths a frame takes."""
+Arbitration = Literal["round_robin", "islip"]
+"""How inputs and outputs are matched."""
+Inputs = Literal["virtual_output", "fifo"]
+"""How frames wait at an input."""
+Room = Literal["longest", "frame"]
+"""When an output buffer takes a frame."""
 Mode = Literal["frame", "byte"]
 """What the probability of RED belongs to."""
 Spacing = Literal["geometric", "uniform", "wait"]

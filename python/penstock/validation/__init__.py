@@ -27,6 +27,7 @@ TOPICS = {
     "bursts": "Sources and bursts",
     "pauses": "PAUSE and PFC",
     "credits": "Credits",
+    "crossbars": "Crossbars",
     "faults": "Link faults",
     "lossy_links": "Lossy links",
     "receivers": "Slow receivers",

@@ -1,0 +1,195 @@
+"""Crossbars: what a switch carries whose frames wait at inputs, and when they cross."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from penstock.result import Result
+
+from .bench import Bench, fill
+from .registry import Row, case, exact, random
+
+_SATURATED = """\
+[simulation]
+duration = "$duration us"
+warmup = "$warmup us"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.star]
+hosts = $hosts
+rate = "10 Gb/s"
+delay = "1 us"
+overhead = "0 B"
+
+[switch]
+queueing = { crossbar = { inputs = "fifo", speedup = 1, arbitration = "$arbitration", output_buffer = "1 MB" } }
+
+[[flows]]
+name = "all"
+from = "h0..h$last"
+to = $receivers
+frame = "1000 B"
+source = "greedy"
+"""
+
+_ALONE = """\
+[simulation]
+duration = "50 us"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+delay = "1 us"
+overhead = "0 B"
+
+[switch]
+forwarding = "$forwarding"
+latency = "145 ns"
+queueing = { crossbar = { speedup = $speedup } }
+
+[[flows]]
+name = "a"
+from = "h0"
+to = "h1"
+frame = "1000 B"
+source = "greedy"
+start = "1 us"
+limit = "1000 B"
+
+[[flows]]
+name = "b"
+from = "h0"
+to = "h2"
+frame = "100 B"
+source = "greedy"
+start = "1 us"
+limit = "100 B"
+"""
+_TERMS = 400
+"""Steps of the chain: what is left of its beginning is below one in 10^12."""
+
+_Heads = tuple[int, ...]
+"""How many inputs have their first frame for the same output: for each output that has any, largest first."""
+
+
+def _after_a_slot(heads: _Heads, ports: int) -> dict[_Heads, float]:
+    """Each of these outputs takes a frame, and the input behind it draws the output of its next."""
+    left = tuple(sorted((count - 1 for count in heads if count > 1), reverse=True))
+    found: dict[_Heads, float] = {left: 1.0}
+    for _ in heads:
+        drawn: dict[_Heads, float] = defaultdict(float)
+        for now, chance in found.items():
+            for nth, count in enumerate(now):
+                more = sorted((*now[:nth], count + 1, *now[nth + 1 :]), reverse=True)
+                drawn[tuple(more)] += chance / ports
+            drawn[(*now, 1)] += chance * (ports - len(now)) / ports
+        found = drawn
+    return found
+
+
+def saturation(ports: int) -> float:
+    """What FIFO inputs carry of their links, if all have frames for random outputs, by a Markov chain."""
+    steps: dict[_Heads, dict[_Heads, float]] = {}
+    chances: dict[_Heads, float] = {(ports,): 1.0}
+    for _ in range(_TERMS):
+        later: dict[_Heads, float] = defaultdict(float)
+        for heads, chance in chances.items():
+            if heads not in steps:
+                steps[heads] = _after_a_slot(heads, ports)
+            for to, share in steps[heads].items():
+                later[to] += chance * share
+        chances = later
+    return sum(len(heads) * chance for heads, chance in chances.items()) / ports
+
+
+def _load(result: Result) -> dict[str, float]:
+    rates = [row["throughput_bps"] for row in result.rows("flows")]
+    return {"load": sum(rates) / (len(rates) * 10e9)}
+
+
+@case(
+    "crossbar-saturation",
+    "Crossbars: FIFO inputs saturate",
+    compared="N hosts send at line rate to random ones of N others, across a crossbar as fast as the links whose "
+    "inputs are FIFOs. What arrives, as a share of the links, equals theory, with either arbiter.",
+    formula="What matters is how many inputs have their first frame for which output: in a slot each output that any "
+    "of them is for takes one, and the inputs behind draw again. That is a Markov chain, solved here for each N. "
+    "Two inputs carry 3/4 of their links, many 2 − √2 (58.6 %).",
+    sources=(
+        "Karol, Hluchyj and Morgan, Input versus output queueing on a space-division packet switch, 1987, "
+        "section III and table I",
+    ),
+    scenario=fill(
+        _SATURATED,
+        duration=4_000,
+        warmup=400,
+        hosts=8,
+        last=3,
+        receivers='["h4", "h5", "h6", "h7"]',
+        arbitration="round_robin",
+    ),
+    ends=(
+        "Frames are of one length, links have no overhead, and all hosts begin at once: time has slots.",
+        "The source of the crossbar in the papers is silent on who wins; saturation does not depend on it.",
+    ),
+)
+def saturated(bench: Bench) -> Iterator[Row]:
+    """Two to sixteen inputs."""
+    for ports in (2, 3, 4, 8, 16):
+        arbitration = "islip" if ports == 3 else "round_robin"
+        receivers = [f"h{n}" for n in range(ports, 2 * ports)]
+        measured = bench.repeat(
+            bench.replications,
+            _SATURATED,
+            _load,
+            duration=4_400,
+            warmup=400,
+            hosts=2 * ports,
+            last=ports - 1,
+            receivers=str(receivers).replace("'", '"'),
+            arbitration=arbitration,
+        )
+        name = f"{ports} inputs, {arbitration}: load carried"
+        yield random(name, "", saturation(ports), measured["load"], precision=bench.precision(0.01))
+
+
+@case(
+    "crossbar-latency",
+    "Crossbars: the time across",
+    compared="A host sends two frames to two others across an idle crossbar. Their latencies equal arithmetic to the "
+    "picosecond.",
+    formula="A frame of t on each link crosses in t/s, at speed-up s. It waits while its input sends another. A "
+    "cut-through switch hands it over with its head of 64 B; the input is busy until all of the frame has come and "
+    "crossed.",
+    sources=("Martinez 2006, section 6.1 (145 ns, 1.5)", "Counting by hand"),
+    scenario=fill(_ALONE, forwarding="cut_through", speedup=1.5),
+    ends=("The latency of the switch is added before the crossing.",),
+)
+def alone(bench: Bench) -> Iterator[Row]:
+    """Store-and-forward and cut-through at three speeds."""
+    cable, latency, long, short, head = 1_000_000, 145_000, 800_000, 80_000, 51_200
+    for speedup in (1.0, 1.5, 4.0):
+        for forwarding in ("store_and_forward", "cut_through"):
+            found = bench.once(_ALONE, forwarding=forwarding, speedup=speedup)
+            took = {row["flow"]: round(row["latency_max_ns"] * 1e3) for row in found.rows("flows")}
+            if forwarding == "cut_through":
+                first = head + cable + latency
+                busy = first + max(-(-long * 10 // round(speedup * 10)), long - head)
+                there = long + head + cable + latency
+                leaves, ends = first, max(there, busy)
+            else:
+                first = long + cable + latency
+                busy = first + -(-long * 10 // round(speedup * 10))
+                there = long + short + cable + latency
+                leaves, ends = busy, max(there, busy) + -(-short * 10 // round(speedup * 10))
+            name = f"{forwarding}, speed-up {speedup:g}: "
+            yield exact(name + "first frame", "ps", leaves + long + cable, took["a"])
+            yield exact(name + "second frame", "ps", ends + short + cable, took["b"])
