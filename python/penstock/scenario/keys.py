@@ -1051,8 +1051,8 @@ class CrossbarKeys(TypedDict, total=False):
     iterations: int | None
     """Iterations of "islip" at most. Default: 4."""
     inputs: Inputs | None
-    """Queues of an input: "virtual_output" (one for each output and class) or "fifo" (one a class.
-    Default: "virtual_output".
+    """Queues of an input: "virtual_output" (one for each output and class) or "fifo" (one a class, whose
+    first frame blocks the others). Default: "virtual_output".
     """
     output_buffer: str | None
     """Room of each class of an output, for frames from the beginning of their crossing until they leave.
