@@ -25,8 +25,11 @@ rate = "10 Gb/s"
 delay = "1 us"
 overhead = "0 B"
 
-[switch]
-queueing = { crossbar = { inputs = "fifo", speedup = 1, arbitration = "$arbitration", output_buffer = "1 MB" } }
+[switch.queueing.crossbar]
+inputs = "fifo"
+speedup = 1
+arbitration = "$arbitration"
+output_buffer = "1 MB"
 
 [[flows]]
 name = "all"
@@ -118,11 +121,11 @@ def _load(result: Result) -> dict[str, float]:
 @case(
     "crossbar-saturation",
     "Crossbars: FIFO inputs saturate",
-    compared="N hosts send at line rate to random ones of N others, across a crossbar as fast as the links whose "
-    "inputs are FIFOs. What arrives, as a share of the links, equals theory, with either arbiter.",
-    formula="What matters is how many inputs have their first frame for which output: in a slot each output that any "
-    "of them is for takes one, and the inputs behind draw again. That is a Markov chain, solved here for each N. "
-    "Two inputs carry 3/4 of their links, many 2 − √2 (58.6 %).",
+    compared="N hosts send at line rate to random ones of N others, across a crossbar as fast as the links "
+    "whose inputs are FIFOs. What arrives, as a share of the links, equals theory, with either arbiter.",
+    formula="What matters is how many inputs have their first frame for which output: in a slot each output "
+    "that any of them is for takes one, and the inputs behind draw again. That is a Markov chain, solved "
+    "here for each N. Two inputs carry 3/4 of their links, many 2 − √2 (58.6 %).",
     sources=(
         "Karol, Hluchyj and Morgan, Input versus output queueing on a space-division packet switch, 1987, "
         "section III and table I",
@@ -164,11 +167,11 @@ def saturated(bench: Bench) -> Iterator[Row]:
 @case(
     "crossbar-latency",
     "Crossbars: the time across",
-    compared="A host sends two frames to two others across an idle crossbar. Their latencies equal arithmetic to the "
-    "picosecond.",
-    formula="A frame of t on each link crosses in t/s, at speed-up s. It waits while its input sends another. A "
-    "cut-through switch hands it over with its head of 64 B; the input is busy until all of the frame has come and "
-    "crossed.",
+    compared="A host sends two frames to two others across an idle crossbar. Their latencies equal "
+    "arithmetic to the picosecond.",
+    formula="A frame of t on each link crosses in t/s, at speed-up s. It waits while its input sends "
+    "another. A cut-through switch hands it over with its head of 64 B; the input is busy until all of the frame has "
+    "come and crossed.",
     sources=("Martinez 2006, section 6.1 (145 ns, 1.5)", "Counting by hand"),
     scenario=fill(_ALONE, forwarding="cut_through", speedup=1.5),
     ends=("The latency of the switch is added before the crossing.",),
