@@ -170,8 +170,8 @@ def saturated(bench: Bench) -> Iterator[Row]:
     compared="A host sends two frames to two others across an idle crossbar. Their latencies equal "
     "arithmetic to the picosecond.",
     formula="A frame of t on each link crosses in t/s, at speed-up s. It waits while its input sends "
-    "another. A cut-through switch hands it over with its head of 64 B; the input is busy until all of the frame has "
-    "come and crossed.",
+    "another. A cut-through switch hands it over with its head of 64 B; the input is busy until all of the "
+    "frame has come and crossed.",
     sources=("Martinez 2006, section 6.1 (145 ns, 1.5)", "Counting by hand"),
     scenario=fill(_ALONE, forwarding="cut_through", speedup=1.5),
     ends=("The latency of the switch is added before the crossing.",),
