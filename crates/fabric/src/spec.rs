@@ -8,11 +8,13 @@ mod pattern;
 mod probes;
 pub mod routing;
 pub mod topology;
+mod waiting;
 mod way;
 
 pub use self::guards::{GuardSpec, OnDeadlock};
 pub use self::pattern::{Pattern, matches, range};
 pub use self::probes::{Probe, ProbeSpec, Watched, Which};
+pub use self::waiting::Queueing;
 pub use self::way::Way;
 
 use crate::spec::choice::PathChoice;
@@ -20,7 +22,6 @@ use crate::spec::routing::Wiring;
 use engine::stream;
 use flow_control::{Accounting, Control, CreditSpec, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
-use keys::Remark;
 use queueing::CrossbarKeys;
 use rand_xoshiro::rand_core::Rng;
 use schemars::JsonSchema;
@@ -336,28 +337,6 @@ pub enum Forwarding {
     StoreAndForward,
     /// After its first 64 B, unless the egress link is faster than the ingress link.
     CutThrough,
-}
-
-/// How frames wait in a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Queueing {
-    /// One queue a traffic class and egress port, in order of arrival.
-    Output,
-    /// One queue a traffic class, egress port and ingress port, served in turn.
-    VirtualOutput,
-    /// At inputs, until a crossbar takes them to their output.
-    Crossbar(CrossbarKeys),
-}
-
-impl Queueing {
-    /// What cannot be meant; places begin at the name of the kind.
-    pub fn check(&self) -> Result<(), Remark> {
-        match self {
-            Queueing::Output | Queueing::VirtualOutput => Ok(()),
-            Queueing::Crossbar(keys) => keys.check().map_err(|remark| remark.within("crossbar")),
-        }
-    }
 }
 
 /// A full-duplex link.

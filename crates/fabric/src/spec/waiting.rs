@@ -1,0 +1,28 @@
+//! Where frames wait in a switch.
+
+use keys::Remark;
+use queueing::CrossbarKeys;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How frames wait in a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Queueing {
+    /// One queue a traffic class and egress port, in order of arrival.
+    Output,
+    /// One queue a traffic class, egress port and ingress port, served in turn.
+    VirtualOutput,
+    /// At inputs, until a crossbar takes them to their output.
+    Crossbar(CrossbarKeys),
+}
+
+impl Queueing {
+    /// What cannot be meant; places begin at the name of the kind.
+    pub fn check(&self) -> Result<(), Remark> {
+        match self {
+            Queueing::Output | Queueing::VirtualOutput => Ok(()),
+            Queueing::Crossbar(keys) => keys.check().map_err(|remark| remark.within("crossbar")),
+        }
+    }
+}
