@@ -83,9 +83,6 @@ def _index(outcomes: Sequence[Outcome], folder: str, *, quick: bool) -> Iterator
         f"[How a row is judged]({folder}/{JUDGED}). [All deviations in one picture](images/{PICTURE})."
     )
     yield from ("", "Not compared yet:", "")
-    yield from _bullet(
-        "Head-of-line blocking and credits of input-queued switches: they are not implemented."
-    )
     yield from _bullet("Random outages and restarts of switches: the engine's tests count their losses.")
 
 

@@ -27,7 +27,7 @@ from penstock.analysis.statistics import Interval, student_t_interval
 if TYPE_CHECKING:
     from .bench import Bench
 
-ROWS = 100
+ROWS = 150
 """For how many random rows the false-alarm probability is divided; a test fails when there are more."""
 FALSE_ALARM = 0.01
 SHOWN_CONFIDENCE = 0.99
