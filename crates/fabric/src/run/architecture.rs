@@ -12,6 +12,10 @@ use units::Time;
 
 /// The architecture of a node, and its state.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all nodes have the large one, and every frame that waits looks at it"
+)]
 pub(crate) enum Architecture {
     /// A frame is in the queue of its egress port as soon as it is there; all queues lie in one memory.
     OutputQueued(NodeMemory),
