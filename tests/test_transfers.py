@@ -166,10 +166,13 @@ def test_none_is_faster_than_alone_and_the_bytes_are_those_delivered(busy: ps.Re
 
 def test_series_have_what_transfers_deliver(busy: ps.Result) -> None:
     series = busy.all_series("flow_throughput_bps")
+    # The last bin has the parts of frames that are arriving: at most one at each port.
+    arriving = len(busy.rows("ports")) * 1522 * 8
     for row in busy.rows("flows"):
         times, rates = series[row["flow"]]
         bits = float(np.sum(rates)) * (times[1] - times[0]) / 1e9
-        assert bits == pytest.approx(row["bytes_delivered"] * 8, rel=1e-9)
+        delivered = row["bytes_delivered"] * 8
+        assert delivered * (1 - 1e-9) <= bits <= delivered + arriving
 
 
 def test_summary_and_picture(busy: ps.Result, tmp_path: Path) -> None:
