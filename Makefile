@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test format lint rust python viewer budget bench docs clean needs
+.PHONY: help demo test format lint rust python site viewer budget bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
@@ -22,7 +22,7 @@ needs:
 	@tools/needs.sh $(PYTHON)
 
 demo: $(VENV)/installed ## builds Penstock, reproduces one chapter of a paper, names the picture
-	@$(BIN)/python tools/demo.py
+	@$(BIN)/penstock demo
 
 test: format lint rust python viewer budget ## proves the tree: Rust, Python, docs, house rules, report page, speed
 	@echo "all of it holds"
@@ -44,6 +44,10 @@ rust: | needs ## runs the tests of the engine
 python: $(VENV)/developed ## runs the tests of the package, of the docs and of the house rules
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadfile
 
+site: $(VENV)/developed ## builds the documentation site in build/site; a warning is an error
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
+	@echo "build/site/index.html"
+
 viewer: ## says whether the committed report page is that of viewer/ (needs Node and viewer/node_modules)
 	@tools/viewer-fresh.sh
 
@@ -51,13 +55,16 @@ budget: | needs ## counts instructions a frame-hop and holds them against the bu
 	@if command -v valgrind >/dev/null; then $(PYTHON) benches/instructions.py --check --quick; \
 	else echo "valgrind is not installed: instructions are not counted"; fi
 
-bench: | needs ## measures speed and size: beside ns-2 and ns-3 if they are installed, by stage, by growth
+bench: $(VENV)/developed | needs ## measures speed and size: beside ns-2 and ns-3 if they are installed, by stage, by growth
 	$(PYTHON) benches/peers/run.py
 	$(PYTHON) benches/schedulers.py
 	$(PYTHON) benches/instructions.py --check
 	$(PYTHON) benches/stages.py star fat-tree-8 "hashed-8 pfc" "incast-8 pfc"
 	$(PYTHON) benches/growth.py
+	$(PYTHON) benches/threads.py
+	$(BIN)/python benches/connections.py
 	cargo test --locked --quiet -p fabric --test sizes -- --nocapture
+	$(BIN)/python benches/sweeps.py
 
 docs: $(VENV)/developed ## writes what is generated: the reference, the keys of the builder, drawings, pictures
 	$(BIN)/python tools/builder.py

@@ -42,6 +42,8 @@ RUNS = {
     "qcn": ("10 ms", "20 ms"),
     "fecn": ("10 ms", "20 ms"),
     "spray-8": ("200 us", "400 us"),
+    "tcp-8": ("400 us", "800 us"),
+    "bottleneck": ("5 s", "10 s"),
 }
 QUICK = ("star", "star pfc", "fat-tree-4", "hashed-4 pfc probes", "incast-8 pfc")
 TOLERANCE = 1.03

@@ -170,6 +170,7 @@ def counters() -> dict[str, pa.Table]:
                 **{f"wait_{name}_ns": [1.0] for name in ("mean", "p50", "p90", "p99", "p999", "max")},
                 "queue_bytes_mean": [10.0],
                 "queue_bytes_max": [3_044],
+                "queue_frames_mean": [0.01],
                 "drops": [0],
             }
         ),

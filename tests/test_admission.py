@@ -9,6 +9,7 @@ import pytest
 import penstock as ps
 from penstock.errors import InputError
 from penstock.qos.admission import Accepted, Broker, Refused, ports_of, rates_of
+from penstock.qos.arbitration import distances
 
 LIMITS = {6: 0.1875, 5: 0.1875, 4: 0.1875}
 """Martinez 2006: voice, video and controlled load."""
@@ -25,17 +26,17 @@ def test_voice_fits_as_often_as_its_share_allows() -> None:
     # 0.1875 * 2 Gb/s / 64 kb/s = 5859.375 connections.
     answers = [own.ask(f"call {n}", PATH, 6, 64_000) for n in range(5_860)]
     assert all(isinstance(answer, Accepted) for answer in answers[:-1])
-    assert answers[-1] == Refused("h0.0->sw", 64_000 - 24_000)
+    assert answers[-1] == Refused("h0.0->sw", 64_000 - 24_000, 6)
     assert own.left_bps("sw.3->h3", 6) == 24_000
     # Another class has its own limit, and the link of another host its own.
     assert isinstance(own.ask("film", PATH, 5, 375e6), Accepted)
-    assert own.ask("call", ["h1.0->sw", "sw.3->h3"], 6, 64_000) == Refused("sw.3->h3", 40_000)
+    assert own.ask("call", ["h1.0->sw", "sw.3->h3"], 6, 64_000) == Refused("sw.3->h3", 40_000, 6)
 
 
 def test_what_is_released_can_be_asked_for_again() -> None:
     own = broker()
     own.ask("a", PATH, 5, 300e6)
-    assert own.ask("b", PATH, 5, 100e6) == Refused("h0.0->sw", 25_000_000)
+    assert own.ask("b", PATH, 5, 100e6) == Refused("h0.0->sw", 25_000_000, 5)
     assert own.shares("sw.3->h3") == {5: 0.15}
     own.release("a")
     assert own.shares("sw.3->h3") == {} and own.left_bps("sw.3->h3", 5) == 375_000_000
@@ -51,6 +52,34 @@ def test_weights_follow_what_is_accepted() -> None:
     assert own.weights("h1.0->sw", 7) == [1] * 7
 
 
+def test_classes_have_a_limit_together() -> None:
+    # Half of 2 Gb/s each, and 1.2 Gb/s together.
+    own = Broker(dict.fromkeys(PATH, 2e9), {6: 0.5, 5: 0.5}, together=0.6)
+    assert isinstance(own.ask("a", PATH, 6, 800e6), Accepted)
+    assert own.left_bps(PATH[0], 5) == 400_000_000
+    refused = own.ask("b", PATH, 5, 500e6)
+    assert refused == Refused("h0.0->sw", 100_000_000)
+    assert str(refused) == "h0.0->sw lacks 100,000,000 b/s of what all classes together may have"
+    # 1.3 Gb/s more lack 300 Mb/s of its own limit, and 900 Mb/s of that of all.
+    assert own.ask("c", PATH, 5, 1.3e9) == Refused("h0.0->sw", 900_000_000)
+    assert own.ask("d", PATH, 6, 250e6) == Refused("h0.0->sw", 50_000_000, 6)
+    assert isinstance(own.ask("e", PATH, 0, 2e9), Accepted)
+    own.release("a")
+    assert isinstance(own.ask("b", PATH, 5, 500e6), Accepted)
+
+
+def test_tables_follow_what_is_accepted() -> None:
+    own = broker()
+    own.ask("a", PATH, 6, 250e6)
+    own.ask("b", PATH, 4, 125e6)
+    # An eighth and a sixteenth of the link, voice in every fourth entry; the rest is best effort's.
+    table = own.table(PATH[0], 32, {6: 4}, rest=[0])
+    assert [table.count(key) for key in (6, 4, 0)] == [8, 2, 22]
+    assert distances(table)[6] == 4
+    own.release("a")
+    assert [own.table(PATH[0], 32, {6: 4}, rest=[0]).count(key) for key in (6, 4, 0)] == [0, 2, 30]
+
+
 def test_best_effort_is_never_refused_and_nobody_is_without_control() -> None:
     assert isinstance(broker().ask("a", PATH, 0, 1e12), Accepted)
     own = broker(enabled=False)
@@ -64,6 +93,10 @@ def test_best_effort_is_never_refused_and_nobody_is_without_control() -> None:
         (lambda: Broker({"a": 0}, {}), "rate of 0"),
         (lambda: Broker({}, {1: 1.5}), "may have 1.5"),
         (lambda: Broker({}, {1: 0.6, 2: 0.6}), "may have 1.2 of a port"),
+        (lambda: Broker({}, {1: 0.6}, together=0.5), "may have 0.6: expected above 0 and at most 0.5"),
+        (lambda: Broker({}, {1: 0.6}, together=0), "together may have 0"),
+        (lambda: broker().table(PATH[0], 32), "has no connections"),
+        (lambda: broker().table(PATH[0], 33, rest=[0]), "33"),
         (lambda: broker().ask("a", [], 6, 1), "no path"),
         (lambda: broker().ask("a", ["sw.3->h"], 6, 1), "did you mean sw.3->h3"),
         (lambda: broker().ask("a", PATH, 6, 0), "asks for 0"),
@@ -87,4 +120,4 @@ def test_paths_and_rates_come_from_a_result() -> None:
     own = Broker(rates_of(result), LIMITS)
     path = ports_of(result)["voice", "h3"]
     assert path == PATH
-    assert own.ask("call", path, 6, 400e6) == Refused("h0.0->sw", 25_000_000)
+    assert own.ask("call", path, 6, 400e6) == Refused("h0.0->sw", 25_000_000, 6)

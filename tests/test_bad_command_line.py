@@ -10,6 +10,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from conftest import SMALL, command_line
 from penstock.cli import main
@@ -81,6 +83,8 @@ COMMANDS = [
     "decode",
     "dissector",
     "export",
+    "dcbx",
+    "conform",
     "validate",
     "reproduce",
     "compare",
@@ -129,11 +133,42 @@ KINDS: dict[str, tuple[list[str], list[str]]] = {
             "x=__import__('os')",
         ],
     ),
+    "sensitivity": (
+        ["--vary", "--set", "--measure", "--method", "--number", "--workers", "--on"],
+        ["no.key=1:2", "flow_control.pfc.xoff=1", "x=a+", "morris", "sobol", "moris", "1", "p=max(flows.x)"],
+    ),
+    "optimise": (
+        ["--vary", "--set", "--least", "--most", "--require", "--trials", "--workers", "--on"],
+        [
+            "no.key=1:2",
+            "x=",
+            "max(flows.latency)",
+            "max(flows.latency_p99_ns)",
+            "1 <",
+            "a <= b",
+            "__import__('os')",
+        ],
+    ),
+    "check": (["--estimate", "--effective", "--json", "--threads"], ["small.toml", "result", "65", "auto"]),
+    "run": (
+        ["--seed", "--threads", "--replications", "--out", "--ascii", "--quiet", "--no-report"],
+        ["18446744073709551616", "65", "auto", "result", "2"],
+    ),
+    "compare": (["--json"], ["result", "small.toml", "result/run.json"]),
+    "why": (["--run", "--json"], ["steady", "sw", "sw.0->h0", "h*", "result"]),
+    "headroom": (
+        ["--rate", "--length", "--delay", "--phy", "--frame", "--cell", "--response-time"],
+        ["10 Gb/s", "10Gb/s", "1 m", "1 km", "-1 m", "10GBASE-T", "100GBASE-R RS-FEC", "9216 B", "0 B"],
+    ),
     "steady": (["--metric"], ["queue_bytes", "queue_byts", "flow_throughput_bps"]),
     "capture": (["--out", "--port"], ["result", "sw.0->h0", "x.pcapng"]),
     "decode": ([], ["result/flows.parquet", "small.toml"]),
     "dissector": (["--out"], []),
-    "export": (["--form", "--of", "--interface"], ["dcb", "mlnx_qos", "hosts", "switches", "eth0", "; rm"]),
+    "conform": (["--against", "--case", "--out"], ["agent", "DX-03", "DX-3", "PF-01", "result"]),
+    "export": (
+        ["--form", "--of", "--interface"],
+        ["dcb", "mlnx_qos", "sonic", "hosts", "switches", "eth0", "; rm"],
+    ),
 }
 """Of commands with many options: these, and values that are nearly right."""
 
@@ -142,9 +177,19 @@ KINDS: dict[str, tuple[list[str], list[str]]] = {
 def test_any_options_end_in_a_message(command: str, work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     draw = random.Random(command)
     options, values = KINDS[command]
-    first = {"new": "fresh.toml", "steady": "result", "capture": "result", "decode": "small.toml"}
+    first = {
+        "new": "fresh.toml",
+        "steady": "result",
+        "capture": "result",
+        "decode": "small.toml",
+        "compare": "result",
+        "why": "steady",
+        "headroom": "--json",
+    }
     for _ in range(40):
-        words = [command] if command == "dissector" else [command, first.get(command, "small.toml")]
+        words = (
+            [command] if command in ("dissector", "conform") else [command, first.get(command, "small.toml")]
+        )
         for _ in range(draw.randrange(1, 4)):
             words += [draw.choice([*options, *WORDS]), draw.choice([*values, *WORDS])]
         capsys.readouterr()
@@ -154,6 +199,28 @@ def test_any_options_end_in_a_message(command: str, work: Path, capsys: pytest.C
         assert code in (0, 1, 2), words
         assert code == 0 or said.err.startswith(("penstock: ", "error: ", "warning: ")), (words, said.err)
         assert "Traceback" not in said.err
+
+
+_ARGUMENT = st.one_of(
+    st.sampled_from(WORDS),
+    st.sampled_from([option for options, _ in KINDS.values() for option in options]),
+    st.text(st.characters(exclude_characters="/\0"), max_size=12),
+    st.integers().map(str),
+    st.floats().map(str),
+)
+_QUICK = [command for command in (*COMMANDS, *KINDS) if command not in ("validate", "reproduce", "sweep")]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(command=st.sampled_from(_QUICK), arguments=st.lists(_ARGUMENT, max_size=6))
+def test_no_arguments_end_in_a_traceback(
+    work: Path, capsys: pytest.CaptureFixture[str], command: str, arguments: list[str]
+) -> None:
+    capsys.readouterr()
+    assert main([command, *arguments]) in (0, 1, 2)
+    said = capsys.readouterr()
+    assert "Traceback" not in said.out + said.err
+    (work / "fresh.toml").unlink(missing_ok=True)
 
 
 WRONG = [
@@ -174,9 +241,26 @@ WRONG = [
     (["headroom", "--rate", "10"], 'did you mean "10 Gb/s"?'),
     (["headroom", "--rate", "1e4 Mb/s"], 'did you mean "10000 Mb/s"?'),
     (["headroom", "--rate", "10 Gb/s", "--delay", "1 us", "--length", "2 m"], "give one of them"),
+    (["dcbx", "shw"], "Available commands: run, show"),
+    (["conform", "--case", "DX-3"], "did you mean DX-3"),
     (["explain", ""], "no entry for ''"),
     (["explain", "xof"], "did you mean xoff"),
     (["new", "no/where.toml"], "there is no directory no"),
+    (["sensitivity", "small.toml"], "no key varies"),
+    (["sensitivity", "small.toml", "--vary", "simulation.sed=1:2"], "did you mean seed?"),
+    (["sensitivity", "small.toml", "--vary", "switch.latency=1 ns:2 ns", "--number", "0"], "from 2 on"),
+    (["sensitivity", "small.toml", "--vary", "switch.latency=1 ns:2 ns", "--method", "moris"], "morris"),
+    (["optimise", "small.toml"], "expected one of --least and --most"),
+    (["optimise", "small.toml", "--least", "max(flows.x)", "--most", "max(flows.y)"], "expected one of"),
+    (["optimise", "small.toml", "--least", "max(flows.latency_p99_ns)", "--trials", "0"], "at least 1"),
+    (["optimise", "small.toml", "--least", "max(flows.latency_p99_ns)"], "no key varies"),
+    (["run", "small.toml", "--threads", "65"], "64"),
+    (["run", "small.toml", "--threads", "0"], "1"),
+    (["run", "small.toml", "--replications", "2.6"], "--replications is 2.6; expected a whole number"),
+    (["why", "steady", "--run", "small.toml"], "small.toml"),
+    (["steady", "result", "--metric", "queue_byts"], "queue_bytes"),
+    (["capture", "small.toml", "--port", "sw.9", "--out", "x.pcapng"], "sw.9"),
+    (["export", "small.toml", "--form", "dbc"], "dcb"),
 ]
 
 

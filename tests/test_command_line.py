@@ -34,7 +34,7 @@ def test_run_leaves_a_complete_result(penstock: Command, small: Path, tmp_path: 
     result = Result.load(tmp_path / "result")
     assert result.complete
     assert result.name == "small"
-    for name in ("report.html", "pictures/timeline.png", "pictures/timeline.svg", "pictures/fabric.png"):
+    for name in ("report.html", "pictures/timeline.png", "pictures/fabric.png"):
         assert (tmp_path / "result" / name).stat().st_size > 1_000, name
     assert {"flows", "classes", "ports", "queues", "pauses", "drops", "series", "summary"} <= set(
         result.table_names

@@ -92,6 +92,22 @@ def test_what_comes_back_loads_the_links_back() -> None:
     assert any("Connections ask for" in note for note in oracle.assess(result).notes)
 
 
+def test_a_conversation_counts_in_both_directions() -> None:
+    """Answers of 64 times their questions share the link to h0 with a greedy flow."""
+    talk = ps.conversation(["1 KiB", "64 KiB"], outstanding=8)
+    scenario = star(duration="5 ms").flow("talk", from_="h0", to="h3", source=talk)
+    result = scenario.flow("greedy", from_="h1", to="h0", source="greedy").flow_control.pfc().run()
+    of_talk, greedy = oracle.assess(result).shares
+    assert of_talk.fair_bps["max_min"] == pytest.approx(greedy.fair_bps["max_min"], rel=1e-9)
+    row = connections.of_flow(result, "talk")
+    (there,) = [flow["throughput_bps"] for flow in result.rows("flows") if flow["flow"] == "talk"]
+    assert row is not None
+    moved = row["application_bytes"] * 8 / result.run["simulated_s"]
+    assert of_talk.measured_bps > 30 * there
+    # Frames have headers, and what is on its way at the end counts.
+    assert moved < of_talk.measured_bps < 1.2 * moved
+
+
 def test_acknowledgements_take_their_part_of_the_link_back() -> None:
     scenario = star().flow("bulk", from_="h0", to="h3", source=ps.window("64 frames"))
     scenario = scenario.flow("against", from_="h3", to="h0", source="greedy")

@@ -477,6 +477,7 @@ source = { poisson = { rate = "4 Gb/s" } }
         "limit_bytes": 40_000.0,
         "room_bytes": 3_000.0,
         "frame_bytes_mean": 1_000.0,
+        "turn_frames": 0,
         "back_share": 0.0,
         "back_frame_bytes_mean": 0.0,
     }

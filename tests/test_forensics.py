@@ -279,8 +279,8 @@ def test_what_began_before_a_host_is_told_of_the_host(sick: Result) -> None:
 
 
 def test_pictures_are_repeatable(stuck: Result, tmp_path: Path) -> None:
-    first = plots.save_all(stuck, tmp_path / "a")
-    second = plots.save_all(stuck, tmp_path / "b")
+    first = plots.save_all(stuck, tmp_path / "a", svg=True)
+    second = plots.save_all(stuck, tmp_path / "b", svg=True)
     assert {"congestion.png", "congestion.svg", "deadlock.png", "deadlock.svg"} <= {
         path.name for path in first
     }

@@ -51,7 +51,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     with file.open("wb") as out:
         out.truncate(100 * 2**20)
     with pytest.raises(
-        InputError, match=r"huge\.toml:1:1: the file has 100 MiB; a scenario has at most 16 MiB"
+        InputError, match=r"huge\.toml:1:1: the file has 100 MiB; a scenario file has at most 16 MiB"
     ):
         library.read(str(file))
 

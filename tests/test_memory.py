@@ -116,6 +116,7 @@ def test_what_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (groups / "memory").mkdir(parents=True)
     monkeypatch.setattr(memory, "_PROC", proc)
     monkeypatch.setattr(memory, "_CGROUP", groups)
+    monkeypatch.setattr(memory, "FRESH_S", 1e9)
     (proc / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    5000 kB\n")
     assert memory.free_bytes() == 5000 * 1024
     # Version 2: of 4000 KiB 3000 are in use, 1000 of these for files that can be read again.
@@ -123,6 +124,7 @@ def test_what_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (groups / "memory.current").write_text(f"{3000 * 1024}\n")
     (groups / "memory.stat").write_text(f"anon 7\ninactive_file {1000 * 1024}\n")
     assert memory.free_bytes() == 2000 * 1024
+    memory.free_in.cache_clear()
     assert memory.limit_bytes() == 1600 * 1024
     assert memory.limit_bytes(2) == 800 * 1024
     (groups / "memory.max").write_text("max\n")

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock import plots
 from penstock.analysis import pairs
 from penstock.measurements import Measurements
 
@@ -66,6 +67,26 @@ def test_differences_are_of_pairs() -> None:
     assert not found["frames_dropped"].is_certain
 
 
+def test_a_picture_has_a_row_for_each_and_colour_for_what_is_certain() -> None:
+    first = {seed: _run(1e9 + seed, 1000.0 * seed) for seed in range(5)}
+    second = {seed: _run(1e9 + seed + 5e6 + 1e5 * seed, 1000.0 * seed + (-1) ** seed) for seed in range(5)}
+    figure = plots.differences(pairs.differences(first, second))
+    throughput, latency = figure.axes
+    assert throughput.get_title("left") == "Change of throughput_bps"
+    assert throughput.get_xlabel() == "Mb/s"
+    certain, unsure = throughput.containers
+    assert certain.lines[0].get_xdata() == pytest.approx([5.2])  # 5, 5.1, ... 5.4
+    (segment,) = certain.lines[2][0].get_segments()
+    half = 2.776445 * math.sqrt(0.025) / math.sqrt(5)  # Student's t for 4 degrees of freedom
+    assert segment[:, 0] == pytest.approx([5.2 - half, 5.2 + half])
+    assert len(unsure.lines[0].get_xdata()) == 0
+    certain, unsure = latency.containers
+    assert len(certain.lines[0].get_xdata()) == 0
+    assert unsure.lines[0].get_xdata() == pytest.approx([0.2])
+    with pytest.raises(ValueError, match="nothing differs"):
+        plots.differences(pairs.differences(first, first))
+
+
 def test_the_command_pairs_replications(penstock: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(SCENARIO)
     (tmp_path / "b.toml").write_text(SCENARIO.replace('uplink_rate = "10 Gb/s"', 'uplink_rate = "40 Gb/s"'))
@@ -79,11 +100,17 @@ def test_the_command_pairs_replications(penstock: Callable[..., Any], tmp_path: 
     latency = found["f[h0]", "latency_mean_ns"]
     assert latency["change"] + latency["half_width"] < 0 and latency["pairs"] == 5
     assert found["t", "completion_mean_ns"]["change"] < 0
-    shown = penstock("compare", "a", "b").stdout
+    shown = penstock("compare", "a", "b", "--out", "pictures").stdout
     assert "5 pairs" in shown and "±" in shown
+    assert "picture  pictures/differences.png" in shown
+    assert (tmp_path / "pictures/differences.svg").exists()
+    nothing = penstock("compare", "a", "a", "--out", "nothing")
+    assert nothing.returncode == 2 and "nothing differs between two pairs" in nothing.stderr
     same = json.loads(penstock("compare", "a", "a", "--json").stdout)
     assert all(row["change"] == 0 for row in same["differences"])
     one = penstock("run", "a.toml", "--out", "one", "--no-report")
     assert one.returncode == 0
+    alone = penstock("compare", "one", "one", "--out", "x")
+    assert alone.returncode == 2 and "two sets of replications" in alone.stderr
     wrong = penstock("compare", "a", "one")
     assert wrong.returncode != 0 and "compare two of a kind" in wrong.stderr

@@ -26,8 +26,8 @@ PAGE = '<html><script type="application/json" id="penstock-result">__PENSTOCK_RE
 
 
 def test_all_pictures_are_written_and_repeatable(made_up: Result, tmp_path: Path) -> None:
-    first = plots.save_all(made_up, tmp_path / "a")
-    second = plots.save_all(made_up, tmp_path / "b")
+    first = plots.save_all(made_up, tmp_path / "a", svg=True)
+    second = plots.save_all(made_up, tmp_path / "b", svg=True)
     assert [path.name for path in first] == ["timeline.png", "timeline.svg", "fabric.png", "fabric.svg"]
     for one, other in zip(first, second, strict=True):
         assert one.stat().st_size > 1_000

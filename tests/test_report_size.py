@@ -6,10 +6,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import penstock as ps
+from penstock.measurements import curves_of
+from penstock.report.groups import with_groups
 from penstock.report.page import columns, document, write_report
 from penstock.report.shorten import FEWER_LINKS, MOST_ROWS, MOST_SERIES, largest_series, shorten
 
@@ -72,17 +75,52 @@ def test_whole_trees_stay() -> None:
 
 
 def test_series_with_the_largest_sums_stay() -> None:
-    names = [f"e{n}" for n in range(100)]
+    times = np.arange(2.0)
+    curves = {
+        "m": {f"e{n}": (times, np.full(2, float(n))) for n in range(100)},
+        "other": {"e0": (times, times)},
+    }
+    kept = largest_series(curves)
+    assert list(kept["m"]) == [f"e{n}" for n in range(100 - MOST_SERIES, 100)]
+    assert kept["other"] == curves["other"]
+
+
+def test_flows_of_a_name_are_added_up_before_series_are_cut() -> None:
+    names = [f"incast[h{n}]" for n in range(100)] + ["alone"]
+    times = np.arange(3.0)
+    flows = {name: (times, number + times) for number, name in enumerate(names)}
+    curves = {"flow_throughput_bps": flows}
+    found = with_groups(curves)
+    assert found["flow_throughput_bps"] is flows
+    sums = {name: values.tolist() for name, (_, values) in found["group_throughput_bps"].items()}
+    assert sums == {"incast, 100 flows": [4950.0, 5050.0, 5150.0], "alone": [100.0, 101.0, 102.0]}
+    # Few flows, and bins of different widths, are left alone.
+    few = {"flow_throughput_bps": dict(list(flows.items())[:6])}
+    assert with_groups(few) is few
+    wider = {"flow_throughput_bps": {**flows, "alone": (times[:2], times[:2])}}
+    assert with_groups(wider) is wider
+
+
+def test_curves_are_found_wherever_their_rows_stand() -> None:
     table = pa.table(
         {
-            "metric": ["m"] * 200 + ["other"],
-            "entity": [*names, *names, "e0"],
-            "value": [float(n) for n in range(100)] * 2 + [1.0],
+            "metric": ["a", "a", "a", "b", "a"],
+            "entity": ["x", "x", "y", "y", "x"],
+            "time_ns": [0.0, 1.0, 0.0, 0.0, 2.0],
+            "value": [1.0, 2.0, 3.0, 4.0, 5.0],
         }
     )
-    kept = largest_series(table)
-    assert set(kept["entity"].to_pylist()) == {*names[100 - MOST_SERIES :], "e0"}
-    assert kept.num_rows == 2 * MOST_SERIES + 1
+    told = {
+        (metric, entity): [column.tolist() for column in curve]
+        for metric, of in curves_of(table).items()
+        for entity, curve in of.items()
+    }
+    assert told == {
+        ("a", "x"): [[0.0, 1.0, 2.0], [1.0, 2.0, 5.0]],
+        ("a", "y"): [[0.0], [3.0]],
+        ("b", "y"): [[0.0], [4.0]],
+    }
+    assert curves_of(table.slice(0, 0)) == {}
 
 
 def test_names_are_written_once() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -112,6 +114,73 @@ def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
     assert len(first) == 6
     assert len(again) == 10
     assert {number: again[number] for number in first} == first
+
+
+def test_points_that_are_worse_in_their_first_part_are_given_up(tmp_path: Path) -> None:
+    base = ps.Scenario.from_toml(SMALL)
+    plan = ps.Plan(base, {"flow_control.pfc.xoff": "15 frames:60 frames"}, mode="latin", points=1)
+    goal = Goal("least", "max(flows.latency_p99_ns)")
+    with ThreadPoolExecutor(1) as pool:
+        tried = search(plan, goal, tmp_path / "s", trials=16, first_part=0.5, executor=Engine(pool, 1))
+        again = search(plan, goal, tmp_path / "s", trials=16, first_part=0.5, executor=Engine(pool, 1))
+    assert tried == again  # all of it is in the database
+    given_up = [trial for trial in tried if trial.given_up]
+    assert given_up
+    assert tried[0].is_feasible
+    assert tried[0].objective is not None
+    for trial in given_up:
+        assert (trial.objective, trial.is_feasible) == (None, False)
+        earlier = sorted(
+            one.first_part
+            for one in tried
+            if one.is_feasible and one.number < trial.number and one.first_part
+        )
+        assert len(earlier) >= 5
+        assert trial.first_part is not None
+        assert trial.first_part > earlier[len(earlier) // 2]
+        whole = base.with_value("flow_control.pfc.xoff", trial.values["flow_control.pfc.xoff"]).run()
+        assert max(row["latency_p99_ns"] for row in whole.rows("flows")) >= tried[0].objective
+    # The first part is the beginning of the whole: half of 200 us.
+    first = base.with_value("simulation.duration", "100 us")
+    first = first.with_value("flow_control.pfc.xoff", tried[0].values["flow_control.pfc.xoff"])
+    assert max(row["latency_p99_ns"] for row in first.run().rows("flows")) == tried[0].first_part
+
+
+def test_points_that_fail_in_their_first_part_never_run_to_their_end(tmp_path: Path) -> None:
+    key = "switch.buffer.queue"
+    base = ps.Scenario.from_toml(SMALL).with_value("flow_control.pfc.xoff", "50 frames")
+    plan = ps.Plan(base, {key: "30 frames:120 frames"}, mode="latin", points=1)
+    with ThreadPoolExecutor(1) as pool:
+        goal = Goal("least", f"scenario.{key}")
+        tried = search(plan, goal, tmp_path / "s", trials=12, first_part=0.5, executor=Engine(pool, 1))
+    assert tried[0].is_feasible
+    durations: dict[str, list[str]] = {}
+    for file in (tmp_path / "s/runs").glob("*.json"):
+        scenario = tomllib.loads(json.loads(file.read_bytes().partition(b"\n")[2])["scenario"])
+        durations.setdefault(scenario["switch"]["buffer"]["queue"], []).append(
+            scenario["simulation"]["duration"]
+        )
+    failed = [trial for trial in tried if trial.given_up and trial.first_part is None]
+    assert failed
+    assert all(durations[trial.values[key]] == ["100 us"] for trial in failed)
+    assert sorted(durations[tried[0].values[key]]) == ["100 us", "200 us"]
+
+
+@pytest.mark.parametrize(
+    ("share", "vary", "told"),
+    [
+        (0.0, "flow_control.pfc.xoff", "the first part is 0.0"),
+        (1.0, "flow_control.pfc.xoff", "the first part is 1.0"),
+        (0.5, "simulation.duration", "simulation.duration varies"),
+        (0.1, "flow_control.pfc.xoff", "the first part of 0.1 cannot be run"),
+    ],
+)
+def test_first_parts_that_cannot_be(share: float, vary: str, told: str, tmp_path: Path) -> None:
+    base = ps.Scenario.from_toml(SMALL).with_value("simulation.warmup", "50 us")
+    values = "100 us, 200 us" if vary == "simulation.duration" else "20 frames:40 frames"
+    plan = ps.Plan(base, {vary: values}, mode="latin", points=1)
+    with pytest.raises(ArgumentError, match=told):
+        search(plan, Goal("least", "run.events"), tmp_path / "s", trials=2, first_part=share)
 
 
 @pytest.mark.parametrize(

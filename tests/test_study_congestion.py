@@ -8,7 +8,13 @@ import pytest
 
 from penstock.studies import reproduce
 
-ROWS = {"congestion/compare": 12 * 6, "congestion/path-rates": 2 * 4 * 6}
+ROWS = {
+    "congestion/compare": 12 * 6,
+    "congestion/path-rates": 2 * 4 * 6,
+    "congestion/stability": 4 * 5 + 3 * 5,
+    "congestion/together": 12 * 7,
+    "hagen-2012/ch3": 3,
+}
 
 
 @pytest.fixture(scope="module", params=ROWS)

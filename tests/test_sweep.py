@@ -20,7 +20,7 @@ import penstock as ps
 from conftest import SMALL, Command, command_line, json_of
 from penstock.cli import main
 from penstock.errors import ArgumentError, InputError
-from penstock.laboratory import execute, pictures, values
+from penstock.laboratory import execute, pictures, values, worker
 from penstock.laboratory import sweep as sweeping
 from penstock.laboratory.engines import engine
 from penstock.laboratory.measures import Measure
@@ -226,8 +226,8 @@ def test_tables_hold_what_single_runs_measure(tmp_path: Path) -> None:
 
 def test_finished_runs_never_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[object] = []
-    real = sweeping.run_source
-    monkeypatch.setattr(sweeping, "run_source", lambda *a, **k: ran.append(a) or real(*a, **k))
+    real = worker.run_source
+    monkeypatch.setattr(worker, "run_source", lambda *a, **k: ran.append(a) or real(*a, **k))
     with ThreadPoolExecutor(1) as pool:
         ps.sweep(plan(), tmp_path / "s", executor=pool)
         assert len(ran) == 6

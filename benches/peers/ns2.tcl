@@ -1,5 +1,6 @@
 # The speed workloads for ns-2: ns ns2.tcl WORKLOAD SECONDS
-#   star: 8 senders at 1.1875 Gb/s to one receiver; fat-tree-K: host i to host i + N/2 at 5 Gb/s, six hops.
+#   star: 8 senders at 1.1875 Gb/s to one receiver; fat-tree-K: host i to host i + N/2 at 5 Gb/s, six hops;
+#   bottleneck: 10 transfers over TCP with selective acknowledgements share 50 Mb/s behind 100 packets of queue.
 # 1500-byte packets, links of 10 Gb/s and 1 us, queues that do not overflow, routes set by hand (computing
 # them for a thousand nodes takes ns-2 longer than the run). Prints frame-hops and seconds of the run alone.
 
@@ -8,7 +9,7 @@ set duration [lindex $argv 1]
 set ns [new Simulator]
 $ns rtproto Manual
 remove-all-packet-headers
-add-packet-header IP
+add-packet-header IP TCP
 Queue set limit_ 1000000
 
 set hops 0
@@ -49,6 +50,34 @@ if {$workload == "star"} {
     }
     route $switch $host(8) $host(8)
     set hops [expr round(8 * 2 * $duration * 1187500000.0 / 12000)]
+} elseif {$workload == "bottleneck"} {
+    Agent/TCP set packetSize_ 1460
+    Agent/TCP set window_ 10000
+    Agent/TCP set tcpTick_ 0.001
+    Agent/TCP set minrto_ 0.2
+    Agent/TCPSink set packetSize_ 64
+    set router [$ns node]
+    set receiver [$ns node]
+    # One packet is being sent.
+    Queue set limit_ 101
+    $ns duplex-link $router $receiver 50Mb 5ms DropTail
+    Queue set limit_ 1000000
+    route $router $receiver $receiver
+    set senders {}
+    for {set i 0} {$i < 10} {incr i} {
+        set host [$ns node]
+        $ns duplex-link $host $router 1Gb 5ms DropTail
+        route $host $receiver $router
+        route $router $host $host
+        route $receiver $host $router
+        set tcp [new Agent/TCP/Sack1]
+        set sink [new Agent/TCPSink/Sack1]
+        $ns attach-agent $host $tcp
+        $ns attach-agent $receiver $sink
+        $ns connect $tcp $sink
+        $ns at [expr 0.1 * ($i + 1)] "[new Application/FTP] attach-agent $tcp; $tcp send -1"
+        lappend senders $tcp
+    }
 } else {
     scan $workload "fat-tree-%d" k
     set h [expr $k / 2]
@@ -87,9 +116,20 @@ if {$workload == "star"} {
 
 $ns at 0.0 "set begun \[clock milliseconds\]"
 $ns at [expr $duration] "finish"
+# Every packet has a hop to the router; those that are not lost have one more, and two of their acknowledgement.
+proc tcp_hops {} {
+    global senders
+    set hops 0
+    foreach tcp $senders {
+        set sent [$tcp set ndatapack_]
+        incr hops [expr {$sent + 3 * ($sent - [$tcp set nrexmitpack_])}]
+    }
+    return $hops
+}
 proc finish {} {
     global begun hops workload
     set wall [expr ([clock milliseconds] - $begun) / 1000.0]
+    if {$workload == "bottleneck"} { set hops [tcp_hops] }
     puts "{\"peer\": \"ns-2\", \"workload\": \"$workload\", \"frame_hops\": $hops, \"wall_s\": $wall}"
     exit 0
 }

@@ -24,11 +24,11 @@ ROOT = HERE.parent.parent
 
 
 class Length(NamedTuple):
-    """How long each program simulates: some seconds of work. Seconds where there is no unit."""
+    """How long each program simulates: some seconds of work. Without a unit: seconds; None: not at all."""
 
     penstock: str
     ns2: float
-    ns3: float
+    ns3: float | None
 
 
 WORKLOADS = {
@@ -36,7 +36,10 @@ WORKLOADS = {
     "fat-tree-4": Length("300 ms", 0.08, 0.01),
     "fat-tree-8": Length("40 ms", 0.01, 0.0015),
     "fat-tree-16": Length("5 ms", 0.001, 0.0002),
+    "bottleneck": Length("600 s", 100, None),
 }
+LOSSY = ("bottleneck",)
+"""PFC would have nowhere to keep what this one drops."""
 
 
 def penstock(target: Path, workload: str, *options: str) -> list[str]:
@@ -47,7 +50,8 @@ def penstock(target: Path, workload: str, *options: str) -> list[str]:
 def commands(build: Path, target: Path) -> dict[str, dict[str, list[str]]]:
     """The command of each program and workload; programs that are not installed are left out."""
     found = {"penstock": {workload: penstock(target, workload) for workload in WORKLOADS}}
-    found["penstock, PFC armed"] = {workload: penstock(target, workload, "pfc") for workload in WORKLOADS}
+    lossless = [workload for workload in WORKLOADS if workload not in LOSSY]
+    found["penstock, PFC armed"] = {workload: penstock(target, workload, "pfc") for workload in lossless}
     found["penstock, two threads"] = {workload: penstock(target, workload, "two") for workload in WORKLOADS}
     if shutil.which("ns"):
         found["ns-2"] = {w: ["ns", str(HERE / "ns2.tcl"), w, str(t.ns2)] for w, t in WORKLOADS.items()}
@@ -58,7 +62,7 @@ def commands(build: Path, target: Path) -> dict[str, dict[str, list[str]]]:
         libraries = ["-lns3-core", "-lns3-network", "-lns3-point-to-point"]
         compiler = ["g++", "-O2", "-DNDEBUG", str(HERE / "ns3.cc"), "-o", str(program), *libraries]
         subprocess.run(compiler, check=True)
-        found["ns-3"] = {w: [str(program), w, str(t.ns3)] for w, t in WORKLOADS.items()}
+        found["ns-3"] = {w: [str(program), w, str(t.ns3)] for w, t in WORKLOADS.items() if t.ns3}
     else:
         print("ns-3 is not installed (Debian: apt-get install libns3-dev g++)", file=sys.stderr)
     return found
@@ -94,12 +98,16 @@ def main() -> None:
         for _ in range(options.runs):
             for workload in workloads:
                 for name, by_workload in programs.items():
-                    rates.setdefault((name, workload), []).append(rate(by_workload[workload]))
+                    if workload in by_workload:
+                        rates.setdefault((name, workload), []).append(rate(by_workload[workload]))
     print("| workload | " + " | ".join(programs) + " |")
     print("|---" * (len(programs) + 1) + "|")
     for workload in workloads:
         cells = []
         for name in programs:
+            if (name, workload) not in rates:
+                cells.append("-")
+                continue
             median = statistics.median(rates[name, workload])
             # Of neighbours in time: where a host is busy for a while, it is for both.
             ratios = [

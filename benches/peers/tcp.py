@@ -1,15 +1,18 @@
-"""TCP of ns-2 beside Penstock's: ``python benches/peers/tcp.py [--runs N]``.
+"""TCP of ns-2 and ns-3 beside Penstock's: ``python benches/peers/tcp.py [--runs N] [--peer NAME]``.
 
 Ten connections, and one alone, share a link of 50 Mb/s for a minute behind a queue that overflows, RED that
 drops, and RED that marks. Both simulators get the same links, frames, timers, thresholds and starts; each
 run has other starts. Prints a Markdown table of means over the runs. Throughput may differ by 3 %, mean
 queues by 5 % (10 % under RED), drops and marks of ten connections by 10 %; beyond that the exit status is 1.
-ns-2 has to be installed (Debian: ``apt-get install ns2``), Penstock too (``pip install .``).
+A peer that is not installed is left out (Debian: ``apt-get install ns2 libns3-dev g++``).
 
 Windows grow as in ns-2: with each acknowledgement, also while they are not what holds a sender back. What
 differs is rounding. ns-2 adds fractions of segments, RFC 5681 whole bytes, rounded down: a little less than
 a segment a round trip. A connection alone therefore loses one frame each time it overflows its queue where
 ns-2 loses one or two, so that its drops are shown and not judged.
+
+ns-3 has proportional rate reduction and limited transmit, no jitter, and repairs well only with selective
+acknowledgements (3.37); Penstock is told the same.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,12 @@ HERE = Path(__file__).resolve().parent
 WARMUP_S, END_S = 10, 70
 JITTER_S = 0.0005
 RECOVERIES = {"newreno": "Newreno", "sack": "Sack1"}
+BY_PEER: dict[str, dict[str, Any]] = {
+    "ns-2": {"limited_transmit": False, "send_jitter": f"{JITTER_S * 1e6:g} us"},
+    "ns-3": {"limited_transmit": True, "proportional": True},
+}
+"""Keys of Penstock's TCP that make it that of the peer."""
+NS3_LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
 # As ns-2 has it: packets of 1500 B, and an idle queue of m packets counts as m + 1.
 RED: dict[str, Any] = {
     "min": "10 frames",
@@ -47,17 +57,37 @@ ALLOWED = {"bps": 0.03, "queue": 0.05, "drops": 0.1, "marks": 0.1}
 """Relative; mean queues of RED may differ by as much as its drops."""
 
 
-def by_ns2(recovery: str, queue: str, starts: list[float]) -> dict[str, float]:
-    """Bits a second, mean queue in packets, drops and marks under ns-2."""
-    words = [RECOVERIES[recovery], queue, *map(str, (JITTER_S, WARMUP_S, END_S)), *map(str, starts)]
-    command = ["ns", str(HERE / "tcp.tcl"), *words]
+def build_ns3(directory: Path) -> Path:
+    """The program that runs ns-3, compiled."""
+    program = directory / "tcp"
+    libraries = [f"-lns3-{name}" for name in NS3_LIBRARIES]
+    command = ["g++", "-O2", "-DNDEBUG", str(HERE / "tcp.cc"), "-o", str(program), *libraries]
+    subprocess.run(command, check=True)
+    return program
+
+
+def by_peer(command: list[str]) -> dict[str, float]:
+    """Bits a second, mean queue in packets, drops and marks under a peer."""
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
     found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 
 
-def by_penstock(recovery: str, queue: str, starts: list[float], seed: int) -> dict[str, float]:
-    """The same under Penstock."""
+def commands(ns3: Path | None, recovery: str, queue: str, starts: list[float]) -> dict[str, list[str]]:
+    """What runs each peer that is installed and has this recovery."""
+    times = [str(WARMUP_S), str(END_S), *map(str, starts)]
+    found = {}
+    if shutil.which("ns"):
+        found["ns-2"] = ["ns", str(HERE / "tcp.tcl"), RECOVERIES[recovery], queue, str(JITTER_S), *times]
+    if ns3 is not None and recovery == "sack":
+        found["ns-3"] = [str(ns3), queue, *times]
+    return found
+
+
+def by_penstock(
+    recovery: str, queue: str, starts: list[float], seed: int, like: dict[str, Any]
+) -> dict[str, float]:
+    """The same under Penstock, with the keys that make it like a peer."""
     senders = [f"h{number}" for number in range(len(starts))]
     rates = [*((host, "router", "1 Gb/s") for host in senders), ("router", "receiver", "50 Mb/s")]
     links: Any = [
@@ -81,11 +111,10 @@ def by_penstock(recovery: str, queue: str, starts: list[float], seed: int) -> di
         "initial_window": "2 frames",
         "headers": "40 B",
         "ack_every": 1,
-        "limited_transmit": False,
         "min_timeout": "200 ms",
         "tick": "1 ms",
-        "send_jitter": f"{JITTER_S * 1e6:g} us",
         "ecn": "rfc3168" if queue == "ecn" else "off",
+        **like,
     }
     for number, start in enumerate(starts):
         scenario = scenario.flow(
@@ -106,39 +135,59 @@ def by_penstock(recovery: str, queue: str, starts: list[float], seed: int) -> di
     }
 
 
+def compare(ns3: Path | None, case: tuple[str, str, int], runs: int, peers: list[str]) -> bool:
+    """Prints the rows of a case; whether all that is judged agrees."""
+    recovery, queue, connections = case
+    agrees = True
+    theirs: dict[str, list[dict[str, float]]] = {}
+    ours: dict[str, list[dict[str, float]]] = {}
+    for seed in range(1, runs + 1):
+        draws = random.Random(seed)
+        starts = [round(draws.uniform(0, 1), 6) for _ in range(connections)]
+        for peer, command in commands(ns3, recovery, queue, starts).items():
+            if peer in peers:
+                theirs.setdefault(peer, []).append(by_peer(command))
+                ours.setdefault(peer, []).append(by_penstock(recovery, queue, starts, seed, BY_PEER[peer]))
+    for peer in theirs:
+        for what, allowed in ALLOWED.items():
+            their, our = (statistics.mean(one[what] for one in of[peer]) for of in (theirs, ours))
+            if not (their or our):
+                continue
+            difference = our / their - 1 if their else float("inf")
+            judged = connections > 1 or what in ("bps", "queue")
+            most = max(allowed, 0.1) if what == "queue" and queue != "drop" else allowed
+            agrees &= not judged or abs(difference) <= most
+            print(
+                f"| {peer} | {recovery} | {queue} | {connections} | {what} | {their:.6g} | {our:.6g} "
+                f"| {difference:+.2%} |",
+                flush=True,
+            )
+    return agrees
+
+
 def main() -> int:
     """Prints the table; 1 if something differs by more than is allowed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=10, help="runs of each case (default 10)")
+    parser.add_argument("--peer", choices=BY_PEER, help="one of the peers; all if not given")
     options = parser.parse_args()
-    if shutil.which("ns") is None:
-        print("ns-2 is not installed (Debian: apt-get install ns2)", file=sys.stderr)
+    peers = [options.peer] if options.peer else list(BY_PEER)
+    has_ns3 = "ns-3" in peers and any(Path("/usr/include").glob("ns3*"))
+    if not has_ns3 and shutil.which("ns") is None:
+        print("no peer is installed (Debian: apt-get install ns2 libns3-dev g++)", file=sys.stderr)
         return 2
-    failed = False
-    print("| recovery | queue | connections | measured | ns-2 | Penstock | difference |\n" + "|---" * 7 + "|")
-    for recovery in RECOVERIES:
-        for queue in QUEUES:
-            for connections in (1, 10):
-                theirs, ours = [], []
-                for seed in range(1, options.runs + 1):
-                    draws = random.Random(seed)
-                    starts = [round(draws.uniform(0, 1), 6) for _ in range(connections)]
-                    theirs.append(by_ns2(recovery, queue, starts))
-                    ours.append(by_penstock(recovery, queue, starts, seed))
-                for what, allowed in ALLOWED.items():
-                    their, our = (statistics.mean(one[what] for one in runs) for runs in (theirs, ours))
-                    if their or our:
-                        difference = our / their - 1 if their else float("inf")
-                        judged = connections > 1 or what in ("bps", "queue")
-                        most = max(allowed, 0.1) if what == "queue" and queue != "drop" else allowed
-                        failed |= judged and abs(difference) > most
-                        print(
-                            f"| {recovery} | {queue} | {connections} | {what} | {their:.6g} | {our:.6g} "
-                            f"| {difference:+.2%} |"
-                        )
-    return int(failed)
+    print(
+        "| peer | recovery | queue | connections | measured | peer's | Penstock | difference |\n"
+        + "|---" * 8
+        + "|"
+    )
+    cases = [(recovery, queue, count) for recovery in RECOVERIES for queue in QUEUES for count in (1, 10)]
+    with tempfile.TemporaryDirectory() as scratch:
+        ns3 = build_ns3(Path(scratch)) if has_ns3 else None
+        agree = [compare(ns3, case, options.runs, peers) for case in cases]
+    return int(not all(agree))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@
 //! - *requests*: the hosts of *hashed* exchange requests and responses of one 1500-byte frame, four at a time each.
 //! - *window*: the star with transfers of four 1500-byte frames in flight each, clocked by acknowledgements.
 //! - *red*: the same with RED that marks at the switch.
+//! - *tcp*: on the paths of *fat-tree*, a transfer over TCP from each host, with a window of 64 KiB.
+//! - *bottleneck*: 10 transfers over TCP share 50 Mb/s behind a queue of 100 frames, as `peers/ns2.tcl` has it.
 //! - *qcn*, *fecn*: the star under a congestion control at layer 2: every frame passes a rate limiter and two congestion points.
 
 use fabric::choice::PathChoice;
@@ -28,9 +30,10 @@ use queueing::{
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
 use transport::{
-    Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams, RequestResponseSpec, WindowSpec,
+    Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams, Growth, RequestResponseSpec,
+    TcpKeys, TcpPreset, WindowSpec,
 };
-use units::{Amount, BitRate, ClockTolerance, Time};
+use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, SourceSpec};
 
 /// What a workload is run with beside its traffic.
@@ -44,8 +47,8 @@ pub struct Options {
     pub duration: Time,
 }
 
-/// The workload of this name: `star`, `qcn`, `fecn`, `window`, `red`, `fat-tree-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`,
-/// `flows-N`.
+/// The workload of this name: `star`, `qcn`, `fecn`, `window`, `red`, `bottleneck`, `fat-tree-K`, `tcp-K`, `hashed-K`, `spray-K`,
+/// `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     let cable = Cable::new(BitRate::from_gbps(10), Time::from_us(1));
     if let Some((control, point)) = notified(name) {
@@ -86,19 +89,12 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         change_switches(&mut spec, |switch| switch.path_choice = PathChoice::Spray);
         return Some(spec);
     }
-    if let Some(k) = name.strip_prefix("fat-tree-").or(name.strip_prefix("hashed-")) {
-        let k = k.parse().ok()?;
-        let graph = FatTree::new(k, cable).graph().ok()?;
-        let hosts: Vec<NodeId> = graph.hosts().collect();
-        let n = hosts.len();
-        let rate = Arrivals::Constant(ConstantParams { rate: BitRate::from_gbps(5), random_phase: true });
-        let flows = (0..n).map(|i| {
-            let to = (i + n / 2) % n;
-            let apart = name.starts_with("fat-tree-").then(|| apart(&graph, k as usize / 2, i, to));
-            let way = apart.map_or(Way::Shortest, Way::Along);
-            FlowSpec { way, ..flow(hosts[i], hosts[to], rate.clone()) }
-        });
-        return Some(spec(&graph, flows.collect(), options));
+    if name == "bottleneck" {
+        return bottleneck(cable, options);
+    }
+    if let Some((kind, k)) = name.rsplit_once('-').filter(|it| ["fat-tree", "hashed", "tcp"].contains(&it.0))
+    {
+        return half_way(kind, k.parse().ok()?, cable, options);
     }
     if let Some(flows) = name.strip_prefix("flows-") {
         let flows: usize = flows.parse().ok().filter(|flows| flows % 16 == 0)?;
@@ -119,6 +115,62 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
     let hosts: Vec<NodeId> = graph.hosts().collect();
     let flows = hosts[1..].iter().map(|&from| flow(from, hosts[0], Arrivals::Greedy)).collect();
     Some(spec(&graph, flows, options))
+}
+
+/// A fat-tree of `k` ports where each host sends to the one half way round.
+fn half_way(kind: &str, k: usize, cable: Cable, options: Options) -> Option<Spec> {
+    let graph = FatTree::new(k as u64, cable).graph().ok()?;
+    let hosts: Vec<NodeId> = graph.hosts().collect();
+    let n = hosts.len();
+    let rate = Arrivals::Constant(ConstantParams { rate: BitRate::from_gbps(5), random_phase: true });
+    let keys = TcpKeys { receive_window: Or::Value(Amount::Bytes(64 << 10)), ..TcpPreset::Rfc.keys() };
+    let tcp = tcp(&keys)?;
+    let flows = (0..n).map(|i| {
+        let to = (i + n / 2) % n;
+        let way = if kind == "hashed" { Way::Shortest } else { Way::Along(apart(&graph, k / 2, i, to)) };
+        let flow = match kind {
+            "tcp" => connection(hosts[i], hosts[to], tcp.clone()),
+            _ => flow(hosts[i], hosts[to], rate.clone()),
+        };
+        FlowSpec { way, ..flow }
+    });
+    Some(spec(&graph, flows.collect(), options))
+}
+
+/// Ten transfers over TCP that begin 100 ms apart.
+fn bottleneck(cable: Cable, options: Options) -> Option<Spec> {
+    let graph = Star::new(11, cable).graph().ok()?;
+    let hosts: Vec<NodeId> = graph.hosts().collect();
+    let keys = TcpKeys {
+        growth: Growth::Acks,
+        grows_unused: true,
+        initial_window: Amount::Frames(2),
+        headers: Bytes::new(40),
+        ack_every: 1,
+        limited_transmit: false,
+        min_timeout: Time::from_ms(200),
+        tick: Time::from_ms(1),
+        ..TcpPreset::Rfc.keys()
+    };
+    let tcp = tcp(&keys)?;
+    let flows = (1..).zip(&hosts[1..]).map(|(n, &from)| {
+        let transport =
+            ConnectionSpec { start: Time::from_ms(100 * n), stop: None, application: tcp.clone() };
+        FlowSpec { transport: Some(Arc::new(transport)), ..flow(from, hosts[0], Arrivals::Greedy) }
+    });
+    let mut spec = spec(&graph, flows.collect(), options);
+    for link in &mut spec.links {
+        let narrow = link.a == hosts[0] || link.b == hosts[0];
+        link.rate = BitRate::from_bps(if narrow { 50_000_000 } else { 1_000_000_000 });
+        link.delay = Time::from_ms(5);
+        link.overhead = 0;
+    }
+    change_switches(&mut spec, |switch| switch.buffer.queue = Some(Amount::Frames(100)));
+    Some(spec)
+}
+
+fn tcp(keys: &TcpKeys) -> Option<Application> {
+    Some(Application::Tcp(keys.sized(None, 1500, 64).ok()?.into()))
 }
 
 /// The way from one host of a fat-tree to another, for flows to the host half way round: up by the number of the
@@ -266,6 +318,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         name: node.name.clone(),
         role: role(node.role),
         clock_tolerance: ClockTolerance::EXACT,
+        mtu: None,
     });
     let links = graph.links.iter().map(|link| LinkSpec {
         a: link.a,

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let usage = "benches star|window|red|fat-tree-K|hashed-K|spray-K|requests-K|incast-N|flows-N DURATION \
-                 [pfc] [probes] [two|auto]";
+    let usage = "benches star|window|red|bottleneck|fat-tree-K|tcp-K|hashed-K|spray-K|requests-K|incast-N|flows-N \
+                 DURATION [pfc] [probes] [two|auto]";
     let (name, rest) = words.split_first().ok_or(usage)?;
     let (duration, flags) = rest.split_first().ok_or(usage)?;
     let has = |flag: &str| flags.iter().any(|word| word == flag);

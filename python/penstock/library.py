@@ -63,13 +63,13 @@ def read(name_or_path: str) -> Source:
     path = Path(name_or_path)
     try:
         if path.exists():
-            return Source(_text(path), name_or_path)
+            return Source(text_in(path), name_or_path)
     except (OSError, ValueError) as error:
         raise InputError(f"{name_or_path!r} cannot be opened: {_reason(error)}") from error
     named = SCENARIOS / f"{name_or_path}.toml"
     known = [entry.name for entry in scenarios()]
     if name_or_path in known:
-        return Source(_text(named), str(named))
+        return Source(text_in(named), str(named))
     raise InputError(
         f"{name_or_path}: no such file, and no scenario has this name; {suggestion(name_or_path, known)}"
     )
@@ -117,19 +117,26 @@ def path_of(name: str, value: Any) -> Path:
     return Path(value)
 
 
-def _text(path: Path) -> str:
+def text_in(path: Path, what: str = "scenario") -> str:
+    """The text of a file, which messages call a `what`.
+
+    Raises
+    ------
+    InputError
+        If it is not readable text of at most `MAX_SCENARIO_BYTES`.
+    """
     if path.is_dir():
         inside = path / "scenario.toml"
         hint = f"; did you mean {inside}?" if inside.is_file() else ""
-        raise InputError(f"{path}: is a directory; expected a scenario file{hint}")
+        raise InputError(f"{path}: is a directory; expected a {what} file{hint}")
     try:
-        data = _bytes(path)
+        data = _bytes(path, what)
     except OSError as error:
         raise InputError(f"{path}: {_reason(error)}") from error
     if len(data) > MAX_SCENARIO_BYTES:
         limit = MAX_SCENARIO_BYTES >> 20
         size = f"{path.stat().st_size / (1 << 20):.0f}" if path.is_file() else f"more than {limit}"
-        raise InputError(f"{path}:1:1: the file has {size} MiB; a scenario has at most {limit} MiB")
+        raise InputError(f"{path}:1:1: the file has {size} MiB; a {what} file has at most {limit} MiB")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -139,11 +146,11 @@ def _text(path: Path) -> str:
         column = len(before[start_of_line:].decode("utf-8", "replace")) + 1
         raise InputError(
             f"{path}:{line}:{column}: byte 0x{data[error.start]:02x} is not UTF-8; "
-            "a scenario is a TOML file, and TOML is UTF-8 text"
+            f"a {what} file is TOML, and TOML is UTF-8 text"
         ) from error
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, what: str) -> bytes:
     """The beginning of a file; a pipe that nobody writes into is at its end."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
@@ -152,7 +159,7 @@ def _bytes(path: Path) -> bytes:
             os.set_blocking(handle, True)
         data = file.read(MAX_SCENARIO_BYTES + 1)
     if is_pipe and not data:
-        raise InputError(f"{path}: is a pipe into which nobody writes; expected a scenario file")
+        raise InputError(f"{path}: is a pipe into which nobody writes; expected a {what} file")
     return data
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,6 +29,9 @@ _SHOWN = (
 )
 _ROWS_SHOWN = 10
 
+Curves = dict[str, dict[str, tuple[Any, Any]]]
+"""Times and values of series, by metric and entity."""
+
 
 _DISTRIBUTIONS = {
     "latency_ns": ("latencies", "flow", ""),
@@ -36,6 +41,19 @@ _DISTRIBUTIONS = {
     "occupancy_frames": ("occupancies", "entity", "frames"),
 }
 """Of each distribution its table, the column of whose it is, and its unit, if the table has several."""
+
+
+def html_table(table: pa.Table, what: str) -> str:
+    """The first rows of a table for notebooks, and how many more of `what` there are."""
+
+    def row(cells: Iterable[Any], tag: str = "td") -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+    cells = table.slice(0, _ROWS_SHOWN).to_pylist()
+    more = f"<p>and {table.num_rows - len(cells):,} more {what}</p>" if table.num_rows > len(cells) else ""
+    return (
+        f"<table>{row(table.column_names, 'th')}{''.join(row(one.values()) for one in cells)}</table>{more}"
+    )
 
 
 class Measurements:
@@ -71,10 +89,12 @@ class Measurements:
         self.description = dict(description)
         self._readers = dict(tables)
         self._tables: dict[str, pa.Table] = {}
+        self._curves: tuple[pa.Table, Curves] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Tables may be the engine's, or still in a file: a copy has them itself.
-        return {**self.__dict__, "_readers": dict.fromkeys(self._readers), "_tables": self._all()}
+        own = {"_readers": dict.fromkeys(self._readers), "_tables": self._all(), "_curves": None}
+        return {**self.__dict__, **own}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
@@ -88,19 +108,11 @@ class Measurements:
 
     def _repr_html_(self) -> str:
         """Name, fingerprint and the first flows, for notebooks."""
-        from html import escape
-
-        def row(cells: Iterable[Any], tag: str = "td") -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
-
         flows = self.table("flows") if "flows" in self._readers else pa.table({})
         shown = [name for name in _SHOWN if name in flows.column_names]
-        cells = flows.select(shown).slice(0, _ROWS_SHOWN).to_pylist()
-        more = f"<p>and {flows.num_rows - len(cells):,} more flows</p>" if flows.num_rows > len(cells) else ""
         return (
             f"<p><b>{escape(self.name)}</b>, seed {self.seed}, fingerprint {escape(self.fingerprint)}"
-            f"{'' if self.complete else ', cut short'}</p><table>{row(shown, 'th')}"
-            f"{''.join(row(one.values()) for one in cells)}</table>{more}"
+            f"{'' if self.complete else ', cut short'}</p>{html_table(flows.select(shown), 'flows')}"
             f"<p>tables: {escape(', '.join(self._readers))}</p>"
         )
 
@@ -181,19 +193,15 @@ class Measurements:
         UnknownNameError
             If there is no such series.
         """
-        import pyarrow.compute as pc
-
         text_of("metric", metric), text_of("entity", entity)
-        table = self.table("series")
-        chosen = table.filter(pc.and_(pc.equal(table["metric"], metric), pc.equal(table["entity"], entity)))
-        if chosen.num_rows == 0:
-            of_metric = table.filter(pc.equal(table["metric"], metric))
-            if of_metric.num_rows == 0:
-                known = pc.unique(table["metric"]).to_pylist()
-                raise UnknownNameError(f"no series of {metric!r}; {suggestion(metric, known)}")
-            known = pc.unique(of_metric["entity"]).to_pylist()
+        found = self.curves()
+        if metric not in found:
+            raise UnknownNameError(f"no series of {metric!r}; {suggestion(metric, list(found))}")
+        if entity not in found[metric]:
+            known = list(found[metric])
             raise UnknownNameError(f"no series {metric!r} of {entity!r}; {suggestion(entity, known)}")
-        return chosen["time_ns"].to_numpy(), chosen["value"].to_numpy()
+        times, values = found[metric][entity]
+        return times.copy(), values.copy()
 
     def all_series(self, metric: str) -> dict[str, tuple[Any, Any]]:
         """`series` of every flow, port or queue that has this metric, in order of first appearance.
@@ -203,16 +211,20 @@ class Measurements:
         UnknownNameError
             If there is no such metric; one of which nothing was recorded has no series.
         """
-        import pyarrow.compute as pc
-
         text_of("metric", metric)
-        table = self.table("series")
-        found = split(table.filter(pc.equal(table["metric"], metric)))
+        found = self.curves().get(metric, {})
         if not found:
             known = self._metrics()
             if known and metric not in known:
                 raise UnknownNameError(f"no series of {metric!r}; {suggestion(metric, known)}")
-        return found
+        return {entity: (times.copy(), values.copy()) for entity, (times, values) in found.items()}
+
+    def curves(self) -> Curves:
+        """Every time series, by metric and entity, as two NumPy arrays not to be written to."""
+        table = self.table("series")
+        if self._curves is None or self._curves[0] is not table:
+            self._curves = (table, curves_of(table))
+        return self._curves[1]
 
     def cdf(self, what: str, of: str) -> tuple[Any, Any]:
         """A cumulative distribution as two NumPy arrays: values, and the share that is not above each.
@@ -268,30 +280,39 @@ class Measurements:
         return re.findall(r"\b[a-z]+_[a-z_]+\b", about)
 
 
-def split(table: pa.Table) -> dict[str, tuple[Any, Any]]:
-    """Times and values of a series table by entity, in one pass over however many there are."""
+def curves_of(table: pa.Table) -> Curves:
+    """Times and values of a table of series by metric and entity; where one is in a piece, without a copy."""
     import numpy as np
 
     if table.num_rows == 0:
         return {}
-    coded = table["entity"].combine_chunks().dictionary_encode()
-    order = np.argsort(coded.indices.to_numpy(zero_copy_only=False), kind="stable")
-    sizes = np.bincount(coded.indices.to_numpy(zero_copy_only=False), minlength=len(coded.dictionary))
-    ends = np.cumsum(sizes)
-    times, values = table["time_ns"].to_numpy()[order], table["value"].to_numpy()[order]
-    return {
-        str(name): (times[end - size : end], values[end - size : end])
-        for name, size, end in zip(coded.dictionary.to_pylist(), sizes, ends, strict=True)
-    }
+    metrics, entities = (table[name].combine_chunks().dictionary_encode() for name in ("metric", "entity"))
+    of = [coded.indices.to_numpy(zero_copy_only=False) for coded in (metrics, entities)]
+    times, values = table["time_ns"].to_numpy(), table["value"].to_numpy()
+    edges = np.flatnonzero((np.diff(of[0]) != 0) | (np.diff(of[1]) != 0)) + 1
+    pieces: dict[tuple[str, str], list[slice]] = {}
+    names = [coded.dictionary.to_pylist() for coded in (metrics, entities)]
+    for start, end in pairwise([0, *edges.tolist(), table.num_rows]):
+        key = (names[0][of[0][start]], names[1][of[1][start]])
+        pieces.setdefault(key, []).append(slice(start, end))
+    found: Curves = {}
+    for (metric, entity), own in pieces.items():
+        curve = [
+            column[own[0]] if len(own) == 1 else np.concatenate([column[one] for one in own])
+            for column in (times, values)
+        ]
+        found.setdefault(metric, {})[entity] = (curve[0], curve[1])
+    return found
 
 
 def rows(table: pa.Table) -> list[dict[str, Any]]:
     """One dictionary a row; numbers that are not known are ``None``."""
-    columns = [_values(column) for column in table.columns]
+    columns = [values_of(column) for column in table.columns]
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _values(column: pa.ChunkedArray) -> list[Any]:
+def values_of(column: pa.ChunkedArray) -> list[Any]:
+    """A column as a list; numbers that are not known are ``None``."""
     import pyarrow.compute as pc
 
     if pa.types.is_floating(column.type):

@@ -4,6 +4,7 @@
  * Structure that the page cannot do without (the schema version, `run`) is an error with a sentence a user can act on.
  * Everything else may be missing: a table that is not there is an empty table.
  */
+import { readFilm, type Film } from "./fabric/film";
 import { hostsOf, readFabric, type Tier } from "./fabric/tiers";
 import { Table, type Cell, type Totals } from "./table";
 
@@ -67,6 +68,8 @@ export interface Report {
   topology: Topology;
   /** All links by the layers that they join, the uppermost first. */
   tiers: readonly Tier[];
+  /** The fabric over time; null where it was not recorded. */
+  film: Film | null;
   /** Names of all hosts, also of those that are not in `topology`. */
   hosts: ReadonlySet<string>;
   about: Map<string, TableAbout>;
@@ -81,7 +84,7 @@ export type Parsed = { ok: true; report: Report } | { ok: false; title: string; 
 export function parseReport(text: string): Parsed {
   const trimmed = text.trim();
   if (trimmed === "" || trimmed.startsWith("__PENSTOCK")) {
-    return fail("No result in this page", "This is the empty report template. Make a report with “penstock report”, which fills it in.");
+    return fail("No result in this page", "This is the empty report template. “penstock run” fills it in, and writes report.html beside the result.");
   }
   let document: unknown;
   try {
@@ -107,6 +110,7 @@ export function parseReport(text: string): Parsed {
       scenario: text_(document["scenario_toml"]),
       topology,
       tiers,
+      film: readFilm(document["fabric"]),
       hosts: new Set(hosts),
       about: readAbout(document["description"]),
       thinned: document["thinned"] === true,

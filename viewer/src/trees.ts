@@ -103,6 +103,10 @@ export function whyWords(why: string): string {
       return "was stopped by its slow receiver";
     case "link_down":
       return "was down";
+    case "crossbar":
+      return "got its frames late from the crossbar";
+    case "round_trip":
+      return "had fewer credits than a round trip takes";
     default:
       return "filled up";
   }

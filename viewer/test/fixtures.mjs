@@ -76,11 +76,18 @@ function fabric({ nodes, links }, ports) {
     const groups = [...new Set(sorted.map(key))];
     const end = (from, to) => {
       const rows = sorted.map((pair) => port.get(`${pair[from]}>${pair[to]}`));
-      return { name: `${word(sorted[0][from])} -> ${word(sorted[0][to])}`, utilisation: rows.map((row) => (row ? Math.round(1000 * row.utilisation) : -1)), paused: rows.map((row) => Math.ceil(((row?.paused_s ?? 0) / 0.01) * 1000)), drops: rows.map((row) => row?.drops ?? 0) };
+      return { name: `${word(sorted[0][from])} -> ${word(sorted[0][to])}`, utilisation: rows.map((row) => (row ? Math.round(1000 * row.utilisation) : -1)), paused: rows.map((row) => Math.ceil(((row?.paused_s ?? 0) / 0.01) * 1000)), drops: rows.map((row) => row?.drops ?? 0), ports: rows.map((row) => ports.indexOf(row)) };
     };
     return { groups, sizes: groups.map((group) => sorted.filter((pair) => key(pair) === group).length), low: sorted.map(([low]) => number.get(low)), high: sorted.map(([, high]) => number.get(high)), ends: [end(0, 1), end(1, 0)] };
   });
-  return { nodes: nodes.map((node) => node.name), tiers };
+  return { nodes: nodes.map((node) => node.name), tiers, film: film(ports) };
+}
+
+/** Twenty stretches, in which one port after the other is full, has the longest queue and is paused, for three stretches more. */
+function film(ports) {
+  const lines = (here, elsewhere) => Array.from({ length: 20 }, (_, stretch) => ports.map((_, port) => (port % 20 === stretch ? here : elsewhere)).join(""));
+  const paused = lines("0", "0").map((line, stretch) => [...line].map((_, port) => (stretch >= port % 20 && stretch < (port % 20) + 4 ? "9" : "0")).join(""));
+  return { stretch_ns: 500_000, ports: ports.map((row) => row.port), used: lines("5", "1"), paused, queued: lines("9", "0"), queue_bytes_max: 100_000 };
 }
 
 function document(run, topology, tables, scenario_toml = "") {
@@ -133,7 +140,7 @@ export function small() {
     pauses,
     congestion: [0, 1, 2].map((host) => ({
       tree: 1, root: "sw.3->h3/3", why: "oversubscribed", depth: 1, queue: "sw.3->h3/3", sent_by: `sw.${host}->h${host}`, port: `h${host}.0->sw`, priority: 3,
-      pauses: times(`h${host}.0->sw`), paused_ns: pausedS(`h${host}.0->sw`) * 1e9, first_ns: 2_300_000, last_ns: 7_900_000,
+      pauses: times(`h${host}.0->sw`), paused_ns: pausedS(`h${host}.0->sw`) * 1e9, first_ns: 500_000, last_ns: 7_900_000,
     })),
     congestion_flows: [["burst[h0]", 0.5], ["burst[h1]", 0.3], ["victim", 0.2]].map(([flow, share], host) => ({
       tree: 1, root: "sw.3->h3/3", flow, part: "culprit", frames: 6784 * share, share, paused_ns: pausedS(`h${host}.0->sw`) * 1e9, paused_at: `h${host}.0->sw`,

@@ -25,17 +25,17 @@ const browser = await chromium.launch({
 });
 
 /** Opens a page file and fails on any console message or request. */
-async function open(file, { width = 1280, dark = false } = {}) {
+async function open(file, { width = 1280, dark = false, hash = "" } = {}) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light" });
   const page = await context.newPage();
   const complaints = [];
   page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
   page.on("request", (request) => {
-    if (request.url() !== pathToFileURL(file).href && !request.url().startsWith("data:")) complaints.push(`request: ${request.url()}`);
+    if (request.url().split("#")[0] !== pathToFileURL(file).href && !request.url().startsWith("data:")) complaints.push(`request: ${request.url()}`);
   });
   const before = performance.now();
-  await page.goto(pathToFileURL(file).href);
+  await page.goto(pathToFileURL(file).href + hash);
   await page.waitForSelector("main");
   const opened = performance.now() - before;
   await page.waitForTimeout(150);
@@ -168,6 +168,153 @@ const tests = {
     await context.close();
   },
 
+  async "the fabric plays, by buttons and by keyboard"() {
+    for (const name of ["small", "big"]) {
+      const { page, complaints, context } = await open(write(name, fixtures[name]()));
+      const look = () => page.locator("#fabric .room").innerHTML();
+      const picture = async () => (name === "big" ? page.locator("#fabric canvas").evaluate((one) => one.toDataURL()) : look());
+      const [time, told] = [page.getByRole("slider", { name: "Time" }), page.locator(".player .quiet")];
+      const [first, whole] = [await picture(), page.locator(".player").getByRole("button", { name: "Whole run" })];
+      assert.equal(await told.textContent(), "whole run");
+      assert.ok(await whole.isDisabled());
+      await time.focus();
+      await page.keyboard.press("ArrowRight");
+      await page.waitForTimeout(50);
+      assert.match(await told.textContent(), /^500 µs to 1000 µs; a full bar is a queue of 97\.7 KiB$/);
+      assert.notEqual(await picture(), first);
+      await shot(page, `${name}-film`);
+      await page.keyboard.press("End");
+      await page.getByRole("button", { name: "Play" }).click(); // from the beginning
+      await page.waitForFunction(() => /^[1-9]/.test(document.querySelector(".player .quiet").textContent));
+      await page.getByRole("button", { name: "Stop" }).click();
+      await whole.click();
+      await page.waitForTimeout(50);
+      assert.equal(await picture(), first);
+      assert.deepEqual(complaints, []);
+      await context.close();
+    }
+  },
+
+  async "congestion trees grow over the fabric"() {
+    const { page, complaints, context } = await open(write("small", fixtures.small()));
+    const now = page.getByRole("list", { name: "Congestion trees now" });
+    assert.match(await now.textContent(), /Play to see 1 congestion tree grow/);
+    const seen = [];
+    await page.getByRole("slider", { name: "Time" }).focus();
+    for (let stretch = 0; stretch < 7; stretch++) {
+      await page.keyboard.press(stretch === 0 ? "Home" : "ArrowRight");
+      await page.waitForTimeout(20);
+      seen.push(await page.locator("#fabric .branch").count());
+      assert.equal(await page.locator("#fabric .root").count(), Math.min(1, seen.at(-1)));
+      if (seen.at(-1) > 0) assert.match(await now.textContent(), /sw\.3->h3 was oversubscribed and stops \d ports?: h\d\.0->sw/);
+      const bands = await page.locator("#time .stretch").evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().x)));
+      if (stretch > 0) assert.ok(bands.length === 3 && new Set(bands).size === 1, `the charts are at ${bands}`);
+      if (stretch === 2) await shot(page, "small-tree");
+    }
+    assert.deepEqual(seen, [0, 2, 3, 3, 2, 1, 0]); // pauses before the tree's first are not its own
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  async "the address holds what is shown, a copied link opens it, and back undoes a choice"() {
+    const file = write("small", fixtures.small());
+    const { page, complaints, context } = await open(file);
+    const hash = () => page.evaluate(() => location.hash);
+    assert.equal(await hash(), "");
+    await page.getByRole("slider", { name: "Time" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.locator("#fabric .node").last().click();
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    await page.getByRole("tab", { name: /Ports/ }).click();
+    await page.getByRole("button", { name: "drops", exact: true }).first().click();
+    await page.getByRole("searchbox", { name: "Search ports" }).last().fill("h3");
+    await page.getByRole("combobox", { name: "Colours" }).selectOption("dark");
+    await page.getByRole("link", { name: "Tables" }).click();
+    const link = await hash();
+    assert.equal(link, "#tables?at=500000&node=h3&time=2500000-7500000&table=ports&sort=-drops&find=h3&theme=dark");
+    const look = async (other) => ({
+      time: await other.locator(".player .quiet").textContent(),
+      node: await other.locator("#fabric .node[aria-pressed=true]").getAttribute("aria-label"),
+      span: await other.locator("#time .tools .quiet").first().textContent(),
+      rows: await other.locator("#tables tbody").textContent(),
+      sorted: await other.locator("#tables th[aria-sort=descending]").textContent(),
+      ground: await other.evaluate(() => getComputedStyle(document.body).backgroundColor),
+    });
+    const copy = await open(file, { hash: link });
+    assert.deepEqual(await look(copy.page), await look(page));
+    assert.ok((await copy.page.locator("#tables").boundingBox()).y < 450);
+    await shot(copy.page, "small-link");
+    await copy.context.close();
+    await page.goBack(); // the section
+    await page.goBack(); // the colours
+    assert.notEqual((await look(page)).ground, "rgb(15, 21, 27)");
+    await page.goBack(); // the order of the table
+    await page.waitForTimeout(50);
+    assert.equal(await page.locator("#tables th[aria-sort=descending]").count(), 0);
+    await page.goBack(); // the table
+    await page.waitForTimeout(50);
+    assert.match(await page.locator("[role=tab][aria-selected=true]").textContent(), /Flows/);
+    await page.goBack(); // the zoom
+    assert.equal(await page.locator("#time .tools .quiet").first().textContent(), "0 to 10 ms");
+    assert.deepEqual(complaints, []);
+    await context.close();
+    for (const wrong of ["#nowhere?at=-1&time=5-2&table=x&sort=x&node=x&tree=99&theme=x", "#?%%%", "#time?at=1e99"]) {
+      const { page: odd, complaints: said, context: own } = await open(file, { hash: wrong });
+      assert.deepEqual(said, [], wrong);
+      assert.equal(await odd.locator("#time .tools .quiet").first().textContent(), "0 to 10 ms");
+      await own.close();
+    }
+  },
+
+  async "every control has a name, and all can be reached by keyboard"() {
+    for (const name of ["small", "big", "stuck"]) {
+      const { page, context } = await open(write(name, fixtures[name]()));
+      const found = await page.evaluate(() => {
+        const named = (one) => one.getAttribute("aria-label") || one.labels?.[0]?.textContent.trim() || one.textContent.trim() || one.getAttribute("title");
+        const all = [...document.querySelectorAll("button, select, input, a[href], [role=button], [role=img], [role=tab], [role=group], [role=region]")];
+        const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
+        const levels = [...document.querySelectorAll("h1, h2, h3, h4")].map((one) => Number(one.tagName[1]));
+        return {
+          nameless: all.filter((one) => !named(one)).map((one) => one.outerHTML.slice(0, 90)),
+          twice: ids.filter((id, index) => ids.indexOf(id) !== index),
+          lost: [...document.querySelectorAll("[aria-labelledby], [aria-controls]")].flatMap((one) => [one.getAttribute("aria-labelledby"), one.getAttribute("aria-controls")]).filter((id) => id && !ids.includes(id)),
+          skipped: levels.filter((level, index) => index > 0 && level - levels[index - 1] > 1).length,
+          first: levels[0],
+          unheaded: [...document.querySelectorAll("table th:not([scope])")].filter((one) => !one.closest(".tip")).length,
+          untabbed: [...document.querySelectorAll("[role=button]")].filter((one) => one.tabIndex < 0).length,
+          mains: document.querySelectorAll("main").length,
+          language: document.documentElement.lang,
+        };
+      });
+      assert.deepEqual(found, { nameless: [], twice: [], lost: [], skipped: 0, first: 1, unheaded: 0, untabbed: 0, mains: 1, language: "en" });
+      await context.close();
+    }
+  },
+
+  async "text is dark enough in both themes"() {
+    for (const dark of [false, true]) {
+      const { page, context } = await open(write("small", fixtures.small()), { dark });
+      const faint = await page.evaluate(() => {
+        const parts = (colour) => colour.match(/[\d.]+/g).map(Number);
+        const light = (colour) => parts(colour).slice(0, 3).map((one) => (one /= 255) <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4).reduce((sum, one, at) => sum + one * [0.2126, 0.7152, 0.0722][at], 0);
+        const behind = (one) => {
+          for (let at = one; at; at = at.parentElement) {
+            const colour = getComputedStyle(at).backgroundColor;
+            if (colour.startsWith("rgb(")) return colour;
+          }
+          return "rgb(255, 255, 255)";
+        };
+        return [...document.querySelectorAll("body *")].filter((one) => !one.closest("svg, :disabled, .visually-hidden, option") && [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())).flatMap((one) => {
+          const [a, b] = [light(getComputedStyle(one).color), light(behind(one))];
+          const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+          return contrast < 4.5 && one.getClientRects().length > 0 ? [`${one.tagName} ${one.className} "${one.textContent.trim().slice(0, 30)}" ${contrast.toFixed(2)}`] : [];
+        });
+      });
+      assert.deepEqual(faint, [], dark ? "dark" : "light");
+      await context.close();
+    }
+  },
+
   async "a narrow window gives the plots most of its width"() {
     const { page, complaints, context } = await open(write("small", fixtures.small()), { width: 420 });
     for (const plot of await page.locator("#time .u-over").all()) assert.ok((await plot.boundingBox()).width > 0.6 * 420);
@@ -185,6 +332,29 @@ const tests = {
     writeFileSync(bare, template);
     const { page, context } = await open(bare);
     assert.match(await page.getByRole("alert").textContent(), /empty report template/);
+    await context.close();
+  },
+
+  async "the widget of notebooks shows the page in a frame of its own"() {
+    const script = readFileSync(fileURLToPath(new URL("../../python/penstock/report/widget.js", import.meta.url)), "utf8");
+    const bare = join(folder, "notebook.html");
+    writeFileSync(bare, "<!doctype html><main>A notebook</main>");
+    const { page, complaints, context } = await open(bare);
+    const content = readFileSync(write("small", fixtures.small()), "utf8");
+    await page.evaluate(async ([text, html]) => {
+      const { default: widget } = await import(`data:text/javascript,${encodeURIComponent(text)}`);
+      const state = { page: html, name: "first-light", height: 700 };
+      widget.render({ model: { get: (name) => state[name], on: () => undefined }, el: document.querySelector("main") });
+    }, [script, content]);
+    const inside = page.frameLocator("iframe[title='Report of first-light']");
+    await inside.locator("h1").waitFor();
+    assert.equal(await inside.locator("h1").textContent(), "first-light");
+    await inside.getByRole("tab", { name: /Ports/ }).click();
+    await inside.getByRole("link", { name: "Tables" }).click();
+    assert.match(await inside.locator("[role=tab][aria-selected=true]").textContent(), /Ports/);
+    assert.equal((await page.locator("iframe").boundingBox()).height, 700);
+    await page.waitForTimeout(400); // until the address would be written
+    assert.deepEqual(complaints.filter((one) => !one.startsWith("request: about:srcdoc") && !one.startsWith("request: data:")), []);
     await context.close();
   },
 

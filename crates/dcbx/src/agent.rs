@@ -6,8 +6,10 @@
 //! It does no I/O and has no clock: frames and the time go in, frames and settings come out. What is heard and not
 //! legal changes nothing, and is counted.
 
-use crate::neighbours::{self, Neighbour};
-use crate::rules::{self, Administered, Because, Condition, Origin, Profile};
+use crate::handshake::Handshake;
+use crate::neighbours::{self, Neighbour, Older};
+use crate::rules::{self, Administered, Because, Condition, Dialect, Origin, Profile};
+use serde::Serialize;
 use units::Time;
 use wire::ethernet::{EthernetView, ether_type};
 use wire::ieee::{Application, Applications, EtsConfiguration, EtsTable, PfcTlv};
@@ -43,7 +45,7 @@ pub struct Operational {
 }
 
 /// What was heard.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// LLDPDUs that count.
     pub received: u64,
@@ -62,6 +64,7 @@ pub struct Agent {
     admin: Administered,
     profile: Profile,
     neighbours: Vec<Neighbour>,
+    handshake: Handshake,
     operational: Operational,
     counters: Counters,
     next_send: Time,
@@ -76,6 +79,7 @@ impl Agent {
         let operational = decide(mac, &admin, profile, &[]);
         let agent = Agent {
             mac,
+            handshake: Handshake::new(&admin),
             admin,
             profile,
             neighbours: Vec::new(),
@@ -102,6 +106,10 @@ impl Agent {
     pub fn counters(&self) -> Counters {
         self.counters
     }
+    /// The address of the port.
+    pub fn mac(&self) -> Mac {
+        self.mac
+    }
     /// What the administrator wants.
     pub fn administered(&self) -> &Administered {
         &self.admin
@@ -110,12 +118,14 @@ impl Agent {
     /// The administrator wants something else. An error if that does not fit a frame: then nothing changes.
     pub fn administer(&mut self, admin: Administered, now: Time) -> Result<(), Error> {
         let old = std::mem::replace(&mut self.admin, admin);
-        let operational = decide(self.mac, &self.admin, self.profile, &self.neighbours);
-        let old_operational = std::mem::replace(&mut self.operational, operational);
+        // What is in force is longest if nothing is adopted.
+        let alone = decide(self.mac, &self.admin, self.profile, &[]);
+        let old_operational = std::mem::replace(&mut self.operational, alone);
         if let Err(error) = self.announcement(TTL_S) {
             (self.admin, self.operational) = (old, old_operational);
             return Err(error);
         }
+        self.decide_again(now);
         self.hurry(now);
         Ok(())
     }
@@ -190,12 +200,32 @@ impl Agent {
     }
 
     fn decide_again(&mut self, now: Time) {
-        let new = decide(self.mac, &self.admin, self.profile, &self.neighbours);
+        let (new, owed) = match self.older_peer().cloned() {
+            Some(theirs) => {
+                let owed = self.handshake.hear(&self.admin, &theirs);
+                (self.handshake.operational(&self.admin, &theirs), owed)
+            }
+            None => {
+                self.handshake.forget(&self.admin);
+                (decide(self.mac, &self.admin, self.profile, &self.neighbours), false)
+            }
+        };
         let told = |of: &Operational| (of.ets, of.pfc);
-        if told(&new) != told(&self.operational) {
+        if owed || told(&new) != told(&self.operational) {
             self.hurry(now);
         }
         self.operational = new;
+    }
+
+    /// The only peer, if the dialect to speak with it is the older one.
+    fn older_peer(&self) -> Option<&Older> {
+        let only = rules::peer(&self.neighbours).ok()?;
+        let speaks = match self.profile.dialect {
+            Dialect::Either => !only.remote.is_standard(),
+            Dialect::Standard => false,
+            Dialect::Older => true,
+        };
+        only.remote.older.as_ref().filter(|_| speaks)
     }
 
     /// Sends at once, and some frames soon after it.
@@ -207,12 +237,16 @@ impl Agent {
     /// The bits of willingness are the administrator's, the values are those in force.
     fn announcement(&self, ttl_s: u16) -> Result<Frame, Error> {
         let mut tlvs = Vec::new();
-        if ttl_s > 0 {
+        if ttl_s > 0 && (self.profile.dialect == Dialect::Older || self.older_peer().is_some()) {
+            tlvs.push(Tlv::Baseline(self.handshake.tlv()?));
+        }
+        if ttl_s > 0 && self.profile.dialect != Dialect::Older {
             let configuration =
                 EtsConfiguration::new(self.admin.ets_willing, self.admin.classes, self.operational.ets)?;
             tlvs.push(Tlv::EtsConfiguration(configuration));
             tlvs.extend(self.admin.recommendation.map(Tlv::EtsRecommendation));
-            if let Some(own) = self.admin.pfc {
+            if self.admin.exchanges_pfc {
+                let own = self.admin.pfc;
                 let mut pfc = PfcTlv::new(own.willing, own.capability(), self.operational.pfc)?;
                 pfc.macsec_bypass = own.macsec_bypass;
                 tlvs.push(Tlv::Pfc(pfc));
@@ -231,7 +265,7 @@ fn decide(mac: Mac, admin: &Administered, profile: Profile, neighbours: &[Neighb
     let mut conditions = Vec::new();
     let mut peer = rules::peer(neighbours);
     match peer {
-        Ok(one) if !one.remote.is_standard() => {
+        Ok(one) if !one.remote.is_standard() || profile.dialect == Dialect::Older => {
             conditions.push(Condition::OtherDialect);
             peer = Err(Because::NoPeer);
         }
@@ -243,11 +277,9 @@ fn decide(mac: Mac, admin: &Administered, profile: Profile, neighbours: &[Neighb
         _ => {}
     }
     let (ets, ets_origin) = rules::ets(admin, peer);
-    let (pfc, pfc_origin) = match &admin.pfc {
-        Some(own) => rules::pfc(own, mac, profile, peer),
-        None => (PrioritySet::default(), Origin::Administered(Because::Off)),
-    };
-    if let (Some(_), Ok(Some(theirs))) = (admin.pfc, peer.map(|peer| peer.remote.pfc))
+    let (pfc, pfc_origin) = rules::pfc(admin, mac, profile, peer);
+    if let Ok(Some(theirs)) = peer.map(|peer| peer.remote.pfc)
+        && admin.exchanges_pfc
         && theirs.enabled() != pfc
     {
         conditions.push(Condition::PfcMismatch { ours: pfc, theirs: theirs.enabled() });

@@ -1,7 +1,9 @@
 //! Who is on the link, and what each has said last.
 
+use serde::Serialize;
 use units::Time;
 use wire::Mac;
+use wire::baseline::{Baseline, BaselinePfc, Control, Feature, Groups, SubTlv, Version};
 use wire::ieee::{Application, EtsTable, PfcTlv};
 use wire::lldp::{Id, Lldpdu};
 use wire::tlv::Tlv;
@@ -26,7 +28,7 @@ pub struct Neighbour {
 }
 
 /// What a station said of DCBX in its last LLDPDU.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Remote {
     /// What it recommends for ETS.
     pub recommendation: Option<EtsTable>,
@@ -36,8 +38,40 @@ pub struct Remote {
     pub pfc: Option<PfcTlv>,
     /// Its priorities of applications.
     pub applications: Vec<Application>,
+    /// What it said in version 1.01, before the standard.
+    pub older: Option<Older>,
     standard: bool,
     before: bool,
+}
+
+/// What a station said in version 1.01 of DCBX.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Older {
+    /// Its sequence numbers.
+    pub control: Control,
+    /// Its priority groups.
+    pub groups: Option<Feature<Groups>>,
+    /// Its PFC.
+    pub pfc: Option<Feature<BaselinePfc>>,
+}
+
+impl Older {
+    /// None without sequence numbers, or in another version.
+    fn of(baseline: &Baseline) -> Option<Older> {
+        if baseline.version() != Version::Cee {
+            return None;
+        }
+        let (mut control, mut groups, mut pfc) = (None, None, None);
+        for one in baseline.sub_tlvs() {
+            match one {
+                SubTlv::Control(found) => control = Some(*found),
+                SubTlv::Groups(found) => groups = Some(found.clone()),
+                SubTlv::Pfc(found) => pfc = Some(found.clone()),
+                _ => {}
+            }
+        }
+        Some(Older { control: control?, groups, pfc })
+    }
 }
 
 impl Remote {
@@ -49,8 +83,9 @@ impl Remote {
                 Tlv::EtsConfiguration(configuration) => remote.ets = Some(*configuration),
                 Tlv::Pfc(pfc) => remote.pfc = Some(*pfc),
                 Tlv::Applications(list) => remote.applications = list.entries().to_vec(),
-                Tlv::Baseline(_) => {
+                Tlv::Baseline(baseline) => {
                     remote.before = true;
+                    remote.older = Older::of(baseline);
                     continue;
                 }
                 _ => continue,

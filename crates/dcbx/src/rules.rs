@@ -3,11 +3,13 @@
 //! Source: IEEE 802.1Q clause 38.4 (asymmetric and symmetric parameters).
 
 use crate::neighbours::Neighbour;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use wire::ieee::{Application, EtsTable, PfcTlv};
 use wire::{Mac, PrioritySet};
 
 /// What the administrator of a port wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Administered {
     /// What the port does with ETS. No default.
     pub ets: EtsTable,
@@ -17,14 +19,17 @@ pub struct Administered {
     pub ets_willing: bool,
     /// What it recommends to its peer; none is not sent. No default.
     pub recommendation: Option<EtsTable>,
-    /// Which priorities have PFC; none keeps PFC out of the exchange. No default.
-    pub pfc: Option<PfcTlv>,
+    /// Which priorities have PFC. No default.
+    pub pfc: PfcTlv,
+    /// Whether PFC is part of the exchange; if not, the administrator's holds. No default.
+    pub exchanges_pfc: bool,
     /// Priorities of applications, 168 at most. They go before those of the peer. No default.
     pub applications: Vec<Application>,
 }
 
 /// Which of two willing stations adopts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TieBreak {
     /// The one with the numerically lower address adopts: so does lldpad.
     #[default]
@@ -33,9 +38,24 @@ pub enum TieBreak {
     LowerWins,
 }
 
+/// Which DCBX an agent speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// That of the standard, and the older one beside it with a peer that speaks only that.
+    #[default]
+    Either,
+    /// That of the standard alone.
+    Standard,
+    /// Version 1.01, before the standard, alone.
+    Older,
+}
+
 /// What the standard leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
+    /// Which DCBX the agent speaks. Default: either.
+    pub dialect: Dialect,
     /// Which of two willing stations adopts. Both must have the same, or neither or both adopt. Default: the lower.
     pub tie_break: TieBreak,
 }
@@ -66,6 +86,14 @@ pub enum Because {
     BeyondCapability,
     /// The administrator keeps it out of the exchange.
     Off,
+    /// The peer has not acknowledged what the port told (before the standard).
+    NotSynchronised,
+    /// Both have the same (before the standard).
+    Alike,
+    /// Both are willing, or neither is, and they have not the same: the feature is off (before the standard).
+    Disagree,
+    /// The peer has it off, or found an error: it is off here too (before the standard).
+    PeerOff,
 }
 
 /// What an administrator should know.
@@ -80,10 +108,53 @@ pub enum Condition {
         /// What the peer says.
         theirs: PrioritySet,
     },
-    /// The peer speaks only DCBX before the standard.
+    /// The peer speaks only another dialect of DCBX.
     OtherDialect,
+    /// The peer speaks only version 1.01, before the standard, and so does the port.
+    FellBack,
     /// The peer speaks both dialects; that of the standard counts.
     BothDialects,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Origin::Adopted => "adopted from the peer",
+            Origin::Administered(because) => match because {
+                Because::NotWilling => "ours: not willing",
+                Because::NoPeer => "ours: no peer",
+                Because::SeveralPeers => "ours: several peers, none counts",
+                Because::NotSent => "ours: the peer does not send it",
+                Because::Tie => "ours: both are willing, and the peer adopts",
+                Because::BeyondCapability => "ours: the peer has more than the port can have",
+                Because::Off => "ours: not part of the exchange",
+                Because::NotSynchronised => "ours: the peer has not acknowledged what we told",
+                Because::Alike => "ours: both have the same",
+                Because::Disagree => "off: both are alike willing, and have not the same",
+                Because::PeerOff => "off: the peer has it off, or in error",
+            },
+        })
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Condition::SeveralPeers(number) => {
+                write!(f, "{number} stations speak DCBX on this link: none of them counts")
+            }
+            Condition::PfcMismatch { ours, theirs } => {
+                write!(f, "PFC mismatch: {ours} here, {theirs} at the peer")
+            }
+            Condition::OtherDialect => write!(f, "the peer speaks only another dialect of DCBX"),
+            Condition::FellBack => {
+                write!(f, "the peer speaks only DCBX before the standard: the port does too")
+            }
+            Condition::BothDialects => {
+                write!(f, "the peer speaks both dialects: that of the standard counts")
+            }
+        }
+    }
 }
 
 /// The only neighbour that speaks DCBX, or why there is none.
@@ -111,11 +182,12 @@ pub(crate) fn ets(admin: &Administered, peer: Result<&Neighbour, Because>) -> (E
 
 /// PFC is symmetric: if both are willing, addresses decide.
 pub(crate) fn pfc(
-    own: &PfcTlv,
+    admin: &Administered,
     mac: Mac,
     profile: Profile,
     peer: Result<&Neighbour, Because>,
 ) -> (PrioritySet, Origin) {
+    let own = &admin.pfc;
     let adopted = peer.and_then(|peer| {
         // Whatever stands there: without the peer's TLV nothing of it holds.
         let theirs = peer.remote.pfc.ok_or(Because::NotSent)?;
@@ -132,6 +204,7 @@ pub(crate) fn pfc(
         Ok(theirs.enabled())
     });
     match adopted {
+        _ if !admin.exchanges_pfc => (own.enabled(), Origin::Administered(Because::Off)),
         _ if !own.willing => (own.enabled(), Origin::Administered(Because::NotWilling)),
         Ok(theirs) => (theirs, Origin::Adopted),
         Err(why) => (own.enabled(), Origin::Administered(why)),

@@ -181,6 +181,7 @@ fn dx_23_to_28_neighbours_come_and_go() {
 fn dx_30_another_dialect_is_reported() {
     let baseline = wire::baseline::Baseline::new(wire::baseline::Version::Cee, vec![]).unwrap();
     let mut agent = willing();
+    // Without sequence numbers nobody can answer.
     agent.receive(&said(LOWER, 120, vec![Tlv::Baseline(baseline.clone())]), Time::ZERO);
     assert_eq!(agent.operational().conditions, [Condition::OtherDialect]);
     assert_eq!(agent.operational().pfc_origin, Origin::Administered(Because::NoPeer));
@@ -240,7 +241,7 @@ fn lawful(agent: &Agent) {
     let (admin, now) = (agent.administered(), agent.operational());
     let speaking = agent.neighbours().iter().filter(|one| one.remote.is_standard()).count();
     assert!(agent.neighbours().len() <= NEIGHBOURS_MOST);
-    let own = admin.pfc.unwrap();
+    let own = admin.pfc;
     if !own.willing || speaking != 1 {
         assert_eq!(now.pfc, own.enabled());
     }

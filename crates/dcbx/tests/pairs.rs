@@ -13,12 +13,12 @@ fn choices() -> Vec<Administered> {
     let mut all = Vec::new();
     for willing in [false, true] {
         for (capability, enabled) in [(8, 0x08), (8, 0x20), (8, 0), (1, 0x08), (2, 0x60)] {
-            let flow_control = [pfc(willing, capability, enabled), None];
             for (ets_willing, recommendation) in
                 [(false, None), (true, None), (false, Some(table(40))), (true, Some(table(20)))]
             {
-                all.extend(flow_control.map(|pfc| Administered {
-                    pfc,
+                all.extend([true, false].map(|exchanges_pfc| Administered {
+                    pfc: pfc(willing, capability, enabled),
+                    exchanges_pfc,
                     ets_willing,
                     recommendation,
                     ..settings()
@@ -45,17 +45,18 @@ fn check_end(agents: &[Agent; 2], admins: [&Administered; 2], adopts_tie: [bool;
     for (place, agent) in agents.iter().enumerate() {
         let (own, peer) = (admins[place], admins[1 - place]);
         let now = agent.operational();
-        match (&own.pfc, &peer.pfc) {
-            (None, _) => assert_eq!(now.pfc_origin, Origin::Administered(Because::Off)),
-            (Some(pfc), theirs) => {
-                assert_eq!(now.pfc, expected_pfc(pfc, theirs.as_ref(), adopts_tie[place]), "{admins:?}");
-            }
+        if own.exchanges_pfc {
+            let theirs = peer.exchanges_pfc.then_some(&peer.pfc);
+            assert_eq!(now.pfc, expected_pfc(&own.pfc, theirs, adopts_tie[place]), "{admins:?}");
+        } else {
+            assert_eq!(now.pfc_origin, Origin::Administered(Because::Off));
+            assert_eq!(now.pfc, own.pfc.enabled());
         }
         let expected = if own.ets_willing { peer.recommendation } else { None };
         assert_eq!(now.ets, expected.unwrap_or(own.ets), "{admins:?}");
     }
     let [one, other] = agents.each_ref().map(Agent::operational);
-    let exchanged = admins.iter().all(|admin| admin.pfc.is_some());
+    let exchanged = admins.iter().all(|admin| admin.exchanges_pfc);
     if exchanged && one.pfc != other.pfc {
         for (ours, theirs) in [(one, other), (other, one)] {
             let report = Condition::PfcMismatch { ours: ours.pfc, theirs: theirs.pfc };
@@ -70,7 +71,7 @@ fn check_end(agents: &[Agent; 2], admins: [&Administered; 2], adopts_tie: [bool;
 fn two_agents_agree_or_report_and_never_flap() {
     let choices = choices();
     for tie_break in [TieBreak::LowerAdopts, TieBreak::LowerWins] {
-        let profile = Profile { tie_break };
+        let profile = Profile { tie_break, ..Profile::default() };
         let lower_adopts = tie_break == TieBreak::LowerAdopts;
         for one in &choices {
             for other in &choices {
@@ -127,7 +128,7 @@ fn a_change_during_the_exchange() {
     talk(&mut agents, seconds(50), seconds(51));
     assert_eq!(agents[0].operational().pfc, PrioritySet(0x40));
     // PFC is taken out of the exchange: the other one has its own again.
-    agents[1].administer(Administered { pfc: None, ..settings() }, seconds(52)).unwrap();
+    agents[1].administer(Administered { exchanges_pfc: false, ..settings() }, seconds(52)).unwrap();
     talk(&mut agents, seconds(52), seconds(53));
     let now = agents[0].operational();
     assert_eq!((now.pfc, now.pfc_origin), (PrioritySet(0x08), Origin::Administered(Because::NotSent)));

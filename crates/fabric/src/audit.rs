@@ -7,10 +7,12 @@
 mod credits;
 mod crossbars;
 mod headroom;
+mod lengths;
 mod limiters;
 mod memory;
 mod pauses;
 mod receive_buffers;
+mod reroutes;
 mod routes;
 
 use crate::PauseNeeds;
@@ -61,7 +63,9 @@ pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Fin
 /// down.
 pub fn audit_flows(spec: &Spec, layered: bool, has_own: &HasOwn<'_>) -> Vec<Finding> {
     let mut audit = Audit { spec, needs: &[], has_own, findings: Vec::new() };
+    lengths::check(&mut audit);
     routes::check(layered, &mut audit);
+    reroutes::check(&mut audit);
     limiters::check(&mut audit);
     audit.findings
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod advice;
 mod ahead;
+pub(crate) mod control_frames;
 mod distributions;
 pub(crate) mod fault_plan;
 pub(crate) mod guarantees;
@@ -202,7 +203,8 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     numbered(&plan)?;
     let mut paths = find_paths(&plan)?;
     let faults = FaultPlan::new(spec)?;
-    let changes = reroute::changes(spec, &wiring, &faults, &mut paths);
+    let mut changes = reroute::changes(spec, &wiring, &faults, &mut paths);
+    changes.extend(control_frames::actions(spec, &wiring, &paths));
     let all_faults = faults.faults(spec, &wiring, changes);
     if paths.hops.len() > Route::LIMIT as usize {
         let hops = paths.hops.len();
@@ -406,6 +408,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         keeps: false,
         clock: plan.clock(plan.wiring.node_of[port as usize]),
         scheduler: node.scheduler().start(&plan.port_facts(port)),
+        contention: asks_scheduler(node.scheduler()).then(Box::default),
         occupancy: Occupancy::default(),
         delay: link.delay,
         control: link_control(plan, port),
@@ -421,7 +424,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
 fn link_control(plan: &Plan, port: u32) -> LinkControl {
     let peer = plan.wiring.peer[port as usize].0;
     if let (Some(own), Some(other)) = (plan.node(port).credits(), plan.node(peer).credits()) {
-        return LinkControl::Credit(Box::new(CreditState::new(own, other)));
+        return LinkControl::Credit(Box::new(CreditState::new(own, other, plan.node(port).classes())));
     }
     let control = plan.node(port).pauses();
     if control.is_none() && plan.node(peer).pauses().is_none() {

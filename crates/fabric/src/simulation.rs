@@ -161,6 +161,13 @@ impl Simulation {
         // The state is looked at for deadlocks at the same simulated times however the run is cut.
         let limit = end.min(self.watch.next);
         let status = self.run_until(limit, budget)?;
+        if cfg!(debug_assertions)
+            && self.workers.is_none()
+            && self.parts().all(|part| part.ledger.failure.is_none())
+            && let Some(failure) = self.credits_missing()
+        {
+            return Err(self.describe(&failure));
+        }
         if status == RunStatus::More {
             return self.decide_threads();
         }
@@ -309,8 +316,11 @@ impl Simulation {
 
     /// Bytes that the frames take which wait now: what grows without end where a queue has no limit.
     pub fn waiting_bytes(&self) -> usize {
-        let waiting = self.parts().map(|part| part.hosts.frames_waiting() + part.buffers.frames_waiting());
-        waiting.sum::<u64>() as usize * size_of::<Waiting>()
+        let waits = |part: &Fabric| {
+            let at_inputs: u64 = part.crossbars().map(Crossbar::frames_waiting).sum();
+            part.hosts.frames_waiting() + part.buffers.frames_waiting() + at_inputs
+        };
+        self.parts().map(waits).sum::<u64>() as usize * size_of::<Waiting>()
     }
 
     /// Frames on the link towards each port: how many, how many bytes.
@@ -464,6 +474,7 @@ mod tests {
             name: format!("h{id}"),
             role: Role::Host(host.clone()),
             clock_tolerance: ClockTolerance::EXACT,
+            mtu: None,
         };
         let link = |pair: u32| LinkSpec {
             a: NodeId(2 * pair),

@@ -2,6 +2,8 @@
 //! is built from. Plain data; a value of type [`Spec`] that passed [`Spec::check`] cannot be wrong.
 
 pub mod choice;
+mod cores;
+pub mod digits;
 pub mod forwarding;
 mod guards;
 mod pattern;
@@ -11,6 +13,7 @@ pub mod topology;
 mod waiting;
 mod way;
 
+pub use self::cores::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 pub use self::guards::{GuardSpec, OnDeadlock};
 pub use self::pattern::{Pattern, matches, range};
 pub use self::probes::{Probe, ProbeSpec, Watched, Which};
@@ -162,6 +165,8 @@ pub struct NodeSpec {
     /// How far its clock may be off: by how much is drawn from the seed and the name. It scales the rates at
     /// which the node sends and its sources make frames.
     pub clock_tolerance: ClockTolerance,
+    /// The longest frame that it takes, DA to FCS; `None`: any.
+    pub mtu: Option<u16>,
 }
 
 /// What a node is. Settings are shared between nodes that have the same.
@@ -200,6 +205,11 @@ impl HostSpec {
         let receive = self.receive.as_ref().filter(|_| self.send.is_some());
         receive.map_or(1, |receive| receive.cores)
     }
+    /// What the scripts of its cores say.
+    pub fn core_changes(&self) -> Vec<(Time, CoreChange)> {
+        let receive = self.receive.iter().flat_map(|receive| &receive.script);
+        receive.chain(self.send.iter().flat_map(|send| &send.script)).copied().collect()
+    }
 }
 
 /// The rate limiters of an end station.
@@ -213,71 +223,6 @@ pub struct LimiterSpec {
     pub priorities: u8,
     /// After how long without a break frames are marked; `None`: never.
     pub mark_after: Option<Time>,
-}
-
-/// What an end station spends on a frame before its NIC has it, on the cores of [`ReceiveSpec`].
-#[derive(Clone, Copy, Debug)]
-pub struct SendSpec {
-    /// What each frame costs.
-    pub time_per_frame: Time,
-    /// What the bytes of a frame (DA to FCS) cost beside; `None`: nothing.
-    pub rate: Option<BitRate>,
-}
-
-/// How an end station takes in what arrives.
-#[derive(Clone, Debug)]
-pub struct ReceiveSpec {
-    /// What each frame costs.
-    pub time_per_frame: Time,
-    /// What the bytes of a frame (DA to FCS) cost beside; `None`: nothing.
-    pub rate: Option<BitRate>,
-    /// Room of each port for each priority, in bytes; `None`: unlimited.
-    pub buffer: Option<u64>,
-    /// Who takes frames in at each port, each those of its flows; above 0.
-    pub cores: u32,
-    /// What wakes them.
-    pub interrupt: InterruptSpec,
-    /// Changes in order of time.
-    pub script: Vec<(Time, ReceiveChange)>,
-}
-
-impl Default for ReceiveSpec {
-    /// One core, without any cost.
-    fn default() -> ReceiveSpec {
-        ReceiveSpec {
-            time_per_frame: Time::ZERO,
-            rate: None,
-            buffer: None,
-            cores: 1,
-            interrupt: InterruptSpec::default(),
-            script: vec![],
-        }
-    }
-}
-
-/// What wakes a core that has nothing to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct InterruptSpec {
-    /// What it takes.
-    pub time: Time,
-    /// How long the first frame waits for it.
-    pub delay: Time,
-    /// It comes at once when so many wait; `None`: it does not.
-    pub frames: Option<u32>,
-}
-
-/// A change of a receiving host.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ReceiveChange {
-    /// Begins no further frame; the one being taken in is finished.
-    Stop,
-    /// Goes on, with these costs where they are given.
-    Start {
-        /// Cost of each frame from now on.
-        time_per_frame: Option<Time>,
-        /// Cost of bytes from now on.
-        rate: Option<BitRate>,
-    },
 }
 
 /// What a source does when its queue in the NIC is full.
@@ -460,6 +405,17 @@ pub enum FaultSpec {
         /// Probability of each frame, 0 to 1.
         probability: f64,
     },
+    /// A control frame that no station of the fabric sends comes in at one end of a link.
+    ControlFrame {
+        /// Index of the link.
+        link: u32,
+        /// The end where it comes in.
+        towards: NodeId,
+        /// When its last bit is there.
+        at: Time,
+        /// What it says.
+        says: Says,
+    },
     /// A switch restarts: loses what it holds, and neither sends nor receives for a while.
     Restart {
         /// The switch.
@@ -482,6 +438,45 @@ pub enum FaultSpec {
         /// How stations react.
         reaction: Reaction,
     },
+}
+
+/// What a control frame says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Says {
+    /// PAUSE, and its time in quanta.
+    Pause(u16),
+    /// PFC: the priorities whose times are valid, bit n for priority n, and the times in quanta.
+    Pfc {
+        /// The priorities.
+        enabled: u8,
+        /// The times.
+        quanta: [u16; frame::PRIORITIES],
+    },
+    /// A congestion message.
+    Congestion {
+        /// Which flow of the host, from 0, in the order of the scenario.
+        flow: u16,
+        /// Quantised feedback, 0 to 63.
+        feedback: u8,
+    },
+    /// Nothing: it is not legal, or no station acts on it.
+    Nothing,
+}
+
+impl Says {
+    /// How many different times above 0 it has.
+    pub fn times(&self) -> u64 {
+        match self {
+            Says::Pause(quanta) => u64::from(*quanta > 0),
+            Says::Pfc { enabled, quanta } => {
+                let mut times: Vec<u16> = frame::members(*enabled).map(|priority| quanta[priority]).collect();
+                times.sort_unstable();
+                times.dedup();
+                times.iter().filter(|&&time| time > 0).count() as u64
+            }
+            Says::Congestion { .. } | Says::Nothing => 0,
+        }
+    }
 }
 
 /// How stations react to a link that is down.

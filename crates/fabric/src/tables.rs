@@ -2,6 +2,7 @@
 
 mod congestion_flows;
 mod connections;
+mod contention;
 mod credits;
 mod crossbars;
 mod deadlocks;
@@ -28,6 +29,7 @@ use crate::simulation::Simulation;
 use crate::spec::Way;
 use frame::{HEADER_BYTES, PRIORITIES, TrafficClass};
 use measure::{Latency, LatencySummary, Passage, Table, jain};
+use std::collections::BTreeMap;
 use units::Time;
 
 impl Simulation {
@@ -59,6 +61,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.latencies(&flows),
         view.ports(),
         view.queues(),
+        view.contention(),
         view.occupancies(),
         view.pauses(&forensics),
         view.congestion(&forensics),
@@ -89,6 +92,8 @@ pub(crate) struct View<'a> {
 struct FlowRow {
     received: Receiver,
     latency: LatencySummary,
+    /// Not a number: not counted.
+    reordered: f64,
     frames_sent: u64,
     bytes_sent: u64,
     padding: u64,
@@ -128,14 +133,14 @@ impl View<'_> {
                 received.reordered += receiver.reordered;
                 received.latency.merge(&receiver.latency);
             }
-            if spec.way == Way::ByDestination {
-                // One that was sent later, to another host, has overtaken nobody.
-                received.reordered = 0;
-            }
+            let reordered = match spec.way {
+                Way::ByDestination => self.s.overtaken(first).map_or(f64::NAN, |frames| frames as f64),
+                Way::Shortest | Way::Along(_) => received.reordered as f64,
+            };
             let latency = received.latency.summary();
             let (frames_sent, bytes_sent) = (source.frames, source.bytes);
             let padding = source.source.padding();
-            rows.push(FlowRow { received, latency, frames_sent, bytes_sent, padding, dropped });
+            rows.push(FlowRow { received, latency, reordered, frames_sent, bytes_sent, padding, dropped });
         }
         rows
     }
@@ -174,13 +179,15 @@ impl View<'_> {
             .integers("frames_sent", "", "Frames handed to the NIC.", rows.iter().map(|row| row.frames_sent))
             .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.received.frames))
             .integers("frames_dropped", "", "Frames lost on the way.", rows.iter().map(|row| row.dropped))
+            .reals("frames_reordered", "", "Frames that arrived after one that the flow sent later to the same host (RFC 4737). Not a number where they are not counted: of flows whose paths are not listed, if there are more than 16777216 pairs of sender and destination.", rows.iter().map(|row| row.reordered))
             .integers("bytes_sent", "B", "Bytes handed to the NIC, with padding.", rows.iter().map(|row| row.bytes_sent))
             .integers("padding_bytes", "B", "Of these, bytes beyond the limit, because the last frame of a source or of a transfer would be shorter than 64 B. Of a connection 0: see `application_bytes` in the table `connections`.", rows.iter().map(|row| row.padding))
             .integers("bytes_delivered", "B", "Bytes delivered.", rows.iter().map(|row| row.received.bytes));
-        let stddev = |index: usize| {
-            let name = &flows[index].name;
-            let own = series.iter().find(|series| series.metric == FLOW_SERIES && &series.entity == name);
-            own.map_or(f64::NAN, |series| self.stddev(series))
+        let recorded = series.iter().filter(|series| series.metric == FLOW_SERIES);
+        let recorded: BTreeMap<&str, &Series> =
+            recorded.map(|series| (series.entity.as_str(), series)).collect();
+        let stddev = |flow: &crate::spec::FlowSpec| {
+            recorded.get(flow.name.as_str()).map_or(f64::NAN, |series| self.stddev(series))
         };
         with_latency(table, rows.iter().map(|row| row.latency))
             .reals(
@@ -194,7 +201,7 @@ impl View<'_> {
                 "throughput_stddev_bps",
                 "b/s",
                 "Standard deviation of the throughput over the bins of the time series; not a number without series.",
-                (0..rows.len()).map(stddev),
+                flows.iter().map(stddev),
             )
     }
 
@@ -247,7 +254,8 @@ impl View<'_> {
                 each().map(|c| sum(c, |r| r.received.frames)),
             )
             .integers("frames_dropped", "", "Frames lost on the way.", each().map(|c| sum(c, |r| r.dropped)));
-        with_latency(table, each().map(latency)).reals(
+        let latencies: Vec<_> = each().map(latency).collect();
+        with_latency(table, latencies.into_iter()).reals(
             "jain",
             "",
             "Jain's index of the throughput of its flows: 1 if all have the same.",
@@ -304,7 +312,7 @@ impl View<'_> {
             .integers("queue_bytes_max", "B", "Most bytes that ever waited in one of its queues.", each().map(max_bytes))
             .integers("drops", "", "Frames lost at this port.", each().map(|p| counts(p).drops))
             .integers("pauses_sent", "", "Pause frames with an XOFF sent through this port.", each().map(|p| counts(p).pauses_sent))
-            .integers("pauses_received", "", "Pause frames with an XOFF received.", each().map(|p| counts(p).pauses_received))
+            .integers("pauses_received", "", "Pause frames with an XOFF received; a `control_frame` of `[[faults]]` counts once for each of the times that it has.", each().map(|p| counts(p).pauses_received))
             .integers("resumes_sent", "", "Pause frames with an XON sent through this port.", each().map(|p| counts(p).resumes_sent))
             .reals("paused_s", "s", "Time in which some priority of this port had to stop.", each().map(paused))
             .integers("headroom_violations", "", "Frames of lossless classes that a limit lost at this port.", each().map(|p| counts(p).violations))
@@ -357,7 +365,8 @@ impl View<'_> {
                     used.iter().map(|row| row.2),
                 )
                 .integers("bytes", "B", "Their bytes, DA to FCS.", used.iter().map(bytes));
-        self.with_levels(with_wait(table, used.iter().map(waits)), &used)
+        let waits: Vec<_> = used.iter().map(waits).collect();
+        self.with_levels(with_wait(table, waits.into_iter()), &used)
             .integers(
                 "drops",
                 "",
@@ -421,7 +430,7 @@ impl View<'_> {
             ("frames_sent", rows.iter().map(|row| row.frames_sent).sum::<u64>() as f64, ""),
             ("frames_delivered", rows.iter().map(|row| row.received.frames).sum::<u64>() as f64, ""),
             ("frames_dropped", rows.iter().map(|row| row.dropped).sum::<u64>() as f64, ""),
-            ("frames_reordered", rows.iter().map(|row| row.received.reordered).sum::<u64>() as f64, ""),
+            ("frames_reordered", rows.iter().map(|row| row.reordered).sum(), ""),
             ("pauses_sent", count(|counts| counts.pauses_sent), ""),
             ("paused", paused, "s"),
             ("headroom_violations", count(|counts| counts.violations), ""),

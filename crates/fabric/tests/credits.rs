@@ -146,6 +146,29 @@ fn updates_may_take_their_share_of_the_link() {
 }
 
 #[test]
+fn frames_that_go_back_may_carry_updates() {
+    let run = |back: bool, spec: CreditSpec| {
+        let (mut net, a, b) = pair(us(1_000), us(1));
+        net.flow("there", a, 0, greedy(b, 1_000, Time::ZERO));
+        if back {
+            net.flow("back", b, 0, greedy(a, 1_000, Time::ZERO));
+        }
+        on_threads(&with_credits(net, &spec)).integers("flows", "frames_delivered").to_vec()
+    };
+    // Nothing but frames tells: updates of their own are due after a second.
+    let silent = CreditSpec { update_after: 161, update_within: us(1_000_000), ..credits(160) };
+    let carried = CreditSpec { piggyback: Some(250), ..silent.clone() };
+    // Ten frames have credits. The first 3.6 us, a round trip, nothing is owed; then each frame takes a quarter more.
+    assert_eq!(run(false, carried.clone()), [10]);
+    assert_eq!(run(true, silent), [10, 10]);
+    let [there, back] = run(true, carried)[..] else { panic!("two flows") };
+    assert_eq!(there, back);
+    assert!(there.abs_diff(1_000) <= 3, "{there}");
+    // Free of cost, and with messages beside that would overtake a frame.
+    assert_eq!(run(true, CreditSpec { piggyback: Some(0), ..credits(160) }), run(true, credits(160)));
+}
+
+#[test]
 fn channels_do_not_stop_each_other_unless_they_share() {
     // h0 sends to h2 in priority 0 and to h3 in priority 1; h2 takes in 1 Gb/s.
     let run = |channels| {
@@ -267,7 +290,7 @@ proptest! {
     #[test]
     fn nothing_is_lost_and_all_arrives(
         room in 24u32..200, after in 1u32..24, within in 0u64..3_000, update_bytes in prop::sample::select(vec![0u16, 8, 84]),
-        shared: bool, cut: bool, sizes in prop::collection::vec(64u16..1_522, 4), reader in 1u64..20,
+        shared: bool, cut: bool, carried in prop::option::of(0u16..100), sizes in prop::collection::vec(64u16..1_522, 4), reader in 1u64..20,
     ) {
         let forwarding = if cut { Forwarding::CutThrough } else { Forwarding::StoreAndForward };
         let (mut net, h) = star(5, us(3_000), SwitchSpec { forwarding, ..switch() });
@@ -280,7 +303,8 @@ proptest! {
         }
         let channels = if shared { ClassMap::SHARED } else { ClassMap::SEPARATE };
         let spec = CreditSpec {
-            channels, update_after: after, update_within: ns(within), update_bytes, ..credits(u64::from(room))
+            channels, update_after: after, update_within: ns(within), update_bytes, piggyback: carried,
+            ..credits(u64::from(room))
         };
         let outcome = on_threads(&with_credits(net, &spec));
         prop_assert_eq!(outcome.error.as_deref(), None);

@@ -3,15 +3,18 @@
 mod common;
 
 use common::*;
-use fabric::spec::{Forwarding, Queueing, Role, SwitchSpec};
+use fabric::spec::{FaultSpec, Forwarding, Queueing, Reaction, Role, SwitchSpec};
 use flow_control::CreditSettings;
 use frame::NodeId;
 use proptest::prelude::*;
-use queueing::{Arbitration, CrossbarKeys, Inputs, Room, Speedup};
+use queueing::{
+    Action, Arbitration, Counts, CrossbarKeys, IdleExponent, Inputs, ManagerSpec, Mode, RedParams, Room,
+    Spacing, Speedup,
+};
 use scheduling::{AccountedLength, ScfqCaParams, SchedulerSpec};
 use std::sync::Arc;
-use units::{Bytes, Time};
-use workload::Destinations;
+use units::{Amount, BitRate, Bytes, Time};
+use workload::{Arrivals, BernoulliParams, Destinations, SourceSpec};
 
 fn crossbar(keys: CrossbarKeys) -> SwitchSpec {
     SwitchSpec { queueing: Queueing::Crossbar(keys), ..switch() }
@@ -63,6 +66,27 @@ fn an_input_sends_one_frame_at_a_time() {
     assert_eq!(exact(latencies[1]), ns(1_800 + 800 + 80 + 80 + 1_000));
 }
 
+#[test]
+fn the_table_tells_what_waited_at_each_input_since_the_warm_up() {
+    // As above: the second frame comes 80 ns after the first, at 2.88 us, and waits until 3.6 us.
+    let (mut net, h) = star(3, us(20), crossbar(speedup(1.0)));
+    net.flow("a", h[0], 0, one(h[1], 1_000, us(1)));
+    net.flow("b", h[0], 0, one(h[2], 100, us(1)));
+    let whole = net.run();
+    assert_eq!(whole.integers("crossbars", "frames"), [2, 0, 0]);
+    let waits = |outcome: &Outcome, column| exact(outcome.reals("crossbars", column)[0]);
+    assert_eq!((waits(&whole, "wait_max_ns"), waits(&whole, "wait_mean_ns")), (ns(720), ns(360)));
+    let bytes = |outcome: &Outcome| outcome.reals("crossbars", "bytes_mean")[0];
+    assert!((bytes(&whole) - 100.0 * 720.0 / 20_000.0).abs() < 1e-9, "{}", bytes(&whole));
+    // In the middle of the wait: the first frame does not count, nor what the second has waited of the mean.
+    net.0.warmup = ns(3_200);
+    let late = net.run();
+    assert_eq!(late.integers("crossbars", "frames"), [1, 0, 0]);
+    assert_eq!(late.integers("crossbars", "bytes_max"), [100, 0, 0]);
+    assert_eq!(waits(&late, "wait_max_ns"), ns(720));
+    assert!((bytes(&late) - 100.0 * 400.0 / 16_800.0).abs() < 1e-9, "{}", bytes(&late));
+}
+
 /// Saturated senders, as many receivers, uniform destinations: what the outputs carry of their links in the second half.
 fn saturation(ports: usize, keys: CrossbarKeys, duration: Time) -> f64 {
     let warmup = Time::from_ps(duration.ps() / 2);
@@ -70,7 +94,7 @@ fn saturation(ports: usize, keys: CrossbarKeys, duration: Time) -> f64 {
     net.0.warmup = warmup;
     for sender in 0..ports {
         let to = Destinations::Uniform(h[ports..].to_vec());
-        let source = workload::SourceSpec { destinations: to, ..greedy(h[ports], 1_000, Time::ZERO) };
+        let source = SourceSpec { destinations: to, ..greedy(h[ports], 1_000, Time::ZERO) };
         net.flow(&format!("f{sender}"), h[sender], 0, source);
     }
     let outcome = net.run();
@@ -86,6 +110,41 @@ fn fifo_inputs_saturate_where_karol_says() {
         let load = saturation(ports, keys, us(8_000));
         assert!((load - expected).abs() < 0.01, "{ports}: {load}");
     }
+}
+
+/// Karol, Hluchyj and Morgan 1987, section II: a frame waits (N - 1) / N * p / (2 (1 - p)) slots at its output, if nothing waits
+/// at inputs. A crossbar as fast as all inputs together comes to the same, but for the time to cross.
+#[test]
+fn output_queues_wait_as_karol_says() {
+    let mean_wait = |ports: usize, load: f64, spec: SwitchSpec, crosses: f64| {
+        let (mut net, h) = star(2 * ports, us(60_000), spec);
+        net.0.warmup = us(4_000);
+        let rate = BitRate::from_bps((load * 1e10) as u64);
+        for sender in 0..ports {
+            let source = SourceSpec {
+                arrivals: Arrivals::Bernoulli(BernoulliParams { rate }),
+                destinations: Destinations::Uniform(h[ports..].to_vec()),
+                ..greedy(h[ports], 1_000, Time::ZERO)
+            };
+            net.flow(&format!("f{sender}"), h[sender], 0, source);
+        }
+        let outcome = net.run();
+        let frames = outcome.integers("flows", "frames_delivered");
+        let means = outcome.reals("flows", "latency_mean_ns");
+        let all: f64 = frames.iter().zip(means).map(|(&frames, mean)| frames as f64 * mean).sum();
+        // Two links of 800 ns and 1 us each are no wait.
+        (all / frames.iter().sum::<u64>() as f64 - 3_600.0 - crosses) / 800.0
+    };
+    for (ports, load) in [(2, 0.5), (4, 0.8), (8, 0.8)] {
+        let expected = (ports - 1) as f64 / ports as f64 * load / (2.0 * (1.0 - load));
+        let queued = mean_wait(ports, load, switch(), 0.0);
+        assert!((queued / expected - 1.0).abs() < 0.04, "{ports}, {load}: {queued} for {expected}");
+    }
+    let keys = CrossbarKeys { output_buffer: Bytes::new(1 << 20), ..speedup(16.0) };
+    // Of four heads for one output the last has crossed after four times of 50 ns: a sixteenth of a slot each.
+    let expected = 0.75 * 0.8 / 0.4;
+    let crossed = mean_wait(4, 0.8, crossbar(keys), 50.0);
+    assert!((crossed / expected - 1.0).abs() < 0.04, "{crossed} for {expected}");
 }
 
 #[test]
@@ -163,4 +222,78 @@ proptest! {
         }
         prop_assert_eq!(net.run_in_steps(77).fingerprint, alone.fingerprint);
     }
+}
+
+#[test]
+fn pfc_stops_who_fills_an_input() {
+    // Two hosts send to one: inputs fill up to XOFF, and nothing is lost.
+    let pauses = pfc_at(0xFF, 20, 10);
+    let spec = SwitchSpec { flow_control: Some(pauses.clone().into()), ..crossbar(CrossbarKeys::default()) };
+    let (mut net, h) = star(3, us(1_000), spec);
+    for node in &mut net.0.nodes {
+        if let Role::Host(host) = &mut node.role {
+            Arc::make_mut(host).flow_control = Some(pauses.clone().into());
+        }
+    }
+    net.flow("a", h[0], 3, greedy(h[2], 1_000, Time::ZERO));
+    net.flow("b", h[1], 3, greedy(h[2], 1_000, Time::ZERO));
+    let outcome = net.run();
+    let frames = outcome.integers("flows", "frames_delivered");
+    assert!(frames.iter().sum::<u64>() as f64 > 0.99 * 1_250.0, "{frames:?}");
+    assert!(frames[0].abs_diff(frames[1]) <= 30, "{frames:?}");
+    assert_eq!(outcome.total("flows", "frames_dropped"), 0);
+    let roots: std::collections::BTreeSet<_> = outcome.texts("congestion", "root").iter().collect();
+    assert_eq!(roots.into_iter().collect::<Vec<_>>(), ["sw.2->h2/3"]);
+    assert_eq!(outcome.texts("congestion_flows", "part"), ["culprit", "culprit"]);
+    // Frames that were counted at an input and cross, and what the link brings in a round trip, are above XOFF.
+    let most = *outcome.integers("crossbars", "frames_max").iter().max().unwrap();
+    assert!((20..30).contains(&most), "{most}");
+}
+
+#[test]
+fn a_manager_and_an_outage_meet_frames_at_their_output() {
+    let run = |change: fn(&mut Net, &mut SwitchSpec)| {
+        let mut spec = crossbar(CrossbarKeys::default());
+        let (mut net, h) = star(3, us(1_000), spec.clone());
+        change(&mut net, &mut spec);
+        net.0.nodes[3].role = Role::Switch(Arc::new(spec));
+        net.flow("a", h[0], 0, paced(h[2], 1_000, 500, Time::ZERO, us(1)));
+        net.flow("b", h[1], 0, paced(h[2], 1_000, 500, Time::ZERO, us(1)));
+        net.run()
+    };
+    let counts = |outcome: &Outcome| {
+        (outcome.total("flows", "frames_delivered"), outcome.total("flows", "frames_dropped"))
+    };
+    assert_eq!(counts(&run(|_, _| {})), (1_000, 0));
+    // Both fill the link to four fifths each. RED drops what finds three frames at the output.
+    let dropped = run(|_, spec| {
+        let red = RedParams {
+            weight: 1.0,
+            min: Amount::Frames(2),
+            max: Amount::Frames(3),
+            max_probability: 1.0,
+            gentle: false,
+            mode: Mode::Frame,
+            spacing: Spacing::Geometric,
+            action: Action::Drop,
+            mark_above_max: false,
+            mean_frame: Bytes::new(1_000),
+            counts: Counts::WithoutFrame,
+            idle_exponent: IdleExponent::Elapsed,
+        };
+        spec.managers = vec![Some(ManagerSpec::Red(red))];
+    });
+    assert!(
+        counts(&dropped).1 > 300 && counts(&dropped).0 + counts(&dropped).1 == 1_000,
+        "{:?}",
+        counts(&dropped)
+    );
+    // Down from 100 us to 200 us: what crosses meanwhile is lost, one frame on the link as well.
+    let down = run(|net, _| {
+        let reaction = Reaction { keep: false, reroute: None };
+        let up = FaultSpec::LinkUp { link: 2, at: us(200) };
+        net.0.faults = vec![FaultSpec::LinkDown { link: 2, at: us(100), reaction }, up];
+    });
+    assert_eq!(counts(&down).0 + counts(&down).1, 1_000);
+    assert!((195..=215).contains(&counts(&down).1), "{:?}", counts(&down));
 }

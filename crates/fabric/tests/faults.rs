@@ -313,10 +313,10 @@ fn random_net(rolls: &[u32], control: bool) -> Net {
                 rate: (roll(2) == 0).then(|| gbps(8)),
                 buffer: Some(40_000),
                 script: vec![
-                    (us(u64::from(roll(100))), fabric::spec::ReceiveChange::Stop),
+                    (us(u64::from(roll(100))), fabric::spec::CoreChange::Stop),
                     (
                         us(100 + u64::from(roll(100))),
-                        fabric::spec::ReceiveChange::Start { time_per_frame: None, rate: Some(gbps(4)) },
+                        fabric::spec::CoreChange::Start { time_per_frame: None, rate: Some(gbps(4)) },
                     ),
                 ],
                 ..fabric::spec::ReceiveSpec::default()
@@ -430,7 +430,7 @@ proptest! {
         prop_assert_eq!(&outcome.error, &None);
         let mut to_hosts: std::collections::BTreeMap<(String, u64), f64> = Default::default();
         let mut sent: std::collections::BTreeMap<String, f64> = Default::default();
-        let [metrics, entities] = ["metric", "entity"].map(|column| outcome.texts("series", column));
+        let [metrics, entities] = ["metric", "entity"].map(|column| outcome.names("series", column));
         let [times, values] = ["time_ns", "value"].map(|column| outcome.reals("series", column));
         let ports = outcome.texts("ports", "port");
         for row in 0..values.len() {

@@ -256,7 +256,8 @@ fn congestion_points_are_named() {
             // All cuts together are at least the way down to the lowest rate.
             assert!(outcome.reals("slowdowns", "cut_bps")[flow] >= 10e9 - lowest);
         }
-        let rates = outcome.texts("series", "metric").iter().filter(|metric| *metric == "limiter_rate_bps");
+        let metrics = outcome.names("series", "metric");
+        let rates = metrics.iter().filter(|metric| *metric == "limiter_rate_bps");
         assert_eq!(rates.count(), 2 * 50);
         let tags = outcome.integers("rate_limiters", "tags_returned");
         let expected = if control.name() == "fecn" { 40 } else { 0 };

@@ -10,9 +10,9 @@ use common::*;
 use fabric::choice::{Flowlet, PathChoice};
 use fabric::pause_needs;
 use fabric::spec::{
-    FaultSpec, Forwarding, HostSpec, InterruptSpec, LimiterSpec, LinkSpec, NodeSpec, OnLosslessDrop, Pattern,
-    Probe, ProbeSpec, Queueing, Reaction, ReceiveChange, ReceiveSpec, Role, SendSpec, Spec, SwitchSpec,
-    Watched, Way, WhenFull, Which,
+    CoreChange, FaultSpec, Forwarding, HostSpec, InterruptSpec, LimiterSpec, LinkSpec, NodeSpec,
+    OnLosslessDrop, Pattern, Probe, ProbeSpec, Queueing, Reaction, ReceiveSpec, Role, Says, SendSpec, Spec,
+    SwitchSpec, Watched, Way, WhenFull, Which,
 };
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Shape, Star};
 use flow_control::CreditSettings;
@@ -33,13 +33,13 @@ use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
 use transport::{
     AimdParams, Application, ConnectionSpec, ControllerSpec, ConversationSpec, CubicKeys, CubicParams,
-    DctcpKeys, DctcpParams, Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth, RepairKind,
-    RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
+    DctcpKeys, DctcpParams, Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth, MpiExchangeSpec,
+    RepairKind, RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
-    Arrivals, ConstantParams, Destinations, FrameSizes, Framing, PoissonParams, ServiceOrder, SourceSpec,
-    ThreadsParams, Transfer, TransferList,
+    Arrivals, BurstsParams, ConstantParams, Destinations, FrameSizes, Framing, PoissonParams, ServiceOrder,
+    SourceSpec, StreamsParams, ThreadsParams, Transfer, TransferList, VideoParams,
 };
 
 /// What can meet, one bit each.
@@ -376,6 +376,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
     };
     let choices = [
         PathChoice::Hash,
+        PathChoice::DModK,
         PathChoice::Spray,
         PathChoice::RoundRobin,
         PathChoice::LeastQueued,
@@ -405,8 +406,8 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
     let drops = draw.has(LIMITS) && rolls.coin();
     let script = match rolls.below(3) {
         0 => vec![
-            (us(10), ReceiveChange::Stop),
-            (us(20), ReceiveChange::Start { time_per_frame: None, rate: Some(gbps(8)) }),
+            (us(10), CoreChange::Stop),
+            (us(20), CoreChange::Start { time_per_frame: None, rate: Some(gbps(8)) }),
         ],
         _ => vec![],
     };
@@ -433,15 +434,29 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
         send: (draw.has(SENDERS) && rolls.coin()).then(|| SendSpec {
             time_per_frame: ns(rolls.pick(&[0, 300, 1_500])),
             rate: rolls.coin().then(|| gbps(6)),
+            script: (0..rolls.below(3)).map(|n| (us(20 + 30 * n), costlier(rolls))).collect(),
         }),
         limiters: (draw.has(LIMITERS) && rolls.below(4) > 0).then(|| limiters(rolls)),
     }
 }
 
+fn costlier(rolls: &mut Rolls) -> CoreChange {
+    CoreChange::Send {
+        time_per_frame: rolls.coin().then(|| ns(rolls.pick(&[0, 500, 2_000]))),
+        rate: rolls.coin().then(|| gbps(4)),
+    }
+}
+
 fn source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
     let rate = gbps(1 + rolls.below(10));
-    let arrivals = match rolls.below(4) {
+    let arrivals = match rolls.below(7) {
         0 => Arrivals::Greedy,
+        3 => Arrivals::Streams(StreamsParams { rate: gbps(1), count: 1 + rolls.below(8) }),
+        4 => Arrivals::Bursts(BurstsParams { rate, frames: 1 + rolls.below(20) }),
+        5 => Arrivals::Video(VideoParams {
+            interval: us(1 + rolls.below(9)),
+            ..VideoParams::new(gbps(1), 1 + rolls.below(5))
+        }),
         1 => Arrivals::Poisson(PoissonParams { rate }),
         2 => Arrivals::Threads(ThreadsParams {
             rate,
@@ -615,6 +630,24 @@ fn conversation(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     ConnectionSpec { start: us(rolls.below(10)), stop: None, application }
 }
 
+/// Ranks of MPI among all hosts, one or two each.
+fn ring(hosts: &[NodeId], patient: bool, net: &mut Net, rolls: &mut Rolls) {
+    let spec = MpiExchangeSpec {
+        message: rolls.pick(&[0, 1_000, 5_000]),
+        eager: 2_000,
+        steps: Some(ASKED),
+        copy: rolls.coin().then(|| us(rolls.below(3))),
+        tcp: TcpSpec { reconnect: false, handshake: false, ..bare_tcp(patient, rolls) }.into(),
+    };
+    let application = Application::MpiExchange(spec.into());
+    let connection = Arc::new(ConnectionSpec { start: us(rolls.below(10)), stop: None, application });
+    for (n, &from) in hosts.iter().enumerate() {
+        let to = hosts[(n + 1) % hosts.len()];
+        let flow = net.flow(&format!("ring{n}"), from, 3, greedy(to, SEGMENT + 40, Time::ZERO));
+        flow.transport = Some(connection.clone());
+    }
+}
+
 fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
     let links = graph.links.len() as u64;
     let (from, until) = (Time::ZERO, us(50));
@@ -650,6 +683,15 @@ fn faults(draw: &Draw, graph: &Graph, rolls: &mut Rolls) -> Vec<FaultSpec> {
     if draw.has(ERRORS) {
         faults.push(FaultSpec::BitErrors { link: rolls.below(links) as u32, from, until, rate: 1e-5 });
         faults.push(FaultSpec::PauseLoss { link: rolls.below(links) as u32, from, until, probability: 0.2 });
+        let link = rolls.below(links) as u32;
+        let says = match rolls.below(3) {
+            0 => Says::Pause(rolls.below(100) as u16),
+            1 => Says::Pfc { enabled: rolls.below(256) as u8, quanta: [100, 0, 50, 100, 0, 1, 65, 0] },
+            _ => Says::Congestion { flow: rolls.below(3) as u16, feedback: rolls.below(64) as u8 },
+        };
+        let end = &graph.links[link as usize];
+        let towards = if rolls.coin() { end.a } else { end.b };
+        faults.push(FaultSpec::ControlFrame { link, towards, at: us(1 + rolls.below(30)), says });
     }
     if draw.has(RATE) {
         let (link, rate) = (rolls.below(links) as u32, gbps(rolls.pick(&[1, 5, 40])));
@@ -685,6 +727,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
     let node = |node: &fabric::topology::GraphNode, rolls: &mut Rolls| NodeSpec {
         name: node.name.clone(),
         role: role(node.role, rolls),
+        mtu: None,
         clock_tolerance: ClockTolerance::from_ppm(if draw.has(CLOCKS) {
             rolls.pick(&[0, 100, 1000])
         } else {
@@ -724,6 +767,9 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
             };
             flow.transport = Some(Arc::new(spec));
         }
+    }
+    if draw.has(TCP) && rolls.below(4) == 0 {
+        ring(&hosts, duration == LONG, &mut net, rolls);
     }
     let actions = [StormAction::Report, StormAction::Drop, StormAction::Forward];
     let watchdog = WatchdogSpec { detection: us(10), restoration: us(10), action: rolls.pick(&actions) };
@@ -817,6 +863,30 @@ fn crossbar(rolls: &mut Rolls, longest: u64) -> CrossbarKeys {
     }
 }
 
+/// Whether a switch has nothing that a crossbar refuses.
+fn may_cross(switch: &SwitchSpec) -> bool {
+    let by_egress = switch.pauses().is_some_and(|pauses| pauses.accounting == Accounting::Egress);
+    let along_paths = |manager: &ManagerSpec| matches!(manager, ManagerSpec::PathPoint(_));
+    let limited = !switch.buffer.is_unlimited() || switch.shared_memory.is_some();
+    !by_egress && !limited && !switch.managers.iter().flatten().any(along_paths)
+}
+
+/// The same fabric with crossbars where they can be: pauses, managers, outages and watchdogs meet them.
+fn with_crossbars(draw: &Draw, duration: Time) -> Spec {
+    let draw = Draw { with: draw.with & !(RESTART | LIMITS | SHARED), ..draw.clone() };
+    let mut spec = spec(&draw, duration);
+    let mut rolls = Rolls(draw.seed.rotate_left(9) | 1);
+    let longest = u64::from(fabric::frame_bounds(&spec).1);
+    for node in &mut spec.nodes {
+        if let Role::Switch(switch) = &mut node.role
+            && may_cross(switch)
+        {
+            Arc::make_mut(switch).queueing = Queueing::Crossbar(crossbar(&mut rolls, longest));
+        }
+    }
+    spec
+}
+
 /// The same fabric with credits in place of pauses, and without what they leave no room for.
 fn with_credits(draw: &Draw, duration: Time) -> Spec {
     let without = DOWN | RESTART | OUTAGES | ERRORS | REROUTE | LIMITS | SHARED | WATCHDOG;
@@ -831,6 +901,7 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
         update_within: Some(ns(rolls.below(2_000))),
         update_delay: Some(ns(1 + rolls.below(50))),
         update_bytes: Some(Bytes::new(rolls.pick(&[0, 0, 8, 84]))),
+        piggyback: rolls.pick(&[None, None, Some(Bytes::new(0)), Some(Bytes::new(8))]),
         channels: shared.then(|| vec![0, 0, 1, 1, 2, 2, 3, 3]),
         ..CreditSettings::default()
     };
@@ -845,7 +916,7 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
             Role::Switch(switch) => {
                 let switch = Arc::make_mut(switch);
                 switch.flow_control = Some(at_switches.clone().into());
-                if switch.managers.is_empty() && rolls.coin() {
+                if may_cross(switch) && rolls.coin() {
                     switch.queueing = Queueing::Crossbar(crossbar(&mut rolls, longest));
                 }
             }
@@ -867,6 +938,19 @@ proptest! {
         let outcome = Net(spec.clone()).try_run();
         prop_assert_eq!(&outcome.error, &None);
         check_tables(&spec, &outcome)?;
+    }
+
+    #[test]
+    fn crossbars_keep_their_books_on_threads_and_in_steps(draw in draws(), budget in 1u64..2_000) {
+        let spec = with_crossbars(&draw, us(60));
+        let net = Net(spec.clone());
+        let once = net.try_run();
+        prop_assert_eq!(&once.error, &None);
+        check_tables(&spec, &once)?;
+        same(&once, &net.run_in_steps(budget))?;
+        for threads in [2, 3] {
+            same(&once, &net.run_on(threads, budget * 100))?;
+        }
     }
 
     /// Credits are looked over at the end of each run: none is missing.
@@ -961,7 +1045,11 @@ proptest! {
             let count = |column| outcome.count("connections", &flow.name, column);
             match flow.transport.as_ref().map(|connection| &connection.application) {
                 Some(Application::Transfers(_)) => {}
-                Some(Application::RequestResponse(_) | Application::Conversation(_)) => {
+                Some(
+                    Application::RequestResponse(_)
+                    | Application::Conversation(_)
+                    | Application::MpiExchange(_),
+                ) => {
                     prop_assert_eq!(count("exchanges"), ASKED, "{}", &flow.name);
                 }
                 _ => {

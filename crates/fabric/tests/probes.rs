@@ -3,7 +3,9 @@
 mod common;
 
 use common::*;
-use fabric::spec::{HostSpec, Pattern, Probe, ReceiveSpec, SwitchSpec, Watched, Which};
+use fabric::spec::{HostSpec, OnLosslessDrop, Pattern, Probe, ReceiveSpec, Role, SwitchSpec, Watched, Which};
+use flow_control::Control;
+use queueing::{Alpha, SharedMemorySpec};
 use std::collections::BTreeMap;
 use units::{BitRate, Time};
 
@@ -126,6 +128,66 @@ fn occupancies_are_those_of_the_log() {
     assert!(counter.len() > 5, "{counter:?}");
     // Nothing ever waits on the way back.
     assert_eq!(bins(&outcome, "sw.1->h1", "B"), Bins::from([((0, 1), end.ps())]));
+}
+
+/// Values of a time series in the order of time.
+fn series(outcome: &Outcome, metric: &str, entity: &str) -> Vec<f64> {
+    let rows = outcome.names("series", "metric").into_iter().zip(outcome.names("series", "entity"));
+    let rows = rows.zip(outcome.reals("series", "value"));
+    rows.filter(|((of, who), _)| *of == metric && *who == entity).map(|(_, value)| *value).collect()
+}
+
+/// An incast into a switch whose queues share 40,000 B.
+fn shared(headroom: u64, control: Option<Control>) -> Outcome {
+    let memory =
+        SharedMemorySpec { total: 40_000, alpha: Alpha::ONE, minimum: 0, headroom, resume_offset: 0 };
+    let mut net = incast(us(200));
+    for node in &mut net.0.nodes {
+        if let Role::Switch(own) = &mut node.role {
+            let own = std::sync::Arc::make_mut(own);
+            (own.shared_memory, own.flow_control) = (Some(memory), control.clone());
+        }
+    }
+    let probe = |what| Probe { every: Some(us(1)), ..everything(what) };
+    net.0.probes.chosen = Some([Watched::Occupancy, Watched::Queue].map(probe).into());
+    net.0.on_lossless_drop = OnLosslessDrop::Count;
+    let one = net.run();
+    let three = net.run_on(3, 5_000);
+    assert!(["occupancies", "series"].iter().all(|name| one.table(name) == three.table(name)));
+    one
+}
+
+#[test]
+fn a_shared_memory_without_minima_holds_what_waits() {
+    let outcome = shared(0, None);
+    let most = |entity: &str| series(&outcome, "occupancy_bytes", entity).into_iter().fold(0.0, f64::max);
+    // One queue may hold as much as it leaves free, and of the last frame one half more.
+    assert!(most("sw") > 19_000.0 && most("sw") <= 20_500.0, "{}", most("sw"));
+    for place in ["sw/3", "sw.0->h0", "sw.0->h0/3", "sw shared"] {
+        assert_eq!(bins(&outcome, place, "B"), bins(&outcome, "sw", "B"), "{place}");
+        let of = |entity: &str| series(&outcome, "occupancy_bytes", entity);
+        assert_eq!(of(place), of("sw"), "{place}");
+    }
+    assert_eq!(
+        series(&outcome, "occupancy_bytes", "sw.0->h0/3"),
+        series(&outcome, "queue_bytes", "sw.0->h0/3")
+    );
+    assert_eq!(bins(&outcome, "sw headroom", "B"), Bins::from([((0, 1), us(200).ps())]));
+    assert!(bins(&outcome, "sw shared", "frames").is_empty());
+}
+
+#[test]
+fn headroom_is_used_once_the_shared_part_is_full() {
+    let outcome = shared(16_000, Some(pfc(0x08).into()));
+    assert!(!outcome.pauses().is_empty());
+    let of = |entity: &str| series(&outcome, "occupancy_bytes", entity);
+    let (all, own, room) = (of("sw"), of("sw shared"), of("sw headroom"));
+    let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    assert!(most(&own) <= 24_000.0 && most(&room) <= 16_000.0 && most(&room) > 0.0, "{own:?} {room:?}");
+    for at in 0..all.len() {
+        let (least, sum) = (own[at].max(room[at]), own[at] + room[at]);
+        assert!((least..=sum).contains(&all[at]), "bin {at}: {} of {least} to {sum}", all[at]);
+    }
 }
 
 #[test]

@@ -262,6 +262,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                 name: node.name.clone(),
                 role,
                 clock_tolerance: ClockTolerance::from_ppm(rolls.pick(&[0, 0, 100, 1000])),
+                mtu: None,
             }
         })
         .collect();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use fabric::spec::{HostSpec, InterruptSpec, OnLosslessDrop, ReceiveChange, ReceiveSpec, SwitchSpec};
+use fabric::spec::{CoreChange, HostSpec, InterruptSpec, OnLosslessDrop, ReceiveSpec, SwitchSpec};
 use units::{BitRate, Time};
 
 fn slow(time_per_frame: Time) -> ReceiveSpec {
@@ -124,8 +124,8 @@ fn pfc_never_loses_at_any_speed_and_smallest_buffer() {
 #[test]
 fn a_host_that_stops_reading_and_goes_on() {
     let script = vec![
-        (us(500), ReceiveChange::Stop),
-        (Time::from_ms(1), ReceiveChange::Start { time_per_frame: Some(us(4)), rate: None }),
+        (us(500), CoreChange::Stop),
+        (Time::from_ms(1), CoreChange::Start { time_per_frame: Some(us(4)), rate: None }),
     ];
     for control in [true, false] {
         let (mut net, a, b) =

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Net, gbps, greedy, host, pfc, switch, us};
+use common::{Net, Outcome, gbps, greedy, host, pfc, pfc_at, switch, us};
 use fabric::spec::{HostSpec, Queueing, SwitchSpec};
 use flow_control::Control;
 use frame::ClassMap;
@@ -94,6 +94,59 @@ fn pauses_do_not_change_the_shares_and_nothing_is_lost() {
         assert_eq!(outcome.total("drops", "frames"), 0, "{}", scheduler.name());
         assert!(outcome.total("ports", "pauses_sent") > 100, "{}", scheduler.name());
     }
+}
+
+/// By class the bytes that a port sent while these classes could.
+fn contended(outcome: &Outcome, port: &str, classes: &str) -> Vec<u64> {
+    let rows = outcome.texts("contention", "port").iter().zip(outcome.texts("contention", "classes"));
+    let rows = rows.zip(outcome.integers("contention", "bytes_sent"));
+    rows.filter(|((of, set), _)| *of == port && *set == classes).map(|(_, bytes)| *bytes).collect()
+}
+
+#[test]
+fn what_is_sent_in_contention_is_all_of_a_saturated_port() {
+    for (scheduler, overhead) in by_bytes() {
+        let outcome = overload(scheduler.clone(), None, Queueing::Output).run();
+        let sent = contended(&outcome, "sw.0->sink", "0 1 2 3");
+        assert_eq!(sent.iter().sum::<u64>(), outcome.count("ports", "sw.0->sink", "bytes_sent"));
+        let on_wire = |class: usize| sent[class] as f64 * (1.0 + overhead / f64::from(BYTES[class]));
+        let all: f64 = (0..4).map(on_wire).sum();
+        assert_close(scheduler.name(), [0, 1, 2, 3].map(|class| on_wire(class) / all), expected(&scheduler));
+    }
+}
+
+#[test]
+fn a_class_that_is_paused_does_not_contend() {
+    // Class 3 goes on to a link of 1 Gb/s, whose pauses leave it a tenth of the port; while it may send it gets its 60 %.
+    let class = |queues, percent| EtsClass { queues, selection: Selection::Percent(percent) };
+    let classes = vec![class(vec![0, 1, 2, 4, 5, 6, 7], 40), class(vec![3], 60)];
+    let scheduler = SchedulerSpec::Ets(EtsParams::new(classes));
+    let control = || Some(pfc(0x08).into());
+    let mut net = Net::new(us(20_000));
+    let own = SwitchSpec { scheduler, flow_control: control(), ..switch() };
+    let near = net.switch("near", own);
+    // Far apart: ETS begins anew with each time that both may send.
+    let marks = Some(pfc_at(0x08, 300, 20).into());
+    let far = net.switch("far", SwitchSpec { flow_control: marks, ..switch() });
+    let ends: Vec<_> = [("a", near, 10), ("b", near, 10), ("slow", far, 1), ("fast", far, 10)]
+        .map(|(name, to, rate)| {
+            let end = net.host(name, HostSpec { flow_control: control(), ..host() });
+            net.link(end, to, gbps(rate), us(1));
+            end
+        })
+        .into();
+    net.link(near, far, gbps(10), us(1));
+    net.flow("held", ends[0], 3, greedy(ends[2], 1000, Time::ZERO));
+    net.flow("free", ends[1], 0, greedy(ends[3], 1000, Time::ZERO));
+    let one = net.run();
+    let sent = contended(&one, "near.2->far", "0 3");
+    let share = sent[1] as f64 / sent.iter().sum::<u64>() as f64;
+    assert!((share - 0.6).abs() < 0.02, "{share}");
+    let all = one.count("ports", "near.2->far", "bytes_sent") as f64;
+    let held = one.delivered("held") as f64 * 1000.0 / all;
+    assert!(held < 0.12, "{held}");
+    assert!(contended(&one, "far.1->fast", "0 3").is_empty(), "strict priority divides nothing");
+    assert_eq!(contended(&net.run_on(3, 5_000), "near.2->far", "0 3"), sent);
 }
 
 #[test]

@@ -3,13 +3,13 @@
 mod common;
 
 use common::*;
-use fabric::spec::{HostSpec, ReceiveSpec, SendSpec, SwitchSpec, WhenFull};
+use fabric::spec::{CoreChange, HostSpec, ReceiveSpec, SendSpec, SwitchSpec, WhenFull};
 use frame::NodeId;
 use transport::{Application, ConnectionSpec, ControllerSpec, UnlimitedParams, WindowSpec};
 use units::{Amount, BitRate, Time};
 
 fn costly(time_per_frame: Time) -> Option<SendSpec> {
-    Some(SendSpec { time_per_frame, rate: None })
+    Some(SendSpec { time_per_frame, ..SendSpec::default() })
 }
 
 /// a - sw - b, with a spending time on what it sends. 1230 B take 1 us on each link.
@@ -25,7 +25,8 @@ fn net(a: HostSpec, b: HostSpec) -> (Net, NodeId, NodeId) {
 #[test]
 fn frames_are_worked_on_one_after_the_other() {
     // 2 us a frame, and 1230 B at 12.3 Gb/s beside: 0.8 us. Then 2.03 us to the other end.
-    let send = SendSpec { time_per_frame: us(2), rate: Some(BitRate::from_bps(12_300_000_000)) };
+    let rate = Some(BitRate::from_bps(12_300_000_000));
+    let send = SendSpec { time_per_frame: us(2), rate, ..SendSpec::default() };
     let (mut net, a, b) = net(HostSpec { send: Some(send), ..host() }, host());
     net.flow("f", a, 0, burst(b, 1230, 3, Time::ZERO));
     assert_eq!(net.run().latency("f"), (ns(2_800 + 2_030), ns(3 * 2_800 + 2_030)));
@@ -42,6 +43,25 @@ fn a_faster_core_than_the_link_is_not_seen_behind_the_first_frame() {
     net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
     // The first at 0.4 + 2.03 us, one each microsecond from then on.
     assert_eq!(net.run().delivered("f"), 98);
+}
+
+#[test]
+fn a_program_takes_the_core_for_a_while() {
+    let costs = |time_per_frame| CoreChange::Send { time_per_frame: Some(us(time_per_frame)), rate: None };
+    let bytes = CoreChange::Send { time_per_frame: None, rate: Some(BitRate::from_bps(4_920_000_000)) };
+    let script = vec![(us(20), costs(8)), (us(60), costs(2)), (us(80), bytes)];
+    let send = SendSpec { time_per_frame: us(2), rate: None, script };
+    let run = |threads| {
+        let (mut net, a, b) = net(HostSpec { send: Some(send.clone()), ..host() }, host());
+        net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
+        net.run_on(threads, 1_000_000)
+    };
+    let outcome = run(1);
+    // A frame that is begun at the instant of a change costs what it did before: done are 11 frames from 2 to 22 us, 5 until
+    // 62 us, 10 until 82 us, and 4 of 2 + 2 us, the last of which is on its way at the end.
+    assert_eq!(outcome.delivered("f"), 29);
+    assert_eq!(outcome.texts("faults", "what"), ["sending_changes"; 3]);
+    assert_eq!([run(2).fingerprint, run(3).fingerprint], [outcome.fingerprint; 2]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use common::consistent::same;
 use common::*;
-use fabric::spec::{HostSpec, ReceiveChange, ReceiveSpec, SwitchSpec};
+use fabric::spec::{CoreChange, HostSpec, ReceiveSpec, SwitchSpec};
 use fabric::topology::{Cable, FatTree, Shape};
 use frame::NodeId;
 use proptest::prelude::TestCaseError;
@@ -100,7 +100,7 @@ fn a_sender_that_is_paused_says_so() {
     let stop = us(200);
     let receive = ReceiveSpec {
         buffer: Some(64_000),
-        script: vec![(stop, ReceiveChange::Stop)],
+        script: vec![(stop, CoreChange::Stop)],
         ..ReceiveSpec::default()
     };
     let mut net = Net::new(us(2_000));

@@ -137,6 +137,7 @@ proptest! {
         let send = way.costly_sender.map(|(ns_per_frame, rate)| SendSpec {
             time_per_frame: ns(ns_per_frame),
             rate: rate.map(BitRate::from_bps),
+            ..SendSpec::default()
         });
         let mut last = net.host("a", HostSpec { send, ..host() });
         let first = last;

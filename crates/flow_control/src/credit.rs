@@ -10,6 +10,9 @@
 //! up for one that is lost. It goes when a channel is owed `update_after`, or a time `update_within` after the first
 //! credit was owed: one shot, not a clock that runs freely. It takes effect `update_delay` after its arrival.
 //!
+//! With `piggyback` a frame that leaves takes an update along, if anything is owed to the other end. Where enough frames go
+//! the other way, no other updates are needed: those that are due by themselves are a message each.
+//!
 //! With one channel in use and a buffer of B credits of 64 B, a link carries B * 64 B in a round trip, from the first
 //! bit of a frame to the effect of the update that gives its credits back, until it is full.
 //!
@@ -64,6 +67,8 @@ settings! {
         /// Bytes that an update takes on the link, line overhead included, ahead of frames that wait; "0 B": updates are free of cost and wait for nothing. A size, up to "65535 B". Default: "0 B".
         #[schemars(extend("default" = "0 B"))]
         pub update_bytes: Bytes,
+        /// A frame that leaves carries what is owed to the other end, and takes so much more of the link; "0 B": frames carry updates free of cost. A size, up to "65535 B". Default: frames carry none.
+        pub piggyback: Bytes,
     }
 }
 
@@ -78,6 +83,7 @@ struct Values {
     update_within: Time,
     update_delay: Time,
     update_bytes: Bytes,
+    piggyback: Option<Bytes>,
 }
 
 impl CreditSettings {
@@ -92,6 +98,7 @@ impl CreditSettings {
             update_within: self.update_within.unwrap_or(Time::from_us(1)),
             update_delay: self.update_delay.unwrap_or(Time::from_ns(10)),
             update_bytes: self.update_bytes.unwrap_or_default(),
+            piggyback: self.piggyback,
         }
     }
 
@@ -106,6 +113,7 @@ impl CreditSettings {
             update_within: Some(values.update_within),
             update_delay: Some(values.update_delay),
             update_bytes: Some(values.update_bytes),
+            piggyback: values.piggyback,
         };
     }
 
@@ -149,6 +157,7 @@ impl Values {
             ("unit", self.unit, 1),
             ("per_frame", self.per_frame, 0),
             ("update_bytes", self.update_bytes, 0),
+            ("piggyback", self.piggyback.unwrap_or_default(), 0),
         ];
         for (key, size, least) in sizes {
             if !(least..=most).contains(&size.get()) {
@@ -214,6 +223,7 @@ impl Values {
             update_within: self.update_within,
             update_delay: self.update_delay,
             update_bytes: count(self.update_bytes) as u16,
+            piggyback: self.piggyback.map(|bytes| count(bytes) as u16),
         }
     }
 }
@@ -237,6 +247,8 @@ pub struct CreditSpec {
     pub update_delay: Time,
     /// Bytes of an update on the link; 0: none.
     pub update_bytes: u16,
+    /// Bytes that a frame takes on the link for the update that it carries; `None`: frames carry none.
+    pub piggyback: Option<u16>,
 }
 
 impl CreditSpec {
@@ -351,7 +363,7 @@ impl Receiver {
     /// # Errors
     /// If there is no room for it.
     pub fn arrive(&mut self, channel: usize, credits: u32) -> Result<(), Overdraft> {
-        let had = self.granted - self.held[channel];
+        let had = self.room(channel);
         if credits > had {
             return Err(Overdraft { channel: channel as u8, wanted: credits, had });
         }
@@ -366,6 +378,14 @@ impl Receiver {
         // No two updates in the same instant.
         let earliest = self.last_update.map_or(now, |last| now.max(last + Time::from_ps(1)));
         if owed >= u64::from(spec.update_after) { earliest } else { earliest.max(now + spec.update_within) }
+    }
+    /// Credits of what the buffer holds of a channel.
+    pub fn held(&self, channel: usize) -> u32 {
+        self.held[channel]
+    }
+    /// Credits that a channel has room for.
+    pub fn room(&self, channel: usize) -> u32 {
+        self.granted - self.held[channel]
     }
     /// Whether there is anything to tell.
     pub fn owes(&self) -> bool {

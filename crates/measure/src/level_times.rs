@@ -18,6 +18,11 @@ impl LevelTimes {
         self.level = level;
     }
 
+    /// The level.
+    pub fn level(&self) -> u64 {
+        self.level
+    }
+
     /// The level rises or falls by the difference of two others.
     pub fn shift(&mut self, now: Time, before: u64, after: u64) {
         self.set(now, self.level + after - before);

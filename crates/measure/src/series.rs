@@ -1,5 +1,6 @@
 //! Time series in bins of equal width.
 
+use crate::passage::{Passage, Train};
 use std::collections::VecDeque;
 use units::Time;
 
@@ -15,25 +16,20 @@ pub struct BinnedBits {
     end: Time,
 }
 
-/// A frame that passes a place bit by bit, at an even rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
-    /// When its last bit has passed.
-    pub end: Time,
-    /// How long all of them take; zero: they pass at once.
-    pub took: Time,
-    /// How many there are.
-    pub bits: u64,
-}
-
-/// What a link carries, frame after frame. No frame begins before the one before has passed.
+/// What a link carries, frame after frame, as its sender sends it and as its receiver gets it. No frame begins before the
+/// one before has been sent.
 #[derive(Clone, Debug)]
 pub struct Carried {
-    bits: BinnedBits,
-    /// The frame carried last, which may be taken back.
-    last: Passage,
-    /// Those before it that had not passed when the next one came.
-    coming: VecDeque<Passage>,
+    sent: BinnedBits,
+    received: BinnedBits,
+    /// From one end to the other.
+    delay: Time,
+    /// The frames sent last.
+    last: Train,
+    /// The very last of them does not get there.
+    broken: bool,
+    /// At the receiver, those before them that had not passed when the next one was sent.
+    coming: VecDeque<Train>,
 }
 
 /// The largest value in each bin.
@@ -69,29 +65,6 @@ impl Bins {
     }
 }
 
-impl Passage {
-    /// No frame.
-    const NONE: Passage = Passage { end: Time::ZERO, took: Time::ZERO, bits: 0 };
-
-    /// When its first bit began; at zero, if a clock that runs slow puts it before.
-    pub fn start(&self) -> Time {
-        self.end.saturating_sub(self.took)
-    }
-
-    /// Bits that have passed as a whole by `time`.
-    fn passed(&self, time: Time) -> u64 {
-        let left = self.end.saturating_sub(time);
-        if left == Time::ZERO {
-            return self.bits;
-        }
-        if left >= self.took {
-            return 0;
-        }
-        let (bits, left, took) = (u128::from(self.bits), u128::from(left.ps()), u128::from(self.took.ps()));
-        self.bits - (bits * left).div_ceil(took) as u64
-    }
-}
-
 impl BinnedBits {
     /// Nothing is recorded.
     pub const OFF: BinnedBits =
@@ -115,30 +88,46 @@ impl BinnedBits {
     #[inline]
     pub fn add(&mut self, frame: Passage) {
         // Mostly, all of it is in the bin of the frame before.
-        if frame.end <= self.end && frame.start() + self.width >= self.end && !self.bins.is_empty() {
+        if self.is_in_last(frame.start(), frame.end) {
             self.bins[self.at] += frame.bits;
         } else {
-            self.add_until(frame, frame.end);
+            self.add_until(&Train::of(frame), frame.end);
         }
     }
 
-    /// The same for the bits that have passed by `until` alone.
-    pub fn add_until(&mut self, frame: Passage, until: Time) {
+    /// Adds frames.
+    #[inline]
+    fn add_train(&mut self, frames: &Train) {
+        if self.is_in_last(frames.start(), frames.end()) {
+            self.bins[self.at] += frames.bits();
+        } else {
+            self.add_until(frames, frames.end());
+        }
+    }
+
+    /// Whether all that passes between two times does so in the bin that was last added to.
+    #[inline(always)]
+    fn is_in_last(&self, start: Time, end: Time) -> bool {
+        end <= self.end && start + self.width >= self.end && !self.bins.is_empty()
+    }
+
+    /// Adds the bits of frames that have passed by `until`.
+    pub fn add_until(&mut self, frames: &Train, until: Time) {
         if self.width == Time::ZERO {
             return;
         }
         if self.bins.is_empty() {
             self.bins.resize(self.expected, 0);
         }
-        let start = frame.start();
+        let start = frames.start().ps();
         // What takes no time at an edge is of the bin that ends there.
-        let first = if frame.took == Time::ZERO { start.ps().saturating_sub(1) } else { start.ps() };
+        let first = if frames.takes_no_time() { start.saturating_sub(1) } else { start };
         let mut at = (first / self.width.ps()) as usize;
         let mut before = 0;
-        let last = frame.end.min(until);
+        let last = frames.end().min(until);
         loop {
             let edge = self.width * (at as u64 + 1);
-            let passed = frame.passed(edge.min(last));
+            let passed = frames.passed(edge.min(last));
             if self.bins.len() <= at {
                 self.bins.resize(at + 1, 0);
             }
@@ -160,66 +149,90 @@ impl BinnedBits {
 
 impl Carried {
     /// Nothing is recorded.
-    pub const OFF: Carried = Carried { bits: BinnedBits::OFF, last: Passage::NONE, coming: VecDeque::new() };
+    pub const OFF: Carried = Carried::new(BinnedBits::OFF, BinnedBits::OFF, Time::ZERO);
 
-    /// Width of the bins, unless nothing is recorded.
-    pub fn width(&self) -> Option<Time> {
-        self.bits.width()
+    /// Nothing so far, at the two ends of a link with a delay.
+    pub const fn new(sent: BinnedBits, received: BinnedBits, delay: Time) -> Carried {
+        Carried { sent, received, delay, last: Train::NONE, broken: false, coming: VecDeque::new() }
     }
-    /// Nothing so far, in bins of `width`.
-    pub fn new(width: Time, duration: Time) -> Carried {
-        Carried { bits: BinnedBits::new(width, duration), last: Passage::NONE, coming: VecDeque::new() }
+    /// Width of the bins at the sender and at the receiver, unless nothing is recorded there.
+    pub fn widths(&self) -> [Option<Time>; 2] {
+        [self.sent.width(), self.received.width()]
     }
     /// Bytes of the bins, of what is on the link and of the value itself.
     pub fn memory_bytes(&self) -> usize {
-        self.bits.memory_bytes() + self.coming.capacity() * size_of::<Passage>()
+        let bins = self.sent.bins.capacity() + self.received.bins.capacity();
+        size_of::<Carried>() + bins * size_of::<u64>() + self.coming.capacity() * size_of::<Train>()
     }
 
     /// One more frame; it is `now`.
-    #[inline]
+    #[inline(always)]
     pub fn carry(&mut self, frame: Passage, now: Time) {
-        if self.bits.width == Time::ZERO {
+        // Mostly, a link is busy with equal frames.
+        if self.broken || !self.last.couple(&frame) {
+            self.begin(frame, now);
+        }
+    }
+
+    /// A frame unlike those before, or at another distance.
+    #[inline(never)]
+    fn begin(&mut self, frame: Passage, now: Time) {
+        if self.widths() == [None; 2] {
             return;
         }
-        // Mostly, the frame before has passed, and nothing else is on its way.
-        if self.last.end <= now && self.coming.is_empty() {
-            if self.last.bits > 0 {
-                self.bits.add(self.last);
-            }
-        } else {
-            self.keep_last(now);
-        }
-        self.last = frame;
-    }
-
-    /// The frame carried last is not the last any more, and has not passed.
-    #[inline(never)]
-    fn keep_last(&mut self, now: Time) {
-        while let Some(&first) = self.coming.front()
-            && first.end <= now
+        while let Some(first) = self.coming.front()
+            && first.end() <= now
         {
-            self.bits.add(first);
+            self.received.add_train(first);
             self.coming.pop_front();
         }
-        if self.last.bits > 0 {
-            self.coming.push_back(self.last);
+        let arriving = self.last_at_receiver();
+        if !self.last.is_empty() {
+            self.sent.add_train(&self.last);
+        }
+        (self.last, self.broken) = (Train::of(frame), false);
+        if arriving.is_empty() || self.received.width == Time::ZERO {
+            return;
+        }
+        if arriving.end() <= now && self.coming.is_empty() {
+            self.received.add_train(&arriving);
+        } else {
+            self.coming.push_back(arriving);
         }
     }
 
-    /// The frame carried last does not get there.
-    pub fn take_back(&mut self) {
-        self.last = Passage::NONE;
+    /// The frames sent last as they pass at the receiver.
+    fn last_at_receiver(&self) -> Train {
+        let mut last = self.last.delayed(self.delay);
+        if self.broken {
+            last.uncouple();
+        }
+        last
     }
 
-    /// Bits in all bins that begin before `end`, as far as they have passed by then.
-    pub fn finish(&self, end: Time) -> Vec<u64> {
-        let mut bits = self.bits.clone();
-        let on_the_way = self.coming.iter().chain([&self.last]);
-        for &frame in on_the_way.filter(|frame| frame.bits > 0 && frame.start() < end) {
-            bits.add_until(frame, end);
-        }
-        bits.finish(end)
+    /// The frame sent last does not get there.
+    pub fn lose_last(&mut self) {
+        self.broken = true;
     }
+
+    /// Bits sent in all bins that begin before `end`, as far as they have passed by then.
+    pub fn sent(&self, end: Time) -> Vec<u64> {
+        finish(&self.sent, [&self.last].into_iter(), end)
+    }
+
+    /// The same for bits received.
+    pub fn received(&self, end: Time) -> Vec<u64> {
+        finish(&self.received, self.coming.iter().chain([&self.last_at_receiver()]), end)
+    }
+}
+
+/// Bins with what is on its way, as far as it has passed by `end`.
+fn finish<'a>(bits: &BinnedBits, on_the_way: impl Iterator<Item = &'a Train>, end: Time) -> Vec<u64> {
+    let mut bits = bits.clone();
+    for frames in on_the_way.filter(|frames| !frames.is_empty() && frames.start() < end) {
+        bits.add_until(frames, end);
+    }
+    bits.finish(end)
 }
 
 impl BinnedMax {
@@ -303,14 +316,21 @@ mod tests {
 
     #[test]
     fn what_is_on_the_link_counts_as_far_as_it_has_come() {
-        let mut link = Carried::new(ns(10), ns(40));
+        let series = BinnedBits::new(ns(10), ns(60));
+        let mut link = Carried::new(series.clone(), series, ns(15));
         link.carry(Passage { end: ns(12), took: ns(8), bits: 8 }, ns(4));
         link.carry(Passage { end: ns(24), took: ns(12), bits: 24 }, ns(12));
-        assert_eq!(link.finish(ns(12)), [6, 2]);
-        assert_eq!(link.finish(ns(15)), [6, 2 + 6]);
-        assert_eq!(link.finish(ns(21)), [6, 2 + 16, 2]);
-        link.take_back();
-        assert_eq!(link.finish(ns(40)), [6, 2, 0, 0]);
+        assert_eq!(link.sent(ns(12)), [6, 2]);
+        assert_eq!(link.sent(ns(15)), [6, 2 + 6]);
+        assert_eq!(link.sent(ns(21)), [6, 2 + 16, 2]);
+        assert_eq!(link.received(ns(21)), [0, 1, 1]);
+        assert_eq!(link.received(ns(30)), [0, 1, 7 + 6]);
+        link.lose_last();
+        assert_eq!(link.sent(ns(30)), [6, 2 + 16, 8]);
+        assert_eq!(link.received(ns(60)), [0, 1, 7, 0, 0, 0]);
+        link.carry(Passage { end: ns(40), took: ns(12), bits: 24 }, ns(30));
+        assert_eq!(link.sent(ns(60)), [6, 2 + 16, 8 + 4, 20, 0, 0]);
+        assert_eq!(link.received(ns(60)), [0, 1, 7, 0, 14, 10]);
     }
 
     proptest! {
@@ -325,7 +345,8 @@ mod tests {
             let ps = |bytes: u64| (bytes * 8 * 1_000_000).div_ceil(bits_per_us);
             let width = Time::from_ns(width_ns);
             let (mut now, mut sent) = (0, 0);
-            let mut link = Carried::new(width, Time::from_us(10));
+            let series = BinnedBits::new(width, Time::from_us(10));
+            let mut link = Carried::new(series.clone(), series, Time::from_ns(700));
             for (bytes, gap) in frames {
                 let start = now + gap * 1000;
                 let end = start + ps(bytes + 20) - u64::from(bytes % 2 == 0 && bits_per_us % 2 == 1);
@@ -333,10 +354,12 @@ mod tests {
                 link.carry(frame, Time::from_ps(start));
                 (now, sent) = (end, sent + bytes * 8);
             }
-            let bins = link.finish(Time::from_ps(now));
-            prop_assert_eq!(bins.iter().sum::<u64>(), sent);
             let most = (width_ns * bits_per_us).div_ceil(1000);
-            prop_assert!(bins.iter().all(|&bits| bits <= most), "{:?} > {}", bins, most);
+            let end = Time::from_ps(now);
+            for bins in [link.sent(end), link.received(end + Time::from_ns(700))] {
+                prop_assert_eq!(bins.iter().sum::<u64>(), sent);
+                prop_assert!(bins.iter().all(|&bits| bits <= most), "{:?} > {}", bins, most);
+            }
         }
     }
 

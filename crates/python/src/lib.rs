@@ -3,6 +3,7 @@
 #![warn(clippy::too_many_lines)]
 
 mod arrow;
+mod exchange;
 mod frames;
 mod guarantees;
 mod headroom;
@@ -46,6 +47,8 @@ mod _core {
 
     #[pymodule_export]
     use super::arrow::ArrowTable;
+    #[pymodule_export]
+    use super::exchange::DcbxAgent;
     #[pymodule_export]
     use super::frames::Capture;
     #[pymodule_export]
@@ -153,6 +156,15 @@ mod _core {
     #[pyfunction]
     fn headroom(link: super::headroom::Link) -> PyResult<String> {
         super::headroom::answer(&link).map_err(|why: String| -> PyErr { PyValueError::new_err(why) })
+    }
+
+    /// The planned egress ports of a flow to a host; `None` if it does not send there.
+    #[pyfunction]
+    fn path(py: Python<'_>, text: &str, file: &str, flow: &str, to: &str) -> PyResult<Option<Vec<String>>> {
+        let spec = load(py, text, file, None)?.spec;
+        let to = (0..).map(frame::NodeId).zip(&spec.nodes).find(|(_, node)| node.name == to);
+        let flow = spec.flows.iter().find(|one| one.name == flow);
+        Ok(flow.zip(to).and_then(|(flow, (to, _))| spec.planned_path(flow, to)))
     }
 
     /// Writes frames, whole ones, as pcapng.

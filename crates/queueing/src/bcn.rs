@@ -1,24 +1,25 @@
 //! Backward congestion notification (BCN): the ancestor of QCN, whose messages also raise rates.
 //!
-//! The switch part is a congestion point, a queue manager. It samples one of so many frames: Qoff is how far the queue is
-//! below its set point, Qdelta how much it has grown since the last sample, and the feedback is Qoff - w Qdelta. If it is
-//! negative the source of the frame gets a message with it. If it is positive only a source gets one that this very
-//! congestion point has slowed down: its frames say so in a rate limit tag. Above a severe threshold a message with the
-//! feedback 0 stops the source.
+//! The switch part is a congestion point, a queue manager. It samples one of so many frames: Qoff is how far the queue
+//! is below its set point, Qdelta how much it has grown since the last sample, and the feedback is Qoff - w Qdelta. If
+//! it is negative the source of the frame gets a message with it. If it is positive only a source gets one that this
+//! very congestion point has slowed down: its frames say so in a rate limit tag. Above a severe threshold a message
+//! with the feedback 0 stops the source.
 //!
 //! The host part is a reaction point, the control of a rate limiter. Negative feedback multiplies the rate by
 //! 1 + Gd Fb, at least by a half, and says which congestion point it is that the tags name. Positive feedback
 //! of this one adds Gi Ru Fb. After a stop, which lasts for a random time, the rate is a hundredth of that of the link.
 //! A reaction point whose rate is that of the link again ends with its backlog.
 //!
-//! Stable range: a cut after a sample takes w Gd (frames a sample) / N of the excess load off, where N sources share the queue; with
-//! 2 or more times the excess the load swings. There is a warning if two sources would, or if w is 0.
+//! Stable range: a cut after a sample takes w Gd (frames a sample) / N of the excess load off, where N sources share
+//! the queue; with 2 or more times the excess the load swings. There is a warning if two sources would, or if w is 0.
 //!
-//! Source: D. Bergamasco, "Ethernet congestion manager", IEEE 802.1au, 2005 to 2006, as J. Jiang and R. Jain describe it in
-//! "Analysis of backward congestion notification (BCN) for Ethernet in datacenter applications", INFOCOM 2007, from which the
-//! gains are. Choices, where that leaves open: samples are one of so many frames, not random, unless `sampling` says
-//! so; the sampled frame is part of the queue, the one in transmission is not; a message during a stop changes nothing; a
-//! reaction point follows the congestion point that slowed it down last; the lowest rate is a thousandth of 10 Gb/s.
+//! Source: D. Bergamasco, "Ethernet congestion manager", IEEE 802.1au, 2005 to 2006, as J. Jiang and R. Jain describe
+//! it in "Analysis of backward congestion notification (BCN) for Ethernet in datacenter applications", INFOCOM 2007,
+//! from which the gains are. Choices, where that leaves open: samples are one of so many frames, not random, unless
+//! `sampling` says so; the sampled frame is part of the queue, the one in transmission is not; a message during a stop
+//! changes nothing; a reaction point follows the congestion point that slowed it down last; the lowest rate is a
+//! thousandth of 10 Gb/s.
 //!
 //! Not modelled: the drift that raises rates without messages; the fields of messages and tags, but for their length.
 

@@ -23,7 +23,13 @@
 //! buffer is too full for the next frame (`room`); the sizes of buffers. An output buffer of four of the longest frames of
 //! Advanced Switching is our choice.
 //!
-//! Not modelled: multicast, the time that arbitration takes (count it in the latency of the switch), cells.
+//! Inputs hold what comes: without credits or PFC nothing bounds them, and no frame is lost there. PFC counts what waits at an
+//! input until it begins to cross. A queue manager sees the buffer of its output, without what waits for it at inputs. A
+//! link that is down loses what crosses to it, or keeps it, and then its output fills up.
+//!
+//! Not modelled: multicast, the time that arbitration takes (count it in the latency of the switch), cells, limits of the
+//! switch's buffer and a memory that its queues share, pauses with egress accounting, path rate control, restarts: they are
+//! refused.
 
 use keys::Remark;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -201,16 +207,16 @@ impl Arbiter {
     }
 
     /// Matches inputs and outputs. `requests`: by input, and for each by output, the classes that may cross, as bits;
-    /// none where either is busy.
-    pub fn pick(&mut self, requests: &[u32], matches: &mut Vec<Crossing>) {
+    /// none where either is busy. `asked`: by output, whether there are requests for it; those of others are not read.
+    pub fn pick(&mut self, requests: &[u32], asked: &[bool], matches: &mut Vec<Crossing>) {
         self.taken.fill(false);
         self.filled.fill(false);
         let before = matches.len();
         match self.kind {
-            Arbitration::RoundRobin => self.round_robin(requests, matches),
+            Arbitration::RoundRobin => self.round_robin(requests, asked, matches),
             Arbitration::Islip => {
                 for nth in 0..self.iterations {
-                    if !self.iterate(nth == 0, requests, matches) {
+                    if !self.iterate(nth == 0, requests, asked, matches) {
                         break;
                     }
                 }
@@ -221,10 +227,12 @@ impl Arbiter {
         }
     }
 
-    fn round_robin(&mut self, requests: &[u32], matches: &mut Vec<Crossing>) {
+    fn round_robin(&mut self, requests: &[u32], asked: &[bool], matches: &mut Vec<Crossing>) {
         for nth in 0..self.ports {
             let output = (self.first + nth) % self.ports;
-            if let Some(input) = self.grant(output, requests) {
+            if asked[output]
+                && let Some(input) = self.grant(output, requests)
+            {
                 self.grants[output] = (input + 1) % self.ports;
                 self.connect(input, output, requests, matches);
             }
@@ -232,11 +240,20 @@ impl Arbiter {
     }
 
     /// One iteration of iSLIP; false: nothing was added.
-    fn iterate(&mut self, first: bool, requests: &[u32], matches: &mut Vec<Crossing>) -> bool {
+    fn iterate(
+        &mut self,
+        first: bool,
+        requests: &[u32],
+        asked: &[bool],
+        matches: &mut Vec<Crossing>,
+    ) -> bool {
         let ports = self.ports;
         self.granted.fill(false);
-        for output in 0..ports {
-            if let Some(input) = self.grant(output, requests).filter(|_| !self.filled[output]) {
+        for (output, &asked) in asked.iter().enumerate() {
+            if asked
+                && !self.filled[output]
+                && let Some(input) = self.grant(output, requests)
+            {
                 self.granted[input * ports + output] = true;
             }
         }
@@ -299,7 +316,7 @@ mod tests {
 
     fn pairs(arbiter: &mut Arbiter, requests: &[u32]) -> Vec<(usize, usize)> {
         let mut matches = Vec::new();
-        arbiter.pick(requests, &mut matches);
+        arbiter.pick(requests, &vec![true; arbiter.ports], &mut matches);
         matches.iter().map(|one| (one.input, one.output)).collect()
     }
 
@@ -335,7 +352,7 @@ mod tests {
         let mut classes = vec![];
         for _ in 0..6 {
             let mut matches = vec![];
-            arbiter.pick(&[0b1000_0101], &mut matches);
+            arbiter.pick(&[0b1000_0101], &[true], &mut matches);
             classes.push(matches[0].class);
         }
         assert_eq!(classes, [0, 2, 7, 0, 2, 7]);
@@ -393,7 +410,7 @@ mod tests {
             for asked in asked {
                 let requests = &asked[..ports * ports];
                 let mut matches = vec![];
-                arbiter.pick(requests, &mut matches);
+                arbiter.pick(requests, &vec![true; ports], &mut matches);
                 let (mut taken, mut filled) = (vec![false; ports], vec![false; ports]);
                 for one in &matches {
                     prop_assert!(requests[one.input * ports + one.output] >> one.class & 1 != 0);

@@ -201,6 +201,10 @@ impl SharedMemory {
     pub fn free(&self) -> u64 {
         self.shared - self.shared_used
     }
+    /// Bytes of it in use.
+    pub fn shared_used(&self) -> u64 {
+        self.shared_used
+    }
     /// Bytes in use in the headroom.
     pub fn headroom_used(&self) -> u64 {
         self.headroom_used

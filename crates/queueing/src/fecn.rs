@@ -1,36 +1,38 @@
 //! Forward explicit congestion notification (FECN): switches write into tags how fast a source may send.
 //!
-//! The host part is a reaction point, the control of a rate limiter. It puts a rate-discovery tag on a frame now and then;
-//! the receiver returns the tag, and the limiter sends at the rate that it says. Before the first one it sends at a share
-//! of the link, and again when none has come back for long.
+//! The host part is a reaction point, the control of a rate limiter. It puts a rate-discovery tag on a frame now and
+//! then; the receiver returns the tag, and the limiter sends at the rate that it says. Before the first one it sends at
+//! a share of the link, and again when none has come back for long.
 //!
-//! The switch part is a congestion point, a queue manager with one advertised rate r for all sources of a queue: the least
-//! rate of the way is what a tag ends with. After each interval T, with C the rate of the link, A what arrived (bits a
-//! second) and q the length of the queue, the load is A / (f(q) C), and r becomes a mean of r / load and of the rate
-//! before r. f(q) is the queue control: 1 at the set point Qeq, above it less, so that the queue drains. It is
-//! b Qeq / ((b - 1) q + Qeq) below and max(c, a Qeq / ((a - 1) q + Qeq)) above, or the line 1 - k (q - Qeq) / Qeq. r rises by
-//! at most a limit, which grows by 1.414 an interval below Qeq, and shrinks by 0.707 above the severe threshold. Where a link becomes
-//! slower, r does at once. These are the enhancements 1 to 4 of the source, the fifth is that sources tag by time; each can
-//! be switched off, and without all of them r becomes r C / A.
+//! The switch part is a congestion point, a queue manager with one advertised rate r for all sources of a queue: the
+//! least rate of the way is what a tag ends with. After each interval T, with C the rate of the link, A what arrived
+//! (bits a second) and q the length of the queue, the load is A / (f(q) C), and r becomes a mean of r / load and of the
+//! rate before r. f(q) is the queue control: 1 at the set point Qeq, above it less, so that the queue drains. It is b
+//! Qeq / ((b - 1) q + Qeq) below and max(c, a Qeq / ((a - 1) q + Qeq)) above, or the line 1 - k (q - Qeq) / Qeq. r
+//! rises by at most a limit, which grows by 1.414 an interval below Qeq, and shrinks by 0.707 above the severe
+//! threshold. Where a link becomes slower, r does at once. These are the enhancements 1 to 4 of the source, the fifth
+//! is that sources tag by time; each can be switched off, and without all of them r becomes r C / A.
 //!
 //! Enhanced FECN (E-FECN) is `severe_messages`: above the severe threshold the switch sends messages straight to the
 //! sources of arriving frames, who fall back to the initial rate until the next tag.
 //!
-//! Stable range: let k be the slope of f at the set point, in set points. A queue x above it and the rates, both a step an
-//! interval, are x' = x + T y and y' = -alpha k C x / Qeq + (1 - alpha) (y of one interval ago), which is stable if
-//! k C T / Qeq < 2 - alpha (1 with "last"). There is a warning beyond. Of the hyperbola k is that below the set point, (b - 1) / b: the one above
-//! it, 45 times as steep, empties the queue at once, and the rates climb back along the flat one.
+//! Stable range: let k be the slope of f at the set point, in set points. A queue x above it and the rates, both a step
+//! an interval, are x' = x + T y and y' = -alpha k C x / Qeq + (1 - alpha) (y of one interval ago), which is stable if
+//! k C T / Qeq < 2 - alpha (1 with "last"). There is a warning beyond. Of the hyperbola k is that below the set point,
+//! (b - 1) / b: the one above it, 45 times as steep, empties the queue at once, and the rates climb back along the flat
+//! one.
 //!
-//! Source: J. Jiang, R. Jain and C. So-In, "Forward explicit congestion notification (FECN) for datacenter Ethernet networks",
-//! IEEE 802.1au, March 2007; C. So-In, R. Jain and J. Jiang, "Enhanced forward explicit congestion notification (E-FECN)
-//! scheme for datacenter Ethernet networks", SPECTS 2008. Choices, where they leave open: Qeq, the severe threshold and the first
-//! limit of increases, C/N0; a queue that nothing enters keeps its rate (if that rose, the first burst would find it far
-//! too high); what arrives counts with its line overhead, as the link does; tags are written when their frame leaves; the
-//! length of the queue does not include the frame in transmission; the first frame of a source has a tag; a source never
-//! sends faster because of a severe message, and further ones do not count for an interval.
+//! Source: J. Jiang, R. Jain and C. So-In, "Forward explicit congestion notification (FECN) for datacenter Ethernet
+//! networks", IEEE 802.1au, March 2007; C. So-In, R. Jain and J. Jiang, "Enhanced forward explicit congestion
+//! notification (E-FECN) scheme for datacenter Ethernet networks", SPECTS 2008. Choices, where they leave open: Qeq,
+//! the severe threshold and the first limit of increases, C/N0; a queue that nothing enters keeps its rate (if that
+//! rose, the first burst would find it far too high); what arrives counts with its line overhead, as the link does;
+//! tags are written when their frame leaves; the length of the queue does not include the frame in transmission; the
+//! first frame of a source has a tag; a source never sends faster because of a severe message, and further ones do not
+//! count for an interval.
 //!
-//! Not modelled: capacity that is measured instead of known; the share of a class in the capacity of its link; the fields of tags,
-//! but for their length; a NIC that writes into tags.
+//! Not modelled: capacity that is measured instead of known; the share of a class in the capacity of its link; the
+//! fields of tags, but for their length; a NIC that writes into tags.
 
 use crate::checks::{above, above_zero, intervals, message_priority, within};
 use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};

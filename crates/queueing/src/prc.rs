@@ -1,47 +1,55 @@
-//! Layer-2 congestion information (L2CI) and path rate control (PRC): sources hear how full the fullest port of a path is.
+//! Layer-2 congestion information (L2CI) and path rate control (PRC): sources hear of the fullest port of a path.
 //!
-//! The host part is the control of a rate limiter, best one a destination (`per = "destination"`): a path. In front of the
-//! first frame of a path it sends a message of highest priority, which counts the congestion points on its way and
-//! finds the slowest link; the receiver answers at once, and the round trip is measured. From then on levels come back. A level is
-//! how much of the buffer of a port is in use, by all its classes, and that of the most congested point of the path counts. How
-//! it comes back is the `method`:
+//! The host part is the control of a rate limiter, best one a destination (`per = "destination"`): a path. In front of
+//! the first frame of a path it sends a message of highest priority, which counts the congestion points on its way and
+//! finds the slowest link; the receiver answers at once, and the round trip is measured. From then on levels come back.
+//! A level is how much of the buffer of a port is in use, by all its classes, and that of the most congested point of
+//! the path counts. How it comes back is the `method`:
 //!
-//! - "feedback" (method 4 of the source): the receiver sends a message each interval, which begins with the level of its receive
-//!   buffer. Each switch on the way back writes the level of the port that it has come in through, if that is higher.
-//! - "probes" (the alternative to it): the source sends the messages, switches write on the way there, the receiver answers.
-//!   For fabrics whose ways there and back differ.
+//! - "feedback" (method 4 of the source): the receiver sends a message each interval, which begins with the level of
+//!   its receive buffer. Each switch on the way back writes the level of the port that it has come in through, if that
+//!   is higher.
+//! - "probes" (the alternative to it): the source sends the messages, switches write on the way there, the receiver
+//!   answers. For fabrics whose ways there and back differ.
 //! - "round_trip" (method 3): nobody writes. Messages have the priority of the data; what they take longer than the
 //!   shortest one is a queue of so many bytes at the slowest link.
-//! - "messages" (method 2): switches with `messages = true` tell sources of their own accord. The more of the buffer is in use the more
-//!   frames make a message, but none comes soon after another.
+//! - "messages" (method 2): switches with `messages = true` tell sources of their own accord. The more of the buffer is
+//!   in use the more frames make a message, but none comes soon after another.
 //!
 //! Method 1, marks that the receiver echoes to the transport, is the queue manager `red` with `action = "mark_only"`.
 //!
-//! The law of rates is not in the source. The one here is "scaled". Let h be the loop time, the shortest round trip and an
-//! interval, or what the slowest link takes for eight of the longest frames, if that is longer; C the rate of the most congested port, which it writes beside its level (of the slowest link where none has: methods 2
-//! and 3); t = q / C how long it takes for the queue q that a level stands for, and t0 the same for the target.
-//! After an interval of dt the rate R becomes R (1 + g),
-//! g = s dt/h ln(C/R) - a (t - t_before)/h - b dt/h (t - t0)/h.
+//! The law of rates is not in the source. The one here is "scaled". Of a path, let
+//! - h be the loop time: the shortest round trip and an interval, or what the slowest link takes for eight of the
+//!   longest frames, if that is longer;
+//! - C the rate of the most congested port, which it writes beside its level (that of the slowest link where none has:
+//!   methods 2 and 3);
+//! - t = q / C how long the queue q takes that a level stands for, and t0 the same for the target.
+//!
+//! After an interval of dt the rate R becomes R (1 + g), g = s dt/h ln(C/R) - a (t - t_before)/h - b dt/h (t - t0)/h.
+//!
 //! The last two terms are the controller of XCP, a = 0.4 and b = 0.226, which is stable for any delay and any number of
 //! sources, as gains shrink with the loop time and all rates change by the same factor. The first term makes the rates
-//! equal: whoever has less grows faster. All are at rest at C/N, with a queue of s ln(N) h C / b above the target. Before a
-//! path has seen congestion, and when its level has been 0 for four loop times, its rate grows by a quarter a loop time, or
-//! by as much as fills half of the buffer above the target within it.
+//! equal: whoever has less grows faster. All are at rest at C/N, with a queue of s ln(N) h C / b above the target.
+//! Before a path has seen congestion, and when its level has been 0 for four loop times, its rate grows by a quarter a
+//! loop time, or by as much as fills half of the buffer above the target within it.
 //!
-//! "fixed" is the law that this one was compared with: F = L - T + 2 (L - L_before) in percent of the buffer; F > 0: R is cut by
-//! 0.3 % a percent, at most by half; else R grows by C/1000, up to five times that below the target, before the first congestion by a
-//! quarter. Its gains know no delay: it swings from about 100 us of round trip on. Neither law knows how far apart the frames
-//! of a source are: those whose share is much less than a frame a loop time react late, and the link idles.
+//! "fixed" is the law that this one was compared with. F = L - T + 2 (L - L_before), in percent of the buffer. If F >
+//! 0, R is cut by 0.3 % a percent, at most by half. Else R grows by C/1000, up to five times that below the target, and
+//! by a quarter before the first congestion. Its gains know no delay: it swings from about 100 us of round trip on.
 //!
-//! Source: G. McAlpine, "Congestion control for switched Ethernet", 2005, sections 4 and 5; for the gains D. Katabi, M. Handley and
-//! C. Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002, section 3.5. Choices, where the
-//! former leaves open: the law, the interval of 40 us, the target of 16 %; the receiver sends as many messages as the
-//! source asks for, and the source asks again when they should have come, so that receivers remember nothing and silent
-//! sources cost nothing; an answer that is missing for four intervals and two round trips halves the rate; a
-//! path that was idle for a millisecond begins anew from half of its rate; a path is a destination and a priority.
+//! Neither law knows how far apart the frames of a source are. If its share is much less than a frame a loop time, it
+//! reacts late, and the link idles.
 //!
-//! Not modelled: switches that pass on messages without writing; how frames of several priorities share the rate of one path; the fields
-//! of messages, but for their length of 64 B.
+//! Source: G. McAlpine, "Congestion control for switched Ethernet", 2005, sections 4 and 5; for the gains D. Katabi, M.
+//! Handley and C. Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002, section 3.5.
+//! Choices, where the former leaves open: the law, the interval of 40 us, the target of 16 %; the receiver sends as
+//! many messages as the source asks for, and the source asks again when they should have come, so that receivers
+//! remember nothing and silent sources cost nothing; an answer that is missing for four intervals and two round trips
+//! halves the rate; a path that was idle for a millisecond begins anew from half of its rate; a path is a destination
+//! and a priority.
+//!
+//! Not modelled: switches that pass on messages without writing; how frames of several priorities share the rate of one
+//! path; the fields of messages, but for their length of 64 B.
 
 use crate::checks::{above, above_zero, interval, message_priority, within};
 use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};

@@ -12,12 +12,12 @@
 //! are (hyper-active increase). A reaction point whose rate is that of the link again ends with its backlog.
 //!
 //! Source: IEEE 802.1Q-2018, clauses 30 to 32 (802.1Qau), defaults of its MIB; R. Pan, B. Prabhakar and A. Laxmikantha,
-//! "QCN: quantized congestion notification", 2007, and the pseudo-code of 802.1au, revision 2, for the table of samples and
-//! the jitter; Hagen 2012, sections 2.1.3 and 7.1. Choices: the first sample comes after as many bytes as any at no
+//! "QCN: quantized congestion notification", 2007, and the pseudo-code of 802.1au, revision 2, for the table of samples
+//! and the jitter; Hagen 2012, sections 2.1.3 and 7.1. Choices: the first sample comes after as many bytes as any at no
 //! congestion; frames that a limit refuses are sampled too; rates round up, so that the line rate is reached.
 //!
-//! Stable range: a cut after a sample takes w Gd 63 (sample base) / (Qeq (2w + 1)) / N of the excess load off, where N sources share
-//! the queue; with 2 or more times the excess the load swings. There is a warning if two sources would.
+//! Stable range: a cut after a sample takes w Gd 63 (sample base) / (Qeq (2w + 1)) / N of the excess load off, where N
+//! sources share the queue; with 2 or more times the excess the load swings. There is a warning if two sources would.
 //!
 //! Not modelled: CN-TAGs (a CNM finds the limiter of its flow without one, and data frames are not 4 B longer);
 //! defences of a congestion notification domain, which remove tags at its edge; the limit of reaction points a port.

@@ -95,6 +95,7 @@ pub fn fill_receive(receive: &mut Receive) {
 pub fn fill_send(send: &mut Send) {
     send.time_per_frame.get_or_insert(Time::ZERO);
     send.rate.get_or_insert(Or::word());
+    send.script.get_or_insert_default();
 }
 
 fn stem(file: &str) -> String {

@@ -26,11 +26,18 @@ pub use schema::json_schema;
 use diagnostics::Source;
 use fabric::spec::Spec;
 use model::Model;
+use serde::de::DeserializeOwned;
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::Read;
 use std::path::Path;
 use units::Bytes;
+
+/// Reads other settings than a scenario: a TOML file that is one table of keys.
+pub fn settings<T: DeserializeOwned>(bytes: &[u8], file: &str) -> Result<T, Diagnostics> {
+    let text = read::text(bytes, file)?;
+    read::whole(&Source { file, text }).map_err(Diagnostics)
+}
 
 /// A checked scenario.
 #[derive(Clone, Debug)]

@@ -90,7 +90,7 @@ pub struct Simulation {
     /// What a lost frame of a lossless class does: "stop" the run with an explanation, or "count" it as a headroom violation. Default: "stop" (a lossless fabric that loses frames is wrongly configured).
     #[serde(default)]
     pub on_lossless_drop: OnLosslessDrop,
-    /// What a deadlock (queues that wait for each other in a circle) does: "stop" the run with what was measured until then, or "count" it. Default: "stop" (nothing moves any more where pauses are renewed).
+    /// What a deadlock (queues that wait for each other in a circle) does: "stop" the run with what was measured until then, or "count" it; with credits, "stop" refuses routes that can deadlock, and "count" runs them. Default: "stop" (nothing moves any more where pauses are renewed).
     #[serde(default)]
     pub on_deadlock: OnDeadlock,
     /// Simulated time between two looks for deadlocks; when a circle closed is told exactly all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).

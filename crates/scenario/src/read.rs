@@ -87,6 +87,14 @@ pub fn model(document: &DeTable<'_>, source: &Source<'_>) -> Result<Model, Vec<D
     }
 }
 
+/// A document that is read as one table.
+pub fn whole<T: DeserializeOwned>(source: &Source<'_>) -> Result<T, Vec<Diagnostic>> {
+    let document = document(source)?;
+    let all = Spanned::new(0..0, DeValue::Table(document.clone()));
+    let mut reader = Reader { document: &document, source, errors: Vec::new() };
+    reader.read(all).ok_or(reader.errors)
+}
+
 struct Reader<'r, 'i> {
     document: &'r DeTable<'i>,
     source: &'r Source<'r>,
@@ -254,8 +262,8 @@ fn explain(raw: &str) -> (String, String) {
         );
     }
     let whole = raw
-        .replace("expected u64", "expected a whole number, 0 or more")
-        .replace("expected u32", "expected a whole number, 0 or more, at most 4294967295")
+        .replace("expected u64", "expected a whole number that is not negative")
+        .replace("expected u32", "expected a whole number that is not negative, at most 4294967295")
         .replace("expected f64", "expected a number")
         .replace("expected a sequence", "expected a list in [ ]")
         .replace("expected a string", "expected text in quotes")

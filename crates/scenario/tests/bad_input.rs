@@ -156,7 +156,11 @@ fn keys_and_forms() {
         (sim("duration = ‸\"0.5 ps\""), "not a whole number of the smallest unit", ""),
         (sim("path_seed = ‸-1"), "invalid value: integer `-1`", "a whole number, 0 or more, or \"seed\""),
         (sim("path_seed = ‸\"sead\""), "unknown value `sead`", "did you mean \"seed\""),
-        (sim("duration = \"1 ms\"\nseed = ‸-1"), "invalid value: integer `-1`", "a whole number, 0 or more"),
+        (
+            sim("duration = \"1 ms\"\nseed = ‸-1"),
+            "invalid value: integer `-1`",
+            "a whole number that is not negative",
+        ),
         (sim("duration = ‸\"106 days\""), "unknown time unit \"days\"", "did you mean \"9158400 s\"?"),
         (sim("duration = ‸\"2 min\""), "unknown time unit \"min\"", "did you mean \"120 s\"?"),
         (sim("duration = ‸\"200000000 s\""), "is too large", "expected at most \"9223372 s\""),
@@ -308,10 +312,12 @@ fn simulation_and_topology() {
             "the 20 busiest",
         ),
         (more("[[probes]]\nwhat = \"pauses\"\nevery = ‸\"1 us\""), "pauses have no bins", "leave it out"),
+        (more("[[probes]]\nwhat = \"latency\"\nevery = ‸\"1 us\""), "latencies have no bins", "leave it out"),
         (
-            more("[[probes]]\nwhat = \"occupancy\"\nevery = ‸\"1 us\""),
-            "occupancies have no bins",
-            "leave it out",
+            // Its queues share nothing.
+            more("[[probes]]\nwhat = \"occupancy\"\nwhich = ‸\"sw shared\""),
+            "\"sw shared\" names no occupancy",
+            "a name like",
         ),
         (more("[[probes]]\nwhat = \"occupancy\"\nwhich = ‸\"sw/9\""), "\"sw/9\" names no occupancy", "/0"),
         (more("[[probes]]\nwhat = \"latency\"\nwhich = ‸\"h0\""), "\"h0\" names no flow", "a name like"),
@@ -444,9 +450,9 @@ fn stations_and_flow_control() {
             "speedup",
         ),
         (
-            more("[switch]\n‸queueing = { crossbar = {} }\n[flow_control.pfc]"),
-            "pauses count what waits at outputs",
-            "[flow_control.credit]",
+            more("[switch]\n‸queueing = { crossbar = {} }\n[flow_control.pfc]\naccounting = \"egress\"\nxoff = \"40 frames\"\nxon = \"20 frames\""),
+            "its pauses count what waits at outputs",
+            "accounting = \"ingress\"",
         ),
         (
             more("[switch]\nqueueing = { crossbar = {} }\n‸buffer.queue = \"10 frames\""),
@@ -454,9 +460,14 @@ fn stations_and_flow_control() {
             "leave it out",
         ),
         (
-            more("[switch]\nqueueing = { crossbar = {} }\n‸[[switch.queue_managers]]\nred = {}"),
-            "which has a crossbar: frames wait at its inputs",
-            "or no queue managers",
+            more("[switch]\nqueueing = { crossbar = {} }\n‸[[faults]]\nswitch = \"sw\"\nat = \"1 ms\"\nrestart = \"1 ms\""),
+            "what a restart does to what waits in it is not simulated",
+            "all other faults",
+        ),
+        (
+            more("[switch]\nqueueing = { crossbar = {} }\n‸[[switch.queue_managers]]\nprc = {}"),
+            "path rate control at \"sw\", which has a crossbar",
+            "another queue manager",
         ),
         (more("[flow_control.pfc]\n[flow_control.‸pause]"), "more than one choice", "exactly one"),
         (more("[flow_control.pause]\npriorities = ‸[3]"), "not single priorities", "[flow_control.pfc]"),
@@ -496,6 +507,7 @@ fn stations_and_flow_control() {
         (more("[flow_control.credit]\nunit = ‸\"0 B\""), "unit is 0 B", "\"1 B\" to"),
         (more("[flow_control.credit]\nper_frame = ‸\"64 KiB\""), "per_frame is 64 KiB", "\"0 B\" to"),
         (more("[flow_control.credit]\nupdate_bytes = ‸\"1 MB\""), "update_bytes is", "\"65535 B\""),
+        (more("[flow_control.credit]\npiggyback = ‸\"1 MB\""), "piggyback is", "\"65535 B\""),
         (more("[flow_control.credit]\nupdate_after = ‸\"9 kB\""), "update_after is 9000 B", "the buffer, \"8704 B\""),
         (more("[flow_control.credit]\nupdate_within = ‸\"2 s\""), "update_within is 2 s", "at most \"1 s\""),
         (more("[flow_control.credit]\nupdate_delay = ‸\"2 s\""), "update_delay is 2 s", "at most \"1 s\""),
@@ -598,6 +610,83 @@ fn conversations() {
             flow("to = ‸[\"h0\", \"h2\"]\nsource = { conversation = { messages = \"ipc\" } }"),
             "several destinations with conversation",
             "one peer",
+        ),
+    ]);
+    // Nobody answers.
+    let asks = |to: &str| flow(&format!("{to}\nsource = {{ conversation = {{ messages = \"ipc\" }} }}"));
+    errors(vec![
+        (asks("to = ‸\"sw\""), "\"sw\" is a switch", "frames end at hosts"),
+        (asks("to = ‸\"h9\""), "unknown host \"h9\"", "did you mean \"h0\""),
+        (asks("to = ‸\"h1\""), "sends to itself", "another host"),
+    ]);
+}
+
+#[test]
+fn the_longest_frame_of_a_station() {
+    let long = |settings: &str| Text { more: settings.to_string(), ..flow("frame = \"9018 B\"") };
+    errors(vec![
+        (more("[switch]\nmtu = ‸\"63 B\""), "frames of at most 63 B", "64 B to 9238 B"),
+        (more("[hosts.h2]\nmtu = ‸\"10 kB\""), "frames of at most 10000 B", "64 B to 9238 B"),
+        (more("[host]\nmtu = ‸1522"), "bare number", "did you mean"),
+        (
+            long("[switch]\nmtu = ‸\"1522 B\""),
+            "takes frames of at most 1522 B, and flow \"f\" sends 9018 B through it",
+            "expected at least \"9018 B\"",
+        ),
+        (
+            long("[switch]\nmtu = \"9216 B\"\n[hosts.h0]\nmtu = ‸\"1522 B\""),
+            "\"h0\" takes frames of at most 1522 B",
+            "or shorter frames of the flow",
+        ),
+    ]);
+    // Who is not on the path may take less.
+    let text = long("[host]\nmtu = \"9018 B\"\n[hosts.h2]\nmtu = \"1522 B\"").text();
+    assert!(load(&text, "good.toml", None).is_ok());
+}
+
+#[test]
+fn exchanges_of_mpi() {
+    let among = |hosts: &str, shift: &str, keys: &str| {
+        let to = format!("{{ permutation = {{ shift = {shift} }} }}");
+        flow(&format!("from = {hosts}\nto = {to}\nsource = {{ mpi_exchange = {{ {keys} }} }}"))
+    };
+    let ring = |keys: &str| among("\"all\"", "1", keys);
+    let of = |keys: &str| ring(&format!("message = \"1 KiB\", {keys}"));
+    errors(vec![
+        (source("{ mpi_exchange = ‸{} }"), "missing key `message`", "required"),
+        (
+            source("{ ‸mpi_exchang = { message = \"1 B\" } }"),
+            "unknown value `mpi_exchang`",
+            "did you mean \"mpi_exchange\"?",
+        ),
+        (ring("message = ‸1024"), "bare number", "did you mean"),
+        (ring("message = ‸\"1025 GiB\""), "a message of 1025 GiB", "at most \"1024 GiB\""),
+        (of("ranks = ‸0"), "0 ranks of a host", "1 or 2"),
+        (of("ranks = ‸3"), "3 ranks of a host", "1 or 2"),
+        (of("steps = ‸0"), "0 steps", "1 or more"),
+        (of("copy_time = ‸\"2 s\""), "a copy that takes 2 s", "at most \"1 s\""),
+        (of("copy_rate = ‸\"0 b/s\""), "copies at 0 b/s", "above 0"),
+        (of("tcp = { handshake = ‸true }"), "handshake in an exchange of MPI", "open before the first step"),
+        (of("tcp = { transfer = ‸\"1 MB\" }"), "transfer in an exchange of MPI", "its messages say"),
+        (of("tcp = { reconnect = ‸true }"), "reconnect in an exchange of MPI", "its messages say"),
+        (of("tcp = { ack = ‸\"0 B\" }"), "outside the range", "1 B to 9238 B"),
+        (of("tcp = { min_timeout = ‸\"0 s\" }"), "a timeout of 0", "above 0"),
+        (
+            flow("limit = \"1 MB\"\nsource = { ‸mpi_exchange = { message = \"1 KiB\" } }"),
+            "a limit of bytes with mpi_exchange",
+            "the key steps",
+        ),
+        (
+            flow("to = ‸\"h0\"\nsource = { mpi_exchange = { message = \"1 KiB\" } }"),
+            "mpi_exchange among hosts that are no ring",
+            "permutation = { shift = 1 }",
+        ),
+        (
+            flow(
+                "from = [\"h1\", \"h2\"]\nto = ‸\"h0\"\nsource = { mpi_exchange = { message = \"1 KiB\" } }",
+            ),
+            "mpi_exchange among hosts that are no ring",
+            "a neighbour on either side",
         ),
     ]);
 }
@@ -1123,6 +1212,40 @@ fn flows() {
             "a delay of 1001 s",
             "at most \"1000 s\"",
         ),
+        (source("{ streams = { rate = ‸\"0 b/s\" } }"), "the rate of a source is 0", "above 0"),
+        (source("{ streams = { rate = \"64 kb/s\", count = ‸0 } }"), "count = 0", "1 to 65536"),
+        (source("{ streams = { rate = \"64 kb/s\", count = ‸65537 } }"), "count = 65537", "1 to 65536"),
+        (source("{ streams = ‸{ count = 93 } }"), "missing key `rate`", "required"),
+        (source("{ bursts = { rate = ‸\"20 Tb/s\" } }"), "too fast", "at most"),
+        (source("{ bursts = { rate = \"1 Gb/s\", frames = ‸0 } }"), "frames = 0", "1 to 65536"),
+        (source("{ bursts = { rate = \"1 Gb/s\", ‸gap = \"1 us\" } }"), "unknown key `gap`", "frames"),
+        (source("{ video = { rate = ‸\"0 b/s\" } }"), "the rate of a source is 0", "above 0"),
+        (source("{ video = { rate = \"750 kb/s\", count = ‸0 } }"), "count = 0", "1 to 65536"),
+        (source("{ video = { rate = \"750 kb/s\", interval = ‸\"0 s\" } }"), "every 0 ps", "like \"40 ms\""),
+        (source("{ video = { rate = \"750 kb/s\", interval = ‸\"1001 s\" } }"), "every 1001 s", "at most"),
+        (
+            source("{ video = { rate = \"750 kb/s\", pattern = ‸\"\" } }"),
+            "the pattern \"\"",
+            "letters I, P and B",
+        ),
+        (
+            source("{ video = { rate = \"750 kb/s\", pattern = ‸\"IBX\" } }"),
+            "the pattern \"IBX\"",
+            "letters I, P and B",
+        ),
+        (
+            source("{ video = { rate = \"750 kb/s\", trace = ‸\"no.csv\" } }"),
+            "cannot read \"no.csv\"",
+            "kind,bytes",
+        ),
+        (flow("frame = { bounded_pareto = { shape = ‸0.0 } }"), "shape 0", "above 0"),
+        (flow("frame = { bounded_pareto = { shape = ‸nan } }"), "shape NaN", "above 0"),
+        (
+            flow("frame = { bounded_pareto = { shape = 1.3, min = ‸\"200 B\", max = \"100 B\" } }"),
+            "above max",
+            "min <= max",
+        ),
+        (flow("frame = { bounded_pareto = { shape = 1.3, max = ‸\"10 kB\" } }"), "10", "9238"),
         (source("{ threads = { rate = \"1 Gb/s\", ‸threads = 4 } }"), "unknown key `threads`", "count"),
         (source("{ threads = ‸{ count = 4 } }"), "missing key `rate`", "required"),
         (
@@ -1244,7 +1367,7 @@ fn schedulers() {
         (scheduler("drr", "weights = [1, ‸0, 1, 1, 1, 1, 1, 1]"), "weight of queue 1 is 0", "1 to 1000000"),
         (scheduler("drr", "weights = ‸[1, 2]"), "2 entries of \"weight\"", "one for each queue"),
         (scheduler("drr", "weights = ‸[]"), "weights is empty", "8 entries"),
-        (scheduler("drr", "weights = [‸-1]"), "-1", "0 or more"),
+        (scheduler("drr", "weights = [‸-1]"), "-1", "a whole number that is not negative"),
         (scheduler("drr", "weights = ‸\"equally\""), "unknown value `equally`", "\"equal\""),
         (scheduler("drr", "quantum = ‸1542"), "bare number where a size belongs", "1542 B"),
         (scheduler("drr", "quantum = ‸\"-1 B\""), "negative", ""),

@@ -34,8 +34,12 @@ fn flow(tables: &[Table], name: &str, what: &str) -> f64 {
 
 /// The largest value of a time series at a node, over all its places and times.
 fn largest(tables: &[Table], metric: &str, node: &str) -> f64 {
-    let Values::Text(metrics) = column(tables, "series", "metric") else { panic!("names") };
-    let Values::Text(entities) = column(tables, "series", "entity") else { panic!("names") };
+    let [metrics, entities] = ["metric", "entity"].map(|name| match column(tables, "series", name) {
+        Values::Named { names, of } => {
+            of.iter().map(|&name| names[name as usize].as_str()).collect::<Vec<_>>()
+        }
+        other => panic!("{name} is {other:?}"),
+    });
     let values = reals(column(tables, "series", "value"));
     let of_node = |at: usize| metrics[at] == metric && entities[at].starts_with(node);
     let all: Vec<f64> = (0..values.len()).filter(|&at| of_node(at)).map(|at| values[at]).collect();

@@ -1,6 +1,6 @@
 //! Faults and receiving hosts: what they become, and what is refused.
 
-use fabric::spec::{FaultSpec, InterruptSpec, Reaction, ReceiveChange, Role};
+use fabric::spec::{CoreChange, FaultSpec, InterruptSpec, Reaction, Role, Says};
 use scenario::{Scenario, load};
 use units::{BitRate, Time};
 
@@ -104,6 +104,21 @@ fn every_kind_of_fault() {
         [FaultSpec::Restart { node: frame::NodeId(2), at: ms(1), lasts: ms(2), reroute: Some(Time::ZERO) }]
     );
     assert_eq!(
+        faults(&format!(
+            "{LINK}at = \"1 ms\"\ntowards = \"a\"\ncontrol_frame = \"{PFC} {}\"\n",
+            "00".repeat(26)
+        )),
+        [FaultSpec::ControlFrame {
+            link: 0,
+            towards: frame::NodeId(0),
+            at: ms(1),
+            says: Says::Pfc { enabled: 8, quanta: [0, 0, 0, 0xFFFF, 0, 0, 0, 0] }
+        }]
+    );
+    // Too short to be legal: it says nothing.
+    let short = faults(&format!("{LINK}at = \"1 ms\"\ntowards = \"a\"\ncontrol_frame = \"{PFC}\"\n"));
+    assert!(matches!(short[..], [FaultSpec::ControlFrame { says: Says::Nothing, .. }]));
+    assert_eq!(
         faults("[[faults]]\nlink = \"any\"\nmean_time_between = \"1 ms\"\nduration = \"100 us\"\n"),
         [FaultSpec::Random {
             links: vec![0, 1, 2, 3],
@@ -114,9 +129,14 @@ fn every_kind_of_fault() {
     );
 }
 
+const LINK: &str = "[[faults]]\nlink = [\"a\", \"s\"]\n";
+/// PFC for priority 3, without its padding.
+const PFC: &str = "01:80:c2:00:00:01 020000000001 8808 0101 0008 000000000000ffff0000000000000000";
+
 #[test]
 fn what_cannot_go_wrong_that_way() {
-    let link = "[[faults]]\nlink = [\"a\", \"s\"]\n";
+    let link = LINK;
+    let heard = format!("{link}at = \"1 ms\"\ntowards = \"a\"\n");
     for (text, expected) in [
         (link.to_string(), "says not what goes wrong"),
         (format!("{link}at = \"1 ms\"\ndown = true\nup = true\n"), "`up` beside `down`"),
@@ -140,6 +160,17 @@ fn what_cannot_go_wrong_that_way() {
         (format!("{link}frame_loss = -0.1\n"), "frame_loss -0.1 is no probability (expected 0 to 1"),
         (format!("{link}frame_loss = \"1 %\"\n"), "invalid type"),
         (format!("{link}frame_los = 0.1\n"), "did you mean frame_loss?"),
+        (format!("{heard}control_frame = \"01 8g\"\n"), "'g' at place 5 is no hexadecimal digit"),
+        (format!("{heard}control_frame = \"018\"\n"), "3 hexadecimal digits (expected two for each octet"),
+        (format!("{heard}control_frame = \"\"\n"), "0 hexadecimal digits"),
+        (format!("{heard}control_frame = \"{}\"\n", "00".repeat(2_001)), "at most 2000 octets"),
+        (format!("{heard}control_frame = 1\n"), "invalid type"),
+        (format!("{link}at = \"1 ms\"\ncontrol_frame = \"00\"\n"), "missing key `towards`"),
+        (format!("{link}towards = \"a\"\ncontrol_frame = \"00\"\n"), "missing key `at`"),
+        (
+            "[[faults]]\nlink = \"all\"\nat = \"1 ms\"\ntowards = \"a\"\ncontrol_frame = \"00\"\n".into(),
+            "stands for no link here",
+        ),
         (format!("{link}frame_loss = 0.1\nat = \"1 ms\"\n"), "`at` does not belong to `frame_loss`"),
         (format!("{link}frame_loss = 0.1\npause_loss = 0.1\n"), "`frame_loss` beside `pause_loss`"),
         (format!("{link}pause_loss = 0.1\ntowards = \"a\"\n"), "`towards` does not belong to `pause_loss`"),
@@ -197,8 +228,8 @@ fn receiving_hosts() {
     assert!(receive(&scenario, 0).is_none());
     let b = receive(&scenario, 1).unwrap();
     assert_eq!((b.time_per_frame, b.rate, b.buffer), (Time::from_ns(1_859), None, Some(262_144)));
-    let go_on = ReceiveChange::Start { time_per_frame: None, rate: Some(BitRate::from_bps(4_300_000_000)) };
-    assert_eq!(b.script, [(Time::from_ms(1), ReceiveChange::Stop), (Time::from_ms(2), go_on)]);
+    let go_on = CoreChange::Start { time_per_frame: None, rate: Some(BitRate::from_bps(4_300_000_000)) };
+    assert_eq!(b.script, [(Time::from_ms(1), CoreChange::Stop), (Time::from_ms(2), go_on)]);
     // One host overrides single keys of all.
     let scenario = loaded(
         "[host.receive]\nrate = \"4 Gb/s\"\nbuffer = \"unlimited\"\ncores = 4\ninterrupt_delay = \"10 us\"\n\
@@ -232,9 +263,35 @@ fn receiving_hosts() {
         ("[host.send]\ntime_per_frame = \"2 s\"\n", "2 s for each frame is too long"),
         ("[host.send]\nrate = \"9999999967 b/s\"\n", "no exact byte time"),
         ("[host.send]\ncores = 2\n", "unknown key `cores`"),
+        ("[host.send]\nscript = [{ at = \"1 ms\" }]\n", "a step that changes nothing"),
+        ("[host.send]\nscript = [{ at = \"1 ms\", stop = true }]\n", "unknown key `stop`"),
+        ("[host.send]\nscript = [{ at = \"1 ms\", rate = \"0 b/s\" }]\n", "rate of a sending host is 0"),
+        ("[host.send]\nscript = [{ at = \"1 ms\", time_per_frame = \"2 s\" }]\n", "2 s for each frame"),
+        (
+            "[host.send]\nscript = [{ at = \"2 ms\", rate = \"1 Gb/s\" }, { at = \"1 ms\", rate = \"2 Gb/s\" }]\n",
+            "before the step above",
+        ),
         ("[host.receive]\nbuffer = \"4 KiB\"\n[flow_control.pfc]\n", "too small (expected at least"),
     ] {
         let found = refused(text);
         assert!(found.contains(expected), "{text}\n{found}");
     }
+}
+
+#[test]
+fn flows_whose_paths_are_not_listed_are_not_rerouted() {
+    let warned = |hosts: u32, reroute: bool| {
+        let text = format!(
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = {hosts}\nrate = \"10 Gb/s\"\n\
+             [[flows]]\nname = \"all\"\nfrom = \"all\"\nto = \"all\"\nsource = {{ constant = {{ rate = \"1 Mb/s\" }} }}\n\
+             [[faults]]\nlink = [\"h0\", \"sw\"]\nat = \"10 us\"\ndown = true\nreroute = {reroute}"
+        );
+        let loaded = load(&text, "large.toml", None).unwrap();
+        loaded.warnings.iter().map(|warning| warning.render(false)).collect::<String>()
+    };
+    // 1,001 times 1,000 pairs are not listed.
+    let told = warned(1_001, true);
+    assert!(told.contains("\"all[h0]\" is not rerouted") && told.contains("large.toml:15"), "{told}");
+    assert!(!warned(1_001, false).contains("is not rerouted"));
+    assert!(!warned(100, true).contains("is not rerouted"));
 }

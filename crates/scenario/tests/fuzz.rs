@@ -56,6 +56,7 @@ const WORDS: &[&[&str]] = &[
         "bit_error_rate = 0.01",
         "pause_loss = 1",
         "frame_loss = 0.5",
+        "control_frame = \"0180c2\"",
     ],
     &["\"any\"", "\"all\""],
     &["stop = true", "start = true"],

@@ -58,6 +58,11 @@ from = "h1"
 to = "h3"
 source = { conversation = { messages = { iscsi_write = { block = "512 KiB" } }, outstanding = 2, service = "20 us", tcp = { preset = "linux" } } }
 [[flows]]
+name = "m"
+from = ["h0", "h1", "h2"]
+to = { permutation = { shift = 1 } }
+source = { mpi_exchange = { message = "100 KiB", ranks = 2, steps = 20, tcp = { preset = "linux" } } }
+[[flows]]
 name = "b"
 from = ["h0", "h1"]
 to = "h2"

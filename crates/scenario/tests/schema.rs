@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 82] = [
+const NUMBERS: [&str; 85] = [
+    "frames",
+    "ranks",
+    "steps",
     "burst",
     "channels",
     "most",
@@ -154,6 +157,8 @@ impl<'s> Walk<'s> {
             self.leaves += 1;
             let names = [
                 "name",
+                "pattern",
+                "trace",
                 "description",
                 "hosts",
                 "switches",

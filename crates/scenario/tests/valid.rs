@@ -487,6 +487,27 @@ fn conversations_by_name_and_by_size() {
 }
 
 #[test]
+fn ranks_share_one_description_and_copy_where_there_are_two() {
+    use transport::Application;
+    let spec = |keys: &str| {
+        let text = format!(
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 4\nrate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\n\
+             from = \"all\"\nto = {{ permutation = {{ shift = 1 }} }}\nsource = {{ mpi_exchange = {{ {keys} }} }}\n"
+        );
+        let flows = fixpoint(&text).spec.flows;
+        let first = flows[0].transport.clone().unwrap();
+        assert!(flows.iter().all(|flow| Arc::ptr_eq(flow.transport.as_ref().unwrap(), &first)));
+        let Application::MpiExchange(spec) = &first.application else { panic!("{first:?}") };
+        spec.as_ref().clone()
+    };
+    let one = spec("message = \"0 B\"");
+    assert_eq!((one.parts(), one.steps, one.copy, one.eager), (vec![64], None, None, 65_536));
+    let two = spec("message = \"100 KiB\", ranks = 2, steps = 7, copy_rate = \"8 Gb/s\"");
+    assert_eq!((two.parts(), two.steps), (vec![64, 64, 102_400], Some(7)));
+    assert_eq!(two.copy, Some(Time::from_ns(1_000 + 102_400)));
+}
+
+#[test]
 fn tcp_takes_from_its_preset_what_is_not_written() {
     use transport::{Application, EcnMode, RepairKind, TcpPreset};
     let specs = |source: &str| {

@@ -26,6 +26,10 @@ pub trait ApplicationKeys {
     fn needs_order(&self) -> bool {
         false
     }
+    /// Whether each host has to be at both ends of one connection each: the places of a ring.
+    fn needs_ring(&self) -> bool {
+        false
+    }
     /// The rate of pacing, and the key that says it.
     fn rate(&self) -> Option<(&'static str, BitRate)> {
         None
@@ -103,6 +107,10 @@ macro_rules! applications {
             /// Whether it waits for ever if one frame overtakes another.
             pub fn needs_order(&self) -> bool {
                 match self { $(Applications::$name(keys) => keys.needs_order(),)* }
+            }
+            /// Whether each host has to be at both ends of one connection each: the places of a ring.
+            pub fn needs_ring(&self) -> bool {
+                match self { $(Applications::$name(keys) => keys.needs_ring(),)* }
             }
             /// The rate of pacing, and the key that says it.
             pub fn rate(&self) -> Option<(&'static str, BitRate)> {

@@ -18,11 +18,11 @@
 //! Not modelled: acknowledgements on data; answers that overtake others; a server with few processors, where requests
 //! queue; a window that closes because an application reads slowly.
 
+use crate::duplex::Duplex;
 use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment};
 use crate::held::Held;
 use crate::tcp::TcpSpec;
-use crate::{Delay, TcpReceiver, TcpSender};
-use frame::{FrameKind, Header};
+use crate::{Delay, TcpSender};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -75,8 +75,7 @@ impl ConversationSpec {
 pub struct Conversation {
     spec: Arc<ConversationSpec>,
     opens: bool,
-    sender: TcpSender,
-    receiver: TcpReceiver,
+    duplex: Duplex,
     /// What is written next.
     own: Course,
     /// What arrives next.
@@ -168,8 +167,7 @@ impl Conversation {
         rng.jump();
         Conversation {
             opens,
-            sender: TcpSender::new(&tcp, Time::NEVER, None, senders),
-            receiver: TcpReceiver::new(&tcp),
+            duplex: Duplex::new(&tcp, senders),
             own: Course::new(spec, opens),
             peers: Course::new(spec, !opens),
             awaited: spec.messages[usize::from(opens)],
@@ -185,11 +183,11 @@ impl Conversation {
 
     /// Bytes that arrived in order.
     pub fn delivered(&self) -> u64 {
-        self.receiver.delivered()
+        self.duplex.receiver.delivered()
     }
     /// What it sends with.
     pub fn sender(&self) -> &TcpSender {
-        &self.sender
+        &self.duplex.sender
     }
 
     /// An exchange is to begin then, if there is one more and no stop before.
@@ -213,7 +211,7 @@ impl Conversation {
 
     /// Takes in the messages that have arrived as a whole.
     fn listen(&mut self, now: Time) {
-        while self.receiver.delivered() >= self.awaited
+        while self.duplex.receiver.delivered() >= self.awaited
             && let Some(step) = self.peers.next()
         {
             let last = self.spec.messages.len() - 1;
@@ -247,70 +245,57 @@ impl Conversation {
             self.ready.pop_front();
         }
         if bytes > 0 {
-            self.sender.write(now, bytes);
+            self.duplex.sender.write(now, bytes);
         }
     }
 }
 
 impl Protocol for Conversation {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        let begins = received.header.is_some_and(|Header::Tcp(tcp)| tcp.begins);
         // What is greeted answers.
-        if received.kind == FrameKind::Data || begins && !self.opens {
-            self.receiver.handle_frame(now, received);
+        if self.duplex.handle_frame(now, received, !self.opens) {
             self.listen(now);
             self.write(now);
-        } else {
-            self.sender.handle_frame(now, received);
         }
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        if self.receiver.poll_timeout().is_some_and(|at| at <= now) {
-            self.receiver.handle_timeout(now);
-        }
-        if self.sender.poll_timeout().is_some_and(|at| at <= now) {
-            self.sender.handle_timeout(now);
-        }
+        self.duplex.handle_timeout(now);
         self.write(now);
     }
 
     fn poll_timeout(&self) -> Option<Time> {
         let ready = self.ready.front().map(|&(at, _)| at);
-        [ready, self.sender.poll_timeout(), self.receiver.poll_timeout()].into_iter().flatten().min()
+        [ready, self.duplex.poll_timeout()].into_iter().flatten().min()
     }
 
     fn has_work(&self) -> bool {
-        self.receiver.has_work() || self.sender.has_work()
+        self.duplex.has_work()
     }
-
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        // What is smaller and makes the peer go on comes first.
-        self.receiver.poll_transmit(now).or_else(|| self.sender.poll_transmit(now))
+        self.duplex.poll_transmit(now)
     }
-
     fn poll_record(&mut self) -> Option<Record> {
-        self.records.pop_front().or_else(|| self.sender.poll_record())
+        self.records.pop_front().or_else(|| self.duplex.sender.poll_record())
     }
     fn retransmitted(&self) -> u64 {
-        self.sender.retransmitted()
+        self.duplex.sender.retransmitted()
     }
     fn discarded(&self) -> u64 {
-        self.sender.discarded() + self.receiver.discarded()
+        self.duplex.discarded()
     }
     fn memory_bytes(&self) -> usize {
-        size_of::<Conversation>() - size_of::<TcpSender>()
-            + self.sender.memory_bytes()
-            + self.receiver.memory_bytes()
+        size_of::<Conversation>()
+            + self.duplex.memory_bytes()
             + self.ready.capacity() * size_of::<(Time, u64)>()
             + self.began.capacity() * size_of::<Time>()
             + self.records.capacity() * size_of::<Record>()
     }
     fn held(&self, now: Time) -> Option<Held> {
-        self.sender.held(now)
+        self.duplex.sender.held(now)
     }
     fn congestion(&self) -> Option<Congestion> {
-        self.sender.congestion()
+        self.duplex.sender.congestion()
     }
 }
 
@@ -428,7 +413,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
-        /// Over a wire that loses, marks and reorders, every exchange ends, and each byte arrives once and in order.
+        /// Over a wire that loses, marks, reorders and repeats, every exchange ends, and each byte arrives once and in order.
         #[test]
         fn everything_is_said_and_heard(
             tcp in any_spec(),
@@ -454,6 +439,7 @@ mod tests {
             pipe.run(NEVER, |_, _| Outcome {
                 lost: draw(100) < loss.into(),
                 marked: draw(100) < 20,
+                twice: draw(100) < 10,
                 extra: Time::from_ns(draw(3_000)),
             });
             let found = exchanges(&pipe);

@@ -95,16 +95,19 @@ impl ConversationKeys {
         }
         wrong.extend(self.think.check("think").err());
         wrong.extend(self.service.check("service").err());
-        let tcp = &self.tcp;
-        let others = [
-            ("transfer", tcp.transfer != Or::word()),
-            ("idle", tcp.idle != Delay::default()),
-            ("reconnect", tcp.reconnect),
-        ];
-        for (key, _) in others.into_iter().filter(|&(_, is_set)| is_set) {
-            let help = "its messages say what is sent and when, over one connection; expected none of it";
-            wrong.push(Remark::about(key, format!("{key} in a conversation"), help).within("tcp"));
-        }
+        wrong.extend(one_connection(&self.tcp, "in a conversation"));
         wrong
     }
+}
+
+/// What says, in the keys of TCP, that there are transfers where an application sends messages over one connection.
+pub(crate) fn one_connection(tcp: &TcpKeys, place: &str) -> Vec<Remark> {
+    let others = [
+        ("transfer", tcp.transfer != Or::word()),
+        ("idle", tcp.idle != Delay::default()),
+        ("reconnect", tcp.reconnect),
+    ];
+    let help = "its messages say what is sent and when, over one connection; expected none of it";
+    let remark = |key: &'static str| Remark::about(key, format!("{key} {place}"), help).within("tcp");
+    others.into_iter().filter(|&(_, is_set)| is_set).map(|(key, _)| remark(key)).collect()
 }

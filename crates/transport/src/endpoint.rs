@@ -73,6 +73,39 @@ pub struct Congestion {
     pub marks: u64,
 }
 
+/// How far an endpoint is whose steps wait for those of others at its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Steps that have begun.
+    pub begun: u64,
+    /// When the last of them did, and the one before.
+    pub began: [Time; 2],
+    /// Its own part of the last one is done.
+    pub done: bool,
+    /// There is one more to begin, and it is not yet known when.
+    pub waits: bool,
+    /// What passes between it and another at its host; `None`: they begin steps together.
+    pub copy: Option<Time>,
+}
+
+impl Progress {
+    /// When its next step begins, which is done with the last one, as far as `other` is concerned, which is at the same host;
+    /// `None`: that is not yet known.
+    pub fn after(&self, other: &Progress, now: Time) -> Option<Time> {
+        if other.begun < self.begun {
+            return None;
+        }
+        let ahead = other.begun > self.begun;
+        match self.copy {
+            None => (ahead || other.done).then_some(now),
+            Some(copy) => {
+                let latest = self.began[0].max(other.began[usize::from(ahead)]);
+                Some(now.max(latest.saturating_add(copy)))
+            }
+        }
+    }
+}
+
 /// The calls of an endpoint.
 ///
 /// The host keeps one timer an endpoint. After each call of [`handle_frame`], [`handle_timeout`] or
@@ -132,4 +165,12 @@ pub trait Protocol {
     fn congestion(&self) -> Option<Congestion> {
         None
     }
+
+    /// How far it is, if its steps wait for those of other endpoints at its host.
+    fn progress(&self) -> Option<Progress> {
+        None
+    }
+
+    /// Its next step begins then. It is called only after [`Progress::waits`].
+    fn begin_step(&mut self, _at: Time) {}
 }

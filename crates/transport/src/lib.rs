@@ -18,6 +18,7 @@ mod conversation_keys;
 mod cubic;
 mod dctcp;
 mod delay;
+mod duplex;
 mod endpoint;
 mod exchange;
 mod fast_recovery;
@@ -27,6 +28,8 @@ mod held;
 mod load;
 mod members;
 mod messages;
+mod mpi_exchange;
+mod mpi_exchange_keys;
 mod newreno;
 mod pacer;
 mod prr;
@@ -80,13 +83,15 @@ pub use conversation_keys::ConversationKeys;
 pub use cubic::{Cubic, CubicKeys, CubicParams};
 pub use dctcp::{Dctcp, DctcpKeys, DctcpParams};
 pub use delay::Delay;
-pub use endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment};
+pub use endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment};
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
 pub use held::Held;
 pub use load::{Train, Turn};
 pub use messages::{IscsiKeys, Messages};
+pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
+pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
 pub use repairs::RepairKind;
 pub use requester::Requester;
@@ -177,6 +182,12 @@ macro_rules! endpoints {
             fn held(&self, now: Time) -> Option<Held> {
                 match self { $(Endpoint::$name(it) => it.held(now),)* }
             }
+            fn progress(&self) -> Option<Progress> {
+                match self { $(Endpoint::$name(it) => it.progress(),)* }
+            }
+            fn begin_step(&mut self, at: Time) {
+                match self { $(Endpoint::$name(it) => it.begin_step(at),)* }
+            }
         }
     };
 }
@@ -255,6 +266,8 @@ type BoxedTcpSender = Box<TcpSender>;
 type BoxedTransferSender = Box<TransferSender>;
 /// The same.
 type BoxedConversation = Box<Conversation>;
+/// The same.
+type BoxedMpiExchange = Box<MpiExchange>;
 
 endpoints! {
     /// Sends a bulk transfer, limited by a controller.
@@ -275,6 +288,8 @@ endpoints! {
     TransferReceiver(TransferReceiver) = "transfer_receiver",
     /// Either end of messages in turn over TCP.
     Conversation(BoxedConversation) = "conversation",
+    /// Either end of a connection between two neighbouring ranks.
+    MpiExchange(BoxedMpiExchange) = "mpi_exchange",
 }
 
 controllers! {
@@ -301,6 +316,8 @@ applications! {
     tcp: Tcp(Box<TcpKeys> => Arc<TcpSpec>),
     /// Exchanges of messages over TCP; full segments have the length `frame`.
     conversation: Conversation(Box<ConversationKeys> => Arc<ConversationSpec>),
+    /// Steps of the ranks of MPI in a ring, over TCP; full segments have the length `frame`.
+    mpi_exchange: MpiExchange(Box<MpiExchangeKeys> => Arc<MpiExchangeSpec>),
 }
 
 impl Application {

@@ -12,6 +12,8 @@ use units::{BitRate, Time};
 pub struct Outcome {
     pub lost: bool,
     pub marked: bool,
+    /// It arrives a second time, a microsecond later.
+    pub twice: bool,
     /// On top of the delay of the wire.
     pub extra: Time,
 }
@@ -151,7 +153,11 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
                 created: self.now,
             });
             let arrives = Event::Arrives(self.in_transit.len() - 1);
-            self.push(gone + self.delay + outcome.extra, 1 - end, arrives);
+            let at = gone + self.delay + outcome.extra;
+            self.push(at, 1 - end, arrives);
+            if outcome.twice {
+                self.push(at + Time::from_us(1), 1 - end, arrives);
+            }
         }
     }
 

@@ -301,6 +301,7 @@ proptest! {
         pipe.run(Time::from_ms(1_000), |_, _| Outcome {
             lost: draw(100) < u64::from(loss),
             marked: false,
+            twice: false,
             extra: Time::from_ns(draw(jitter + 1)),
         });
         let transfers = of_kind(&pipe.records, RecordKind::Transfer);
@@ -352,6 +353,7 @@ proptest! {
         pipe.run(Time::from_ms(10_000), |_, _| Outcome {
             lost: draw(100) < u64::from(loss),
             marked: false,
+            twice: false,
             extra: Time::from_ns(draw(jitter + 1)),
         });
         prop_assert_eq!(pipe.records.len() as u64, requests);

@@ -109,7 +109,7 @@ fn both_ends_are_made_together() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Over a wire that loses and reorders.
+    /// Over a wire that loses, reorders and repeats.
     #[test]
     fn every_transfer_arrives(
         spec in any_spec(),
@@ -126,6 +126,7 @@ proptest! {
         pipe.run(Time::NEVER, |_, _| Outcome {
             lost: draw(100) < loss.into(),
             marked: false,
+            twice: draw(100) < 10,
             extra: Time::from_ns(if jitter > 0 { draw(jitter) } else { 0 }),
         });
         let outcomes = pipe.near.outcomes();

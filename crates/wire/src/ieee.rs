@@ -7,7 +7,7 @@
 use crate::view::{Field, view};
 use crate::{Error, Pcp, PrioritySet};
 use frame::PRIORITIES;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Organisation of all of them.
 pub const OUI: [u8; 3] = [0x00, 0x80, 0xC2];
@@ -40,7 +40,7 @@ view! {
 }
 
 /// How a traffic class is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Algorithm {
     /// Strict priority.
@@ -77,6 +77,13 @@ pub struct EtsTable {
 }
 
 impl EtsTable {
+    /// Priority n in traffic class n, all strict.
+    pub const STRICT: EtsTable = EtsTable {
+        classes: [0, 1, 2, 3, 4, 5, 6, 7],
+        percent: [0; PRIORITIES],
+        algorithms: [Algorithm::Strict; PRIORITIES],
+    };
+
     /// A table: the traffic class of each priority, 0 to 7, and per cent and algorithm of each traffic class. If
     /// there is a class with ETS, the shares of those with ETS sum to 100, or those of all do: agents differ in
     /// whether they count a share of a strict class.
@@ -226,6 +233,10 @@ pub struct PfcTlv {
 }
 
 impl PfcTlv {
+    /// No priority with PFC, and whatever the peer has.
+    pub const WILLING: PfcTlv =
+        PfcTlv { willing: true, macsec_bypass: false, capability: 8, enabled: PrioritySet(0) };
+
     /// PFC for some priorities, of a station that can have it for `capability` at once, 0 to 8.
     pub fn new(willing: bool, capability: u8, enabled: PrioritySet) -> Result<PfcTlv, Error> {
         if capability > 8 {
@@ -268,7 +279,7 @@ impl PfcTlv {
 }
 
 /// What an application is known by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Selector {
     /// An EtherType; 0 stands for all that no other entry names.

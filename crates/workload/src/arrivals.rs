@@ -12,6 +12,9 @@ pub type Random = Xoshiro256PlusPlus;
 /// Pareto periods last at most this many times their mean, and transfers are as much larger: keys of a scenario say so.
 pub(crate) const LONGEST: f64 = 100.0;
 
+/// The most streams of a source.
+pub(crate) const MOST_STREAMS: u64 = 65_536;
+
 /// Ten times the fastest link: beyond it is a slip of the unit.
 const FASTEST_SOURCE: BitRate = BitRate::from_gbps(16_000);
 
@@ -24,6 +27,8 @@ pub trait Configuration {
     const NEEDS_HOST: Option<&'static str> = None;
     /// Why its rate is at most that of the sender's link, if it is. Otherwise frames wait.
     const AT_MOST_THE_LINK: Option<&'static str> = None;
+    /// Whether it says how long frames are ([`Arrival::bytes`]): as the longest of the flow, or shorter.
+    const CUTS_FRAMES: bool = false;
 
     /// What cannot be meant.
     fn check(&self) -> Vec<Remark>;
@@ -31,8 +36,12 @@ pub trait Configuration {
     fn rate(&self) -> (&'static str, BitRate);
     /// The long-run rate in bits of frames (DA to FCS) a second, if [`Configuration::rate`] is `rate`.
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64;
-    /// The process; `mean_bytes` is the mean length of its frames, DA to FCS.
-    fn start(&self, link: Link, mean_bytes: f64) -> Self::Machine;
+    /// How many frames one after the other go to one destination.
+    fn to_one_destination(&self) -> u64 {
+        1
+    }
+    /// The process; `sizes` are the lengths of its frames.
+    fn start(&self, link: Link, sizes: &FrameSizes) -> Self::Machine;
 }
 
 /// An arrival process at work. A rate of zero is silence, for which the time is [`Time::NEVER`].
@@ -50,6 +59,10 @@ pub trait Arrival {
     /// When to wake after [`Arrival::arrives`] said no.
     fn next_wake(&self) -> Time {
         Time::NEVER
+    }
+    /// The length of the frame after the one that was made last, if it says how long frames are.
+    fn bytes(&mut self, _rng: &mut Random) -> u16 {
+        frame::MIN_FRAME_BYTES
     }
     /// When to wake after a frame now. `frames`: the lengths of that frame and of the next. `late`: it was due earlier,
     /// and was held back.
@@ -86,6 +99,17 @@ pub fn no_rate(key: &str, rate: BitRate) -> Option<Remark> {
         return None;
     };
     Some(Remark::about(key, message, help))
+}
+
+/// A count that is not 1 to `most`.
+pub(crate) fn outside(key: &str, count: u64, most: u64) -> Option<Remark> {
+    let wrong = || Remark::about(key, format!("{key} = {count}"), format!("expected 1 to {most}"));
+    (!(1..=most).contains(&count)).then(wrong)
+}
+
+/// The default of counts.
+pub(crate) fn one() -> u64 {
+    1
 }
 
 /// `gap` picoseconds and the fraction that earlier ones left, rounded down; the rest is left to later ones.
@@ -192,6 +216,20 @@ macro_rules! arrivals {
                     })*
                 }
             }
+            /// The key that names a file of pictures, and the file, if there is one.
+            pub fn trace(&self) -> Option<(&'static str, &str)> {
+                match self {
+                    Arrivals::Video(video) => Some(("trace", video.trace.as_deref()?)),
+                    _ => None,
+                }
+            }
+            /// The same with the pictures of its file.
+            pub fn with_pictures(self, sizes: Arc<[u32]>) -> Arrivals {
+                match self {
+                    Arrivals::Video(video) => Arrivals::Video(crate::VideoParams { sizes, ..video }),
+                    other => other,
+                }
+            }
             /// Why its sender has to be a host, if it has to.
             pub fn needs_host(&self) -> Option<&'static str> {
                 match self {
@@ -205,6 +243,20 @@ macro_rules! arrivals {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => None,
                     $(Arrivals::$name(_) => <$params>::AT_MOST_THE_LINK,)*
+                }
+            }
+            /// Whether its frames are as the longest of the flow, or shorter, whatever else the flow says.
+            pub fn cuts_frames(&self) -> bool {
+                match self {
+                    Arrivals::Greedy | Arrivals::Transfers(_) => false,
+                    $(Arrivals::$name(_) => <$params>::CUTS_FRAMES,)*
+                }
+            }
+            /// How many frames one after the other go to one destination.
+            pub(crate) fn to_one_destination(&self) -> u64 {
+                match self {
+                    Arrivals::Greedy | Arrivals::Transfers(_) => 1,
+                    $(Arrivals::$name(keys) => keys.to_one_destination(),)*
                 }
             }
             /// The rate while it sends, and the key that says it; `None` if it takes what the link gives.
@@ -233,10 +285,10 @@ macro_rules! arrivals {
         }
 
         impl Kind {
-            pub(crate) fn new(arrivals: &Arrivals, link: Link, mean_bytes: f64) -> Kind {
+            pub(crate) fn new(arrivals: &Arrivals, link: Link, sizes: &FrameSizes) -> Kind {
                 match arrivals {
                     Arrivals::Greedy | Arrivals::Transfers(_) => Kind::Greedy,
-                    $(Arrivals::$name(keys) => Kind::$name(keys.start(link, mean_bytes)),)*
+                    $(Arrivals::$name(keys) => Kind::$name(keys.start(link, sizes)),)*
                 }
             }
         }
@@ -265,6 +317,12 @@ macro_rules! arrivals {
                 match self {
                     Kind::Greedy | Kind::Transfers(_) => Time::NEVER,
                     $(Kind::$name(it) => Arrival::next_wake(it),)*
+                }
+            }
+            fn bytes(&mut self, rng: &mut Random) -> u16 {
+                match self {
+                    Kind::Greedy | Kind::Transfers(_) => frame::MIN_FRAME_BYTES,
+                    $(Kind::$name(it) => it.bytes(rng),)*
                 }
             }
             #[inline]

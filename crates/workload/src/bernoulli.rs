@@ -47,7 +47,7 @@ impl Configuration for BernoulliParams {
         let bits_a_slot = |bytes| link.on_wire(bytes) as f64 / link.slot_probability(rate, bytes);
         link.line.bps_f64() * sizes.mean_bytes() / sizes.mean_of(bits_a_slot)
     }
-    fn start(&self, link: Link, _mean_bytes: f64) -> Bernoulli {
+    fn start(&self, link: Link, _sizes: &FrameSizes) -> Bernoulli {
         let slots = Pace::at_station(link.line, link.clock);
         Bernoulli { rate: self.rate, slots, busy_until: Time::ZERO, empty: EmptySlots::default() }
     }

@@ -43,7 +43,7 @@ impl Configuration for ConstantParams {
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         link.in_frames(rate, sizes)
     }
-    fn start(&self, link: Link, _mean_bytes: f64) -> Constant {
+    fn start(&self, link: Link, _sizes: &FrameSizes) -> Constant {
         Constant { pace: Pace::at_station(self.rate, link.clock), random_phase: self.random_phase }
     }
 }

@@ -54,11 +54,22 @@ impl Destinations {
 }
 
 /// Draws indices into [`Destinations::nodes`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Sampler {
     Fixed,
     Uniform { count: u32 },
     HotSpot { is_hot: Coin, others: u32 },
+    Runs(Box<Run>),
+}
+
+/// So many draws one after the other are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    of: Sampler,
+    length: u64,
+    /// Draws that are still to be as the last.
+    left: u64,
+    last: u32,
 }
 
 impl Sampler {
@@ -75,15 +86,30 @@ impl Sampler {
         }
     }
 
+    /// The same, with a new draw for each `length` frames.
+    pub(crate) fn in_runs(self, length: u64) -> Sampler {
+        if length < 2 || matches!(self, Sampler::Fixed) {
+            return self;
+        }
+        Sampler::Runs(Box::new(Run { of: self, length, left: 0, last: 0 }))
+    }
+
     #[inline]
-    pub(crate) fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u32 {
+    pub(crate) fn draw(&mut self, rng: &mut Xoshiro256PlusPlus) -> u32 {
         // Most flows have one destination.
         if matches!(self, Sampler::Fixed) { 0 } else { self.draw_one(rng) }
     }
 
-    fn draw_one(&self, rng: &mut Xoshiro256PlusPlus) -> u32 {
+    fn draw_one(&mut self, rng: &mut Xoshiro256PlusPlus) -> u32 {
         match *self {
             Sampler::Fixed => 0,
+            Sampler::Runs(ref mut run) => {
+                if run.left == 0 {
+                    (run.left, run.last) = (run.length, run.of.draw_one(rng));
+                }
+                run.left -= 1;
+                run.last
+            }
             Sampler::Uniform { count } => below(rng, count.into()) as u32,
             Sampler::HotSpot { is_hot, others } => {
                 if is_hot.toss(rng) {
@@ -104,7 +130,7 @@ mod tests {
 
     fn counts(destinations: &Destinations, draws: u32) -> Vec<u32> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
-        let sampler = Sampler::new(destinations);
+        let mut sampler = Sampler::new(destinations);
         assert_eq!(destinations.nodes().len(), destinations.count());
         for (n, node) in (0..).zip(destinations.nodes()) {
             assert_eq!(destinations.nth(n), node);

@@ -1,6 +1,6 @@
 //! Keys of the lengths of frames, and what cannot be meant.
 
-use crate::size_shapes::SizeShape;
+use crate::size_shapes::{self, SizeShape};
 use crate::spec::FrameSizes;
 use keys::{Forms, Remark, by_form};
 use schemars::JsonSchema;
@@ -86,6 +86,18 @@ pub enum FrameTable {
         #[serde(default = "largest_frame")]
         max: Bytes,
     },
+    /// Pareto, cut off at the largest: what would be longer is drawn again.
+    BoundedPareto {
+        /// The shape: the smaller, the more of the bytes lie in few long frames. A number, above 0, at most 100. Required.
+        #[schemars(range(min = 0.0, max = 100.0))]
+        shape: f64,
+        /// The smallest. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+        #[serde(default = "smallest_frame")]
+        min: Bytes,
+        /// The largest. A size with unit, 1 to 9238 B, not below `min`. Default: "1522 B" (the largest tagged frame without jumbo support).
+        #[serde(default = "largest_frame")]
+        max: Bytes,
+    },
     /// The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario.
     Empirical(String),
 }
@@ -93,7 +105,7 @@ pub enum FrameTable {
 by_form!(FrameText);
 
 impl Forms for FrameText {
-    const EXPECTED: &'static str = "a size like \"1522 B\", \"imix\", or a table with uniform, bimodal, exponential, log_normal or empirical";
+    const EXPECTED: &'static str = "a size like \"1522 B\", \"imix\", or a table with uniform, bimodal, exponential, log_normal, bounded_pareto or empirical";
     fn text<E: de::Error>(text: &str) -> Result<Self, E> {
         match text {
             "imix" => Ok(FrameText::Word(FrameWord::Imix)),
@@ -211,6 +223,9 @@ impl FrameTable {
                 };
                 ("log_normal", found)
             }
+            FrameTable::BoundedPareto { shape, min, max } => {
+                ("bounded_pareto", bounded_pareto(shape, min, max))
+            }
             FrameTable::Empirical(_) => {
                 ("empirical", Found::wrong(Remark::new("lengths of a file", "expected the file to be read")))
             }
@@ -225,6 +240,19 @@ fn two(found: &mut Found<FrameSizes>, [a, b]: [(&str, Bytes); 2]) -> Option<(u16
 }
 
 fn uniform(min: Bytes, max: Bytes) -> Found<FrameSizes> {
+    range(min, max, |min, max| FrameSizes::Uniform { min, max })
+}
+
+fn bounded_pareto(shape: f64, min: Bytes, max: Bytes) -> Found<FrameSizes> {
+    if !(shape > 0.0 && shape <= 100.0) {
+        let accepted = "expected a number above 0, at most 100, like 1.3";
+        return Found::wrong(Remark::about("shape", format!("shape {shape}"), accepted));
+    }
+    range(min, max, |min, max| FrameSizes::Empirical(size_shapes::bounded_pareto(shape, min, max)))
+}
+
+/// A distribution between two lengths.
+fn range(min: Bytes, max: Bytes, sizes: impl FnOnce(u16, u16) -> FrameSizes) -> Found<FrameSizes> {
     let mut found = Found { value: None, wrong: Vec::new(), warnings: Vec::new() };
     let Some((min, max)) = two(&mut found, [("min", min), ("max", max)]) else { return found };
     if min > max {
@@ -233,8 +261,9 @@ fn uniform(min: Bytes, max: Bytes) -> Found<FrameSizes> {
             format!("min {min} B is above max {max} B"),
             "expected min <= max",
         ));
+        return found;
     }
-    Found { value: Some(FrameSizes::Uniform { min, max }), ..found }
+    Found { value: Some(sizes(min, max)), ..found }
 }
 
 fn bimodal(small: Bytes, large: Bytes, small_share: f64) -> Found<FrameSizes> {

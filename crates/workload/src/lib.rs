@@ -11,6 +11,7 @@
 
 mod arrivals;
 mod bernoulli;
+mod bursts;
 mod constant;
 mod destination_keys;
 mod destinations;
@@ -28,6 +29,7 @@ mod size_shapes;
 mod sizes;
 mod source;
 mod spec;
+mod streams;
 mod threads;
 mod transfer_arrivals;
 mod transfer_file;
@@ -35,6 +37,7 @@ mod transfer_keys;
 mod transfer_sizes;
 mod transfers;
 mod two_columns;
+mod video;
 
 #[cfg(test)]
 mod source_examples;
@@ -45,6 +48,7 @@ mod testbed;
 
 pub use arrivals::{Arrival, Configuration, Link, Random, no_rate};
 pub use bernoulli::BernoulliParams;
+pub use bursts::BurstsParams;
 pub use constant::ConstantParams;
 pub use destination_keys::{HotSpot, Nodes, Permutation, PermutationWord, Receivers, ReceiversTable, Shift};
 pub use draw::{below, exponential, unit};
@@ -57,6 +61,7 @@ pub use size_list::read_sizes;
 pub use size_shapes::SizeShape;
 pub use source::{Made, Source, Wake};
 pub use spec::{Change, Destinations, FrameSizes, Others, RateBasis, SourceSpec};
+pub use streams::StreamsParams;
 pub use threads::ThreadsParams;
 pub use transfer_arrivals::{Incast, Pairing, PoissonTransfers};
 pub use transfer_file::{Listed, Unfit, Wrong, read_transfers};
@@ -64,6 +69,7 @@ pub use transfer_keys::{ArrivalsText, SizesText};
 pub use transfer_sizes::{MOST_BYTES, SizePoints, TransferSizes, read_size_points};
 pub use transfers::{Due, Framing, ServiceOrder, Transfer, TransferList};
 pub use two_columns::Report;
+pub use video::{VideoParams, read_pictures};
 
 use arrivals::arrivals;
 use keys::Remark;
@@ -84,4 +90,10 @@ arrivals! {
     on_off: OnOff(OnOffParams),
     /// Threads that send in a loop, with a delay after a burst.
     threads: Threads(ThreadsParams),
+    /// Many streams at a constant rate, with random phases.
+    streams: Streams(StreamsParams),
+    /// Bursts of frames at once to one destination, with exponential gaps.
+    bursts: Bursts(BurstsParams),
+    /// Video: a picture every so often, cut into frames.
+    video: Video(VideoParams),
 }

@@ -55,7 +55,7 @@ impl Configuration for OnOffParams {
             0.0
         }
     }
-    fn start(&self, link: Link, _mean_bytes: f64) -> Box<OnOff> {
+    fn start(&self, link: Link, _sizes: &FrameSizes) -> Box<OnOff> {
         Box::new(OnOff::new(*self, link.clock))
     }
 }

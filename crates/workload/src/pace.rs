@@ -46,6 +46,14 @@ impl Pace {
         Time::from_ps(whole + u64::from(carry))
     }
 
+    /// As [`Pace::span`] for one of several that have this pace, each with a remainder of its own.
+    pub fn span_of(&mut self, rest: &mut u64, bytes: u64) -> Time {
+        std::mem::swap(&mut self.rest, rest);
+        let span = self.span(bytes);
+        std::mem::swap(&mut self.rest, rest);
+        span
+    }
+
     /// As [`Pace::span`] for any number of bytes; [`Time::NEVER`] past the end of time.
     pub fn span_wide(&mut self, bytes: u128) -> Time {
         let Some(exact) = bytes.checked_mul(self.num.into()).and_then(|e| e.checked_add(self.rest.into()))

@@ -35,10 +35,10 @@ impl Configuration for PoissonParams {
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         link.in_frames(rate, sizes)
     }
-    fn start(&self, link: Link, mean_bytes: f64) -> Poisson {
+    fn start(&self, link: Link, sizes: &FrameSizes) -> Poisson {
         let overhead = if link.basis == RateBasis::Wire { link.overhead } else { 0 };
         // A fast clock makes gaps shorter, as shorter frames would.
-        let mean_bytes = (mean_bytes + f64::from(overhead)) / link.clock.factor();
+        let mean_bytes = (sizes.mean_bytes() + f64::from(overhead)) / link.clock.factor();
         Poisson { rate: self.rate, mean_bytes, rest: 0.0 }
     }
 }
@@ -52,6 +52,11 @@ pub struct Poisson {
 }
 
 impl Poisson {
+    /// The process of so many frames at a time.
+    pub(crate) fn of_frames(self, frames: u64) -> Poisson {
+        Poisson { mean_bytes: self.mean_bytes * frames as f64, ..self }
+    }
+
     #[inline]
     fn gap(&mut self, rng: &mut Random) -> Time {
         if self.rate.bps() == 0 {

@@ -1,6 +1,7 @@
 //! An arrival process at the link of its source.
 
 use crate::arrivals::{Arrival, Link, Random};
+use crate::spec::FrameSizes;
 use crate::transfers::Sender;
 use crate::{Arrivals, Kind};
 use units::{BitRate, Time};
@@ -13,9 +14,9 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// A process; `mean_bytes` is the mean length of its frames, DA to FCS.
-    pub(crate) fn new(arrivals: &Arrivals, link: Link, mean_bytes: f64) -> Process {
-        Process { link, kind: Kind::new(arrivals, link, mean_bytes) }
+    /// A process; `sizes` are the lengths of its frames.
+    pub(crate) fn new(arrivals: &Arrivals, link: Link, sizes: &FrameSizes) -> Process {
+        Process { link, kind: Kind::new(arrivals, link, sizes) }
     }
 
     pub(crate) fn is_greedy(&self) -> bool {
@@ -49,6 +50,11 @@ impl Process {
     /// When to wake after [`Process::arrives`] said no.
     pub(crate) fn next_wake(&self) -> Time {
         self.kind.next_wake()
+    }
+    /// The length of the next frame, if it says how long frames are.
+    #[inline(never)]
+    pub(crate) fn bytes(&mut self, rng: &mut Random) -> u16 {
+        self.kind.bytes(rng)
     }
     /// When to wake after a frame of `sent` bytes now. `late`: it was due earlier, and was held back.
     #[inline]

@@ -12,10 +12,19 @@ const IMIX_TOTAL: u64 = 12;
 #[derive(Clone, Debug)]
 pub(crate) enum Sampler {
     Fixed(u16),
-    Uniform { min: u16, sizes: u32 },
-    Bimodal { small: u16, large: u16, is_small: Coin },
+    Uniform {
+        min: u16,
+        sizes: u32,
+    },
+    Bimodal {
+        small: u16,
+        large: u16,
+        is_small: Coin,
+    },
     Imix,
     Empirical(AliasTable),
+    /// The arrival process says it.
+    ByProcess,
 }
 
 impl Sampler {
@@ -37,13 +46,7 @@ impl Sampler {
         }
     }
 
-    #[inline]
     pub(crate) fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u16 {
-        // Most flows have frames of one size.
-        if let Sampler::Fixed(bytes) = *self { bytes } else { self.draw_one(rng) }
-    }
-
-    fn draw_one(&self, rng: &mut Xoshiro256PlusPlus) -> u16 {
         let bytes = match *self {
             Sampler::Fixed(bytes) => bytes,
             Sampler::Uniform { min, sizes } => min + below(rng, sizes.into()) as u16,
@@ -60,6 +63,7 @@ impl Sampler {
                 _ => IMIX[2].0,
             },
             Sampler::Empirical(ref table) => table.draw(rng),
+            Sampler::ByProcess => frame::MIN_FRAME_BYTES,
         };
         bytes.max(1)
     }

@@ -85,8 +85,12 @@ impl Source {
         mut rng: Xoshiro256PlusPlus,
     ) -> Source {
         let link = Link { line, overhead, basis: spec.rate_basis, clock };
-        let sizes = sizes::Sampler::new(&spec.sizes);
-        let mut process = Process::new(&spec.arrivals, link, spec.sizes.mean_bytes());
+        let sizes = if spec.arrivals.cuts_frames() {
+            sizes::Sampler::ByProcess
+        } else {
+            sizes::Sampler::new(&spec.sizes)
+        };
+        let mut process = Process::new(&spec.arrivals, link, &spec.sizes);
         let (rate, mut changes) = spec.changes();
         if let Some(rate) = rate {
             process.set_rate(rate);
@@ -108,14 +112,15 @@ impl Source {
             jitter: None,
             next_change,
             active: false,
-            next_bytes: sizes.draw(&mut rng),
+            next_bytes: draw_bytes(&sizes, &mut process, &mut rng),
             next_destination: None,
             remaining: spec.limit.map_or(u64::MAX, |limit| limit.get()),
             padding: 0,
             rng,
             process,
             sizes,
-            destinations: destinations::Sampler::new(&spec.destinations),
+            destinations: destinations::Sampler::new(&spec.destinations)
+                .in_runs(spec.arrivals.to_one_destination()),
             changes,
         };
         source.meet_limit();
@@ -236,7 +241,7 @@ impl Source {
         self.next_destination = None;
         let made = Made { bytes: self.next_bytes, destination, word: 0 };
         self.remaining = self.remaining.saturating_sub(u64::from(made.bytes));
-        self.next_bytes = self.sizes.draw(&mut self.rng);
+        self.next_bytes = draw_bytes(&self.sizes, &mut self.process, &mut self.rng);
         if u64::from(self.next_bytes) > self.remaining {
             self.meet_limit();
         }
@@ -292,5 +297,16 @@ impl Source {
             }
         }
         self.next_change = self.changes.last().map_or(Time::NEVER, |&(at, _)| at);
+    }
+}
+
+/// How long the next frame is.
+#[inline(always)]
+fn draw_bytes(sizes: &sizes::Sampler, process: &mut Process, rng: &mut Xoshiro256PlusPlus) -> u16 {
+    match sizes {
+        // Most flows have frames of one size.
+        sizes::Sampler::Fixed(bytes) => *bytes,
+        sizes::Sampler::ByProcess => process.bytes(rng),
+        drawn => drawn.draw(rng),
     }
 }

@@ -29,6 +29,13 @@ fn any_arrivals() -> impl Strategy<Value = Arrivals> {
             .prop_map(|(rate, random_phase)| Arrivals::Constant(ConstantParams { rate, random_phase })),
         rate.clone().prop_map(|rate| Arrivals::Bernoulli(BernoulliParams { rate })),
         rate.clone().prop_map(|rate| Arrivals::Poisson(PoissonParams { rate })),
+        (rate.clone(), 1u64..8)
+            .prop_map(|(rate, count)| Arrivals::Streams(StreamsParams { rate: share(rate, count), count })),
+        (rate.clone(), 1u64..20).prop_map(|(rate, frames)| Arrivals::Bursts(BurstsParams { rate, frames })),
+        (rate.clone(), 1u64..9, 50u64..200).prop_map(|(rate, count, us)| Arrivals::Video(VideoParams {
+            interval: Time::from_us(us),
+            ..VideoParams::new(share(rate, count), count)
+        })),
         (rate.clone(), 1u64..4, 1u64..5, 0u64..40).prop_map(|(rate, count, burst, delay_us)| {
             let delay = Time::from_us(delay_us);
             Arrivals::Threads(ThreadsParams { rate, count, burst, delay, random_phase: true })
@@ -41,12 +48,25 @@ fn any_arrivals() -> impl Strategy<Value = Arrivals> {
     ]
 }
 
+fn share(rate: BitRate, count: u64) -> BitRate {
+    BitRate::from_bps(rate.bps() / count)
+}
+
 /// Standard deviation of the bits that a source sends within `secs`, at least.
 fn deviation(spec: &SourceSpec, bps: f64, secs: f64) -> f64 {
     let frame_bits = spec.sizes.mean_bytes() * 8.0;
     let squared = spec.sizes.mean_of(|b| (f64::from(b) * 8.0).powi(2));
     // As if frames were Poisson; constant and Bernoulli sources vary less.
     let frames = bps * secs / frame_bits * squared;
+    match spec.arrivals {
+        Arrivals::Bursts(BurstsParams { frames: each, .. }) => return (frames * each as f64).sqrt(),
+        Arrivals::Video(VideoParams { interval, count, .. }) => {
+            // The sizes of pictures have a coefficient of variation below 1.2; those of a stream begin together.
+            let of_one = bps * interval.as_secs_f64() / count as f64;
+            return (1.5 * secs / interval.as_secs_f64() * count as f64).sqrt() * of_one + 12.0 * of_one;
+        }
+        _ => {}
+    }
     let Arrivals::OnOff(OnOffParams { peak, on, off }) = spec.arrivals else { return frames.sqrt() };
     // Each cycle adds the variation of both periods, in bits at the peak rate. Second moments in
     // squared means: 2 of an exponential, 7.8 of a truncated Pareto of shape 1.5.
@@ -78,7 +98,9 @@ proptest! {
 
     #[test]
     fn rate_changes_keep_the_long_run_rate(arrivals in any_arrivals(), sizes in any_sizes(), seed in any::<u64>()) {
-        // Up and down every 40 us: what a change loses or adds, it would do 500 times.
+        // Up and down every 40 us: what a change loses or adds, it would do 500 times. Pictures keep the size that they
+        // were drawn with.
+        prop_assume!(!arrivals.cuts_frames());
         let mut spec = spec(arrivals, sizes);
         spec.script = (1..500)
             .map(|n| (Time::from_us(n * 40), Change::Start(Some(BitRate::from_gbps(1 + n % 2 * 3)))))
@@ -119,7 +141,7 @@ proptest! {
         let (least, most) = spec.frame_bounds();
         prop_assert!(frames.iter().all(|&bytes| bytes >= least && bytes <= most));
         let (last, others) = frames.split_last().unwrap();
-        prop_assert!(others.iter().all(|&bytes| bytes >= spec.sizes.bounds().0));
+        prop_assert!(others.iter().all(|&bytes| bytes >= spec.sizes.bounds().0 || spec.arrivals.cuts_frames()));
         prop_assert!(source.padding() == 0 || *last <= frame::MIN_FRAME_BYTES && source.padding() < u64::from(*last));
     }
 
@@ -132,7 +154,7 @@ proptest! {
 
     #[test]
     fn nothing_panics_and_scripts_hold(
-        rate in any::<u64>(), line in any::<u64>(), kind in 0u8..6, wire in any::<bool>(), overhead in any::<u16>(),
+        rate in any::<u64>(), line in any::<u64>(), kind in 0u8..9, wire in any::<bool>(), overhead in any::<u16>(),
         sizes in (any::<u16>(), any::<u16>()), mean in any::<u64>(), shape in -1.0f64..4.0,
         start in any::<u64>(), stop in proptest::option::of(any::<u64>()),
         mut script in proptest::collection::vec((any::<u64>(), proptest::option::of(any::<u64>())), 0..6),
@@ -149,6 +171,9 @@ proptest! {
             1 => Arrivals::Bernoulli(BernoulliParams { rate }),
             2 => Arrivals::Poisson(PoissonParams { rate }),
             5 => Arrivals::Threads(ThreadsParams { rate, count: 1 + seed % 5, burst: 1 + seed % 7, delay: mean, random_phase: wire }),
+            6 => Arrivals::Streams(StreamsParams { rate, count: 1 + seed % 5 }),
+            7 => Arrivals::Bursts(BurstsParams { rate, frames: 1 + seed % 7 }),
+            8 => Arrivals::Video(VideoParams { interval: mean.max(Time::from_ps(1)), ..VideoParams::new(rate, 1 + seed % 3) }),
             3 => Arrivals::OnOff(OnOffParams { peak: rate, on: Period::Pareto { mean, shape }, off: Period::Exponential(mean) }),
             _ => Arrivals::OnOff(OnOffParams { peak: rate, on: Period::Exponential(mean), off: Period::Pareto { mean, shape } }),
         };

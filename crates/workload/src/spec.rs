@@ -156,7 +156,10 @@ impl SourceSpec {
         if let Some(list) = self.transfers() {
             return list.frame_bounds();
         }
-        let (least, most) = self.sizes.bounds();
+        let (mut least, most) = self.sizes.bounds();
+        if self.arrivals.cuts_frames() {
+            least = most.min(frame::MIN_FRAME_BYTES);
+        }
         let Some(limit) = self.limit.map(Bytes::get) else { return (least, most) };
         let smallest = least.min(frame::MIN_FRAME_BYTES);
         let frame_of = |bytes: u64| (bytes.min(most.into()) as u16).max(smallest);

@@ -11,7 +11,7 @@
 //!
 //! Not modelled: threads that share a processor. The work of a host on each frame is `send` of the host.
 
-use crate::arrivals::{Arrival, Configuration, Link, Random, no_rate};
+use crate::arrivals::{Arrival, Configuration, Link, Random, no_rate, one, outside};
 use crate::draw::below;
 use crate::pace::{Pace, rescaled};
 use crate::spec::FrameSizes;
@@ -49,10 +49,6 @@ pub struct ThreadsParams {
     pub random_phase: bool,
 }
 
-fn one() -> u64 {
-    1
-}
-
 fn yes() -> bool {
     true
 }
@@ -64,16 +60,11 @@ impl Configuration for ThreadsParams {
         Some("threads run on a host, which holds them back; expected a source with a rate of its own");
 
     fn check(&self) -> Vec<Remark> {
-        let within = |key: &str, count: u64, most: u64| {
-            let message = || format!("{key} = {count}");
-            (!(1..=most).contains(&count))
-                .then(|| Remark::about(key, message(), format!("expected 1 to {most}")))
-        };
         let delay = (self.delay > LONGEST_DELAY).then(|| {
             let message = format!("a delay of {} is too long", self.delay);
             Remark::about("delay", message, format!("expected at most \"{LONGEST_DELAY}\""))
         });
-        let counts = [within("count", self.count, MOST_THREADS), within("burst", self.burst, MOST_FRAMES)];
+        let counts = [outside("count", self.count, MOST_THREADS), outside("burst", self.burst, MOST_FRAMES)];
         no_rate("rate", self.rate).into_iter().chain(counts.into_iter().flatten()).chain(delay).collect()
     }
     fn rate(&self) -> (&'static str, BitRate) {
@@ -87,7 +78,7 @@ impl Configuration for ThreadsParams {
         let round_secs = self.burst as f64 * counted * 8.0 / rate.bps_f64() + self.delay.as_secs_f64();
         (self.count * self.burst) as f64 * sizes.mean_bytes() * 8.0 / round_secs
     }
-    fn start(&self, link: Link, _mean_bytes: f64) -> Box<Threads> {
+    fn start(&self, link: Link, _sizes: &FrameSizes) -> Box<Threads> {
         Box::new(Threads::new(self, link.clock))
     }
 }

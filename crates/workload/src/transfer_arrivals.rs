@@ -29,7 +29,7 @@ impl PoissonTransfers<'_> {
         stop: Time,
         rng: &mut Xoshiro256PlusPlus,
     ) -> impl Iterator<Item = Transfer> {
-        let destinations = Sampler::new(self.to);
+        let mut destinations = Sampler::new(self.to);
         let (mut at, mut rest) = (start, 0.0);
         std::iter::from_fn(move || {
             at = at.saturating_add(whole_ps(self.gap_ps * exponential(rng), &mut rest));

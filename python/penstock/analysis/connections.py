@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DURATIONS = ("min", "mean", "p99", "max")
 """What is known of round trips and exchanges."""
 
-EXCHANGE = ("requester", "conversation")
+EXCHANGE = ("requester", "conversation", "mpi_exchange")
 """Endpoints that time exchanges rather than round trips."""
 
 HELD = {

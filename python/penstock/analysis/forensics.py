@@ -1,7 +1,8 @@
-"""Pause forensics: why a port was paused or a flow was slow.
+"""Pause forensics: why a port was paused, or waited for credits, or a flow was slow.
 
-The engine follows every pause to its root (tables ``pauses``, ``congestion``, ``congestion_flows``,
-``deadlocks``, ``storms``); here they are read as trees and put into words.
+A wait for credits is a pause here. The engine follows every pause to its root (tables ``pauses``,
+``congestion``, ``congestion_flows``, ``deadlocks``, ``storms``); here they are read as trees and put into
+words.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ WHY = {
     "oversubscribed": "was oversubscribed",
     "slow_receiver": "was stopped by its slow receiver",
     "link_down": "was down",
+    "crossbar": "got its frames late from the crossbar",
+    "round_trip": "had fewer credits than a round trip takes",
     "unknown": "filled up",
 }
 """What happened at a root, after its name."""
@@ -43,9 +46,10 @@ class Edge:
     depth : int
         1 if the root itself was full, 2 if a port that it stopped was, and so on.
     queue : str
-        The queue that was full: port, slash, class. Empty if a host sent the pauses.
+        The queue that was full: port, slash, class. Empty if a host sent the pauses, or credits were on
+        their way.
     sent_by, port : str
-        The port that sent the pauses and the one that was paused.
+        The port that sent the pauses or credits, and the one that was paused.
     priority, pauses : int
         What was stopped, and how often.
     paused_ns, first_ns, last_ns : float
@@ -110,7 +114,7 @@ class Tree:
     root : str
         The queue that it began at: port, slash, class.
     why : str
-        ``oversubscribed``, ``slow_receiver``, ``link_down`` or ``unknown``.
+        ``oversubscribed``, ``slow_receiver``, ``link_down``, ``crossbar``, ``round_trip`` or ``unknown``.
     edges : list of Edge
         From the root outwards.
     parts : list of Part
@@ -255,24 +259,28 @@ def _ports(result: Measurements, name: str, ports: list[str]) -> Iterable[str]:
     found = trees(result)
     run_ns = _measured_ns(result)
     edges = [(tree, edge) for tree in found for edge in tree.edges if edge.port in ports]
+    waiting = _waiting(result)
     if not edges:
-        yield f"{name} was never paused." if "pauses" in result.table_names else "No pauses were recorded."
+        never = "never waited for credits" if waiting.intersection(ports) else "was never paused"
+        yield f"{name} {never}." if "pauses" in result.table_names else "No pauses were recorded."
     for port in ports:
         own = [(tree, edge) for tree, edge in edges if edge.port == port]
         if not own:
             continue
         total = sum(edge.paused_ns for _, edge in own)
         times = sum(edge.pauses for _, edge in own)
-        yield f"{port} was paused {_times(times)}, {_share(total, run_ns)} of the time."
+        stopped = "waited for credits" if port in waiting else "was paused"
+        yield f"{port} {stopped} {_times(times)}, {_share(total, run_ns)} of the time."
         for tree, edge in sorted(own, key=lambda one: -one[1].paused_ns):
-            yield f"  {_edge(tree, edge, run_ns)}"
+            yield f"  {_edge(tree, edge, run_ns, 'stopped' if port in waiting else 'paused')}"
     yield from losses.at_ports(result, ports)
     # What began at the port towards a host is the host's matter too.
     towards = {row["port"] for row in result.rows("ports") if row["peer"] == name}
     for tree in found:
         if port_of(tree.root) in {*ports, *towards}:
             reached = len({edge.port for edge in tree.edges})
-            yield f"{tree.root} {WHY[tree.why]}{_by(tree)}; because of it {_ports_were(reached)} paused."
+            stopped = "waiting for credits" if waiting else "paused"
+            yield f"{tree.root} {WHY[tree.why]}{_by(tree)}; because of it {_ports_were(reached)} {stopped}."
             yield from (f"  {line}" for line in _victims(tree, run_ns))
 
 
@@ -292,7 +300,8 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     yield from (f"  {line}" for line in _stuck(result, flow["class"], ports))
     yield from (f"  {line}" for line in limiters.of_flow(result, flow))
     if not paused:
-        yield "  No pause held it back."
+        held = "wait for credits" if _waiting(result) else "pause"
+        yield f"  No {held} held it back."
     wanted = flow["offered_bps"] if connection is None else connections.most_bps(result, flow["flow"])
     if not paused and not lost and _part(flow, wanted) < _LESS:
         yield from (f"  {line}" for line in _waited(result, flow, ports))
@@ -369,9 +378,16 @@ def _waited(result: Measurements, flow: dict[str, Any], ports: list[str]) -> Ite
         yield f"{were} waiting or in flight when the run ended."
 
 
-def _edge(tree: Tree, edge: Edge, run_ns: float) -> str:
+def _waiting(result: Measurements) -> set[str]:
+    """The ports whose links have credits."""
+    return {row["port"] for row in result.rows("credits")} if "credits" in result.table_names else set()
+
+
+def _edge(tree: Tree, edge: Edge, run_ns: float, did: str) -> str:
     """One edge and the chain to its root."""
     much = f"{_times(edge.pauses)} ({_share(edge.paused_ns, run_ns)})"
+    if tree.why == "round_trip" and edge.depth == 1:
+        return f"{much} because it {WHY[tree.why]}."
     if not edge.queue:
         return f"{much} because {edge.sent_by.partition('.')[0]} reads too slowly{_by(tree)}."
     chain = []
@@ -382,7 +398,7 @@ def _edge(tree: Tree, edge: Edge, run_ns: float) -> str:
     if chain and chain[-1] == port_of(tree.root):
         chain.pop()  # of a slow receiver: that its pauses stopped the root is said already
     root = f"{port_of(tree.root)} {WHY[tree.why]}{_by(tree)}"
-    through = f", which paused {', which paused '.join(reversed(chain))}" if chain else ""
+    through = "".join(f", which {did} {port}" for port in reversed(chain))
     return f"{much} because {root}{through}."
 
 

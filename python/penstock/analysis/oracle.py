@@ -12,9 +12,9 @@ draws them.
 
 A connection asks for the most that its window or its outstanding requests allow with the round trip of an
 empty fabric, or for its rate of pacing; what it is not given it does not send later. Its acknowledgements or
-responses load the links back in proportion. Rates of requests count the responses with them: otherwise a
-short request for a long response would be a small flow that fills a link. Queues that a window fills, and
-that lengthen round trips, do not exist here.
+responses load the links back in proportion. Rates of requests, conversations and MPI count both directions:
+otherwise a short request for a long response would be a small flow that fills a link. Queues that a window
+fills, and that lengthen round trips, do not exist here.
 
 Not modelled: paths that switches choose for each frame (the planned path counts), priorities and what
 schedulers do beyond their weights, slow receivers, faults (links keep the rate of the end of the run), pause
@@ -279,8 +279,11 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
     alone = {"frame": mean, "payload": np.maximum(mean - HEADER_BYTES, 1e-9), "wire": mean + first}[counts]
     frames_back = mean * back / back_mean
     around: Array = {"frame": 0.0 * first, "payload": 0.0 * first - HEADER_BYTES, "wire": first}[counts]
-    asks = {row["flow"]: row for row in connections.rows(result) if row["endpoint"] == "requester"}
-    counted = alone + np.where([name in asks for name in names], frames_back * (back_mean + around), 0.0)
+    rows = connections.rows(result)
+    asks = {row["flow"]: row for row in rows if row["endpoint"] == "requester"}
+    talks = {row["flow"]: row for row in rows if row["endpoint"] in ("conversation", "mpi_exchange")}
+    two_way = [name in asks or name in talks for name in names]
+    counted = alone + np.where(two_way, frames_back * (back_mean + around), 0.0)
     usage *= (mean + overhead[:, None]) / counted
     usage += returning * back * (back_mean + overhead[:, None]) / back_mean * mean / counted
     used = (usage > 0).any(axis=1) & (capacity > 0)
@@ -294,6 +297,9 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
         for name, row in asks.items()
         if end > begin
     }
+    if end > begin:
+        bits = wanted.turn_frames * counted * 8 / (end - begin)
+        exchanged |= {name: row["exchanges"] * float(bits[number[name]]) for name, row in talks.items()}
     return Fluid(
         flows=names,
         usage=usage[used],
@@ -323,20 +329,21 @@ def _flows_and_paths(result: Measurements) -> tuple[list[dict[str, Any]], list[d
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What flows ask for: bytes of their frames and of the frames that come back, limits, rates over time."""
+    """What flows ask for: bytes of frames there and back, limits, frames of a turn, rates over time."""
 
     mean: Array
     limit: Array
     room: Array
     back: Array
     back_mean: Array
+    turn_frames: Array
     changes: list[tuple[float, int, float]]
 
     @classmethod
     def of(cls, result: Measurements, number: Mapping[str, int]) -> _Wanted:
         count = len(number)
         mean, limit, room = np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf)
-        back, back_mean = np.zeros(count), np.ones(count)
+        back, back_mean, turn_frames = np.zeros(count), np.ones(count), np.zeros(count)
         changes = []
         for row in result.table("demands").to_pylist():
             flow = number[row["flow"]]
@@ -344,9 +351,11 @@ class _Wanted:
                 back[flow], back_mean[flow] = row["back_share"], row["back_frame_bytes_mean"]
             mean[flow], limit[flow] = row["frame_bytes_mean"], row["limit_bytes"]
             room[flow] = row["room_bytes"]
+            turn_frames[flow] = row.get("turn_frames", 0)
             changes.append((row["time_ns"] / 1e9, flow, row["rate_bps"]))
         # NaN: a flow that never asks for anything.
-        return cls(np.where(np.isnan(mean), 1.0, mean), limit, room, back, back_mean, changes)
+        mean = np.where(np.isnan(mean), 1.0, mean)
+        return cls(mean, limit, room, back, back_mean, turn_frames, changes)
 
 
 def _measured(result: Measurements, counts: Counts) -> dict[str, float]:

@@ -32,12 +32,15 @@ class Direction:
         Share of the measured time that the port was paused, 0 to 1.
     drops : ndarray of int
         Frames.
+    rows : ndarray of int
+        The row of each port in the table ``ports``; -1 where it is not known.
     """
 
     name: str
     utilisation: NDArray[np.float64]
     paused: NDArray[np.float64]
     drops: NDArray[np.int64]
+    rows: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,7 @@ class _Ports:
             np.where(known, self.utilisation[at], np.nan),
             np.where(known, self.paused[at], 0.0),
             np.where(known, self.drops[at], 0.0).astype(np.int64),
+            at,
         )
 
 

@@ -30,21 +30,28 @@ ASCII = "--ascii"
 """An option of every command: what it prints is ASCII, for terminals that cannot do more."""
 
 COMMANDS = (
+    ("demo", "demo:demo", "Show in a minute what Penstock does."),
     ("run", "run:run", "Run a scenario."),
     ("sweep", "sweep:sweep", "Run a scenario with many values of its keys."),
     ("optimise", "optimise:optimise", "Search for the best values of keys of a scenario."),
     ("sensitivity", "sensitivity:sensitivity", "Say which keys of a scenario matter."),
     ("check", "scenarios:check", "Check a scenario without running it."),
     ("new", "scenarios:new", "Write a commented scenario to start from."),
+    ("import", "import_:import_", "Write a scenario of files of other formats."),
     ("list", "scenarios:list_", "List the scenarios and studies of the package."),
     ("explain", "explain:explain", "Explain a mechanism, a table, a column or a key."),
     ("steady", "steady:steady", "Find the warm-up of a run, and how well it knows its means."),
+    ("view", "view:view", "Show the report of a result in a browser, or of two side by side."),
     ("why", "why:why", "Explain why a port was paused or a flow was slow."),
     ("fair", "fair:fair", "Compare what each flow got with its fair share."),
     ("headroom", "headroom:headroom", "Compute the headroom of a lossless queue."),
     ("capture", "capture:capture", "Write the frames of a run as pcapng."),
     ("decode", "decode:decode", "List the frames of a capture."),
-    ("export", "export:export", "Print the commands that set a port of Linux up like a scenario."),
+    ("export", "export:export", "Print settings of a real port like those of a scenario."),
+    ("tables", "tables:tables", "List the tables of a result, or write them as CSV or for Prometheus."),
+    ("dcbx run", "dcbx:run", "Run a DCBX agent at an interface."),
+    ("dcbx show", "dcbx:show", "Show what a DCBX agent has negotiated, and why."),
+    ("conform", "conform:conform", "Check a device of data-center bridging against conformance cases."),
     ("dissector", "decode:dissector", "Print a dissector for Wireshark."),
     ("validate", "validate:validate", "Compare the simulator with theory."),
     ("reproduce", "reproduce:reproduce", "Reproduce published experiments."),
@@ -52,6 +59,9 @@ COMMANDS = (
     ("completion", "completion:completion", "Print what a shell needs to complete commands."),
 )
 """Name, home and one line of help; the homes are imported when a command is called."""
+
+GROUPS = {"dcbx": "Speak DCBX at an interface, with real agents."}
+"""The first words of names that have two."""
 
 
 def application() -> App:
@@ -64,8 +74,14 @@ def application() -> App:
         help_format="plaintext",
         suppress_keyboard_interrupt=False,
     )
+    groups: dict[str, App] = {}
     for order, (command, home, about) in enumerate(COMMANDS):
-        app.command(f"{__name__}.{home}", name=command, help=about, sort_key=order)
+        first, _, second = command.partition(" ")
+        if second and first not in groups:
+            groups[first] = App(name=first, help=GROUPS[first], help_format="plaintext", sort_key=order)
+            app.command(groups[first])
+        within = groups[first] if second else app
+        within.command(f"{__name__}.{home}", name=second or first, help=about, sort_key=order)
     return app
 
 

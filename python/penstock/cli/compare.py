@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from penstock.errors import ResultError
+from penstock.errors import InputError, ResultError
 from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_DONE
@@ -54,7 +54,14 @@ PORTS: dict[str, Writer] = {
 }
 
 
-def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:
+def compare(
+    first: Path,
+    second: Path,
+    /,
+    *,
+    out: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
     """Compares two results: their scenarios, and all flows, connections and ports that differ.
 
     Of two sets of replications the runs of the same seed are pairs: the mean difference of each flow, and of
@@ -66,6 +73,8 @@ def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(neg
         Directory of a result, or of replications.
     second
         Directory of another.
+    out
+        Directory for a picture of the differences of two sets, with their intervals. Default: none.
     json
         Prints one JSON object instead of tables.
     """
@@ -73,7 +82,9 @@ def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(neg
     from penstock.running.replications import load_replications
 
     if (sets := (load_replications(first), load_replications(second))) != (None, None):
-        return _compare_sets((first, second), sets, json)
+        return _compare_sets((first, second), sets, out, json)
+    if out is not None:
+        raise InputError("--out is for two sets of replications; of two runs no interval is known")
     a, b = Result.load(first), Result.load(second)
     same = a.fingerprint == b.fingerprint
     scenario = _scenario_diff(a, b, (first, second))
@@ -94,19 +105,21 @@ def compare(first: Path, second: Path, /, *, json: Annotated[bool, Parameter(neg
             }
         )
         return EXIT_DONE
-    out = console()
+    screen = console()
     for label, path, result in (("first", first, a), ("second", second, b)):
         cut = "" if result.complete else ", cut short"
-        out.print(
+        screen.print(
             f"{label:6}  {path}: {result.name}, seed {result.seed}, fingerprint {result.fingerprint}{cut}",
             markup=False,
             soft_wrap=True,
         )
-    out.print("the trajectories are the same" if same else "the trajectories differ")
-    out.print("\n".join(scenario) if scenario else "the scenarios are the same", markup=False, soft_wrap=True)
-    _show(out, "Flows that differ", flows, FLOWS)
-    _show(out, "Connections that differ", connections, CONNECTIONS)
-    _show(out, "Ports that differ", ports, PORTS)
+    screen.print("the trajectories are the same" if same else "the trajectories differ")
+    screen.print(
+        "\n".join(scenario) if scenario else "the scenarios are the same", markup=False, soft_wrap=True
+    )
+    _show(screen, "Flows that differ", flows, FLOWS)
+    _show(screen, "Connections that differ", connections, CONNECTIONS)
+    _show(screen, "Ports that differ", ports, PORTS)
     return EXIT_DONE
 
 
@@ -119,6 +132,7 @@ def _scenario_diff(a: Result, b: Result, names: tuple[Path, Path]) -> list[str]:
 def _compare_sets(
     directories: tuple[Path, Path],
     sets: tuple[dict[int, Result] | None, dict[int, Result] | None],
+    out: Path | None,
     json: bool,
 ) -> int:
     """Two sets of replications."""
@@ -132,6 +146,7 @@ def _compare_sets(
     if not seeds:
         raise ResultError(f"{directories[0]} and {directories[1]}: no seed is in both, so there are no pairs")
     found = pairs.differences(first, second)
+    picture = None if out is None else _draw(found, out)
     scenario = _scenario_diff(first[seeds[0]], second[seeds[0]], directories)
     if json:
         rows = [
@@ -163,7 +178,20 @@ def _compare_sets(
         )
         return EXIT_DONE
     _show_pairs(found, len(seeds), scenario)
+    if picture is not None:
+        console().print(f"picture  {picture}", markup=False, soft_wrap=True)
     return EXIT_DONE
+
+
+def _draw(found: list[Difference], directory: Path) -> Path:
+    """The picture of the differences."""
+    from penstock import plots
+
+    try:
+        figure = plots.differences(found)
+    except ValueError as error:
+        raise InputError(f"--out {directory}: {error}") from None
+    return plots.save(figure, directory, "differences")[0]
 
 
 def _show_pairs(found: list[Difference], seeds: int, scenario: list[str]) -> None:

@@ -7,11 +7,15 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from json import loads
 from typing import Any, Literal
+
+from cyclopts import Parameter
 
 from penstock.errors import InputError
 
 from . import EXIT_DONE
+from .console import print_json
 
 PRIORITIES = range(8)
 TOP = 7
@@ -40,39 +44,65 @@ class Settings:
     lossless: list[int]
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Link:
+    """The link of a port, for its headroom.
+
+    Parameters
+    ----------
+    rate
+        Its rate, with sonic. Default: that of the topology.
+    length
+        Its length, with sonic. Default: that of the topology.
+    mtu
+        Longest frame, with sonic. Default: "9216 B".
+    cell
+        Bytes a cell of the switch's memory, with sonic. Default: memory without cells.
+    """
+
+    rate: str | None = None
+    length: str | None = None
+    mtu: str = "9216 B"
+    cell: str | None = None
+
+
 def export(
     scenario: str,
     /,
     *,
-    form: Literal["dcb", "mlnx_qos"],
+    form: Literal["dcb", "mlnx_qos", "sonic"],
     of: Literal["host", "switch"] = "switch",
-    interface: str = "eth0",
+    interface: str | None = None,
+    link: Link = Link(),
 ) -> int:
-    """Prints the commands that set a port of Linux up as those of a scenario: ETS, PFC and traffic classes.
+    """Prints settings of a real port like those of a scenario: ETS and PFC, with SONiC also buffers.
 
     Parameters
     ----------
     scenario
         A file, or the name of a scenario that comes with Penstock.
     form
-        dcb (of iproute2) or mlnx_qos (of NVIDIA).
+        Commands of dcb (iproute2) or mlnx_qos (NVIDIA), or the tables of sonic (its CONFIG_DB, as JSON).
     of
         Whose ports: those of hosts, or those of switches.
     interface
-        Name of the interface.
+        Name of the interface. Default: "eth0", with sonic "Ethernet0".
     """
     from penstock import running
 
-    if re.fullmatch(r"[\w.:@-]{1,15}", interface) is None:
-        raise InputError(
-            f"--interface {interface}: no name of an interface, such as eth0; at most 15 letters"
-        )
+    name = interface if interface is not None else "Ethernet0" if form == "sonic" else "eth0"
+    if re.fullmatch(r"[\w.:@-]{1,15}", name) is None:
+        raise InputError(f"--interface {name}: no name of an interface, such as eth0; at most 15 letters")
     effective = tomllib.loads(running.check(scenario))
     try:
         settings = read(effective, of)
+        if form == "sonic":
+            print_json(_sonic(effective, settings, name, of, link))
+            return EXIT_DONE
     except InputError as error:
         raise InputError(f"{scenario}: {error}") from error
-    lines = {"dcb": _dcb, "mlnx_qos": _mlnx_qos}[form](settings, interface)
+    lines = {"dcb": _dcb, "mlnx_qos": _mlnx_qos}[form](settings, name)
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return EXIT_DONE
 
@@ -125,6 +155,30 @@ def _classes(classes: list[dict[str, Any]], of: str) -> tuple[list[int], list[st
         if "percent" in entry:
             algorithms[number], percent[number] = "ets", entry["percent"]
     return class_of, algorithms, percent
+
+
+def _sonic(
+    effective: dict[str, Any], settings: Settings, interface: str, of: Literal["host", "switch"], link: Link
+) -> dict[str, Any]:
+    """CONFIG_DB, with the headroom of the link."""
+    from penstock import _core
+    from penstock.interchange import sonic
+
+    if of == "host":
+        raise InputError("--of host: SONiC runs on switches")
+    (topology,) = effective["topology"].values()
+    rate, length = link.rate or topology.get("rate"), link.length or topology.get("length")
+    if rate is None or length is None:
+        raise InputError("the links of this topology differ; name one by --rate and --length")
+    question = {"rate": rate, "length": length, "mtu": link.mtu, "cell": link.cell}
+    try:
+        answer = loads(_core.headroom(question))
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    room = answer["headroom_memory_bytes" if link.cell else "headroom_bytes"]
+    return sonic.config_db(
+        effective, sonic.Port(interface, rate, length, **vars(settings), headroom_bytes=room)
+    )
 
 
 def _word(value: object) -> str:

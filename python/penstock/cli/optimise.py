@@ -59,6 +59,7 @@ def optimise(
     wanted: Wanted = Wanted(),
     place: Place = Place(),  # noqa: B008, frozen
     trials: Whole = 100,
+    first_part: float | None = None,
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -72,6 +73,9 @@ def optimise(
         A scenario file, or a name that "penstock list" prints.
     trials
         Points to try. Default: 100.
+    first_part
+        Share of the duration, such as 0.2, that each point runs first: those that fail there, or are worse
+        than the median of the good ones, are given up. Default: all run to their end.
     out
         Directory of the search. Default: out/NAME-search.
     json
@@ -97,7 +101,9 @@ def optimise(
             def told(trial: Trial) -> None:
                 watch(SweepProgress(trial.number + 1, 0, trials, 0))
 
-            found = search(plan, goal, directory, trials=trials, executor=where, progress=told)
+            found = search(
+                plan, goal, directory, trials=trials, first_part=first_part, executor=where, progress=told
+            )
     except KeyboardInterrupt:
         say(f"finished trials are kept in {directory}; the same command goes on")
         raise
@@ -124,6 +130,12 @@ def _document(goal: Goal, found: list[Trial]) -> dict[str, Any]:
     }
 
 
+def _said(trial: Trial) -> str:
+    if trial.given_up:
+        return "given up"
+    return "" if trial.is_feasible else "not as required"
+
+
 def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
     from rich.markup import escape
 
@@ -140,10 +152,10 @@ def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
     )
     for trial in found[:ROWS_SHOWN]:
         cells = [escape(str(trial.values[key])) for key in keys]
-        shown.add_row(
-            str(trial.number), *cells, plain(trial.objective), "" if trial.is_feasible else "not as required"
-        )
+        shown.add_row(str(trial.number), *cells, plain(trial.objective), _said(trial))
     console().print(shown)
+    if given_up := sum(trial.given_up for trial in found):
+        console().print(f"{given_up} were given up after their first part")
     console().print(f"search   {directory}", soft_wrap=True)
     if found[0].is_feasible:
         console().print(f"best     {directory / 'best.toml'}", soft_wrap=True)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from penstock.errors import ArgumentError
 from penstock.library import suggestion
@@ -89,22 +90,26 @@ class Column:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, values: NDArray[Any], entities: list[str]) -> None:
+    def __init__(self, values: NDArray[Any], named: Callable[[], list[str]]) -> None:
         self.values = values
-        self.entities = entities
+        self._named = named
+
+    @property
+    def entities(self) -> list[str]:
+        """The name of each row; most expressions never ask."""
+        return self._named()
 
     def __getitem__(self, rows: object) -> Column:
+        names = self.entities
         if isinstance(rows, Column) and rows.values.dtype.kind == "b":
             chosen = np.flatnonzero(rows.values).tolist()
         elif isinstance(rows, str):
-            chosen = [
-                at for at, name in enumerate(self.entities) if name == rows or fnmatch.fnmatchcase(name, rows)
-            ]
+            chosen = [at for at, name in enumerate(names) if name == rows or fnmatch.fnmatchcase(name, rows)]
             if not chosen:
-                raise ArgumentError(f'no row "{rows}"; {suggestion(rows, dict.fromkeys(self.entities))}')
+                raise ArgumentError(f'no row "{rows}"; {suggestion(rows, dict.fromkeys(names))}')
         else:
             raise ArgumentError("expected a name or a comparison between [ and ]")
-        return Column(self.values[chosen], [self.entities[at] for at in chosen])
+        return Column(self.values[chosen], lambda: [names[at] for at in chosen])
 
     def by_entity(self) -> dict[str, float]:
         """One number for each name.
@@ -114,9 +119,10 @@ class Column:
         ArgumentError
             If a name has several rows.
         """
-        if len(set(self.entities)) < len(self.entities):
+        names = self.entities
+        if len(set(names)) < len(names):
             raise ArgumentError("a name has several rows; expected a function of them, such as mean(...)")
-        return dict(zip(self.entities, self.values.astype(float).tolist(), strict=True))
+        return dict(zip(names, self.values.astype(float).tolist(), strict=True))
 
     def known(self) -> NDArray[np.float64]:
         """The numbers that are known."""
@@ -131,7 +137,7 @@ class Column:
                 raise ArgumentError("the columns have different rows")
             other = other.values
         with np.errstate(all="ignore"):
-            return Column(np.asarray(how(self.values, other)), self.entities)
+            return Column(np.asarray(how(self.values, other)), self._named)
 
     def __add__(self, other: object) -> Column:
         return self._with(other, np.add)
@@ -190,7 +196,7 @@ class _Table:
         names = self._table.column_names
         if column not in names:
             raise ArgumentError(f'no column "{column}" in {self._name}; {suggestion(str(column), names)}')
-        return Column(self._table[column].to_numpy(), self._entities())
+        return Column(_array(self._table[column]), self._entities)
 
     def _entities(self) -> list[str]:
         """The names of the rows: the first column of text; of queues also the class."""
@@ -200,6 +206,15 @@ class _Table:
             classes = self._table["class"].to_pylist()
             return [f"{port}#{own}" for port, own in zip(first, classes, strict=True)]
         return [str(name) for name in first]
+
+
+def _array(column: pa.ChunkedArray) -> NDArray[Any]:
+    """As NumPy. ``to_numpy`` of pyarrow imports pandas, which takes longer than a hundred short runs."""
+    numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    if numeric and column.num_chunks == 1 and not column.null_count:
+        return np.from_dlpack(column.chunk(0))
+    values: NDArray[Any] = column.to_numpy()
+    return values
 
 
 def _named(result: Measurements, name: str) -> Any:
@@ -282,7 +297,7 @@ def _numbers(column: Any) -> NDArray[np.float64]:
 
 
 def _absolute(value: Any) -> Any:
-    return Column(np.abs(value.values), value.entities) if isinstance(value, Column) else abs(value)
+    return Column(np.abs(value.values), lambda: value.entities) if isinstance(value, Column) else abs(value)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

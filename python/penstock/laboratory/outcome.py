@@ -9,6 +9,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 from penstock.analysis.statistics import student_t_interval
 from penstock.errors import ArgumentError, ResultError, UnknownNameError
 from penstock.library import Source, suggestion
+from penstock.measurements import html_table
 from penstock.result import Result
 from penstock.running import run_source
 
@@ -96,6 +98,10 @@ class Outcome:
         failed = len(self.failures())
         return f"<Sweep of {self.tables['runs'].num_rows} runs{f', {failed} failed' if failed else ''}>"
 
+    def _repr_html_(self) -> str:
+        """Means over the seeds, for notebooks."""
+        return f"<p>{escape(repr(self))}</p>{html_table(self.tables['summary'], 'rows of summary')}"
+
     def table(self, name: str) -> pa.Table:
         """A table as pyarrow.
 
@@ -128,7 +134,8 @@ class Outcome:
         record = Store(self.directory / "runs").find(run, ())
         if record is None:
             raise ResultError(f"{self.directory}: no finished run {run}")
-        return run_source(Source(record.scenario, str(self.directory / "scenario.toml")))
+        source = Source(record.scenario, str(self.directory / "scenario.toml"))
+        return run_source(source, seed=record.told.get("seed"))
 
 
 def write_outcome(plan: Plan, finished: Iterable[Finished], directory: Path) -> Outcome:

@@ -83,12 +83,13 @@ def _summary(plan: Plan, outcome: Outcome) -> Iterable[str]:
 
 def _runs(plan: Plan, outcome: Outcome, runs: Sequence[dict[str, Any]]) -> Iterable[str]:
     keys = [*plan.values, *plan.derive]
+    kept = {path.name for path in (outcome.directory / "runs").glob("*")}
     yield "<h2>Runs</h2>"
     body = (
         [_cell(row["point"]), _cell(row["seed"])]
         + [_cell(row[key]) for key in keys]
         + [
-            f"<td>{_link(outcome.directory, row)}</td>",
+            f"<td>{_link(row, kept)}</td>",
             f'<td class="failed">{_text(_first(row["error"]))}</td>',
         ]
         for row in runs
@@ -96,12 +97,13 @@ def _runs(plan: Plan, outcome: Outcome, runs: Sequence[dict[str, Any]]) -> Itera
     yield from _table(["point", "seed", *keys, "run", "error"], body)
 
 
-def _link(directory: Path, row: dict[str, Any]) -> str:
+def _link(row: dict[str, Any], kept: set[str]) -> str:
     """To the report of a run if it was kept, else to its record; of one that failed to its scenario."""
     run = str(row["run"])
-    places = (f"failed/{run}.toml",) if row["error"] else (f"runs/{run}/report.html", f"runs/{run}.json")
-    place = next((place for place in places if (directory / place).exists()), "")
-    return f'<a href="{quote(place)}">{_text(run[:16])}</a>' if place else _text(run[:16])
+    place = f"runs/{run}/report.html" if run in kept else f"runs/{run}.json"
+    if row["error"]:
+        place = f"failed/{run}.toml"
+    return f'<a href="{quote(place)}">{_text(run[:16])}</a>'
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:

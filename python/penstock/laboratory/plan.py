@@ -58,12 +58,18 @@ class Run:
     seed : int or None
         ``None``: that of the scenario.
     source : Source
-        The scenario.
+        The scenario of the point, which all of its runs share.
     """
 
     point: Point
     seed: int | None
     source: library.Source
+
+    def text(self) -> str:
+        """The scenario with the seed."""
+        if self.seed is None:
+            return self.source.text
+        return Scenario.from_toml(self.source.text).with_value(SEED, self.seed).to_toml()
 
 
 @dataclass(frozen=True)
@@ -195,9 +201,9 @@ class Plan:
         scenario = self.base
         for key, value in point.values.items():
             scenario = scenario.with_value(key, value)
+        source = scenario.source()
         for seed in self.seeds if seeds is None else seeds:
-            seeded = scenario if seed is None else scenario.with_value(SEED, seed)
-            yield Run(point, seed, seeded.source())
+            yield Run(point, seed, source)
 
     def check(self, most: int = 1) -> None:
         """Checks the scenarios of the first points until one can be run, before any run.

@@ -3,7 +3,10 @@
 Source: J. Bergstra et al., "Algorithms for hyper-parameter optimization", NIPS 2011 (TPE), by Optuna, which
 keeps the trials in SQLite. Trials begin with a Latin hypercube. The last third refines the best point: one
 key at a time goes half of the way to the next value tried on either side, which for a threshold is bisection.
-Not modelled: runs are not stopped by what their first part shows.
+With `first_part` each point runs for a share of its duration first, and is given up if it fails there, or if
+its objective is worse than the median of the first parts of those that had what is required in the end (the
+median stopping rule of D. Golovin et al., "Google Vizier", KDD 2017). A first part is a run of its own, the
+beginning of the same trajectory; what goes on runs again from the start.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import ast
 import contextlib
 import math
 import os
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +23,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from penstock.errors import ArgumentError, InputError
+from penstock.errors import ArgumentError, InputError, ScenarioError
 from penstock.running.pool import processes
 
 from .engines import Engine
@@ -38,6 +42,9 @@ BROKEN = 1e12
 MOST_REFUSED = 10
 """If none of so many points can be run, a key or its values are wrong."""
 MOST_TRIALS = 100_000
+LEAST_MEDIAN = 5
+"""Of so many first parts or more there is a median to be worse than."""
+DURATION = "simulation.duration"
 _DIRECTIONS = ("least", "most")
 _OVER = {ast.LtE: 1.0, ast.Lt: 1.0, ast.GtE: -1.0, ast.Gt: -1.0}
 
@@ -106,12 +113,18 @@ class Trial:
         Its mean over the seeds; ``None`` if a run failed.
     is_feasible : bool
         Whether no run failed, and all that is required held.
+    first_part : float or None
+        The objective of its first part; ``None`` if there was none, or if it failed.
+    given_up : bool
+        Whether it was given up after its first part.
     """
 
     number: int
     values: dict[str, Any]
     objective: float | None
     is_feasible: bool
+    first_part: float | None = None
+    given_up: bool = False
 
 
 TrialCallback = Callable[[Trial], object]
@@ -123,6 +136,7 @@ def search(
     out: str | PathLike[str],
     *,
     trials: int = 100,
+    first_part: float | None = None,
     executor: Engine | None = None,
     progress: TrialCallback | None = None,
 ) -> list[Trial]:
@@ -138,6 +152,9 @@ def search(
         A new directory, or that of an earlier search of the same.
     trials : int
         Points to try, 1 to 100000. Default 100.
+    first_part : float, optional
+        Share of the duration, above 0 and below 1, after which hopeless points are given up. Default: all run
+        to their end.
     executor : Engine, optional
         Where runs take place. Default: processes of this machine.
     progress : callable, optional
@@ -161,6 +178,7 @@ def search(
     plan = _measuring(plan, goal, max(1, round(trials * FIRST_SHARE)))
     plan.base.check()
     plan.check(MOST_REFUSED)  # a point may well be one that cannot be run, but not all
+    beginning = None if first_part is None else _shortened(plan, first_part)
     ensure_sweep(directory)
     write_plan(plan, directory)
     study = _study(goal, directory)
@@ -170,6 +188,7 @@ def search(
             workers = engine.workers or os.cpu_count() or 1
             engine = Engine(stack.enter_context(processes(workers)), workers)
         searching = _Search(plan, goal, directory, study, engine)
+        searching.beginning = beginning
         while (made := len(searching.finished)) < trials:
             at_once = min(max(1, (engine.workers or 1) // len(plan.seeds)), trials - made)
             for trial in searching.step(at_once, refine=made >= trials * (1 - REFINING_SHARE)):
@@ -188,6 +207,8 @@ class _Search:
         self._study = study
         self._engine = engine
         self._asked = 0
+        self.beginning: Plan | None = None
+        """The plan with a shorter duration, if hopeless points are given up."""
         self.finished: list[Trial] = [found for found in map(_recalled, study.trials) if found is not None]
 
     def step(self, number: int, *, refine: bool) -> list[Trial]:
@@ -202,13 +223,43 @@ class _Search:
             trial = self._study.ask()
             chosen = {key: suggested(trial, key, values) for key, values in self._plan.values.items()}
             asked.append((trial, self._plan.point(trial.number, chosen)))
+        made = [] if self.beginning is None else self._begin(asked, self.beginning)
+        given_up = {trial.number for trial in made}
+        points = [point for _, point in asked if point.number not in given_up]
+        finished = run_points(self._plan, points, self._directory, self._engine) if points else []
+        for trial, point in asked:
+            if point.number not in given_up:
+                made.append(self._tell(trial, point.values, _runs_of(finished, point)))
+        self.finished += made
+        return made
+
+    def _begin(self, asked: Sequence[tuple[Any, Point]], beginning: Plan) -> list[Trial]:
+        """Runs first parts; the trials that are given up."""
+        import optuna
+
         points = [point for _, point in asked]
-        finished = run_points(self._plan, points, self._directory, self._engine)
+        finished = run_points(beginning, points, self._directory, self._engine)
+        sign = 1 if self._goal.direction == "least" else -1
+        known = sorted(
+            sign * one.first_part for one in self.finished if one.is_feasible and one.first_part is not None
+        )
         made = []
         for trial, point in asked:
-            own = [one for one in finished if one.run.point.number == point.number]
-            made.append(self._tell(trial, point.values, own))
-        self.finished += made
+            runs = _runs_of(finished, point)
+            value = self._goal.value(runs)
+            failed = any(one.record.error for one in runs) or math.isnan(value)
+            if not failed:
+                trial.report(value, step=0)
+                trial.set_user_attr("first_part", value)
+            worse = len(known) >= LEAST_MEDIAN and sign * value > known[len(known) // 2]
+            if failed or worse:
+                trial.set_user_attr("values", point.values)
+                trial.set_user_attr("objective", None)
+                trial.set_user_attr("given_up", True)
+                trial.set_constraint("0", BROKEN if failed else 0.0)
+                self._study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+                told = None if failed else value
+                made.append(Trial(trial.number, point.values, None, False, told, given_up=True))
         return made
 
     def _tell(self, trial: Any, values: dict[str, Any], runs: Sequence[Finished]) -> Trial:
@@ -221,6 +272,7 @@ class _Search:
             values,
             None if failed else value,
             not failed and all(one <= 0 for one in violations),
+            trial.user_attrs.get("first_part"),
         )
         trial.set_user_attr("values", values)
         trial.set_user_attr("objective", told.objective)
@@ -278,6 +330,29 @@ def parameter(values: Values, value: Any) -> Any:
     return value
 
 
+def _runs_of(finished: Sequence[Finished], point: Point) -> list[Finished]:
+    return [one for one in finished if one.run.point.number == point.number]
+
+
+def _shortened(plan: Plan, share: float) -> Plan:
+    """The plan with this share of its duration."""
+    if not 0 < share < 1:
+        raise ArgumentError(f"the first part is {share}; expected a share above 0 and below 1")
+    if DURATION in (*plan.values, *plan.derive):
+        raise ArgumentError(
+            f"{DURATION} varies, so that there is no first part of all; leave out one of them"
+        )
+    whole = Quantity.read(tomllib.loads(plan.base.check())["simulation"]["duration"])
+    if whole is None:
+        raise ArgumentError(f"{DURATION} is no time")
+    base = plan.base.with_value(DURATION, text_of(whole * Fraction(share).limit_denominator(10**6)))
+    try:
+        base.check()
+    except ScenarioError as error:
+        raise ArgumentError(f"the first part of {share:g} cannot be run:\n{error}") from None
+    return Plan(base, plan.vary, plan.derive, plan.measure, "latin", plan.points)
+
+
 def _measuring(plan: Plan, goal: Goal, first: int) -> Plan:
     if plan.mode != "latin":
         raise ArgumentError('a search takes a plan of the mode "latin"')
@@ -311,7 +386,8 @@ def _recalled(trial: Any) -> Trial | None:
     if not trial.state.is_finished() or "objective" not in told:
         return None
     feasible = told["objective"] is not None and all(one <= 0 for one in trial.constraints.values())
-    return Trial(trial.number, told["values"], told["objective"], feasible)
+    first_part, given_up = told.get("first_part"), told.get("given_up", False)
+    return Trial(trial.number, told["values"], told["objective"], feasible, first_part, given_up)
 
 
 def _rank(goal: Goal, trial: Trial) -> tuple[bool, float]:

@@ -115,6 +115,7 @@ def sensitivity(
         )
     directory = Path(out).absolute()
     plan.base.check()
+    plan.check()  # before anything runs: an effect needs all points
     ensure_sweep(directory)
     write_plan(plan, directory)
     points = [plan.point(index, plan.at(row)) for index, row in enumerate(shares.tolist())]

@@ -35,10 +35,10 @@ class Record:
     run : str
         Its name.
     scenario : str
-        The text of the scenario; with it and the seed the run can be repeated.
+        The text of the scenario; its own seed does not count.
     told : dict
         ``seed``, ``fingerprint``, ``simulated_s``, ``frame_hops`` and ``wall_s`` of the result; of a run that
-        failed before it began only the seed.
+        failed before it began only the seed, ``None`` if it is that of the scenario.
     measures : dict
         Values by expression.
     error : str
@@ -75,6 +75,7 @@ class Store:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self._is_made = False
 
     def find(self, run: str, measures: Iterable[Measure]) -> Record | None:
         """The record of a run, if it is whole and has all `measures`."""
@@ -99,7 +100,9 @@ class Store:
         """
         text = json.dumps(vars(record) | {"measures": _known(record.measures)}, allow_nan=False).encode()
         digest = hashlib.sha256(text).hexdigest().encode()
-        self.directory.mkdir(parents=True, exist_ok=True)
+        if not self._is_made:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self._is_made = True
         partial = self.directory / f".{secrets.token_hex(6)}.partial"
         try:
             partial.write_bytes(digest + b"\n" + text)

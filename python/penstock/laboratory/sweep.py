@@ -8,34 +8,29 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import tomli_w
 
-from penstock.errors import ArgumentError, InputError, PenstockError, ScenarioError, SimulationError
-from penstock.library import Source
-from penstock.running import run_source
+from penstock.errors import ArgumentError, InputError, ScenarioError
 from penstock.running.arguments import MAX_SEED, whole
-from penstock.running.cache import engine as engine_hash
 
 from . import pictures
 from .engines import Engine
 from .execute import each
-from .measures import Measure
 from .outcome import Finished, Outcome, write_outcome
 from .page import write_page
 from .plan import Plan, Point, Run
 from .store import Record, Store, name_of
+from .worker import Task, carry_out
 
 PLAN_FILE = "sweep.toml"
 BASE_FILE = "scenario.toml"
 RUNS = "runs"
 FAILED = "failed"
 MAX_WORKERS = 100_000
-_ACCOUNT = ("seed", "fingerprint", "simulated_s", "frame_hops", "wall_s")
 
 
 @dataclass(frozen=True)
@@ -58,17 +53,6 @@ class SweepProgress:
 
 SweepCallback = Callable[[SweepProgress], object]
 """Called as runs end."""
-
-
-@dataclass(frozen=True)
-class _Task:
-    """One run, for whichever process carries it out."""
-
-    run: str
-    source: Source
-    measures: tuple[tuple[str, str], ...]
-    keep: str | None
-    beside: int
 
 
 def sweep(
@@ -199,7 +183,7 @@ class _Sweep:
     def go(self, engine: Engine) -> None:
         """Runs what is not finished."""
         self._store.sweep_up()
-        for task, answer in each(_carry_out, self, executor=engine.executor, workers=engine.workers):
+        for task, answer in each(carry_out, self, executor=engine.executor, workers=engine.workers):
             if isinstance(answer, OSError):
                 raise answer
             if isinstance(answer, ArgumentError) and self._failed == len(self.finished):
@@ -208,14 +192,16 @@ class _Sweep:
                 record = answer
                 self._store.write(record)
             else:
-                record = Record(task.run, task.source.text, {}, {}, str(answer) or type(answer).__name__)
+                record = Record(
+                    task.run, task.source.text, {"seed": task.seed}, {}, str(answer) or type(answer).__name__
+                )
             for run in self._waiting.pop(task.run):
                 self._end(run, record)
 
-    def __iter__(self) -> Iterator[_Task]:
+    def __iter__(self) -> Iterator[Task]:
         return self
 
-    def __next__(self) -> _Task:
+    def __next__(self) -> Task:
         """Runs that are finished are counted on the way; after the last, more may be added."""
         while True:
             run = self._added.popleft() if self._added else next(self._planned)
@@ -223,14 +209,14 @@ class _Sweep:
             if task is not None:
                 return task
 
-    def _task(self, run: Run) -> _Task | None:
+    def _task(self, run: Run) -> Task | None:
         """What is to be done for a run; ``None`` if it is finished, under way, or cannot be run."""
         measures = self._plan.measures
         try:
-            name = name_of(run.source)
+            name = name_of(run.source, run.seed)
         except ScenarioError as error:
-            wrong = f"invalid-{hashlib.sha256(run.source.text.encode()).hexdigest()[:16]}"
-            self._end(run, Record(wrong, run.source.text, {}, {}, str(error)))
+            wrong = f"invalid-{hashlib.sha256(run.text().encode()).hexdigest()[:16]}"
+            self._end(run, Record(wrong, run.source.text, {"seed": run.seed}, {}, str(error)))
             return None
         kept = self._directory / RUNS / name
         record = self._store.find(name, measures)
@@ -242,7 +228,7 @@ class _Sweep:
         if len(self._waiting[name]) > 1:
             return None  # two points are the same scenario
         told = tuple((measure.name, measure.text) for measure in measures)
-        return _Task(name, run.source, told, str(kept) if self._keep else None, self._beside)
+        return Task(name, run.source, run.seed, told, str(kept) if self._keep else None, self._beside)
 
     def _end(self, run: Run, record: Record) -> None:
         self.finished.append(Finished(run, record))
@@ -280,7 +266,7 @@ class _Sweep:
         """The scenario of a run that failed, with the error as its first lines."""
         (self._directory / FAILED).mkdir(exist_ok=True)
         error = "".join(f"# {line}\n" for line in record.error.splitlines())
-        (self._directory / FAILED / f"{record.run}.toml").write_text(error + run.source.text, "utf-8")
+        (self._directory / FAILED / f"{record.run}.toml").write_text(error + run.text(), "utf-8")
 
 
 @dataclass
@@ -291,32 +277,3 @@ class _PointState:
     ended: int = 0
     has_failed: bool = False
     values: dict[str, list[float]] = field(default_factory=dict)
-
-
-def _carry_out(task: _Task) -> Record:
-    """One run, where the executor has its place.
-
-    A broken invariant is the outcome of a run, as good as any: it is the same each time. What depends on the
-    machine, such as memory, is raised and not kept.
-    """
-    if not task.run.endswith(engine_hash()):
-        raise PenstockError("a worker has another Penstock than the process that asks; install the same one")
-    record = Record(task.run, task.source.text, {}, {})
-    try:
-        result = run_source(task.source, threads=1, beside=task.beside)
-    except SimulationError as error:
-        told = {} if error.result is None else _account(error.result.run)
-        return replace(record, told=told, error=str(error))
-    record = replace(record, told=_account(result.run))
-    if not result.complete:
-        if result.run.get("cut_short_by"):
-            raise PenstockError(str(result.run["cut_short_by"]))
-        return replace(record, error=str(result.run.get("ended_by")))
-    measures = {text: Measure(name, text).of(result) for name, text in task.measures}
-    if task.keep is not None:
-        result.save(task.keep)
-    return replace(record, measures=measures)
-
-
-def _account(run: dict[str, Any]) -> dict[str, Any]:
-    return {key: run.get(key) for key in _ACCOUNT}

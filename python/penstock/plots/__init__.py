@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .congestion import congestion, deadlock
+from .differences import differences
 from .fabric import fabric
 from .occupancies import occupancies
 from .style import save, style
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "congestion",
     "deadlock",
+    "differences",
     "fabric",
     "occupancies",
     "save",
@@ -28,11 +31,11 @@ __all__ = [
 ]
 
 
-def save_all(result: Measurements, directory: Path) -> list[Path]:
-    """Writes every picture of a result as PNG and SVG; returns the paths."""
+def save_all(result: Measurements, directory: str | PathLike[str], *, svg: bool = False) -> list[Path]:
+    """Writes every picture of a result as PNG, if `svg` is true as SVG too; returns the paths."""
     written = [
-        *save(timeline(result), directory, "timeline"),
-        *save(fabric(result), directory, "fabric"),
+        *save(timeline(result), directory, "timeline", svg=svg),
+        *save(fabric(result), directory, "fabric", svg=svg),
     ]
     drawn = (
         ("congestion", congestion),
@@ -42,5 +45,5 @@ def save_all(result: Measurements, directory: Path) -> list[Path]:
     )
     for name, draw in drawn:
         if name in result.table_names and result.table(name).num_rows:
-            written += save(draw(result), directory, "deadlock" if name == "deadlocks" else name)
+            written += save(draw(result), directory, "deadlock" if name == "deadlocks" else name, svg=svg)
     return written

@@ -22,8 +22,8 @@ MAX_TREES = 3
 """Trees in one picture: those that stopped ports longest."""
 LEAST = 0.01
 """Trees that stopped ports for less than this share of what the first did are left out."""
-MAX_EDGES = 24
-"""Edges of one tree in a picture: those that stopped their ports longest."""
+MAX_EDGES = (24, 16, 12)
+"""Edges of each tree if there are so many trees in a picture: those that stopped their ports longest."""
 _WIDEST, _THINNEST = 11.0, 0.7
 """Points of a line that was stopped for all of the run, and of the thinnest."""
 _CULPRITS = 4
@@ -33,7 +33,7 @@ _LEFT, _COLUMN, _RIGHT, _ROW, _TALL_ROW, _TEXT = 1.9, 1.75, 1.25, 0.42, 0.55, 0.
 above and below their port, of a line of text."""
 _LETTER = 0.062
 """Inches that a letter of a port's name is wide."""
-_AROUND = Margins(left=0.05, right=0.05, top=0.4, between=0.55, bottom=0.35)
+_AROUND = Margins(left=0.05, right=0.05, top=0.48, between=0.68, bottom=0.35)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def congestion(result: Measurements) -> Figure:
             axes.set_axis_off()
             axes.annotate("no pause was sent", (0.5, 0.5), xycoords="axes fraction", ha="center", color=INK)
             return figure
-        places = [place(tree) for tree in shown]
+        places = [place(tree, MAX_EDGES[len(shown) - 1]) for tree in shown]
         columns = max(one.x for placed in places for one in placed)
         grid = _grid(places)
         heights = [
@@ -79,7 +79,7 @@ def congestion(result: Measurements) -> Figure:
             axes.set_xlim(-_LEFT / grid.column, columns + grid.right / grid.column)
             axes.set_ylim(_middle(placed) - height / grid.row / 2, _middle(placed) + height / grid.row / 2)
         more = len(found) - len(shown)
-        rest = f";  {more} more tree{'s are' if more != 1 else ' is'} not shown" if more else ""
+        rest = f";  {more:,} more tree{'s are' if more != 1 else ' is'} not shown" if more else ""
         figure.text(
             0.5,
             0.0,
@@ -129,9 +129,9 @@ def _label(tree: Tree) -> str:
     return "\n".join([*lines, f"and {more} more"] if more > 0 else lines)
 
 
-def place(tree: Tree) -> list[Placed]:
+def place(tree: Tree, most: int = MAX_EDGES[0]) -> list[Placed]:
     """Columns by depth; the ends of the tree below each other, what leads to them half-way between."""
-    kept = _kept(tree)
+    kept = _kept(tree, most)
     below: dict[Edge | None, list[Edge]] = {}
     for edge in kept:
         below.setdefault(tree.parent(edge) if edge.depth > 1 else None, []).append(edge)
@@ -158,7 +158,7 @@ def place(tree: Tree) -> list[Placed]:
     return placed
 
 
-def _kept(tree: Tree) -> list[Edge]:
+def _kept(tree: Tree, most: int) -> list[Edge]:
     """The edges with the longest pauses, each with all that leads to it."""
     kept: list[Edge] = []
     for edge in sorted(tree.edges, key=lambda edge: -edge.paused_ns):
@@ -167,7 +167,7 @@ def _kept(tree: Tree) -> list[Edge]:
         while at is not None and at not in kept:
             way.append(at)
             at = tree.parent(at) if at.depth > 1 else None
-        if len(kept) + len(way) <= MAX_EDGES:
+        if len(kept) + len(way) <= most:
             kept += way
     return sorted(kept, key=tree.edges.index)
 
@@ -194,22 +194,7 @@ def _draw(axes: Axes, result: Measurements, tree: Tree, placed: list[Placed]) ->
                 zorder=1,
             )
         )
-        much = f"{one.edge.pauses:,}×   {100 * share:.3g} %"
-        x, ha = (0, "center") if one in inner else (9, "left")
-        lift = _WIDEST * 0.5 + 2 if one in inner else 0
-        for text, y, size, colour in ((one.edge.port, 6 + lift, 7.5, INK), (much, -5 - lift, 6.5, FAINT)):
-            label = axes.annotate(
-                text,
-                (one.x, one.y),
-                xytext=(x, y),
-                textcoords="offset points",
-                ha=ha,
-                va="center",
-                fontsize=size,
-                color=colour,
-                zorder=4,
-            )
-            label.set_in_layout(False)  # there is room for it, it need not be measured
+        _name(axes, one, share, inner=one in inner)
     xs, ys = [one.x for one in placed], [one.y for one in placed]
     axes.scatter(xs, ys, s=26, color="white", edgecolor=PAUSE_COLOUR, linewidth=1.4, zorder=3)
     axes.scatter([0], [root_y], s=90, color=PAUSE_COLOUR, zorder=3)
@@ -225,13 +210,39 @@ def _draw(axes: Axes, result: Measurements, tree: Tree, placed: list[Placed]) ->
         linespacing=1.35,
     )
     hidden = len(tree.edges) - len(placed)
-    rest = f" ({hidden} edges with shorter pauses are not shown)" if hidden else ""
+    rest = f" ({hidden:,} edges with shorter pauses are not shown)" if hidden else ""
     victims = len(tree.victims)
-    said = f", {victims} victim{'s' if victims != 1 else ''}" if victims else ""
+    said = f", {victims:,} victim{'s' if victims != 1 else ''}" if victims else ""
     ports = len({edge.port for edge in tree.edges})
-    stopped = f"paused {ports} port{'s' if ports != 1 else ''}"
-    axes.set_title(f"{tree.root} {WHY[tree.why]}, {stopped}{said}{rest}", fontsize=9, pad=12)
+    stopped = f"paused {ports:,} port{'s' if ports != 1 else ''}"
+    axes.set_title(f"{tree.root} {WHY[tree.why]}, {stopped}{said}{rest}", fontsize=9, pad=18)
     axes.set_axis_off()
+
+
+def _name(axes: Axes, one: Placed, share: float, *, inner: bool) -> None:
+    """A port's name and pauses: right of an end, else above and below, or both where the line is not."""
+    x, ha, above, below = 9.0, "left", 6.0, -5.0
+    if inner:
+        lift = _WIDEST * 0.5 + 2
+        x, ha, above, below = 0.0, "center", above + lift, below - lift
+        if one.y < one.from_y:
+            above, below = below - 2, below - 12
+        elif one.y > one.from_y:
+            above, below = above + 9, above
+    much = f"{one.edge.pauses:,}×   {100 * share:.3g} %"
+    for text, y, size, colour in ((one.edge.port, above, 7.5, INK), (much, below, 6.5, FAINT)):
+        label = axes.annotate(
+            text,
+            (one.x, one.y),
+            xytext=(x, y),
+            textcoords="offset points",
+            ha=ha,
+            va="center",
+            fontsize=size,
+            color=colour,
+            zorder=4,
+        )
+        label.set_in_layout(False)  # there is room for it, it need not be measured
 
 
 def deadlock(result: Measurements) -> Figure:

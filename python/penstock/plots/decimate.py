@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from itertools import pairwise
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,14 +39,20 @@ def envelope(times: npt.ArrayLike, values: npt.ArrayLike, points: int) -> tuple[
         raise ValueError(f"{len(t)} times but {len(v)} values")
     if len(t) <= points:
         return t, v
-    edges = np.linspace(0, len(t), points // 2 + 1).astype(np.int64)
-    keep: set[int] = set()
-    for start, stop in pairwise(edges):
-        bin_values = v[start:stop]
-        keep.add(int(start) + int(bin_values.argmin()))
-        keep.add(int(start) + int(bin_values.argmax()))
-    chosen = np.array(sorted(keep), dtype=np.int64)
+    places = _places(len(t), points // 2)
+    bins = v[places]
+    ends = [places[np.arange(len(places)), which(bins, axis=1)] for which in (np.argmin, np.argmax)]
+    chosen = np.unique(np.concatenate(ends))
     return t[chosen], v[chosen]
+
+
+@lru_cache(maxsize=4)
+def _places(length: int, bins: int) -> npt.NDArray[np.int64]:
+    """The places in each of some bins of nearly equal length, a row a bin; shorter ones repeat their last."""
+    edges = np.linspace(0, length, bins + 1).astype(np.int64)
+    widest = int(np.diff(edges).max())
+    places: npt.NDArray[np.int64] = np.minimum(edges[:-1, None] + np.arange(widest), edges[1:, None] - 1)
+    return places
 
 
 def merge_bins(

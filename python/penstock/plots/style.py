@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 
@@ -19,6 +20,8 @@ DROP_COLOUR = "#B3194F"
 QUIET_COLOUR = "#B8B8B8"
 USE_COLOURS = ("#CCD4DC", "#A3C6DF", "#5FA3D0", "#2179B5", "#0B518A", "#06264A", "#EEEEEE")
 """Of the steps of utilisation, idle to full, and of one that is not known."""
+MOST_PIXELS = 2_000_000
+"""A PNG that would have more has fewer dots an inch."""
 INK = "#333333"
 FAINT = "#777777"
 MORE_COLOURS = (
@@ -31,8 +34,13 @@ MORE_COLOURS = (
 @contextlib.contextmanager
 def style() -> Iterator[None]:
     """Pictures made or saved within look the Penstock way; settings outside are left alone."""
-    with mpl.rc_context(fname=str(STYLE_FILE)):
+    with mpl.rc_context(_settings()):
         yield
+
+
+@lru_cache
+def _settings() -> mpl.RcParams:
+    return mpl.rc_params_from_file(STYLE_FILE, use_default_template=False)
 
 
 def colours() -> list[str]:
@@ -144,11 +152,11 @@ def stack(width: float, heights: Sequence[float], around: Margins) -> tuple[Figu
     return figure, panels
 
 
-def save(figure: Figure, directory: str | PathLike[str], name: str) -> list[Path]:
-    """Writes ``NAME.png`` and ``NAME.svg``; the same figure gives the same bytes."""
+def save(figure: Figure, directory: str | PathLike[str], name: str, *, svg: bool = True) -> list[Path]:
+    """Writes ``NAME.png`` and, unless `svg` is false, ``NAME.svg``; the same figure gives the same bytes."""
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    png, svg = directory / f"{name}.png", directory / f"{name}.svg"
+    png, vector = directory / f"{name}.png", directory / f"{name}.svg"
     # Laid out and measured once: savefig would do both for each file, and draw it for nothing.
     with style(), mpl.rc_context({"figure.constrained_layout.use": False}):
         engine = figure.get_layout_engine()
@@ -156,12 +164,16 @@ def save(figure: Figure, directory: str | PathLike[str], name: str) -> list[Path
             engine.execute(figure)
             figure.set_layout_engine("none")
         box = figure.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])
+        dpi = min(float(mpl.rcParams["savefig.dpi"]), float(np.sqrt(MOST_PIXELS / (box.width * box.height))))
         # Level 4 takes less time than the default, and the files are 1 % larger.
-        figure.savefig(png, bbox_inches=box, metadata={"Software": None}, pil_kwargs={"compress_level": 4})
-        figure.savefig(svg, bbox_inches=box, metadata={"Date": None})
+        figure.savefig(
+            png, dpi=dpi, bbox_inches=box, metadata={"Software": None}, pil_kwargs={"compress_level": 4}
+        )
+        if svg:
+            figure.savefig(vector, bbox_inches=box, metadata={"Date": None})
         if engine is not None:
             figure.set_layout_engine(engine)
-    return [png, svg]
+    return [png, vector] if svg else [png]
 
 
 def _bottom(group: Sequence[float], spacing: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ from matplotlib.figure import Figure
 from penstock.measurements import rows
 
 from . import decimate
+from .groups import groups_of
+from .splits import draw_splits, fullest_splits, waiting_classes
 from .style import (
     FAINT,
     INK,
@@ -50,8 +52,6 @@ MAX_BINS = 120
 """More bins along the axis are merged; bins of a few frames would be a wall of noise."""
 MAX_GAPS = 1_500
 """Pauses closer than this part of the axis are drawn as one; the gap would not be seen."""
-MAX_ALONE = 6
-"""Of more flows than this those of one name are also drawn as their sum, if that makes few lines."""
 LEAST_BINS = 24
 """Bins are merged further while lines jump between them, but not to fewer than this."""
 _JUMP = 0.15
@@ -68,7 +68,8 @@ _SHARE = 0.01
 _IN_VIEW = 1.5
 """A watermark is in the picture if it is at most this times the highest line."""
 _THROUGHPUT, _SHARES, _QUEUES, _HOSTS, _PAUSE_ROW, _PAUSES = 2.5, 1.5, 2.0, 1.3, 0.155, 0.5
-"""Inches: of the panels, of a row of pauses, of few rows."""
+_SPLIT_ROW = 0.26
+"""Inches: of the panels, of a row of pauses, of few rows, of a row of shares."""
 _LETTER = 0.03
 """Inches that a letter of a mark's name adds to its height: the names rise to the right."""
 _TITLE_LETTER, _LEGEND_LETTER, _LEGEND_LINE = 0.083, 0.058, 0.34
@@ -88,12 +89,15 @@ class Level:
 def timeline(result: Measurements) -> Figure:
     """Throughput of flows, how classes share a port, queues with watermarks, and pauses as bars, on one axis.
 
+    Below them, on an axis of its own, how ports divided what they sent while classes contended.
+
     A panel that would be empty is left out, and the heading says so.
     """
-    flows, (filled, hosts, unit) = result.all_series("flow_throughput_bps"), _fullest(result)
+    flows, (filled, hosts, unit) = result.curves().get("flow_throughput_bps", {}), _fullest(result)
     spans = _spans(result)
     others = iter(MORE_COLOURS)  # of all that is no flow: no two lines of the picture have one colour
     port, classes = _shared_port(result, filled)
+    of_class = {_class_of(name): next(others) for name in sorted(classes)}
     rows = min(len(spans), MAX_PAUSE_ROWS)
     missing: list[str] = []
     panels: list[tuple[float, Callable[[Axes], None]]] = []
@@ -102,7 +106,7 @@ def timeline(result: Measurements) -> Figure:
     else:
         missing.append("no time series of flows was recorded")
     if classes:
-        panels.append((_SHARES, lambda axes: _shares(result, axes, port, classes, others)))
+        panels.append((_SHARES, lambda axes: _shares(result, axes, port, classes, of_class)))
     if filled:
         title = "Queues and counters" if any(map(_is_counter, filled)) else "Longest queues"
         panels.append((_QUEUES, lambda axes: _queues(result, axes, title, filled, unit, others)))
@@ -114,6 +118,10 @@ def timeline(result: Measurements) -> Figure:
         panels.append((max(_PAUSES, rows * _PAUSE_ROW), lambda axes: _pauses(result, axes, spans)))
     else:
         missing.append("no pause was sent")
+    timed, splits = len(panels), fullest_splits(result)
+    if splits:
+        panels.append((0.02, Axes.set_axis_off))  # room for the name of the axis of time
+        panels.append((len(splits) * _SPLIT_ROW, lambda axes: draw_splits(axes, splits, of_class, others)))
     marks = _marks(result)
     if len(marks) > MAX_MARKS:
         missing.append(f"{len(marks)} faults are grey lines without names")
@@ -129,12 +137,13 @@ def timeline(result: Measurements) -> Figure:
         scale = time_scale(end)
         for axes, (_, draw) in zip(column, panels, strict=False):
             axes.set_xlim(0.0, end / scale.size if end else 1.0)
-            axes.tick_params(labelbottom=axes is column[-1])
+            axes.tick_params(labelbottom=axes in column[timed - 1 :])
             axes.yaxis.set_label_coords(-0.085, 0.5)
             draw(axes)
         if panels:
-            column[-1].set_xlabel(f"time ({scale.unit})")
-            _draw_marks(column, marks, end)
+            if timed:
+                column[timed - 1].set_xlabel(f"time ({scale.unit})")
+            _draw_marks(column[:timed], marks, end)
             column[0].set_title(column[0].get_title("left"), pad=6 + 72 * names)
         else:
             column[0].set_axis_off()
@@ -200,20 +209,14 @@ def _together(flows: Series) -> tuple[Series, dict[str, list[tuple[Any, Any]]]]:
 
     With them the lines that each is the sum of.
     """
-    groups: dict[str, list[str]] = defaultdict(list)
-    for name in flows:
-        groups[name.partition("[")[0]].append(name)
-    if not (len(flows) > MAX_ALONE and len(groups) <= MAX_LABELLED and len(groups) < len(flows)):
-        return {}, {}
     sums: Series = {}
     members: dict[str, list[tuple[Any, Any]]] = {}
-    for group, names in groups.items():
+    for title, names in groups_of(flows).items():
         times = max((flows[name][0] for name in names), key=len)
         values = np.zeros(len(times))
         for name in names:
             own = flows[name][1]
             values[: len(own)] += own
-        title = f"{group}, {len(names)} flows" if len(names) > 1 else group
         sums[title] = (times, values)
         members[title] = [flows[name] for name in names] if len(names) > 1 else []
     return sums, members
@@ -221,7 +224,7 @@ def _together(flows: Series) -> tuple[Series, dict[str, list[tuple[Any, Any]]]]:
 
 def _shared_port(result: Measurements, filled: Series) -> tuple[str, Series]:
     """A port that several classes share, and what each sends: one where pauses begin, or the fullest one."""
-    sent = result.all_series("class_tx_bps")
+    sent = result.curves().get("class_tx_bps", {})
     for queue in [*_roots(result), *filled]:
         port = queue.rpartition("/")[0]
         own = {name: line for name, line in sent.items() if name.rpartition("/")[0] == port}
@@ -232,19 +235,27 @@ def _shared_port(result: Measurements, filled: Series) -> tuple[str, Series]:
     return "", {}
 
 
-def _shares(result: Measurements, axes: Axes, port: str, classes: Series, palette: Iterator[str]) -> None:
+def _class_of(queue: str) -> int:
+    return int(queue.rpartition("/")[2])
+
+
+def _shares(
+    result: Measurements, axes: Axes, port: str, classes: Series, of_class: Mapping[int, str]
+) -> None:
     """What each class sends through a port."""
     axes.set_title(f"Classes that share {port}")
     lines = {name: decimate.merge_bins(*line, MAX_BINS) for name, line in classes.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
     axes.set_ylabel(f"sent ({scale.unit})\nmean per {_width(result, lines)}")
     labels: list[Label] = []
+    waiting = waiting_classes(result)
     for name in sorted(lines):
-        colour = next(palette)
+        colour = of_class[_class_of(name)]
         x, y = _steps(result, lines[name], scale)
         axes.plot(x, y, color=colour, zorder=3)
         height = float(np.mean(y[-max(1, len(y) // 10) :]))
-        labels.append(Label(height, f"class {name.rpartition('/')[2]}", colour))
+        seldom = "" if (port, _class_of(name)) in waiting else ", seldom waits"
+        labels.append(Label(height, f"class {_class_of(name)}{seldom}", colour))
     axes.set_ylim(bottom=0.0)
     label_right(axes, labels, spacing=0.1)
 
@@ -314,7 +325,7 @@ def _pauses(result: Measurements, axes: Axes, spans: Pauses) -> None:
     more = len(spans) - len(rows)
     what = "priorities of ports" if several else "ports"
     axes.set_title(
-        f"Pauses: the {len(rows)} {what} paused longest, of {len(spans)}" if more else "Pauses by port"
+        f"Pauses: the {len(rows)} {what} paused longest, of {len(spans):,}" if more else "Pauses by port"
     )
 
 
@@ -326,7 +337,7 @@ def _fullest(result: Measurements) -> tuple[Series, Series, bool]:
     """
     # Pauses are sent at xoff: its unit is the one in which the picture shows why.
     in_frames = "frames" in (_units(result, "xoff") or _units(result, "limit"))
-    lines = result.all_series("queue_frames" if in_frames else "queue_bytes")
+    lines = result.curves().get("queue_frames" if in_frames else "queue_bytes", {})
     peaks = {name: float(values.max(initial=0.0)) for name, (_, values) in lines.items()}
     used = sorted((name for name in lines if peaks[name] > 0), key=lambda name: -peaks[name])
     nodes = {node["name"] for node in result.topology["nodes"] if node["role"] == "host"}

@@ -11,11 +11,12 @@ and refused otherwise; network control and best effort are not asked (give them 
         print(answer.port, answer.lacks_bps)
     broker.release("call")
 
-`ports_of` and `rates_of` read paths and rates from a result; `Broker.weights` and `Broker.shares` say how to
-set the schedulers of a port for what has been accepted, after each `ask` or `release`.
+`ports_of` and `rates_of` read paths and rates from a result. `Broker.weights` and `Broker.table` are what the
+schedulers of a port are to have for what has been accepted: other ones after each `ask` or `release`.
 
 Source: Martinez 2006, section 5 (the centralised form; average bandwidth is what is asked for). Not modelled:
-the time that asking takes, and connections that send more than they asked for.
+the time that asking takes, connections that send more than they asked for, and schedulers that change within
+a run: a run has the weights and tables that it began with.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 from penstock.errors import InputError
 from penstock.library import suggestion
 from penstock.measurements import Measurements
+from penstock.qos.arbitration import Need, fill, need
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,18 @@ class Refused:
         The port of its path that lacks most.
     lacks_bps : int
         By how much, in bits a second; above 0.
+    limit : int, optional
+        The class whose limit it is. Default: that of all classes together.
     """
 
     port: str
     lacks_bps: int
+    limit: int | None = None
+
+    def __str__(self) -> str:
+        """In words, like "h0.0->sw lacks 40,000 b/s of what class 6 may have"."""
+        whose = "all classes together" if self.limit is None else f"class {self.limit}"
+        return f"{self.port} lacks {self.lacks_bps:,} b/s of what {whose} may have"
 
 
 class Broker:
@@ -72,7 +82,10 @@ class Broker:
         Of each egress port of the fabric, those of hosts too: its rate in bits a second.
     limits : mapping
         Of each class that is asked for: the share of a port that it may have, above 0 and at most 1, together
-        at most 1. Classes without a limit are always accepted.
+        at most 1, unless `together` is given. Classes without a limit are always accepted.
+    together : float, optional
+        The share of a port that all classes with limits may have, above 0 and at most 1: their own limits may
+        then be more together, each at most this. Default: none but their own.
     enabled : bool
         Whether anybody is refused. Without, the fabric shows why admission control is needed. Default: true.
 
@@ -83,19 +96,32 @@ class Broker:
     """
 
     def __init__(
-        self, rates_bps: Mapping[str, float], limits: Mapping[int, float], *, enabled: bool = True
+        self,
+        rates_bps: Mapping[str, float],
+        limits: Mapping[int, float],
+        *,
+        together: float | None = None,
+        enabled: bool = True,
     ) -> None:
         for port, rate in rates_bps.items():
             if not rate >= 1:
                 raise InputError(f"port {port} has a rate of {rate} b/s: expected at least 1")
+        if together is not None and not 0 < together <= 1:
+            raise InputError(f"all classes together may have {together}: expected above 0 and at most 1")
+        most = 1 if together is None else together
         for traffic_class, share in limits.items():
-            if not 0 < share <= 1:
-                raise InputError(f"class {traffic_class} may have {share}: expected above 0 and at most 1")
+            if not 0 < share <= most:
+                raise InputError(
+                    f"class {traffic_class} may have {share}: expected above 0 and at most {most}"
+                )
         total = sum(limits.values())
-        if total > 1 + 1e-9:
-            raise InputError(f"all classes together may have {total:g} of a port: expected at most 1")
+        if together is None and total > 1 + 1e-9:
+            raise InputError(
+                f"all classes together may have {total:g} of a port: expected at most 1, or `together`"
+            )
         self._rates = {port: int(rate) for port, rate in rates_bps.items()}
         self._limits = dict(limits)
+        self._together = together
         self._enabled = enabled
         self._used: dict[tuple[str, int], int] = {}
         self._connections: dict[str, Accepted] = {}
@@ -108,15 +134,15 @@ class Broker:
     def left_bps(self, port: str, traffic_class: int) -> int | None:
         """What a class has left at a port, in bits a second; `None`: it has no limit.
 
+        Of its own limit and that of all classes together the smaller part counts.
+
         Raises
         ------
         InputError
             If there is no such port.
         """
-        rate = self._rate(port)
-        if traffic_class not in self._limits:
-            return None
-        return int(self._limits[traffic_class] * rate) - self._used.get((port, traffic_class), 0)
+        left = self._left(port, traffic_class)
+        return min((own for own, _ in left), default=None)
 
     def ask(self, name: str, ports: Sequence[str], traffic_class: int, rate_bps: float) -> Accepted | Refused:
         """Asks for a connection.
@@ -146,11 +172,14 @@ class Broker:
         if not rate_bps > 0:
             raise InputError(f"connection {name!r} asks for {rate_bps} b/s: expected a rate above 0")
         wanted = -int(-rate_bps // 1)
-        left = {port: self.left_bps(port, traffic_class) for port in ports}
-        lacks = {port: wanted - own for port, own in left.items() if own is not None and own < wanted}
+        lacks = [
+            Refused(port, wanted - left, limit)
+            for port in ports
+            for left, limit in self._left(port, traffic_class)
+            if left < wanted
+        ]
         if lacks and self._enabled:
-            port = max(lacks, key=lambda port: lacks[port])
-            return Refused(port, lacks[port])
+            return max(lacks, key=lambda refused: refused.lacks_bps)
         accepted = Accepted(tuple(ports), traffic_class, wanted)
         self._connections[name] = accepted
         self._add(accepted, wanted)
@@ -202,6 +231,55 @@ class Broker:
         if any(traffic_class >= classes for traffic_class in shares):
             raise InputError(f"class {max(shares)} has connections, and {port} has {classes} classes")
         return [max(rest, -int(-1000 * shares[at] // 1)) if at in shares else rest for at in range(classes)]
+
+    def table(
+        self, port: str, size: int, distances: Mapping[int, int] | None = None, *, rest: Sequence[int] = ()
+    ) -> tuple[int, ...]:
+        """A table of ``dtable`` or ``vc_table`` for what has been accepted.
+
+        Parameters
+        ----------
+        port : str
+            The port.
+        size : int
+            Entries of the table, one of `penstock.qos.arbitration.SIZES`.
+        distances : mapping, optional
+            Of each class the distance of its entries, at most, while it has connections. Default: as far as
+            the table is long.
+        rest : sequence of int
+            Classes that have an entry whether or not they have connections, like best effort. Default: none.
+
+        Returns
+        -------
+        tuple of int
+            The class of each entry.
+
+        Raises
+        ------
+        InputError
+            If there is no such port, nobody needs an entry, or no table has room for all: which class lacks
+            how much.
+        """
+        distances = distances or {}
+        needs = {
+            key: need(size, min(share, 1.0), distances.get(key)) for key, share in self.shares(port).items()
+        }
+        needs = {**{key: Need(1) for key in rest}, **needs}
+        if not needs:
+            raise InputError(f"{port} has no connections: expected one, or a class in `rest`")
+        return fill(size, needs)
+
+    def _left(self, port: str, traffic_class: int) -> list[tuple[int, int | None]]:
+        """What each limit of a class leaves of a port: its own, and that of all classes together."""
+        rate = self._rate(port)
+        if traffic_class not in self._limits:
+            return []
+        own = int(self._limits[traffic_class] * rate) - self._used.get((port, traffic_class), 0)
+        left: list[tuple[int, int | None]] = [(own, traffic_class)]
+        if self._together is not None:
+            used = sum(self._used.get((port, key), 0) for key in self._limits)
+            left.append((int(self._together * rate) - used, None))
+        return left
 
     def _rate(self, port: str) -> int:
         if port not in self._rates:

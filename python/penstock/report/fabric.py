@@ -8,6 +8,8 @@ import numpy as np
 
 from penstock.analysis.tiers import Direction, Tier, tiers
 
+from .film import film
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -17,34 +19,38 @@ _UNKNOWN = -1
 
 
 def fabric(result: Measurements) -> dict[str, Any]:
-    """``nodes``, all names; and ``tiers``, the uppermost first, whose nodes are numbers of names.
+    """``nodes``, all names; ``tiers``, the uppermost first, whose nodes are numbers of names; and ``film``.
 
     Of each tier: ``groups``, the switches of the blocks; ``sizes``, the links of each block; ``low`` and
     ``high``, the ends of each link; and ``ends``, what `low` and what `high` sent: ``name``, ``utilisation``
-    and ``paused`` in thousandths, ``drops``. Lists of nothing but zeros are empty; -1 is unknown.
+    and ``paused`` in thousandths, ``drops``. Lists of nothing but zeros are empty; -1 is unknown. If there is
+    a `film`, ``ports`` are the places of the ports in it.
     """
     nodes = [node["name"] for node in result.topology["nodes"]]
     number = {name: n for n, name in enumerate(nodes)}
-    return {"nodes": nodes, "tiers": [_tier(tier, number) for tier in tiers(result)]}
+    played = film(result)
+    named = [_tier(tier, number, ports=played is not None) for tier in tiers(result)]
+    return {"nodes": nodes, "tiers": named, "film": played}
 
 
-def _tier(tier: Tier, number: dict[str, int]) -> dict[str, Any]:
+def _tier(tier: Tier, number: dict[str, int], *, ports: bool) -> dict[str, Any]:
     return {
         "groups": [number[name] for name in tier.groups],
         "sizes": np.bincount(tier.group).tolist(),
         "low": [number[name] for name in tier.low],
         "high": [number[name] for name in tier.high],
-        "ends": [_end(tier.up), _end(tier.down)],
+        "ends": [_end(tier.up, ports=ports), _end(tier.down, ports=ports)],
     }
 
 
-def _end(one: Direction) -> dict[str, Any]:
+def _end(one: Direction, *, ports: bool) -> dict[str, Any]:
     known = np.where(np.isnan(one.utilisation), _UNKNOWN / 1_000, one.utilisation)
     return {
         "name": one.name,
         "utilisation": np.rint(1_000 * known).astype(int).tolist(),
         "paused": _sparse(np.ceil(1_000 * one.paused).astype(np.int64)),
         "drops": _sparse(one.drops),
+        "ports": one.rows.tolist() if ports else [],
     }
 
 

@@ -9,19 +9,22 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import ResultError
-from penstock.measurements import rows as rows_of
-from penstock.measurements import split
+from penstock.measurements import values_of
 from penstock.plots.decimate import envelope, merge_spans, spans_by
 
 from .fabric import fabric
+from .groups import with_groups
 from .shorten import largest_series, shorten
 
 if TYPE_CHECKING:
-    from penstock.measurements import Measurements
+    from numpy.typing import NDArray
+
+    from penstock.measurements import Curves, Measurements
 
 SCHEMA = "penstock-report/1"
 TEMPLATE = Path(__file__).with_name("viewer.html")
@@ -49,13 +52,24 @@ def write_report(result: Measurements, path: Path) -> None:
     OSError
         If the file cannot be written.
     """
+    path.write_text(page_of(result), "utf-8")
+
+
+def page_of(result: Measurements) -> str:
+    """The report page as text.
+
+    Raises
+    ------
+    ResultError
+        As `write_report`.
+    """
     try:
         template = TEMPLATE.read_text("utf-8")
     except FileNotFoundError:
         raise ResultError(
             "the report page is missing from this installation; install Penstock again, or pass --no-report"
         ) from None
-    path.write_text(fill(template, document(result)), "utf-8")
+    return fill(template, document(result))
 
 
 def fill(template: str, content: dict[str, Any]) -> str:
@@ -84,12 +98,16 @@ def document(result: Measurements) -> dict[str, Any]:
     shown = {name: result.table(name) for name in result.table_names if name not in _NOT_SHOWN}
     page = shorten(shown, result.topology)
     tables, notes = page.tables, page.notes
-    thinned = "series" in tables and tables["series"].num_rows > MAX_SERIES_ROWS
+    recorded = tables["series"].num_rows if "series" in tables else 0
+    curves = with_groups(result.curves()) if recorded else {}
+    thinned = _points(curves) > MAX_SERIES_ROWS
     if thinned:
-        full = tables["series"]
-        tables["series"] = _thin_series(largest_series(full))
+        curves = _thin_series(largest_series(curves))
+    if recorded:
+        tables["series"] = _table_of(curves, tables["series"].schema)
+    if thinned:
         notes.append(
-            f"For this page {full.num_rows:,} points of time series were thinned out to "
+            f"For this page {recorded:,} points of time series were thinned out to "
             f"{tables['series'].num_rows:,}: the largest series of each kind, and the smallest and largest "
             "of each stretch. series.parquet has all of them."
         )
@@ -127,67 +145,74 @@ def columns(table: pa.Table) -> dict[str, list[Any] | dict[str, Any]]:
     for name in table.column_names:
         column = table[name]
         if pa.types.is_floating(column.type):
-            column = pc.if_else(pc.is_finite(column), column, None)
-            lists[name] = [_short(value) for value in column.to_pylist()]
+            lists[name] = _short(column.to_numpy())
             continue
         if pa.types.is_string(column.type) and not column.null_count:
             coded = pc.dictionary_encode(column).combine_chunks()
             if isinstance(coded, pa.ChunkedArray):
                 coded = coded.chunk(0) if coded.num_chunks else pa.array([], pa.string()).dictionary_encode()
             if len(coded) >= _REPEATED * max(len(coded.dictionary), 1):
-                lists[name] = {"names": coded.dictionary.to_pylist(), "of": coded.indices.to_pylist()}
+                lists[name] = {"names": coded.dictionary.to_pylist(), "of": coded.indices.to_numpy().tolist()}
                 continue
-        lists[name] = column.to_pylist()
+        lists[name] = values_of(column)
     return lists
 
 
-def _short(value: float | None) -> float | int | None:
-    """A whole number without its point."""
-    return (
-        value if value is None or not value.is_integer() or abs(value) >= _EXACT_IN_JAVASCRIPT else int(value)
-    )
+def _short(values: NDArray[np.float64]) -> list[float | int | None]:
+    """Whole numbers without their point, and ``None`` for what is not a finite number."""
+    found: list[float | int | None] = values.tolist()
+    known = np.isfinite(values)
+    with np.errstate(invalid="ignore"):
+        whole = np.flatnonzero(known & (np.floor(values) == values) & (np.abs(values) < _EXACT_IN_JAVASCRIPT))
+    for at, value in zip(whole.tolist(), values[whole].astype(np.int64).tolist(), strict=True):
+        found[at] = value
+    for at in np.flatnonzero(~known).tolist():
+        found[at] = None
+    return found
 
 
-def _thin_series(table: pa.Table) -> pa.Table:
-    found = {
-        metric: split(table.filter(pc.equal(table["metric"], metric)))
-        for metric in pc.unique(table["metric"]).to_pylist()
+def _points(curves: Curves) -> int:
+    return sum(len(times) for of in curves.values() for times, _ in of.values())
+
+
+def _thin_series(curves: Curves) -> Curves:
+    points = max(MIN_POINTS, MAX_SERIES_ROWS // sum(map(len, curves.values())))
+    return {
+        metric: {entity: envelope(*curve, points) for entity, curve in of.items()}
+        for metric, of in curves.items()
     }
-    points = max(MIN_POINTS, MAX_SERIES_ROWS // sum(map(len, found.values())))
-    parts = []
-    for metric, entities in found.items():
-        for entity, (times, values) in entities.items():
-            kept_times, kept_values = envelope(times, values, points)
-            columns = {
-                "metric": [metric] * len(kept_times),
-                "entity": [entity] * len(kept_times),
-                "time_ns": kept_times,
-                "value": kept_values,
-            }
-            parts.append(pa.table(columns).cast(pa.schema([table.schema.field(name) for name in columns])))
-    return pa.concat_tables(parts)
+
+
+def _table_of(curves: Curves, schema: pa.Schema) -> pa.Table:
+    """The series as a table like that of a result."""
+    named = [(metric, entity, curve) for metric, of in curves.items() for entity, curve in of.items()]
+    lengths = [len(times) for _, _, (times, _) in named]
+    columns = {
+        "metric": np.repeat([metric for metric, _, _ in named], lengths),
+        "entity": np.repeat([entity for _, entity, _ in named], lengths),
+        "time_ns": np.concatenate([curve[0] for _, _, curve in named]),
+        "value": np.concatenate([curve[1] for _, _, curve in named]),
+    }
+    return pa.table({name: pa.array(columns[name]).cast(schema.field(name).type) for name in columns})
 
 
 def _join_pauses(table: pa.Table, end_of_run_ns: float) -> pa.Table:
     """One row for pauses of the same port, priority, sender and reason that nearly touch."""
     same = ["port", "priority", "sent_by", "reason"]
     spans = spans_by(table, same, end_of_run_ns)
-    first: dict[tuple[Any, ...], dict[str, Any]] = {}
-    # The first of each, by Arrow: the rows of a long table take longer than all of its arithmetic.
-    firsts = (
-        table.append_column("row", pa.array(range(table.num_rows))).group_by(same).aggregate([("row", "min")])
-    )
-    for row in rows_of(table.take(firsts["row_min"])):
-        first[tuple(row[name] for name in same)] = row
-    longest = sorted(spans, key=lambda key: -sum(end - start for start, end in spans[key]))
-    rows: list[dict[str, Any]] = []
-    for key in longest:
-        if len(rows) >= MAX_PAUSES:
+    # The last to be set is the first row of its kind.
+    rows = range(table.num_rows - 1, -1, -1)
+    first = dict(zip(zip(*(table[name].to_pylist()[::-1] for name in same), strict=True), rows, strict=True))
+    joined: list[tuple[float, float, int]] = []
+    for key in sorted(spans, key=lambda key: -sum(end - start for start, end in spans[key])):
+        if len(joined) >= MAX_PAUSES:
             break
-        merged = merge_spans(spans[key], gap=end_of_run_ns / 2_000)
-        rows += [{**first[key], "start_ns": start, "end_ns": end} for start, end in merged]
-    rows.sort(key=lambda row: row["start_ns"])
-    columns = {name: [row[name] for row in rows] for name in table.column_names}
-    return pa.table(
-        {name: pa.array(values).cast(table.schema.field(name).type) for name, values in columns.items()}
-    )
+        gap = end_of_run_ns / 2_000
+        joined += [(start, end, first[key]) for start, end in merge_spans(spans[key], gap)]
+    joined.sort(key=lambda one: one[0])
+    found = table.take(pa.array([row for *_, row in joined]))
+    for name, at in (("start_ns", 0), ("end_ns", 1)):
+        field = table.schema.field(name)
+        values = pa.array([one[at] for one in joined]).cast(field.type)
+        found = found.set_column(table.schema.get_field_index(name), field, values)
+    return found

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from penstock.measurements import Curves
 
 MOST_ROWS = 1_000
 """Of a table."""
@@ -83,25 +86,14 @@ def shorten(tables: Mapping[str, pa.Table], topology: Mapping[str, Any]) -> Page
     return page
 
 
-def largest_series(table: pa.Table) -> pa.Table:
+def largest_series(curves: Curves) -> Curves:
     """The series of each metric that have the largest sums, if there are many."""
-    sums = (
-        table.group_by(["metric", "entity"])
-        .aggregate([("value", "sum")])
-        .sort_by([("value_sum", "descending")])
-    )
-    kept: set[tuple[str, str]] = set()
-    count: dict[str, int] = {}
-    for row in sums.select(["metric", "entity"]).to_pylist():
-        count[row["metric"]] = count.get(row["metric"], 0) + 1
-        if count[row["metric"]] <= MOST_SERIES:
-            kept.add((row["metric"], row["entity"]))
-    metrics, entities = (pc.dictionary_encode(table[name]).combine_chunks() for name in ("metric", "entity"))
-    wanted = np.zeros((len(metrics.dictionary), len(entities.dictionary)), dtype=bool)
-    numbers = [{name: n for n, name in enumerate(one.dictionary.to_pylist())} for one in (metrics, entities)]
-    for metric, entity in kept:
-        wanted[numbers[0][metric], numbers[1][entity]] = True
-    return table.filter(pa.array(wanted[metrics.indices.to_numpy(), entities.indices.to_numpy()]))
+    found: Curves = {}
+    for metric, of in curves.items():
+        ranked = sorted(of, key=lambda entity: -float(of[entity][1].sum()))
+        kept = set(ranked[:MOST_SERIES])
+        found[metric] = {entity: curve for entity, curve in of.items() if entity in kept}
+    return found
 
 
 def _cut(page: Page, name: str, table: pa.Table) -> None:

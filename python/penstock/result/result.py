@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock import storage
-from penstock.errors import ResultError
-from penstock.library import path_of
+from penstock.errors import ArgumentError, InputError, ResultError, ScenarioError, UnknownNameError
+from penstock.library import path_of, suggestion, text_of
 from penstock.measurements import Measurements
 
 if TYPE_CHECKING:
     from penstock import _core
+    from penstock.report.widget import ReportWidget
 
+MOST_HEIGHT = 4_000
+"""Of the widget, in pixels."""
 RESULT_FILES = ("run.json", "topology.json", "description.json", "scenario.toml")
 
 
@@ -35,7 +39,7 @@ class Result(Measurements):
             run=json.loads(core.run),
             scenario_toml=core.scenario_toml,
             topology=json.loads(core.topology),
-            description=json.loads(core.description),
+            description=_description(core.description),
             tables={name: _core_reader(core, name) for name in core.table_names},
         )
 
@@ -67,6 +71,57 @@ class Result(Measurements):
             tables={name: _parquet_reader(path / f"{name}.parquet") for name in parquet},
         )
 
+    def path(self, flow: str, to: str | None = None) -> list[str]:
+        """The egress ports that the frames of a flow take to a host, in order.
+
+        From the table ``paths``, where routes that changed are those at the end of the run. Where that is
+        empty, because there are too many paths, the planned path is computed from the scenario: if a link
+        fails, switches pass over links of their own that are down.
+
+        Parameters
+        ----------
+        flow : str
+            Its name in the table ``flows``, such as ``"victim"`` or ``"all-to-all[h3]"``.
+        to : str, optional
+            The receiving host. Default: the only one that the flow has.
+
+        Returns
+        -------
+        list of str
+            Names as in the table ``ports``, the sender's port first.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such flow, or it does not send to that host.
+        ArgumentError
+            If `to` is not given and the flow has several destinations.
+        ScenarioError
+            If the path has to be computed, and a file that the scenario names is no longer there.
+        """
+        import pyarrow.compute as pc
+
+        flows = self.table("flows")
+        names = flows["flow"].to_pylist()
+        if text_of("flow", flow) not in names:
+            raise UnknownNameError(f"no flow {flow!r} in this result; {suggestion(flow, names)}")
+        listed = self.table("paths").filter(pc.equal(self.table("paths")["flow"], flow))
+        if to is None:
+            to = flows["destination"].to_pylist()[names.index(flow)]
+            if to not in self._nodes():
+                raise ArgumentError(f"flow {flow!r} sends to {to}; expected one of them as the argument `to`")
+        if listed.num_rows:
+            ports = dict(zip(listed["destination"].to_pylist(), listed["ports"].to_pylist(), strict=True))
+            found = str(ports[to]).split() if to in ports else None
+        else:
+            found = _planned_path(self.scenario_toml, flow, text_of("to", to))
+        if found is None:
+            raise UnknownNameError(f"flow {flow!r} does not send to {to!r}; {suggestion(to, self._nodes())}")
+        return found
+
+    def _nodes(self) -> list[str]:
+        return [str(node["name"]) for node in self.topology["nodes"]]
+
     def save(self, directory: str | PathLike[str], *, report: bool = True) -> Path:
         """Writes one Parquet file a table, the run, the scenario, the report and its pictures.
 
@@ -91,6 +146,29 @@ class Result(Measurements):
             self.write_into(partial, report=report)
         return target
 
+    def view(self, height: int = 800) -> ReportWidget:
+        """The report page as a widget of a notebook.
+
+        Parameters
+        ----------
+        height : int
+            Pixels, 100 to 4000. Default 800.
+
+        Raises
+        ------
+        ArgumentError
+            If `height` is not such a number.
+        InputError
+            If anywidget is not installed.
+        """
+        if type(height) is not int or not 100 <= height <= MOST_HEIGHT:
+            raise ArgumentError(f"height is {height!r}; expected a whole number from 100 to {MOST_HEIGHT}")
+        try:
+            from penstock.report.widget import widget
+        except ImportError:
+            raise InputError('the widget needs anywidget: pip install "penstock[notebook]"') from None
+        return widget(self, height)
+
     def write_into(self, directory: Path, *, report: bool) -> None:
         """Writes the files of the result, without manifest, into an existing directory."""
         storage.write_json(directory / "run.json", self.run)
@@ -105,6 +183,22 @@ class Result(Measurements):
 
             write_report(self, directory / "report.html")
             plots.save_all(self, directory / "pictures")
+
+
+@functools.lru_cache(maxsize=8)
+def _description(text: str) -> dict[str, Any]:
+    """Most runs have the same one, and short runs would spend a tenth of their time on it."""
+    described: dict[str, Any] = json.loads(text)
+    return described
+
+
+def _planned_path(scenario_toml: str, flow: str, to: str) -> list[str] | None:
+    from penstock import _core
+
+    try:
+        return _core.path(scenario_toml, "scenario.toml", flow, to)
+    except _core.ScenarioError as error:
+        raise ScenarioError(str(error)) from None
 
 
 def _in_order(path: Path) -> tuple[int, str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import time
 from pathlib import Path
 
 SHARE = 0.8
 """Of what is free: the rest is for the tables of the result, and for others."""
+FRESH_S = 0.25
+"""What is free is asked again after this: short runs follow each other faster."""
 _PROC = Path("/proc")
 _CGROUP = Path("/sys/fs/cgroup")
 
@@ -24,8 +28,14 @@ def limit_bytes(runs: int = 1) -> int | None:
     int or None
         Bytes; ``None`` if the system does not say.
     """
-    free = free_bytes()
+    free = free_in(int(time.monotonic() / FRESH_S))
     return None if free is None else int(free * SHARE / runs)
+
+
+@functools.lru_cache(maxsize=1)
+def free_in(_moment: int) -> int | None:
+    """`free_bytes`, once in each moment of `FRESH_S`."""
+    return free_bytes()
 
 
 def free_bytes() -> int | None:

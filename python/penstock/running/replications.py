@@ -19,6 +19,7 @@ from penstock import _core, storage
 from penstock.analysis.statistics import Interval, student_t_interval
 from penstock.errors import ResultError, SimulationError
 from penstock.library import Source
+from penstock.measurements import html_table
 from penstock.result import Result
 
 from .arguments import MAX_SEED, seed_of, whole
@@ -85,6 +86,10 @@ class Replications:
                         FlowInterval(flow["flow"], metric, student_t_interval(values, self.confidence))
                     )
         return found
+
+    def _repr_html_(self) -> str:
+        """Means with their intervals, for notebooks."""
+        return f"<p>{len(self.results)} replications</p>{html_table(self.table(), 'means')}"
 
     def table(self) -> pa.Table:
         """`intervals` as a table: flow, metric, mean, half_width, replications, confidence."""

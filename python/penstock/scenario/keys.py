@@ -76,7 +76,9 @@ class ProbeKeys(TypedDict, total=False):
     busiest": those in which most happens. Default: "all".
     """
     every: str | None
-    """Width of the bins of time series. Default: a 500th of `duration`, rounded up to whole nanoseconds."""
+    """Width of the bins of time series, those of occupancies among them. Default: a 500th of `duration`,
+    rounded up to whole nanoseconds.
+    """
     most: int | None
     """Rows of frames or pauses at most: the first are kept. Default: 100000 frames, all pauses."""
     one_in: int | None
@@ -436,6 +438,8 @@ class HostKeys(TypedDict, total=False):
     """How far each clock may be off, either way: drawn uniformly from the seed and the name of the
     station. Default: "0 ppm".
     """
+    mtu: str | None
+    """The longest frame that these stations take, DA to FCS. Default: none."""
 
 
 class WrrKeys(TypedDict, total=False):
@@ -792,6 +796,10 @@ class CreditKeys(TypedDict, total=False):
     """Bytes that an update takes on the link, line overhead included, ahead of frames that wait.
     Default: "0 B".
     """
+    piggyback: str | None
+    """A frame that leaves carries what is owed to the other end, and takes so much more of the link.
+    Default: frames carry none.
+    """
 
 
 class ReceiveKeys(TypedDict, total=False):
@@ -841,6 +849,19 @@ class SendKeys(TypedDict, total=False):
     """What each frame costs. Default: "0 s"."""
     rate: str | None
     """What its bytes (DA to FCS) cost beside. Default: "unlimited"."""
+    script: Sequence[SendStepKeys] | None
+    """Changes while the simulation runs, in order of time. Default: none."""
+
+
+class SendStepKeys(TypedDict, total=False):
+    """A change of what sending costs."""
+
+    at: Required[str]
+    """When."""
+    time_per_frame: str | None
+    """What each frame costs from then on. Default: as before."""
+    rate: str | None
+    """What bytes cost from then on. Default: as before."""
 
 
 class RateLimitersKeys(TypedDict, total=False):
@@ -1039,6 +1060,8 @@ class SwitchKeys(TypedDict, total=False):
     """How far each clock may be off, either way: drawn uniformly from the seed and the name of the
     station. Default: "0 ppm".
     """
+    mtu: str | None
+    """The longest frame that these stations take, DA to FCS. Default: none."""
 
 
 class CrossbarKeys(TypedDict, total=False):
@@ -1390,6 +1413,17 @@ class FrameLogNormalKeys(TypedDict, total=False):
     """The largest. Default: "1522 B"."""
 
 
+class FrameBoundedParetoKeys(TypedDict, total=False):
+    """Pareto, cut off at the largest: what would be longer is drawn again."""
+
+    shape: Required[float]
+    """The shape: the smaller, the more of the bytes lie in few long frames."""
+    min: str | None
+    """The smallest. Default: "64 B"."""
+    max: str | None
+    """The largest. Default: "1522 B"."""
+
+
 class FrameTable(TypedDict, total=False):
     """Exactly one of these."""
 
@@ -1401,6 +1435,8 @@ class FrameTable(TypedDict, total=False):
     """Exponential, cut to a range: what would lie outside has the nearest length."""
     log_normal: FrameLogNormalKeys
     """Log-normal, cut to a range: what would lie outside has the nearest length."""
+    bounded_pareto: FrameBoundedParetoKeys
+    """Pareto, cut off at the largest: what would be longer is drawn again."""
     empirical: str
     """The path of a CSV file with the columns `bytes` and `weight`, relative to the scenario."""
 
@@ -1418,6 +1454,12 @@ class SourceTable(TypedDict, total=False):
     """Bursts at the peak rate for a random time, then silence for a random time."""
     threads: ThreadsKeys
     """Threads that send in a loop, with a delay after a burst."""
+    streams: StreamsKeys
+    """Many streams at a constant rate, with random phases."""
+    bursts: BurstsKeys
+    """Bursts of frames at once to one destination, with exponential gaps."""
+    video: VideoKeys
+    """Video: a picture every so often, cut into frames."""
     window: WindowKeys
     """A transfer that is clocked by acknowledgements."""
     request_response: RequestResponseKeys
@@ -1426,6 +1468,8 @@ class SourceTable(TypedDict, total=False):
     """A transfer over TCP, or several."""
     conversation: ConversationKeys
     """Exchanges of messages over TCP."""
+    mpi_exchange: MpiExchangeKeys
+    """Steps of the ranks of MPI in a ring, over TCP."""
 
 
 class FlowKeys(TypedDict, total=False):
@@ -1551,6 +1595,41 @@ class ThreadsKeys(TypedDict, total=False):
     random_phase: bool | None
     """Whether each thread begins at a random time within its first round, or all at the start. Default:
     true.
+    """
+
+
+class StreamsKeys(TypedDict, total=False):
+    """Many streams at a constant rate, with random phases."""
+
+    rate: Required[str]
+    """Rate of each stream."""
+    count: int | None
+    """How many there are. Default: 1."""
+
+
+class BurstsKeys(TypedDict, total=False):
+    """Bursts of frames at once to one destination, with exponential gaps."""
+
+    rate: Required[str]
+    """Mean rate of the source."""
+    frames: int | None
+    """Frames of a burst. Default: 60."""
+
+
+class VideoKeys(TypedDict, total=False):
+    """Video: a picture every so often, cut into frames."""
+
+    rate: Required[str]
+    """Mean rate of each stream, in bits of frames from DA to FCS whatever `rate_counts` says."""
+    count: int | None
+    """How many streams there are. Default: 1."""
+    interval: str | None
+    """Time between two pictures of a stream. Default: "40 ms"."""
+    pattern: str | None
+    """Kinds of the pictures of the generator: letters I, P and B, 1 to 300. Default: "IBBPBBPBBPBB"."""
+    trace: str | None
+    """The path of a CSV file with the columns `kind` (a word, not used) and `bytes`, relative to the
+    scenario, in place of the generator. Default: none.
     """
 
 
@@ -1769,6 +1848,27 @@ class IscsiKeys(TypedDict, total=False):
     """Data of a write for which the target asks at once (MaxBurstLength). Default: "256 KiB"."""
 
 
+class MpiExchangeKeys(TypedDict, total=False):
+    """Steps of ranks in a ring, over TCP."""
+
+    message: Required[str]
+    """Bytes that each rank sends to each neighbour in a step."""
+    ranks: int | None
+    """Ranks of each host: 1, or 2 that are neighbours and exchange through memory. Default: 1."""
+    steps: int | None
+    """Steps of each rank. Default: without end."""
+    eager: str | None
+    """The longest message that is sent without asking. Default: "64 KiB"."""
+    copy_time: str | None
+    """What a copy from one rank of a host to the other takes beside its bytes. Default: "1 us"."""
+    copy_rate: str | None
+    """How fast the bytes of a copy are. Default: "40 Gb/s"."""
+    tcp: TcpKeys | None
+    """The keys of both directions, without `transfer`, `idle`, `reconnect` and `handshake`. Default: all
+    those of the preset "rfc".
+    """
+
+
 class StepKeys(TypedDict, total=False):
     """A change of a source."""
 
@@ -1900,7 +2000,7 @@ class TransfersKeys(TypedDict, total=False):
 
 class FaultKeys(TypedDict, total=False):
     """Something that goes wrong: exactly one of `down`, `up`, `rate`, `bit_error_rate`, `pause_loss`,
-    `frame_loss`, `restart` and `mean_time_between`.
+    `frame_loss`, `control_frame`, `restart` and `mean_time_between`.
     """
 
     link: FaultLink | None
@@ -1925,8 +2025,15 @@ class FaultKeys(TypedDict, total=False):
     """The probability of each pause frame to be lost or damaged."""
     frame_loss: float | None
     """The probability of each frame of a flow to be lost on the link, in each direction by itself."""
+    control_frame: str | None
+    """A control frame that no station of the scenario sends, and that takes no time on the link: PAUSE,
+    PFC, or a congestion message, which is for the flow of the host whose number, from 0, its CN-TAG
+    has.
+    """
     towards: str | None
-    """The end of the link that the lost frames are on their way to. Default: both directions."""
+    """The end of the link that the lost frames are on their way to. Default: both directions; required
+    with `control_frame`.
+    """
     from_: str | None
     """When `bit_error_rate`, `pause_loss` or `frame_loss` begins. Default: "0 s"."""
     until: str | None
@@ -2047,7 +2154,7 @@ Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output"] | QueueingTable
 """How frames wait in a switch."""
-PathChoice = Literal["hash", "spray", "round_robin", "least_queued"] | PathChoiceTable
+PathChoice = Literal["hash", "d_mod_k", "spray", "round_robin", "least_queued"] | PathChoiceTable
 """Which of several equal paths a frame takes."""
 Arbitration = Literal["round_robin", "islip"]
 """How inputs and outputs are matched."""

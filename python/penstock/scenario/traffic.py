@@ -14,6 +14,8 @@ from .values import table
 __all__: list[str] = [
     "bernoulli",
     "bimodal",
+    "bounded_pareto",
+    "bursts",
     "constant",
     "conversation",
     "cubic",
@@ -26,15 +28,18 @@ __all__: list[str] = [
     "iscsi_read",
     "iscsi_write",
     "log_normal",
+    "mpi_exchange",
     "on_off",
     "pareto",
     "permutation",
     "points",
     "poisson",
     "request_response",
+    "streams",
     "tcp",
     "threads",
     "uniform",
+    "video",
     "window",
 ]
 
@@ -48,6 +53,18 @@ def bernoulli(rate: str) -> k.SourceTable:
 def bimodal(small: str, large: str, small_share: float) -> k.FrameTable:
     """Two sizes."""
     made: k.FrameTable = table("bimodal", None, small=small, large=large, small_share=small_share)
+    return made
+
+
+def bounded_pareto(shape: float, *, min: str | None = None, max: str | None = None) -> k.FrameTable:
+    """Pareto, cut off at the largest: what would be longer is drawn again."""
+    made: k.FrameTable = table("bounded_pareto", None, shape=shape, min=min, max=max)
+    return made
+
+
+def bursts(rate: str, *, frames: int | None = None) -> k.SourceTable:
+    """Bursts of frames at once to one destination, with exponential gaps."""
+    made: k.SourceTable = table("bursts", None, rate=rate, frames=frames)
     return made
 
 
@@ -179,6 +196,31 @@ def log_normal(mean: str, sigma: float, *, min: str | None = None, max: str | No
     return made
 
 
+def mpi_exchange(
+    message: str,
+    *,
+    ranks: int | None = None,
+    steps: int | None = None,
+    eager: str | None = None,
+    copy_time: str | None = None,
+    copy_rate: str | None = None,
+    tcp: k.TcpKeys | None = None,
+) -> k.SourceTable:
+    """Steps of the ranks of MPI in a ring, over TCP."""
+    made: k.SourceTable = table(
+        "mpi_exchange",
+        None,
+        message=message,
+        ranks=ranks,
+        steps=steps,
+        eager=eager,
+        copy_time=copy_time,
+        copy_rate=copy_rate,
+        tcp=tcp,
+    )
+    return made
+
+
 def on_off(peak: str, on: k.Period, off: k.Period) -> k.SourceTable:
     """Bursts at the peak rate for a random time, then silence for a random time."""
     made: k.SourceTable = table("on_off", None, peak=peak, on=on, off=off)
@@ -237,6 +279,12 @@ def request_response(
         timeout=timeout,
         ecn=ecn,
     )
+    return made
+
+
+def streams(rate: str, *, count: int | None = None) -> k.SourceTable:
+    """Many streams at a constant rate, with random phases."""
+    made: k.SourceTable = table("streams", None, rate=rate, count=count)
     return made
 
 
@@ -335,6 +383,21 @@ def uniform(
     likely, never to the sender.
     """
     made: Any = table("uniform", value, min=min, max=max)
+    return made
+
+
+def video(
+    rate: str,
+    *,
+    count: int | None = None,
+    interval: str | None = None,
+    pattern: str | None = None,
+    trace: str | None = None,
+) -> k.SourceTable:
+    """Video: a picture every so often, cut into frames."""
+    made: k.SourceTable = table(
+        "video", None, rate=rate, count=count, interval=interval, pattern=pattern, trace=trace
+    )
     return made
 
 

@@ -277,10 +277,11 @@ class Context:
         note: str = "",
         pictures: Sequence[str] = (),
     ) -> Outcome:
-        """What an experiment measured; criterion and report come from ``study.toml``."""
+        """What an experiment measured; criterion, report and why it is not met come from ``study.toml``."""
         experiment = self.study.experiment(id)
+        said = note or ("" if passed else experiment.not_met)
         return Outcome(
-            id, experiment.criterion, experiment.reported, measured, bool(passed), note, tuple(pictures)
+            id, experiment.criterion, experiment.reported, measured, bool(passed), said, tuple(pictures)
         )
 
 

@@ -150,8 +150,8 @@ def _counts(length: int, bin_ns: float) -> Reader:
     "of dispersion is the variance of the counts over their mean.",
     formula="Index of dispersion: Poisson 1; Bernoulli 1 − p, p = r/C·(L + 20)/L; constant rate: counts "
     "differ by at most one; exponential on/off: 2·P·(1 − π)·(s·T − 1 + e^(−s·T)) / (s²·T) with P frames "
-    "a second while on, π the share on, s = 1/on + 1/off, T the bin. Pareto times are cut at 100 "
-    "means; their mean is the one of the key all the same.",
+    "a second while on, π the share on, s = 1/on + 1/off, T the bin; bursts of n frames: n. Pareto "
+    "times are cut at 100 means; their mean is the one of the key all the same.",
     sources=("Cox and Lewis, The Statistical Analysis of Series of Events, 1966",),
     scenario=fill(
         _SOURCE,
@@ -210,6 +210,22 @@ def _rates_and_dispersion(bench: Bench) -> Iterator[Row]:
         label = f"on/off, Pareto bursts of shape {shape}: rate"
         yield random(label, "Gb/s", 2.0, pareto["rate"], precision=2 * fine)
 
+    yield from _aggregates(bench)
+
+
+def _aggregates(bench: Bench) -> Iterator[Row]:
+    """Sources that stand for many, and bursts."""
+    fine = bench.precision(0.01)
+    streams = _count(bench, 'streams = { rate = "10 Mb/s", count = 100 }', ms=160, bin_us=800)
+    label = "100 streams of 10 Mb/s: counts of 800 µs, their interval, differ by at most"
+    yield exact(label, "frames", 0, max(streams["spread"]))
+    bursts = _count(bench, 'bursts = { rate = "4 Gb/s", frames = 60 }', ms=4000, bin_us=1000)
+    yield random("bursts of 60 frames, 4 Gb/s: rate", "Gb/s", 4.0, bursts["rate"], precision=2 * fine)
+    yield random("bursts: index of dispersion", "", 60.0, bursts["dispersion"], precision=4 * fine)
+    pictures = 'video = { rate = "10 Mb/s", count = 100, interval = "1 ms" }'
+    video = _count(bench, pictures, ms=800, bin_us=100)
+    yield random("video, 100 of 10 Mb/s: rate", "Gb/s", 1.0, video["rate"], precision=2 * fine)
+
 
 def _count(bench: Bench, source: str, *, ms: int, bin_us: float, **keys: object) -> dict[str, list[float]]:
     """Rate, dispersion and spread of frames in bins, of frames that appear at the switch unless told."""
@@ -230,9 +246,12 @@ def _count(bench: Bench, source: str, *, ms: int, bin_us: float, **keys: object)
 def _mean_lengths(bench: Bench) -> Iterator[Row]:
     uniform = (64 + 1518) / 2
     bimodal = 0.7 * 64 + 0.3 * 1500
+    ends = 64 / 2176
+    pareto = 1.3 * 64 * (1 - ends**0.3) / (0.3 * (1 - ends**1.3))
     for name, frame, length in (
         ("IMIX", '"imix"', theory.mean(theory.IMIX)),
         ("uniform, 64 to 1518 B", '{ uniform = { min = "64 B", max = "1518 B" } }', uniform),
+        ("Pareto, shape 1.3, 64 to 2176 B", '{ bounded_pareto = { shape = 1.3, max = "2176 B" } }', pareto),
         ("bimodal", '{ bimodal = { small = "64 B", large = "1500 B", small_share = 0.7 } }', bimodal),
     ):
         found = bench.replicate(

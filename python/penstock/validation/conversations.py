@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from .bench import Bench, fill, only
 from .loops import GBPS, path_time, picoseconds, wire
@@ -201,3 +201,83 @@ def queue_depth(bench: Bench) -> Iterator[Row]:
                     break
                 count += 1
             yield exact(f"{name}, iSCSI {what}", "exchanges", count, found["exchanges"])
+
+
+_RING = """\
+[simulation]
+duration = "200 ms"
+
+[probes]
+bin = "off"
+pauses = false
+
+$topology
+rate = "10 Gb/s"
+length = "20 m"
+
+[[flows]]
+name = "ring"
+from = ["$opener", "$peer"]
+to = { permutation = { shift = 1 } }
+start = "1 us"
+source = { mpi_exchange = { message = "$message B", steps = $steps, ${ranks}\
+tcp = { initial_window = "100000 frames", ack_every = 1024, ack_delay = "1 s" } } }
+"""
+_ENVELOPE, _EAGER = 64, 65_536
+
+
+def step(message: int, links: int) -> int:
+    """From the begin of a step of two hosts with two connections until both messages have arrived."""
+    path = [(10 * GBPS, _CABLE)] * links
+    if message <= _EAGER:
+        return path_time(in_turn(frames(_ENVELOPE + message)), path)
+    announced = path_time(frames(_ENVELOPE), path)
+    return 2 * announced + path_time(in_turn(frames(message)), path)
+
+
+def in_turn(lengths: Sequence[int]) -> list[int]:
+    """The frames of two equal messages; the adapter has taken two of the first when the second begins."""
+    first, *more = lengths
+    return [first, *(length for pair in zip(more, lengths, strict=False) for length in pair), lengths[-1]]
+
+
+@case(
+    "mpi-exchange",
+    "Ranks of MPI in a ring",
+    compared="Two hosts that are both neighbours of each other take steps in which each sends two messages "
+    "of 0 B to 1 MiB, with one rank a host, and with two whose copies through memory take longer than the "
+    "network. The time of a step, and how many there are.",
+    formula="The messages of both connections leave in turn, frame by frame; the step is over with the last. "
+    "Beyond 64 KiB an envelope of 64 B goes there and one comes back before. With two ranks a step takes "
+    "as long as a copy.",
+    sources=("Intel MPI Benchmarks, Exchange", "Counting by hand"),
+    scenario=fill(_RING, topology=_STAR, opener="h0", peer="h1", message=4_096, steps=10, ranks=""),
+    ends=(
+        "Nothing is acknowledged while the steps last, so that acknowledgements delay no data.",
+        "More hosts than two: their messages meet at switches.",
+    ),
+)
+def mpi_exchange(bench: Bench) -> Iterator[Row]:
+    """Steps one after the other."""
+    for name, topology, opener, peer, links in _PATHS:
+        ring = {"topology": topology, "opener": opener, "peer": peer}
+        for message in (0, 1, 1_396, 1_397, 4_096, _EAGER, _EAGER + 1, 1 << 20):
+            steps = max(1, min(100, 1_000 * DATA // (message + 3 * _ENVELOPE) // 2))
+            took = step(message, links)
+            yield from _steps(
+                bench, f"{name}, {message:,} B", ring | {"message": message, "ranks": ""}, steps, took
+            )
+        two = 'ranks = 2, copy_time = "50 us", copy_rate = "8 Gb/s", '
+        for message in (0, 1_000):
+            took = 50_000_000 + message * 1_000
+            label = f"{name}, {message:,} B, two ranks"
+            yield from _steps(bench, label, ring | {"message": message, "ranks": two}, 100, took)
+
+
+def _steps(bench: Bench, label: str, keys: Mapping[str, object], steps: int, took: int) -> Iterator[Row]:
+    """What both hosts have measured."""
+    run = bench.once(_RING, steps=steps, **keys)
+    for row in run.rows("connections"):
+        yield exact(f"{label}, {row['flow']}: steps", "steps", steps, row["exchanges"])
+        yield exact(f"{label}, {row['flow']}: shortest", "ps", took, picoseconds(row["exchange_min_ns"]))
+        yield exact(f"{label}, {row['flow']}: longest", "ps", took, picoseconds(row["exchange_max_ns"]))

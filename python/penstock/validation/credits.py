@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.qos.arbitration import Need, longest_turn
+from penstock.qos.arbitration import fill as fill_table
 from penstock.result import Result
 
 from . import theory
 from .bench import Bench, fill, only
-from .registry import Row, case, exact
+from .registry import Row, bounded, case, exact
 
 GBPS = 1_000_000_000
 OVERHEAD = 20
@@ -139,3 +141,83 @@ def room(bench: Bench) -> Iterator[Row]:
         )
         yield exact(f"{setup.name}: frames delivered", "frames", setup.delivered, _delivered(found))
         yield exact(f"{setup.name}: waited for credits", "ps", setup.waited, _waited(found))
+
+
+_TABLE = """\
+[simulation]
+duration = "$duration ms"
+
+[probes]
+bin = "off"
+
+[topology.star]
+hosts = 5
+rate = "2 Gb/s"
+delay = "20 ns"
+overhead = "0 B"
+
+[host]
+queues = [0, 1, 2, 3, 3, 3, 3, 3]
+
+[switch]
+queues = [0, 1, 2, 3, 3, 3, 3, 3]
+scheduler = { dtable = { entries = $entries } }
+
+[flow_control.credit]
+buffer = "8704 B"
+channels = [0, 1, 2, 3, 3, 3, 3, 3]
+"""
+
+_FLOW = """
+[[flows]]
+name = "$name"
+from = "h$name"
+to = "h4"
+priority = $name
+frame = $frame
+source = $source
+"""
+
+NEEDS = (Need(16, 4), Need(12, 6), Need(35, 3), Need(1, 64))
+"""What the four classes need of a table of 64 entries."""
+
+
+def _table(tagged: int, duration: int) -> str:
+    """Three classes that always wait, and one that sends a small frame now and then."""
+    text = fill(_TABLE, duration=duration, entries=list(fill_table(64, dict(enumerate(NEEDS)))))
+    small = ('"128 B"', '{ poisson = { rate = "2 Mb/s" } }')
+    waiting = ('{ bimodal = { small = "64 B", large = "2176 B", small_share = 0.97 } }', '"greedy"')
+    for key in range(len(NEEDS)):
+        frame, source = small if key == tagged else waiting
+        text += fill(_FLOW, name=key, frame=frame, source=source)
+    return text
+
+
+@case(
+    "table-turns",
+    "The longest turn of a filled table",
+    compared="A class sends a small frame now and then, the three others always have frames of 64 and 2176 "
+    "B. The longest that it waits must not exceed what its distance in the table promises.",
+    formula="An entry sends at most twice the longest frame less a credit, 67 credits of 64 B. From one "
+    "entry of a class to the next, d entries on, no more than d · 67 credits leave.",
+    sources=("Martinez 2006, section 4",),
+    scenario=_table(0, 100),
+    ends=(
+        "A class that sends more than its entries take waits for its own frames as well.",
+        "One port. What waits for credits further on is not in the bound.",
+    ),
+)
+def table_turns(bench: Bench) -> Iterator[Row]:
+    """Each class in turn is the one that seldom sends."""
+    for tagged, need in enumerate(NEEDS):
+        distance = need.distance or 64
+        found = bench.once(_table(tagged, bench.choose(400, 40)))
+        queue = only(found.rows("queues"), port="sw.4->h4", **{"class": tagged})
+        yield bounded(
+            f"entries at most {distance} apart: longest wait",
+            "us",
+            longest_turn(distance, 2 * GBPS) * 1e6,
+            queue["wait_max_ns"] / 1e3,
+            0.4,
+            "an entry sends half of its most on average, and that of the class itself passes without a frame",
+        )

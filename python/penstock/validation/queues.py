@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+
+import numpy as np
 
 from penstock.result import Result
 
@@ -76,11 +79,12 @@ def _mg1_rows(
     "M/D/1: Poisson arrivals, frames of one length",
     compared="Frames of 980 B (1,000 B on the wire, 800 ns) arrive at a switch as a Poisson "
     "process and leave over a 10 Gb/s link. The wait is the time in the queue, zero for frames that "
-    "find the link free. Loads are on the wire.",
+    "find the link free. Loads are on the wire. The occupancy is that of a probe, weighted by time.",
     formula="Mean wait W = ρ·S / (2·(1 − ρ)) (Pollaczek-Khinchine with E[S²] = S²); mean number "
     "waiting λ·W (Little). The 99th percentile inverts the transform E[e^(−sW)] = (1 − ρ) / (1 − "
     "ρ·R(s)), with R the transform of the residual service time, read as the result tables read "
-    "percentiles: linear within a histogram of 32 bins per octave.",
+    "percentiles: linear within a histogram of 32 bins per octave. The number waiting is that of the chain "
+    "embedded at departures, whose steps are Poisson arrivals in one service.",
     sources=("Kleinrock, Queueing Systems I, 1975, section 5.6",),
     scenario=fill(
         _POISSON, duration="201 ms", warmup="1 ms", overhead="20 B", frame='"980 B"', rate="8 Gb/s"
@@ -91,9 +95,79 @@ def _mg1_rows(
     ),
 )
 def md1(bench: Bench) -> Iterator[Row]:
-    """Three loads."""
+    """Three loads; at one of them the occupancy of the queue and of a memory that it shares."""
     for load, ms in ((0.5, 200), (0.8, 400), (0.95, 3000)):
         yield from _mg1_rows(bench, [(980 + OVERHEAD, 1.0)], '"980 B"', load=load, overhead=OVERHEAD, ms=ms)
+    yield from _occupancies(bench, 0.8)
+
+
+_SHARED = _POISSON.replace(
+    """[probes]
+bin = "off"
+pauses = false
+""",
+    """[switch.buffer]
+total = "64 MiB"
+dynamic_threshold = {}
+
+[[probes]]
+what = "occupancy"
+which = ["sw.0->h0/0", "sw shared"]
+every = "1 ms"
+""",
+)
+_FRAME = 980
+_LEVELS = (0, 1, 5, 10)
+
+
+def _occupancy(result: Result) -> dict[str, float]:
+    """Means and shares of time from the histograms; of the memory, levels below a frame more."""
+    levels, shares = result.cdf("occupancy_frames", "sw.0->h0/0")
+    waiting = dict(zip(levels.tolist(), np.diff(shares, prepend=0.0).tolist(), strict=True))
+    found = {f"at most {n}": sum(share for level, share in waiting.items() if level <= n) for n in _LEVELS}
+    found["mean"] = sum(level * share for level, share in waiting.items())
+    below, share_below = result.cdf("occupancy_bytes", "sw shared")
+    in_use = below < (_LEVELS[2] + 1) * _FRAME
+    found["shared"] = float(share_below[in_use][-1])
+    return found
+
+
+def _md1_waiting(load: float, most: int) -> list[float]:
+    """Shares of time in which 0, 1, ... `most` customers of M/D/1 wait, the one in service not among them.
+
+    The number in the system at departures is a Markov chain, whose steps are Poisson arrivals in one service;
+    what departures leave, arrivals find, and Poisson arrivals see averages over time.
+    """
+    arrivals = [math.exp(-load) * load**k / math.factorial(k) for k in range(most + 3)]
+    system = [1 - load]
+    for j in range(most + 1):
+        into = sum(system[i] * arrivals[j - i + 1] for i in range(1, j + 1))
+        system.append((system[j] - system[0] * arrivals[j] - into) / arrivals[0])
+    return [system[0] + system[1], *system[2:]]
+
+
+def _occupancies(bench: Bench, load: float) -> Iterator[Row]:
+    measured = bench.replicate(
+        _SHARED,
+        _occupancy,
+        frame=f'"{_FRAME} B"',
+        overhead=f"{OVERHEAD} B",
+        rate=f"{load * 10:g} Gb/s",
+        **bench.milliseconds(1200, warmup=1),
+    )
+    of = _md1_waiting(load, max(_LEVELS))
+    label = f"load {load:g}, histogram of the occupancy: "
+    mean = load**2 / (2 * (1 - load))
+    yield random(label + "mean", "frames", mean, measured["mean"], precision=bench.precision(0.015))
+    fine = bench.precision(0.005)
+    for n in _LEVELS:
+        name = f"at most {n}"
+        yield random(
+            label + f"share of time with {name} waiting", "", sum(of[: n + 1]), measured[name], precision=fine
+        )
+    n = _LEVELS[2]
+    name = f"load {load:g}, shared memory: share of time with at most {n} frames in it"
+    yield random(name, "", sum(of[: n + 1]), measured["shared"], precision=fine)
 
 
 MM1_MEAN = 700.0

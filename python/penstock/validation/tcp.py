@@ -336,3 +336,154 @@ def shares(bench: Bench) -> Iterator[Row]:
         0.1,
         "frames on the wire and the jitter are not in proportion",
     )
+
+
+_SAWTOOTH = """\
+[simulation]
+duration = "3500 ms"
+warmup = "500 ms"
+
+[probes]
+bin = "off"
+pauses = false
+
+[switch.buffer]
+queue = "$buffer frames"
+
+[[flows]]
+name = "f"
+from = "a"
+to = "to"
+frame = "1518 B"
+source = { tcp = { headers = "58 B", recovery = "newreno", ack_every = 1, growth = "acks", \
+initial_threshold = "40 frames", min_timeout = "200 ms" } }
+
+""" + around_a_switch(
+    a='rate = "10 Gb/s"\ndelay = "100 us"',
+    to='rate = "1 Gb/s"\ndelay = "500 us"',
+)
+
+
+@case(
+    "tcp-sawtooth",
+    "One connection and its buffer",
+    compared="A transfer over TCP with NewReno through a switch from 10 to 1 Gb/s, a round trip of 1.2 ms, "
+    "and so many frames of buffer: the share of the narrow link that it uses.",
+    formula="The window grows by a segment a round trip from half of P + B to P + B, where P is what fills "
+    "the path and B the buffer. Below P it idles: a round trip takes as long as if the link were full. "
+    "From B = P on the link is always full; without a buffer three quarters of it are used.",
+    sources=(
+        "V. Jacobson, Congestion avoidance and control, SIGCOMM 1988",
+        "G. Appenzeller, I. Keslassy and N. McKeown, Sizing router buffers, SIGCOMM 2004, section 2",
+    ),
+    scenario=fill(_SAWTOOTH, buffer=50),
+    ends=("Fractions of segments, and no time for the repair.",),
+)
+def sawtooth(bench: Bench) -> Iterator[Row]:
+    """From a buffer of one frame to one and a half times the path."""
+    fast, slow = 10_000_000_000, 1_000_000_000
+    there = wire(FRAME, fast) + wire(FRAME, slow)
+    back = wire(ACK, fast) + wire(ACK, slow)
+    path = (there + back + 2 * 600_000_000) / wire(FRAME, slow)
+    for buffer in (1, 10, 25, 50, 75, 100, 150):
+        result = bench.once(_SAWTOOTH, buffer=buffer)
+        used = _segments(result)["rate"] * wire(FRAME, slow) / 1e12
+        yield within(
+            f"{buffer} frames of buffer, {path:.0f} of path: share of the link",
+            "",
+            _used(path, buffer),
+            [used],
+            0.01,
+            "windows are whole segments, and a repair takes a round trip",
+        )
+
+
+def _used(path: float, buffer: float) -> float:
+    """The share of a link in a cycle of additive increase and halving."""
+    least = (path + buffer) / 2
+    if least >= path:
+        return 1.0
+    idle = path - least
+    full = buffer * (path + path + buffer) / 2
+    return (idle * (path + least) / 2 + full) / (idle * path + full)
+
+
+_DCTCP = """\
+[simulation]
+duration = "$duration"
+warmup = "$warmup"
+
+[probes]
+bin = "off"
+pauses = false
+
+[[switch.queue_managers]]
+step = { threshold = "$threshold frames" }
+
+[[flows]]
+name = "f"
+from = "h1..h$senders"
+to = "h0"
+frame = "1518 B"
+source = { tcp = { preset = "datacenter", headers = "58 B", ack_every = 1, growth = "acks", \
+initial_threshold = "20 frames" } }
+
+""" + around_a_switch(
+    h0='rate = "10 Gb/s"\ndelay = "25 us"',
+    **{f"h{number}": 'rate = "40 Gb/s"\ndelay = "25 us"' for number in range(1, 11)},
+)
+
+
+@case(
+    "tcp-dctcp",
+    "DCTCP at a step",
+    compared="N transfers under DCTCP from links of 40 Gb/s to one of 10 Gb/s with a round trip of 100 us, "
+    "marked above K frames: the share of marks, which is what alpha estimates, and the longest and the mean "
+    "queue.",
+    formula="Windows grow together to W + 1, where W = (P + K) / N and P is what fills the path, and shrink "
+    "by alpha / 2: alpha² (1 - alpha / 4) = (2 W + 1) / (W + 1)². The queue is K + N at most, and goes "
+    "down by N (W + 1) alpha / 2.",
+    sources=(
+        "M. Alizadeh et al., Data center TCP (DCTCP), SIGCOMM 2010, section 3.3, equations 4 to 9",
+        "RFC 8257, section 3.3",
+    ),
+    scenario=fill(_DCTCP, duration="250 ms", warmup="50 ms", threshold=40, senders=2),
+    ends=(
+        "Flows grow and shrink together, which two do and ten do not: of ten, 16 % fewer segments are marked "
+        "than the formula says, and only their queue is compared.",
+    ),
+)
+def dctcp(bench: Bench) -> Iterator[Row]:
+    """Several thresholds, and several flows."""
+    slow, fast = 10_000_000_000, 40_000_000_000
+    trip = sum(wire(length, rate) for length in (FRAME, ACK) for rate in (slow, fast)) + 100_000_000
+    path = trip / wire(FRAME, slow)
+    for senders, threshold in ((1, 20), (1, 40), (1, 80), (2, 20), (2, 40), (2, 80), (10, 40)):
+        keys = bench.milliseconds(400, warmup=50)
+        result = bench.once(_DCTCP, senders=senders, threshold=threshold, **keys)
+        queue = max(result.rows("queues"), key=lambda row: int(row["marks"]))
+        window = (path + threshold) / senders
+        alpha = _alpha(window)
+        most, falls = threshold + senders, senders * (window + 1) * alpha / 2
+        name = f"N = {senders}, K = {threshold}"
+        if senders < 10:
+            segments = sum(row["frames_delivered"] for row in result.rows("flows"))
+            lags = "alpha lags behind the marks, and two flows are not quite together"
+            yield within(f"{name}: share of marks", "", alpha, [queue["marks"] / segments], 0.1, lags)
+        longest, waits = queue["queue_frames_max"], queue["queue_bytes_mean"] / FRAME
+        first = "the frame that is marked first is one more"
+        yield within(f"{name}: longest queue", "frames", most, [longest], 1 / most + 1e-9, first)
+        mean = most - falls / 2
+        yield within(
+            f"{name}: mean queue", "frames", mean, [waits], 2 / mean, f"{first}, and steps are whole"
+        )
+
+
+def _alpha(window: float) -> float:
+    """The share of marks at which windows grow as much as they shrink."""
+    least, most = 0.0, 1.0
+    for _ in range(50):
+        middle = (least + most) / 2
+        enough = middle**2 * (1 - middle / 4) >= (2 * window + 1) / (window + 1) ** 2
+        least, most = (least, middle) if enough else (middle, most)
+    return most

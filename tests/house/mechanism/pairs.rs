@@ -32,7 +32,7 @@ impl Configuration for PairsParams {
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         link.in_frames(rate, sizes)
     }
-    fn start(&self, link: Link, _mean_bytes: f64) -> Pairs {
+    fn start(&self, link: Link, _sizes: &FrameSizes) -> Pairs {
         Pairs { pace: Pace::at_station(self.rate, link.clock), first: None }
     }
 }

@@ -7,6 +7,8 @@ export interface End {
   utilisation: readonly number[];
   paused: readonly number[];
   drops: readonly number[];
+  /** The place of each port in the film, if there is one. */
+  ports: readonly number[];
 }
 
 export interface Tier {
@@ -129,7 +131,7 @@ export function readFabric(value: unknown): Tier[] {
 
 function readEnd(value: unknown): End {
   const end = object(value);
-  return { name: String(end["name"] ?? ""), utilisation: numbers(end["utilisation"]), paused: numbers(end["paused"]), drops: numbers(end["drops"]) };
+  return { name: String(end["name"] ?? ""), utilisation: numbers(end["utilisation"]), paused: numbers(end["paused"]), drops: numbers(end["drops"]), ports: numbers(end["ports"]) };
 }
 
 function numbers(value: unknown): number[] {

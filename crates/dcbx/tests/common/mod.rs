@@ -18,8 +18,8 @@ pub fn table(first: u8) -> EtsTable {
     EtsTable::new([0, 0, 0, 1, 0, 0, 0, 0], [first, 100 - first, 0, 0, 0, 0, 0, 0], algorithms).unwrap()
 }
 
-pub fn pfc(willing: bool, capability: u8, enabled: u8) -> Option<PfcTlv> {
-    Some(PfcTlv::new(willing, capability, PrioritySet(enabled)).unwrap())
+pub fn pfc(willing: bool, capability: u8, enabled: u8) -> PfcTlv {
+    PfcTlv::new(willing, capability, PrioritySet(enabled)).unwrap()
 }
 
 /// Not willing, without recommendation, PFC for priority 5.
@@ -30,10 +30,12 @@ pub fn settings() -> Administered {
         ets_willing: false,
         recommendation: None,
         pfc: pfc(false, 8, 0x20),
+        exchanges_pfc: true,
         applications: Vec::new(),
     }
 }
 
+#[allow(dead_code, reason = "each test file uses what it needs")]
 pub fn agent(mac: Mac, admin: Administered) -> Agent {
     Agent::new(mac, admin, Profile::default(), Time::ZERO).unwrap()
 }

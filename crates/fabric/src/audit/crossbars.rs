@@ -1,10 +1,12 @@
-//! Crossbars among the other mechanisms: what looks at frames as they wait does not know those at inputs.
+//! Crossbars among the other mechanisms: what cannot work with frames that wait at inputs is refused.
 
 use super::{Audit, Subject};
 use crate::build::headroom::frame_bounds;
 use crate::spec::{FaultSpec, NodeSpec, SwitchSpec};
+use flow_control::Accounting;
 use frame::NodeId;
 use keys::Remark;
+use queueing::ManagerSpec;
 
 pub fn check(audit: &mut Audit<'_>) {
     let spec = audit.spec;
@@ -26,15 +28,13 @@ pub fn check(audit: &mut Audit<'_>) {
             break;
         }
     }
-    let down = |fault: &FaultSpec| {
-        matches!(fault, FaultSpec::LinkDown { .. } | FaultSpec::Restart { .. } | FaultSpec::Random { .. })
-    };
-    if let Some(fault) = spec.faults.iter().position(down) {
+    let restart = |fault: &FaultSpec| matches!(fault, FaultSpec::Restart { .. });
+    if let Some(fault) = spec.faults.iter().position(restart) {
         let name = &spec.nodes[first].name;
         let message = format!(
-            "\"{name}\" has a crossbar, and what an outage does to what waits in it is not simulated"
+            "\"{name}\" has a crossbar, and what a restart does to what waits in it is not simulated"
         );
-        let help = "crossbars can have pause_loss, rate, bit_error_rate and frame_loss";
+        let help = "crossbars can have all other faults";
         audit.error(Subject::Fault(fault), Remark::new(message, help));
     }
 }
@@ -42,9 +42,9 @@ pub fn check(audit: &mut Audit<'_>) {
 /// What a switch with a crossbar cannot have beside it.
 fn together(node: &NodeSpec, switch: &SwitchSpec) -> Option<Remark> {
     let name = &node.name;
-    if switch.pauses().is_some() {
-        let message = format!("\"{name}\" has a crossbar, and pauses count what waits at outputs");
-        let help = "expected [flow_control.credit], no flow control, or queueing = \"virtual_output\"";
+    if switch.pauses().is_some_and(|pauses| pauses.accounting == Accounting::Egress) {
+        let message = format!("\"{name}\" has a crossbar, and its pauses count what waits at outputs");
+        let help = "expected accounting = \"ingress\", or queueing = \"virtual_output\"";
         return Some(Remark::about("queueing", message, help));
     }
     if !switch.buffer.is_unlimited() || switch.shared_memory.is_some() {
@@ -52,11 +52,12 @@ fn together(node: &NodeSpec, switch: &SwitchSpec) -> Option<Remark> {
         let help = "credits limit inputs, and `output_buffer` limits outputs: leave it out";
         return Some(Remark::about("buffer", message, help));
     }
-    let managed = switch.managers.iter().any(Option::is_some);
-    managed.then(|| {
-        let message =
-            format!("queue managers at \"{name}\", which has a crossbar: frames wait at its inputs");
-        let help = "expected queueing = \"output\" or \"virtual_output\", or no queue managers";
+    let along_paths = |manager: &ManagerSpec| matches!(manager, ManagerSpec::PathPoint(_));
+    switch.managers.iter().flatten().any(along_paths).then(|| {
+        let message = format!(
+            "path rate control at \"{name}\", which has a crossbar: what comes back is stamped at inputs"
+        );
+        let help = "expected another queue manager, or queueing = \"output\" or \"virtual_output\"";
         Remark::about("queue_managers", message, help)
     })
 }

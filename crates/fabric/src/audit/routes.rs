@@ -1,7 +1,7 @@
 //! Whether queues can come to wait for each other in a circle.
 
 use super::{Audit, Subject};
-use crate::spec::Way;
+use crate::spec::{OnDeadlock, Way};
 use flow_control::Accounting;
 use keys::Remark;
 
@@ -13,11 +13,15 @@ pub(super) fn check(layered: bool, audit: &mut Audit<'_>) {
     // What cannot be built is reported when it is run.
     let Ok(Some(cycle)) = crate::dependency_cycle(spec) else { return };
     let has_credits = spec.nodes.iter().any(|node| node.credits().is_some());
-    let then =
-        if has_credits { "a circle of credits is not run" } else { "a run tells when a circle closes" };
+    let refused = has_credits && spec.guards.on_deadlock == OnDeadlock::Stop;
+    let then = if refused {
+        "a circle of credits is run only with on_deadlock = \"count\""
+    } else {
+        "a run tells when a circle closes"
+    };
     let help = format!("no deadlock can occur if every route goes up first and then down; {then}");
     let remark = Remark::about("flow_control", crate::simulation::credits::circle(&cycle), help);
-    if has_credits { audit.error(Subject::Scenario, remark) } else { audit.warn(Subject::Scenario, remark) }
+    if refused { audit.error(Subject::Scenario, remark) } else { audit.warn(Subject::Scenario, remark) }
 }
 
 /// Shortest paths in trees and layered fabrics go up, then down; with pauses that go only to where frames came

@@ -1,6 +1,6 @@
 //! Which occupancies are tallied, and which frames are logged.
 
-use super::series::Recording;
+use super::series::{Recording, width};
 use crate::run::frame_log::{FrameLog, Log, LoggedPort};
 use crate::run::levels::Levels;
 use crate::run::node::Node;
@@ -10,6 +10,7 @@ use crate::run::tallies::{Place, Tallies};
 use crate::run::world::Fabric;
 use crate::spec::{Pattern, Probe, Spec, Watched, Which};
 use frame::{NodeId, PRIORITIES, PortId, Priority, members};
+use measure::BinnedMax;
 
 /// Bytes that the two histograms of an occupancy take, about: 20 octaves of bytes, a few of frames.
 const TALLY_BYTES: u64 = 6 << 10;
@@ -36,7 +37,10 @@ impl Recording<'_> {
         }
         let tallied: Vec<Tallies> = parts.iter().map(|part| self.tallies(part)).collect();
         let all: u64 = tallied.iter().map(|own| own.tallies.len() as u64).sum();
-        if !self.fits_bytes(&format!("distributions of {all} occupancies"), all * TALLY_BYTES) {
+        let widths = tallied.iter().flat_map(|own| &own.tallies).filter_map(|tally| tally.series.width());
+        let bins: u64 = widths.map(|width| self.spec.duration.ps().div_ceil(width.ps()) + 1).sum();
+        let bytes = all * TALLY_BYTES + bins * size_of::<u64>() as u64;
+        if !self.fits_bytes(&format!("distributions of {all} occupancies"), bytes) {
             return;
         }
         for (part, tallies) in parts.iter_mut().zip(tallied) {
@@ -59,10 +63,16 @@ impl Recording<'_> {
         let mut tallies = Tallies {
             of_queue: vec![[NIL; 4]; part.buffers.queues.len()],
             of_counter: vec![NIL; part.links.len() * PRIORITIES],
+            of_memory: vec![[NIL; 2]; part.nodes.len()],
             tallies: Vec::new(),
         };
         for (id, node) in (part.numbering.first_node..).map(NodeId).zip(&part.nodes) {
             let memory = self.tally(&mut tallies, Place::Memory(id));
+            if node.memory().sharing.is_some() {
+                let parts = [Place::Shared(id), Place::Headroom(id)];
+                let at = (id.0 - part.numbering.first_node) as usize;
+                tallies.of_memory[at] = parts.map(|place| self.tally(&mut tallies, place));
+            }
             let used = node.classes.classes_of(self.spec.priorities_in_use());
             let classes: Vec<u8> = (0..PRIORITIES as u8).filter(|class| used >> class & 1 != 0).collect();
             let of_node: Vec<(u8, u32)> = classes
@@ -89,11 +99,12 @@ impl Recording<'_> {
     /// A tally of a place, if it is chosen.
     fn tally(&self, tallies: &mut Tallies, place: Place) -> u32 {
         let name = place.name(self.spec, self.wiring);
-        if is_chosen(self.spec, Watched::Occupancy, |pattern| pattern.names(&name)) {
-            tallies.add(place)
-        } else {
-            NIL
+        if !is_chosen(self.spec, Watched::Occupancy, |pattern| pattern.names(&name)) {
+            return NIL;
         }
+        let bin = width(self.spec, Watched::Occupancy, |pattern| pattern.names(&name));
+        let series = bin.map_or(BinnedMax::OFF, |bin| BinnedMax::new(bin, self.spec.duration));
+        tallies.add(place, series)
     }
 
     /// The groups of priorities that are counted where they come in through a port.

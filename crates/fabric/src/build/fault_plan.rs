@@ -5,10 +5,11 @@
 //! (exponential) and the link it hits.
 
 use crate::BuildError;
+use crate::build::control_frames;
 use crate::run::event::Event;
 use crate::run::faults::{Action, FaultSchedule, Faults, Span};
 use crate::spec::routing::Wiring;
-use crate::spec::{FaultSpec, LinkSpec, Reaction, ReceiveChange, Role, Spec};
+use crate::spec::{CoreChange, FaultSpec, LinkSpec, NodeSpec, Reaction, Role, Spec};
 use engine::{Stream, stream};
 use frame::NodeId;
 use std::collections::BTreeMap;
@@ -66,7 +67,7 @@ impl FaultPlan {
         let mut plan = FaultPlan::default();
         for (entry, fault) in spec.faults.iter().enumerate() {
             match fault {
-                FaultSpec::LinkDown { .. } | FaultSpec::LinkUp { .. } => {}
+                FaultSpec::LinkDown { .. } | FaultSpec::LinkUp { .. } | FaultSpec::ControlFrame { .. } => {}
                 FaultSpec::LinkRate { link, at, rate } => plan.on(*link).rates.push((*at, *rate)),
                 FaultSpec::BitErrors { link, from, until, rate } => {
                     plan.on(*link).bit_errors.push(((*from, *until), *rate));
@@ -188,7 +189,7 @@ impl FaultPlan {
                 all.push((restart.span.1, first.0, Action::On));
             }
         }
-        for (node, at, change) in receivers(spec) {
+        for (node, at, change) in core_changes(spec) {
             all.extend(wiring.ports(node).map(|port| (at, port.0, Action::Receive(change))));
         }
         all.retain(|&(at, ..)| at < spec.duration);
@@ -276,8 +277,19 @@ impl FaultPlan {
             note(restart.span.0, "restart", name, f64::NAN);
             note(restart.span.1, "restarted", name, f64::NAN);
         }
-        for (node, at, change) in receivers(spec) {
-            let what = if change == ReceiveChange::Stop { "reading_stops" } else { "reading_starts" };
+        for fault in &spec.faults {
+            if let FaultSpec::ControlFrame { link, towards, at, says } = fault {
+                let heeded = control_frames::has_effect(spec, *towards, says);
+                let what = if heeded { "control_frame" } else { "control_frame_ignored" };
+                note(*at, what, &direction(spec, *link, *towards), f64::NAN);
+            }
+        }
+        for (node, at, change) in core_changes(spec) {
+            let what = match change {
+                CoreChange::Stop => "reading_stops",
+                CoreChange::Start { .. } => "reading_starts",
+                CoreChange::Send { .. } => "sending_changes",
+            };
             note(at, what, &spec.nodes[node.at()].name, f64::NAN);
         }
         notes.retain(|note| note.at < spec.duration);
@@ -286,17 +298,14 @@ impl FaultPlan {
     }
 }
 
-/// Changes of receiving hosts.
-fn receivers(spec: &Spec) -> impl Iterator<Item = (NodeId, Time, ReceiveChange)> {
-    (0..).map(NodeId).zip(&spec.nodes).flat_map(|(id, node)| {
-        let receive = match &node.role {
-            Role::Host(host) => host.receive.as_ref(),
-            Role::Switch(_) => None,
-        };
-        receive
-            .into_iter()
-            .flat_map(move |receive| receive.script.iter().map(move |&(at, change)| (id, at, change)))
-    })
+/// Changes of the cores of hosts.
+fn core_changes(spec: &Spec) -> impl Iterator<Item = (NodeId, Time, CoreChange)> {
+    let of_host = |node: &'_ NodeSpec| match &node.role {
+        Role::Host(host) => host.core_changes(),
+        Role::Switch(_) => Vec::new(),
+    };
+    let of = move |(id, node)| of_host(node).into_iter().map(move |(at, change)| (id, at, change));
+    (0..).map(NodeId).zip(&spec.nodes).flat_map(of)
 }
 
 /// "a<->b", and the number of the link if there are several between the two.

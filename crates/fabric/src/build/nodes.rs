@@ -16,7 +16,7 @@ use engine::{Timer, stream};
 use flow_control::pfc::Levels;
 use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
-use frame::{NodeId, PRIORITIES, PointId, PortId, Priority};
+use frame::{ClassMap, NodeId, PRIORITIES, PointId, PortId, Priority};
 use queueing::{BufferSpec, LinkFacts, ManagerSpec, RateConfiguration, SharedMemory};
 use units::{Amount, BitRate};
 
@@ -127,11 +127,15 @@ pub fn add_receiving(part: &Part, fabric: &mut Fabric) {
     let plan = part.plan;
     let receiving = |port: u32| {
         let node = plan.node(port);
-        let paused_as_one = node.pauses().is_some_and(|own| own.kind == PauseKind::Link);
+        let groups = match (node.credits(), node.pauses()) {
+            (Some(credits), _) => credits.channels,
+            (None, Some(own)) if own.kind == PauseKind::Link => ClassMap::SHARED,
+            _ => ClassMap::SEPARATE,
+        };
         let host = node.host().filter(|host| host.receive.is_some() || host.send.is_some())?;
         let at_once = ReceiveSpec::default();
         let spec = host.receive.as_ref().unwrap_or(&at_once);
-        Some(Box::new(Receiving::new(spec, host.send.as_ref(), paused_as_one)))
+        Some(Box::new(Receiving::new(spec, host.send.as_ref(), groups)))
     };
     let all: Vec<_> = part.ports().map(receiving).collect();
     // Where frames give credits back, hosts look at each.

@@ -3,10 +3,12 @@
 use crate::BuildError;
 use crate::build::Plan;
 use crate::run::route_table::DELIVER;
+use crate::spec::digits::Digits;
 use crate::spec::forwarding::EdgeGroups;
 use crate::spec::routing::{Distances, Routes};
-use crate::spec::{FlowSpec, Role, Way};
+use crate::spec::{FlowSpec, Role, Spec, Way};
 use frame::{NodeId, PortId};
+use std::sync::Arc;
 
 /// All paths of a fabric.
 pub(crate) struct Paths {
@@ -40,6 +42,26 @@ pub(crate) fn find_paths(plan: &Plan) -> Result<Paths, BuildError> {
         hops.push(DELIVER);
     }
     Ok(Paths { hops, starts, flows, destinations })
+}
+
+/// By node, the longest frame of the flows whose planned paths lead through it in either direction, and the first flow that
+/// sends it; without tags of rate limiters.
+pub(crate) fn longest_frames(spec: &Spec) -> Result<Vec<Option<(u16, u32)>>, BuildError> {
+    let wiring = spec.wiring();
+    let paths = find_paths(&Plan::new(spec, &wiring))?;
+    let mut longest = vec![None; spec.nodes.len()];
+    for (&start, &flow) in paths.starts.iter().zip(&paths.flows) {
+        let bytes = spec.flows[flow as usize].frame_bounds().1;
+        let hops = paths.hops[start as usize..].iter().take_while(|&&hop| hop != DELIVER);
+        let passed = hops.map(|&hop| wiring.neighbour(PortId(hop)));
+        for node in passed.chain([spec.flows[flow as usize].from]) {
+            let known: &mut Option<(u16, u32)> = &mut longest[node.at()];
+            if known.is_none_or(|(most, _)| most < bytes) {
+                *known = Some((bytes, flow));
+            }
+        }
+    }
+    Ok(longest)
 }
 
 /// The port of a sender whose paths are not listed.
@@ -79,7 +101,8 @@ impl Found {
 /// Searches edge group by edge group, so that distances are computed once for all hosts of a switch.
 fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
     let spec = plan.spec;
-    let routes = Routes::new(plan.wiring, |node| matches!(spec.nodes[node.at()].role, Role::Host(_)));
+    let routes = Routes::new(plan.wiring, |node| matches!(spec.nodes[node.at()].role, Role::Host(_)))
+        .with_digits(Digits::of(spec, plan.wiring).map(Arc::new));
     let groups = EdgeGroups::new(&routes, wanted.iter().filter_map(|wanted| wanted.destination));
     let group_of = |destination: Option<NodeId>| groups.of(destination?);
     let mut order: Vec<usize> = (0..wanted.len()).collect();

@@ -13,10 +13,12 @@ use crate::build::fault_plan::FaultPlan;
 use crate::build::paths::Paths;
 use crate::run::faults::Action;
 use crate::run::route_table::{DELIVER, path_from};
+use crate::spec::digits::Digits;
 use crate::spec::routing::{Routes, Wiring};
 use crate::spec::{Role, Spec, Way};
 use frame::PortId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use units::Time;
 
 /// All changes of routes: when, at which source's place, which path. Appends new routes to the table of hops.
@@ -78,7 +80,8 @@ impl<'a> PathsInUse<'a> {
     fn without(&mut self, down: &[u32], paths: &mut Paths) -> Vec<(u32, u32)> {
         let is_down = |link: u32| down[link as usize] != 0;
         let is_host = |node: frame::NodeId| matches!(self.spec.nodes[node.at()].role, Role::Host(_));
-        let routes = Routes::without(self.wiring, is_host, is_down);
+        let routes = Routes::without(self.wiring, is_host, is_down)
+            .with_digits(Digits::of(self.spec, self.wiring).map(Arc::new));
         let mut distances = BTreeMap::new();
         let mut changed = Vec::new();
         for path in 0..paths.flows.len() {

@@ -1,8 +1,10 @@
 //! Which time series are recorded.
 
 use crate::build::distributions::choice;
+use crate::build::headroom::frame_bounds;
 use crate::run::culprits::Culprits;
 use crate::run::levels::Levels;
+use crate::run::link_control::LinkControl;
 use crate::run::node::Node;
 use crate::run::pool::NIL;
 use crate::run::port::Hooks;
@@ -108,6 +110,7 @@ impl Recording<'_> {
             }
             part.probes.read = if part.hosts.receiving.is_empty() { Vec::new() } else { series.clone() };
             part.probes.arrived = series;
+            part.probes.watches_arrivals = true;
         }
     }
 
@@ -117,17 +120,22 @@ impl Recording<'_> {
         if !self.fits("ports", 16, widths.iter().copied().flatten()) {
             return;
         }
-        let series = |port: u32| {
-            widths[port as usize].map_or(Carried::OFF, |width| Carried::new(width, self.spec.duration))
-        };
+        let series = |port: u32| self.bits(widths[port as usize]);
         for part in parts {
-            let ports = 0..part.links.len() as u32;
-            part.probes.sent = ports.clone().map(|port| series(part.numbering.port(port))).collect();
             // What a port receives is known to its peer.
-            let received = |port: u32| series(self.wiring.peer[part.numbering.port(port) as usize].0);
-            part.probes.received = ports.map(received).collect();
+            let link = |port: u32| {
+                let (own, peer) =
+                    (part.numbering.port(port), self.wiring.peer[part.numbering.port(port) as usize].0);
+                Carried::new(series(own), series(peer), part.links.cold[port as usize].delay)
+            };
+            part.probes.links = (0..part.links.len() as u32).map(link).collect();
             part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, true));
         }
+    }
+
+    /// A series with bins of a width, if it has one.
+    fn bits(&self, width: Option<Time>) -> BinnedBits {
+        width.map_or(BinnedBits::OFF, |width| BinnedBits::new(width, self.spec.duration))
     }
 
     fn classes(&mut self, parts: &mut [Fabric]) {
@@ -142,13 +150,17 @@ impl Recording<'_> {
         }
         for (part, widths) in parts.iter_mut().zip(widths) {
             let of_ports = by_queue(part, |port, _| self.lone_class_series(part, port, used));
-            let series = |width: Time| ClassSeries::Own(Carried::new(width, self.spec.duration));
             let class = |(width, of_port): (Option<Time>, Option<Time>)| match width {
                 Some(width) if of_port == Some(width) => ClassSeries::OfPort,
-                Some(width) => series(width),
-                None => ClassSeries::Own(Carried::OFF),
+                Some(_) => {
+                    let class = Carried::new(self.bits(width), BinnedBits::OFF, Time::ZERO);
+                    ClassSeries::Own(Box::new(class))
+                }
+                None => ClassSeries::Off,
             };
             part.probes.classes = widths.into_iter().zip(of_ports).map(class).collect();
+            let is_apart = |class: &ClassSeries| matches!(class, ClassSeries::Own(_));
+            part.probes.tells_classes_apart = part.probes.classes.iter().any(is_apart);
             part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, true));
         }
     }
@@ -157,7 +169,7 @@ impl Recording<'_> {
     fn lone_class_series(&self, part: &Fabric, port: u32, used: u8) -> Option<Time> {
         let local = (port - part.numbering.first_port) as usize;
         let alone = part.links.ports[local].classes.classes_of(used).count_ones() == 1;
-        part.probes.sent.get(local).filter(|_| alone)?.width()
+        part.probes.links.get(local).filter(|_| alone)?.widths()[0]
     }
 
     fn queues(&mut self, parts: &mut [Fabric]) {
@@ -230,13 +242,17 @@ impl Recording<'_> {
 
 /// Whether its window is a series.
 fn is_tcp(flow: &FlowSpec) -> bool {
-    let has =
-        |application: &Application| matches!(application, Application::Tcp(_) | Application::Conversation(_));
+    let has = |application: &Application| {
+        matches!(
+            application,
+            Application::Tcp(_) | Application::Conversation(_) | Application::MpiExchange(_)
+        )
+    };
     flow.transport.as_ref().is_some_and(|connection| has(&connection.application))
 }
 
 /// The width of the bins of a series, if it is recorded: what the first probe says whose pattern `names` it.
-fn width(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Option<Time> {
+pub fn width(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Option<Time> {
     if spec.probes.chosen.is_none() {
         return spec.probes.bin;
     }
@@ -265,8 +281,12 @@ fn used_only(part: &Fabric, widths: &[Option<Time>], used: u8) -> Vec<Time> {
 /// Prepares what is recorded of pauses, and of those who stand where they begin and act.
 fn record_pauses(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) {
     let sends = |part: &Fabric| part.nodes.iter().any(|node| node.pause_sender.is_some());
-    let any = spec.probes.pauses && parts.iter().any(sends);
+    let credits = spec.nodes.iter().any(|node| node.credits().is_some());
+    let any = spec.probes.pauses && (credits || parts.iter().any(sends));
+    let longest = u32::from(frame_bounds(spec).1);
     for part in parts {
+        let controls = part.links.cold.iter_mut().map(|cold| &mut cold.control);
+        controls.filter_map(LinkControl::credits_mut).for_each(|credits| credits.record(any, longest));
         part.probes.pauses = spec.probes.pauses.then(Vec::new);
         part.probes.culprits = any.then(|| Box::new(Culprits::new(Arc::clone(path_flow))));
         part.probes.victims = any.then(|| Box::new(Victims::new(Arc::clone(path_flow))));

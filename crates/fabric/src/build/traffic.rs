@@ -7,6 +7,7 @@ use crate::run::endpoint_state::EndpointState;
 use crate::run::endpoints::RAW;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::hosts::{Hosts, Receiver};
+use crate::run::overtaking::Overtaking;
 use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::sources::SourceState;
@@ -14,7 +15,10 @@ use crate::run::world::Fabric;
 use crate::spec::{FlowSpec, Way, WhenFull};
 use engine::stream;
 use frame::{Ecn, Flags, FrameKind, NodeId};
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
+use transport::{ConnectionSpec, Protocol};
 use units::Time;
 use workload::{Due, Source, TransferList};
 
@@ -94,6 +98,8 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
         return;
     }
     fabric.hosts.endpoints_of_path = vec![[RAW; 2]; paths.flows.len()];
+    // Connections that share a description are of one application.
+    let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), u32> = BTreeMap::new();
     let (mut path, mut number) = (0, 0);
     for flow in &spec.flows {
         let Some(connection) = &flow.transport else {
@@ -110,10 +116,18 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
                 connection.start(&due.next().unwrap_or_default(), random("near"), random("far"));
             let start = fabric.routes.path_start[path];
             let behind = start + fabric.routes.path(start).len() as u32;
-            let ends = [(near, flow.from, None), (far, to, Some(behind))];
+            let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
                 if part.owns(node) {
-                    let state = EndpointState::new(endpoint, number, path as u32, behind, flow.priority);
+                    let mut state = EndpointState::new(endpoint, number, path as u32, behind, flow.priority);
+                    if state.endpoint.progress().is_some() {
+                        let next = fabric.hosts.peers.len() as u32;
+                        state.peers = *groups.entry((node, Arc::as_ptr(connection))).or_insert(next);
+                        if state.peers == next {
+                            fabric.hosts.peers.push(Vec::new());
+                        }
+                        fabric.hosts.peers[state.peers as usize].push(fabric.hosts.endpoints.len() as u32);
+                    }
                     fabric.hosts.endpoints_of_path[path][end] = fabric.hosts.endpoints.len() as u32;
                     fabric.hosts.endpoints.push(state);
                     fabric.node_of.push(part.node(node));
@@ -157,6 +171,8 @@ pub fn add_receivers(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     };
     fabric.hosts.receiver_of_path = paths.destinations.iter().map(receiver_of).collect();
     fabric.hosts.receivers = vec![Receiver::default(); receivers as usize];
+    fabric.hosts.overtaking = Overtaking::new(part.plan.spec, fabric.nodes.len()).map(Box::new);
+    fabric.probes.watches_arrivals |= fabric.hosts.overtaking.is_some();
     fabric.hosts.completions = completions(&part.plan.spec.flows, &fabric.hosts);
 }
 

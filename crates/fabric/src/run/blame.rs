@@ -2,6 +2,7 @@
 
 use crate::run::pause_sender::PauseSender;
 use crate::run::pool::NIL;
+use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use frame::{Occupancy, TrafficClass};
 
@@ -16,32 +17,30 @@ impl Fabric {
         counter: (u32, usize),
         counted: Occupancy,
     ) -> u32 {
+        if self.links.ports[counter.0 as usize].hooks.has(Hooks::CROSSBAR) {
+            return self.fills_input(counter.0, pause_sender.bits(counter.1), queue).0;
+        }
         let fills = queue != NIL && self.buffers.queues[queue as usize].occupancy.bytes * 2 >= counted.bytes;
         if fills || self.nodes[self.node_of[counter.0 as usize] as usize].is_host {
             return queue;
         }
-        self.fullest(pause_sender, counter).unwrap_or(queue)
+        self.fullest(counter.0, |priority| pause_sender.group(priority) == Some(counter.1)).unwrap_or(queue)
     }
 
-    /// The egress queue of a switch with most bytes of an ingress counter. Looks at every waiting frame of the
-    /// switch: for the rare pause that the queue of the last frame does not explain.
+    /// The egress queue of a switch with most bytes of what came in through a port and counts. Looks at every waiting
+    /// frame of the switch: for the rare pause that the queue of the last frame does not explain.
     #[cold]
-    fn fullest(&self, pause_sender: &PauseSender, (ingress, group): (u32, usize)) -> Option<u32> {
-        let node = &self.nodes[self.node_of[ingress as usize] as usize];
-        let ports = pause_sender.first_port..pause_sender.first_port + pause_sender.levels.len() as u32;
-        let classes = (0..node.classes.classes() as u8).map(TrafficClass);
-        let queues = ports.flat_map(|port| {
+    pub fn fullest(&self, ingress: u32, counts: impl Fn(u8) -> bool) -> Option<u32> {
+        let classes = &self.nodes[self.node_of[ingress as usize] as usize].classes;
+        let classes = (0..classes.classes() as u8).map(TrafficClass);
+        let queues = self.ports_beside(ingress).flat_map(|port| {
             let first = self.links.ports[port as usize].first_queue;
             classes.clone().map(move |class| first + u32::from(class.0))
         });
         let held = |queue: u32| -> u64 {
             let waiting = self.buffers.frames(queue);
-            waiting
-                .filter(|one| {
-                    one.ingress == ingress && pause_sender.group(one.frame.priority.0) == Some(group)
-                })
-                .map(|one| u64::from(one.frame.bytes))
-                .sum()
+            let counted = waiting.filter(|one| one.ingress == ingress && counts(one.frame.priority.0));
+            counted.map(|one| u64::from(one.frame.bytes)).sum()
         };
         let all = queues.filter(|&queue| self.buffers.queues[queue as usize].occupancy.frames > 0);
         all.map(|queue| (held(queue), queue))

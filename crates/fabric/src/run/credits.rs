@@ -4,7 +4,9 @@
 //! becomes the next one, when another of the channel leaves, and when credits come. A frame holds the credits of the
 //! link that it came over until it begins to leave on the next one; at a host until it is taken in.
 
+use crate::run::credit_waits::Fills;
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::link_control::Ended;
 use crate::run::outcome::{CreditFault, Failure};
 use crate::run::pool::NIL;
 use crate::run::port::Hooks;
@@ -12,7 +14,7 @@ use crate::run::world::Fabric;
 use engine::Timer;
 use flow_control::CreditSpec;
 use flow_control::credit::{Overdraft, Receiver, Sender};
-use frame::{Frame, PRIORITIES, Priority, TrafficClass};
+use frame::{ClassMap, Frame, PRIORITIES, Priority, TrafficClass};
 use units::Time;
 
 /// The credits of a link, at one of its ends: those that it takes, and those that it grants.
@@ -23,11 +25,17 @@ pub(crate) struct CreditState {
     pub receiver: Receiver,
     /// From the arrival of an update to its effect at the other end.
     peer_delay: Time,
-    /// When the next update is due.
+    /// When the next update is due, and when the last one has left that a frame carried.
     update: Timer,
+    carried: Time,
     /// Classes whose next frame lacks credits.
     short: u32,
+    /// Those whose last wait is over and not told yet.
+    over: u32,
     waits: [Waits; PRIORITIES],
+    classes: ClassMap,
+    /// What has filled the room that this end grants, where that is recorded.
+    pub fills: Option<Box<Fills>>,
 }
 
 /// How a class has waited for credits since measuring began.
@@ -37,19 +45,26 @@ struct Waits {
     /// Since when it waits, if it does, and how long it waited before.
     since: Time,
     before: Time,
+    /// When the link, free, began to wait for it last, and when such a wait was over, since the beginning of the run.
+    began: Time,
+    ended: Time,
 }
 
 impl CreditState {
     /// Nothing has been sent; `peer` is what the other end grants.
-    pub fn new(own: &CreditSpec, peer: &CreditSpec) -> CreditState {
+    pub fn new(own: &CreditSpec, peer: &CreditSpec, classes: ClassMap) -> CreditState {
         CreditState {
             spec: own.clone(),
             sender: Sender::new(peer.credits),
             receiver: Receiver::new(own.credits),
             peer_delay: peer.update_delay,
             update: Timer::IDLE,
+            carried: Time::ZERO,
             short: 0,
+            over: 0,
             waits: [Waits::default(); PRIORITIES],
+            classes,
+            fills: None,
         }
     }
     /// Classes whose next frame lacks credits.
@@ -57,8 +72,8 @@ impl CreditState {
     pub fn short(&self) -> u32 {
         self.short
     }
-    /// Writes them; false: they are the same.
-    fn set_short(&mut self, short: u32, now: Time) -> bool {
+    /// Writes them; false: they are the same. The link is free from `free` on.
+    fn set_short(&mut self, short: u32, free: Time, now: Time) -> bool {
         let mut changed = self.short ^ short;
         if changed == 0 {
             return false;
@@ -70,10 +85,15 @@ impl CreditState {
             if short >> class & 1 != 0 {
                 waits.times += 1;
                 waits.since = now;
+                waits.began = free.max(now);
             } else {
                 waits.before += now - waits.since;
+                if now > waits.began {
+                    waits.ended = now;
+                }
             }
         }
+        self.over |= self.short & !short;
         self.short = short;
         true
     }
@@ -89,7 +109,49 @@ impl CreditState {
     }
     /// Begins measuring.
     pub fn restart(&mut self, now: Time) {
-        self.waits = [Waits { times: 0, since: now, before: Time::ZERO }; PRIORITIES];
+        for waits in &mut self.waits {
+            *waits = Waits { times: 0, since: now, before: Time::ZERO, ..*waits };
+        }
+    }
+    /// What fills the room at this end is recorded, or not.
+    pub fn record(&mut self, on: bool, longest: u32) {
+        self.fills = on.then(|| Box::new(Fills::new(self.spec.need(longest))));
+    }
+    /// The wait of a class of which this is the lowest priority: since when a link that was free waits for it.
+    pub fn wait_in_force(&self, priority: u8) -> Option<Time> {
+        let class = self.classes.class(Priority(priority));
+        let waits = self.short >> class.0 & 1 != 0 && self.lowest_priority(class) == priority;
+        waits.then(|| self.waits[class.at()].began)
+    }
+    /// Tells of the waits that are over.
+    pub fn waits_over(&mut self, mut ended: impl FnMut(Ended)) {
+        while self.over != 0 {
+            let class = TrafficClass(self.over.trailing_zeros() as u8);
+            self.over &= self.over - 1;
+            let Waits { began, ended: end, .. } = self.waits[class.at()];
+            ended(Ended { priority: self.lowest_priority(class), start: began, end, cause: 0 });
+        }
+    }
+    /// Whether the link, free, waits for credits of a class, or has done so at any time since then.
+    pub fn has_waited(&self, class: u8, since: Time, now: Time) -> bool {
+        let waits = &self.waits[usize::from(class)];
+        let waits_now = self.short >> class & 1 != 0 && waits.began <= now;
+        waits_now || waits.ended > Time::ZERO && waits.ended >= since
+    }
+    fn lowest_priority(&self, class: TrafficClass) -> u8 {
+        self.classes.priorities(class).trailing_zeros() as u8
+    }
+    /// The priorities of a channel.
+    pub fn of_channel(&self, channel: usize) -> u8 {
+        self.spec.channels.priorities(TrafficClass(channel as u8))
+    }
+    /// The channel of a priority.
+    pub fn channel(&self, priority: u8) -> usize {
+        self.spec.channel(Priority(priority))
+    }
+    /// Bytes that so many credits stand for.
+    pub fn bytes(&self, credits: u32) -> u64 {
+        u64::from(credits) * u64::from(self.spec.unit)
     }
     /// Credits that a frame needs, and the channel that it takes them from.
     #[inline]
@@ -98,7 +160,7 @@ impl CreditState {
     }
     /// The priorities that share a channel with this one.
     pub fn sharing(&self, priority: Priority) -> u8 {
-        self.spec.channels.priorities(self.spec.channels.class(priority))
+        self.of_channel(self.spec.channel(priority))
     }
     #[inline]
     fn lacks(&self, frame: &Frame) -> bool {
@@ -122,16 +184,18 @@ impl Fabric {
         ingress: u32,
         now: Time,
     ) {
+        let port = &self.links.ports[egress as usize];
+        let (first_queue, waiting, free) = (port.first_queue, port.waiting, port.busy_until);
         if ingress != NIL {
-            self.credits_arrived(ingress, frame, now);
+            self.credits_arrived(ingress, frame, first_queue + u32::from(class.0), now);
         }
         let bit = 1 << class.0;
-        if self.links.ports[egress as usize].waiting & bit != 0 {
+        if waiting & bit != 0 {
             return;
         }
         let Some(credits) = self.credits_mut(egress) else { return };
         let short = if credits.lacks(frame) { credits.short | bit } else { credits.short & !bit };
-        if credits.set_short(short, now) {
+        if credits.set_short(short, free, now) {
             self.update_stopped(egress, now);
         }
     }
@@ -151,9 +215,29 @@ impl Fabric {
                 self.overdraft(self.numbering.port(egress), why, now);
             }
         }
+        if self.credits_mut(egress).is_some_and(|own| own.spec.piggyback.is_some() && own.receiver.owes()) {
+            self.send_along(egress, now, windows);
+        }
         self.look_at_heads(egress, now);
         if ingress != NIL {
             self.credits_free(ingress, frame, now, windows);
+        }
+    }
+
+    /// The frame whose transmission has just begun carries an update.
+    #[inline(never)]
+    fn send_along(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(egress) else { return };
+        let bytes = u64::from(credits.spec.piggyback.unwrap_or_default());
+        self.links.cold[egress as usize].counts.update_bytes += bytes;
+        let port = &mut self.links.ports[egress as usize];
+        port.busy_until += port.clock.advance(bytes);
+        let ends = port.busy_until;
+        // One that waits is not needed any more.
+        port.hooks.set(Hooks::PAUSE_WAITING, false);
+        self.send_update(egress, now, ends, windows);
+        if let Some(credits) = self.credits_mut(egress) {
+            credits.carried = ends;
         }
     }
 
@@ -168,17 +252,20 @@ impl Fabric {
             let head = self.buffers.head((port.first_queue + class) as usize);
             short |= u32::from(head.is_some_and(|frame| credits.lacks(frame))) << class;
         }
-        if self.credits_mut(egress).is_some_and(|credits| credits.set_short(short, now)) {
+        let free = port.busy_until;
+        if self.credits_mut(egress).is_some_and(|credits| credits.set_short(short, free, now)) {
             self.update_stopped(egress, now);
         }
     }
 
-    /// A frame has come over a link: it takes room at its end.
-    pub fn credits_arrived(&mut self, ingress: u32, frame: &Frame, now: Time) {
+    /// A frame has come over a link: it takes room at its end. `queue`: the one that it is for; [`NIL`] at its host.
+    pub fn credits_arrived(&mut self, ingress: u32, frame: &Frame, queue: u32, now: Time) {
         let Some(credits) = self.credits_mut(ingress) else { return };
         let (channel, need) = credits.need(frame);
         if let Err(why) = credits.receiver.arrive(channel, need) {
             self.overdraft(self.sender_of(ingress), why, now);
+        } else if credits.fills.is_some() {
+            self.note_fill(ingress, channel, queue, now);
         }
     }
 
@@ -187,8 +274,12 @@ impl Fabric {
         let Some(credits) = self.credits_mut(ingress) else { return };
         let (channel, need) = credits.need(frame);
         let at = credits.receiver.free(&credits.spec, channel, need, now);
+        let noted = credits.fills.is_some();
         if at < credits.update.due() && credits.update.arm(at) {
             windows.push(Event::bare(Kind::Renew, at, ingress));
+        }
+        if noted {
+            self.note_room(ingress, channel, now);
         }
     }
 
@@ -224,7 +315,9 @@ impl Fabric {
     fn send_update(&mut self, port: u32, now: Time, ends: Time, windows: &mut Queued) {
         let delay = self.links.cold[port as usize].delay;
         let Some(credits) = self.credits_mut(port) else { return };
-        let (freed, at) = (credits.receiver.update(now), ends + delay + credits.peer_delay);
+        // None overtakes the one that a frame carries.
+        let after = if credits.carried == Time::ZERO { now } else { credits.carried + Time::from_ps(1) };
+        let (freed, at) = (credits.receiver.update(now), ends.max(after) + delay + credits.peer_delay);
         credits.update.cancel();
         if self.links.ports[port as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(port, now, at) {
             self.links.cold[port as usize].counts.pauses_lost += 1;

@@ -6,15 +6,19 @@
 //! switch hands it over when it begins to cross, as its latency contains the way of the head; input and output are busy
 //! until all of it has come and crossed.
 //!
+//! Pauses count a frame where it came in until it begins to cross; queue managers, outages and watchdogs meet it at its output.
+//!
 //! The room of an output counts what crosses and what waits there. A frame that the switch itself sends, or that goes to
 //! the link at once, takes room as all others.
 
 use crate::run::architecture::{Architecture, NodeMemory};
 use crate::run::event::{Event, Kind, Queued};
-use crate::run::pool::{List, NIL, Pool};
+use crate::run::losses::Cause;
+use crate::run::pool::{List, NIL, Pool, Waiting};
 use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::world::Fabric;
 use engine::Timer;
+use flow_control::pfc::Counted;
 use frame::{Frame, Occupancy, TrafficClass};
 use measure::{Latency, Sojourns};
 use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Room};
@@ -40,6 +44,8 @@ pub(crate) struct Crossbar {
     lists: Vec<List>,
     /// By input and output, the classes whose next frame wants to cross.
     wants: Vec<u32>,
+    /// By output, how many inputs have a frame for it.
+    wanted: Vec<u32>,
     /// By output, who crosses to it.
     crossing: Vec<Option<Underway>>,
     /// By input, whether it sends.
@@ -49,7 +55,10 @@ pub(crate) struct Crossbar {
     pub inputs: Vec<Input>,
     /// The next match.
     matching: Timer,
+    /// By input and output, the classes that may cross; by output, whether there are any. Outputs that nobody asks for
+    /// have no requests of their own.
     requests: Vec<u32>,
+    asked: Vec<bool>,
     matches: Vec<Crossing>,
 }
 
@@ -98,12 +107,14 @@ impl Crossbar {
             arbiter: Arbiter::new(&keys, ports),
             lists: vec![List::EMPTY; ports * queues * classes],
             wants: vec![0; ports * ports],
+            wanted: vec![0; ports],
             crossing: vec![None; ports],
             sends: vec![false; ports],
             held: vec![0; ports * classes],
             inputs: vec![Input::default(); ports],
             matching: Timer::IDLE,
             requests: vec![0; ports * ports],
+            asked: vec![false; ports],
             matches: Vec::new(),
             keys,
         }
@@ -114,6 +125,44 @@ impl Crossbar {
             Inputs::VirtualOutput => (input * self.ports + output) * self.classes + class,
             Inputs::Fifo => input * self.classes + class,
         }
+    }
+
+    /// The next frame of a class of an input wants to cross to an output.
+    fn want(&mut self, input: usize, output: usize, class: u8) {
+        let wants = &mut self.wants[input * self.ports + output];
+        self.wanted[output] += u32::from(*wants == 0);
+        *wants |= 1 << class;
+    }
+
+    /// It crosses.
+    fn want_no_more(&mut self, input: usize, output: usize, class: u8) {
+        let wants = &mut self.wants[input * self.ports + output];
+        *wants &= !(1 << class);
+        self.wanted[output] -= u32::from(*wants == 0);
+    }
+
+    /// The classes of an output that have room for the longest frame; all, if each frame is looked at.
+    fn roomy(&self, output: usize) -> u32 {
+        if self.keys.room == Room::Frame {
+            return u32::MAX;
+        }
+        let held = &self.held[output * self.classes..][..self.classes];
+        let room = self.keys.output_buffer.get();
+        held.iter().rev().fold(0, |set, held| set << 1 | u32::from(held + self.longest <= room))
+    }
+
+    /// Those of these classes whose next frame fits into the buffer of the output.
+    fn that_fit(&self, mut classes: u32, input: usize, output: usize, pool: &Pool) -> u32 {
+        let mut left = classes;
+        while left != 0 {
+            let class = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let needs = u64::from(pool.head(&self.lists[self.list(input, output, class)]).bytes);
+            if self.held[output * self.classes + class] + needs > self.keys.output_buffer.get() {
+                classes &= !(1 << class);
+            }
+        }
+        classes
     }
 
     /// How long a frame takes to cross.
@@ -137,6 +186,62 @@ impl Crossbar {
     pub fn waiting_at<'a>(&'a self, input: usize, pool: &'a Pool) -> impl Iterator<Item = (Time, u16)> + 'a {
         let each = self.lists.len() / self.ports;
         of(pool, &self.lists[input * each..][..each])
+    }
+
+    /// The output and class that most bytes of these classes at an input wait for: who waits behind another frame waits
+    /// for its output.
+    pub fn most_wanted(&self, ingress: u32, classes: u32, pool: &Pool) -> Option<(u32, TrafficClass)> {
+        let each = self.lists.len() / self.ports;
+        let own = &self.lists[(ingress - self.first_port) as usize * each..][..each];
+        let wanted = own
+            .iter()
+            .enumerate()
+            .filter(|(at, list)| classes >> (at % self.classes) & 1 != 0 && !list.is_empty());
+        let bytes = |list: &List| pool.iter(list).map(|one| u64::from(one.frame.bytes)).sum::<u64>();
+        let most = wanted.max_by_key(|(at, list)| (bytes(list), std::cmp::Reverse(*at)))?;
+        Some((pool.first(most.1).ingress, TrafficClass((most.0 % self.classes) as u8)))
+    }
+
+    /// Whether the longest frame of a class would find room at an output.
+    pub fn has_room(&self, egress: u32, class: TrafficClass) -> bool {
+        let held = self.held[(egress - self.first_port) as usize * self.classes + class.at()];
+        held + self.longest <= self.keys.output_buffer.get()
+    }
+
+    /// What waits at inputs for a class of an output.
+    pub fn waiting_for<'a>(
+        &'a self,
+        egress: u32,
+        class: TrafficClass,
+        pool: &'a Pool,
+    ) -> impl Iterator<Item = &'a Waiting> {
+        let output = (egress - self.first_port) as usize;
+        let lists = (0..self.ports).map(move |input| &self.lists[self.list(input, output, class.at())]);
+        lists.flat_map(|list| pool.iter(list)).filter(move |one| one.ingress == egress)
+    }
+
+    /// What waits at inputs, or behind frames that wait, for an output without room: each with the port it came through.
+    pub fn stuck_behind<'a>(
+        &'a self,
+        egress: u32,
+        class: TrafficClass,
+        pool: &'a Pool,
+    ) -> impl Iterator<Item = (u32, &'a Waiting)> {
+        let output = (egress - self.first_port) as usize;
+        let held = self.held[output * self.classes + class.at()];
+        let stuck = move |list: &List| {
+            let needs = match self.keys.room {
+                Room::Frame => u64::from(pool.head(list).bytes),
+                Room::Longest => self.longest,
+            };
+            pool.first(list).ingress == egress && held + needs > self.keys.output_buffer.get()
+        };
+        let lists =
+            (0..self.ports).map(move |input| (input, &self.lists[self.list(input, output, class.at())]));
+        let stuck = lists.filter(move |(_, list)| !list.is_empty() && stuck(list));
+        stuck.flat_map(move |(input, list)| {
+            pool.iter(list).map(move |one| (self.first_port + input as u32, one))
+        })
     }
 
     /// The lists of what waits at its inputs.
@@ -164,7 +269,8 @@ impl Crossbar {
         size_of::<Crossbar>()
             + self.arbiter.memory_bytes()
             + self.lists.capacity() * size_of::<List>()
-            + (self.wants.capacity() + self.requests.capacity()) * size_of::<u32>()
+            + (self.wants.capacity() + self.wanted.capacity() + self.requests.capacity()) * size_of::<u32>()
+            + self.asked.capacity()
             + self.crossing.capacity() * size_of::<Option<Underway>>()
             + self.held.capacity() * size_of::<u64>()
             + self.inputs.capacity() * size_of::<Input>()
@@ -200,9 +306,20 @@ impl Fabric {
             }
             return self.enqueue_at_output(egress, class, frame, NIL, now, windows);
         }
-        if self.links.ports[egress as usize].hooks.has(Hooks::CREDITS) {
-            self.credits_arrived(ingress, &frame, now);
+        let (hooks, first_queue) =
+            (self.links.ports[egress as usize].hooks, self.links.ports[egress as usize].first_queue);
+        let queue = first_queue + u32::from(class.0);
+        if hooks.has(Hooks::CREDITS) {
+            self.credits_arrived(ingress, &frame, queue, now);
         }
+        if hooks.has(Hooks::COUNTED) {
+            match self.count_in(&frame, ingress, now) {
+                Counted::Fits => {}
+                Counted::Full => return self.lose(egress, class, &frame, ingress, Cause::Headroom, now),
+                Counted::AtXoff => self.send_xoff(&frame, ingress, queue, now, windows),
+            }
+        }
+        self.tell_root(egress, class, &frame);
         let node = self.node_of[egress as usize] as usize;
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         let (input, output) = ((ingress - bar.first_port) as usize, (egress - bar.first_port) as usize);
@@ -214,7 +331,7 @@ impl Fabric {
         at.occupancy.add(frame.bytes);
         at.sojourns.enter(at.occupancy.both());
         if is_first {
-            bar.wants[input * bar.ports + output] |= 1 << class.0;
+            bar.want(input, output, class.0);
             self.match_soon(egress, now, windows);
         }
     }
@@ -235,9 +352,10 @@ impl Fabric {
             return;
         }
         let mut matches = std::mem::take(&mut bar.matches);
-        self.request(port);
-        if let Some(bar) = self.crossbar_mut(port) {
-            bar.arbiter.pick(&bar.requests, &mut matches);
+        if self.request(port)
+            && let Some(bar) = self.crossbar_mut(port)
+        {
+            bar.arbiter.pick(&bar.requests, &bar.asked, &mut matches);
         }
         for crossing in matches.drain(..) {
             self.cross(port, crossing, now, windows);
@@ -247,33 +365,28 @@ impl Fabric {
         }
     }
 
-    /// Writes down which frames may cross.
-    fn request(&mut self, port: u32) {
+    /// Writes down which frames may cross; false: none.
+    fn request(&mut self, port: u32) -> bool {
         let pool = &self.buffers.pool;
         let node = self.node_of[port as usize] as usize;
-        let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
-        let room = bar.keys.output_buffer.get();
+        let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return false };
         for output in 0..bar.ports {
-            let held = &bar.held[output * bar.classes..][..bar.classes];
+            bar.asked[output] = false;
+            if bar.wanted[output] == 0 || bar.crossing[output].is_some() {
+                continue;
+            }
+            let roomy = bar.roomy(output);
             for input in 0..bar.ports {
                 let pair = input * bar.ports + output;
-                let mut may =
-                    if bar.crossing[output].is_some() || bar.sends[input] { 0 } else { bar.wants[pair] };
-                let mut left = may;
-                while left != 0 {
-                    let class = left.trailing_zeros() as usize;
-                    left &= left - 1;
-                    let needs = match bar.keys.room {
-                        Room::Longest => bar.longest,
-                        Room::Frame => u64::from(pool.head(&bar.lists[bar.list(input, output, class)]).bytes),
-                    };
-                    if held[class] + needs > room {
-                        may &= !(1 << class);
-                    }
+                let mut may = if bar.sends[input] { 0 } else { bar.wants[pair] & roomy };
+                if bar.keys.room == Room::Frame {
+                    may = bar.that_fit(may, input, output, pool);
                 }
                 bar.requests[pair] = may;
+                bar.asked[output] |= may != 0;
             }
         }
+        bar.asked.contains(&true)
     }
 
     /// A frame begins to cross.
@@ -282,11 +395,11 @@ impl Fabric {
         let node = self.node_of[port as usize] as usize;
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         let list = bar.list(input, output, class);
-        let waiting = self.buffers.pool.pop(&mut bar.lists[list]);
-        bar.wants[input * bar.ports + output] &= !(1 << class);
+        let mut waiting = self.buffers.pool.pop(&mut bar.lists[list]);
+        bar.want_no_more(input, output, class as u8);
         if !bar.lists[list].is_empty() {
             let next = (self.buffers.pool.first(&bar.lists[list]).ingress - bar.first_port) as usize;
-            bar.wants[input * bar.ports + next] |= 1 << class;
+            bar.want(input, next, class as u8);
         }
         let (frame, waited) = (waiting.frame, now - waiting.since);
         let at = &mut bar.inputs[input];
@@ -309,8 +422,13 @@ impl Fabric {
             ends = ends.max(waiting.since + self.links.ports[ingress as usize].clock.span_floor(rest));
         }
         windows.push(Event::bare(Kind::Crossed, ends, egress));
-        if self.links.ports[egress as usize].hooks.has(Hooks::CREDITS) {
+        let hooks = self.links.ports[egress as usize].hooks;
+        if hooks.has(Hooks::CREDITS) {
             self.credits_free(ingress, &frame, now, windows);
+        }
+        if hooks.has(Hooks::COUNTED) {
+            waiting.ingress = ingress;
+            self.count_out(&waiting, now, windows);
         }
         if early {
             self.enqueue_at_output(egress, class, frame, NIL, now, windows);
@@ -329,7 +447,7 @@ impl Fabric {
         self.match_soon(egress, now, windows);
     }
 
-    /// A frame has begun to leave the switch: its output has more room.
+    /// A frame has begun to leave the switch, or is lost at its output, which has more room. Nothing, without a crossbar.
     #[inline(never)]
     pub fn output_left(
         &mut self,

@@ -165,24 +165,31 @@ impl Fabric {
     /// from now on its frames are counted.
     #[inline(never)]
     pub fn root_begins(&mut self, port: u32, group: u8, queue: u32) {
-        let Some(culprits) = &mut self.probes.culprits else { return };
-        if queue == NIL {
-            let Some(receiving) = self.hosts.receiving.get(port as usize).and_then(Option::as_deref) else {
-                return;
-            };
-            let place = RootPlace::Receiver { port, group };
-            if culprits.begin(port, group, place) {
+        let Some(mut culprits) = self.probes.culprits.take() else { return };
+        let place = if queue == NIL {
+            RootPlace::Receiver { port, group }
+        } else {
+            let at = self.links.place_of_queue(queue).0;
+            let hooks = &mut self.links.ports[at as usize].hooks;
+            hooks.set(Hooks::BLAMED, true);
+            RootPlace::Queue { queue, down: hooks.has(Hooks::DOWN) }
+        };
+        if culprits.begin(port, group, place) {
+            self.stand_at(place, &mut culprits);
+        }
+        self.probes.culprits = Some(culprits);
+    }
+
+    /// Counts those that stand at a root now.
+    fn stand_at(&self, place: RootPlace, culprits: &mut Culprits) {
+        match place {
+            RootPlace::Queue { queue, .. } => culprits.stand(place, self.frames_for(queue)),
+            RootPlace::Receiver { port, group } => {
+                let receiving = self.hosts.receiving.get(port as usize).and_then(Option::as_deref);
+                let Some(receiving) = receiving else { return };
                 let of_group = |one: &&Waiting| receiving.group(one.frame.priority) == usize::from(group);
                 culprits.stand(place, receiving.arrived(&self.buffers.pool).filter(of_group));
             }
-            return;
-        }
-        let at = self.links.place_of_queue(queue).0;
-        let down = self.links.ports[at as usize].hooks.has(Hooks::DOWN);
-        let place = RootPlace::Queue { queue, down };
-        if culprits.begin(port, group, place) {
-            culprits.stand(place, self.buffers.frames(queue));
-            self.links.ports[at as usize].hooks.set(Hooks::BLAMED, true);
         }
     }
 
@@ -214,14 +221,8 @@ impl Fabric {
         }
     }
 
-    /// Whether a host's receive buffer is a root now.
-    pub fn is_root(&self, port: u32, group: usize) -> bool {
-        let place = RootPlace::Receiver { port, group: group as u8 };
-        self.probes.culprits.as_ref().is_some_and(|culprits| culprits.in_force(place))
-    }
-
-    /// A frame comes to a receive buffer that is a root.
-    pub fn enters_receiver(&mut self, port: u32, group: usize, frame: &Frame) {
+    /// A frame comes to a receive buffer, perhaps a root.
+    pub fn tell_receiver(&mut self, port: u32, group: usize, frame: &Frame) {
         if let Some(culprits) = &mut self.probes.culprits {
             culprits.entered(RootPlace::Receiver { port, group: group as u8 }, frame);
         }
@@ -229,25 +230,17 @@ impl Fabric {
 
     /// Begins measuring: what stands at a root now has been there in measured time.
     pub fn restart_culprits(&mut self) {
-        let Fabric { probes, buffers, hosts, .. } = self;
-        let Some(culprits) = &mut probes.culprits else { return };
+        let Some(mut culprits) = self.probes.culprits.take() else { return };
         let places: Vec<RootPlace> = culprits.roots.keys().copied().collect();
         for place in places {
             let Some(root) = culprits.roots.get_mut(&place) else { continue };
             root.log.clear();
             root.frames.clear();
             root.over = Time::ZERO;
-            if root.pauses == 0 {
-                continue;
-            }
-            match place {
-                RootPlace::Queue { queue, .. } => culprits.stand(place, buffers.frames(queue)),
-                RootPlace::Receiver { port, group } => {
-                    let Some(receiving) = hosts.receiving[port as usize].as_deref() else { continue };
-                    let of_group = |one: &&Waiting| receiving.group(one.frame.priority) == usize::from(group);
-                    culprits.stand(place, receiving.arrived(&buffers.pool).filter(of_group));
-                }
+            if root.pauses > 0 {
+                self.stand_at(place, &mut culprits);
             }
         }
+        self.probes.culprits = Some(culprits);
     }
 }

@@ -155,17 +155,25 @@ impl Fabric {
         {
             self.note_tied_loss(egress, class, &frame, cause, now);
             self.lose(egress, class, &frame, ingress, cause, now);
-            return;
+            return self.output_left(egress, class, frame.bytes, now, windows);
         }
         let node = self.node_of[egress as usize];
         let shares = hooks.has(Hooks::BOUNDED) && self.nodes[node as usize].memory().sharing.is_some();
-        if shares && !self.share_in(node, egress, class, &frame, ingress) {
+        if shares && !self.share_in(node, egress, class, &frame, ingress, now) {
             self.lose(egress, class, &frame, ingress, Cause::SharedMemory, now);
             return;
         }
-        if hooks.has(Hooks::COUNTED) && !self.before_enqueue(egress, class, &frame, ingress, now, windows) {
+        // A crossbar has counted it at its input.
+        let comes_in = !hooks.has(Hooks::CROSSBAR);
+        if hooks.has(Hooks::COUNTED)
+            && comes_in
+            && !self.before_enqueue(egress, class, &frame, ingress, now, windows)
+        {
             self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
             return;
+        }
+        if hooks.has(Hooks::CREDITS) && comes_in {
+            self.tell_root(egress, class, &frame);
         }
         let memory = self.nodes[node as usize].memory_mut();
         if memory.limited {
@@ -202,6 +210,7 @@ impl Fabric {
         if hooks.has(Hooks::CREDITS) && ingress != NIL {
             self.credits_free(ingress, frame, now, windows);
         }
+        self.output_left(egress, class, frame.bytes, now, windows);
         false
     }
 
@@ -329,18 +338,18 @@ impl Fabric {
         }
         if port.hooks.has(Hooks::BOUNDED) {
             let waiting = *waiting;
-            self.count_leaving(egress, class, &waiting);
+            self.count_leaving(egress, class, &waiting, now);
         }
         before
     }
 
     /// A frame has left its queue where limits or a shared memory count it.
     #[inline(never)]
-    fn count_leaving(&mut self, egress: u32, class: TrafficClass, waiting: &Waiting) {
+    fn count_leaving(&mut self, egress: u32, class: TrafficClass, waiting: &Waiting, now: Time) {
         let node_id = self.node_of[egress as usize];
         let bytes = waiting.frame.bytes;
         if self.nodes[node_id as usize].memory().sharing.is_some() {
-            self.share_out(node_id, egress, class, &waiting.frame, waiting.ingress);
+            self.share_out(node_id, egress, class, &waiting.frame, waiting.ingress, now);
         }
         let memory = self.nodes[node_id as usize].memory_mut();
         if memory.limited {

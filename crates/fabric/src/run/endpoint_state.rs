@@ -4,6 +4,7 @@ use crate::run::pool::NIL;
 use crate::run::port::Nic;
 use frame::{Priority, TrafficClass};
 use measure::Latency;
+use std::num::NonZeroU32;
 use transport::{Endpoint, Protocol, RecordKind};
 use units::Time;
 
@@ -14,11 +15,13 @@ pub(crate) struct EndpointState {
     /// Its number in the whole fabric.
     pub number: u32,
     pub path: u32,
-    /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here.
-    pub behind: Option<u32>,
+    /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here, at least one.
+    pub behind: Option<NonZeroU32>,
     pub priority: Priority,
     /// The limiter that its frames pass, those of a near end alone; [`NIL`]: none.
     pub limiter: u32,
+    /// Those of its host that its steps wait for; [`NIL`]: none.
+    pub peers: u32,
     /// The earliest pending call.
     pub wakes_at: Time,
     /// It stands in line at its NIC or its limiter, and since when.
@@ -61,7 +64,7 @@ impl EndpointState {
         endpoint: Endpoint,
         number: u32,
         path: u32,
-        behind: Option<u32>,
+        behind: Option<NonZeroU32>,
         priority: Priority,
     ) -> EndpointState {
         EndpointState {
@@ -71,6 +74,7 @@ impl EndpointState {
             behind,
             priority,
             limiter: NIL,
+            peers: NIL,
             wakes_at: Time::NEVER,
             in_line: false,
             since: Time::ZERO,

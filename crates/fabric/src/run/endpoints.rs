@@ -18,6 +18,7 @@ use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, Tag, TrafficClass};
 use queueing::Told;
+use std::num::NonZeroU32;
 use transport::{Protocol, Received, Segment};
 use units::Time;
 
@@ -138,6 +139,9 @@ impl Fabric {
     /// something to send.
     fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
         self.hosts.endpoints[nth as usize].collect();
+        if self.hosts.endpoints[nth as usize].peers != NIL {
+            self.begin_steps(nth, now, windows);
+        }
         self.note_congestion(nth, now);
         self.wake_in_time(nth, now, windows);
         let state = &self.hosts.endpoints[nth as usize];
@@ -152,6 +156,27 @@ impl Fabric {
         if let Some((egress, class)) = place {
             self.pull(egress, class, now, windows);
         }
+    }
+
+    /// Endpoints of a host whose steps wait for each other begin theirs as far as that is known.
+    #[inline(never)]
+    fn begin_steps(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let group = self.hosts.endpoints[nth as usize].peers as usize;
+        let peers = std::mem::take(&mut self.hosts.peers[group]);
+        let progress = |fabric: &Fabric, of: u32| fabric.hosts.endpoints[of as usize].endpoint.progress();
+        for &own in &peers {
+            let Some(at) = progress(self, own).filter(|step| step.waits && step.done).and_then(|step| {
+                let others = peers.iter().filter(|&&other| other != own);
+                others
+                    .filter_map(|&other| progress(self, other))
+                    .try_fold(now, |at, other| Some(at.max(step.after(&other, now)?)))
+            }) else {
+                continue;
+            };
+            self.hosts.endpoints[own as usize].endpoint.begin_step(at);
+            self.wake_in_time(own, now, windows);
+        }
+        self.hosts.peers[group] = peers;
     }
 
     /// Lets an endpoint send that has something if nobody is before it at its NIC, and the NIC takes it; else it stands in
@@ -247,7 +272,7 @@ impl Fabric {
         let Some(behind) = state.behind else {
             return Some(self.routes.first_port(path));
         };
-        let (egress, back) = self.routes.step_back(behind)?;
+        let (egress, back) = self.routes.step_back(behind.get())?;
         if !self.links.ports[egress as usize].hooks.has(Hooks::DOWN) {
             return Some(egress);
         }
@@ -263,11 +288,12 @@ impl Fabric {
     /// The far end of a path answers along the way that leads here over `behind` entries of the table of hops. It may
     /// stand in line at a port of another way, whose link may be down for good.
     fn answer_along(&mut self, nth: u32, behind: u32) {
-        let old = self.hosts.endpoints[nth as usize].behind.replace(behind);
-        if old == Some(behind) || !self.hosts.endpoints[nth as usize].in_line {
+        let behind = NonZeroU32::new(behind);
+        let old = std::mem::replace(&mut self.hosts.endpoints[nth as usize].behind, behind);
+        if old == behind || !self.hosts.endpoints[nth as usize].in_line {
             return;
         }
-        if let Some((egress, _)) = old.and_then(|old| self.routes.step_back(old)) {
+        if let Some((egress, _)) = old.and_then(|old| self.routes.step_back(old.get())) {
             self.leave_line(egress, nth);
         }
     }
@@ -453,7 +479,7 @@ impl Fabric {
         }
         if let Some(behind) = state.behind {
             // Through the port where it stood in line.
-            if let Some((_, back)) = self.routes.step_back(behind) {
+            if let Some((_, back)) = self.routes.step_back(behind.get()) {
                 let route = self.routes.route_back(frame.path.0, back);
                 self.ledger.made += 1;
                 self.depart(egress, Frame { route, ..frame }, now, windows);

@@ -25,8 +25,9 @@ use crate::run::event::{Event, Kind, LossCause, Queued};
 use crate::run::losses::Cause;
 use crate::run::port::{ColdPort, Hooks, LINK_DOWN, Port, SWITCH_OFF};
 use crate::run::world::Fabric;
-use crate::spec::ReceiveChange;
+use crate::spec::CoreChange;
 use engine::Stream;
+use flow_control::pause::PauseSignal;
 use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
 use scheduling::Scheduler;
 use std::sync::Arc;
@@ -69,11 +70,21 @@ pub(crate) enum Action {
     /// The switch of this port goes off, and on again.
     Off,
     On,
-    Receive(ReceiveChange),
+    Receive(CoreChange),
     /// From now on this path begins there in the table of hops.
     Path {
         path: u32,
         start: u32,
+    },
+    /// A pause frame comes in through this port.
+    Pause {
+        signal: PauseSignal,
+        quanta: u16,
+    },
+    /// A congestion message comes in for the source of this path.
+    Congestion {
+        path: u32,
+        feedback: u8,
     },
 }
 
@@ -237,6 +248,8 @@ impl Fabric {
                 }
                 Action::Receive(change) => self.change_receiving(place, change, now, windows),
                 Action::Path { path, start } => self.change_path(path, start, now, windows),
+                Action::Pause { signal, quanta } => self.hear_pause(place, signal, quanta, now, windows),
+                Action::Congestion { path, feedback } => self.hear_congestion(path, feedback, now, windows),
             }
         }
     }
@@ -298,6 +311,7 @@ impl Fabric {
                 self.links.cold[port as usize].scheduler = fresh.clone();
             }
             self.after_dequeue(port, class, &waiting, before, now, windows);
+            self.output_left(port, class, waiting.frame.bytes, now, windows);
         }
     }
 

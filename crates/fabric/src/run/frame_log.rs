@@ -209,7 +209,8 @@ impl Fabric {
                 Carried::Header(Header::Tcp(tcp)) | Carried::Tagged { header: Some(Header::Tcp(tcp)), .. },
             ) => tcp.number,
             Some(Carried::Tagged { word, .. }) => *word,
-            Some(Carried::Notice(_) | Carried::Returned(_)) => 0,
+            Some(Carried::Notice(notice)) => notice.feedback,
+            Some(Carried::Returned(_)) => 0,
             None => frame.word,
         };
         let frame = Frame { word, ..*frame };

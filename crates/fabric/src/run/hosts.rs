@@ -3,6 +3,7 @@
 use crate::run::completions::Completions;
 use crate::run::endpoint_state::EndpointState;
 use crate::run::limiters::{Limiter, LimiterMeasured};
+use crate::run::overtaking::Overtaking;
 use crate::run::pool::{NIL, Pool};
 use crate::run::receive::Receiving;
 use crate::run::sources::SourceState;
@@ -17,6 +18,8 @@ pub(crate) struct Hosts {
     pub sources: Vec<SourceState>,
     /// Near and far ends of connections.
     pub endpoints: Vec<EndpointState>,
+    /// Endpoints of one host whose steps wait for each other.
+    pub peers: Vec<Vec<u32>>,
     /// By path, its near and far endpoint; [`RAW`](crate::run::endpoints::RAW) if it has none here. Empty without
     /// connections.
     pub endpoints_of_path: Vec<[u32; 2]>,
@@ -27,6 +30,8 @@ pub(crate) struct Hosts {
     pub limiter_of_path: Vec<u32>,
     /// One for each path that ends here.
     pub receivers: Vec<Receiver>,
+    /// Order among the frames of flows whose paths are not listed, where it may be lost.
+    pub overtaking: Option<Box<Overtaking>>,
     /// What has arrived of the transfers that end here.
     pub completions: Completions,
     /// By path, its receiver; [`NIL`](crate::run::pool::NIL) if it ends elsewhere.
@@ -92,6 +97,7 @@ impl Hosts {
             limiter.sojourns.restart(now, limiter.occupancy.both(), inside.into_iter());
         }
         self.receivers.iter_mut().for_each(Receiver::clear);
+        self.overtaking.iter_mut().for_each(|own| own.clear());
         for source in &mut self.sources {
             (source.frames, source.bytes) = (0, 0);
         }
@@ -123,11 +129,13 @@ impl Hosts {
         self.sources.capacity() * size_of::<SourceState>()
             + self.endpoints.capacity() * size_of::<EndpointState>()
             + self.endpoints.iter().map(|state| state.endpoint.memory_bytes()).sum::<usize>()
+            + self.peers.iter().map(|all| size_of_val(all) + size_of_val(&**all)).sum::<usize>()
             + self.endpoints_of_path.capacity() * size_of::<[u32; 2]>()
             + self.limiters.iter().map(Limiter::memory_bytes).sum::<usize>()
             + self.limiter_of_path.capacity() * size_of::<u32>()
             + self.receiver_of_path.capacity() * size_of::<u32>()
             + self.completions.memory_bytes()
+            + self.overtaking.as_ref().map_or(0, |own| size_of::<Overtaking>() + own.memory_bytes())
             + self.receivers.capacity() * size_of::<Receiver>()
             + self.receivers.iter().map(|receiver| receiver.latency.memory_bytes()).sum::<usize>()
             + self

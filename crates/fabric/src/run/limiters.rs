@@ -1,19 +1,22 @@
 //! Rate limiters at work: where the controls of `queueing` meet the NICs of hosts.
 //!
 //! A limiter stands between those who send and the queue of their class in the NIC. What sources push waits in it;
-//! endpoints stand in line at it. One whose frames have several priorities lets the highest go first. The NIC pulls from limiters as it does from endpoints, by turns and as long as less than
-//! a frame or two of theirs wait in the class: so what waits above a limiter does not fill the NIC, and a limiter that is
-//! slow holds back nobody else. After each frame it stays closed for as long as the frame takes at its rate, line
-//! overhead included; a change of the rate holds from the next frame on.
+//! endpoints stand in line at it. If its frames have several priorities, the highest go first.
 //!
-//! A control that asks about a path does so when the limiter holds something, with a control frame that goes ahead of it.
+//! The NIC pulls from limiters as it does from endpoints: by turns, while less than a frame or two of theirs wait in
+//! the class. So what waits above a limiter does not fill the NIC, and a slow limiter holds back nobody else. After
+//! each frame a limiter is closed for as long as the frame takes at its rate, line overhead included. A change of the
+//! rate holds from the next frame on.
 //!
-//! A limiter that has held something without a break for `mark_after` marks what leaves it, so that those above slow down before
-//! their windows are full: the backlog above layer 2 is told in the transport's own words. A break is a time in which it could have
-//! sent and had nothing to send.
+//! A control that asks about a path does so when the limiter holds something, with a control frame that goes ahead of
+//! it.
 //!
-//! Congestion messages for the source of a path and tags that come back are told to the limiter of the path, and to nobody
-//! else. What the far end of a connection answers passes no limiter.
+//! A limiter that has held something without a break for `mark_after` marks what leaves it, so that those above slow
+//! down before their windows are full: the transport hears of the backlog in its own words. A break is a time in which
+//! the limiter could have sent and had nothing to send.
+//!
+//! Congestion messages for the source of a path and tags that come back are told to the limiter of the path, and to
+//! nobody else. What the far end of a connection answers passes no limiter.
 
 use crate::run::endpoint_state::EndpointState;
 use crate::run::endpoints::Pulled;
@@ -270,7 +273,7 @@ impl Fabric {
 
     /// A congestion message that was sent then, or a tag, has come for the source of a path.
     pub fn on_limiter_message(&mut self, nth: u32, told: Told, sent: Time, now: Time, windows: &mut Queued) {
-        let Limiter { control, random, measured, link, .. } = &mut self.hosts.limiters[nth as usize];
+        let Limiter { control, measured, link, .. } = &mut self.hosts.limiters[nth as usize];
         let point = match told {
             Told::Message(notice) => Some(notice.point),
             Told::Returned(Tag::Rate(written)) => written.map(|(_, point)| point),
@@ -282,12 +285,19 @@ impl Fabric {
             Told::Message(_) => measured.messages.record(now - sent),
             Told::Returned(_) => measured.tags_returned += 1,
         }
-        control.on_told(now, told, &mut || random.next_u64());
+        let after = self.tell_limiter(nth, told, now);
         if let Some(point) = point {
-            measured.note_change(point, before, control.rate().unwrap_or(*link));
+            self.hosts.limiters[nth as usize].measured.note_change(point, before, after);
         }
-        measured.lowest = measured.lowest.into_iter().chain(control.rate()).min();
         self.update_limiter(nth, now, windows);
+    }
+
+    /// The control of a limiter is told something: the rate that it then has.
+    pub fn tell_limiter(&mut self, nth: u32, told: Told, now: Time) -> BitRate {
+        let Limiter { control, random, measured, link, .. } = &mut self.hosts.limiters[nth as usize];
+        control.on_told(now, told, &mut || random.next_u64());
+        measured.lowest = measured.lowest.into_iter().chain(control.rate()).min();
+        control.rate().unwrap_or(*link)
     }
 
     /// A limiter asked to be called now.

@@ -103,20 +103,29 @@ impl LinkControl {
         }
     }
 
-    /// The pause of a priority that is in force or has run out since it came: when it began and why.
+    /// The pause of a priority that is in force or has run out since it came: when it began and why. Of credits, the
+    /// wait of a class counts for the lowest of its priorities, and what it is for is known at the other end.
     pub fn in_force(&self, priority: u8) -> Option<(Time, u64)> {
-        self.pauses()?.in_force[usize::from(priority)]
+        match self {
+            LinkControl::None => None,
+            LinkControl::Pause(pauses) => pauses.in_force[usize::from(priority)],
+            LinkControl::Credit(credits) => Some((credits.wait_in_force(priority)?, 0)),
+        }
     }
 
     /// The priorities whose pauses are in force, or have run out and are not told yet.
     pub fn priorities_in_force(&self) -> u8 {
-        let Some(pauses) = self.pauses() else { return 0 };
-        (0..PRIORITIES).filter(|&at| pauses.in_force[at].is_some()).fold(0, |set, at| set | 1 << at)
+        let in_force = |&at: &u8| self.in_force(at).is_some();
+        (0..PRIORITIES as u8).filter(in_force).fold(0, |set, at| set | 1 << at)
     }
 
     /// Tells of the pauses that have run out.
     pub fn run_out(&mut self, now: Time, mut ended: impl FnMut(Ended)) {
-        let LinkControl::Pause(pauses) = self else { return };
+        let pauses = match self {
+            LinkControl::None => return,
+            LinkControl::Pause(pauses) => pauses,
+            LinkControl::Credit(credits) => return credits.waits_over(ended),
+        };
         for (priority, pause) in (0u8..).zip(&mut pauses.in_force) {
             let Some((start, cause)) = *pause else { continue };
             let end = pauses.timers.until(1 << priority);
@@ -159,7 +168,10 @@ impl LinkControl {
         match self {
             LinkControl::None => 0,
             LinkControl::Pause(pauses) => size_of::<PauseState>() + causes(pauses),
-            LinkControl::Credit(_) => size_of::<CreditState>(),
+            LinkControl::Credit(credits) => {
+                let fills = credits.fills.as_ref().map_or(0, |fills| fills.memory_bytes());
+                size_of::<CreditState>() + fills
+            }
         }
     }
 }

@@ -115,6 +115,7 @@ impl Links {
             before.broken += cold.counts.broken.0;
             cold.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
             cold.control.restart(now);
+            cold.contention.iter_mut().for_each(|contention| contention.clear());
             let begun_before = on_link_until.saturating_sub(now);
             cold.counts = PortCounts { begun_before, ..PortCounts::default() };
         }
@@ -140,6 +141,7 @@ impl Links {
         self.ports.capacity() * size_of::<Port>()
             + self.cold.capacity() * size_of::<ColdPort>()
             + self.cold.iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
+            + self.cold.iter().flat_map(|cold| &cold.contention).map(|own| own.memory_bytes()).sum::<usize>()
             + self.sent.capacity() * size_of::<Sent>()
             + self.neighbours.capacity() * size_of::<u32>()
     }

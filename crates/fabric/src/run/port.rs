@@ -1,5 +1,6 @@
 //! A port: one end of a link, with its transmitter.
 
+use crate::run::contention::Contention;
 use crate::run::event::{Event, Kind};
 use crate::run::link_control::LinkControl;
 use crate::run::losses::Cause;
@@ -164,6 +165,8 @@ pub(crate) struct ColdPort {
     pub keeps: bool,
     pub clock: ClockOffset,
     pub scheduler: Scheduler,
+    /// What it divided; `None`: it takes no part in who sends.
+    pub contention: Option<Box<Contention>>,
     /// All frames that wait here.
     pub occupancy: Occupancy,
     /// Delay of the link alone.

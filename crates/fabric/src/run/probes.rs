@@ -17,14 +17,16 @@ use units::Time;
 pub(crate) struct Probes {
     /// By node, a hash over all that it saw.
     pub fingerprints: Vec<u64>,
+    /// Whether anything is to be recorded when a frame arrives at its destination.
+    pub watches_arrivals: bool,
     /// What arrives at its destination and, if that takes its time, what is read there; by path.
     pub arrived: Vec<BinnedBits>,
     pub read: Vec<BinnedBits>,
     /// By port, what is sent through it, and what of that gets to its peer.
-    pub sent: Vec<Carried>,
-    pub received: Vec<Carried>,
-    /// By queue, what its class sends.
+    pub links: Vec<Carried>,
+    /// By queue, what its class sends; and whether that of any is not all that its port sends.
     pub classes: Vec<ClassSeries>,
+    pub tells_classes_apart: bool,
     /// Bytes and frames of each queue.
     pub queues: Vec<Levels>,
     /// Bytes and frames of each ingress counter: port times 8 plus group.
@@ -49,8 +51,10 @@ pub(crate) struct Probes {
 pub(crate) enum ClassSeries {
     /// All that the port sends: no other class is in use.
     OfPort,
-    /// A part of it, or nothing that is recorded.
-    Own(Carried),
+    /// A part of it.
+    Own(Box<Carried>),
+    /// Not recorded.
+    Off,
 }
 
 /// A pause, as the paused port saw it.
@@ -78,17 +82,14 @@ impl Fabric {
         let port = &self.links.ports[egress as usize];
         let (end, took) = (port.busy_until, port.clock.span_ceil(u64::from(frame.bytes)));
         let passage = Passage { end, took, bits: u64::from(frame.bytes) * 8 };
-        let class = port.first_queue as usize + port.classes.class(frame.priority).at();
-        let Probes { sent, received, classes, .. } = &mut self.probes;
-        if let Some(ClassSeries::Own(class)) = classes.get_mut(class) {
-            class.carry(passage, now);
+        if self.probes.tells_classes_apart {
+            let queue = port.first_queue as usize + port.classes.class(frame.priority).at();
+            if let Some(ClassSeries::Own(class)) = self.probes.classes.get_mut(queue) {
+                class.carry(passage, now);
+            }
         }
-        if let (Some(sent), Some(received)) =
-            (sent.get_mut(egress as usize), received.get_mut(egress as usize))
-        {
-            sent.carry(passage, now);
-            let end = end + self.links.cold[egress as usize].delay;
-            received.carry(Passage { end, ..passage }, now);
+        if let Some(link) = self.probes.links.get_mut(egress as usize) {
+            link.carry(passage, now);
         }
         if self.probes.frames.is_some() {
             self.log_sent(egress, frame, now);
@@ -98,8 +99,8 @@ impl Fabric {
     /// The frame sent last through a port will not get to the peer.
     #[cold]
     pub fn record_broken(&mut self, egress: u32) {
-        if let Some(received) = self.probes.received.get_mut(egress as usize) {
-            received.take_back();
+        if let Some(link) = self.probes.links.get_mut(egress as usize) {
+            link.lose_last();
         }
         let arrives = self.arrives_at_peer(egress);
         if let Some(log) = &mut self.probes.frames {
@@ -110,6 +111,12 @@ impl Fabric {
     /// A frame has arrived at the end of its path, through a port.
     #[inline(never)]
     pub fn record_arrived(&mut self, ingress: u32, frame: &Frame, now: Time) {
+        if let Some(overtaking) = &mut self.hosts.overtaking
+            && let Heading::Destination(to) = frame.route.heading()
+            && self.routes.source_node(frame.path) != Some(to)
+        {
+            overtaking.arrived(self.node_of[ingress as usize], frame.path.0, frame.created);
+        }
         if let Some(receiver) = self.receiver_of(frame) {
             let took = self.links.took_to_arrive(ingress, frame.bytes, now);
             add(&mut self.probes.arrived, receiver, now, took, frame.bytes);
@@ -148,7 +155,7 @@ impl Fabric {
 impl Probes {
     /// Whether levels or transmissions are recorded, which have to be told in the order of time.
     pub fn any_levels(&self) -> bool {
-        !(self.sent.is_empty()
+        !(self.links.is_empty()
             && self.classes.is_empty()
             && self.queues.is_empty()
             && self.counters.is_empty()
@@ -229,10 +236,10 @@ impl Probes {
     pub fn memory_bytes(&self) -> usize {
         let bits = self.arrived.iter().chain(&self.read);
         let classes = self.classes.iter().filter_map(|class| match class {
-            ClassSeries::OfPort => None,
-            ClassSeries::Own(carried) => Some(carried),
+            ClassSeries::OfPort | ClassSeries::Off => None,
+            ClassSeries::Own(carried) => Some(&**carried),
         });
-        let links = self.received.iter().chain(&self.sent).chain(classes);
+        let links = self.links.iter().chain(classes);
         let congestion = self.congestion.iter().flat_map(|(windows, trips)| [windows, trips]);
         let levels = self.queues.iter().chain(&self.counters).flat_map(Levels::series).chain(congestion);
         self.fingerprints.capacity() * size_of::<u64>()

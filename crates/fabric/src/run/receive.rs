@@ -10,6 +10,7 @@
 //! A host can spend time on what it sends, too (`send`): before a frame comes to its NIC, the core of its flow works on it,
 //! in turn with what that core takes in. Of endpoints as many frames of a class are with cores and NIC as there are cores.
 //! A source that blocks counts what is with the cores as waiting in the NIC. Cores that a script stops send nothing either.
+//! A script of `send` changes what frames cost that are begun from then on.
 //!
 //! A core that has nothing to do sleeps. An interrupt wakes it when the first frame has waited for `interrupt_delay`, or
 //! when `interrupt_frames` wait; it takes `interrupt_time`, and then frames until none is left.
@@ -28,9 +29,9 @@ use crate::run::losses::Cause;
 use crate::run::pool::{List, NIL, Pool, Waiting};
 use crate::run::world::Fabric;
 use crate::spec::routing::{mix_in, scale};
-use crate::spec::{InterruptSpec, ReceiveChange, ReceiveSpec, SendSpec};
+use crate::spec::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 use flow_control::pfc::{Counted, Levels};
-use frame::{Frame, NodeId, Occupancy, PRIORITIES, PathId, Priority, TrafficClass};
+use frame::{ClassMap, Frame, NodeId, Occupancy, PRIORITIES, PathId, Priority, TrafficClass};
 use units::{Amount, BitRate, Time, WireClock};
 
 /// What has arrived at a port of a host and is not taken in yet, and what is not yet sent there.
@@ -47,8 +48,8 @@ pub(crate) struct Receiving {
     occupancy: [Occupancy; PRIORITIES],
     /// By traffic class, what is on its way to the NIC.
     prepared: [Occupancy; PRIORITIES],
-    /// Whether that is one for all: PAUSE.
-    shared: bool,
+    /// Which priorities have one: all with PAUSE, those of a channel with credits.
+    groups: ClassMap,
 }
 
 /// Who works on frames. Those that are sent came in through no port.
@@ -124,8 +125,8 @@ pub(crate) fn levels(buffer: u64, headroom: u64) -> Levels {
 }
 
 impl Receiving {
-    /// `shared`: all priorities share one buffer.
-    pub fn new(spec: &ReceiveSpec, send: Option<&SendSpec>, shared: bool) -> Receiving {
+    /// `groups`: the buffer of each priority.
+    pub fn new(spec: &ReceiveSpec, send: Option<&SendSpec>, groups: ClassMap) -> Receiving {
         let sends_at = send.and_then(|send| send.rate);
         Receiving {
             time_per_frame: spec.time_per_frame,
@@ -136,13 +137,13 @@ impl Receiving {
             cores: (0..spec.cores).map(|_| Core::new(spec.rate, sends_at)).collect(),
             occupancy: [Occupancy::default(); PRIORITIES],
             prepared: [Occupancy::default(); PRIORITIES],
-            shared,
+            groups,
         }
     }
 
     /// The buffer of a priority.
     pub fn group(&self, priority: Priority) -> usize {
-        if self.shared { 0 } else { priority.at() }
+        self.groups.class(priority).at()
     }
 
     /// The core of the flow on this path.
@@ -189,14 +190,20 @@ impl Receiving {
         size_of_val(&*self.cores)
     }
 
-    fn change(&mut self, change: ReceiveChange) {
+    fn change(&mut self, change: CoreChange) {
         match change {
-            ReceiveChange::Stop => self.reading = false,
-            ReceiveChange::Start { time_per_frame, rate } => {
+            CoreChange::Stop => self.reading = false,
+            CoreChange::Start { time_per_frame, rate } => {
                 self.reading = true;
                 self.time_per_frame = time_per_frame.unwrap_or(self.time_per_frame);
                 for core in &mut self.cores {
                     core.clock = rate.map(WireClock::new).or(core.clock);
+                }
+            }
+            CoreChange::Send { time_per_frame, rate } => {
+                self.time_per_sent = time_per_frame.or(self.time_per_sent);
+                for core in &mut self.cores {
+                    core.sends_at = rate.map(WireClock::new).or(core.sends_at);
                 }
             }
         }
@@ -209,7 +216,7 @@ impl Fabric {
     pub fn receive(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let Some(receiving) = self.hosts.receiving[ingress as usize].as_deref_mut() else {
             self.deliver(&frame, now, windows);
-            self.credits_arrived(ingress, &frame, now);
+            self.credits_arrived(ingress, &frame, NIL, now);
             return self.credits_free(ingress, &frame, now, windows);
         };
         let group = receiving.group(frame.priority);
@@ -220,7 +227,7 @@ impl Fabric {
         }
         occupancy.add(frame.bytes);
         let level = *occupancy;
-        self.credits_arrived(ingress, &frame, now);
+        self.credits_arrived(ingress, &frame, NIL, now);
         let Some(receiving) = self.hosts.receiving[ingress as usize].as_deref_mut() else { return };
         let at = receiving.core_of(frame.path);
         let core = &mut receiving.cores[at];
@@ -229,9 +236,7 @@ impl Fabric {
         let node = self.node_of[ingress as usize];
         if self.nodes[node as usize].pause_sender.is_some() {
             // A pause that begins with this frame counts it with all that waits.
-            if self.is_root(ingress, group) {
-                self.enters_receiver(ingress, group, &frame);
-            }
+            self.tell_receiver(ingress, group, &frame);
             let counted = self.count_in(&frame, ingress, now);
             if counted == Counted::AtXoff {
                 self.send_xoff(&frame, ingress, NIL, now, windows);
@@ -241,6 +246,7 @@ impl Fabric {
                 "a receive buffer and its counter differ: this is a fault of the simulator"
             );
         } else {
+            self.tell_receiver(ingress, group, &frame);
             self.probes.counter_holds(ingress as usize * PRIORITIES + group, now, || level);
         }
         self.take_in(ingress, at, now, windows);
@@ -339,7 +345,7 @@ impl Fabric {
     }
 
     /// The script changes the cores.
-    pub fn change_receiving(&mut self, port: u32, change: ReceiveChange, now: Time, windows: &mut Queued) {
+    pub fn change_receiving(&mut self, port: u32, change: CoreChange, now: Time, windows: &mut Queued) {
         let Some(receiving) = self.hosts.receiving.get_mut(port as usize).and_then(Option::as_deref_mut)
         else {
             return;

@@ -212,7 +212,13 @@ impl Fabric {
     #[inline(never)]
     pub fn on_sent(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
         let next = self.head_bytes(egress, class);
-        self.links.cold[egress as usize].scheduler.sent(u32::from(class.0), u32::from(bytes), next, now);
+        let port = &self.links.ports[egress as usize];
+        let could = port.waiting & !port.stopped | 1 << class.0;
+        let cold = &mut self.links.cold[egress as usize];
+        cold.scheduler.sent(u32::from(class.0), u32::from(bytes), next, now);
+        if let Some(contention) = &mut cold.contention {
+            contention.add(could, class, bytes);
+        }
     }
 
     /// The set of stopped classes is about to become `stopped`.

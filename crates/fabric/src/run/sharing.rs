@@ -10,7 +10,7 @@ use crate::run::world::Fabric;
 use flow_control::pfc::Levels;
 use frame::{Frame, PRIORITIES, TrafficClass};
 use queueing::{Holding, SharedMemory};
-use units::Amount;
+use units::{Amount, Time};
 
 /// The shared memory of a switch.
 #[derive(Debug)]
@@ -107,17 +107,37 @@ impl Fabric {
         class: TrafficClass,
         frame: &Frame,
         ingress: u32,
+        now: Time,
     ) -> bool {
-        match &mut self.nodes[node as usize].memory_mut().sharing {
-            Some(sharing) => sharing.add(egress, class, frame, ingress),
-            None => true,
-        }
+        let Some(sharing) = &mut self.nodes[node as usize].memory_mut().sharing else { return true };
+        let is_in = sharing.add(egress, class, frame, ingress);
+        self.tally_memory(node, now);
+        is_in
     }
 
     /// A frame has left its queue.
-    pub fn share_out(&mut self, node: u32, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32) {
+    pub fn share_out(
+        &mut self,
+        node: u32,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        now: Time,
+    ) {
         if let Some(sharing) = &mut self.nodes[node as usize].memory_mut().sharing {
             sharing.remove(egress, class, frame, ingress);
+            self.tally_memory(node, now);
+        }
+    }
+
+    /// What is in use of a memory that queues share may have changed.
+    fn tally_memory(&mut self, node: u32, now: Time) {
+        if let Some(tallies) = &mut self.probes.tallies
+            && let Some(sharing) = &self.nodes[node as usize].memory().sharing
+        {
+            let memory = &sharing.memory;
+            tallies.memory_changes(node, now, [memory.shared_used(), memory.headroom_used()]);
         }
     }
 }

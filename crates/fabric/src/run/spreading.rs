@@ -1,16 +1,17 @@
 //! Path choice at work: frames whose next port each switch chooses (`choice`), among those of its forwarding table
 //! (`forwarding`).
 //!
-//! Where some switch chooses by more than a hash, frames of flows without a route of their own carry their
-//! destination; switches that hash choose for them what they would have chosen before the run. A switch knows which
+//! Where some switch chooses by more than a hash or digits of the destination, frames of flows without a route of their own carry their
+//! destination; the other switches choose for them what they would have chosen before the run. A switch knows which
 //! of its own links are down and passes them over; that a path is down further on it does not know.
 //!
-//! The same holds for flows whose paths are not listed (`Way::ByDestination`), also where all switches hash: the hash of
+//! The same holds for flows whose paths are not listed (`Way::ByDestination`), in every fabric: the hash of
 //! flow and destination is then mixed when a switch asks for it.
 
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use crate::spec::choice::{Chooser, Chosen, PathChoice};
+use crate::spec::digits::Digits;
 use crate::spec::forwarding::ForwardingTable;
 use crate::spec::routing::{Routes, Wiring, mix_in};
 use crate::spec::{FlowSpec, Spec, Way};
@@ -26,6 +27,8 @@ pub(crate) struct Spreading {
     pub table: Arc<ForwardingTable>,
     /// By path: both ends, and the hash of the flow; `None` if the flow has a route of its own. The same for all parts.
     pub ends: Arc<[Option<Ends>]>,
+    /// Those of switches that choose by digits of the destination.
+    digits: Option<Arc<Digits>>,
     /// By node of this part.
     pub choosers: Vec<Chooser>,
 }
@@ -47,27 +50,31 @@ impl Ends {
 }
 
 impl Spreading {
-    /// That of the whole fabric, without choosers; `None` if all switches hash and all paths are listed.
+    /// That of the whole fabric, without choosers; `None` if paths are known before the run, and
+    /// all are listed.
     pub fn new(spec: &Spec, wiring: &Wiring) -> Option<Spreading> {
-        let all_hash = (0..spec.nodes.len()).all(|node| choice(spec, node) == PathChoice::Hash);
-        if all_hash && spec.flows.iter().all(|flow| flow.way != Way::ByDestination) {
+        let all_static = (0..spec.nodes.len()).all(|node| choice(spec, node).is_static());
+        if all_static && spec.flows.iter().all(|flow| flow.way != Way::ByDestination) {
             return None;
         }
         let routes = Routes::new(wiring, |node| spec.nodes[node.at()].host().is_some());
         // Replies go to the sources.
         let destinations = spec.free_flows().flat_map(|(flow, to)| [flow.from].into_iter().chain(to));
         let table = Arc::new(ForwardingTable::new(&routes, destinations));
-        Some(Spreading { table, ends: ends(spec, all_hash).into(), choosers: Vec::new() })
+        let digits = Digits::of(spec, wiring).map(Arc::new);
+        Some(Spreading { table, ends: ends(spec, all_static).into(), digits, choosers: Vec::new() })
     }
 
     /// That of the part with these nodes.
     pub fn part(&self, spec: &Spec, nodes: std::ops::Range<u32>) -> Box<Spreading> {
         let chooser = |node: u32| {
             let random = stream(spec.seed, &format!("node/{}/path_choice", spec.nodes[node as usize].name));
-            Chooser::new(choice(spec, node as usize), self.table.lists(NodeId(node)), random)
+            let lists = self.table.lists(NodeId(node));
+            Chooser::new(choice(spec, node as usize), lists, random, self.digits.as_ref())
         };
         let choosers = nodes.map(chooser).collect();
-        Box::new(Spreading { table: self.table.clone(), ends: self.ends.clone(), choosers })
+        let (table, ends, digits) = (self.table.clone(), self.ends.clone(), self.digits.clone());
+        Box::new(Spreading { table, ends, digits, choosers })
     }
 
     /// Bytes of the choosers.
@@ -85,19 +92,19 @@ fn choice(spec: &Spec, node: usize) -> PathChoice {
     spec.nodes[node].switch().map_or(PathChoice::Hash, |own| own.path_choice)
 }
 
-/// By path, the ends of those that go by destination: all without a route of their own, or if all switches hash those
-/// alone that are not listed.
-fn ends(spec: &Spec, all_hash: bool) -> Vec<Option<Ends>> {
+/// By path, the ends of those that go by destination: all without a route of their own, or if no switch chooses
+/// for each frame those alone that are not listed.
+fn ends(spec: &Spec, all_static: bool) -> Vec<Option<Ends>> {
     let of_flow = |flow: &FlowSpec| -> Vec<Option<Ends>> {
         let by_destination = match flow.way {
-            Way::Shortest => !all_hash,
+            Way::Shortest => !all_static,
             Way::Along(_) => false,
             Way::ByDestination => true,
         };
         let ends = |to: Option<NodeId>| Ends {
             from: flow.from,
             to,
-            hash: spec.route_hash(flow, to.unwrap_or(flow.from)),
+            hash: to.map_or_else(|| spec.unlisted_hash(flow), |to| spec.route_hash(flow, to)),
         };
         flow.path_ends().into_iter().map(|to| by_destination.then(|| ends(to))).collect()
     };
@@ -112,7 +119,7 @@ impl Fabric {
         if id == destination {
             return None;
         }
-        let Spreading { table, choosers, ends } = self.routes.spreading.as_deref_mut()?;
+        let Spreading { table, choosers, ends, .. } = self.routes.spreading.as_deref_mut()?;
         let flow = ends[path as usize].map_or(0, |ends| ends.hash_to(destination));
         // The table speaks of ports of the whole.
         let candidates = table.lookup(id, destination);
@@ -129,7 +136,8 @@ impl Fabric {
             waiting
                 + cold_ports[local(port)].rate.bits_in_ceil(own.busy_until.saturating_sub(now)).div_ceil(8)
         };
-        let picked = choosers[node as usize].pick(candidates, Chosen { node: id, flow, now }, backlog)?;
+        let picked =
+            choosers[node as usize].pick(candidates, Chosen { node: id, flow, destination, now }, backlog)?;
         let is_up = |port: PortId| !ports[local(port)].hooks.has(Hooks::DOWN);
         if is_up(picked) {
             return Some(local(picked) as u32);

@@ -24,6 +24,7 @@ impl Fabric {
         };
         cold.counts.pauses_received += u64::from(signal.xoff != 0);
         let until = (now - pauses.response) + pause_time(quanta, cold.rate);
+        let shortens = until < pauses.timers.until(signal.xoff);
         if let Some(watch) = &mut cold.watch {
             // A pause that had run out leaves a gap even if the next one follows at once.
             let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
@@ -36,8 +37,8 @@ impl Fabric {
         let port = &self.links.ports[port_id as usize];
         let (stopped, watched) = (port.stopped, port.hooks.has(Hooks::WATCHED));
         let stuck = stopped & port.waiting;
-        // An XON for one of several priorities of a queue may bring forward the end of its pause.
-        if port.waiting & !stopped != 0 || signal.xon != 0 && port.waiting != 0 {
+        // An XON for one of several priorities of a queue, or a shorter time, may bring forward the end of its pause.
+        if port.waiting & !stopped != 0 || (signal.xon != 0 || shortens) && port.waiting != 0 {
             self.try_transmit(port_id, now, windows);
         }
         if watched {

@@ -1,10 +1,11 @@
-//! How long occupancies were how high, where that is recorded: of queues and of what they add up to, and of ingress counters.
+//! How long occupancies were how high, and how high they were when, where that is recorded: of queues and of what they add
+//! up to, of ingress counters, and of the two parts of a memory that queues share.
 
 use crate::run::pool::NIL;
 use crate::spec::Spec;
 use crate::spec::routing::Wiring;
 use frame::{NodeId, Occupancy, PortId};
-use measure::LevelTimes;
+use measure::{BinnedMax, LevelTimes};
 use units::Time;
 
 /// What is occupied; numbers of the whole.
@@ -20,6 +21,10 @@ pub(crate) enum Place {
     Queue(PortId, u8),
     /// What came in through a port in a group of priorities.
     Counter(PortId, u8),
+    /// What queues hold beyond their minima of the memory that they share.
+    Shared(NodeId),
+    /// The headroom that they share.
+    Headroom(NodeId),
 }
 
 impl Place {
@@ -31,6 +36,8 @@ impl Place {
             Place::Port(_) => "port",
             Place::Queue(..) => "queue",
             Place::Counter(..) => "counter",
+            Place::Shared(_) => "shared",
+            Place::Headroom(_) => "headroom",
         }
     }
 
@@ -44,6 +51,8 @@ impl Place {
             Place::Port(of) => port(of),
             Place::Queue(of, class) => format!("{}/{class}", port(of)),
             Place::Counter(of, group) => format!("{} in/{group}", port(of)),
+            Place::Shared(of) => format!("{} shared", node(of)),
+            Place::Headroom(of) => format!("{} headroom", node(of)),
         }
     }
 }
@@ -53,7 +62,10 @@ impl Place {
 pub(crate) struct Tally {
     pub place: Place,
     pub bytes: LevelTimes,
-    pub frames: LevelTimes,
+    /// `None`: it is a part of a memory, in which a frame may lie in two.
+    pub frames: Option<LevelTimes>,
+    /// The most bytes in each bin.
+    pub series: BinnedMax,
 }
 
 /// All of a part, and who tells them.
@@ -63,13 +75,17 @@ pub(crate) struct Tallies {
     pub of_queue: Vec<[u32; 4]>,
     /// By counter, its tally.
     pub of_counter: Vec<u32>,
+    /// By node, those of the memory that its queues share and of its headroom.
+    pub of_memory: Vec<[u32; 2]>,
     pub tallies: Vec<Tally>,
 }
 
 impl Tallies {
     /// One more; its number.
-    pub fn add(&mut self, place: Place) -> u32 {
-        self.tallies.push(Tally { place, bytes: LevelTimes::default(), frames: LevelTimes::default() });
+    pub fn add(&mut self, place: Place, series: BinnedMax) -> u32 {
+        let is_part = matches!(place, Place::Shared(_) | Place::Headroom(_));
+        let frames = (!is_part).then(LevelTimes::default);
+        self.tallies.push(Tally { place, bytes: LevelTimes::default(), frames, series });
         self.tallies.len() as u32 - 1
     }
 
@@ -87,18 +103,31 @@ impl Tallies {
         }
     }
 
-    /// Begins measuring.
+    /// So many bytes of the memory that the queues of a node share are in use, and of its headroom.
+    pub fn memory_changes(&mut self, node: u32, now: Time, used: [u64; 2]) {
+        for (at, level) in self.of_memory[node as usize].into_iter().zip(used).filter(|&(at, _)| at != NIL) {
+            let tally = &mut self.tallies[at as usize];
+            tally.bytes.set(now, level);
+            tally.series.set(now, level);
+        }
+    }
+
+    /// Begins measuring: series go on.
     pub fn restart(&mut self, now: Time) {
         for tally in &mut self.tallies {
             tally.bytes.restart(now);
-            tally.frames.restart(now);
+            tally.frames.iter_mut().for_each(|frames| frames.restart(now));
         }
     }
 
     pub fn memory_bytes(&self) -> usize {
-        let of = |tally: &Tally| tally.bytes.memory_bytes() + tally.frames.memory_bytes();
+        let of = |tally: &Tally| {
+            let frames = tally.frames.as_ref().map_or(0, LevelTimes::memory_bytes);
+            tally.bytes.memory_bytes() + frames + tally.series.memory_bytes()
+        };
         self.of_queue.capacity() * size_of::<[u32; 4]>()
             + self.of_counter.capacity() * size_of::<u32>()
+            + self.of_memory.capacity() * size_of::<[u32; 2]>()
             + self.tallies.capacity() * size_of::<Tally>()
             + self.tallies.iter().map(of).sum::<usize>()
     }
@@ -107,6 +136,9 @@ impl Tallies {
 impl Tally {
     fn shift(&mut self, now: Time, before: Occupancy, after: Occupancy) {
         self.bytes.shift(now, before.bytes, after.bytes);
-        self.frames.shift(now, before.frames, after.frames);
+        self.series.set(now, self.bytes.level());
+        if let Some(frames) = &mut self.frames {
+            frames.shift(now, before.frames, after.frames);
+        }
     }
 }

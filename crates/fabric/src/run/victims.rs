@@ -168,7 +168,7 @@ impl Fabric {
         let class = classes.class(Priority(priority));
         let held_back = held_back_by(priority, paused, classes);
         let queue = self.links.ports[port as usize].first_queue + u32::from(class.0);
-        for one in self.buffers.frames(queue) {
+        for one in self.frames_for(queue) {
             if held_back >> one.frame.priority.0 & 1 != 0 && one.since < end {
                 victims.stands(one.frame.path.at(), one.since);
             }

@@ -222,7 +222,7 @@ impl Fabric {
     /// A frame has come to its end: a host takes it in.
     #[inline(always)]
     fn arrived(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
-        if !self.probes.arrived.is_empty() {
+        if self.probes.watches_arrivals {
             self.record_arrived(ingress, &frame, now);
         }
         if self.hosts.receiving.is_empty() {

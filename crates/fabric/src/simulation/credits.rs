@@ -5,6 +5,7 @@ use crate::run::credits::CreditState;
 use crate::run::event::Kind;
 use crate::run::outcome::{CreditFault, Failure};
 use crate::simulation::Simulation;
+use crate::spec::OnDeadlock;
 use engine::Shard;
 use frame::PRIORITIES;
 
@@ -13,9 +14,10 @@ impl Simulation {
         self.cold(port).control.credits()
     }
 
-    /// A circle of channels that wait for each other is a deadlock sooner or later.
+    /// A circle of channels that wait for each other is a deadlock sooner or later: an error, unless deadlocks are counted.
     pub(crate) fn refuse_circle_of_credits(&self) -> Result<(), BuildError> {
-        if !self.spec.nodes.iter().any(|node| node.credits().is_some()) {
+        let counted = self.spec.guards.on_deadlock == OnDeadlock::Count;
+        if counted || !self.spec.nodes.iter().any(|node| node.credits().is_some()) {
             return Ok(());
         }
         self.dependency_cycle().map_or(Ok(()), |cycle| Err(BuildError(circle(&cycle))))

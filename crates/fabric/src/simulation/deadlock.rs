@@ -5,6 +5,9 @@
 //! this holds is found by taking all stopped queues and striking out those that can still be released, until
 //! nothing changes. What is left contains a cycle. It closed when the last of its pauses took effect.
 //!
+//! With credits a queue is dead if its next frame needs more of them than its channel would have with all back that
+//! are not held by frames in dead queues. In a switch with a crossbar these frames wait at inputs, for outputs without room.
+//!
 //! The state is looked at every so often in simulated time, and once more at the end. The time at which a
 //! cycle closed does not depend on when it is seen. A fabric whose graph of buffer dependencies has no cycle
 //! is not looked at.
@@ -21,7 +24,7 @@ use crate::run::ingress::IngressPort;
 use crate::run::node::Node;
 use crate::simulation::Simulation;
 use flow_control::Accounting;
-use frame::{NodeId, Occupancy, PRIORITIES, TrafficClass};
+use frame::{Frame, NodeId, Occupancy, PRIORITIES, TrafficClass};
 use std::collections::BTreeMap;
 use units::Time;
 
@@ -166,12 +169,21 @@ impl Simulation {
 
     fn content(&self, (port, class): QueuePlace) -> Content {
         let mut content = Content::new();
-        for (waiting, ingress) in self.frames_with_ingress(port, class) {
-            if let Some(ingress) = ingress {
-                content.entry((ingress, waiting.frame.priority.0)).or_default().add(waiting.frame.bytes);
-            }
-        }
+        self.kept_by((port, class), |ingress, frame| {
+            content.entry((ingress, frame.priority.0)).or_default().add(frame.bytes);
+        });
         content
+    }
+
+    /// Calls for each frame that cannot go on while a queue cannot, with the port that it came in through.
+    fn kept_by(&self, (port, class): QueuePlace, mut each: impl FnMut(u32, &Frame)) {
+        let (part, local) = self.part_at(port);
+        if let Some(bar) = self.node_at(port).architecture.crossbar() {
+            let stuck = bar.stuck_behind(local as u32, TrafficClass(class), &part.buffers.pool);
+            return stuck.for_each(|(ingress, one)| each(part.numbering.port(ingress), &one.frame));
+        }
+        let came_in = self.frames_with_ingress(port, class);
+        came_in.for_each(|(one, ingress)| ingress.into_iter().for_each(|ingress| each(ingress, &one.frame)));
     }
 
     /// Why a queue cannot be released, given what waits in queues that may be dead; `None` if it can.
@@ -179,10 +191,10 @@ impl Simulation {
         let now = self.now();
         let sender = self.peer(port);
         let (node, first_port) = (self.node_at(sender), self.first_port_beside(sender));
-        let pause_sender = node.pause_sender.as_ref()?;
         let priorities = self.node_at(port).classes.priorities(TrafficClass(class));
         let cold = self.cold(port);
-        let ports = first_port..first_port + pause_sender.levels.len() as u32;
+        let next_node = self.wiring.first_port.get(self.wiring.node_of[sender as usize].at() + 1);
+        let ports = first_port..next_node.map_or(self.ports() as u32, |&port| port);
         let there: Vec<_> = contents.range((ports.start, 0)..(ports.end, 0)).collect();
         let mut dead: Option<Dead> = None;
         for priority in (0..PRIORITIES as u8).filter(|&priority| priorities >> priority & 1 != 0) {
@@ -190,15 +202,52 @@ impl Simulation {
             if cold.control.until(1 << priority) <= now {
                 continue;
             }
-            let waits_for = match pause_sender.spec.accounting {
-                Accounting::Ingress => waits_by_ingress(self.ingress_port(sender), sender, priority, &there),
-                Accounting::Egress => self.waits_by_egress(node, (first_port, sender), priority, &there),
+            let accounting = node.pause_sender.as_ref().map(|pause_sender| pause_sender.spec.accounting);
+            let waits_for = match accounting {
+                None => self.waits_by_credits((port, class), sender, &there),
+                Some(Accounting::Ingress) => {
+                    waits_by_ingress(self.ingress_port(sender), sender, priority, &there)
+                }
+                Some(Accounting::Egress) => {
+                    self.waits_by_egress(node, (first_port, sender), priority, &there)
+                }
             };
             if !waits_for.is_empty() && dead.as_ref().is_none_or(|dead| since < dead.since) {
                 dead = Some(Dead { since, waits_for });
             }
         }
         dead
+    }
+
+    /// The queues whose frames keep the credits that the next frame of a queue lacks.
+    fn waits_by_credits(
+        &self,
+        (port, class): QueuePlace,
+        sender: u32,
+        there: &[(&QueuePlace, &Content)],
+    ) -> BTreeMap<QueuePlace, Occupancy> {
+        let mut waits = BTreeMap::new();
+        let Some(credits) = self.cold(port).control.credits() else { return waits };
+        let (part, local) = self.part_at(port);
+        let queue = part.links.ports[local].first_queue as usize + usize::from(class);
+        let Some((channel, need)) = part.buffers.head(queue).map(|head| credits.need(head)) else {
+            return waits;
+        };
+        let mut kept = 0;
+        for &(&place, _) in there {
+            let mut counted = Occupancy::default();
+            self.kept_by(place, |ingress, frame| {
+                let (of, credits) = credits.need(frame);
+                if ingress == sender && of == channel {
+                    counted.add(frame.bytes);
+                    kept += credits;
+                }
+            });
+            if counted.frames > 0 {
+                waits.insert(place, counted);
+            }
+        }
+        if kept + need > credits.sender.granted() { waits } else { BTreeMap::new() }
     }
 
     /// The queues that keep a priority of the port behind `sender` paused, where each queue counts for itself.

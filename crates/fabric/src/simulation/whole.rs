@@ -12,6 +12,7 @@ use crate::run::ledger::Ledger;
 use crate::run::levels::Levels;
 use crate::run::limiters::Limiter;
 use crate::run::node::Node;
+use crate::run::overtaking::can_overtake;
 use crate::run::pool::Waiting;
 use crate::run::port::{ColdPort, Port, Sent};
 use crate::run::probes::ClassSeries;
@@ -37,7 +38,7 @@ impl Simulation {
     }
 
     /// The part that owns a port, and what it calls the port.
-    fn part_at(&self, port: u32) -> (&Fabric, usize) {
+    pub(crate) fn part_at(&self, port: u32) -> (&Fabric, usize) {
         let part = self.part_of(self.wiring.node_of[port as usize]);
         (part, (port - part.numbering.first_port) as usize)
     }
@@ -172,6 +173,13 @@ impl Simulation {
             &hosts.receivers[hosts.receiver_of_path[path] as usize]
         })
     }
+    /// Frames of a path that is not listed which later ones have overtaken; `None`: they are not counted.
+    pub(crate) fn overtaken(&self, path: usize) -> Option<u64> {
+        if !can_overtake(&self.spec) {
+            return Some(0);
+        }
+        self.parts().map(|part| Some(part.hosts.overtaking.as_ref()?.frames(path))).sum()
+    }
     /// Frames that are missing of the n-th transfer of a path, and when the last one arrived.
     pub(crate) fn completion(&self, path: usize, nth: u32) -> (u64, Option<Time>) {
         let hosts = &self.part_of_end(path).hosts;
@@ -222,19 +230,18 @@ impl Simulation {
         let (part, port) = self.part_at(self.peer(last));
         part.hosts.receiving.get(port).is_some_and(Option::is_some)
     }
-    /// What a port has sent and received, if it is recorded: the sender at the other end knows what gets there.
-    pub(crate) fn carried(&self, port: u32) -> Option<[&Carried; 2]> {
+    /// What a port has sent, and what of that its peer has received, as far as it is recorded.
+    pub(crate) fn carried(&self, port: u32) -> Option<&Carried> {
         let (part, local) = self.part_at(port);
-        let sent = part.probes.sent.get(local)?;
-        let (part, peer) = self.part_at(self.peer(port));
-        Some([sent, part.probes.received.get(peer)?])
+        part.probes.links.get(local)
     }
     /// What a class of a port has sent, if it is recorded.
     pub(crate) fn class_carried(&self, port: u32, class: u8) -> Option<&Carried> {
         let (part, local) = self.part_at(port);
         match part.probes.classes.get(part.links.ports[local].first_queue as usize + usize::from(class))? {
-            ClassSeries::OfPort => part.probes.sent.get(local),
+            ClassSeries::OfPort => part.probes.links.get(local),
             ClassSeries::Own(carried) => Some(carried),
+            ClassSeries::Off => None,
         }
     }
     /// What is recorded of a queue.

@@ -1,6 +1,7 @@
 //! Path choice: which of several equal paths a frame takes, decided at each switch.
 //!
 //! - `hash`: a hash of flow and node; all frames of a flow take one path (ECMP).
+//! - `d_mod_k`: the port of a digit of the destination; all frames to a host take one path (`digits.rs`).
 //! - `spray`: for each frame a port drawn at random (random packet spraying).
 //! - `round_robin`: the ports in turn, one turn a list of equal ports. Each turn begins at a drawn port, because
 //!   switches that all began with their first would send the first frames of all hosts to one core.
@@ -31,6 +32,7 @@
 //! congestion of the path behind the next link; weights for ports of different rates; queue lengths that are
 //! known late.
 
+use crate::spec::digits::Digits;
 use crate::spec::forwarding::Candidates;
 use crate::spec::routing::{choose, mix_in, scale};
 use engine::Stream;
@@ -39,6 +41,7 @@ use keys::Remark;
 use rand_xoshiro::rand_core::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use units::Time;
 
 /// Which of several equal paths a frame takes.
@@ -48,6 +51,8 @@ pub enum PathChoice {
     /// One path a flow, by a hash of flow and switch (ECMP).
     #[default]
     Hash,
+    /// One path to a destination, by the digits of its number (D-mod-k).
+    DModK,
     /// A random port for each frame.
     Spray,
     /// The ports in turn.
@@ -77,6 +82,11 @@ fn usual_entries() -> u64 {
 const MOST_ENTRIES: u64 = 1 << 20;
 
 impl PathChoice {
+    /// Whether the path of a flow to a destination is known before the run.
+    pub fn is_static(self) -> bool {
+        matches!(self, PathChoice::Hash | PathChoice::DModK)
+    }
+
     /// What cannot be meant; places begin at the name of the choice.
     pub fn check(&self) -> Result<(), Remark> {
         let PathChoice::Flowlet(Flowlet { gap, entries }) = *self else { return Ok(()) };
@@ -102,6 +112,8 @@ pub struct Chosen {
     pub node: NodeId,
     /// The hash of the frame's flow.
     pub flow: u64,
+    /// Where the frame goes.
+    pub destination: NodeId,
     /// The time.
     pub now: Time,
 }
@@ -111,6 +123,8 @@ pub struct Chosen {
 pub enum Chooser {
     /// See [`PathChoice::Hash`].
     Hash,
+    /// See [`PathChoice::DModK`].
+    DModK(Arc<Digits>),
     /// See [`PathChoice::Spray`].
     Spray(Stream),
     /// See [`PathChoice::RoundRobin`].
@@ -122,13 +136,15 @@ pub enum Chooser {
 }
 
 impl Chooser {
-    /// The chooser of a node that has `lists` lists of candidates, with a stream of its own.
+    /// The chooser of a node that has `lists` lists of candidates, with a stream of its own, in a fabric whose
+    /// switches know these digits, if any does.
     ///
     /// # Panics
     /// If the entries of a flowlet table are no power of two.
-    pub fn new(choice: PathChoice, lists: usize, random: Stream) -> Chooser {
+    pub fn new(choice: PathChoice, lists: usize, random: Stream, digits: Option<&Arc<Digits>>) -> Chooser {
         match choice {
             PathChoice::Hash => Chooser::Hash,
+            PathChoice::DModK => digits.map_or(Chooser::Hash, |digits| Chooser::DModK(Arc::clone(digits))),
             PathChoice::Spray => Chooser::Spray(random),
             PathChoice::RoundRobin => Chooser::RoundRobin(Turns::new(lists, random)),
             PathChoice::LeastQueued => Chooser::LeastQueued(random),
@@ -150,6 +166,9 @@ impl Chooser {
         }
         Some(match self {
             Chooser::Hash => ports[choose(ports.len(), frame.flow, frame.node)],
+            Chooser::DModK(digits) => {
+                ports[digits.place(frame.node, frame.destination, ports.len()).unwrap_or(0)]
+            }
             Chooser::Spray(random) => draw(ports, random),
             Chooser::RoundRobin(turns) => turns.next(from),
             Chooser::LeastQueued(random) => least_queued(ports, random, backlog),
@@ -165,7 +184,7 @@ impl Chooser {
                 let entry = size_of::<u64>() + size_of::<u32>();
                 size_of::<Flowlets>() + flowlets.seen_at.capacity() * entry
             }
-            Chooser::Hash | Chooser::Spray(_) | Chooser::LeastQueued(_) => 0,
+            Chooser::Hash | Chooser::DModK(_) | Chooser::Spray(_) | Chooser::LeastQueued(_) => 0,
         }
     }
 }
@@ -271,11 +290,11 @@ mod tests {
     }
 
     fn chooser(choice: PathChoice) -> Chooser {
-        Chooser::new(choice, 2, stream(7, "node/s/path_choice"))
+        Chooser::new(choice, 2, stream(7, "node/s/path_choice"), None)
     }
 
     fn at(us: u64, flow: u64) -> Chosen {
-        Chosen { node: NodeId(3), flow, now: Time::from_us(us) }
+        Chosen { node: NodeId(3), flow, destination: NodeId(0), now: Time::from_us(us) }
     }
 
     fn ports(first: u32, count: u32) -> Vec<PortId> {
@@ -360,7 +379,7 @@ mod tests {
         let mut first = [0u64; 8];
         for node in 0..8_000 {
             let random = stream(1, &format!("node/s{node}/path_choice"));
-            let mut chooser = Chooser::new(PathChoice::RoundRobin, 1, random);
+            let mut chooser = Chooser::new(PathChoice::RoundRobin, 1, random, None);
             let from = Candidates { ports: &eight, list: 0 };
             first[chooser.pick(from, at(0, 1), |_| 0).unwrap().at()] += 1;
         }
@@ -390,7 +409,7 @@ mod tests {
         let gap = Time::from_us(10);
         let mut chooser = chooser(flowlet(gap, 1 << 10));
         let mut pick = |now: Time| {
-            let frame = Chosen { node: NodeId(3), flow: 99, now };
+            let frame = Chosen { node: NodeId(3), flow: 99, destination: NodeId(0), now };
             chooser.pick(Candidates { ports: &eight, list: 0 }, frame, |_| 0).unwrap()
         };
         let mut now = Time::ZERO;
@@ -447,7 +466,7 @@ mod tests {
             let mut choosers: Vec<Chooser> = (0..graph.nodes.len() as u32)
                 .map(|node| {
                     let random = stream(3, &graph.nodes[node as usize].name);
-                    Chooser::new(choice, table.lists(NodeId(node)), random)
+                    Chooser::new(choice, table.lists(NodeId(node)), random, None)
                 })
                 .collect();
             let mut passed = vec![0u64; graph.nodes.len()];
@@ -456,7 +475,8 @@ mod tests {
                 let mut node = from;
                 while node != to {
                     passed[node.at()] += 1;
-                    let chosen = Chosen { node, flow: frame % 16, now: Time::from_us(frame) };
+                    let (flow, destination) = (frame % 16, NodeId(0));
+                    let chosen = Chosen { node, flow, destination, now: Time::from_us(frame) };
                     let chooser = &mut choosers[node.at()];
                     let port = chooser.pick(table.lookup(node, to), chosen, |_| 0).unwrap();
                     node = wiring.neighbour(port);
@@ -481,7 +501,7 @@ mod tests {
         let (mut now, mut latest) = (Time::ZERO, [Time::ZERO; 4]);
         frames.iter().all(|&(since, flow)| {
             now += Time::from_ns(since);
-            let frame = Chosen { node: NodeId(3), flow, now };
+            let frame = Chosen { node: NodeId(3), flow, destination: NodeId(0), now };
             let port = chooser.pick(Candidates { ports: &list, list: 0 }, frame, |_| 0).unwrap();
             let arrives = now + Time::from_ns(delays[port.at()]);
             let in_order = arrives >= latest[flow as usize];

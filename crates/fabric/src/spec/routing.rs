@@ -10,8 +10,10 @@
 //!
 //! Not modelled: link weights, routing protocols.
 
+use crate::spec::digits::Digits;
 use frame::{NodeId, PortId};
 use std::fmt;
+use std::sync::Arc;
 
 /// Ports and what they are plugged into. The ports of all nodes are numbered node by node, those of a node
 /// in the order of its links.
@@ -166,6 +168,8 @@ pub struct Routes<'a> {
     uplinks: Vec<Uplink>,
     /// By link, whether no frame may take it; empty if all may be taken.
     down: Vec<bool>,
+    /// Switches that choose by digits of the destination in place of a hash.
+    digits: Option<Arc<Digits>>,
 }
 
 /// A port that leads to a switch.
@@ -207,7 +211,18 @@ impl<'a> Routes<'a> {
             uplinks.extend(to_switches);
         }
         first_uplink.push(uplinks.len() as u32);
-        Routes { wiring, is_host, first_uplink, uplinks, down }
+        Routes { wiring, is_host, first_uplink, uplinks, down, digits: None }
+    }
+
+    /// The same, where some switches choose by digits of the destination.
+    pub fn with_digits(self, digits: Option<Arc<Digits>>) -> Routes<'a> {
+        Routes { digits, ..self }
+    }
+
+    /// Which of several equal ports a node takes.
+    fn choice(&self, ports: usize, hash: u64, node: NodeId, destination: NodeId) -> usize {
+        let by_digits = self.digits.as_ref().and_then(|digits| digits.place(node, destination, ports));
+        by_digits.unwrap_or_else(|| choose(ports, hash, node))
     }
 
     /// The distances to `destination`, by breadth-first search over the switches.
@@ -284,7 +299,7 @@ impl<'a> Routes<'a> {
         let mut node = source;
         for left in (1..hops).rev() {
             let nearer = self.uplinks(node).iter().filter(|uplink| to.hops[uplink.switch.at()] == left);
-            let choice = choose(nearer.clone().count(), hash, node);
+            let choice = self.choice(nearer.clone().count(), hash, node, to.destination);
             let Some(uplink) = nearer.clone().nth(choice) else {
                 unreachable!("a node {} hops away has a neighbour that is one hop nearer", left + 1)
             };
@@ -292,7 +307,7 @@ impl<'a> Routes<'a> {
             node = uplink.switch;
         }
         let last = self.last_hops(to.destination, node);
-        let choice = choose(last.clone().count(), hash, node);
+        let choice = self.choice(last.clone().count(), hash, node, to.destination);
         path.extend(last.clone().nth(choice));
         true
     }

@@ -3,6 +3,7 @@
 //! 8,192 hosts that send to each other have 67 million pairs. Their paths are not listed: switches look the destination
 //! of each frame up, and the flow of a sender is one path for all that is counted.
 
+use crate::spec::routing::{Routes, mix_in};
 use crate::spec::{FlowSpec, Spec};
 use frame::{NodeId, Priority};
 use std::collections::BTreeMap;
@@ -37,6 +38,30 @@ impl FlowSpec {
 }
 
 impl Spec {
+    /// The egress ports, by name, that frames of a flow take to a host if every switch chooses by a hash and nothing fails.
+    /// `None`: there is no way, or the flow does not send there.
+    pub fn planned_path(&self, flow: &FlowSpec, to: NodeId) -> Option<Vec<String>> {
+        if !flow.source.destinations.nodes().contains(&to) {
+            return None;
+        }
+        let wiring = self.wiring();
+        let routes = Routes::new(&wiring, |node| self.nodes[node.at()].host().is_some());
+        let path = match &flow.way {
+            Way::Along(nodes) => routes.along(flow.from, nodes, self.route_hash(flow, to)).ok(),
+            Way::Shortest => routes.path(&routes.distances(to), flow.from, self.route_hash(flow, to)),
+            Way::ByDestination => {
+                routes.path(&routes.distances(to), flow.from, mix_in(self.unlisted_hash(flow), to))
+            }
+        };
+        let name = |port| wiring.port_name(port, |node| &self.nodes[node.at()].name);
+        Some(path?.into_iter().map(name).collect())
+    }
+
+    /// What, mixed with a destination, picks one of several shortest paths for a flow whose paths are not listed.
+    pub(crate) fn unlisted_hash(&self, flow: &FlowSpec) -> u64 {
+        self.route_hash(flow, flow.from)
+    }
+
     /// The flows whose frames may go wherever switches choose, each with destinations: those of a list that several
     /// flows of a priority share come up once.
     pub(crate) fn free_flows(&self) -> impl Iterator<Item = (&FlowSpec, Vec<NodeId>)> {

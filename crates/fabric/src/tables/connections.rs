@@ -17,7 +17,7 @@ impl View<'_> {
                 .texts("flow", "Name of the flow.", rows.iter().map(|row| row.flow.clone()))
                 .texts(
                     "endpoint",
-                    "What opens it: window_sender, requester, tcp_sender or conversation.",
+                    "What opens it: window_sender, requester, tcp_sender, conversation or mpi_exchange.",
                     rows.iter().map(|row| row.kind.into()),
                 );
         let table = with_messages(with_exchanges(with_round_trips(table, &rows), &rows), &rows)
@@ -93,13 +93,13 @@ fn with_exchanges(table: Table, rows: &[Row]) -> Table {
         .integers(
             "exchanges",
             "",
-            "Requests whose whole response has arrived, exchanges of a conversation or transfers over TCP that are complete.",
+            "Requests whose whole response has arrived, exchanges of a conversation, steps of MPI or transfers over TCP that are complete.",
             rows.iter().map(|row| row.exchanges.count),
         )
         .reals(
             "exchange_min_ns",
             "ns",
-            "Shortest time from a request to its whole response, of an exchange of a conversation, or of a transfer over TCP.",
+            "Shortest time from a request to its whole response, of an exchange of a conversation, of a step of MPI, or of a transfer over TCP.",
             each(|times| times.min),
         )
         .reals("exchange_mean_ns", "ns", "Mean of it.", each(|times| times.mean))

@@ -101,6 +101,7 @@ impl View<'_> {
             turn(flow).map_or(0.0, |turn| turn.back.bytes as f64 / answered(turn))
         };
         let back_mean = |flow: usize| turn(flow).map_or(0.0, |turn| turn.back.mean_bytes());
+        let turn_frames = |flow: usize| turn(flow).map_or(0, |turn| turn.out.frames.into());
         let room = |flow: usize| {
             if connection(flow).is_some() {
                 return if flows[flow].source.transfers().is_some() { f64::INFINITY } else { 0.0 };
@@ -122,6 +123,7 @@ impl View<'_> {
             .reals("limit_bytes", "B", "Most that the flow sends in all; infinite without limit.", rows.iter().map(|row| limit(row.0)))
             .reals("room_bytes", "B", "What may wait in the NIC of its host: what the flow asks for and is not given is kept up to this. Infinite without limit; 0 for a connection, which asks for nothing more until it has an answer, but for transfers over TCP.", rows.iter().map(|row| room(row.0)))
             .reals("frame_bytes_mean", "B", "Mean length of its frames, DA to FCS.", rows.iter().map(|row| mean(row.0)))
+            .integers("turn_frames", "", "Frames of one turn of a connection: one segment, a request, or what its opener says in an exchange. 0 for a source that pushes frames.", rows.iter().map(|row| turn_frames(row.0)))
             .reals("back_share", "", "Bytes of frames that come back for each byte delivered: acknowledgements or responses. 0 for a source that pushes frames.", rows.iter().map(|row| back(row.0)))
             .reals("back_frame_bytes_mean", "B", "Mean length of frames that come back, DA to FCS; 0 if none do.", rows.iter().map(|row| back_mean(row.0)))
     }
@@ -150,7 +152,7 @@ impl View<'_> {
             Some(_) => named(self.there_and_back(path).1),
             None => String::new(),
         };
-        Table::new("paths", "One row a flow and destination; empty if there are more than 100,000, or if none are listed.")
+        Table::new("paths", "One row a flow and destination; empty if there are more than 100,000, or if paths are not listed (a flow with more than 1,000,000 pairs of sender and destination). `Result.path` in Python finds the path of any pair.")
             .texts("flow", "Name of the flow.", rows.iter().map(|row| flows[row.1].name.clone()))
             .texts("destination", "Receiving host.", rows.iter().map(|row| self.node_name(row.2)))
             .reals("share", "", "Share of the frames of the flow that are meant for this destination.", rows.iter().map(|row| row.3))

@@ -15,8 +15,13 @@
 //!
 //! A root whose link was down is the fault's.
 //!
+//! A wait for credits is a pause as well, of the class that waits and for the lowest of its priorities. Its cause is what
+//! filled the room at the other end meanwhile (`credit_waits`); of several fills the one that it shares most time with. If
+//! there was none, the credits were on their way, and the room is smaller than a round trip: then it is a root itself.
+//!
 //! Not modelled: shares of blame. A pause has one cause, also where two queues fill one counter.
 
+use crate::run::credit_waits::Fill;
 use crate::run::culprits::RootPlace;
 use crate::run::pause_sender::PauseCause;
 use crate::run::pool::NIL;
@@ -41,6 +46,10 @@ pub(crate) enum Why {
     SlowReceiver,
     /// The link was down.
     LinkDown,
+    /// Frames waited for the crossbar, and the output had room.
+    Crossbar,
+    /// There are fewer credits than a round trip takes.
+    RoundTrip,
     /// The pause does not say for which queue it was.
     Unknown,
 }
@@ -51,6 +60,8 @@ impl Why {
             Why::Oversubscribed => "oversubscribed",
             Why::SlowReceiver => "slow_receiver",
             Why::LinkDown => "link_down",
+            Why::Crossbar => "crossbar",
+            Why::RoundTrip => "round_trip",
             Why::Unknown => "unknown",
         }
     }
@@ -61,6 +72,12 @@ impl Why {
 pub(crate) struct Pause {
     pub record: PauseRecord,
     pub cause: PauseCause,
+    /// A wait for credits.
+    pub waits: bool,
+    /// When it was decided on.
+    sent: Time,
+    /// Why its queue is a root, if it is.
+    why: Why,
     /// Index of the pause that this one is a consequence of.
     pub because_of: Option<usize>,
     /// Index of its tree.
@@ -115,15 +132,16 @@ impl View<'_> {
         let mut roots: BTreeMap<(QueuePlace, Why), usize> = BTreeMap::new();
         let mut trees: Vec<Tree> = Vec::new();
         for index in order {
-            let Pause { record, cause, .. } = pauses[index];
+            let Pause { record, cause, why, .. } = pauses[index];
             let queue = (cause.queue != NIL).then(|| self.s.place_of_queue(cause.queue));
             // A pause takes time to act, so the one it follows from has begun before: its tree is known.
-            let parent =
-                queue.filter(|_| cause.inherited).and_then(|queue| self.held_by(&pauses, queue, &record));
+            let parent = queue
+                .filter(|_| cause.inherited)
+                .and_then(|queue| self.held_by(&pauses, queue, pauses[index].sent));
             let (tree, depth) = match parent {
                 Some(parent) => (pauses[parent].tree, pauses[parent].depth + 1),
                 None => {
-                    let root = self.root_of(&record, queue, cause.down);
+                    let root = (self.root_of(&record, queue, why), why);
                     let tree = *roots.entry(root).or_insert_with(|| {
                         trees.push(Tree {
                             root: root.0,
@@ -134,7 +152,9 @@ impl View<'_> {
                         });
                         trees.len() - 1
                     });
-                    trees[tree].places.insert(self.place_of_root(&record, &cause));
+                    if why != Why::RoundTrip {
+                        trees[tree].places.insert(self.place_of_root(&record, &cause));
+                    }
                     (tree, 1)
                 }
             };
@@ -212,26 +232,70 @@ impl View<'_> {
         // A run that a failure ends has no time left for its last pauses.
         records.retain(|record| record.end > record.start);
         records.sort_by_key(|record| (record.port, record.start, record.priority));
-        let pause = |record: &PauseRecord| {
-            let sender = self.s.cold(self.s.peer(record.port)).control.pauses();
-            let others = sender.map_or(&[][..], |pauses| &pauses.other_causes);
-            let first = others.partition_point(|other| (other.0, other.1) < (record.start, record.priority));
-            let other =
-                others.get(first).filter(|other| (other.0, other.1) == (record.start, record.priority));
-            let cause = PauseCause::unpack(other.map_or(record.cause, |other| other.2));
-            Pause { record: *record, cause, because_of: None, tree: 0, depth: 0 }
-        };
-        records.iter().map(pause).collect()
+        records.iter().map(|record| self.with_cause(record)).collect()
     }
 
-    /// The latest pause of a queue's port that had begun when `record` was sent.
-    fn held_by(&self, pauses: &[Pause], (port, class): QueuePlace, record: &PauseRecord) -> Option<usize> {
+    /// A pause with what its sender noted, or a wait for credits with what filled the room that it waited for.
+    fn with_cause(&self, record: &PauseRecord) -> Pause {
         let peer = self.s.peer(record.port);
+        let pause = |cause: PauseCause, waits: bool, sent: Time, why: Why| Pause {
+            record: *record,
+            cause,
+            waits,
+            sent,
+            why,
+            because_of: None,
+            tree: 0,
+            depth: 0,
+        };
+        if self.s.cold(record.port).control.credits().is_some() {
+            let fill = self.fill_behind(record);
+            let cause = PauseCause {
+                targeted: false,
+                inherited: fill.is_some_and(|fill| fill.inherited),
+                down: false,
+                queue: fill.map_or(NIL, |fill| fill.queue),
+                occupancy: fill.map_or(0, |fill| fill.held.into()),
+            };
+            let why = match fill {
+                None => Why::RoundTrip,
+                Some(_) if self.s.node_at(peer).is_host => Why::SlowReceiver,
+                Some(Fill { crossbar: true, .. }) => Why::Crossbar,
+                Some(_) => Why::Oversubscribed,
+            };
+            // What it follows from began before it: the room may be full of what was sent before it began to wait.
+            let before = record.start.saturating_sub(Time::from_ps(1));
+            return pause(cause, true, fill.map_or(before, |fill| fill.start.min(before)), why);
+        }
+        let sender = self.s.cold(peer).control.pauses();
+        let others = sender.map_or(&[][..], |pauses| &pauses.other_causes);
+        let first = others.partition_point(|other| (other.0, other.1) < (record.start, record.priority));
+        let other = others.get(first).filter(|other| (other.0, other.1) == (record.start, record.priority));
+        let cause = PauseCause::unpack(other.map_or(record.cause, |other| other.2));
+        let why = match cause {
+            _ if self.s.node_at(peer).is_host => Why::SlowReceiver,
+            PauseCause { queue: NIL, .. } => Why::Unknown,
+            PauseCause { down: true, .. } => Why::LinkDown,
+            _ => Why::Oversubscribed,
+        };
         let from = self.s.port(peer);
         let wire = from.clock.span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(from.overhead));
         let response = self.s.cold(record.port).control.pauses().map_or(Time::ZERO, |pauses| pauses.response);
         let on_the_way = response + self.s.cold(peer).delay + wire;
-        let sent = record.start.saturating_sub(on_the_way);
+        pause(cause, false, record.start.saturating_sub(on_the_way), why)
+    }
+
+    /// What filled the room that a port waited for: of several fills the one that the wait shares most time with.
+    fn fill_behind(&self, record: &PauseRecord) -> Option<Fill> {
+        let credits = self.s.cold(self.s.peer(record.port)).control.credits()?;
+        let channel = credits.channel(record.priority);
+        let fills = credits.fills.as_ref()?.during(channel, record.start, record.end);
+        let shared = |fill: &&Fill| fill.end.min(record.end) - fill.start.max(record.start);
+        fills.max_by_key(|fill| (shared(fill), std::cmp::Reverse(fill.start))).copied()
+    }
+
+    /// The latest pause of a queue's port that had begun by then.
+    fn held_by(&self, pauses: &[Pause], (port, class): QueuePlace, sent: Time) -> Option<usize> {
         let priorities = self.s.node_at(port).classes.priorities(TrafficClass(class));
         let after = pauses.partition_point(|pause| (pause.record.port, pause.record.start) <= (port, sent));
         let before =
@@ -243,16 +307,13 @@ impl View<'_> {
     }
 
     /// The root of a pause that follows from no other.
-    fn root_of(&self, record: &PauseRecord, queue: Option<QueuePlace>, down: bool) -> (QueuePlace, Why) {
+    fn root_of(&self, record: &PauseRecord, queue: Option<QueuePlace>, why: Why) -> QueuePlace {
         let class_at = |port: u32| self.s.node_at(port).classes.class(frame::Priority(record.priority)).0;
         let sender = self.s.peer(record.port);
-        if self.s.node_at(sender).is_host {
-            return ((record.port, class_at(record.port)), Why::SlowReceiver);
-        }
-        match queue {
-            Some(queue) if down => (queue, Why::LinkDown),
-            Some(queue) => (queue, Why::Oversubscribed),
-            None => ((sender, class_at(sender)), Why::Unknown),
+        match (why, queue) {
+            (Why::SlowReceiver | Why::RoundTrip, _) => (record.port, class_at(record.port)),
+            (_, Some(queue)) => queue,
+            (_, None) => (sender, class_at(sender)),
         }
     }
 
@@ -262,8 +323,9 @@ impl View<'_> {
             return RootPlace::Queue { queue: cause.queue, down: cause.down };
         }
         let port = self.s.peer(record.port);
+        let channel = self.s.cold(port).control.credits().map(|credits| credits.channel(record.priority));
         let pause_sender = self.s.node_at(port).pause_sender.as_ref();
-        let group = pause_sender.and_then(|sender| sender.group(record.priority)).unwrap_or(0);
+        let group = channel.or_else(|| pause_sender?.group(record.priority)).unwrap_or(0);
         RootPlace::Receiver { port, group: group as u8 }
     }
 
@@ -289,13 +351,13 @@ impl View<'_> {
             .flat_map(|(number, tree)| tree.edges.iter().map(move |(&key, &edge)| (number, tree, key, edge)))
             .collect();
         let queue = |key: &EdgeKey| key.1.map_or(String::new(), |(port, class)| self.queue_name(port, class));
-        Table::new("congestion", "One row an edge of a congestion tree: pauses of one port and priority because of one queue, all from the same root.")
+        Table::new("congestion", "One row an edge of a congestion tree: pauses of one port and priority because of one queue, all from the same root. A wait for credits is a pause, too.")
             .integers("tree", "", "Number of the tree; 1 is the one that stopped ports longest.", rows.iter().map(|row| row.0 as u64))
             .texts("root", "The queue that all of it began at; of a slow receiver the queue towards it.", rows.iter().map(|row| self.queue_name(row.1.root.0, row.1.root.1)))
-            .texts("why", "oversubscribed: more came than its link carries; slow_receiver: the host behind it sent pauses; link_down: a fault; unknown.", rows.iter().map(|row| row.1.why.name().to_string()))
+            .texts("why", "oversubscribed: more came than its link carries; slow_receiver: the host behind it sent pauses, or no credits; link_down: a fault; crossbar: frames for it waited at inputs while it had room; round_trip: a round trip takes more credits than there are; unknown.", rows.iter().map(|row| row.1.why.name().to_string()))
             .integers("depth", "", "Pauses from the root to this edge: 1 is sent because of the root itself.", rows.iter().map(|row| row.2.0))
-            .texts("queue", "The queue that the pauses were sent for; empty if a host sent them.", rows.iter().map(|row| queue(&row.2)))
-            .texts("sent_by", "The port that sent them.", rows.iter().map(|row| self.s.port_name(self.s.peer(row.2.2))))
+            .texts("queue", "The queue that the pauses were sent for, or that filled the room at the other end; empty if that is a host, or credits were on their way.", rows.iter().map(|row| queue(&row.2)))
+            .texts("sent_by", "The port that sent them, or the credits.", rows.iter().map(|row| self.s.port_name(self.s.peer(row.2.2))))
             .texts("port", "The port that had to stop.", rows.iter().map(|row| self.s.port_name(row.2.2)))
             .integers("priority", "", "The priority that was stopped, 0 to 7.", rows.iter().map(|row| row.2.3.into()))
             .integers("pauses", "", "How many.", rows.iter().map(|row| row.3.pauses))

@@ -158,7 +158,7 @@ impl View<'_> {
             distance: Time::ZERO,
         };
         let begin = ports.first().map(|&port| self.s.wiring.node_of[port as usize].at());
-        let send = begin.and_then(|begin| self.s.spec.nodes[begin].host()?.send);
+        let send = begin.and_then(|begin| self.s.spec.nodes[begin].host()?.send.as_ref());
         let end = ports.last().map(|&port| self.s.wiring.neighbour(PortId(port)).at());
         let receive = end.and_then(|end| self.s.spec.nodes[end].host()?.receive.as_ref());
         let mut hops: Vec<Hop> = send.map(|send| work(send.time_per_frame, send.rate)).into_iter().collect();

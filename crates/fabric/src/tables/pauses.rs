@@ -2,7 +2,7 @@
 
 use super::View;
 use crate::build::Plan;
-use crate::run::pause_sender::unit_of;
+use crate::run::pause_sender::{PauseCause, unit_of};
 use crate::run::pool::NIL;
 use crate::run::probes::PauseRecord;
 use crate::spec::{Probe, Watched, Which};
@@ -32,25 +32,40 @@ impl View<'_> {
                 Some(pause_sender) => {
                     ingress_name(self, sender(pause), pause_sender.group(pause.record.priority).unwrap_or(0))
                 }
+                None if pause.waits => self.room_name(pause),
                 None => String::new(),
             }
         };
-        let reason = |pause: &Pause| if pause.cause.targeted { "target" } else { "xoff" };
-        let mark = |pause: &Pause| unit_of(self.watermark(pause));
-        Table::new("pauses", "One row a pause: an interval in which a port had to stop a priority.")
+        let reason = |pause: &Pause| match pause {
+            Pause { waits: true, .. } => "credits",
+            Pause { cause: PauseCause { targeted: true, .. }, .. } => "target",
+            _ => "xoff",
+        };
+        let mark = |pause: &Pause| match self.s.cold(pause.record.port).control.credits() {
+            Some(credits) => ("credits", credits.sender.granted().into()),
+            None => unit_of(self.watermark(pause)),
+        };
+        Table::new("pauses", "One row a pause: an interval in which a port had to stop a priority, or in which a class waited for credits though its link was free.")
             .texts("port", "The port that had to stop.", pauses.iter().map(|p| self.s.port_name(p.record.port)))
-            .integers("priority", "", "The priority that was stopped, 0 to 7.", pauses.iter().map(|p| p.record.priority.into()))
+            .integers("priority", "", "The priority that was stopped, 0 to 7; of a class that waited for credits its lowest.", pauses.iter().map(|p| p.record.priority.into()))
             .reals("start_ns", "ns", "When it took effect.", pauses.iter().map(|p| p.record.start.as_ns_f64()))
-            .reals("end_ns", "ns", "When it ended, by XON or because its time was over.", pauses.iter().map(|p| p.record.end.as_ns_f64()))
-            .texts("sent_by", "The port that sent it.", pauses.iter().map(|p| self.s.port_name(sender(p))))
-            .texts("reason", "xoff: the high watermark; target: the target watermark.", pauses.iter().map(|p| reason(p).to_string()))
-            .texts("counter", "The queue or ingress counter that had reached it.", pauses.iter().map(counter))
-            .texts("queue", "The egress queue to blame: that of the frame which made it so, or, if that one held less than half of what was counted, the one that held most; empty if a host sent the pause.", pauses.iter().map(queue))
-            .integers("occupancy", "", "What the counter held then, in the unit of the watermark.", pauses.iter().map(|p| p.cause.occupancy))
-            .integers("watermark", "", "The watermark.", pauses.iter().map(|p| mark(p).1))
-            .texts("unit", "Unit of occupancy and watermark: B or frames.", pauses.iter().map(|p| mark(p).0.to_string()))
+            .reals("end_ns", "ns", "When it ended, by XON or because its time was over; or when credits came.", pauses.iter().map(|p| p.record.end.as_ns_f64()))
+            .texts("sent_by", "The port that sent it, or the credits.", pauses.iter().map(|p| self.s.port_name(sender(p))))
+            .texts("reason", "xoff: the high watermark; target: the target watermark; credits: a wait for them.", pauses.iter().map(|p| reason(p).to_string()))
+            .texts("counter", "The queue or ingress counter that had reached it; of credits the ingress port and the channel.", pauses.iter().map(counter))
+            .texts("queue", "The egress queue to blame: that of the frame which made it so, or, if that one held less than half of what was counted, the one that held most; empty if a host sent the pause or had no credits, or if credits were on their way.", pauses.iter().map(queue))
+            .integers("occupancy", "", "What the counter held then, in the unit of the watermark; 0 if credits were on their way.", pauses.iter().map(|p| p.cause.occupancy))
+            .integers("watermark", "", "The watermark; of credits all that the channel has.", pauses.iter().map(|p| mark(p).1))
+            .texts("unit", "Unit of occupancy and watermark: B, frames or credits.", pauses.iter().map(|p| mark(p).0.to_string()))
             .integers("because_of", "", "Row of this table, counted from 1, of the pause that this one is a consequence of: it held back the queue's own port while the counter rose. 0: its queue is a root, or that pause was over before measuring began, or `[[probes]]` does not choose it.", pauses.iter().map(|p| p.because_of.map_or(0, |row| row_of[row])))
             .integers("tree", "", "Number of its tree in `congestion`.", pauses.iter().map(|p| p.tree as u64 + 1))
+    }
+
+    /// The room that a class waited for.
+    fn room_name(&self, pause: &Pause) -> String {
+        let port = self.s.peer(pause.record.port);
+        let channel = self.s.cold(port).control.credits().map_or(0, |own| own.channel(pause.record.priority));
+        ingress_name(self, port, channel)
     }
 
     /// The pauses that the scenario chooses; and of all the row of the table, counted from 1, or 0.

@@ -6,7 +6,7 @@ use crate::build::{MAX_BINS, MAX_SERIES};
 use crate::run::levels::Levels;
 use crate::spec::{Watched, Which};
 use frame::PRIORITIES;
-use measure::{BinnedBits, Table};
+use measure::{BinnedBits, Carried, Table, Train};
 use units::Time;
 
 /// Metric of the series of flows.
@@ -32,18 +32,20 @@ impl View<'_> {
                 found.map(|(entity, (bin, bits))| self.rates(metric, entity, bin, bits)),
             );
         }
-        for (nth, metric) in [(1, "port_rx_bps"), (0, "port_tx_bps")] {
-            let ports =
-                (0..self.s.ports() as u32).filter_map(|port| Some((port, self.s.carried(port)?[nth])));
-            let found = ports.filter_map(|(port, carried)| {
-                Some(self.rates(metric, self.s.port_name(port), carried.width()?, carried.finish(self.end)))
-            });
-            self.keep(&mut series, Watched::Port, found);
-        }
+        let received = |port: u32| {
+            let link = self.s.carried(self.s.peer(port))?;
+            Some((link.widths()[1]?, link.received(self.end)))
+        };
+        let sent = |port: u32| self.s.carried(port).and_then(|link| self.sent(link));
+        let ports = 0..self.s.ports() as u32;
+        let rates = |metric, (port, (bin, bits))| self.rates(metric, self.s.port_name(port), bin, bits);
+        let found = ports.clone().filter_map(|port| Some((port, received(port)?)));
+        self.keep(&mut series, Watched::Port, found.map(|found| rates("port_rx_bps", found)));
+        let found = ports.filter_map(|port| Some((port, sent(port)?)));
+        self.keep(&mut series, Watched::Port, found.map(|found| rates("port_tx_bps", found)));
         let classes = self.used_queues().into_iter().filter_map(|(port, class, _)| {
-            let carried = self.s.class_carried(port, class)?;
-            let entity = self.queue_name(port, class);
-            Some(self.rates("class_tx_bps", entity, carried.width()?, carried.finish(self.end)))
+            let (bin, bits) = self.sent(self.s.class_carried(port, class)?)?;
+            Some(self.rates("class_tx_bps", self.queue_name(port, class), bin, bits))
         });
         self.keep(&mut series, Watched::Class, classes);
         for nth in 0..2 {
@@ -59,9 +61,24 @@ impl View<'_> {
             });
             self.keep(&mut series, Watched::Queue, counters);
         }
+        let tallies = self.s.parts().filter_map(|part| part.probes.tallies.as_deref());
+        let used = tallies.flat_map(|own| &own.tallies).filter(|tally| tally.series.is_used());
+        let occupancies = used.filter_map(|tally| {
+            let bin = tally.series.width()?;
+            let levels = tally.series.clone().finish(self.end);
+            let values = levels.into_iter().map(|level| level as f64).collect();
+            let entity = tally.place.name(&self.s.spec, &self.s.wiring);
+            Some(Series { metric: "occupancy_bytes", entity, bin, values })
+        });
+        self.keep(&mut series, Watched::Occupancy, occupancies);
         self.congestion_series(&mut series);
         self.limiter_series(&mut series);
         series
+    }
+
+    /// What has been sent over a link, in bins of a width, if it is recorded.
+    fn sent(&self, link: &Carried) -> Option<(Time, Vec<u64>)> {
+        Some((link.widths()[0]?, link.sent(self.end)))
     }
 
     /// Windows and round trips of connections over TCP.
@@ -100,40 +117,36 @@ impl View<'_> {
 
     /// Adds series of one metric and kind, those in which most happens if there are more than are kept.
     fn keep(&self, series: &mut Vec<Series>, what: Watched, found: impl Iterator<Item = Series>) {
-        let mut found: Vec<Series> = found.collect();
         let probes = self.s.spec.probes.chosen.iter().flatten().filter(|probe| probe.what == what);
         let most = probes.map(|probe| match probe.which {
             Which::Busiest(most) => most as usize,
             _ => usize::MAX,
         });
         let most = most.max().unwrap_or(MAX_SERIES);
-        let longest = found.iter().map(|one| one.values.len()).max().unwrap_or(1);
-        let most = most.min(MAX_BINS as usize / longest.max(1)).max(1);
-        if found.len() > most {
-            let mut sums: Vec<f64> = found.iter().map(|one| one.values.iter().sum()).collect();
-            sums.sort_by(f64::total_cmp);
-            let least = sums[sums.len() - most];
-            let mut equal = most - sums.iter().filter(|&&sum| sum > least).count();
-            found.retain(|one| {
-                let sum: f64 = one.values.iter().sum();
-                let kept = sum > least || sum == least && equal > 0;
-                equal -= usize::from(kept && sum == least);
-                kept
-            });
+        let mut kept: Vec<(f64, Series)> = Vec::new();
+        let mut longest = 1;
+        for one in found {
+            longest = longest.max(one.values.len());
+            kept.push((one.values.iter().sum(), one));
+            // Of a large fabric's series most are dropped while they are still in the cache.
+            let room = most.min(MAX_BINS as usize / longest).max(1);
+            if kept.len() >= 2 * room {
+                keep_largest(&mut kept, room);
+            }
         }
-        series.append(&mut found);
+        keep_largest(&mut kept, most.min(MAX_BINS as usize / longest).max(1));
+        series.extend(kept.into_iter().map(|(_, one)| one));
     }
 
     /// Bits of bins as rates. The last bin may be cut short by the end: its rate is taken over the time there was.
     fn rates(&self, metric: &'static str, entity: String, bin: Time, bits: Vec<u64>) -> Series {
-        let width = |index: usize| {
-            let start = bin * index as u64;
-            (start + bin).min(self.end).saturating_sub(start).as_secs_f64()
-        };
-        let rate = |(index, bits): (usize, u64)| {
-            if width(index) > 0.0 { bits as f64 / width(index) } else { 0.0 }
-        };
-        Series { metric, entity, bin, values: bits.into_iter().enumerate().map(rate).collect() }
+        let whole = bin.as_secs_f64();
+        let mut values: Vec<f64> = bits.iter().map(|&bits| bits as f64 / whole).collect();
+        for (index, value) in values.iter_mut().enumerate().skip((self.end.ps() / bin.ps()) as usize) {
+            let left = self.end.saturating_sub(bin * index as u64).as_secs_f64();
+            *value = if left > 0.0 { bits[index] as f64 / left } else { 0.0 };
+        }
+        Series { metric, entity, bin, values }
     }
 
     /// By flow, width and bits of each bin: what has arrived (0), or has been read by hosts that take their time (1).
@@ -164,7 +177,7 @@ impl View<'_> {
             let flow = self.s.path_flow[path as usize] as usize;
             let Some((width, bits)) = &mut of_flows[flow] else { continue };
             let mut last = BinnedBits::new(*width, self.end);
-            last.add_until(passage, self.end);
+            last.add_until(&Train::of(passage), self.end);
             bits.iter_mut().zip(last.finish(self.end)).for_each(|(total, more)| *total += more);
         }
     }
@@ -178,13 +191,41 @@ impl View<'_> {
     }
 }
 
+/// Drops all but the `most` with the largest sums, of equal ones the first; the order stays.
+fn keep_largest(kept: &mut Vec<(f64, Series)>, most: usize) {
+    if kept.len() <= most {
+        return;
+    }
+    let mut sums: Vec<f64> = kept.iter().map(|(sum, _)| *sum).collect();
+    sums.sort_by(f64::total_cmp);
+    let least = sums[sums.len() - most];
+    let mut equal = most - sums.iter().filter(|&&sum| sum > least).count();
+    kept.retain(|&(sum, _)| {
+        let stays = sum > least || sum == least && equal > 0;
+        equal -= usize::from(stays && sum == least);
+        stays
+    });
+}
+
 /// All series as one table.
 pub fn series_table(series: Vec<Series>) -> Table {
-    let rows =
-        || series.iter().flat_map(|series| (0..series.values.len() as u64).map(move |bin| (series, bin)));
+    let mut metrics: Vec<String> = Vec::new();
+    let mut metric_of = Vec::with_capacity(series.len());
+    for one in &series {
+        if metrics.last().is_none_or(|last| last != one.metric) {
+            metrics.push(one.metric.to_string());
+        }
+        metric_of.push(metrics.len() as u32 - 1);
+    }
+    let rows = || series.iter().enumerate().flat_map(|(nth, one)| std::iter::repeat_n(nth, one.values.len()));
+    let starts = |one: &Series| {
+        let bin = one.bin;
+        (0..one.values.len() as u64).map(move |nth| (bin * nth).as_ns_f64())
+    };
+    let entities = series.iter().map(|one| one.entity.clone()).collect();
     Table::new("series", "One row a bin of a time series.")
-        .texts("metric", "flow_throughput_bps (what arrives at the destination), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", rows().map(|(series, _)| series.metric.to_string()))
-        .texts("entity", "The flow, port, class of a port, or queue; a rate limiter is its flow, or its host and priority.", rows().map(|(series, _)| series.entity.clone()))
-        .reals("time_ns", "ns", "Start of the bin.", rows().map(|(series, bin)| (series.bin * bin).as_ns_f64()))
+        .named("metric", "flow_throughput_bps (what arrives at the destination), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", metrics, rows().map(|nth| metric_of[nth]))
+        .named("entity", "The flow, port, class of a port, or queue; a rate limiter is its flow, or its host and priority.", entities, rows().map(|nth| nth as u32))
+        .reals("time_ns", "ns", "Start of the bin.", series.iter().flat_map(starts))
         .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))
 }

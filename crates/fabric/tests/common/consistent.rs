@@ -1,7 +1,6 @@
 //! What must hold of the tables of every result, whatever the fabric.
 
 use super::{Outcome, exact};
-use fabric::choice::PathChoice;
 use fabric::spec::{FaultSpec, LinkSpec, NodeSpec, Role, Spec};
 use frame::NodeId;
 use proptest::prelude::*;
@@ -100,7 +99,16 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
     }
     prop_assert_eq!(outcome.total("ports", "pauses_sent") as f64, outcome.summary("pauses_sent"));
     let (received, sent) = (outcome.total("ports", "pauses_received"), outcome.total("ports", "pauses_sent"));
-    prop_assert!(received <= sent + pending(spec), "{} pauses received of {}", received, sent);
+    let heard = spec.faults.iter().filter_map(|fault| match fault {
+        FaultSpec::ControlFrame { says, .. } => Some(says.times()),
+        _ => None,
+    });
+    prop_assert!(
+        received <= sent + pending(spec) + heard.sum::<u64>(),
+        "{} pauses received of {}",
+        received,
+        sent
+    );
     prop_assert!(close(outcome.reals("ports", "paused_s").iter().sum(), outcome.summary("paused")));
     // What a port receives its peer has sent.
     let sent = by(outcome, "ports", "port", "frames_sent");
@@ -110,9 +118,14 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
     );
     // The time paused is the union of the pauses.
     let mut unions: BTreeMap<String, (Time, Time)> = BTreeMap::new();
-    for pause in outcome.pauses() {
+    let mut waits: BTreeMap<String, f64> = BTreeMap::new();
+    for (pause, reason) in outcome.pauses().into_iter().zip(outcome.texts("pauses", "reason")) {
         prop_assert!(pause.start <= pause.end && pause.end <= outcome.now, "{:?}", pause);
         let start = pause.start.max(spec.warmup);
+        if reason == "credits" {
+            *waits.entry(pause.port).or_default() += (pause.end - start).as_secs_f64();
+            continue;
+        }
         let (covered_to, total) = unions.entry(pause.port).or_default();
         *total += pause.end.saturating_sub(start.max(*covered_to));
         *covered_to = (*covered_to).max(pause.end);
@@ -127,6 +140,12 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
             union
         );
     }
+    // A link that waits for credits lacks them, and may lack them while it is busy.
+    for (port, waited) in waits {
+        let rows = outcome.texts("credits", "port").iter().zip(outcome.reals("credits", "waited_s"));
+        let lacked: f64 = rows.filter(|row| *row.0 == port).map(|row| row.1).sum();
+        prop_assert!(waited <= lacked + 1e-12, "{}: {} s waited, {} s lacked", port, waited, lacked);
+    }
     // Nothing is faster than its links.
     for (flow, &latency) in spec.flows.iter().zip(outcome.reals("flows", "latency_min_ns")) {
         let frames = outcome.delivered(&flow.name);
@@ -139,7 +158,7 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
     }
     // Counted within one flow and destination, which have one path unless switches choose or routes change.
     let chooses = |node: &NodeSpec| match &node.role {
-        Role::Switch(switch) => switch.path_choice != PathChoice::Hash,
+        Role::Switch(switch) => !switch.path_choice.is_static(),
         Role::Host(_) => false,
     };
     if spec.faults.is_empty() && !spec.nodes.iter().any(chooses) {

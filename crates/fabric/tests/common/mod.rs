@@ -148,7 +148,12 @@ impl Net {
         })
     }
     fn node(&mut self, name: &str, role: Role) -> NodeId {
-        self.0.nodes.push(NodeSpec { name: name.to_string(), role, clock_tolerance: ClockTolerance::EXACT });
+        self.0.nodes.push(NodeSpec {
+            name: name.to_string(),
+            role,
+            clock_tolerance: ClockTolerance::EXACT,
+            mtu: None,
+        });
         NodeId(self.0.nodes.len() as u32 - 1)
     }
     pub fn host(&mut self, name: &str, spec: HostSpec) -> NodeId {

@@ -1,6 +1,7 @@
 //! `[[faults]]`: each entry becomes one or two faults of the fabric.
 
 use super::Context;
+use super::control_frame;
 use super::topology::Fabric;
 use crate::model::{Fault, FaultLink, LinkWord, Model, WaitingFrames};
 use crate::place::Place;
@@ -14,13 +15,14 @@ use units::Time;
 const MAX_OUTAGES: u64 = 1_000_000;
 
 /// What an entry says goes wrong, by the key that says so, and the other keys that belong to it.
-const KINDS: [(&str, &[&str]); 8] = [
+const KINDS: [(&str, &[&str]); 9] = [
     ("down", &["link", "index", "at", "duration", "reroute", "after", "waiting"]),
     ("up", &["link", "index", "at"]),
     ("rate", &["link", "index", "at"]),
     ("bit_error_rate", &["link", "index", "from", "until"]),
     ("pause_loss", &["link", "index", "from", "until"]),
     ("frame_loss", &["link", "index", "towards", "from", "until"]),
+    ("control_frame", &["link", "index", "towards", "at"]),
     ("restart", &["switch", "at", "reroute", "after"]),
     ("mean_time_between", &["link", "index", "duration", "reroute", "after", "waiting"]),
 ];
@@ -85,6 +87,7 @@ impl Entry<'_> {
         match kind {
             "restart" => self.restart(when.flatten(), reaction, context),
             "mean_time_between" => self.outages(kind, reaction, context),
+            "control_frame" => self.control_frame(when.flatten(), context),
             "bit_error_rate" | "pause_loss" | "frame_loss" => self.losses(kind, context),
             _ => self.change(when.flatten(), reaction, context),
         }
@@ -143,6 +146,26 @@ impl Entry<'_> {
             _ => FaultSpec::BitErrors { link, from, until, rate: p },
         };
         Some(links?.into_iter().map(make).collect())
+    }
+
+    /// A frame that comes in at one end of a link.
+    fn control_frame(self, when: Option<Time>, context: &mut Context<'_>) -> Option<Vec<FaultSpec>> {
+        let Entry { fault, at, fabric, .. } = self;
+        let links = self.links(None, context);
+        if fault.towards.is_none() {
+            let help = "`control_frame` needs the name of the end of the link where it comes in";
+            context.error(at, "missing key `towards`", help);
+        }
+        let towards = towards(fault, links.as_deref(), at, fabric, context);
+        let says = match control_frame::read(fault.control_frame.as_deref()?) {
+            Ok(says) => Some(says),
+            Err((message, help)) => {
+                context.error(&at.key("control_frame"), message, help);
+                None
+            }
+        };
+        let (link, towards, at, says) = (*links?.first()?, towards?, when?, says?);
+        Some(vec![FaultSpec::ControlFrame { link, towards, at, says }])
     }
 
     /// A link that goes down, comes back, or changes its rate.

@@ -6,7 +6,7 @@ use crate::place::Place;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use workload::{Found, FrameSizes, FrameText, LARGEST_FRAME};
+use workload::{Arrivals, Found, FrameSizes, FrameText, LARGEST_FRAME};
 
 /// Larger files of sizes are refused.
 const MAX_FILE: u64 = 16 << 20;
@@ -16,6 +16,16 @@ pub fn frame_sizes(frame: &FrameText, at: &Place, context: &mut Context<'_>) -> 
     let Some((key, path)) = frame.file() else { return take(frame.spec(), at, context) };
     let read = |text: &str, report: &mut Report<'_>| workload::read_sizes(text, LARGEST_FRAME, report);
     table(path, "bytes,weight", read, &at.key(key), context).map(FrameSizes::Empirical)
+}
+
+/// The arrival process with what its file has, if it names one.
+pub fn pictures(arrivals: Arrivals, at: &Place, context: &mut Context<'_>) -> Arrivals {
+    let Some((key, path)) = arrivals.trace() else { return arrivals };
+    let read = |text: &str, report: &mut Report<'_>| workload::read_pictures(text, report);
+    match table(path, "kind,bytes", read, &at.key(arrivals.name()).key(key), context) {
+        Some(sizes) => arrivals.with_pictures(sizes),
+        None => arrivals,
+    }
 }
 
 /// The value that was found; what is to be said of it is reported.

@@ -97,7 +97,7 @@ fn one(
             SourceText::Pushed(arrivals) => {
                 let wrong = arrivals.check();
                 wrong.into_iter().for_each(|why| context.refuse(why, &at.key("source")));
-                arrivals.clone()
+                files::pictures(arrivals.clone(), &at.key("source"), context)
             }
             // Endpoints take what the fabric gives; when, they know themselves.
             SourceText::Answered(_) => Arrivals::Greedy,

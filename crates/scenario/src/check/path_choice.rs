@@ -30,7 +30,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 /// Warns of windows that segments in the wrong order bring to a halt.
 fn overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let chooses = |node: &fabric::spec::NodeSpec| match &node.role {
-        fabric::spec::Role::Switch(switch) => switch.path_choice != PathChoice::Hash,
+        fabric::spec::Role::Switch(switch) => !switch.path_choice.is_static(),
         fabric::spec::Role::Host(_) => false,
     };
     if !spec.nodes.iter().any(chooses) {

@@ -4,7 +4,7 @@ use super::Context;
 use crate::model::{Model, ProbeText, Probes, ProbesText, WhatText, WhichText};
 use crate::place::Place;
 use fabric::routing::Wiring;
-use fabric::spec::{Pattern, Probe, ProbeSpec, Spec, Which};
+use fabric::spec::{NodeSpec, Pattern, Probe, ProbeSpec, Spec, Which};
 use frame::{NodeId, PRIORITIES, PortId};
 use units::Time;
 
@@ -79,7 +79,7 @@ fn one(probe: &ProbeText, at: &Place, model: &Model, context: &mut Context<'_>) 
 fn keys_of_others(probe: &ProbeText, at: &Place, context: &mut Context<'_>) {
     let what = probe.what;
     if probe.every.is_some() && !what.has_bins() {
-        let help = "leave it out: bins of time have flow, port, class and queue";
+        let help = "leave it out: bins of time have flow, port, class, queue and occupancy";
         context.error(&at.key("every"), format!("{} have no bins", name(what)), help);
     }
     if probe.most.is_some() && !matches!(what, WhatText::Pauses | WhatText::Frames) {
@@ -202,7 +202,11 @@ fn is_named(what: WhatText, pattern: &Pattern, spec: &Spec, ports: &[String]) ->
                 let parts = |class| [format!("{name}/{class}"), format!("{name} in/{class}")];
                 pattern.names(name) || classes().flat_map(parts).any(|part| pattern.names(&part))
             };
-            ports.iter().any(of) || spec.nodes.iter().any(|node| of(&node.name))
+            let shares = |node: &NodeSpec| node.switch().is_some_and(|own| own.shared_memory.is_some());
+            let parts = |node: &NodeSpec| ["shared", "headroom"].map(|part| format!("{} {part}", node.name));
+            let of_memory =
+                |node: &NodeSpec| shares(node) && parts(node).iter().any(|part| pattern.names(part));
+            ports.iter().any(of) || spec.nodes.iter().any(|node| of(&node.name) || of_memory(node))
         }
     }
 }

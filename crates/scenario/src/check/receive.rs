@@ -4,7 +4,7 @@ use super::Context;
 use crate::effective::{fill_receive, fill_send};
 use crate::model::{Model, Receive, Send};
 use crate::place::Place;
-use fabric::spec::{InterruptSpec, ReceiveChange, ReceiveSpec, SendSpec};
+use fabric::spec::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 use units::{BitRate, Bytes, Time, WireClock};
 
 /// The longest time that a frame may cost.
@@ -69,14 +69,18 @@ pub fn lower(
 pub fn lower_send(
     all: Option<&Send>,
     own: Option<&Send>,
+    end: Time,
     at: &Place,
     context: &mut Context<'_>,
 ) -> Option<SendSpec> {
     let mut merged = all.cloned();
     if let Some(own) = own {
         let outer = merged.take().unwrap_or_default();
-        let time_per_frame = own.time_per_frame.or(outer.time_per_frame);
-        merged = Some(Send { time_per_frame, rate: own.rate.or(outer.rate) });
+        merged = Some(Send {
+            time_per_frame: own.time_per_frame.or(outer.time_per_frame),
+            rate: own.rate.or(outer.rate),
+            script: own.script.clone().or(outer.script),
+        });
     }
     let mut merged = merged?;
     fill_send(&mut merged);
@@ -84,7 +88,42 @@ pub fn lower_send(
     let time_per_frame = time(merged.time_per_frame, SENDS_NOTHING, &at, context).unwrap_or_default();
     let rate = merged.rate.and_then(|rate| rate.value());
     check_rate(rate, "sending", SENDS_NOTHING, &at, context);
-    Some(SendSpec { time_per_frame, rate })
+    let script = send_script(&merged, end, &at, context);
+    Some(SendSpec { time_per_frame, rate, script })
+}
+
+fn send_script(send: &Send, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<(Time, CoreChange)> {
+    let mut before = Time::ZERO;
+    let mut changes = Vec::new();
+    for (i, step) in send.script.iter().flatten().enumerate() {
+        let at = at.key("script").index(i);
+        follows(step.at, &mut before, end, &at, context);
+        check_rate(step.rate, "sending", SENDS_NOTHING, &at, context);
+        let time_per_frame = time(step.time_per_frame, SENDS_NOTHING, &at, context);
+        if step.rate.is_none() && step.time_per_frame.is_none() {
+            context.error(&at, "a step that changes nothing", "expected time_per_frame, rate or both");
+        }
+        changes.push((step.at, CoreChange::Send { time_per_frame, rate: step.rate }));
+    }
+    changes
+}
+
+/// Reports a step of a script that comes before the one above, or after the end.
+fn follows(when: Time, before: &mut Time, end: Time, at: &Place, context: &mut Context<'_>) {
+    if when < *before {
+        context.error(
+            &at.key("at"),
+            format!("at {when} comes before the step above at {before}"),
+            "expected steps in order of time",
+        );
+    } else if when >= end {
+        context.warn(
+            &at.key("at"),
+            format!("at {when} is after the end of the simulation"),
+            format!("it has no effect; the duration is {end}"),
+        );
+    }
+    *before = when;
 }
 
 fn interrupt(receive: &Receive, at: &Place, context: &mut Context<'_>) -> InterruptSpec {
@@ -143,38 +182,25 @@ fn check_rate(rate: Option<BitRate>, what: &str, nothing: &str, at: &Place, cont
     }
 }
 
-fn script(receive: &Receive, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<(Time, ReceiveChange)> {
+fn script(receive: &Receive, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<(Time, CoreChange)> {
     let mut before = Time::ZERO;
     let mut changes = Vec::new();
     for (i, step) in receive.script.iter().flatten().enumerate() {
         let at = at.key("script").index(i);
         let when = step.at;
-        if when < before {
-            context.error(
-                &at.key("at"),
-                format!("at {when} comes before the step above at {before}"),
-                "expected steps in order of time",
-            );
-        } else if when >= end {
-            context.warn(
-                &at.key("at"),
-                format!("at {when} is after the end of the simulation"),
-                format!("it has no effect; the duration is {end}"),
-            );
-        }
-        before = when;
+        follows(when, &mut before, end, &at, context);
         check_rate(step.rate, "receiving", TAKES_IN_NOTHING, &at, context);
         let time_per_frame = time(step.time_per_frame, TAKES_IN_NOTHING, &at, context);
         match (step.start, step.stop) {
             (true, false) => {
                 let rate = step.rate;
-                changes.push((when, ReceiveChange::Start { time_per_frame, rate }));
+                changes.push((when, CoreChange::Start { time_per_frame, rate }));
             }
             (false, true) => {
                 if step.rate.is_some() || step.time_per_frame.is_some() {
                     context.error(&at, "a speed with stop", "a speed belongs to start = true");
                 }
-                changes.push((when, ReceiveChange::Stop));
+                changes.push((when, CoreChange::Stop));
             }
             (both, _) => {
                 let what = if both { "start and stop at once" } else { "neither start nor stop" };

@@ -12,7 +12,7 @@ use frame::{ClassMap, PRIORITIES};
 use scheduling::SchedulerSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use units::{Amount, ClockTolerance, Or, Time, Unlimited};
+use units::{Amount, Bytes, ClockTolerance, Or, Time, Unlimited};
 
 /// The nodes of the fabric with their settings.
 pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<NodeSpec> {
@@ -62,8 +62,13 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
             pick(own, &model.switch.clock_tolerance)
         }
     };
+    let mtu = |node: &fabric::topology::GraphNode| match node.role {
+        NodeRole::Host => pick(model.hosts.get(&node.name).map(|own| &own.mtu), &model.host.mtu),
+        NodeRole::Switch => pick(model.switches.get(&node.name).map(|own| &own.mtu), &model.switch.mtu),
+    };
     let station = |node: &fabric::topology::GraphNode| NodeSpec {
         name: node.name.clone(),
+        mtu: mtu(node).map(|bytes| bytes.get() as u16),
         clock_tolerance: tolerance(node).unwrap_or(ClockTolerance::EXACT),
         role: match node.role {
             NodeRole::Host => Role::Host(hosts.get(node.name.as_str()).unwrap_or(&host).clone()),
@@ -103,6 +108,20 @@ fn known_names<'a>(
     }
 }
 
+/// The longest frame that a station may be said to take.
+const GREATEST_MTU: u64 = workload::LARGEST_FRAME;
+const LEAST_MTU: u64 = frame::MIN_FRAME_BYTES as u64;
+
+/// Reports a longest frame that is none.
+fn check_mtu(mtu: Option<Bytes>, at: &Place, context: &mut Context<'_>) {
+    let Some(bytes) = mtu else { return };
+    if !(LEAST_MTU..=GREATEST_MTU).contains(&bytes.get()) {
+        let message = format!("frames of at most {bytes}");
+        let help = format!("expected {LEAST_MTU} B to {GREATEST_MTU} B: the length from DA to FCS");
+        context.error(&at.key("mtu"), message, help);
+    }
+}
+
 /// The value of a key: of the station itself, else of all; and where it stands.
 fn pick<T: Clone>(own: Option<&Option<T>>, all: &Option<T>) -> Option<T> {
     own.cloned().flatten().or_else(|| all.clone())
@@ -115,10 +134,13 @@ fn host(
     at: &Place,
     context: &mut Context<'_>,
 ) -> HostSpec {
+    check_mtu(own.map_or(all.mtu, |own| own.mtu), at, context);
     let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
     let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
     let receive =
         receive::lower(model, all.receive.as_ref(), own.and_then(|o| o.receive.as_ref()), at, context);
+    let end = model.simulation.duration;
+    let send = receive::lower_send(all.send.as_ref(), own.and_then(|o| o.send.as_ref()), end, at, context);
     let is_room = control.as_ref().is_some_and(Control::is_room);
     let buffer = |receive: &ReceiveSpec| receive.buffer.filter(|_| !is_room);
     HostSpec {
@@ -132,7 +154,7 @@ fn host(
         ),
         when_full: pick(own.map(|o| &o.when_full), &all.when_full).unwrap_or(WhenFull::Block),
         receive: receive.map(|receive| ReceiveSpec { buffer: buffer(&receive), ..receive }),
-        send: receive::lower_send(all.send.as_ref(), own.and_then(|o| o.send.as_ref()), at, context),
+        send,
         flow_control: control,
         limiters: queueing::limiters(
             pick(own.map(|o| &o.rate_limiters), &all.rate_limiters).as_ref(),
@@ -149,6 +171,7 @@ fn switch(
     at: &Place,
     context: &mut Context<'_>,
 ) -> SwitchSpec {
+    check_mtu(own.map_or(all.mtu, |own| own.mtu), at, context);
     let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
     let latency = pick(own.map(|o| &o.latency), &all.latency).unwrap_or(Time::ZERO);
     if latency > Time::from_ms(1000) {

@@ -6,7 +6,7 @@ use super::topology::Fabric;
 use crate::model::{Flow, Model};
 use crate::place::Place;
 use fabric::spec::{FaultSpec, FlowSpec, NodeSpec, Role, Spec};
-use transport::{Application, Applications, ConnectionSpec};
+use transport::{Application, ConnectionSpec};
 use units::Time;
 use workload::{Destinations, FrameSizes, RateBasis};
 
@@ -38,7 +38,8 @@ pub fn lower(
 
 /// Whether each sender is a host with one destination, which only the pairs tell.
 pub fn check_pairs(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
-    let Some(name) = flow.source.application().map(Applications::name) else { return };
+    let Some(source) = flow.source.application() else { return };
+    let name = source.name();
     if let Some(pair) = pairs.iter().find(|pair| !fabric.is_host(pair.from)) {
         context.error(
             &at.key("from"),
@@ -52,7 +53,22 @@ pub fn check_pairs(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, con
             format!("several destinations with {name}"),
             "a connection has one peer; expected one host, or a permutation",
         );
+    } else if source.needs_ring() && !is_ring(pairs) {
+        context.error(
+            &at.key("to"),
+            format!("{name} among hosts that are no ring"),
+            "each host has a neighbour on either side; expected to = { permutation = { shift = 1 } }",
+        );
     }
+}
+
+/// Whether each host is once a sender and once a destination.
+fn is_ring(pairs: &[Pair]) -> bool {
+    let mut from: Vec<_> = pairs.iter().map(|pair| pair.from).collect();
+    let mut to: Vec<_> = pairs.iter().flat_map(|pair| pair.to.nodes()).collect();
+    from.sort_unstable();
+    to.sort_unstable();
+    from == to && from.is_sorted_by(|a, b| a < b)
 }
 
 /// Warns of connections that wait for ever if a frame is lost, where a receiving host or a fault can lose one.

@@ -8,7 +8,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Something that goes wrong: exactly one of `down`, `up`, `rate`, `bit_error_rate`, `pause_loss`, `frame_loss`, `restart` and `mean_time_between`.
+/// Something that goes wrong: exactly one of `down`, `up`, `rate`, `bit_error_rate`, `pause_loss`, `frame_loss`, `control_frame`, `restart` and `mean_time_between`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
@@ -21,7 +21,7 @@ pub struct Fault {
     /// The name of the switch that restarts. Required with `restart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<String>,
-    /// When. A time with unit. Required with `down`, `up`, `rate` and `restart`.
+    /// When. A time with unit. Required with `down`, `up`, `rate`, `control_frame` (when its last bit is there) and `restart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
     /// Whether the link goes down, in both directions: what is on it is lost, and pauses are forgotten at both ends. Default: false.
@@ -45,7 +45,11 @@ pub struct Fault {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub frame_loss: Option<f64>,
-    /// The end of the link that the lost frames are on their way to; frames in the other direction are not lost. The name of a host or switch. Only with `frame_loss`. Default: both directions.
+    /// A control frame that no station of the scenario sends, and that takes no time on the link: PAUSE, PFC, or a congestion message, which is for the flow of the host whose number, from 0, its CN-TAG has. What is not legal, or nothing that the station has, is ignored; the table `faults` tells. Two hexadecimal digits an octet, from the destination to the octet before the FCS; blanks and colons may stand between.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("pattern" = "^([ :]*[0-9A-Fa-f][ :]*[0-9A-Fa-f])+[ :]*$"))]
+    pub control_frame: Option<String>,
+    /// The end of the link that the lost frames are on their way to; frames in the other direction are not lost. Or the end where a control frame comes in. The name of a host or switch. Only with `frame_loss` and `control_frame`. Default: both directions; required with `control_frame`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub towards: Option<String>,
     /// When `bit_error_rate`, `pause_loss` or `frame_loss` begins. A time with unit. Default: "0 s".
@@ -154,6 +158,23 @@ pub struct Send {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
     pub rate: Option<Or<BitRate, Unlimited>>,
+    /// Changes while the simulation runs, in order of time. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<Vec<SendStep>>,
+}
+
+/// A change of what sending costs; at least one of the two costs is given.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SendStep {
+    /// When. A time with unit, not before the step above. Required.
+    pub at: Time,
+    /// What each frame costs from then on. A time with unit, at most 1 s. Default: as before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_per_frame: Option<Time>,
+    /// What bytes cost from then on. A rate with unit, above 0. Default: as before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
 }
 
 /// A change of a receiving host.

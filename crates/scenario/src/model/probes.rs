@@ -32,12 +32,12 @@ pub struct Probes {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeText {
-    /// What is recorded. Time series: "flow" (what arrives and is read), "port" (what is sent and received), "class" (what each class of a port sends), "queue" (the most that waits, and ingress counters). Distributions: "occupancy" (how long a queue, port, class, memory or ingress counter held how much), "latency" (of a flow). Lists: "pauses" (each as an interval), "frames" (each that passes a port). Required.
+    /// What is recorded. Time series: "flow" (what arrives and is read), "port" (what is sent and received), "class" (what each class of a port sends), "queue" (the most that waits, and ingress counters). Distributions: "occupancy" (how long a queue, port, class, memory, part of a shared memory or ingress counter held how much, and the most in each bin), "latency" (of a flow). Lists: "pauses" (each as an interval), "frames" (each that passes a port). Required.
     pub what: WhatText,
-    /// Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20 busiest": those in which most happens; of pauses "the 20 longest". A flow has its name or that of its group, a port its own ("sw.0->h1") or that of its node, a queue, class or pause that of its port, its node, or node and class ("leaf0/3"). An occupancy has its own name alone: of a queue "sw.0->h1/3", a port "sw.0->h1", a class of a node "sw/3", all memory of a node "sw", an ingress counter "sw.0->h1 in/3". Default: "all".
+    /// Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20 busiest": those in which most happens; of pauses "the 20 longest". A flow has its name or that of its group, a port its own ("sw.0->h1") or that of its node, a queue, class or pause that of its port, its node, or node and class ("leaf0/3"). An occupancy has its own name alone: of a queue "sw.0->h1/3", a port "sw.0->h1", a class of a node "sw/3", all memory of a node "sw", an ingress counter "sw.0->h1 in/3", of a memory with dynamic thresholds what is shared "sw shared" and the headroom "sw headroom". Default: "all".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub which: Option<WhichText>,
-    /// Width of the bins of time series. A time with unit, above 0; at most 1000000 bins. Default: a 500th of `duration`, rounded up to whole nanoseconds.
+    /// Width of the bins of time series, those of occupancies among them. A time with unit, above 0; at most 1000000 bins. Default: a 500th of `duration`, rounded up to whole nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Time>,
     /// Rows of frames or pauses at most: the first are kept. A count, 1 to 1000000. Default: 100000 frames, all pauses.
@@ -105,7 +105,10 @@ impl WhatText {
     }
     /// Whether it is recorded in bins of time.
     pub fn has_bins(self) -> bool {
-        matches!(self, WhatText::Flow | WhatText::Port | WhatText::Class | WhatText::Queue)
+        matches!(
+            self,
+            WhatText::Flow | WhatText::Port | WhatText::Class | WhatText::Queue | WhatText::Occupancy
+        )
     }
 }
 

@@ -8,7 +8,7 @@ use queueing::{DynamicThreshold, ManagerEntry, RateLimiters};
 use scheduling::SchedulerSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Amount, ClockTolerance, Or, Time, Unlimited};
+use units::{Amount, Bytes, ClockTolerance, Or, Time, Unlimited};
 
 /// Which queue each priority uses.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -66,6 +66,9 @@ pub struct HostSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
     pub clock_tolerance: Option<ClockTolerance>,
+    /// The longest frame that these stations take, DA to FCS; a flow that sends a longer one through them is an error. A size with unit, 64 B to 9238 B. Default: none (frames of any length).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Bytes>,
 }
 
 /// Settings of switches.
@@ -109,6 +112,9 @@ pub struct SwitchSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
     pub clock_tolerance: Option<ClockTolerance>,
+    /// The longest frame that these stations take, DA to FCS; a flow that sends a longer one through them is an error. A size with unit, 64 B to 9238 B. Default: none (frames of any length).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Bytes>,
 }
 
 /// Limits of the memory of a switch.

@@ -1,4 +1,4 @@
-"""Blasters and iSCSI between hosts that are slower than their links, with and without PFC."""
+"""Blasters, MPI and iSCSI between hosts that are slower than their links, with and without PFC."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from penstock.result import Result
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
+from . import mpi
+
 PLATEAU, RECEIVER, SLOW = 835.0, 538.0, 350.0
 """MB/s."""
 BUFFERS_KIB = (60, 64, 66, 68, 70, 72, 76)
@@ -20,6 +22,9 @@ LOW = {"threads": {"rate": "5.76 Gb/s", "count": 16, "burst": 16, "delay": "1 ms
 
 Changes = Mapping[str, Any]
 NO_PFC: Changes = {"flow_control": None}
+AT_EGRESS: Changes = {
+    "switch.flow_control": {"pfc": {"accounting": "egress", "xoff": "64 KiB", "xon": "32 KiB"}}
+}
 SLOWED: Changes = {"hosts.cna4.receive.time_per_frame": "2857 ns"}
 
 
@@ -37,10 +42,13 @@ def run(context: Context) -> list[Outcome]:
     }
     context.say("two streams")
     full = [phase.run(seed=1) for phase in (alone, both, changed(both, SLOWED))]
-    low = [
-        changed(phase, {"flows.TS1.source": LOW}).run(seed=1)
-        for phase in (alone, both, changed(both, SLOWED))
-    ]
+    phases = [changed(phase, {"flows.TS1.source": LOW}) for phase in (alone, both, changed(both, SLOWED))]
+    low = [phase.run(seed=1) for phase in phases]
+    others = [changed(phase, AT_EGRESS).run(seed=1) for phase in phases]
+    context.say("MPI")
+    ring = context.scenario("mpi")
+    lossy = changed(ring, NO_PFC)
+    times, little = mpi.measure(ring, lossy), mpi.with_little(lossy)
     context.say("iSCSI")
     gains = storage(context)
     cover = context.save_figure(picture(threads, full, low), "chapter-5", cover=True)
@@ -48,7 +56,8 @@ def run(context: Context) -> list[Outcome]:
         *more_threads(context, threads, [cover]),
         on_and_off(context, full[0], changed(alone, NO_PFC).run(seed=1)),
         two_streams(context, full),
-        low_load(context, low),
+        low_load(context, low, others),
+        *mpi.judge(context, times, little),
         iscsi(context, gains),
     ]
 
@@ -112,8 +121,8 @@ def two_streams(context: Context, phases: list[Result]) -> Outcome:
     )
 
 
-def low_load(context: Context, phases: list[Result]) -> Outcome:
-    """H5-5."""
+def low_load(context: Context, phases: list[Result], others: list[Result]) -> Outcome:
+    """H5-5; `others`: the same with switches that count at the egress."""
     alone, beside, victim = (sent(result) for result in phases)
     resumes = [
         next(row["resumes_sent"] for row in phases[1].rows("ports") if row["port"] == port)
@@ -125,7 +134,8 @@ def low_load(context: Context, phases: list[Result]) -> Outcome:
     return context.outcome(
         "H5-5",
         measured=f"alone {alone:.0f}, with TS2 {beside:.0f}, while CNA 4 is slow {victim:.0f} MB/s; "
-        f"{resumes[0]} XON to CNA 1 and {resumes[1]} to CNA 2",
+        f"{resumes[0]} XON to CNA 1 and {resumes[1]} to CNA 2; counted at the egress "
+        + ", ".join(f"{sent(result):.0f}" for result in others),
         passed=near and beside < alone and victim > beside,
     )
 

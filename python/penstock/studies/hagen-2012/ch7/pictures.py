@@ -13,7 +13,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from penstock.plots import style
 from penstock.plots.style import INK, Label, label_right
 
-from .measure import Run, Series
+from .measure import AGGRESSION_NS, Run, Series
 
 VICTIM_1, VICTIM_2, AGGRESSOR = "#0072B2", "#56B4E9", "#D55E00"
 OURS = "#009E73"
@@ -199,6 +199,27 @@ def hops(
         bottom.set_xlim(3.8, 5.6)
         bottom.set_title("paused")
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    return figure
+
+
+def interworking(runs: Mapping[str, Mapping[str, Series]], bin_ms: float) -> Figure:
+    """Section 7.6: XOFFs a millisecond over time, a panel a method, a line a set point of QCN."""
+    most = max(float(values.max()) for lines in runs.values() for values in lines.values())
+    with style():
+        figure = Figure(figsize=(8.6, 3.4), layout="constrained")
+        panels = figure.subplots(1, len(runs), sharey=True)
+        for axes, (method, lines) in zip(panels, runs.items(), strict=True):
+            axes.set_title(f"TPFC by {method}")
+            axes.set_ylim(0, 1.05 * most)
+            labels = []
+            for (name, values), colour in zip(lines.items(), (AGGRESSOR, VICTIM_1, OURS), strict=True):
+                edges = AGGRESSION_NS / 1e6 + bin_ms * np.arange(len(values) + 1)
+                axes.stairs(values, edges, baseline=None, color=colour, linewidth=1.3)
+                labels.append(Label(float(values[-5:].mean()), name, colour))
+            label_right(axes, labels, spacing=0.09)
+            axes.set_xlabel("time (ms)")
+            axes.set_xlim(0, AGGRESSION_NS / 1e6 + bin_ms * len(values))
+        panels[0].set_ylabel("XOFFs a millisecond")
     return figure
 
 

@@ -9,7 +9,7 @@ from penstock.plots.style import INK
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
-from . import beyond, pictures, sensitivity
+from . import beyond, interworking, pictures, sensitivity
 from .measure import AGGRESSION_NS, Run, gbps, median
 
 SINK_PORT = "sw.3->sink"
@@ -54,6 +54,8 @@ def run(context: Context) -> list[Outcome]:
     ]
     context.say("Figure 7-11 and equation 7.4: two switches, the longest pause")
     outcomes += [two_switches(context), longest_pause(context)]
+    context.say("section 7.6: TPFC and congestion notification")
+    outcomes += interworking.run(context)
     further, found = beyond.run(context)
     outcomes += with_picture(context, further, found)
     cover(context, runs)

@@ -14,6 +14,9 @@ Array = npt.NDArray[np.float64]
 WIRE = 1520 / 1500
 """Bits on the wire for a bit of a frame: the source's links carry nothing around frames."""
 FRAME = 1500
+CORE = "spine0.10->leaf10"
+HOT = "sw.0->h0"
+"""The link that is short with a hundred sources, and in the hot spot."""
 
 
 def rates(result: Result) -> dict[str, tuple[Array, Array]]:

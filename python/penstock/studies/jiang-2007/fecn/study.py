@@ -10,8 +10,10 @@ from penstock.result import Result
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
-from . import pictures
+from . import alternatives, pictures
 from .measure import (
+    CORE,
+    HOT,
     Array,
     active,
     allowed,
@@ -28,8 +30,6 @@ from .measure import (
 )
 
 SINK = "sw.4->h4"
-CORE = "spine0.10->leaf10"
-HOT = "sw.0->h0"
 NO_FECN = ("rate_limiters = ", "queue_managers = ")
 FIRST_RATES = (20, 40, 80, 100)
 REPORTED = {"none": (556, 1780.78, 16634, 59.11, 2.49), "FECN": (6970, 127.63, 16630, 59.16, 2.35)}
@@ -51,6 +51,8 @@ def run(context: Context) -> list[Outcome]:
     outcomes += [hot_spot(context), far_hot_spot(context)]
     context.say("the first rate, tags, buffers")
     outcomes += [sensitivity(context), overhead(context, near), buffers(context)]
+    context.say("other values of what the slides leave open")
+    alternatives.run(context)
     return [explained(context, outcome) for outcome in outcomes]
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.analysis.variation import variations
+from penstock.errors import StudyError
 from penstock.result import Result
 from penstock.scenario import Scenario
 
@@ -23,6 +25,8 @@ VIDEO = 24 * 28.3e6 / 8 * 1420 / 1400
 """And what video takes."""
 CONTROL_BYTES = 84
 DURATION_S = 0.1
+MOST_FRAMES = 1_000_000
+"""In the log of frames."""
 
 
 def most(*, video: bool = False) -> float:
@@ -141,12 +145,11 @@ def queue_series(result: Result) -> tuple[Array, Array]:
 
 
 def deviation_us(result: Result) -> float:
-    """The furthest that a frame of video was from the mean delay of its stream."""
-    rows = [row for row in result.rows("flows") if row["flow"].startswith("video")]
-    far = (
-        max(row["latency_max_ns"] - row["latency_mean_ns"], row["latency_mean_ns"] - row["latency_min_ns"])
-        for row in rows
-    )
+    """The furthest that a frame of video was from the running mean delay of its stream."""
+    if result.table("frames").num_rows == MOST_FRAMES:
+        raise StudyError("the log of frames ends before the run")
+    streams = variations(result)
+    far = [of.deviation_ns.max() for (flow, _), of in streams.items() if flow.startswith("video")]
     return float(max(far) / 1e3)
 
 

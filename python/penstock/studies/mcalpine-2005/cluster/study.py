@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,6 +15,7 @@ from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
 from .measure import (
+    MOST_FRAMES,
     Run,
     connections,
     database_series,
@@ -23,7 +25,17 @@ from .measure import (
     response,
     video_lost,
 )
-from .scenarios import COLOURS, METHODS, SCENARIOS, arranged, marked, path_rates, with_video
+from .scenarios import (
+    COLOURS,
+    MARK_AFTER,
+    METHODS,
+    SCENARIOS,
+    arranged,
+    marked,
+    path_rates,
+    understood,
+    with_video,
+)
 
 REPORTED = {
     "RED_only": ("54 %", "160 us at the end", "9 to 5 us", "42 %", "106 us"),
@@ -61,21 +73,17 @@ def run(context: Context) -> list[Outcome]:
         overhead(context, plain["PRC_only"]),
         methods(context, cluster),
     ]
+    variants(context, cluster)
     table(context, plain, video, deviation)
     cover = context.save_figure(picture(plain, deviation), "cluster", cover=True)
     outcomes[0] = replace(outcomes[0], pictures=(cover,))
-    return [explained(context, outcome) for outcome in outcomes]
+    return outcomes
 
 
 def window(scenario: Scenario) -> Scenario:
-    """From 44 to 84 ms, as the paper's chart of video."""
-    return scenario.with_value("simulation.warmup", "44 ms").with_value("simulation.duration", "84 ms")
-
-
-def explained(context: Context, outcome: Outcome) -> Outcome:
-    """The outcome, and why the number of the paper does not come out."""
-    why = context.study.experiment(outcome.id).not_met
-    return outcome if outcome.passed else replace(outcome, note=why)
+    """From 44 to 84 ms, as the paper's chart of video, with all frames that arrive at hosts then."""
+    probe = {"what": "frames", "which": ["c1..c6", "s1..s4"], "start": "44 ms", "most": MOST_FRAMES}
+    return scenario.with_value("probes", [probe]).with_value("simulation.duration", "84 ms")
 
 
 def each(runs: Runs, what: Callable[[Run], str]) -> str:
@@ -194,6 +202,43 @@ def overhead(context: Context, plain: Run) -> Outcome:
         "M11",
         measured=f"{plain.overhead:.1%} of the bytes delivered",
         passed=plain.overhead <= 0.02,
+    )
+
+
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "PRC_only": {},
+    "PRC_only, 80 us": {"prc": {"interval": "80 us"}},
+    "PRC_only, database alone": {"priorities": [2]},
+    "PRC_ECN": {"mark_after": MARK_AFTER},
+    "PRC_ECN, 80 us": {"mark_after": MARK_AFTER, "prc": {"interval": "80 us"}},
+}
+"""What the paper leaves open of path rate control: how often levels come, and what passes limiters."""
+
+
+def variants(context: Context, cluster: Scenario) -> None:
+    """What else could have been chosen."""
+    rows = []
+    for name, limiters in VARIANTS.items():
+        ends = understood(cluster) if "mark_after" in limiters else cluster
+        of = Run.of(path_rates(ends, **limiters))
+        video = window(path_rates(with_video(ends), **limiters)).run(seed=1)
+        rows.append(
+            (
+                name,
+                f"{of.overhead:.1%}",
+                f"{of.database / most():.0%}",
+                f"{of.queue / 1024:.1f}",
+                f"{of.ethernet_us:.1f}",
+                f"{deviation_us(video):.0f}",
+                str(of.lost),
+            )
+        )
+    context.save_table(
+        "variants",
+        "Path rate control: how often levels come, and what passes limiters",
+        ("", "messages", "database", "queue (KiB)", "Ethernet delay (us)", "video, off by (us)", "lost"),
+        rows,
+        note="Video off by: in a run of its own, with video, from 44 to 84 ms.",
     )
 
 

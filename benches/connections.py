@@ -1,0 +1,93 @@
+"""What many connections over TCP take: ``python benches/connections.py``.
+
+A hundred thousand that are open at the same time, and a million short ones after each other: seconds of CPU
+time and the most memory of the whole process, with Python and the result. Each runs in a process of its own.
+Exit code 1: the hundred thousand take 2 GB or more, or a transfer did not come to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+
+import numpy as np
+
+import penstock as ps
+
+MOST_MB = 2_000
+OPEN_AT_ONCE = "open at the same time"
+HEAD = """
+[simulation]
+duration = "{duration}"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.star]
+hosts = {hosts}
+rate = "100 Gb/s"
+"""
+OPEN = """
+[[flows]]
+name = "{shift}"
+from = "all"
+to = {{ permutation = {{ shift = {shift} }} }}
+limit = "20 kB"
+source = {{ tcp = {{ preset = "datacenter" }} }}
+"""
+SHORT = """
+[[transfers]]
+name = "rpc"
+from = "all"
+to = "all"
+sizes = "2 kB"
+arrivals = { poisson = { gap = "1600 ns" } }
+stop = "100 ms"
+over = { tcp = { preset = "datacenter", handshake = true, reconnect = true } }
+"""
+SCENARIOS = {
+    OPEN_AT_ONCE: HEAD.format(duration="40 ms", hosts=1_000)
+    + "".join(OPEN.format(shift=shift) for shift in range(1, 101)),
+    "one short one after the other": HEAD.format(duration="101 ms", hosts=16) + SHORT,
+}
+
+
+def one(name: str) -> None:
+    """Runs one of them here, and prints what it took as JSON."""
+    result = ps.Scenario.from_toml(SCENARIOS[name]).run(seed=1)
+    took = resource.getrusage(resource.RUSAGE_SELF)
+    scheduled = name != OPEN_AT_ONCE
+    table, column = ("transfers", "completion_ns") if scheduled else ("connections", "completed_ns")
+    ends = result.table(table).column(column).to_numpy()
+    found = {
+        "transfers": len(ends),
+        "complete": int(np.isfinite(ends).sum()),
+        "hops": result.run["frame_hops"],
+        "cpu_s": took.ru_utime + took.ru_stime,
+        "peak_mb": took.ru_maxrss * 1024 / 1e6,
+    }
+    print(json.dumps(found))
+
+
+def main() -> int:
+    """Prints the table, and says whether it is as it must be."""
+    if sys.argv[1:]:
+        one(sys.argv[1])
+        return 0
+    print("| connections | transfers | frame-hops | CPU time (s) | peak (MB) |\n|---|---|---|---|---|")
+    status = 0
+    for name in SCENARIOS:
+        command = [sys.executable, __file__, name]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=1800)
+        found = json.loads(done.stdout)
+        print("| {} | {transfers:,} | {hops:,} | {cpu_s:.1f} | {peak_mb:.0f} |".format(name, **found))
+        whole = found["complete"] == found["transfers"]
+        status |= not whole or (name == OPEN_AT_ONCE and found["peak_mb"] >= MOST_MB)
+    return int(status)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,195 @@
+"""What a sweep costs beside its runs, and whether it survives: ``python benches/sweeps.py``.
+
+    python benches/sweeps.py [--runs 2000] [--kills 10] [--on processes|dask]
+    python benches/sweeps.py --cores [--duration "2 ms"]
+
+Runs are short. Their cost is CPU time, which a busy machine does not change as it changes wall time: that of
+the sweep with all its processes, less that of the same simulations one after the other, both on one core.
+Then processes of the same sweep are killed (SIGKILL) at random moments, the first process among them, so many
+times; the tables have to be those of the sweep in peace. Exit code 1: they are not, or a run costs more than
+the budget.
+
+With ``--cores`` the same sweep runs on one core and on two instead, all of its processes on them: the ratio
+of the two wall times, which mean something on a machine that does nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from penstock import _core
+
+BUDGET_MS = 3.0
+SAMPLE = 200
+SCENARIO = """
+[simulation]
+duration = "200 us"
+
+[probes]
+bin = "off"
+
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+
+[flow_control.pfc]
+xoff = "20 KiB"
+xon = "10 KiB"
+
+[[flows]]
+name = "steady"
+from = "h0"
+to = "h2"
+source = { poisson = { rate = "4 Gb/s" } }
+
+[[flows]]
+name = "greedy"
+from = "h1"
+to = "h2"
+source = "greedy"
+"""
+
+
+def words(runs: int, place: str) -> list[str]:
+    """The sweep as a command: four values of XOFF, and seeds for the rest."""
+    vary = ["flow_control.pfc.xoff=16 KiB, 20 KiB, 24 KiB, 28 KiB", f"simulation.seed=1..{runs // 4}"]
+    options = [word for one in vary for word in ("--vary", one)]
+    return [sys.executable, "-m", "penstock", "sweep", "short.toml", *options, "--on", place]
+
+
+def simulated_s(directory: Path) -> float:
+    """CPU time of one of the simulations, the tables that the measures read included."""
+    text = (directory / "short.toml").read_text("utf-8")
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, [min(allowed)])
+    began = time.process_time()
+    for seed in range(SAMPLE):
+        result = _core.run(text, "short.toml", seed=seed, threads=1)
+        result.table("flows")
+    took = time.process_time() - began
+    os.sched_setaffinity(0, allowed)
+    return took / SAMPLE
+
+
+def overhead_ms(directory: Path, runs: int, place: str) -> float:
+    """Milliseconds a run beyond its simulation, in peace."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    on_cores(directory, runs, place, 1, "peace")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return (cpu / runs - simulated_s(directory)) * 1e3
+
+
+def on_cores(directory: Path, runs: int, place: str, cores: int, out: str) -> float:
+    """Seconds that a sweep takes with all of its processes on so many cores, and a worker for each."""
+    chosen = sorted(os.sched_getaffinity(0))[:cores]
+    workers = ["--workers", str(cores)] if place == "processes" else []
+    began = time.monotonic()
+    subprocess.run(
+        [*words(runs, place), *workers, "--out", out],
+        cwd=directory,
+        check=True,
+        capture_output=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, chosen),
+    )
+    return time.monotonic() - began
+
+
+def family(process: int) -> list[int]:
+    """A process and all below it."""
+    tasks = Path(f"/proc/{process}/task")
+    try:
+        children = [int(one) for task in tasks.iterdir() for one in (task / "children").read_text().split()]
+    except OSError:
+        return [process]
+    return [process, *(one for child in children for one in family(child))]
+
+
+def killed(directory: Path, runs: int, place: str, kills: int) -> int:
+    """Runs the sweep until it ends by itself; says how often a process of it was killed."""
+    chance = random.Random(1)
+    done = 0
+    while True:
+        begun = subprocess.Popen(
+            [*words(runs, place), "--out", "killed"],
+            cwd=directory,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        while begun.poll() is None and done < kills:
+            time.sleep(chance.uniform(0.5, 4.0))
+            # Half of the time the first process, with which all others end.
+            victims = family(begun.pid)
+            victim = begun.pid if chance.random() < 0.5 else chance.choice(victims)
+            if begun.poll() is None:
+                os.kill(victim, signal.SIGKILL)
+                done += 1
+        if begun.wait() == 0:
+            return done
+
+
+def same_tables(directory: Path) -> bool:
+    """Whether both sweeps measured the same; when a run took place does not count."""
+    for name, order in (("metrics", ["run", "metric", "entity"]), ("summary", ["point", "metric", "entity"])):
+        one, other = (
+            pq.read_table(directory / which / f"{name}.parquet").sort_by(
+                [(key, "ascending") for key in order]
+            )
+            for which in ("peace", "killed")
+        )
+        if str(one.to_pylist()) != str(other.to_pylist()):  # NaN is not equal to NaN
+            return False
+    return True
+
+
+def main() -> int:
+    """Measures, kills, and judges."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--on", choices=("processes", "dask"), default="processes")
+    parser.add_argument("--cores", action="store_true")
+    parser.add_argument("--duration", default="200 us", help="of each run")
+    options = parser.parse_args()
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        scenario = SCENARIO.replace("200 us", options.duration)
+        (directory / "short.toml").write_text(scenario, "utf-8")
+        if options.cores:
+            one, two = (
+                on_cores(directory, options.runs, "processes", cores, f"on-{cores}") for cores in (1, 2)
+            )
+            print(f"{options.runs} runs: {one:.1f} s on one core, {two:.1f} s on two: {one / two:.2f} times")
+            return 0
+        place = "processes"
+        if options.on == "dask":
+            from distributed import LocalCluster
+
+            local: Any = LocalCluster
+            cluster = stack.enter_context(local(n_workers=2, threads_per_worker=1))
+            place = f"dask:{cluster.scheduler_address}"
+        cost = overhead_ms(directory, options.runs, place)
+        where = ", of the first process alone" if options.on == "dask" else ""
+        print(f"{options.runs} runs on {options.on}: {cost:.2f} ms a run beyond the simulation{where}")
+        done = killed(directory, options.runs, place, options.kills)
+        same = same_tables(directory)
+        print(f"killed {done} times: {'the same tables' if same else 'other tables'}")
+    return 0 if same and cost < BUDGET_MS else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""Two threads beside one: ``python benches/threads.py [--runs 5]``, on a machine with two free cores.
+
+In turn, so that a machine whose speed drifts does so for all: a run on one thread, one that chooses (at most
+two), one on two from beginning to end, and two runs on one thread at a time, which is what the machine can
+give. Ratios are medians over the rounds: above 1, two are faster. Results are the same to the bit, which is
+checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from instructions import build
+
+
+class Run(NamedTuple):
+    """What a run printed."""
+
+    rate: float
+    memory: float
+    rounds: int
+    together: int
+    fingerprint: str
+
+
+WORKLOADS = {
+    "star": "2 s",
+    "star pfc": "2 s",
+    "fat-tree-4": "300 ms",
+    "fat-tree-8": "80 ms",
+    "fat-tree-16": "10 ms",
+    "fat-tree-32": "1500 us",
+    "hashed-8 pfc": "30 ms",
+    "incast-8 pfc": "2 s",
+    "incast-64 pfc": "2 s",
+    "requests-8": "80 ms",
+    "window": "1 s",
+    "spray-8": "40 ms",
+}
+
+
+def start(program: Path, workload: str, *options: str) -> subprocess.Popen[str]:
+    """Begins a run."""
+    name, *own = workload.split()
+    command = [str(program), name, WORKLOADS[workload], *own, *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def end(run: subprocess.Popen[str]) -> Run:
+    """Waits for it."""
+    told, _ = run.communicate()
+    if run.returncode:
+        raise subprocess.CalledProcessError(run.returncode, run.args)
+    said = json.loads(told)
+    return Run(
+        said["million_hops_per_s"],
+        said["memory_mb"],
+        said["rounds"],
+        said["on_several_threads"],
+        said["fingerprint"],
+    )
+
+
+def row(program: Path, workload: str, runs: int) -> str:
+    """The ratios of a workload."""
+    alone, choosing, two, side = [], [], [], []
+    for _ in range(runs):
+        alone.append(end(start(program, workload)))
+        choosing.append(end(start(program, workload, "auto")))
+        two.append(end(start(program, workload, "two")))
+        pair = [start(program, workload) for _ in range(2)]
+        side.append(sum(end(run).rate for run in pair))
+    if len({run.fingerprint for run in [*alone, *choosing, *two]}) > 1:
+        raise RuntimeError(f"{workload}: the result depends on the number of threads")
+    rates = [run.rate for run in alone]
+    median = statistics.median
+    chosen = median(run.rate / rate for run, rate in zip(choosing, rates, strict=True))
+    always = median(run.rate / rate for run, rate in zip(two, rates, strict=True))
+    machine = median(both / rate for both, rate in zip(side, rates, strict=True))
+    share = median(run.together / run.rounds for run in choosing)
+    memory = f"{alone[0].memory} to {two[0].memory}"
+    return (
+        f"| {workload} | {median(rates):.1f} | {chosen:.2f} | {share:.0%} | {always:.2f} | {machine:.2f} "
+        f"| {memory} |"
+    )
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description="Two threads beside one.")
+    parser.add_argument("--runs", type=int, default=5, help="rounds; default 5")
+    parser.add_argument("--only", choices=WORKLOADS, help="one workload")
+    asked = parser.parse_args()
+    program = build()
+    print("| workload | one thread (M/s) | left to choose | rounds on two | always two | two runs | MB |")
+    print("|---|---|---|---|---|---|---|")
+    for workload in [asked.only] if asked.only else WORKLOADS:
+        print(row(program, workload, asked.runs), flush=True)
+
+
+if __name__ == "__main__":
+    main()

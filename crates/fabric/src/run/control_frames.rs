@@ -1,0 +1,50 @@
+//! Control frames that no station of the fabric sends: a tester, or somebody who attacks.
+//!
+//! The last bit of the frame is at the port at the time that is given. Pauses act a response time later, as all do;
+//! a congestion message acts at once.
+//!
+//! Source: IEEE 802.3 annexes 31B and 31D, IEEE 802.1Q clause 33.
+//!
+//! Not modelled: the time that the frame takes on the link, and the frames that it delays there; addresses of stations (a
+//! congestion message is for the station where it comes in).
+
+use crate::run::event::{Event, Queued};
+use crate::run::link_control::LinkControl;
+use crate::run::pause_sender::PauseCause;
+use crate::run::pool::NIL;
+use crate::run::world::Fabric;
+use flow_control::pause::PauseSignal;
+use frame::{Notice, PathId};
+use queueing::Told;
+use units::Time;
+
+impl Fabric {
+    /// A pause frame with one time for all priorities that it names has come in.
+    pub fn hear_pause(
+        &mut self,
+        port: u32,
+        signal: PauseSignal,
+        quanta: u16,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let LinkControl::Pause(pauses) = &self.links.cold[port as usize].control else { return };
+        let cause = PauseCause { targeted: false, inherited: false, down: false, queue: NIL, occupancy: 0 };
+        let at = now + pauses.response;
+        let event = Event::pause(at, port, signal, quanta, cause.pack());
+        if at == now {
+            self.receive_pause(&event, windows);
+        } else {
+            windows.push(event);
+        }
+    }
+
+    /// A congestion message for the source of a path has come in. No congestion point of the fabric has sent it, so that
+    /// the cut counts for none.
+    pub fn hear_congestion(&mut self, path: u32, feedback: u8, now: Time, windows: &mut Queued) {
+        let Some(limiter) = self.limiter_of(PathId(path)) else { return };
+        let notice = Notice { feedback: feedback.into(), ..Notice::default() };
+        self.tell_limiter(limiter, Told::Message(notice), now);
+        self.update_limiter(limiter, now, windows);
+    }
+}

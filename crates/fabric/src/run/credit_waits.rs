@@ -1,0 +1,148 @@
+//! Why credits are missing: what has filled the room at the end of a link.
+//!
+//! A class of a port waits for credits (`credits`), and the other end knows why: the room of the channel is *filled* while
+//! it has none for another frame of the longest kind. What fills it is noted when that begins, as the cause of a pause is
+//! (`pausing`): the egress queue that most of it waits for, and whether the port of that queue has waited for credits itself
+//! since the room was half empty. If it has, the fill is a consequence of that wait; if not, the queue is a root, and the frames that
+//! stand there are counted until there is room again (`culprits`). Of a switch with a crossbar the queue is an output, and
+//! its frames those at inputs as well; if the output has room, they wait for the crossbar.
+//!
+//! After the run `tables::forensics` puts waits and fills together. A wait without a fill is one for credits that are on their
+//! way: the room is smaller than a round trip.
+//!
+//! Nothing is noted where pauses are not recorded.
+
+use crate::run::pool::{NIL, Waiting};
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
+use frame::{PRIORITIES, TrafficClass};
+use units::Time;
+
+/// The room of a channel was filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fill {
+    pub channel: u8,
+    pub start: Time,
+    /// Never, until it is over.
+    pub end: Time,
+    /// Credits that it held at first.
+    pub held: u32,
+    /// The queue of the whole that most of it waited for; [`NIL`]: a host had not read it.
+    pub queue: u32,
+    /// That queue's port had waited for credits.
+    pub inherited: bool,
+    /// What it waited for was the crossbar.
+    pub crossbar: bool,
+}
+
+/// All that have filled the room at an end of a link.
+#[derive(Debug)]
+pub(crate) struct Fills {
+    /// Credits of the longest frame.
+    longest: u32,
+    /// By channel, the one that is not over, and when the room was half empty last.
+    open: [Option<Fill>; PRIORITIES],
+    half: [Time; PRIORITIES],
+    ended: Vec<Fill>,
+}
+
+impl Fills {
+    /// Nothing has come yet.
+    pub fn new(longest: u32) -> Fills {
+        Fills { longest, open: [None; PRIORITIES], half: [Time::ZERO; PRIORITIES], ended: Vec::new() }
+    }
+    /// Those of a channel that lasted into this time, in order.
+    pub fn during(&self, channel: usize, start: Time, end: Time) -> impl Iterator<Item = &Fill> {
+        let first = self.ended.partition_point(|fill| fill.end <= start);
+        // No two of a channel overlap, so that one that begins later is not followed by any that does not.
+        let of_channel = self.ended[first..].iter().filter(move |fill| usize::from(fill.channel) == channel);
+        of_channel.chain(&self.open[channel]).take_while(move |fill| fill.start < end)
+    }
+    /// Bytes of all.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Fills>() + self.ended.capacity() * size_of::<Fill>()
+    }
+}
+
+impl Fabric {
+    /// A frame for a queue has taken room of a channel: if it leaves none for another, that is noted.
+    #[inline(never)]
+    pub fn note_fill(&mut self, ingress: u32, channel: usize, queue: u32, now: Time) {
+        let Some(credits) = self.links.cold[ingress as usize].control.credits() else { return };
+        let Some(fills) = &credits.fills else { return };
+        if fills.open[channel].is_some() || credits.receiver.room(channel) >= fills.longest {
+            return;
+        }
+        let (held, since) = (credits.receiver.held(channel), fills.half[channel]);
+        let (of_channel, bytes) = (credits.of_channel(channel), credits.bytes(held));
+        let (mut queue, mut crossbar, mut inherited) = (queue, false, false);
+        if queue != NIL {
+            if self.links.ports[ingress as usize].hooks.has(Hooks::CROSSBAR) {
+                (queue, crossbar) = self.fills_input(ingress, of_channel, queue);
+            } else if self.buffers.queues[queue as usize].occupancy.bytes * 2 < bytes {
+                queue = self.fullest(ingress, |priority| of_channel >> priority & 1 != 0).unwrap_or(queue);
+            }
+            let (port, class) = self.links.place_of_queue(queue);
+            let next = self.links.cold[port as usize].control.credits();
+            inherited = !crossbar && next.is_some_and(|next| next.has_waited(class, since, now));
+        }
+        let of_all = self.numbering.queue(queue);
+        let (channel_id, start, end) = (channel as u8, now, Time::NEVER);
+        let fill = Fill { channel: channel_id, start, end, held, queue: of_all, inherited, crossbar };
+        if let Some(fills) = self.fills_mut(ingress) {
+            fills.open[channel] = Some(fill);
+        }
+        if !inherited {
+            self.root_begins(ingress, channel as u8, queue);
+        }
+    }
+
+    /// A frame has left the room of a channel.
+    #[inline(never)]
+    pub fn note_room(&mut self, ingress: u32, channel: usize, now: Time) {
+        let Some(credits) = self.links.cold[ingress as usize].control.credits_mut() else { return };
+        let (room, held) = (credits.receiver.room(channel), credits.receiver.held(channel));
+        let Some(fills) = &mut credits.fills else { return };
+        if held <= room {
+            fills.half[channel] = now;
+        }
+        if room < fills.longest {
+            return;
+        }
+        let Some(fill) = fills.open[channel].take() else { return };
+        if now > fill.start {
+            fills.ended.push(Fill { end: now, ..fill });
+        }
+        if !fill.inherited {
+            self.root_ends(ingress, channel as u8, None, now);
+        }
+    }
+
+    fn fills_mut(&mut self, port: u32) -> Option<&mut Fills> {
+        self.links.cold[port as usize].control.credits_mut()?.fills.as_deref_mut()
+    }
+
+    /// The output that most frames of these priorities at an input wait for, as a queue, `own` if there are none; and
+    /// whether that has room for more.
+    pub fn fills_input(&self, ingress: u32, priorities: u8, own: u32) -> (u32, bool) {
+        let node = &self.nodes[self.node_of[ingress as usize] as usize];
+        let Some(bar) = node.architecture.crossbar() else { return (own, false) };
+        let classes = node.classes.classes_of(priorities);
+        let most = bar.most_wanted(ingress, classes, &self.buffers.pool);
+        let queue = most.map_or(own, |(egress, class)| {
+            self.links.ports[egress as usize].first_queue + u32::from(class.0)
+        });
+        let (port, class) = self.links.place_of_queue(queue);
+        (queue, bar.has_room(port, TrafficClass(class)))
+    }
+
+    /// The frames that wait for a queue to send them: those in it, and those at inputs that are to cross to it.
+    pub fn frames_for(&self, queue: u32) -> impl Iterator<Item = &Waiting> {
+        let (port, class) = self.links.place_of_queue(queue);
+        let bar = self.nodes[self.node_of[port as usize] as usize].architecture.crossbar();
+        let at_inputs = bar
+            .into_iter()
+            .flat_map(move |bar| bar.waiting_for(port, TrafficClass(class), &self.buffers.pool));
+        self.buffers.frames(queue).chain(at_inputs)
+    }
+}

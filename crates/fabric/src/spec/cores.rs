@@ -1,0 +1,77 @@
+//! What the cores of an end station spend on frames that it sends and takes in.
+
+use units::{BitRate, Time};
+
+/// What an end station spends on a frame before its NIC has it, on the cores of [`ReceiveSpec`].
+#[derive(Clone, Debug, Default)]
+pub struct SendSpec {
+    /// What each frame costs.
+    pub time_per_frame: Time,
+    /// What the bytes of a frame (DA to FCS) cost beside; `None`: nothing.
+    pub rate: Option<BitRate>,
+    /// Changes in order of time.
+    pub script: Vec<(Time, CoreChange)>,
+}
+
+/// How an end station takes in what arrives.
+#[derive(Clone, Debug)]
+pub struct ReceiveSpec {
+    /// What each frame costs.
+    pub time_per_frame: Time,
+    /// What the bytes of a frame (DA to FCS) cost beside; `None`: nothing.
+    pub rate: Option<BitRate>,
+    /// Room of each port for each priority, in bytes; `None`: unlimited.
+    pub buffer: Option<u64>,
+    /// Who takes frames in at each port, each those of its flows; above 0.
+    pub cores: u32,
+    /// What wakes them.
+    pub interrupt: InterruptSpec,
+    /// Changes in order of time.
+    pub script: Vec<(Time, CoreChange)>,
+}
+
+impl Default for ReceiveSpec {
+    /// One core, without any cost.
+    fn default() -> ReceiveSpec {
+        ReceiveSpec {
+            time_per_frame: Time::ZERO,
+            rate: None,
+            buffer: None,
+            cores: 1,
+            interrupt: InterruptSpec::default(),
+            script: vec![],
+        }
+    }
+}
+
+/// What wakes a core that has nothing to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InterruptSpec {
+    /// What it takes.
+    pub time: Time,
+    /// How long the first frame waits for it.
+    pub delay: Time,
+    /// It comes at once when so many wait; `None`: it does not.
+    pub frames: Option<u32>,
+}
+
+/// A change of what the cores of a host do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CoreChange {
+    /// Begins no further frame; the one being taken in is finished.
+    Stop,
+    /// Goes on, with these costs where they are given.
+    Start {
+        /// Cost of each frame from now on.
+        time_per_frame: Option<Time>,
+        /// Cost of bytes from now on.
+        rate: Option<BitRate>,
+    },
+    /// Sends at these costs where they are given.
+    Send {
+        /// Cost of each frame from now on.
+        time_per_frame: Option<Time>,
+        /// Cost of bytes from now on.
+        rate: Option<BitRate>,
+    },
+}

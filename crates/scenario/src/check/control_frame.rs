@@ -1,0 +1,44 @@
+//! Control frames of `[[faults]]`, from their octets.
+
+use fabric::spec::Says;
+use wire::mac_control::{MacControl, Pfc};
+use wire::{Contents, Frame};
+
+/// Octets of the longest frame that is read.
+const MOST: usize = 2_000;
+
+/// What a frame says. An error, with help, if the text is no frame; a frame that is not legal says nothing.
+pub fn read(text: &str) -> Result<Says, (String, String)> {
+    let octets = octets(text)?;
+    let Ok(frame) = Frame::decode(&octets) else { return Ok(Says::Nothing) };
+    Ok(match frame.contents {
+        Contents::MacControl(MacControl::Pause { quanta }) => Says::Pause(quanta),
+        Contents::MacControl(MacControl::Pfc(Pfc { enabled, quanta })) => {
+            Says::Pfc { enabled: enabled.0, quanta }
+        }
+        Contents::Cnm(message) => match frame.flow {
+            Some(flow) => Says::Congestion { flow, feedback: message.feedback() },
+            None => Says::Nothing,
+        },
+        _ => Says::Nothing,
+    })
+}
+
+fn octets(text: &str) -> Result<Vec<u8>, (String, String)> {
+    let help =
+        || "expected octets in hexadecimal, like \"0180c2000001 020000000001 8808 0101 ...\"".to_string();
+    let mut digits = Vec::new();
+    for (place, letter) in text.chars().enumerate().filter(|(_, letter)| !matches!(letter, ' ' | ':')) {
+        match letter.to_digit(16) {
+            Some(digit) => digits.push(digit as u8),
+            None => {
+                return Err((format!("{letter:?} at place {} is no hexadecimal digit", place + 1), help()));
+            }
+        }
+    }
+    if digits.is_empty() || digits.len() % 2 != 0 || digits.len() > 2 * MOST {
+        let message = format!("{} hexadecimal digits", digits.len());
+        return Err((message, format!("expected two for each octet of a frame, at most {MOST} octets")));
+    }
+    Ok(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}

@@ -1,0 +1,419 @@
+//! The exchange benchmark of MPI: ranks in a ring, each of which sends to both neighbours and receives from both.
+//!
+//! In a step a rank sends a message to each neighbour and takes one in from each; when both have arrived the step is over
+//! and the next begins. A connection lies between two neighbours at different hosts. A message of at most `eager` bytes goes
+//! at once, behind an envelope of 64 B. A longer one is announced by 64 B; the receiver answers with 64 B once it is at that
+//! step itself, and then the data follow.
+//!
+//! A host has one rank, whose two connections wait for each other; or two ranks, each with one connection, and a copy through
+//! memory to the other: a rank goes on when its connection is done and the copies in both directions are.
+//!
+//! A record tells of each step of the rank that opens the connection, with the bytes that the two neighbours sent each other.
+//!
+//! Source: Intel MPI Benchmarks, User Guide, "Exchange"; Hagen 2012, section 5.6 (eight ranks on four hosts of two cores,
+//! messages of 0 to 4 MiB). Open MPI 1.4, transport over TCP: eager up to 64 KiB (`btl_tcp_eager_limit`), then a rendezvous.
+//! Envelopes of 64 B and the times of a copy are our choice.
+//!
+//! Not modelled: long messages in fragments, which one stream over TCP carries alike; the time that a rank computes; more
+//! than two ranks of a host, and copies that slow each other down.
+
+use crate::duplex::Duplex;
+use crate::endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment};
+use crate::held::Held;
+use crate::tcp::TcpSpec;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::Time;
+
+/// What goes before data: an envelope, an announcement, the answer to it.
+const ENVELOPE: u64 = 64;
+
+/// An exchange, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MpiExchangeSpec {
+    /// Bytes of a message.
+    pub message: u64,
+    /// Bytes of the longest message that is not announced.
+    pub eager: u64,
+    /// Steps of each rank; `None`: without end.
+    pub steps: Option<u64>,
+    /// From one rank of a host to the other; `None`: a host has one rank.
+    pub copy: Option<Time>,
+    /// Both directions, without transfers of their own.
+    pub tcp: Arc<TcpSpec>,
+}
+
+impl MpiExchangeSpec {
+    /// What each end says in a step, in order.
+    pub fn parts(&self) -> Vec<u64> {
+        if self.message <= self.eager {
+            vec![ENVELOPE + self.message]
+        } else {
+            vec![ENVELOPE, ENVELOPE, self.message]
+        }
+    }
+
+    /// What cannot be meant, and what would be accepted.
+    pub fn check(&self) -> Result<(), String> {
+        if self.steps == Some(0) {
+            return Err("0 steps; expected above 0".to_string());
+        }
+        if self.tcp.reconnect || self.tcp.handshake || self.tcp.transfers.total != Some(0) {
+            return Err("transfers or a handshake beside the messages; expected neither".to_string());
+        }
+        self.tcp.check()
+    }
+}
+
+/// One end of a connection between neighbours.
+#[derive(Clone, Debug)]
+pub struct MpiExchange {
+    spec: Arc<MpiExchangeSpec>,
+    parts: Box<[u64]>,
+    opens: bool,
+    duplex: Duplex,
+    /// Steps that have begun.
+    begun: u64,
+    /// When the last of them did, and the one before.
+    began: [Time; 2],
+    /// When the next one does, if that is known.
+    next: Option<Time>,
+    /// Parts that have been said, and heard as a whole.
+    said: u64,
+    heard: u64,
+    /// One behind the last byte of the part that is heard next.
+    awaited: u64,
+    stop: Time,
+    /// No step begins any more.
+    ended: bool,
+    records: VecDeque<Record>,
+}
+
+impl MpiExchange {
+    /// An end whose first step begins at `start`, and which begins none from `stop` on. That which `opens` tells of its steps.
+    pub fn new(
+        spec: &Arc<MpiExchangeSpec>,
+        opens: bool,
+        start: Time,
+        stop: Option<Time>,
+        rng: Xoshiro256PlusPlus,
+    ) -> MpiExchange {
+        let parts: Box<[u64]> = spec.parts().into();
+        MpiExchange {
+            opens,
+            duplex: Duplex::new(&spec.tcp, rng),
+            begun: 0,
+            began: [Time::ZERO; 2],
+            next: Some(start),
+            said: 0,
+            heard: 0,
+            awaited: parts[0],
+            parts,
+            stop: stop.unwrap_or(Time::NEVER),
+            ended: false,
+            records: VecDeque::new(),
+            spec: spec.clone(),
+        }
+    }
+
+    /// Bytes that arrived in order.
+    pub fn delivered(&self) -> u64 {
+        self.duplex.receiver.delivered()
+    }
+
+    /// Both ends say part after part, and none before the peer's of the same number but one: an answer follows the
+    /// announcement, and data the answer.
+    fn speak(&mut self, now: Time) {
+        let count = self.parts.len() as u64;
+        let mut bytes = 0;
+        while self.said < self.begun * count && self.said <= self.heard {
+            bytes += self.parts[(self.said % count) as usize];
+            self.said += 1;
+        }
+        if bytes > 0 {
+            self.duplex.sender.write(now, bytes);
+        }
+    }
+
+    /// Takes in the parts that have arrived as a whole.
+    fn listen(&mut self) {
+        let count = self.parts.len() as u64;
+        while self.duplex.receiver.delivered() >= self.awaited {
+            self.heard += 1;
+            self.awaited = self.awaited.saturating_add(self.parts[(self.heard % count) as usize]);
+        }
+    }
+
+    /// Ends a step and begins the next, if there is one more and no stop before.
+    fn turn(&mut self, now: Time) {
+        if self.begun > 0 && self.opens {
+            let bytes = 2 * self.spec.message;
+            let record = Record { kind: RecordKind::Exchange, start: self.began[0], end: now, bytes };
+            self.records.push_back(record);
+        }
+        self.ended = now >= self.stop || self.spec.steps.is_some_and(|steps| self.begun >= steps);
+        if !self.ended {
+            self.begun += 1;
+            self.began = [now, self.began[0]];
+        }
+    }
+}
+
+impl Protocol for MpiExchange {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        if self.duplex.handle_frame(now, received, !self.opens) {
+            self.listen();
+            self.speak(now);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.duplex.handle_timeout(now);
+        if self.next.take_if(|at| *at <= now).is_some() {
+            self.turn(now);
+        }
+        self.speak(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        [self.next, self.duplex.poll_timeout()].into_iter().flatten().min()
+    }
+
+    fn has_work(&self) -> bool {
+        self.duplex.has_work()
+    }
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        self.duplex.poll_transmit(now)
+    }
+    fn poll_record(&mut self) -> Option<Record> {
+        self.records.pop_front().or_else(|| self.duplex.sender.poll_record())
+    }
+    fn retransmitted(&self) -> u64 {
+        self.duplex.sender.retransmitted()
+    }
+    fn discarded(&self) -> u64 {
+        self.duplex.discarded()
+    }
+    fn memory_bytes(&self) -> usize {
+        size_of::<MpiExchange>()
+            + size_of_val(&*self.parts)
+            + self.duplex.memory_bytes()
+            + self.records.capacity() * size_of::<Record>()
+    }
+    fn held(&self, now: Time) -> Option<Held> {
+        self.duplex.sender.held(now)
+    }
+    fn congestion(&self) -> Option<Congestion> {
+        self.duplex.sender.congestion()
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        let waits = self.next.is_none() && self.begun > 0 && !self.ended;
+        let done = self.heard >= self.begun * self.parts.len() as u64;
+        Some(Progress { begun: self.begun, began: self.began, done, waits, copy: self.spec.copy })
+    }
+    fn begin_step(&mut self, at: Time) {
+        self.next = Some(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipe::{Outcome, Pipe};
+    use crate::tcp_properties::{any_spec, nonsense};
+    use crate::testbed::{DELAY, RATE, START, draws, of_kind, tcp};
+    use crate::{Delay, RepairKind, TransferSpec};
+    use proptest::prelude::*;
+
+    /// An end whose steps wait for no other.
+    struct Alone(MpiExchange);
+
+    impl Alone {
+        fn go_on(&mut self, now: Time) {
+            while self.0.progress().is_some_and(|it| it.waits && it.done) {
+                self.0.begin_step(now);
+                self.0.handle_timeout(now);
+            }
+        }
+    }
+
+    impl Protocol for Alone {
+        fn handle_frame(&mut self, now: Time, received: &Received) {
+            self.0.handle_frame(now, received);
+            self.go_on(now);
+        }
+        fn handle_timeout(&mut self, now: Time) {
+            self.0.handle_timeout(now);
+            self.go_on(now);
+        }
+        fn poll_timeout(&self) -> Option<Time> {
+            self.0.poll_timeout()
+        }
+        fn has_work(&self) -> bool {
+            self.0.has_work()
+        }
+        fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+            self.0.poll_transmit(now)
+        }
+        fn poll_record(&mut self) -> Option<Record> {
+            self.0.poll_record()
+        }
+    }
+
+    fn over(tcp: TcpSpec, message: u64, steps: u64) -> Arc<MpiExchangeSpec> {
+        let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
+        let tcp = TcpSpec { transfers, reconnect: false, handshake: false, ..tcp };
+        let spec =
+            MpiExchangeSpec { message, eager: 1_500, steps: Some(steps), copy: None, tcp: Arc::new(tcp) };
+        assert_eq!(spec.check(), Ok(()));
+        Arc::new(spec)
+    }
+    /// Segments of 1000 B in 1058 B, acknowledgements of 64 B.
+    fn pipe(message: u64, steps: u64, stop: Option<Time>) -> Pipe<Alone, Alone> {
+        let spec = over(tcp(None, RepairKind::Sack, 10), message, steps);
+        let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, START, stop, draws(seed).1));
+        Pipe::new(end(true, 1), end(false, 2), RATE, DELAY)
+    }
+    fn steps(pipe: &Pipe<Alone, Alone>) -> Vec<(Time, Time)> {
+        of_kind(&pipe.records, RecordKind::Exchange).iter().map(|it| (it.start, it.end)).collect()
+    }
+
+    #[test]
+    fn a_short_message_goes_at_once() {
+        let mut pipe = pipe(936, 3, None);
+        pipe.run_clean(Time::NEVER);
+        // From the second step on the acknowledgement of the last message goes before.
+        let first = pipe.wire(1_058) + DELAY;
+        let other = pipe.wire(64) + first;
+        let ends = [START + first, START + first + other, START + first + other * 2];
+        assert_eq!(steps(&pipe), [(START, ends[0]), (ends[0], ends[1]), (ends[1], ends[2])]);
+        assert_eq!(of_kind(&pipe.records, RecordKind::Exchange)[0].bytes, 2 * 936);
+        assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
+    }
+
+    #[test]
+    fn a_long_message_is_announced_and_answered() {
+        let mut pipe = pipe(3_000, 1, None);
+        pipe.run_clean(Time::NEVER);
+        // 64 B in 122 B, the same back behind an acknowledgement, three segments behind another one.
+        let (short, small, full) = (pipe.wire(122), pipe.wire(64), pipe.wire(1_058));
+        let took = short + DELAY + small + short + DELAY + small + full * 3 + DELAY;
+        assert_eq!(steps(&pipe), [(START, START + took)]);
+        assert_eq!((pipe.near.0.delivered(), pipe.far.0.delivered()), (3_128, 3_128));
+    }
+
+    #[test]
+    fn an_announcement_waits_for_a_peer_that_is_late() {
+        let spec = over(tcp(None, RepairKind::Sack, 10), 3_000, 1);
+        let end = |opens, start, seed| Alone(MpiExchange::new(&spec, opens, start, None, draws(seed).1));
+        let late = START + Time::from_us(100);
+        let mut pipe = Pipe::new(end(true, START, 1), end(false, late, 2), RATE, DELAY);
+        pipe.run_clean(Time::NEVER);
+        let answered = pipe.sent_by(1).iter().find(|(_, it)| it.bytes > 64).unwrap().0;
+        assert_eq!(answered, late);
+        assert!(steps(&pipe)[0].1 > late + DELAY);
+    }
+
+    #[test]
+    fn a_stop_lets_a_step_end_and_begins_none() {
+        let stop = START + Time::from_us(12);
+        let mut pipe = pipe(100, 1_000, Some(stop));
+        pipe.run_clean(Time::NEVER);
+        let steps = steps(&pipe);
+        assert!(steps.iter().all(|it| it.0 < stop) && steps.last().unwrap().1 >= stop);
+        assert_eq!(steps.len(), 3);
+    }
+
+    #[test]
+    fn a_step_waits_for_the_others_of_its_host() {
+        let us = Time::from_us;
+        let at = |begun, began: [u64; 2], done, copy: Option<u64>| Progress {
+            begun,
+            began: began.map(us),
+            done,
+            waits: true,
+            copy: copy.map(us),
+        };
+        // One rank: both connections are done.
+        let own = at(3, [10, 5], true, None);
+        assert_eq!(own.after(&at(3, [10, 5], false, None), us(20)), None);
+        assert_eq!(own.after(&at(3, [10, 5], true, None), us(20)), Some(us(20)));
+        assert_eq!(own.after(&at(4, [20, 10], false, None), us(20)), Some(us(20)));
+        // Two ranks: the copy from here and that from there, whenever it began.
+        let own = at(3, [10, 5], true, Some(8));
+        assert_eq!(own.after(&at(2, [9, 1], false, Some(8)), us(12)), None);
+        assert_eq!(own.after(&at(3, [9, 1], false, Some(8)), us(12)), Some(us(18)));
+        assert_eq!(own.after(&at(3, [11, 1], false, Some(8)), us(12)), Some(us(19)));
+        assert_eq!(own.after(&at(4, [19, 11], false, Some(8)), us(21)), Some(us(21)));
+    }
+
+    #[test]
+    fn what_cannot_be_meant() {
+        let wrong = |change: fn(&mut MpiExchangeSpec)| {
+            let mut spec = Arc::unwrap_or_clone(over(tcp(None, RepairKind::Sack, 1), 1, 1));
+            change(&mut spec);
+            spec.check().unwrap_err()
+        };
+        assert!(wrong(|it| it.steps = Some(0)).contains("0 steps"));
+        assert!(
+            wrong(|it| it.tcp = tcp(Some(9), RepairKind::Sack, 1).into()).contains("beside the messages")
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        /// Over a wire that loses, marks, reorders and repeats, every step ends, and each byte arrives once and in order.
+        #[test]
+        fn every_step_ends(
+            tcp in any_spec(),
+            message in 0u64..6_000,
+            count in 1u64..12,
+            loss in 0u32..20,
+            seed in any::<u64>(),
+        ) {
+            let spec = over(tcp, message, count);
+            let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, START, None, draws(seed).1));
+            let mut pipe = Pipe::new(end(true, seed), end(false, seed ^ 1), RATE, DELAY);
+            let mut draw = draws(!seed).0;
+            pipe.run(Time::NEVER, |_, _| Outcome {
+                lost: draw(100) < loss.into(),
+                marked: draw(100) < 20,
+                twice: draw(100) < 10,
+                extra: Time::from_ns(draw(3_000)),
+            });
+            let found = steps(&pipe);
+            prop_assert_eq!(found.len() as u64, count);
+            prop_assert!(found.windows(2).all(|two| two[0].1 == two[1].0));
+            let sum = spec.parts().iter().sum::<u64>() * count;
+            prop_assert_eq!((pipe.far.0.delivered(), pipe.near.0.delivered()), (sum, sum));
+            prop_assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
+            prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
+        }
+
+        /// An end that hears anything at any time neither panics nor believes what cannot be.
+        #[test]
+        fn nonsense_is_survived(
+            tcp in any_spec(),
+            opens in any::<bool>(),
+            calls in prop::collection::vec((0u32..4, any::<u32>(), any::<u16>(), any::<[u8; 8]>()), 1..100),
+        ) {
+            let spec = over(tcp, 5_000, 1_000);
+            let mut end = Alone(MpiExchange::new(&spec, opens, START, None, draws(1).1));
+            let mut now = Time::ZERO;
+            for (call, word, bytes, salt) in calls {
+                now += Time::from_ns(u64::from(bytes));
+                let sent = end.0.duplex.sender.sent();
+                match call {
+                    0 | 1 => end.handle_frame(now, &nonsense(word, bytes, salt, now, sent)),
+                    2 => end.handle_timeout(now),
+                    _ => while end.poll_transmit(now).is_some() {},
+                }
+                while end.poll_record().is_some() {}
+                prop_assert!(end.0.duplex.sender.acknowledged() <= end.0.duplex.sender.sent());
+            }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! An arrival process of video: a picture every so often, cut into frames that are made at one time.
+//!
+//! A picture longer than the longest frame of the flow (`frame`) is sent as several: full ones, and what is left, of
+//! 64 B at least. Several streams have phases of their own, uniform in the interval, and begin anywhere in the sequence of
+//! pictures. The latency of the last frame of a picture is that of the picture.
+//!
+//! Sizes come from a generator or from a file:
+//!
+//! - Generator: the kinds of pictures repeat as in `pattern`. The means of I, P and B are as 5 to 2 to 1, and such that the
+//!   rate holds; sizes are log-normal with coefficients of variation of 0.3, 0.5 and 0.5, independent of each other.
+//! - `trace`: the pictures of the file in order, over and over, multiplied by one number so that the rate holds.
+//!
+//! Source: Martinez 2006, section 6.2 (a frame of an MPEG-4 trace every 40 ms, 750 kb/s, split if it is larger than the
+//! MTU). The trace is not published; the pattern of twelve is the usual one of MPEG-4, and the ratios and variations are
+//! our choice.
+//!
+//! Not modelled: correlation between pictures (scenes) other than that of the pattern or the trace; clocks that are off.
+
+use crate::arrivals::{Arrival, Configuration, Link, MOST_STREAMS, Random, no_rate, one, outside};
+use crate::draw::{below, normal};
+use crate::spec::FrameSizes;
+use crate::two_columns::{Report, rows};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use units::{BitRate, Time};
+
+/// The longest interval and the longest pattern.
+const LONGEST_INTERVAL: Time = Time::from_ms(1_000_000);
+const LONGEST_PATTERN: usize = 300;
+
+/// Video: a picture every so often, cut into frames.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VideoParams {
+    /// Mean rate of each stream, in bits of frames from DA to FCS whatever `rate_counts` says. A rate with unit, above 0. Required.
+    pub rate: BitRate,
+    /// How many streams there are. A count, 1 to 65536. Default: 1.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub count: u64,
+    /// Time between two pictures of a stream. A time with unit, above 0, at most 1000 s. Default: "40 ms" (Martinez 2006, section 6.2).
+    #[serde(default = "forty_ms")]
+    pub interval: Time,
+    /// Kinds of the pictures of the generator: letters I, P and B, 1 to 300. Default: "IBBPBBPBBPBB" (usual in MPEG-4).
+    #[serde(default = "usual_pattern")]
+    pub pattern: String,
+    /// The path of a CSV file with the columns `kind` (a word, not used) and `bytes`, relative to the scenario, in place of the generator. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+    /// What the file has.
+    #[serde(skip)]
+    pub sizes: Arc<[u32]>,
+}
+
+fn forty_ms() -> Time {
+    Time::from_ms(40)
+}
+fn usual_pattern() -> String {
+    "IBBPBBPBBPBB".to_string()
+}
+
+impl VideoParams {
+    /// Streams of the generator with the usual pattern and interval.
+    pub fn new(rate: BitRate, count: u64) -> VideoParams {
+        VideoParams {
+            rate,
+            count,
+            interval: forty_ms(),
+            pattern: usual_pattern(),
+            trace: None,
+            sizes: Arc::new([]),
+        }
+    }
+
+    /// The sequence of pictures: mean size at the mean rate, and how it varies.
+    fn pictures(&self) -> Arc<[Picture]> {
+        let raw: Vec<(f64, f64)> = if self.sizes.is_empty() {
+            self.pattern.bytes().filter_map(kind).collect()
+        } else {
+            self.sizes.iter().map(|&bytes| (bytes.into(), 0.0)).collect()
+        };
+        let all: f64 = raw.iter().map(|one| one.0).sum();
+        let each = self.rate.bps() as f64 * self.interval.as_secs_f64() / 8.0;
+        let scale = each * raw.len() as f64 / all;
+        raw.iter()
+            .map(|&(share, variation)| {
+                let variance = libm::log1p(variation * variation);
+                Picture { median: share * scale * libm::exp(-variance / 2.0), sigma: libm::sqrt(variance) }
+            })
+            .collect()
+    }
+}
+
+/// Relative mean size of a kind of picture, and its coefficient of variation.
+fn kind(letter: u8) -> Option<(f64, f64)> {
+    match letter {
+        b'I' => Some((5.0, 0.3)),
+        b'P' => Some((2.0, 0.5)),
+        b'B' => Some((1.0, 0.5)),
+        _ => None,
+    }
+}
+
+/// Reads the columns `kind,bytes` of a file of pictures; reports the first thing that is wrong.
+pub fn read_pictures(text: &str, report: Report<'_>) -> Option<Arc<[u32]>> {
+    let mut sizes = Vec::new();
+    let wrong = ["not a kind and a size", "expected a kind and 1 to 100000000 bytes, like I,11842"];
+    rows(text, ["kind", "bytes"], wrong, report, |_, bytes| {
+        let bytes: u32 = bytes.parse().ok()?;
+        (1..=100_000_000).contains(&bytes).then(|| sizes.push(bytes))
+    })?;
+    if sizes.is_empty() {
+        let help = "expected at least one line like I,11842 below the header kind,bytes";
+        report(0..0, "no pictures".into(), help.into());
+        return None;
+    }
+    Some(sizes.into())
+}
+
+impl Configuration for VideoParams {
+    type Machine = Box<Video>;
+
+    const CUTS_FRAMES: bool = true;
+
+    fn check(&self) -> Vec<Remark> {
+        let interval = (self.interval == Time::ZERO || self.interval > LONGEST_INTERVAL).then(|| {
+            let help = format!("expected above 0, at most \"{LONGEST_INTERVAL}\", like \"40 ms\"");
+            Remark::about("interval", format!("a picture every {}", self.interval), help)
+        });
+        let fits = (1..=LONGEST_PATTERN).contains(&self.pattern.len());
+        let pattern = (!fits || !self.pattern.bytes().all(|letter| kind(letter).is_some())).then(|| {
+            let help = format!("expected 1 to {LONGEST_PATTERN} letters I, P and B, like \"IBBPBBPBBPBB\"");
+            Remark::about("pattern", format!("the pattern \"{}\"", self.pattern), help)
+        });
+        no_rate("rate", self.rate)
+            .into_iter()
+            .chain(outside("count", self.count, MOST_STREAMS))
+            .chain(interval)
+            .chain(pattern)
+            .collect()
+    }
+    fn rate(&self) -> (&'static str, BitRate) {
+        ("rate", self.rate)
+    }
+    fn mean_bps(&self, rate: BitRate, _sizes: &FrameSizes, _link: Link) -> f64 {
+        self.count as f64 * rate.bps() as f64
+    }
+    fn start(&self, _link: Link, sizes: &FrameSizes) -> Box<Video> {
+        Box::new(Video {
+            pictures: self.pictures(),
+            longest: sizes.bounds().1.max(1),
+            interval: self.interval,
+            mean: self.rate,
+            rate: self.rate,
+            phases: vec![Time::ZERO; self.count as usize].into(),
+            places: Box::default(),
+            begun: Time::ZERO,
+            pictures_begun: 0,
+            drawn: 0,
+            left: 0,
+            is_first: [false; 2],
+        })
+    }
+}
+
+/// A picture of the sequence: log-normal with this median.
+#[derive(Clone, Copy, Debug)]
+struct Picture {
+    median: f64,
+    sigma: f64,
+}
+
+/// The process at work. Pictures are drawn in the order of the phases, which is the same in each interval.
+#[derive(Clone, Debug)]
+pub struct Video {
+    pictures: Arc<[Picture]>,
+    /// The longest frame.
+    longest: u16,
+    interval: Time,
+    /// The rate of the sequence of pictures, and that of now.
+    mean: BitRate,
+    rate: BitRate,
+    /// When streams send within an interval, in order.
+    phases: Box<[Time]>,
+    /// Where each stream is in the sequence; empty until the first draw.
+    places: Box<[usize]>,
+    /// Since when it has sent, and how many pictures have begun since.
+    begun: Time,
+    pictures_begun: u64,
+    /// How many pictures have been drawn in all.
+    drawn: u64,
+    /// Bytes of the picture that come after the next frame.
+    left: u32,
+    /// Whether the frame that was made last, and the next one, are the first of their pictures.
+    is_first: [bool; 2],
+}
+
+impl Video {
+    /// The size of the next picture.
+    fn draw(&mut self, rng: &mut Random) -> u32 {
+        let (streams, count) = (self.phases.len() as u64, self.pictures.len() as u64);
+        if self.places.is_empty() {
+            self.places = (0..streams).map(|_| below(rng, count) as usize).collect();
+        }
+        let place = &mut self.places[(self.drawn % streams) as usize];
+        self.drawn += 1;
+        let Picture { median, sigma } = self.pictures[*place];
+        *place = (*place + 1) % self.pictures.len();
+        let varied = if sigma > 0.0 { libm::exp(sigma * normal(rng)) } else { 1.0 };
+        let now = self.rate.bps() as f64 / self.mean.bps().max(1) as f64;
+        (libm::round(median * now * varied)).clamp(1.0, f64::from(u32::MAX)) as u32
+    }
+
+    /// When the next picture is due.
+    fn due(&self) -> Time {
+        let streams = self.phases.len() as u64;
+        let round = self.interval.ps().checked_mul(self.pictures_begun / streams);
+        let phase = self.phases[(self.pictures_begun % streams) as usize];
+        round.map_or(Time::NEVER, |round| {
+            self.begun.saturating_add(Time::from_ps(round)).saturating_add(phase)
+        })
+    }
+
+    /// When the frame that comes next is due, seen from `now`.
+    fn next_due(&self, now: Time) -> Time {
+        match (self.rate.bps(), self.is_first[1]) {
+            (0, _) => Time::NEVER,
+            (_, true) => self.due().max(now),
+            (_, false) => now,
+        }
+    }
+}
+
+impl Arrival for Box<Video> {
+    fn start(&mut self, _link: Link, now: Time, _next: u16, rng: &mut Random) -> Time {
+        let interval = self.interval.ps();
+        self.phases.iter_mut().for_each(|phase| *phase = Time::from_ps(below(rng, interval)));
+        self.phases.sort_unstable();
+        (self.begun, self.pictures_begun) = (now, 0);
+        self.next_due(now)
+    }
+    fn bytes(&mut self, rng: &mut Random) -> u16 {
+        let is_first = self.left == 0;
+        if is_first {
+            self.left = self.draw(rng);
+        }
+        self.is_first = [self.is_first[1], is_first];
+        let own = self.left.min(self.longest.into()) as u16;
+        self.left -= u32::from(own);
+        own.max(self.longest.min(frame::MIN_FRAME_BYTES))
+    }
+    fn after(&mut self, _link: Link, now: Time, _late: bool, _: [u16; 2], _rng: &mut Random) -> Time {
+        self.pictures_begun += u64::from(self.is_first[0]);
+        self.next_due(now)
+    }
+    fn rate(&self) -> Option<BitRate> {
+        Some(self.rate)
+    }
+    fn set_rate(&mut self, _link: Link, new: BitRate) {
+        self.rate = new;
+    }
+    /// Pictures come when they would have come; their sizes change with the next one.
+    fn rescale(
+        &mut self,
+        _link: Link,
+        _now: Time,
+        due: Time,
+        _: (BitRate, BitRate),
+        _next: u16,
+        _rng: &mut Random,
+    ) -> Time {
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{run_spec, spec};
+    use crate::{Arrivals, SourceSpec};
+
+    const RATE: BitRate = BitRate::from_bps(750_000);
+
+    fn video(params: VideoParams) -> SourceSpec {
+        spec(Arrivals::Video(params), FrameSizes::Fixed(2176))
+    }
+
+    /// Pictures as their times and bytes, without padding if it cannot be told.
+    fn pictures(spec: &SourceSpec, until: Time) -> Vec<(Time, u64, usize)> {
+        let mut found: Vec<(Time, u64, usize)> = Vec::new();
+        for (at, bytes) in run_spec(spec, until) {
+            match found.last_mut().filter(|last| last.0 == at) {
+                Some(last) => (last.1, last.2) = (last.1 + u64::from(bytes), last.2 + 1),
+                None => found.push((at, bytes.into(), 1)),
+            }
+        }
+        found
+    }
+
+    /// 750 kb/s in pictures every 40 ms are 3750 B on average: I 11,842 B, P 4737 B, B 2368 B.
+    #[test]
+    fn the_generator_has_the_statistics_of_its_description() {
+        let found = pictures(&video(VideoParams::new(RATE, 1)), Time::from_ms(40 * 120_000));
+        assert!(found.windows(2).all(|two| two[1].0 - two[0].0 == Time::from_ms(40)));
+        let mean_of = |sizes: &[f64]| sizes.iter().sum::<f64>() / sizes.len() as f64;
+        let bytes: Vec<f64> = found.iter().map(|one| one.1 as f64).collect();
+        // The means of the twelve places, the I picture first.
+        let mut means: Vec<(f64, f64)> = (0..12)
+            .map(|place| {
+                let own: Vec<f64> = bytes.iter().skip(place).step_by(12).copied().collect();
+                let mean = mean_of(&own);
+                let squares = mean_of(&own.iter().map(|size| (size - mean).powi(2)).collect::<Vec<_>>());
+                (mean, squares.sqrt() / mean)
+            })
+            .collect();
+        let largest = (0..12).max_by(|&a, &b| means[a].0.total_cmp(&means[b].0)).unwrap();
+        means.rotate_left(largest);
+        let unit = 3750.0 * 12.0 / 19.0;
+        for (place, &(mean, variation)) in means.iter().enumerate() {
+            let (ratio, expected) =
+                if place == 0 { (5.0, 0.3) } else { (if place % 3 == 0 { 2.0 } else { 1.0 }, 0.5) };
+            // Padding adds up to 63 B to a picture in thirty.
+            assert!((mean / (ratio * unit) - 1.0).abs() < 5.0 * expected / 100.0, "{place}: {mean}");
+            assert!((variation / expected - 1.0).abs() < 0.08, "{place}: {variation}");
+        }
+        assert!((mean_of(&bytes) / 3750.0 - 1.0).abs() < 0.01, "{}", mean_of(&bytes));
+        // No more frames than it takes.
+        assert!(found.iter().all(|&(_, bytes, frames)| frames as u64 == bytes.div_ceil(2176)));
+    }
+
+    #[test]
+    fn streams_keep_their_phases_and_each_begins_somewhere_in_the_sequence() {
+        let trace = VideoParams { sizes: [100, 3000, 2176, 6800].into(), ..VideoParams::new(RATE, 5) };
+        let found = pictures(&video(trace), Time::from_ms(400));
+        assert_eq!(found.len(), 50);
+        for (early, late) in found.iter().zip(&found[5..]) {
+            assert_eq!(late.0 - early.0, Time::from_ms(40));
+        }
+        // The mean of the trace is 3019 B: all are multiplied by 1.2422.
+        let next = |bytes| match bytes {
+            124 => 3726,
+            3726 => 2703,
+            2703 => 8447,
+            8447 => 124,
+            other => panic!("{other} B are no picture of the trace"),
+        };
+        assert!(found.iter().zip(&found[5..]).all(|(early, late)| late.1 == next(early.1)));
+        let first: std::collections::BTreeSet<u64> = found[..5].iter().map(|one| one.1).collect();
+        assert!(first.len() > 1, "{first:?}");
+    }
+
+    #[test]
+    fn files_of_pictures() {
+        let sizes = read_pictures("kind,bytes\nI, 11842\n# scene\nP,4737\n", &mut |_, m, _| panic!("{m}"));
+        assert_eq!(sizes.as_deref(), Some(&[11_842, 4737][..]));
+        let wrong = |text: &str| {
+            let mut found = None;
+            assert!(
+                read_pictures(text, &mut |span, message, _| found = Some((span.start, message))).is_none()
+            );
+            found.unwrap()
+        };
+        assert_eq!(wrong("kind,bytes\nI,0\n").0, 11);
+        assert!(wrong("bytes\n1\n").1.contains("not the header"));
+        assert!(wrong("kind,bytes\n").1.contains("no pictures"));
+    }
+}

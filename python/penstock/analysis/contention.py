@@ -1,0 +1,71 @@
+"""What classes sent while they contended for a port, beside what its scheduler promises."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.analysis.class_weights import ClassWeights, class_weights
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+_BY_FRAMES = ("those of wrr", "those of vc_table")
+"""Weights of these count frames, not bytes."""
+_WEIGHED = "those of "
+
+
+@dataclass(frozen=True)
+class Split:
+    """How a port divided what it sent while exactly these classes could send.
+
+    A class could send if it had frames and was not stopped by a pause.
+
+    Attributes
+    ----------
+    port : str
+        As in the table ``ports``.
+    classes : tuple of int
+        Traffic classes, two or more, the lowest first.
+    sent_bytes : int
+        All that they sent in that time (DA to FCS).
+    kept : tuple of float
+        Share of each class of it; they add up to 1.
+    promised : tuple of float or None
+        Share by the weights of the scheduler; ``None`` if it has none that count bytes.
+    """
+
+    port: str
+    classes: tuple[int, ...]
+    sent_bytes: int
+    kept: tuple[float, ...]
+    promised: tuple[float, ...] | None
+
+
+def splits(result: Measurements) -> list[Split]:
+    """The splits of all ports (table ``contention``), those of most bytes first."""
+    if "contention" not in result.table_names:
+        return []
+    sent: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
+    for row in result.rows("contention"):
+        sent[row["port"], row["classes"]][row["class"]] = row["bytes_sent"]
+    weights = class_weights(result.scenario_toml) if sent else None
+    found = []
+    for (port, _), by_class in sent.items():
+        classes, total = tuple(sorted(by_class)), sum(by_class.values())
+        kept = tuple(by_class[one] / total for one in classes)
+        found.append(Split(port, classes, total, kept, _promised(weights, classes)))
+    return sorted(found, key=lambda split: (-split.sent_bytes, split.port, split.classes))
+
+
+def _promised(weights: ClassWeights | None, classes: tuple[int, ...]) -> tuple[float, ...] | None:
+    if weights is None or not weights.origin.startswith(_WEIGHED) or weights.origin in _BY_FRAMES:
+        return None
+    of_class = {queue: at for at, queue in reversed(list(enumerate(weights.queue)))}
+    if any(one not in of_class for one in classes):
+        return None
+    groups = [weights.group[of_class[one]] for one in classes]
+    weight = {group: weights.weight[of_class[one]] for group, one in zip(groups, classes, strict=True)}
+    total = sum(weight.values())
+    return tuple(weight[group] / total / groups.count(group) for group in groups)

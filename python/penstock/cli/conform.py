@@ -1,0 +1,140 @@
+"""``penstock conform``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from penstock import conformance
+from penstock.conformance.page import counts, page
+from penstock.errors import InputError
+
+from . import EXIT_DONE, EXIT_FAILED
+from .console import console, print_json, say, table
+
+SCHEMA = "penstock-conformance/1"
+MARKS = {"pass": "[green]✓[/]", "fail": "[red]✗[/]", "not applicable": "-"}
+
+
+def conform(
+    *,
+    against: Literal["agent", "sim", "lldpad"] = "agent",
+    case: tuple[str, ...] = (),
+    out: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Checks a device of data-center bridging against conformance cases.
+
+    Parameters
+    ----------
+    against
+        The device: "agent", the DCBX of Penstock, in memory; "sim", ports of simulated hosts and
+        switches; or "lldpad", the open agent, which must be installed and needs root. It runs in a network
+        namespace that is removed at the end.
+    case
+        Numbers of cases, repeatable, such as "DX-03". Default: all of them.
+    out
+        Directory for `report.html`, with a capture of each trial that fails beside it.
+    json
+        Prints one JSON object instead of a table.
+    """
+    chosen = conformance.cases(case)
+    if out is not None and not out.is_dir():
+        raise InputError(f"--out {out}: is no directory")
+    device = DEVICES[against]()
+    outcomes: list[conformance.Outcome] = []
+    captures: dict[int, Path] = {}
+    try:
+        for outcome in conformance.run(chosen, device):
+            if against != "agent":
+                say(f"{outcome.case.id} {outcome.trial}: {outcome.verdict}")
+            if out is not None and outcome.verdict == "fail":
+                captures[len(outcomes)] = _capture(outcome, device, out)
+            outcomes.append(outcome)
+    finally:
+        device.close()
+    if out is not None:
+        report = out / "report.html"
+        report.write_text(page(against, outcomes, captures), "utf-8")
+        say(f"report   {report}")
+    if json:
+        print_json({"schema": SCHEMA, "against": against, "outcomes": [_json(one) for one in outcomes]})
+    else:
+        _show(outcomes)
+    return EXIT_FAILED if any(one.verdict == "fail" for one in outcomes) else EXIT_DONE
+
+
+def _lldpad() -> conformance.Device:
+    from penstock.conformance.lldpad import Lldpad
+
+    return Lldpad()
+
+
+def _agent() -> conformance.Device:
+    from penstock.conformance.device import AgentDevice
+
+    return AgentDevice()
+
+
+def _sim() -> conformance.Device:
+    from penstock.conformance.sim import SimDevice
+
+    return SimDevice()
+
+
+DEVICES: dict[str, Callable[[], conformance.Device]] = {"agent": _agent, "sim": _sim, "lldpad": _lldpad}
+
+
+def _show(outcomes: Sequence[conformance.Outcome]) -> None:
+    from rich.markup import escape
+
+    shown = table("", "", "case", "purpose", "stimulus", "expected", "observed")
+    for one in outcomes:
+        purpose = one.case.purpose + (f" ({one.trial})" if one.trial else "")
+        last = one.stimulus[-1] if one.stimulus else one.reason
+        cells = (one.case.id, purpose, last, "; ".join(one.expected), "; ".join(one.observed))
+        shown.add_row(MARKS[one.verdict], *map(escape, cells))
+    out = console()
+    out.print(shown)
+    out.print(counts(outcomes))
+
+
+def _json(one: conformance.Outcome) -> dict[str, Any]:
+    return {
+        "case": one.case.id,
+        "purpose": one.case.purpose,
+        "trial": one.trial,
+        "verdict": one.verdict,
+        "reason": one.reason,
+        "stimulus": one.stimulus,
+        "expected": one.expected,
+        "observed": one.observed,
+        "frames": [{"time_s": time_s, "hex": sent.octets.hex()} for time_s, sent in one.frames],
+    }
+
+
+def _capture(one: conformance.Outcome, device: conformance.Device, folder: Path) -> Path:
+    """What passed a simulated port; of other devices, what they heard."""
+    from penstock import _core
+    from penstock.conformance.sim import SimDevice
+
+    words = "".join(letter if letter.isalnum() else " " for letter in one.trial).split()
+    file = folder / f"{'-'.join([one.case.id, *words])}.pcapng"
+    if isinstance(device, SimDevice):
+        device.capture(file)
+        return file
+    rows: list[Mapping[str, object]] = [
+        {
+            "port": 0,
+            "time_ns": round(time_s * 1e9),
+            "direction": "in",
+            "comment": sent.what,
+            "frame": sent.octets,
+        }
+        for time_s, sent in one.frames
+    ]
+    _core.write_capture(str(file), [("device", None)], rows)
+    return file

@@ -1,0 +1,223 @@
+"""``penstock dcbx run`` and ``penstock dcbx show``."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from json import dumps
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from penstock import library
+from penstock.errors import InputError
+
+from . import EXIT_DONE
+from .console import console, print_json, table
+
+LONGEST_S = 200 * 86_400
+"""Seconds: the agent counts picoseconds in 64 bits."""
+
+
+def run(
+    *,
+    interface: str,
+    settings: Path | None = None,
+    like: str | None = None,
+    of: Literal["host", "switch"] = "switch",
+    uplink: str | None = None,
+    seconds: float | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Runs a DCBX agent (IEEE 802.1Qaz) at an interface of Linux, until Ctrl-C.
+
+    It tells what is in force whenever that changes. It sets nothing: `penstock export` has the commands for
+    that.
+
+    Parameters
+    ----------
+    interface
+        The interface, as `ip link` lists it. Needs root, or the capability CAP_NET_RAW.
+    settings
+        A TOML file with what the administrator wants. Default: a willing port without PFC.
+    like
+        A scenario, by file or name, instead of settings: its ETS and PFC. Switches are not willing and
+        recommend their ETS; hosts are willing.
+    of
+        Whose settings `--like` takes: those of hosts, or those of switches.
+    uplink
+        An interface at which another agent runs: what is in force there is what this port wants, whatever its
+        settings say of classes, shares and priorities. Default: none.
+    seconds
+        Ends after so many seconds.
+    json
+        Prints JSON objects, one a line.
+    """
+    from penstock.dcbx import serving
+
+    if seconds is not None and not 0 <= seconds <= LONGEST_S:
+        raise InputError(f"--seconds is {seconds:g}; expected 0 to {LONGEST_S}")
+    if settings is not None and like is not None:
+        raise InputError("--settings and --like: give one of them")
+    if uplink == interface:
+        raise InputError(f"--uplink {uplink}: expected another interface than that of the agent")
+    text, file = "", "default settings"
+    if settings is not None:
+        text, file = library.text_in(settings, "settings"), str(settings)
+    elif like is not None:
+        text, file = _settings_of(like, of), f"settings of {like}"
+    wanted = serving.Settings(text, file, uplink)
+    told: dict[str, str] = {}
+
+    def tell(now_s: float, state: dict[str, Any]) -> None:
+        if json:
+            _print(dumps({"time_s": now_s, **state}))
+            return
+        lines = dict(_lines(state))
+        for what, line in lines.items():
+            if told.get(what) != line:
+                _print(f"{now_s:9.3f} s  {what:<12}  {line}")
+        for what in told.keys() - lines.keys():
+            _print(f"{now_s:9.3f} s  {what:<12}  gone")
+        told.clear()
+        told.update(lines)
+
+    serving.serve(interface, wanted, seconds=seconds, tell=tell)
+    return EXIT_DONE
+
+
+def _print(line: str) -> None:
+    """At once: somebody may be waiting for it."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def show(*, interface: str, json: Annotated[bool, Parameter(negative=())] = False) -> int:
+    """Shows what the agent at an interface was told, what it heard, what is in force, and why.
+
+    Parameters
+    ----------
+    interface
+        Where `penstock dcbx run` runs.
+    json
+        Prints one JSON object instead of a table.
+    """
+    from penstock.dcbx import serving
+
+    state = serving.ask(interface)
+    if json:
+        print_json(state)
+        return EXIT_DONE
+    shown = table(f"{state['interface']}, {state['mac']}", "", "local", "peer", "in force", "why")
+    for row in _rows(state):
+        shown.add_row(*row)
+    out = console()
+    out.print(shown)
+    for condition in state["operational"]["conditions"]:
+        out.print(f"! {condition}", markup=False)
+    for one in state["neighbours"]:
+        out.print(f"peer {_station(one)}, for another {one['remaining_s']} s", markup=False)
+    counts = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in state["counters"].items())
+    out.print(f"LLDPDUs: {counts}")
+    return EXIT_DONE
+
+
+def _settings_of(scenario: str, of: Literal["host", "switch"]) -> str:
+    """The settings that ports of a scenario would be administered with."""
+    import tomli_w
+
+    from penstock import _core
+
+    from . import export
+
+    source = library.read(scenario)
+    ports = export.read(tomllib.loads(_core.check(source.text, source.file)), of)
+    own = {"classes": ports.class_of, "percent": ports.percent, "algorithms": ports.algorithms}
+    willing = of == "host"
+    ets = {"willing": willing, "own": own} | ({} if willing else {"recommended": own})
+    return tomli_w.dumps({"ets": ets, "pfc": {"willing": willing, "priorities": ports.lossless}})
+
+
+def _lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is in force, a line each."""
+    yield "port", str(state["mac"])
+    now = state["operational"]
+    yield "PFC", f"{_set(now['pfc']['enabled'])} ({now['pfc']['why']})"
+    yield "ETS", f"{_classes(now['ets']['table'])}; {_shares(now['ets']['table'])} ({now['ets']['why']})"
+    yield "applications", _applications(now["applications"])
+    for number, condition in enumerate(now["conditions"], 1):
+        yield f"condition {number}", condition
+    for number, one in enumerate(state["neighbours"], 1):
+        yield f"peer {number}", _station(one)
+
+
+def _rows(state: dict[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:
+    """Local, remote, in force, why."""
+    local, now = state["administered"], state["operational"]
+    speaking = [one["remote"] for one in state["neighbours"] if one["remote"]["standard"]]
+    remote = speaking[0] if len(speaking) == 1 else {}
+    own_pfc, their_pfc = local["pfc"] if local["exchanges_pfc"] else None, _pfc_of(state["neighbours"])
+    yield "PFC", _pfc(own_pfc), _pfc(their_pfc), _set(now["pfc"]["enabled"]), now["pfc"]["why"]
+    theirs, why = remote.get("recommendation"), now["ets"]["why"]
+    in_force, willing = now["ets"]["table"], " (willing)" if local["ets_willing"] else ""
+    yield "ETS classes", _classes(local["ets"]) + willing, _classes(theirs), _classes(in_force), why
+    yield "ETS shares", _shares(local["ets"]), _shares(theirs), _shares(in_force), ""
+    does = remote.get("ets") or {}
+    yield "recommended", _shares(local["recommendation"]), f"does {_shares(does.get('table'))}", "", ""
+    lists = local["applications"], remote.get("applications", []), now["applications"]
+    ours, peers, merged = map(_applications, lists)
+    yield "applications", ours, peers, merged, "ours go first"
+
+
+def _pfc_of(neighbours: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """PFC of the only peer that speaks DCBX, in the dialect of the standard or the one before."""
+    speaking = [one["remote"] for one in neighbours if one["remote"]["standard"] or one["remote"]["before"]]
+    if len(speaking) != 1:
+        return None
+    if speaking[0]["standard"]:
+        tlv: dict[str, Any] | None = speaking[0]["pfc"]
+        return tlv
+    older = (speaking[0]["older"] or {}).get("pfc")
+    return older and {"enabled": older["value"]["priorities"], "willing": older["willing"]}
+
+
+def _set(priorities: list[int]) -> str:
+    return ",".join(map(str, priorities)) or "none"
+
+
+def _pfc(tlv: dict[str, Any] | None) -> str:
+    if tlv is None:
+        return "-"
+    return f"{_set(tlv['enabled'])}{' (willing)' if tlv['willing'] else ''}"
+
+
+def _classes(ets: dict[str, Any] | None) -> str:
+    return " ".join(map(str, ets["classes"])) if ets else "-"
+
+
+def _shares(ets: dict[str, Any] | None) -> str:
+    """Per cent of the classes with ETS; what other classes do is a word."""
+    if not ets:
+        return "-"
+    if set(ets["algorithms"]) == {"strict"}:
+        return "strict"
+    pairs = zip(ets["algorithms"], ets["percent"], strict=True)
+    words = [f"{share} %" if how == "ets" else how.replace("_", " ") for how, share in pairs]
+    while len(words) > 1 and words[-1] == words[-2] == "strict":
+        words.pop()
+    return ", ".join(words)
+
+
+def _applications(entries: list[dict[str, Any]]) -> str:
+    def one(entry: dict[str, Any]) -> str:
+        kind, number = entry["selector"], entry["protocol"]
+        name = f"{number:#06x}" if kind == "ether_type" else f"{kind.replace('_', ' ')} {number}"
+        return f"{name}: {entry['priority']}"
+
+    return ", ".join(map(one, entries)) or "none"
+
+
+def _station(one: dict[str, Any]) -> str:
+    return f"{one['chassis']['value']} port {one['port']['value']}"

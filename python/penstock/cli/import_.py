@@ -1,0 +1,98 @@
+"""``penstock import``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from penstock import _core, library, running
+from penstock.errors import InputError
+
+from . import EXIT_DONE
+from .console import console, say
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Links:
+    """Links of which the files do not say it.
+
+    Parameters
+    ----------
+    rate
+        Rate of links of which a file says none.
+    length
+        Length of links of which a file says neither length nor delay. Default: that of Penstock.
+    """
+
+    rate: str | None = None
+    length: str | None = None
+
+
+def import_(
+    files: Annotated[tuple[Path, ...], Parameter(negative=())],
+    /,
+    *,
+    form: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    like: str | None = None,
+    duration: str | None = None,
+    links: Links = Links(),
+    out: Path = Path("imported.toml"),
+) -> int:
+    """Writes a scenario of what is in files of other formats: fabrics, traffic, settings of switches.
+
+    Parameters
+    ----------
+    files
+        One file, or several that go together, such as a fabric and its traffic.
+    form
+        The format, once for each file, in their order. Default: what each looks like.
+    like
+        A scenario that says what the files do not, by name or file.
+    duration
+        How long is simulated. Default: that of --like; with traffic, from the first start to the last and
+        twice what the busiest host takes.
+    out
+        The scenario to write; a list of transfers is written beside it. Neither may exist.
+    """
+    from penstock.interchange.files import document
+    from penstock.interchange.formats import format_of
+    from penstock.interchange.join import join
+
+    if form and len(form) != len(files):
+        raise InputError(
+            f"--form is there {len(form)} times; expected it once for each of {len(files)} files"
+        )
+    listed = out.with_name(f"{out.stem}.transfers.csv")
+    for path in (out, listed):
+        if path.exists():
+            raise InputError(f"{path}: exists; choose another name")
+    read = []
+    for number, path in enumerate(files):
+        text = document(path, rate=links.rate, length=links.length)
+        known = format_of(text, form[number] if form else None)
+        say(f"{path}: {known.name}, {known.about}")
+        read.append((text, known.read(text)))
+    joined = join(read, out, like=None if like is None else library.read(like), duration=duration)
+    for remark in joined.remarks:
+        say(f"note: {remark}")
+    _write(out, joined.text, listed, joined.transfers)
+    console().print(f"{out} written; run it with: penstock run {out}", markup=False, soft_wrap=True)
+    return EXIT_DONE
+
+
+def _write(out: Path, text: str, listed: Path, transfers: str) -> None:
+    """Both files, or none if the scenario is none."""
+    try:
+        if transfers:
+            listed.write_text(transfers, "utf-8")
+        with running.engine_errors():
+            _core.check(text, str(out))
+        out.write_text(text, "utf-8")
+    except BaseException:
+        if transfers:
+            listed.unlink(missing_ok=True)
+        raise

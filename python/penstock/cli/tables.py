@@ -1,0 +1,108 @@
+"""``penstock tables``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from penstock.errors import InputError
+from penstock.library import suggestion
+from penstock.units import count
+
+from . import EXIT_DONE
+from .console import console, say, table
+
+if TYPE_CHECKING:
+    from penstock.result import Result
+
+Form = Literal["csv", "parquet", "openmetrics"]
+
+
+def tables(
+    result: Path,
+    /,
+    *names: str,
+    form: Form | None = None,
+    out: Path | None = None,
+    stretch: float | None = None,
+) -> int:
+    """Lists the tables of a result, or writes them for other programs.
+
+    Parameters
+    ----------
+    result
+        Directory of a result.
+    names
+        Tables to write. Default: all.
+    form
+        csv, parquet, or openmetrics: totals and time series as text for Prometheus. Default: csv, if tables
+        are named; without them the tables are listed.
+    out
+        A directory for tables, or a file for openmetrics. Default: standard output, for one table as csv and
+        for openmetrics.
+    stretch
+        With openmetrics: how much longer times are than in the simulation. Default: enough to put points a
+        millisecond apart, which is as near as Prometheus has them.
+    """
+    from penstock.result import Result
+
+    loaded = Result.load(result)
+    for name in names:
+        if name not in loaded.table_names:
+            raise InputError(f"{result}: has no table {name}; {suggestion(name, loaded.table_names)}")
+    if stretch is not None and (form != "openmetrics" or not 1 <= stretch <= 1e12):
+        raise InputError(
+            f"--stretch is {stretch:g}; expected a number from 1 to 1e12, with --form openmetrics"
+        )
+    if form == "openmetrics":
+        return _openmetrics(loaded, names, out, stretch)
+    if form is None and not names:
+        return _list(loaded)
+    return _write(loaded, names or tuple(loaded.table_names), form or "csv", out)
+
+
+def _list(result: Result) -> int:
+    shown = table("", "table", "rows", "about")
+    for name in result.table_names:
+        shown.add_row(name, count(result.table(name).num_rows), result.description[name]["about"])
+    console().print(shown)
+    return EXIT_DONE
+
+
+def _write(result: Result, names: tuple[str, ...], form: Form, out: Path | None) -> int:
+    from penstock.interchange import tables as written
+
+    make = {"csv": written.csv_text, "parquet": written.parquet_bytes}[form]
+    if out is None:
+        if len(names) > 1 or form == "parquet":
+            raise InputError(f"{len(names)} as {form} do not fit standard output; expected --out DIRECTORY")
+        sys.stdout.write(make(result.table(names[0])).decode())
+        return EXIT_DONE
+    out.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        file = out / f"{name}.{form}"
+        if file.exists():
+            raise InputError(f"{file}: exists; choose another directory")
+        file.write_bytes(make(result.table(name)))
+    console().print(f"{len(names)} tables written to {out}", markup=False, soft_wrap=True)
+    return EXIT_DONE
+
+
+def _openmetrics(result: Result, names: tuple[str, ...], out: Path | None, stretch: float | None) -> int:
+    from penstock.interchange.tables import openmetrics, stretch_of
+
+    if names:
+        raise InputError("--form openmetrics writes totals and time series; expected no names of tables")
+    factor = stretch_of(result) if stretch is None else stretch
+    say(f"note: a simulated second is {factor:,.0f} s there")
+    text = "".join(f"{line}\n" for line in openmetrics(result, stretch=factor))
+    if out is None:
+        sys.stdout.write(text)
+        return EXIT_DONE
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InputError(f"{out}: exists; choose another name") from None
+    return EXIT_DONE

@@ -1,0 +1,148 @@
+"""What a case asks of a device, and the agent of this package as one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock import _core
+
+if TYPE_CHECKING:
+    from .sim import Traffic
+
+MAC = "02:00:00:00:00:0b"
+"""Address of every device, between those of the tester."""
+SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Operational:
+    """What is in force at a device.
+
+    Attributes
+    ----------
+    pfc : tuple of int
+        Priorities with PFC.
+    shares : tuple of int
+        Per cent of each traffic class.
+    classes : tuple of int
+        Traffic class of each priority.
+    applications : frozenset of tuple
+        Selector, protocol and priority of each.
+    conditions : tuple of str or None
+        What the device reports; ``None`` if it cannot be asked.
+    traffic : Traffic or None
+        What a device that carries frames has done; ``None`` of an agent.
+    """
+
+    pfc: tuple[int, ...]
+    shares: tuple[int, ...]
+    classes: tuple[int, ...]
+    applications: frozenset[tuple[int, int, int]]
+    conditions: tuple[str, ...] | None = None
+    traffic: Traffic | None = None
+
+
+class Device(Protocol):
+    """A device under test."""
+
+    name: str
+    """What `--against` calls it."""
+
+    def start(self, settings: Mapping[str, Any]) -> None:
+        """Begins anew, with these keys of the settings of an agent."""
+
+    def administer(self, settings: Mapping[str, Any]) -> None:
+        """The administrator wants something else."""
+
+    def send(self, frame: bytes) -> None:
+        """A frame arrives at the device."""
+
+    def wait(self, seconds: float) -> None:
+        """Time passes."""
+
+    def operational(self) -> Operational:
+        """What is in force, once the device has settled."""
+
+    def sent(self) -> list[bytes]:
+        """What the device has sent since it started."""
+
+    def lacks(self, case: str) -> str:
+        """Why a case does not apply; empty if it does."""
+
+    def close(self) -> None:
+        """Gives back what the device holds."""
+
+
+SELECTORS = {"ether_type": 1, "stream_port": 2, "datagram_port": 3, "port": 4, "dscp": 5}
+
+
+@dataclass
+class AgentDevice:
+    """The agent of this package, in memory; its clock is that of the case."""
+
+    name: str = "agent"
+    _agent: _core.DcbxAgent = field(init=False)
+    _now_ns: int = 0
+    _sent: list[bytes] = field(default_factory=list)
+
+    def start(self, settings: Mapping[str, Any]) -> None:
+        """Begins anew."""
+        import tomli_w
+
+        octets = bytes.fromhex(MAC.replace(":", ""))
+        self._now_ns, self._sent = 0, []
+        self._agent = _core.DcbxAgent(octets, tomli_w.dumps(settings), "settings of the case")
+        self._serve()
+
+    def administer(self, settings: Mapping[str, Any]) -> None:
+        """The administrator wants something else."""
+        import tomli_w
+
+        self._agent.administer(tomli_w.dumps(settings), "settings of the case", self._now_ns)
+        self._serve()
+
+    def send(self, frame: bytes) -> None:
+        """A frame arrives."""
+        self._agent.receive(frame, self._now_ns)
+        self._serve()
+
+    def wait(self, seconds: float) -> None:
+        """Every timer within the time runs out at its own time."""
+        end_ns = self._now_ns + round(seconds * SECOND_NS)
+        while (next_ns := self._agent.next_ns()) <= end_ns:
+            self._now_ns = max(self._now_ns, next_ns)
+            self._serve()
+        self._now_ns = end_ns
+
+    def operational(self) -> Operational:
+        """What is in force."""
+        now = json.loads(self._agent.state(self._now_ns))["operational"]
+        applications = frozenset(
+            (SELECTORS[one["selector"]], one["protocol"], one["priority"]) for one in now["applications"]
+        )
+        table = now["ets"]["table"]
+        return Operational(
+            pfc=tuple(now["pfc"]["enabled"]),
+            shares=tuple(table["percent"]),
+            classes=tuple(table["classes"]),
+            applications=applications,
+            conditions=tuple(now["conditions"]),
+        )
+
+    def sent(self) -> list[bytes]:
+        """What the agent has sent."""
+        return list(self._sent)
+
+    def lacks(self, case: str) -> str:
+        """Cases of pauses, shares and congestion are those of a device that carries frames."""
+        return "" if case.startswith("DX-") else "the agent carries no frames"
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _serve(self) -> None:
+        while (frame := self._agent.send(self._now_ns)) is not None:
+            self._sent.append(frame)

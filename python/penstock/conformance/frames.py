@@ -1,0 +1,236 @@
+"""Frames of a tester, legal or not, encoded from the text of the standards and by nothing of the engine.
+
+Source: IEEE 802.1AB clause 8 (LLDPDU), IEEE 802.1Q annex D.2 (TLVs of DCBX), the DCBX base specification 1.01
+for the dialect before the standard.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+NEAREST_BRIDGE = "01:80:c2:00:00:0e"
+DCB = bytes.fromhex("0080c2")
+BASELINE = bytes.fromhex("001b21")
+ETS_CONFIGURATION, ETS_RECOMMENDATION, PFC, APPLICATIONS = 9, 10, 11, 12
+LEAST_BYTES = 60
+STRICT, SHARED = 0, 2
+
+
+@dataclass(frozen=True)
+class Part:
+    """A TLV: its octets, and what a report calls it."""
+
+    what: str
+    octets: bytes
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A frame: its octets, and what a report calls it."""
+
+    what: str
+    octets: bytes
+
+
+def lldp(
+    source: str,
+    parts: Sequence[Part],
+    *,
+    ttl_s: int = 120,
+    to: str = NEAREST_BRIDGE,
+    ended: bool = True,
+) -> Sent:
+    """An LLDPDU with its three mandatory TLVs.
+
+    Parameters
+    ----------
+    source : str
+        Address of the sender, which also names chassis and port.
+    parts : sequence of Part
+        What follows the mandatory TLVs.
+    ttl_s : int, optional
+        Seconds that it holds, 0 to 65535; 0 takes it back. Default: 120.
+    to : str, optional
+        Destination. Default: the nearest bridge.
+    ended : bool, optional
+        Whether it has an End TLV. Default: true.
+    """
+    mandatory = [chassis(source), port(source), ttl(ttl_s)]
+    return bare(source, [*mandatory, *parts, *([END] if ended else [])], to=to)
+
+
+def bare(source: str, parts: Sequence[Part], *, to: str = NEAREST_BRIDGE) -> Sent:
+    """An LLDP frame of these TLVs and no others."""
+    octets = mac(to) + mac(source) + b"\x88\xcc" + b"".join(part.octets for part in parts)
+    words = ", ".join(part.what for part in parts if part.what)
+    where = "" if to == NEAREST_BRIDGE else f" to {to}"
+    return Sent(f"{source}{where}: {words}", octets.ljust(LEAST_BYTES, b"\0"))
+
+
+def mac(text: str) -> bytes:
+    """Six octets."""
+    return bytes.fromhex(text.replace(":", ""))
+
+
+def tlv(kind: int, value: bytes, what: str) -> Part:
+    """Type of 7 bits, length of 9 bits, value."""
+    return Part(what, struct.pack("!H", kind << 9 | len(value)) + value)
+
+
+def organisational(subtype: int, value: bytes, what: str, *, oui: bytes = DCB) -> Part:
+    """A TLV of an organisation."""
+    return tlv(127, oui + bytes([subtype]) + value, what)
+
+
+END = tlv(0, b"", "")
+
+
+def chassis(address: str) -> Part:
+    """A chassis named by an address."""
+    return tlv(1, b"\x04" + mac(address), "")
+
+
+def port(address: str) -> Part:
+    """A port named by an address."""
+    return tlv(2, b"\x03" + mac(address), "")
+
+
+def ttl(seconds: int) -> Part:
+    """How long it holds."""
+    return tlv(3, struct.pack("!H", seconds), "shutdown" if seconds == 0 else f"{seconds} s")
+
+
+@dataclass(frozen=True)
+class Ets:
+    """Traffic class of each priority; per cent and algorithm of each class."""
+
+    classes: tuple[int, ...]
+    percent: tuple[int, ...]
+    algorithms: tuple[int, ...] = (SHARED, SHARED, 0, 0, 0, 0, 0, 0)
+
+    def octets(self) -> bytes:
+        """Half octets with the high one first, then the two tables."""
+        pairs = zip(self.classes[::2], self.classes[1::2], strict=True)
+        return bytes([*(high << 4 | low for high, low in pairs), *self.percent, *self.algorithms])
+
+
+def ets_configuration(table: Ets, *, willing: bool = False) -> Part:
+    """What the sender does."""
+    head = bytes([willing << 7])
+    shares = "/".join(map(str, table.percent[:2]))
+    return organisational(
+        ETS_CONFIGURATION, head + table.octets(), f"ETS {shares}{' willing' if willing else ''}"
+    )
+
+
+def ets_recommendation(table: Ets) -> Part:
+    """What the sender wants its peer to do."""
+    shares = "/".join(map(str, table.percent[:2]))
+    return organisational(ETS_RECOMMENDATION, b"\0" + table.octets(), f"recommends {shares}")
+
+
+def pfc(priorities: Sequence[int], *, willing: bool = False, capability: int = 8) -> Part:
+    """PFC for these priorities."""
+    head = willing << 7 | capability
+    bits = sum(1 << priority for priority in priorities)
+    words = f"PFC {','.join(map(str, priorities))}{' willing' if willing else ''}"
+    if len(priorities) > capability or capability > 8:
+        words += f" with capability {capability}"
+    return organisational(PFC, bytes([head, bits]), words)
+
+
+def applications(entries: Sequence[tuple[int, int, int]]) -> Part:
+    """Selector, protocol and priority of each."""
+    octets = b"".join(struct.pack("!BH", priority << 5 | kind, number) for kind, number, priority in entries)
+    words = ", ".join(f"{kind}:{number:#x}>{priority}" for kind, number, priority in entries)
+    return organisational(APPLICATIONS, b"\0" + octets, f"applications {words}")
+
+
+@dataclass(frozen=True)
+class Flags:
+    """State of a feature before the standard."""
+
+    enabled: bool = True
+    willing: bool = False
+    error: bool = False
+
+    def octet(self) -> int:
+        """Enable, Willing, Error: the three high bits."""
+        return self.enabled << 7 | self.willing << 6 | self.error << 5
+
+    def __str__(self) -> str:
+        names = [name for name in ("enabled", "willing", "error") if getattr(self, name)]
+        return " ".join(names) or "disabled"
+
+
+def baseline(
+    sequence: int,
+    acknowledged: int,
+    priorities: Sequence[int],
+    flags: Flags = Flags(),
+) -> Part:
+    """The TLV of version 1.01 with the control sub-TLV and PFC."""
+    control = tlv(1, struct.pack("!BBII", 0, 0, sequence, acknowledged), "")
+    bits = sum(1 << priority for priority in priorities)
+    feature = tlv(3, bytes([0, 0, flags.octet(), 0, bits, 8]), "")
+    words = f"1.01: {sequence}, ack {acknowledged}, PFC {','.join(map(str, priorities))} {flags}"
+    return organisational(2, control.octets + feature.octets, words, oui=BASELINE)
+
+
+@dataclass(frozen=True)
+class Tlv:
+    """A TLV of a received LLDPDU."""
+
+    kind: int
+    oui: bytes
+    subtype: int
+    value: bytes
+    length: int
+
+
+@dataclass(frozen=True)
+class Older:
+    """What an LLDPDU says in version 1.01: sequence numbers, and whether PFC is in error."""
+
+    sequence: int
+    acknowledged: int
+    pfc_error: bool
+
+
+def older(frame: bytes) -> Older | None:
+    """What a frame says in version 1.01; ``None`` if it says nothing."""
+    for one in tlvs(frame):
+        if (one.oui, one.subtype) == (BASELINE, 2):
+            by_type = {sub.kind: sub.value for sub in _split(one.value)}
+            _, _, sequence, acknowledged = struct.unpack("!BBII", by_type[1])
+            return Older(sequence, acknowledged, bool(by_type[3][2] & 0x20) if 3 in by_type else False)
+    return None
+
+
+def tlvs(frame: bytes) -> list[Tlv]:
+    """The TLVs of an LLDP frame, up to its End TLV."""
+    return _split(frame[14:])
+
+
+def _split(frame: bytes) -> list[Tlv]:
+    found, at = [], 0
+    while at + 2 <= len(frame):
+        (head,) = struct.unpack_from("!H", frame, at)
+        kind, length = head >> 9, head & 511
+        value = frame[at + 2 : at + 2 + length]
+        if kind == 0:
+            break
+        owned = kind == 127
+        found.append(
+            Tlv(
+                kind,
+                value[:3] if owned else b"",
+                value[3] if owned and length > 3 else 0,
+                value[4:] if owned else value,
+                length,
+            )
+        )
+        at += 2 + length
+    return found

@@ -1,0 +1,82 @@
+"""The report page of conformance cases: what was sent, what must follow, what did, and the verdict."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from .registry import Outcome
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; }
+table { border-collapse: collapse; font-size: 13px; width: 100%; }
+th, td { padding: 0.25rem 0.8rem 0.25rem 0; text-align: left; vertical-align: top;
+         border-bottom: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
+.fail { color: #c8501e; font-weight: 600; } .none { opacity: 0.6; }
+td:first-child { white-space: nowrap; }
+code { font-size: 12px; overflow-wrap: anywhere; }
+"""
+SHOWN = 12
+"""Steps of a trial that are shown before the rest is folded."""
+
+
+def page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]) -> str:
+    """A whole HTML page, which needs no other file but captures.
+
+    Parameters
+    ----------
+    against : str
+        Name of the device.
+    outcomes : sequence of Outcome
+        In the order of the page.
+    captures : mapping of int to Path
+        By place in `outcomes`, the capture of a trial that failed.
+    """
+    return "\n".join(_page(against, outcomes, captures))
+
+
+def counts(outcomes: Sequence[Outcome]) -> str:
+    """How many cases and trials there are, and what became of them."""
+    verdicts = [one.verdict for one in outcomes]
+    told = (f"{verdicts.count(word)} {word}" for word in ("pass", "fail", "not applicable"))
+    return f"{len({one.case.id for one in outcomes})} cases, {len(outcomes)} trials: {', '.join(told)}"
+
+
+def _page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]) -> Iterator[str]:
+    yield '<!doctype html><html lang="en"><meta charset="utf-8">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>Conformance: {_text(against)}</title><style>{STYLE}</style>"
+    yield f"<h1>Conformance: {_text(against)}</h1><p>{counts(outcomes)}.</p>"
+    yield "<table><tr><th>case<th>purpose<th>stimulus<th>expected<th>observed<th>verdict</tr>"
+    for place, one in enumerate(outcomes):
+        purpose = _text(one.case.purpose) + (f"<br>({_text(one.trial)})" if one.trial else "")
+        yield f"<tr><td>{one.case.id}<td>{purpose}"
+        if one.verdict == "not applicable":
+            yield f'<td colspan="3" class="none">{_text(one.reason)}<td class="none">not applicable</tr>'
+            continue
+        yield f"<td>{_list(one.stimulus)}<td>{_list(one.expected)}<td>{_list(one.observed)}"
+        yield f'<td class="{one.verdict}">{one.verdict}{_evidence(one, captures.get(place))}</tr>'
+    yield "</table></html>"
+
+
+def _evidence(one: Outcome, capture: Path | None) -> str:
+    """The capture of a failure, and the octets that were sent."""
+    if one.verdict != "fail":
+        return ""
+    link = f'<br><a href="{_text(capture.name)}">capture</a>' if capture else ""
+    octets = "".join(f"<br>{time_s:g} s <code>{sent.octets.hex()}</code>" for time_s, sent in one.frames)
+    return link + (f"<details><summary>frames sent</summary>{octets}</details>" if octets else "")
+
+
+def _list(lines: Sequence[str]) -> str:
+    first, rest = lines[:SHOWN], lines[SHOWN:]
+    more = "<br>".join(map(_text, rest))
+    folded = f"<details><summary>{len(rest)} more</summary>{more}</details>" if rest else ""
+    return "<br>".join(map(_text, first)) + folded
+
+
+def _text(text: str) -> str:
+    return html.escape(text)

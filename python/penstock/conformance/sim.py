@@ -1,0 +1,205 @@
+"""A port of a simulation as a device: the tester is the other end of its link.
+
+The settings of a trial are a scenario, the link of the port, and the station that it belongs to. Frames of
+the tester are faults of that scenario (`control_frame`); what is in force is what the port did until now.
+Every question runs the scenario from its beginning, to the same bits.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import InputError
+
+from .device import Operational
+
+if TYPE_CHECKING:
+    from penstock.result import Result
+
+NS_A_SECOND = 1_000_000_000
+PS_A_MICROSECOND = 1_000_000
+MOST_FRAMES = 1_000_000
+BLOCK_OF_A_FRAME = 6
+"""Type of an enhanced packet block of pcapng."""
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A frame that a port has sent.
+
+    Attributes
+    ----------
+    begins_us : float
+        When its first bit left.
+    priority, bytes : int
+        Its priority; its length, DA to FCS.
+    kind, flow : str
+        As in the table `frames`.
+    word : int
+        What it carries: of a pause XOFF, XON and quanta; of a congestion message the feedback.
+    destination : str
+        Where it goes.
+    """
+
+    begins_us: float
+    priority: int
+    bytes: int
+    kind: str
+    flow: str
+    word: int
+    destination: str
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a simulated device has done.
+
+    Attributes
+    ----------
+    result : Result
+        The run so far.
+    port : str
+        Name of the port that the tester is at.
+    """
+
+    result: Result
+    port: str
+
+    @cached_property
+    def _by_port(self) -> dict[str, list[Logged]]:
+        found: dict[str, list[Logged]] = {}
+        for row in self.result.rows("frames"):
+            if row["direction"] == "out" and row["event"] == "sent":
+                told = (
+                    row["priority"],
+                    row["bytes"],
+                    row["kind"],
+                    row["flow"],
+                    row["word"],
+                    row["destination"],
+                )
+                found.setdefault(row["port"], []).append(Logged(row["time_ps"] / PS_A_MICROSECOND, *told))
+        return found
+
+    def sent(self, port: str | None = None) -> list[Logged]:
+        """What a logged port has sent, in order; by default that of the tester."""
+        return self._by_port.get(port or self.port, [])
+
+    def data(self, port: str | None = None) -> list[Logged]:
+        """The frames of flows among them."""
+        return [one for one in self.sent(port) if one.kind not in ("pause", "pfc", "cnm")]
+
+    def pauses(self, port: str | None = None) -> list[Logged]:
+        """The pause frames among them."""
+        return [one for one in self.sent(port) if one.kind in ("pause", "pfc")]
+
+    def octets(self) -> list[bytes]:
+        """What the tester's port has sent, as a capture has it, read by nothing of the engine."""
+        from penstock.interchange.captures import write_capture
+
+        with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
+            file = Path(folder) / "device.pcapng"
+            write_capture(self.result, file)
+            return packets(file.read_bytes())
+
+    def flow(self, name: str) -> Mapping[str, Any]:
+        """The row of a flow."""
+        return next(row for row in self.result.rows("flows") if row["flow"] == name)
+
+    def ignored(self) -> int:
+        """How many control frames were ignored."""
+        return sum(row["what"] == "control_frame_ignored" for row in self.result.rows("faults"))
+
+
+def packets(capture: bytes) -> list[bytes]:
+    """The frames of a pcapng file in the order of the octets of this machine."""
+    found, at = [], 0
+    while at < len(capture):
+        kind, length = (int.from_bytes(capture[at + n : at + n + 4], "little") for n in (0, 4))
+        if kind == BLOCK_OF_A_FRAME:
+            size = int.from_bytes(capture[at + 20 : at + 24], "little")
+            found.append(capture[at + 28 : at + 28 + size])
+        at += length
+    return found
+
+
+@dataclass
+class SimDevice:
+    """A simulated port; its clock is that of the case."""
+
+    name: str = "sim"
+    _trial: Mapping[str, Any] = field(default_factory=dict)
+    _now_ns: int = 0
+    _faults: list[dict[str, Any]] = field(default_factory=list)
+    _seen: tuple[tuple[int, int], Traffic] | None = None
+
+    def start(self, settings: Mapping[str, Any]) -> None:
+        """Begins anew, with a scenario, a port, its link and its station."""
+        self._trial, self._now_ns, self._faults, self._seen = settings, 0, [], None
+
+    def administer(self, settings: Mapping[str, Any]) -> None:  # noqa: ARG002 - as of every device
+        """A scenario does not change while it runs."""
+        raise InputError("a simulated device keeps its settings")
+
+    def send(self, frame: bytes) -> None:
+        """A frame comes in at the port."""
+        self._faults.append(
+            {
+                "link": list(self._trial["link"]),
+                "towards": self._trial["station"],
+                "at": f"{self._now_ns} ns",
+                "control_frame": frame.hex(),
+            }
+        )
+
+    def wait(self, seconds: float) -> None:
+        """Simulated time passes."""
+        self._now_ns += round(seconds * NS_A_SECOND)
+
+    def operational(self) -> Operational:
+        """What the port has done until now."""
+        return Operational((), (), (), frozenset(), None, self._traffic())
+
+    def sent(self) -> list[bytes]:
+        """What the port has sent, with headers made up."""
+        return self._traffic().octets()
+
+    def lacks(self, case: str) -> str:
+        """Cases of DCBX are those of an agent."""
+        return "a simulated port runs no agent: --against agent" if case.startswith("DX-") else ""
+
+    def capture(self, file: Path) -> None:
+        """Writes what passed the logged ports."""
+        from penstock.interchange.captures import write_capture
+
+        write_capture(self._traffic().result, file)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _traffic(self) -> Traffic:
+        key = (self._now_ns, len(self._faults))
+        if self._seen is None or self._seen[0] != key:
+            self._seen = (key, self._run())
+        return self._seen[1]
+
+    def _run(self) -> Traffic:
+        import tomli_w
+
+        from penstock import running
+        from penstock.library import Source
+
+        trial = self._trial
+        scenario = dict(trial["scenario"])
+        # Losses are judged by the case.
+        scenario["simulation"] = {"duration": f"{self._now_ns} ns", "on_lossless_drop": "count"}
+        scenario["faults"] = self._faults
+        log = {"what": "frames", "which": [trial["port"], *trial.get("watched", ())], "most": MOST_FRAMES}
+        scenario["probes"] = [log, {"what": "pauses"}]
+        source = Source(tomli_w.dumps(scenario), "the scenario of the trial")
+        return Traffic(running.run_source(source, threads=1), trial["port"])

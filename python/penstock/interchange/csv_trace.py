@@ -1,0 +1,115 @@
+"""Tables of transfers: CSV with a header, in which columns are separated by commas, semicolons or tabs.
+
+A column each, under one of several names: when a transfer begins, its sender, its receiver, its bytes, and,
+if it has one, its priority. The name of the first column ends with the unit of its numbers, such as
+`start_us`. Hosts are names of the fabric; if all are numbers, they count its hosts from 0.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.errors import InputError
+from penstock.laboratory.quantity import UNITS
+
+from .piece import Document, Piece, Transfer
+
+_TIMES = ("time", "start", "start_time", "timestamp", "arrival")
+COLUMNS = {
+    "from": ("from", "src", "source", "sender"),
+    "to": ("to", "dst", "dest", "destination", "receiver"),
+    "bytes": ("bytes", "size", "size_bytes", "flow_size", "length"),
+    "priority": ("priority", "prio", "pg"),
+}
+STARTS = {f"{word}_{unit}": factor for word in _TIMES for unit, factor in UNITS["time"].items()}
+"""Names of the column of starts, and the picoseconds of their unit."""
+
+
+def recognises(document: Document) -> bool:
+    """Whether the first line names senders and receivers."""
+    _, header = _header(document)
+    return all(any(word in header for word in COLUMNS[key]) for key in ("from", "to"))
+
+
+def read(document: Document) -> Piece:
+    """Transfers, in any order.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or there twice, or a value is wrong; the message has the line.
+    """
+    columns = _Columns.of(document)
+    rows = csv.reader(document.text.splitlines(), delimiter=columns.delimiter)
+    found = []
+    for row in rows:
+        if rows.line_num <= columns.line or not "".join(row).strip() or row[0].startswith("#"):
+            continue
+        if len(row) != columns.count:
+            raise document.error(
+                rows.line_num, f"{len(row)} values; expected {columns.count}, as in the header"
+            )
+        found.append(columns.transfer(document, rows.line_num, [value.strip() for value in row]))
+    if not found:
+        raise InputError(f"{document.file}: has no transfers below its header")
+    if all(str(host).isdecimal() for one in found for host in (one.sender, one.receiver)):
+        found = [one._replace(sender=int(one.sender), receiver=int(one.receiver)) for one in found]
+    left_out = f"{document.file}: columns that are not read: {', '.join(columns.others)}"
+    return Piece(transfers=found, remarks=[left_out] if columns.others else [])
+
+
+def _header(document: Document) -> tuple[int, list[str]]:
+    """The line of the header, and its names."""
+    line, text = next(document.lines(), (1, ""))
+    names = next(csv.reader([text], delimiter=_delimiter(text)), [])
+    return line, [name.strip().lower() for name in names]
+
+
+def _delimiter(header: str) -> str:
+    return max(",;\t", key=header.count)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Where the columns stand."""
+
+    line: int
+    delimiter: str
+    count: int
+    at: Mapping[str, int]
+    start: str
+    others: list[str]
+
+    @classmethod
+    def of(cls, document: Document) -> _Columns:
+        line, header = _header(document)
+        wanted = {"start": tuple(STARTS), **COLUMNS}
+        at: dict[str, int] = {}
+        for key, names in wanted.items():
+            found = [index for index, name in enumerate(header) if name in names]
+            if len(found) > 1:
+                twice = " and ".join(header[index] for index in found)
+                raise document.error(line, f"{twice} both say the same; expected one of them")
+            if found:
+                at[key] = found[0]
+            elif key == "start" and (bare := [name for name in header if name in _TIMES]):
+                raise document.error(
+                    line, f'the column "{bare[0]}" has no unit; call it {bare[0]}_us, or _s, _ms, _ns, _ps'
+                )
+            elif key != "priority":
+                expected = "start_us, start_ns, ..." if key == "start" else ", ".join(names)
+                raise document.error(line, f"there is no column for {key}; expected one of {expected}")
+        text = next(text for number, text in document.lines() if number == line)
+        others = [name for index, name in enumerate(header) if index not in at.values()]
+        return cls(line, _delimiter(text), len(header), at, header[at["start"]], others)
+
+    def transfer(self, document: Document, line: int, row: list[str]) -> Transfer:
+        """What a line says."""
+        start = document.decimal(line, self.start, row[self.at["start"]]) * STARTS[self.start]
+        size = document.whole(line, "bytes", row[self.at["bytes"]], least=1)
+        priority = None
+        if "priority" in self.at:
+            priority = document.whole(line, "priority", row[self.at["priority"]], most=7)
+        return Transfer(line, start, row[self.at["from"]], row[self.at["to"]], size, priority)

@@ -1,0 +1,119 @@
+"""GraphML, as networkx, yEd and the Internet Topology Zoo write it; `graph` says what its attributes mean.
+
+Source: the GraphML specification (nodes, edges, keys with their defaults). Not taken over: nested graphs,
+hyperedges and ports, which are errors; drawings of editors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.parsers import expat
+
+from . import graph
+from .piece import Document, Piece
+
+
+def recognises(document: Document) -> bool:
+    """Whether a text begins as GraphML."""
+    return "<graphml" in document.text[:4_096]
+
+
+def read(document: Document) -> Piece:
+    """The fabric of a graph.
+
+    Raises
+    ------
+    InputError
+        If the text is no GraphML, or the graph is no fabric; the message has the line.
+    """
+    reader = _Reader(document)
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = lambda tag, attributes: reader.begin(
+        tag.rpartition(" ")[2], attributes, parser.CurrentLineNumber
+    )
+    parser.EndElementHandler = lambda tag: reader.end(tag.rpartition(" ")[2])
+    parser.CharacterDataHandler = reader.characters
+    try:
+        parser.Parse(document.text, True)
+    except expat.ExpatError as error:
+        raise document.error(error.lineno, f"this is no XML: {expat.ErrorString(error.code)}") from None
+    nodes = [
+        graph.Node(line, name, {**reader.defaults["node"], **attributes})
+        for name, (line, attributes) in reader.nodes.items()
+    ]
+    edges = [
+        graph.Edge(line, ends, {**reader.defaults["edge"], **attributes})
+        for line, ends, attributes in reader.edges
+    ]
+    return graph.fabric(document, nodes, edges)
+
+
+class _Reader:
+    """What has been read of a document."""
+
+    def __init__(self, document: Document) -> None:
+        self.nodes: dict[str, tuple[int, dict[str, Any]]] = {}
+        self.edges: list[tuple[int, tuple[str, str], dict[str, Any]]] = []
+        self.defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
+        self._document = document
+        self._names: dict[str, str] = {}
+        self._graphs = 0
+        self._of: dict[str, Any] | None = None
+        """Attributes of the node or edge that is being read."""
+        self._key = ("", "")
+        """Of which kind of thing, and the name, of the attribute that is being read."""
+        self._text: list[str] | None = None
+
+    def begin(self, tag: str, attributes: dict[str, str], line: int) -> None:
+        """An element opens."""
+        if tag == "graph":
+            self._graphs += 1
+            if self._graphs > 1:
+                raise self._document.error(line, "a second graph; expected one, without graphs in it")
+        elif tag in ("hyperedge", "port"):
+            raise self._document.error(line, f"a {tag}; expected nodes, and edges between two of them")
+        elif tag == "key":
+            name = attributes.get("attr.name", attributes.get("id", ""))
+            self._names[attributes.get("id", "")] = name
+            self._key = (attributes.get("for", "all"), name)
+        elif tag == "node":
+            self._node(self._required(attributes, "id", line), line)
+        elif tag == "edge":
+            ends = (self._required(attributes, "source", line), self._required(attributes, "target", line))
+            self._of = {}
+            self.edges.append((line, ends, self._of))
+        elif tag == "data":
+            key = self._required(attributes, "key", line)
+            self._key = ("", self._names.get(key, key))
+            self._text = []
+        elif tag == "default":
+            self._text = []
+
+    def end(self, tag: str) -> None:
+        """An element closes."""
+        if tag in ("node", "edge"):
+            self._of = None
+        elif tag in ("data", "default") and self._text is not None:
+            value, self._text = "".join(self._text).strip(), None
+            kind, name = self._key
+            if tag == "data" and self._of is not None:
+                self._of[name] = value
+            elif tag == "default":
+                for one in ("node", "edge") if kind == "all" else (kind,):
+                    self.defaults.setdefault(one, {})[name] = value
+
+    def characters(self, text: str) -> None:
+        """Text of an element; that of drawings counts for nothing."""
+        if self._text is not None:
+            self._text.append(text)
+
+    def _node(self, name: str, line: int) -> None:
+        if name in self.nodes:
+            raise self._document.error(line, f"the node {name} is there twice")
+        self._of = {}
+        self.nodes[name] = (line, self._of)
+
+    def _required(self, attributes: dict[str, str], name: str, line: int) -> str:
+        if name not in attributes:
+            raise self._document.error(line, f'an element without its attribute "{name}"')
+        return attributes[name]

@@ -1,0 +1,176 @@
+"""What a reader of a format takes and gives: a document, and the piece of a scenario that it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from penstock.errors import InputError
+from penstock.laboratory.quantity import UNITS, Quantity
+
+PS_PER_S = UNITS["time"]["s"]
+_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_UNFIT = re.compile(r"[\s*\"'\[\]{},]|\.\.|[\x00-\x1f\x7f]")
+_LONGEST_NAME = 200
+_PER_SECOND = re.compile(r"([kMGT]?)bps$")
+
+Place = int | str
+"""A line of a document, counted from 1; or where something stands in what has no lines."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file to import.
+
+    Attributes
+    ----------
+    file : str
+        Its name, for messages.
+    text : str
+        What it holds.
+    rate, length : str, optional
+        Of links of which it says none.
+    """
+
+    file: str
+    text: str
+    rate: str | None = None
+    length: str | None = None
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """The lines that say something, numbered from 1; those that begin with # do not."""
+        for number, line in enumerate(self.text.splitlines(), 1):
+            if (words := line.strip()) and not words.startswith("#"):
+                yield number, words
+
+    def error(self, line: Place, message: str) -> InputError:
+        """What is wrong in a line."""
+        return InputError(f"{self.file}:{line}: {message}")
+
+    def whole(self, line: Place, what: str, text: str, least: int = 0, most: int = 2**63 - 1) -> int:
+        """A whole number.
+
+        Raises
+        ------
+        InputError
+            If it is something else, or beyond its limits.
+        """
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
+            limits = f"from {least} to {most}" if most < 2**32 else f"of at least {least}"
+            raise self.error(line, f"{what} is {text}; expected a whole number {limits}")
+        return int(text)
+
+    def decimal(self, line: Place, what: str, text: str) -> Fraction:
+        """A number of at least 0, exactly as it is written.
+
+        Raises
+        ------
+        InputError
+            If it is something else.
+        """
+        if _DECIMAL.fullmatch(text.strip()) is None or Fraction(text) < 0:
+            raise self.error(line, f"{what} is {text}; expected a number of at least 0")
+        return Fraction(text)
+
+    def quantity(self, line: Place, what: str, text: str, dimension: str, example: str) -> str:
+        """A text with a unit, as scenarios have it.
+
+        Raises
+        ------
+        InputError
+            If it is something else, or no whole number of the smallest unit.
+        """
+        found = Quantity.read(_PER_SECOND.sub(r"\1b/s", text))
+        if found is None or found.dimension != dimension:
+            raise self.error(line, f'{what} is {text}; expected a {dimension}, such as "{example}"')
+        if found.amount.denominator != 1 or found.amount < 0:
+            smallest = next(iter(UNITS[dimension]))
+            raise self.error(line, f"{what} is {text}, which is no whole number of {smallest}")
+        return _plainest(found)
+
+    def name(self, line: Place, text: str) -> str:
+        """A name that a host or switch can have.
+
+        Raises
+        ------
+        InputError
+            If a scenario cannot have it.
+        """
+        if not text or text == "all" or _UNFIT.search(text) or len(text.encode()) > _LONGEST_NAME:
+            expected = 'letters without spaces, "..", *, quotes, brackets, commas or "all"'
+            raise self.error(
+                line, f'the name "{text}" cannot be that of a host or switch; expected {expected}'
+            )
+        return text
+
+
+class Transfer(NamedTuple):
+    """A line of traffic.
+
+    Attributes
+    ----------
+    line : int
+        Where it stands.
+    start_ps : Fraction
+        When it begins.
+    sender, receiver : int or str
+        Hosts, by name or by number.
+    bytes : int
+        How much it carries.
+    priority : int or None
+        Its priority, 0 to 7; ``None`` if the format has none.
+    """
+
+    line: int
+    start_ps: Fraction
+    sender: int | str
+    receiver: int | str
+    bytes: int
+    priority: int | None = None
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a document says of a scenario.
+
+    Attributes
+    ----------
+    keys : dict
+        Keys of a scenario, nested as in the file.
+    transfers : sequence of Transfer
+        Traffic, in any order.
+    numbers : mapping
+        The host of each number, where the format numbers its nodes.
+    remarks : sequence of str
+        What Penstock has no words for, and was left out.
+    """
+
+    keys: dict[str, Any] = field(default_factory=dict)
+    transfers: Sequence[Transfer] = ()
+    numbers: Mapping[int, str] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
+
+
+def explicit(
+    hosts: Sequence[str], switches: Sequence[str], links: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The keys of a fabric that is described link by link."""
+    named = {"hosts": list(hosts), "switches": list(switches), "links": [dict(link) for link in links]}
+    return {"topology": {"explicit": named}}
+
+
+def size(number: int) -> str:
+    """Bytes as a scenario has them, exactly: `1024` as "1 KiB"."""
+    for unit in ("GiB", "MiB", "KiB"):
+        if number and number % UNITS["size"][unit] == 0:
+            return f"{number // UNITS['size'][unit]} {unit}"
+    return f"{number} B"
+
+
+def _plainest(quantity: Quantity) -> str:
+    """In the largest unit of which it is at least one, if few digits do."""
+    fitting = [unit for unit, size in UNITS[quantity.dimension].items() if size <= quantity.amount]
+    return str(Quantity(quantity.amount, quantity.dimension, fitting[-1] if fitting else quantity.unit))

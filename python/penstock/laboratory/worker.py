@@ -1,0 +1,64 @@
+"""What a worker of a sweep does: one run, and its measures. It imports neither pictures nor pages."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.errors import PenstockError, SimulationError
+from penstock.library import Source
+from penstock.running import run_source
+from penstock.running.cache import engine as engine_hash
+
+from .measures import Measure
+from .store import Record
+
+_ACCOUNT = ("seed", "fingerprint", "simulated_s", "frame_hops", "wall_s")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run, for whichever process carries it out."""
+
+    run: str
+    source: Source
+    seed: int | None
+    measures: tuple[tuple[str, str], ...]
+    keep: str | None
+    beside: int
+
+
+def carry_out(task: Task) -> Record:
+    """One run, where the executor has its place.
+
+    A broken invariant is the outcome of a run, as good as any: it is the same each time. What depends on the
+    machine, such as memory, is raised and not kept.
+    """
+    if not task.run.endswith(engine_hash()):
+        raise PenstockError("a worker has another Penstock than the process that asks; install the same one")
+    record = Record(task.run, task.source.text, {"seed": task.seed}, {})
+    try:
+        result = run_source(task.source, seed=task.seed, threads=1, beside=task.beside)
+    except SimulationError as error:
+        told = record.told if error.result is None else _account(error.result.run)
+        return replace(record, told=told, error=str(error))
+    record = replace(record, told=_account(result.run))
+    if not result.complete:
+        if result.run.get("cut_short_by"):
+            raise PenstockError(str(result.run["cut_short_by"]))
+        return replace(record, error=str(result.run.get("ended_by")))
+    measures = {text: _measure(name, text).of(result) for name, text in task.measures}
+    if task.keep is not None:
+        result.save(task.keep)
+    return replace(record, measures=measures)
+
+
+@functools.lru_cache(maxsize=256)
+def _measure(name: str, text: str) -> Measure:
+    """The expressions of a sweep are read once by each worker."""
+    return Measure(name, text)
+
+
+def _account(run: dict[str, Any]) -> dict[str, Any]:
+    return {key: run.get(key) for key in _ACCOUNT}

@@ -1,0 +1,72 @@
+"""How ports divided what they sent while classes contended.
+
+A class that hardly ever waits is served as soon as it has a frame, whatever its weight: for a frame or two
+the order of service says nothing of shares. So what is drawn are classes in whose queues at least a frame
+waits in the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+
+from penstock.analysis.contention import Split
+from penstock.analysis.contention import splits as all_splits
+from penstock.measurements import rows
+
+from .style import FAINT, INK
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+MAX_ROWS = 4
+_LEAST = 0.01
+"""Less than this part of what all ports sent in contention is not drawn."""
+_ROOM = 0.08
+"""A share as small as this has no room for its number."""
+
+
+def waiting_classes(result: Measurements) -> set[tuple[str, int]]:
+    """Ports and traffic classes in whose queue at least a frame waits, in the mean over time."""
+    table = result.table("queues").select(["port", "class", "queue_frames_mean"])
+    return {(row["port"], row["class"]) for row in rows(table) if (row["queue_frames_mean"] or 0.0) >= 1.0}
+
+
+def fullest_splits(result: Measurements) -> list[Split]:
+    """Those that are drawn: with most bytes, of schedulers whose weights say what to expect."""
+    promised = [split for split in all_splits(result) if split.promised]
+    waiting = waiting_classes(result) if promised else set()
+    found = [split for split in promised if all((split.port, one) in waiting for one in split.classes)]
+    most = sum(split.sent_bytes for split in found)
+    return [split for split in found if split.sent_bytes >= _LEAST * most][:MAX_ROWS]
+
+
+def draw_splits(axes: Axes, splits: list[Split], colours: Mapping[int, str], more: Iterator[str]) -> None:
+    """A bar a port: the share of each class, and dashed where its scheduler would have the border."""
+    axes.set_title("Split while classes contend (dashed: as promised)")
+    of_class = dict(colours)
+    for height, split in enumerate(splits):
+        left = promised = 0.0
+        shares = zip(split.classes, split.kept, split.promised or (), strict=True)
+        for one, kept, promise in sorted(shares, reverse=True):
+            colour = of_class.setdefault(one, next(more, INK))
+            axes.barh(height, 100 * kept, left=100 * left, height=0.7, color=colour, edgecolor="white")
+            if kept > _ROOM:
+                text = f"class {one}: {100 * kept:.1f} of {100 * promise:.3g} %"
+                axes.text(
+                    100 * (left + kept / 2), height, text, ha="center", va="center", color="white", fontsize=7
+                )
+            left, promised = left + kept, promised + promise
+            if promised < 1 - 1e-9:
+                axes.plot(
+                    [100 * promised] * 2, [height - 0.48, height + 0.48], color=INK, linestyle=(0, (2, 1))
+                )
+    axes.set_yticks(range(len(splits)), [split.port for split in splits], fontsize=7)
+    axes.set_ylim(len(splits) - 0.4, -0.6)
+    axes.set_xlim(0, 100)
+    axes.grid(visible=False)
+    axes.set_xlabel(
+        "share of the bytes sent while all of them had frames and none was paused (%)", color=FAINT
+    )

@@ -1,0 +1,161 @@
+"""The fabric over time: what each port did in each of some stretches of the run, a character each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.analysis.tiers import step
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from penstock.measurements import Measurements
+
+MOST_STRETCHES = 150
+FEWEST_STRETCHES = 12
+"""With fewer the page has no film."""
+MOST_CHARACTERS = 1_000_000
+"""In all: of a large fabric the stretches are fewer."""
+_LEVELS = 9
+_UNKNOWN = "-"
+
+
+def film(result: Measurements) -> dict[str, Any] | None:
+    """What the page plays; ``None`` if what ports send was not recorded, or the fabric is too large.
+
+    ``stretch_ns``; ``ports``, names; and a string a stretch with a character a port: ``used``, the step of
+    its utilisation, 0 for idle to 5 for full, "-" where it is not known; ``paused``, 0 to 9 for the share of
+    the stretch; ``queued``, 0 to 9 for its longest queue beside the longest at a switch in the run,
+    ``queue_bytes_max``: what waits in hosts has no limit.
+    """
+    ports = result.table("ports")
+    names: list[str] = ports["port"].to_pylist()
+    sent = _points(result, "port_tx_bps", names)
+    if sent is None or not names:
+        return None
+    bin_ns, end_ns = sent.bin_ns, float(result.run["simulated_s"]) * 1e9
+    bins = int(np.ceil(end_ns / bin_ns))
+    most = min(MOST_STRETCHES, MOST_CHARACTERS // (3 * len(names)), bins)
+    if most < FEWEST_STRETCHES:
+        return None
+    stretch_ns = bin_ns * -(-bins // most)
+    count = int(np.ceil(end_ns / stretch_ns))
+    rates = sent.mean(stretch_ns, count)
+    used = step(np.minimum(rates / _line_rates(ports)[:, None], 1.0))
+    queues = _points(result, "queue_bytes", names)
+    depth = queues.most(stretch_ns, count) if queues is not None else np.zeros((len(names), count))
+    hosts = {node["name"] for node in result.topology["nodes"] if node["role"] == "host"}
+    at_switch = np.array([node not in hosts for node in ports["node"].to_pylist()])
+    deepest = float(depth[at_switch].max(initial=0.0))
+    return {
+        "stretch_ns": stretch_ns,
+        "ports": names,
+        "used": _strings(used),
+        "paused": _strings(_levels(np.ceil, _paused(result, names, stretch_ns, count))),
+        "queued": _strings(_levels(np.rint, depth / deepest if deepest else np.zeros_like(depth))),
+        "queue_bytes_max": deepest,
+    }
+
+
+class _Points:
+    """One metric: the port of each series, starts of the bins of all, and their values, a row a series."""
+
+    def __init__(self, port: NDArray[np.int64], starts: NDArray[np.float64], values: Any, ports: int) -> None:
+        self.port, self.starts, self.values, self.ports = port, starts, values, ports
+        self.bin_ns = float(starts[1] - starts[0])
+
+    def mean(self, stretch_ns: float, count: int) -> NDArray[np.float64]:
+        """By port and stretch; NaN where there is no point."""
+        firsts, stretches = self._stretches(stretch_ns, count)
+        widths = np.diff(np.append(firsts, len(self.starts)))
+        found = np.full((self.ports, count), np.nan)
+        found[np.ix_(self.port, stretches)] = np.add.reduceat(self.values, firsts, axis=1) / widths
+        return found
+
+    def most(self, stretch_ns: float, count: int) -> NDArray[np.float64]:
+        """The same, the largest of the series of a port; 0 where there is no point."""
+        firsts, stretches = self._stretches(stretch_ns, count)
+        largest = np.zeros((len(self.port), count))
+        largest[:, stretches] = np.maximum.reduceat(self.values, firsts, axis=1)
+        found = np.zeros((self.ports, count))
+        np.maximum.at(found, self.port, largest)
+        return found
+
+    def _stretches(self, stretch_ns: float, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first bin of each stretch that has any, and which stretches those are."""
+        # Half a bin on: starts are not exact in floating point.
+        of_bin = np.minimum(((self.starts + self.bin_ns / 2) // stretch_ns).astype(np.int64), count - 1)
+        stretches, firsts = np.unique(of_bin, return_index=True)
+        return firsts, stretches
+
+
+def _points(result: Measurements, metric: str, ports: list[str]) -> _Points | None:
+    """Those of ports, or of queues of ports; ``None`` if there are none, or bins have more than one width."""
+    number = {name: n for n, name in enumerate(ports)}
+    own = result.curves().get(metric, {})
+    bins = {len(times) for times, _ in own.values()}
+    if len(bins) != 1 or bins == {1}:
+        return None
+    starts = next(iter(own.values()))[0]
+    known = {entity: number.get(entity.partition("/")[0], -1) for entity in own}
+    kept = [entity for entity, port in known.items() if port >= 0]
+    values = np.array([own[entity][1] for entity in kept]).reshape(len(kept), len(starts))
+    port = np.array([known[entity] for entity in kept], dtype=np.int64)
+    return _Points(port, starts, values, len(ports))
+
+
+def _line_rates(ports: pa.Table) -> NDArray[np.float64]:
+    """Bits of frames a second that fill each link, with frames of the length that it had."""
+    rate, frames, length, overhead = (
+        np.asarray(ports[name].to_numpy(), dtype=np.float64)
+        for name in ("rate_bps", "frames_sent", "bytes_sent", "overhead_bytes")
+    )
+    around = length + frames * overhead
+    return np.where(around > 0, rate * length / np.maximum(around, 1.0), rate)
+
+
+def _paused(result: Measurements, names: list[str], stretch_ns: float, count: int) -> NDArray[np.float64]:
+    """The share of each stretch in which each port was paused, by port.
+
+    All ports at once: as if they were paused one after the other, on a line that has a piece for each.
+    """
+    found = np.zeros((len(names), count))
+    edges = stretch_ns * np.arange(count + 1)
+    if "pauses" not in result.table_names or not (table := result.table("pauses")).num_rows:
+        return found
+    coded = table["port"].combine_chunks().dictionary_encode()
+    number = {name: n for n, name in enumerate(names)}
+    paused = np.array([number.get(name, -1) for name in coded.dictionary.to_pylist()])
+    piece = coded.indices.to_numpy()
+    at = edges[-1] * piece
+    end = table["end_ns"].to_numpy()
+    ends = at + np.minimum(np.where(np.isnan(end), edges[-1], end), edges[-1])
+    starts = at + table["start_ns"].to_numpy()
+    order = np.argsort(starts, kind="stable")
+    starts, ends = starts[order], np.maximum.accumulate(ends[order])
+    # Pauses of several priorities overlap: a new one begins where none before it lasts.
+    first = np.flatnonzero(np.append(True, starts[1:] > ends[:-1]))
+    starts, ends = starts[first], ends[np.append(first[1:], len(ends)) - 1]
+    # Paused time up to each edge: whole pauses before it, and what of the one in force has passed.
+    line = (edges[-1] * np.arange(len(paused))[:, None] + edges).ravel()
+    until = np.concatenate([[0.0], np.cumsum(ends - starts)])
+    before = np.searchsorted(starts, line, side="right")
+    passed = until[before] - np.maximum(ends[before - 1] - line, 0.0) * (before > 0)
+    shares = np.diff(passed.reshape(len(paused), count + 1)) / stretch_ns
+    found[paused[paused >= 0]] = shares[paused >= 0]
+    return found
+
+
+def _levels(whole: np.ufunc, share: NDArray[np.float64]) -> NDArray[np.int64]:
+    """A share as 0 to 9."""
+    found: NDArray[np.int64] = whole(_LEVELS * np.clip(share, 0.0, 1.0) - 1e-9).astype(np.int64)
+    return found
+
+
+def _strings(levels: NDArray[np.int64]) -> list[str]:
+    """A string a stretch, a character a port."""
+    letters = np.where(levels < 0, ord(_UNKNOWN), levels + ord("0")).astype(np.uint8)
+    return [bytes(column).decode("ascii") for column in np.ascontiguousarray(letters.T)]

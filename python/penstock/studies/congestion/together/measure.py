@@ -1,0 +1,162 @@
+"""Cases of the study, and what one run came to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+
+from penstock.result import Result
+from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context
+
+from .combinations import STORAGE
+
+WIRE = 1520 / 1500
+LINE_BPS = 1e10
+LAN_MS, LAN_BPS = (10.0, 20.0), 3.6e9
+"""When the LAN sends, and how much."""
+START_MS = 2.0
+"""Shares and links are looked at from here on."""
+STORAGE_BPS = 6e9
+"""What ETS leaves for storage."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fabric with its traffic.
+
+    Attributes
+    ----------
+    title : str
+        For tables and pictures.
+    file : str
+        Its scenario.
+    ports : tuple of str
+        Links that are short.
+    senders : int
+        That never stop; 0: as the scenario says.
+    """
+
+    title: str
+    file: str
+    ports: tuple[str, ...]
+    senders: int = 0
+
+    def scenario(self, context: Context) -> Scenario:
+        """With its number of senders; the victim offers half of a fair share."""
+        scenario = context.scenario(self.file)
+        if not self.senders:
+            return scenario
+        light = STORAGE_BPS / (self.senders + 1) / 2
+        return (
+            scenario.with_value("topology.star.hosts", self.senders + 3)
+            .with_value("flows.long.from", f"h3..h{self.senders + 2}")
+            .with_value("flows.victim.source", {"constant": {"rate": f"{light / 1e3:.0f} kb/s"}})
+        )
+
+
+STAR = ("sw.0->h0",)
+CASES = (
+    Case("2 senders", "bottleneck", STAR, 2),
+    Case("8 senders", "bottleneck", STAR, 8),
+    Case("64 senders", "bottleneck", STAR, 64),
+    Case("bursts", "bursts", STAR),
+    Case("parking lot", "parking-lot", ("s0.3->s1", "s1.3->s2")),
+    Case("chain of three", "chain", ("s2.3->sink",)),
+    Case("leaf-spine", "leaf-spine", ("leaf0.0->h0",)),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run came to."""
+
+    victim: float
+    """What the worst victim gets of its offer."""
+    lan: float
+    """The same of the LAN, while it sends."""
+    lost: float
+    """Frames of storage."""
+    paused_ms: float
+    """All ports together."""
+    jain: float
+    """Of the flows that never stop, before the LAN comes."""
+    settled_ms: float
+    """Until Jain's index over 2 ms stays at 0.9 or above; infinite if not before the LAN comes."""
+    shared: float
+    """What the fullest links carry while the LAN sends; of several the least."""
+    after: float
+    """The same after it has left."""
+    queue_mean: float
+    """KiB of storage at the fullest link."""
+    queue_max: float
+    cuts: float
+    """How often a rate was lowered."""
+    elsewhere: float
+    """The share of these by queues of links that are not short."""
+    victims_cut: float
+    """How often that of a victim was lowered by one of these."""
+
+    @classmethod
+    def of(cls, result: Result, case: Case) -> Run:
+        """Reads a result."""
+        queues = [
+            row for row in result.rows("queues") if row["port"] in case.ports and row["class"] == STORAGE
+        ]
+        cuts = result.rows("slowdowns") if "slowdowns" in result.table_names else []
+        aside = [row for row in cuts if row["port"] not in case.ports]
+        flows = result.all_series("flow_throughput_bps")
+        times = next(iter(flows.values()))[0] / 1e6
+        stay = np.array([rates for name, (_, rates) in flows.items() if name.startswith("long")])
+        lan = flows["lan"][1]
+        links = [(result.series("port_tx_bps", port)[1] * WIRE / LINE_BPS) for port in case.ports]
+        return cls(
+            victim=_victims(result),
+            lan=float(lan[_between(times, *LAN_MS)].mean() / LAN_BPS),
+            lost=sum(row["frames"] for row in result.rows("drops") if row["class"] == STORAGE),
+            paused_ms=sum(row["paused_s"] for row in result.rows("ports")) * 1e3,
+            jain=_jain(stay[:, _between(times, START_MS, LAN_MS[0])].mean(axis=1)),
+            settled_ms=_settled(times, stay),
+            shared=min(float(link[_between(times, *LAN_MS)].mean()) for link in links),
+            after=min(float(link[_between(times, LAN_MS[1], math.inf)].mean()) for link in links),
+            queue_mean=max(row["queue_bytes_mean"] for row in queues) / 1024,
+            queue_max=max(row["queue_bytes_max"] for row in queues) / 1024,
+            cuts=sum(row["times"] for row in cuts),
+            elsewhere=sum(row["times"] for row in aside) / max(1, sum(row["times"] for row in cuts)),
+            victims_cut=sum(row["times"] for row in aside if row["limiter"].startswith("victim")),
+        )
+
+    @classmethod
+    def mean(cls, runs: Sequence[Run]) -> Run:
+        """Of several seeds; one that does not settle makes that mean infinite."""
+        return cls(**{name: fmean(getattr(run, name) for run in runs) for name in cls.__dataclass_fields__})
+
+
+def _victims(result: Result) -> float:
+    """What the worst of them gets of its offer."""
+    got = {row["flow"]: row["throughput_bps"] for row in result.rows("flows")}
+    asked = [row for row in result.rows("demands") if row["flow"].startswith("victim")]
+    return min(float(got[row["flow"]]) / float(row["rate_bps"]) for row in asked)
+
+
+def _between(times: np.ndarray, start: float, end: float) -> np.ndarray:
+    """Which bins; times in ms."""
+    return (times >= start) & (times < end)
+
+
+def _jain(rates: np.ndarray) -> float:
+    return float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
+
+
+def _settled(times: np.ndarray, stay: np.ndarray) -> float:
+    window = 4
+    before = np.flatnonzero(times < LAN_MS[0])
+    indices = [_jain(stay[:, last - window : last].mean(axis=1)) for last in before[window:]]
+    off = [at for at, index in zip(before[window:], indices, strict=True) if index < 0.9]
+    if not off:
+        return float(times[window])
+    return math.inf if off[-1] == before[-1] else float(times[off[-1] + 1])

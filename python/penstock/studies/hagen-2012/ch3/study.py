@@ -1,0 +1,166 @@
+"""Figure 3-3 of Hagen 2012: a chain of three switches under PFC, and under PFC and QCN."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from penstock.plots.style import DROP_COLOUR, INK, PAUSE_COLOUR, QUIET_COLOUR, Label, label_right, style
+from penstock.result import Result
+from penstock.studies.reproduce import Context, Outcome
+
+SETTLED_NS = 5e6
+"""Measured from here on."""
+OFFER_BPS = 8e9
+UPSTREAM = ("s1.3->s2", "s2.1->s3")
+"""The links into the second and the third switch."""
+FLOWS = {"a": "#D55E00", "b": "#E69F00", "victim-1": "#0072B2", "victim-2": "#56B4E9"}
+PLACES = {
+    "s1": (1, 1),
+    "s2": (2.2, 1),
+    "s3": (3.4, 1),
+    "a": (0, 1.7),
+    "v1": (0, 1),
+    "v2": (0, 0.3),
+    "w1": (2.2, 0.1),
+    "b": (3.4, 1.9),
+    "sink": (4.4, 1.4),
+    "w2": (4.4, 0.6),
+}
+"""As in the figure of the source; the second flow joins at the third switch."""
+PFC, QCN, SHORT = "PFC", "PFC and QCN", "PFC and QCN, short cycles"
+REACTIONS: Mapping[str, Mapping[str, str]] = {
+    QCN: {},
+    SHORT: {"time_reset": "200 us", "byte_reset": "30 kB", "active_increase": "50 Mb/s"},
+}
+
+
+def run(context: Context) -> list[Outcome]:
+    """The one experiment."""
+    seeds = range(1, 2 if context.quick else 6)
+    runs = {name: [one(context, name, seed) for seed in seeds] for name in (PFC, QCN, SHORT)}
+    table(context, runs)
+    first = {name: of[0] for name, of in runs.items() if name != SHORT}
+    cover = context.save_figure(picture(first), "figure-3-3", cover=True)
+    return [spreading(context, runs, cover)]
+
+
+def one(context: Context, name: str, seed: int) -> Result:
+    """The chain with PFC, and with QCN unless it is to be PFC alone."""
+    scenario = context.scenario("chain")
+    if name in REACTIONS:
+        scenario = scenario.with_value("switch.queue_managers", [{"qcn": {}}])
+        scenario = scenario.with_value("host.rate_limiters", {"qcn": dict(REACTIONS[name])})
+    return scenario.run(seed=seed)
+
+
+def paused_ms(result: Result) -> dict[str, float]:
+    """Of each port, how long it had to stop."""
+    return {row["port"]: float(row["paused_s"]) * 1e3 for row in result.rows("ports")}
+
+
+def rate(result: Result, flow: str) -> float:
+    """Mean of what arrived once rates have settled, b/s."""
+    times, values = result.series("flow_throughput_bps", flow)
+    return float(values[times >= SETTLED_NS].mean())
+
+
+def spreading(context: Context, runs: Mapping[str, list[Result]], cover: str) -> Outcome:
+    """H3-3."""
+    alone, told = (
+        [sum(paused_ms(of)[port] for port in UPSTREAM) for of in runs[name]] for name in (PFC, QCN)
+    )
+    first = min(paused_ms(of)[UPSTREAM[0]] for of in runs[PFC])
+    got = {
+        name: min(rate(of, victim) / OFFER_BPS for of in runs[name] for victim in ("victim-1", "victim-2"))
+        for name in (PFC, QCN)
+    }
+    return context.outcome(
+        "H3-3",
+        measured=f"both links together paused {np.mean(alone):.1f} ms of 200 ms with PFC, "
+        f"{np.mean(told):.2f} ms with QCN; victims get at least {got[PFC]:.0%} and {got[QCN]:.1%}",
+        passed=first > 0 and max(told) <= 0.2 * min(alone) and got[QCN] >= 0.95,
+        pictures=[cover],
+    )
+
+
+def table(context: Context, runs: Mapping[str, list[Result]]) -> None:
+    """Rates and pauses."""
+    context.save_table(
+        "chain",
+        "Rates after 5 ms and pauses",
+        ("on", *(f"{flow} (Gb/s)" for flow in FLOWS), "s1 to s2 paused (ms)", "s2 to s3 paused (ms)"),
+        [
+            (
+                name,
+                *(f"{np.mean([rate(result, flow) for result in of]) / 1e9:.2f}" for flow in FLOWS),
+                *(f"{np.mean([paused_ms(result)[port] for result in of]):.1f}" for port in UPSTREAM),
+            )
+            for name, of in runs.items()
+        ],
+        note="Of 100 ms, mean over the seeds. Short cycles: 200 us and 30 kB, 50 Mb/s an increase.",
+    )
+
+
+def picture(runs: Mapping[str, Result]) -> Figure:
+    """A column a control: the chain as drawn in the source with its pauses, and the rates over time."""
+    with style():
+        figure = Figure(figsize=(10.5, 6.0), layout="constrained")
+        tops, bottoms = figure.subplots(2, len(runs), sharey="row", height_ratios=(1.2, 1))
+        for (name, result), top, bottom in zip(runs.items(), tops, bottoms, strict=True):
+            top.set_title(name)
+            chain(top, result)
+            labels = []
+            for flow, colour in FLOWS.items():
+                times, values = result.series("flow_throughput_bps", flow)
+                means = values[: len(values) // 5 * 5].reshape(-1, 5).mean(axis=1) / 1e9
+                bottom.plot(times[: len(means) * 5 : 5] / 1e6, means, color=colour, linewidth=1.1)
+                labels.append(Label(float(means[-20:].mean()), flow, colour))
+            bottom.set_ylim(0, 10)
+            bottom.set_xlim(0, 100)
+            bottom.set_xlabel("time (ms)")
+            label_right(bottom, labels, spacing=0.07)
+        bottoms[0].set_ylabel("throughput (Gb/s)")
+        figure.suptitle("Two flows collide at the third switch; who has to stop (Figure 3-3)")
+    return figure
+
+
+def chain(axes: Axes, result: Result) -> None:
+    """Switches, hosts and links; the wider and darker a link the longer it was paused."""
+    for port, paused in paused_ms(result).items():
+        node, _, peer = port.partition("->")
+        start, end = PLACES[node.split(".")[0]], PLACES[peer]
+        share = paused / 100
+        colour = PAUSE_COLOUR if share > 0 else QUIET_COLOUR
+        axes.plot(*zip(start, end, strict=True), color=colour, linewidth=1 + 8 * share, zorder=1 + share)
+        if share > 0:
+            middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
+            beside = (17, -3) if start[0] == end[0] else (0, 9)
+            axes.annotate(f"{share:.0%}", middle, beside, textcoords="offset points", fontsize=8, ha="center")
+    for name, place in PLACES.items():
+        is_switch = name in ("s1", "s2", "s3")
+        axes.text(
+            *place,
+            name,
+            ha="center",
+            va="center",
+            color=DROP_COLOUR if name == "sink" else INK,
+            bbox={"boxstyle": "round" if is_switch else "circle", "facecolor": "white", "edgecolor": INK},
+            zorder=4,
+        )
+    told = {row["limiter"]: row["times"] for row in _slowdowns(result)}
+    said = ", ".join(f"{flow} {times} times" for flow, times in told.items()) or "nobody"
+    axes.set_xlabel(f"told to slow down by s3: {said}")
+    axes.set_xlim(-0.4, 4.8)
+    axes.set_ylim(-0.2, 2.3)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+
+
+def _slowdowns(result: Result) -> list[dict[str, object]]:
+    return result.rows("slowdowns") if "slowdowns" in result.table_names else []

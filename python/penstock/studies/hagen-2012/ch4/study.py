@@ -1,0 +1,168 @@
+"""Three kinds of traffic through one adapter, alone and together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from penstock.plots.style import style
+from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
+
+BLOCK_BITS = 8 << 20
+LINK_GBPS = 10.0
+MIXES = {
+    "H4-2": ("tcp", "read"),
+    "H4-3": ("tcp", "write"),
+    "H4-4": ("udp", "read"),
+    "H4-5": ("udp", "write"),
+    "H4-6": ("tcp", "udp", "write"),
+    "H4-7": ("tcp", "udp", "read"),
+}
+NAMES = {"tcp": "TCP", "udp": "UDP", "read": "read", "write": "write"}
+ETS_PERCENT = 60
+ETS = {
+    "ets": {
+        "classes": [
+            {"queues": [0, 2, 4, 5, 7], "percent": 0},
+            {"queues": [1], "percent": 20},
+            {"queues": [3], "percent": 20},
+            {"queues": [6], "percent": ETS_PERCENT},
+        ]
+    }
+}
+
+Rates = Mapping[str, float]
+
+
+def run(context: Context) -> list[Outcome]:
+    """All experiments."""
+    adapter = context.scenario("adapter")
+    context.say("alone")
+    alone = {name: delivered(adapter, [name])[name] for name in NAMES}
+    together: dict[str, Rates] = {}
+    for number, names in MIXES.items():
+        context.say(f"{number}: {' and '.join(names)}")
+        together[number] = delivered(adapter, names)
+    fall = {
+        number: {name: 1 - rate / alone[name] for name, rate in rates.items()}
+        for number, rates in together.items()
+    }
+    save(context, alone, together)
+    cover = context.save_figure(picture(alone, together), "chapter-4", cover=True)
+    return [
+        *two_classes(context, fall, [cover]),
+        *three_classes(context, fall, together["H4-6"]),
+        with_ets(context, adapter, alone["write"]),
+    ]
+
+
+def delivered(adapter: Scenario, names: Sequence[str]) -> Rates:
+    """Gb/s of data that each of these flows delivers while all of them run."""
+    flows = [flow for flow in adapter.to_dict()["flows"] if flow["name"] in names]
+    result = adapter.with_value("flows", flows).run(seed=1)
+    exchanges = {row["flow"]: row["exchange_mean_ns"] for row in result.rows("connections")}
+    streams = {row["flow"]: row["goodput_bps"] for row in result.rows("flows")}
+    blocks = {"read", "write"}
+    return {name: BLOCK_BITS / exchanges[name] if name in blocks else streams[name] / 1e9 for name in names}
+
+
+def told(fall: Rates) -> str:
+    """How much each has lost, in words."""
+    return ", ".join(f"{NAMES[name]} {-share:+.0%}" for name, share in fall.items())
+
+
+def two_classes(context: Context, fall: Mapping[str, Rates], pictures: list[str]) -> list[Outcome]:
+    """H4-2 to H4-5."""
+    reads, writes, beside_reads, beside_writes = (fall[number] for number in list(MIXES)[:4])
+    ratio = beside_writes["write"] / beside_writes["udp"]
+    passed = {
+        "H4-2": reads["tcp"] <= 0.1 and reads["read"] < writes["write"],
+        "H4-3": writes["tcp"] <= 0.1 and writes["write"] > 0.2,
+        "H4-4": beside_reads["read"] <= 0.15 and beside_reads["udp"] > beside_reads["read"],
+        "H4-5": 0.5 <= ratio <= 2,
+    }
+    return [
+        context.outcome(
+            number,
+            measured=told(fall[number]),
+            passed=passed[number],
+            pictures=pictures if number == "H4-2" else [],
+        )
+        for number in passed
+    ]
+
+
+def three_classes(context: Context, fall: Mapping[str, Rates], rates: Rates) -> list[Outcome]:
+    """H4-6 and H4-7."""
+    writes, reads = fall["H4-6"], fall["H4-7"]
+    share = rates["write"] / sum(rates.values())
+    return [
+        context.outcome(
+            "H4-6",
+            measured=f"{told(writes)}; writes have {share:.0%} of the total",
+            passed=writes["tcp"] < 0.75 * min(writes["udp"], writes["write"]) and share <= 0.3,
+        ),
+        context.outcome(
+            "H4-7",
+            measured=told(reads),
+            passed=reads["read"] < reads["tcp"] < reads["udp"] and reads["tcp"] > fall["H4-2"]["tcp"],
+        ),
+    ]
+
+
+def with_ets(context: Context, adapter: Scenario, alone: float) -> Outcome:
+    """H4-8."""
+    scheduled = adapter.with_value("host.scheduler", ETS)
+    one = delivered(scheduled, MIXES["H4-6"])["write"]
+    four = scheduled.with_value("host.receive.cores", 4)
+    others = delivered(four, MIXES["H4-6"])
+    due = 0.9 * min(alone, ETS_PERCENT / 100 * LINK_GBPS)
+    return context.outcome(
+        "H4-8",
+        measured=f"writes {one:.2f} Gb/s, alone {alone:.2f}; with four cores "
+        + ", ".join(f"{NAMES[name]} {rate:.2f}" for name, rate in others.items()),
+        passed=one >= due,
+    )
+
+
+def save(context: Context, alone: Rates, together: Mapping[str, Rates]) -> None:
+    """The table of all rates."""
+    rows = [
+        (number, NAMES[name], f"{alone[name]:.2f}", f"{rate:.2f}", f"{rate / alone[name] - 1:+.0%}")
+        for number, rates in together.items()
+        for name, rate in rates.items()
+    ]
+    context.save_table(
+        "rates",
+        "Data delivered, alone and together",
+        ("experiment", "traffic", "alone (Gb/s)", "together (Gb/s)", "change"),
+        rows,
+    )
+
+
+def picture(alone: Rates, together: Mapping[str, Rates]) -> Figure:
+    """Each mix beside what its parts deliver alone."""
+    with style():
+        figure = Figure(figsize=(9.0, 3.4), layout="constrained")
+        panels = figure.subplots(
+            1, len(together), sharey=True, width_ratios=[len(it) for it in together.values()]
+        )
+        for axes, (number, rates) in zip(panels, together.items(), strict=True):
+            places = range(len(rates))
+            axes.bar(
+                [n - 0.2 for n in places],
+                [alone[name] for name in rates],
+                0.4,
+                label="alone",
+                color="#56B4E9",
+            )
+            axes.bar([n + 0.2 for n in places], list(rates.values()), 0.4, label="together", color="#0072B2")
+            axes.set_xticks(places, [NAMES[name] for name in rates])
+            axes.set_title(number)
+        panels[0].set_ylabel("delivered (Gb/s)")
+        figure.legend(
+            *panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False
+        )
+    return figure

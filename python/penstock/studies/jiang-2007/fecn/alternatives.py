@@ -1,0 +1,72 @@
+"""What the slides leave open of the bursty case and of the hot spot, and what other values would give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.result import Result
+from penstock.studies.reproduce import Context
+
+from .measure import CORE, HOT, longest, lost, mean, pauses, port, queue
+
+Changes = Mapping[str, Any]
+POINTS, LIMITERS = "switch.queue_managers", "host.rate_limiters"
+BURSTY: Mapping[str, Changes] = {
+    "as it stands": {},
+    "buffer of 150 packets": {"switch.buffer": {"queue": "150 frames"}},
+    "buffer of 200 packets": {"switch.buffer": {"queue": "200 frames"}},
+    "rates forgotten after 1 ms": {LIMITERS: {"fecn": {"initial_share": 0.01, "forget_after": "1 ms"}}},
+    "interval of 0.5 ms": {
+        POINTS: [{"fecn": {"expected_sources": 100, "interval": "500 us"}}],
+        LIMITERS: {"fecn": {"initial_share": 0.01, "interval": "500 us"}},
+    },
+    "severe messages (E-FECN)": {POINTS: [{"fecn": {"expected_sources": 100, "severe_messages": True}}]},
+}
+HOT_SPOT: Mapping[str, Changes] = {
+    "XOFF at 90 packets, XON at 8": {},
+    "XOFF at 90, XON at 60": {"flow_control.pause.xon": "60 frames"},
+    "XOFF at 40, XON at 8": {"flow_control.pause.xoff": "40 frames"},
+    "no PAUSE, buffer of 100": {"flow_control": None, "switch.buffer": {"queue": "100 frames"}},
+    "no PAUSE, no limit": {"flow_control": None},
+}
+
+
+def run(context: Context) -> None:
+    """Two tables."""
+    bursty = {name: result(context, "bursty", changes) for name, changes in BURSTY.items()}
+    context.save_table(
+        "bursty",
+        "Bursty traffic with other buffers and rules",
+        ("changed", "lost", "longest queue", "link (%)"),
+        [
+            (name, str(lost(of)), f"{longest(of, CORE):.0f}", f"{10 * mean(port(of, CORE), 20, 200):.1f}")
+            for name, of in bursty.items()
+        ],
+    )
+    hot = {name: result(context, "hot-spot", changes) for name, changes in HOT_SPOT.items()}
+    context.save_table(
+        "hot-spot",
+        "The hot spot with other thresholds, and without PAUSE",
+        ("changed", "lost", "pauses", "paused (ms)", "longest queue", "from 30 to 90 ms"),
+        [
+            (
+                name,
+                str(lost(of)),
+                str(pauses(of)[0]),
+                f"{pauses(of)[1]:.2f}",
+                f"{longest(of, HOT):.0f}",
+                f"{mean(queue(of, f'{HOT}/0'), 30, 90):.0f}",
+            )
+            for name, of in hot.items()
+        ],
+        note="Queues in packets; the last column is the mean of the most in each 500 us.",
+    )
+
+
+def result(context: Context, file: str, changes: Changes) -> Result:
+    """A scenario with other values."""
+    scenario = context.scenario(file)
+    for key, value in changes.items():
+        scenario = scenario.with_value(key, value)
+    return scenario.run()

@@ -1,0 +1,135 @@
+"""What the experiments read out of results: classes, as the paper aggregates flows, and turns of a table."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from penstock.analysis.statistics import Interval, student_t_interval
+from penstock.result import Result
+
+CONFIDENCE = 0.90
+MTU = 34
+"""Credits of the longest frame."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A class in one run.
+
+    Attributes
+    ----------
+    offered, throughput : float
+        Sums over flows, as shares of the links of all hosts.
+    mean_us : float
+        Mean over flows of their mean latency.
+    worst_us : float
+        The longest latency of any flow.
+    """
+
+    offered: float
+    throughput: float
+    mean_us: float
+    worst_us: float
+
+
+Point = Mapping[str, Sequence[Measured]]
+"""By class, one a replication."""
+
+
+def per_class(result: Result, capacity_bps: float) -> dict[str, Measured]:
+    """The classes of a run; `capacity_bps` is that of the links of all hosts."""
+    by_class = defaultdict[str, list[dict[str, float]]](list)
+    for row in result.rows("flows"):
+        by_class[row["flow"].partition("[")[0].partition("-")[0]].append(row)
+    found = {}
+    for name, rows in by_class.items():
+        means = [row["latency_mean_ns"] for row in rows if row["frames_delivered"]]
+        found[name] = Measured(
+            math.fsum(row["offered_bps"] for row in rows) / capacity_bps,
+            math.fsum(row["throughput_bps"] for row in rows) / capacity_bps,
+            math.fsum(means) / len(means) / 1e3 if means else math.nan,
+            max((row["latency_max_ns"] for row in rows if row["frames_delivered"]), default=math.nan) / 1e3,
+        )
+    return found
+
+
+def interval(point: Point, name: str, value: str) -> Interval:
+    """The mean of a value of a class over replications, with its interval at 90 %."""
+    return student_t_interval([getattr(one, value) for one in point[name]], CONFIDENCE)
+
+
+def mean(point: Point, name: str, value: str) -> float:
+    """The mean alone."""
+    return interval(point, name, value).mean
+
+
+def improvement(ours: Point, theirs: Point, name: str, value: str) -> float:
+    """By how much less the first has than the second, as a share of the second."""
+    return 1 - mean(ours, name, value) / mean(theirs, name, value)
+
+
+@dataclass(frozen=True)
+class Turns:
+    """The turns of a deficit table, read from the frames on a link whose classes always wait.
+
+    Attributes
+    ----------
+    turns : int
+        How many there were.
+    longest : int
+        The most credits in one.
+    deficit : int
+        The largest deficit that one left for certain.
+    broken : int
+        Turns that no deficit explains: they sent more than they might, or ended though the next frame would
+        have fitted.
+    wrong : int
+        Turns of another class than that of the next entry.
+    """
+
+    turns: int
+    longest: int
+    deficit: int
+    broken: int
+    wrong: int
+
+
+def turns(frames: Sequence[tuple[int, int]], table: Sequence[int]) -> Turns:
+    """Reads turns from the frames of a link, each as class and bytes, after the rules of section 4.
+
+    Each class has one entry in the part of the table that repeats. What deficits there are at the beginning
+    is not known: of each class those are kept that explain all turns so far. The first turn and the last are
+    left out.
+    """
+    sizes = [-(-size // 64) for _, size in frames]
+    classes = [key for key, _ in frames]
+    following = _next_of_class(classes, sizes)
+    possible = {key: range(MTU) for key in table}
+    starts = [at for at in range(1, len(frames)) if classes[at] != classes[at - 1]]
+    longest = most = broken = wrong = 0
+    entry = table.index(classes[starts[0]])
+    for start, end in pairwise(starts):
+        key, sent, head = classes[start], sum(sizes[start:end]), following[end - 1]
+        wrong += key != table[entry % len(table)]
+        entry += 1
+        gained = MTU - sent
+        low, high = possible[key][0] + gained, possible[key][-1] + gained
+        left = range(max(low, 0), min(high + 1, MTU if head is None else head))
+        broken += not left
+        possible[key] = left or range(MTU)
+        longest, most = max(longest, sent), max(most, left[0] if left else 0)
+    return Turns(len(starts) - 1, longest, most, broken, wrong)
+
+
+def _next_of_class(classes: Sequence[int], sizes: Sequence[int]) -> list[int | None]:
+    """For each frame the credits of the next one of its class."""
+    coming: dict[int, int] = {}
+    found: list[int | None] = []
+    for key, own in zip(reversed(classes), reversed(sizes), strict=True):
+        found.append(coming.get(key))
+        coming[key] = own
+    return found[::-1]

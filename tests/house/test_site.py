@@ -1,0 +1,36 @@
+"""The documentation site is built of the pages without a warning, and has all of them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import penstock
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    for module in ("sphinx", "myst_parser", "numpydoc"):
+        pytest.importorskip(module, reason=f"the site needs {module}, which is not installed")
+    words = ["-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "-c", "docs", ".", tmp_path]
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    home = (tmp_path / "docs/index.html").read_text("utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        made = page.relative_to(ROOT).with_suffix(".html")
+        assert (tmp_path / made).exists()
+        if page.parent.name in ("docs", "guide", "reference") and page.stem != "index":
+            assert f'href="{made.relative_to("docs")}"' in home, f"nothing leads to {page}"
+    assert "penstock.Plan" in (tmp_path / "docs/reference/python.html").read_text("utf-8")
+
+
+def test_the_page_of_python_has_every_name() -> None:
+    text = (ROOT / "docs/reference/python.md").read_text("utf-8")
+    shown = set(re.findall(r":: penstock\.(?:analysis\.)?(\w+)$", text, re.MULTILINE))
+    traffic = set(penstock.scenario.traffic.__all__)
+    assert set(penstock.__all__) - traffic - shown == set()

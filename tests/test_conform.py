@@ -1,0 +1,197 @@
+"""Conformance cases against our agent, simulated ports, lldpad, and devices that are wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+
+from penstock import conformance
+from penstock.cli import conform, main
+from penstock.conformance import device, lldpad
+from penstock.conformance.controls import pfc
+from penstock.conformance.device import AgentDevice, Operational
+from penstock.conformance.sim import SimDevice
+
+MISSING = lldpad.missing()
+FAMILIES = {"PF": 27, "ET": 13, "QN": 16, "DX": 34}
+ALL = [f"{family}-{number:02}" for family, count in FAMILIES.items() for number in range(1, count + 1)]
+NO_ANSWER = {"PF-20", "ET-12", "QN-02", "QN-13", "QN-14", "QN-15"}
+"""What the simulator has not."""
+
+
+@pytest.mark.parametrize("family", ["PF", "ET", "QN"])
+def test_simulated_ports_pass_all_that_apply(family: str) -> None:
+    """As many cases as there are, and none passes because nothing is expected of it."""
+    chosen = [case for case in conformance.cases() if case.id.startswith(family)]
+    assert len(chosen) == FAMILIES[family]
+    outcomes = list(conformance.run(chosen, SimDevice()))
+    assert [f"{one.case.id} {one.trial}" for one in outcomes if one.verdict == "fail"] == []
+    assert {one.case.id for one in outcomes if one.verdict == "not applicable"} <= NO_ANSWER
+    assert all(one.expected for one in outcomes if one.verdict == "pass")
+
+
+class DeafPort(SimDevice):
+    """Never hears a frame."""
+
+    def send(self, frame: bytes) -> None:
+        """Nothing comes in."""
+
+
+class GulliblePort(SimDevice):
+    """Takes any frame for PFC that stops priority 3 for ever."""
+
+    def send(self, frame: bytes) -> None:
+        """Another frame comes in."""
+        super().send(pfc({3: 0xFFFF}).octets)
+
+
+def test_cases_of_ports_bite() -> None:
+    """Who hears nothing fails what is to be obeyed; who obeys all, what is to be refused, and the times."""
+    obeyed = [
+        "PF-03",
+        "PF-04",
+        "PF-05",
+        "PF-06",
+        "PF-07",
+        "PF-08",
+        "PF-14",
+        "PF-16",
+        "PF-27",
+        "QN-10",
+        "QN-11",
+    ]
+    refused = ["PF-03", "PF-04", "PF-11", "PF-12", "PF-13", "PF-15", "PF-16"]
+    for device_, names in ((DeafPort(), obeyed), (GulliblePort(), refused)):
+        outcomes = conformance.run(conformance.cases(names), device_)
+        assert {one.case.id for one in outcomes if one.verdict == "fail"} == set(names)
+
+
+def test_the_report_has_the_capture_of_each_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(conform.DEVICES, "sim", DeafPort)
+    words = ["--against", "sim", "--case", "PF-04", "--case", "QN-13", "--out", str(tmp_path)]
+    assert main(["conform", *words]) == 1
+    capsys.readouterr()
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "2 cases, 3 trials: 0 pass, 2 fail, 1 not applicable." in page
+    for name in ("PF-04-host.pcapng", "PF-04-switch.pcapng"):
+        assert f'href="{name}"' in page
+        assert main(["decode", str(tmp_path / name), "--json"]) == 0
+        assert len(json.loads(capsys.readouterr().out)["frames"]) > 100
+    assert pfc({3: 0xFFFF}).octets.hex() in page and "no CN-TAG" in page
+
+
+def test_our_agent_passes_all_that_apply(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["schema"], document["against"]) == ("penstock-conformance/1", "agent")
+    verdicts = {one["case"]: one["verdict"] for one in document["outcomes"]}
+    assert list(verdicts) == ALL
+    unread = [case for case, verdict in verdicts.items() if verdict == "not applicable"]
+    assert [case for case in unread if case.startswith("DX-")] == ["DX-34"]
+    assert len(unread) == 90 - 33
+    assert set(verdicts.values()) == {"pass", "not applicable"}
+    assert all(one["expected"] == one["observed"] for one in document["outcomes"])
+
+
+class Deaf(AgentDevice):
+    """Never hears a frame."""
+
+    name = "deaf"
+
+    def send(self, frame: bytes) -> None:
+        """Nothing arrives."""
+
+
+class Gullible(AgentDevice):
+    """Has for PFC what the last PFC TLV said, whatever it was."""
+
+    name = "gullible"
+    _last: tuple[int, ...] = (5,)
+
+    def start(self, settings: object) -> None:
+        """Begins anew."""
+        super().start(settings)  # type: ignore[arg-type]
+        self._last = (5,)
+
+    def send(self, frame: bytes) -> None:
+        """Looks for a PFC TLV anywhere."""
+        super().send(frame)
+        place = frame.find(bytes.fromhex("0080c20b"))
+        if place > 0:
+            self._last = tuple(bit for bit in range(8) if frame[place + 5] >> bit & 1)
+
+    def operational(self) -> Operational:
+        """What was last said."""
+        now = super().operational()
+        return Operational(self._last, now.shares, now.classes, now.applications, now.conditions)
+
+
+def failed(broken: device.Device) -> set[str]:
+    outcomes = conformance.run(conformance.cases(), broken)
+    return {outcome.case.id for outcome in outcomes if outcome.verdict == "fail"}
+
+
+def test_the_cases_bite() -> None:
+    """Who hears nothing fails what is to be adopted; who believes all, what is to be refused."""
+    assert failed(Deaf()) >= {"DX-03", "DX-05", "DX-08", "DX-11", "DX-12", "DX-22", "DX-25", "DX-30"}
+    assert failed(Gullible()) >= {
+        *("DX-02", "DX-04", "DX-05", "DX-06", "DX-16", "DX-17", "DX-18", "DX-19", "DX-20", "DX-21"),
+        *("DX-23", "DX-26", "DX-27", "DX-28"),
+    }
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"lldpad: {MISSING}")
+def test_lldpad_adopts_and_reads_past_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One case that it passes, one that it is known to fail."""
+    words = [
+        "--against",
+        "lldpad",
+        "--case",
+        "DX-03",
+        "--case",
+        "DX-17",
+        "--out",
+        str(tmp_path),
+        "--json",
+    ]
+    assert main(["conform", *words]) == 1
+    outcomes = json.loads(capsys.readouterr().out)["outcomes"]
+    assert [one["verdict"] for one in outcomes] == ["pass", "fail"]
+    assert main(["decode", str(tmp_path / "DX-17.pcapng"), "--json"]) == 0
+    frames = json.loads(capsys.readouterr().out)["frames"]
+    assert frames[-1]["error"] == "the PFC TLV occurs more than once"
+
+
+def test_a_log_that_is_half_written() -> None:
+    """Lines of settings, the last of them cut."""
+    text = '{"pfc_en":8,"tc_tx_bw":[40,60,0,0,0,0,0,0]}\n{"app_set":[[1,35078,3],[2,860,5]]}\n'
+    now = lldpad.read_log(text + '{"app_del":[[2,860,5]]}\n{"pfc_en":32')
+    assert (now.pfc, now.shares[:2], now.applications) == ((3,), (40, 60), {(1, 35078, 3)})
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--case", "DX-99"], "no such case"),
+        (["--case", "DX-3"], "did you mean DX-3"),
+        (["--against", "switch"], "agent"),
+        (["--out", "no/where"], "no directory"),
+    ],
+)
+def test_what_cannot_be(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_lldpad_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(monkeypatch.context()).setattr(lldpad, "PROGRAMS", ("no-such-program",))
+        assert main(["conform", "--against", "lldpad"]) == 2
+    assert "no-such-program not installed" in capsys.readouterr().err

@@ -1,0 +1,266 @@
+"""Graphs, connection matrices and tables of transfers from other tools; result tables for other tools."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client.openmetrics import parser
+
+import penstock as ps
+from conftest import Command
+from penstock.errors import ArgumentError, InputError
+from penstock.interchange.formats import format_of
+from penstock.interchange.graph import from_networkx
+from penstock.interchange.piece import Document, Piece
+from penstock.interchange.tables import openmetrics, stretch_of
+from penstock.result import Result
+
+
+def piece(text: str, form: str | None = None, **links: str) -> Piece:
+    document = Document("file", text, **links)
+    return format_of(document, form).read(document)
+
+
+def graphml(graph: Any) -> str:
+    return "\n".join(nx.generate_graphml(graph))
+
+
+GRAPH = """<?xml version="1.0"?>
+<graphml>
+  <key id="r" for="node" attr.name="role" attr.type="string"><default>host</default></key>
+  <key id="b" for="edge" attr.name="bandwidth_gbps" attr.type="double"/>
+  <graph edgedefault="undirected">
+    <node id="a"/>
+    <node id="b"/>
+    <node id="sw"><data key="r">switch</data></node>
+    <edge source="a" target="sw"><data key="b">100.0</data></edge>
+    <edge source="b" target="sw"><data key="b">25</data></edge>
+  </graph>
+</graphml>
+"""
+
+
+def test_graphml_with_defaults_and_units_in_names() -> None:
+    assert piece(GRAPH).keys["topology"]["explicit"] == {
+        "hosts": ["a", "b"],
+        "switches": ["sw"],
+        "links": [{"between": ["a", "sw"], "rate": "100 Gb/s"}, {"between": ["b", "sw"], "rate": "25 Gb/s"}],
+    }
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_graph_of_networkx_is_the_same_through_graphml_and_without(data: st.DataObject) -> None:
+    switches = data.draw(st.integers(1, 5))
+    graph = nx.MultiGraph()
+    for number in range(switches):
+        graph.add_node(f"s{number}", role="switch")
+        graph.add_node(f"h{number}", kind="Server")
+    ends = st.tuples(st.integers(0, switches - 1), st.integers(0, switches - 1))
+    cables = st.fixed_dictionaries(
+        {"rate": st.sampled_from(["10 Gb/s", "100Gbps", "1.6 Tb/s"])},
+        optional={"delay_ns": st.integers(1, 10**6)},
+    )
+    for number in range(switches):
+        graph.add_edge(f"h{number}", f"s{number}", **data.draw(cables))
+    for a, b in data.draw(st.lists(ends.filter(lambda pair: pair[0] != pair[1]), max_size=8)):
+        graph.add_edge(f"s{a}", f"s{b}", **data.draw(cables))
+    direct = from_networkx(graph)
+    assert piece(graphml(graph)).keys["topology"]["explicit"] == direct
+    assert sorted(direct["hosts"] + direct["switches"]) == sorted(graph.nodes)
+    assert len(direct["links"]) == graph.number_of_edges()
+    ends_of = [sorted(link["between"]) for link in direct["links"]]
+    assert sorted(ends_of) == sorted(sorted(edge[:2]) for edge in graph.edges)
+
+
+def test_a_graph_of_networkx_runs() -> None:
+    graph = nx.star_graph(3)  # the node 0 in the middle
+    keys = from_networkx(graph, rate="10 Gb/s", length="10 m")
+    result = (
+        ps.Scenario(duration="10 us")
+        .topology.explicit(**keys)
+        .flow("one", from_="1", to="2", source=ps.constant("1 Gb/s"))
+        .run()
+    )
+    assert result.rows("flows")[0]["frames_delivered"] > 0
+    assert {link["rate_bps"] for link in result.topology["links"]} == {10**10}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("<graph edge", "<graph"), "file:12: this is no XML: mismatched tag"),
+        (('<node id="b"/>', '<node id="a"/>'), "file:7: the node a is there twice"),
+        (('<node id="b"/>', "<node/>"), 'file:7: an element without its attribute "id"'),
+        (('<node id="b"/>', '<node id="b c"/>'), 'file:7: the name "b c" cannot be'),
+        (('<node id="b"/>', '<node id="b"><graph/></node>'), "file:7: a second graph"),
+        (('<node id="b"/>', '<node id="b"/><hyperedge/>'), "file:7: a hyperedge"),
+        ((">switch<", ">tree<"), "file:8: the role of sw is tree; expected host, server, switch, router"),
+        (('target="sw"><data key="b">25', 'target="x"><data key="b">25'), "file:10: there is no node x"),
+        (('source="b"', 'source="sw"'), "file:10: a link from sw to itself"),
+        (('<data key="b">25</data>', ""), "file:10: the link has no rate"),
+        ((">25<", ">fast<"), "file:10: bandwidth_gbps is fast Gb/s; expected a rate"),
+        (("bandwidth_gbps", "bandwidth"), "file:9: bandwidth is 100.0; expected a rate, such as"),
+        ((">switch<", ">host<"), ""),
+    ],
+    ids=lambda change: change if isinstance(change, str) else None,
+)
+def test_what_is_wrong_in_a_graph_has_its_line(change: tuple[str, str], said: str) -> None:
+    text = GRAPH.replace(*change)
+    if not said:
+        assert piece(text).keys["topology"]["explicit"]["switches"] == []
+        return
+    if "mismatched" in said:
+        text = GRAPH.replace("</graph>", "")
+    with pytest.raises(InputError) as told:
+        piece(text)
+    assert said in str(told.value)
+
+
+def test_what_is_no_graph_of_networkx() -> None:
+    for graph in (nx.DiGraph(), "graph"):
+        with pytest.raises(ArgumentError, match="undirected graph of networkx"):
+            from_networkx(graph)
+    with pytest.raises(InputError, match="graph:edge a to b: the link has no rate"):
+        from_networkx(nx.Graph([("a", "b"), ("b", "c")]))
+    with pytest.raises(InputError, match="no node is a host"):
+        from_networkx(nx.cycle_graph(4), rate="1 Gb/s")
+
+
+MATRIX = """Nodes 4
+Connections 2
+0->3 id 1 start 0 size 2000000
+1->3 start 1500 size 10 prio 7
+"""
+
+
+def test_a_connection_matrix_counts_picoseconds() -> None:
+    found = piece(MATRIX)
+    assert [(one.start_ps, one.sender, one.receiver, one.bytes) for one in found.transfers] == [
+        (0, 0, 3, 2_000_000),
+        (1_500, 1, 3, 10),
+    ]
+
+
+TRACE = "start_us;src;dst;size_bytes;note\n10;h1;h2;1000;x\n\n# nothing\n0.5;h2;h1;20;y\n"
+
+
+def test_a_table_of_transfers_under_other_names() -> None:
+    found = piece(TRACE)
+    assert [(one.line, one.start_ps, one.sender, one.bytes) for one in found.transfers] == [
+        (2, 10_000_000, "h1", 1_000),
+        (5, 500_000, "h2", 20),
+    ]
+    assert found.remarks == ["file: columns that are not read: note"]
+    numbers = piece("time_s,from,to,bytes,prio\n1e-6,0,1,5,3\n")
+    assert numbers.transfers[0][1:] == (10**6, 0, 1, 5, 3)
+
+
+STARTS, SENDERS, RECEIVERS = st.integers(0, 10**15), st.integers(0, 2), st.integers(3, 5)
+ROWS = st.tuples(STARTS, SENDERS, RECEIVERS, st.integers(1, 2**60), st.integers(0, 7))
+
+
+@given(st.lists(ROWS, min_size=1, max_size=20))
+def test_any_table_of_transfers_is_the_one_that_was_written(rows: list[tuple[int, ...]]) -> None:
+    lines = [",".join(map(str, row)) for row in rows]
+    found = piece("\n".join(["time_ps,from,to,bytes,priority", *lines]))
+    assert [one[1:] for one in found.transfers] == rows
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "said"),
+    [
+        ("htsim", MATRIX.replace("4\n", "3\n"), "file:3: a node is 3; expected a whole number from 0 to 2"),
+        ("htsim", MATRIX.replace("ns 2", "ns 3"), "file: has 2 connections, and says 3"),
+        ("htsim", MATRIX.replace("start 0", "trigger 1"), "file:3: trigger; only connections"),
+        ("htsim", MATRIX + "trigger id 1 oneshot\n", "file:5: a trigger; only connections"),
+        ("htsim", MATRIX.replace("prio", "priority"), 'file:4: unknown word "priority"; expected start'),
+        ("htsim", MATRIX.replace("size 10", ""), "file:4: the connection has no size"),
+        ("htsim", MATRIX.replace("size 10", "size 0"), "file:4: size is 0"),
+        ("htsim", MATRIX.replace("1->3", "1->3->2"), "file:4: the connection is 1->3->2"),
+        ("htsim", "Nodes 4\nhello\n", 'file:2: "hello" is neither'),
+        ("htsim", "Nodes 4\n", "file: has no connections"),
+        ("csv", "from,to,bytes\n", "file:1: there is no column for start; expected one of start_us"),
+        ("csv", "start,from,to,bytes\n", 'file:1: the column "start" has no unit; call it start_us'),
+        ("csv", "start_s,from,src,to,bytes\n", "file:1: from and src both say the same"),
+        ("csv", "start_s,from,to\n", "file:1: there is no column for bytes; expected one of bytes, size"),
+        ("csv", "start_s,from,to,bytes\n", "file: has no transfers below its header"),
+        ("csv", "start_s,from,to,bytes\n1,a,b\n", "file:2: 3 values; expected 4"),
+        ("csv", "start_s,from,to,bytes\n1 s,a,b,4\n", "file:2: start_s is 1 s; expected a number"),
+        ("csv", "start_s,from,to,bytes\n1,a,b,4.5\n", "file:2: bytes is 4.5; expected a whole number"),
+        ("csv", "start_s,from,to,bytes,pg\n1,a,b,4,8\n", "file:2: priority is 8"),
+    ],
+)
+def test_what_is_wrong_has_its_line(form: str, text: str, said: str) -> None:
+    with pytest.raises(InputError) as told:
+        piece(text, form)
+    assert said in str(told.value)
+
+
+def test_tables_as_csv_and_parquet_are_the_tables(penstock: Command, made_up: Result, tmp_path: Path) -> None:
+    made_up.save(tmp_path / "result", report=False)
+    printed = penstock("tables", "result", "ports")
+    found = pyarrow.csv.read_csv(io.BytesIO(printed.stdout.encode()))
+    assert found.to_pylist() == made_up.table("ports").to_pylist()
+    assert penstock("tables", "result", "--form", "parquet", "--out", "out").returncode == 0
+    for name in made_up.table_names:
+        written = pyarrow.parquet.read_table(tmp_path / f"out/{name}.parquet")
+        assert written.schema == made_up.table(name).schema
+        assert str(written.to_pylist()) == str(made_up.table(name).to_pylist())  # NaN is not equal to NaN
+    assert "ports" in penstock("tables", "result").stdout
+
+
+def test_prometheus_reads_totals_and_series(made_up: Result) -> None:
+    """By the parser of Prometheus's own client."""
+    assert stretch_of(made_up) == 100  # bins of 10 us become 1 ms
+    text = "".join(f"{line}\n" for line in openmetrics(made_up, stretch=100, epoch_s=1.0))
+    families = {one.name: one for one in parser.text_string_to_metric_families(text)}
+    (delivered,) = [one for one in families["penstock_flows_frames_delivered"].samples if one.value == 10]
+    assert delivered.labels == {"flow": "victim", "class": "0", "source": "h0", "destination": "h1"}
+    assert float(delivered.timestamp) == 1.004  # the run ends at 40 us
+    names = [one.labels["flow"] for one in families["penstock_flows_frames_sent"].samples]
+    assert names == [row["flow"] for row in made_up.rows("flows")]
+    assert len(families["penstock_flows_latency_p99_ns"].samples) == 2  # of the third none is known
+    series = families["penstock_series_queue_bytes"].samples
+    assert [(float(one.timestamp), one.value) for one in series] == [
+        (1.0, 0.0),
+        (1.001, 1522.0),
+        (1.002, 3044.0),
+        (1.003, 0.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["flow"], "has no table flow; did you mean flows"),
+        (["flows", "ports"], "2 as csv do not fit standard output"),
+        (["flows", "--form", "parquet"], "1 as parquet do not fit standard output"),
+        (["flows", "--form", "openmetrics"], "expected no names of tables"),
+        (["flows", "--stretch", "5"], "--stretch is 5"),
+        (["--form", "openmetrics", "--stretch", "0"], "--stretch is 0"),
+        (["--form", "openmetrics", "--stretch", "nan"], "--stretch is nan"),
+        (["flows", "--out", "result"], "result"),
+        (["--form", "json"], "form"),
+    ],
+)
+def test_what_tables_refuses(
+    words: list[str], said: str, penstock: Command, made_up: Result, tmp_path: Path
+) -> None:
+    made_up.save(tmp_path / "result", report=False)
+    done = penstock("tables", "result", *words)
+    if words[-1] == "result":
+        assert done.returncode == 0  # a directory may hold other files
+        done = penstock("tables", "result", *words)
+        said = "flows.csv: exists"
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,178 @@
+"""CONFIG_DB of SONiC as settings of a scenario."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import SMALL, Command
+from penstock.errors import InputError
+from penstock.interchange.formats import format_of
+from penstock.interchange.piece import Document, Piece
+
+SCENARIO = SMALL.replace('queue = "200 frames"', 'total = "12 MiB"').replace(
+    'accounting = "ingress"\nxoff = "20 frames"\nxon = "10 frames"\n',
+    'accounting = "ingress"\npriorities = [3]\nxoff = "100 KiB"\nxon = "19456 B"\nheadroom = "38912 B"\n',
+)
+STATIC = (
+    SCENARIO.replace('duration = "200 us"', 'duration = "1 s"')
+    .replace("4 Gb/s", "4 Mb/s")
+    .replace('source = "greedy"', 'source = { constant = { rate = "1 Mb/s" } }')
+)
+WATCHDOG = '\n[watchdog]\ndetection_time = "400 ms"\nrestoration_time = "300 ms"\naction = "report"\n'
+ETS = """
+[switch]
+queues = [0, 0, 0, 1, 0, 0, 0, 2]
+
+[switch.scheduler.ets]
+classes = [
+  { queues = [0], percent = 70 },
+  { queues = [1], percent = 30 },
+  { queues = [2], strict = true },
+]
+"""
+DYNAMIC = """
+[switch.buffer.dynamic_threshold]
+alpha = 0.125
+minimum = "9 KiB"
+headroom = "2 MiB"
+resume_offset = "18 KiB"
+"""
+
+REAL: dict[str, Any] = {
+    "VERSIONS": {"DATABASE": {"VERSION": "version_4_0_3"}},
+    "PORT_QOS_MAP": {
+        "global": {"dscp_to_tc_map": "AZURE"},
+        "Ethernet0": {"pfc_enable": "3,4", "dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE"},
+        "Ethernet4": {"pfc_enable": "3,4", "dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE"},
+    },
+    "TC_TO_QUEUE_MAP": {"AZURE": {str(number): str(number) for number in range(8)}},
+    "SCHEDULER": {
+        "scheduler.0": {"type": "DWRR", "weight": "14"},
+        "scheduler.1": {"type": "DWRR", "weight": "15"},
+    },
+    "QUEUE": {
+        "Ethernet0,Ethernet4|0-2": {"scheduler": "scheduler.0"},
+        "Ethernet0,Ethernet4|3-4": {"scheduler": "[SCHEDULER|scheduler.1]"},
+        "Ethernet0,Ethernet4|5-6": {"scheduler": "scheduler.0"},
+    },
+    "BUFFER_POOL": {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic", "size": "12766208"}},
+    "BUFFER_PROFILE": {
+        "pg_lossless_100000_40m_profile": {
+            "pool": "ingress_lossless_pool",
+            "size": "58368",
+            "xon": "19456",
+            "xoff": "38912",
+            "dynamic_th": "0",
+        }
+    },
+    "BUFFER_PG": {"Ethernet0,Ethernet4|3-4": {"profile": "pg_lossless_100000_40m_profile"}},
+    "PFC_WD": {
+        "GLOBAL": {"POLL_INTERVAL": "200"},
+        "Ethernet0": {"action": "drop", "detection_time": "400", "restoration_time": "400"},
+    },
+}
+
+
+def read(tables: object) -> Piece:
+    document = Document("config_db.json", tables if isinstance(tables, str) else json.dumps(tables, indent=1))
+    return format_of(document, "sonic").read(document)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [STATIC + WATCHDOG, STATIC + ETS, STATIC + DYNAMIC + WATCHDOG],
+    ids=["static", "shares", "dynamic"],
+)
+def test_what_is_exported_comes_back(text: str, penstock: Command, tmp_path: Path) -> None:
+    """Export, import over the same scenario without these settings, export: the same tables."""
+    (tmp_path / "x.toml").write_text(text, "utf-8")
+    (tmp_path / "plain.toml").write_text(STATIC.partition("[switch.buffer]")[0] + "[[flows]]" +
+                                         STATIC.partition("[[flows]]")[2], "utf-8")  # fmt: skip
+    first = penstock("export", "x.toml", "--form", "sonic")
+    assert first.returncode == 0, first.stderr
+    (tmp_path / "db.json").write_text(first.stdout, "utf-8")
+    done = penstock("import", "db.json", "--like", "plain.toml", "--out", "back.toml")
+    assert done.returncode == 0, done.stderr
+    second = penstock("export", "back.toml", "--form", "sonic")
+    assert second.returncode == 0, second.stderr
+    assert json.loads(second.stdout) == json.loads(first.stdout)
+    assert tomllib.loads((tmp_path / "back.toml").read_text("utf-8"))["flow_control"]["pfc"][
+        "priorities"
+    ] == [3]
+
+
+def test_the_usual_configuration() -> None:
+    """Lossless classes 3 and 4, weights of 14 and 15, a dynamic threshold: what SONiC's templates make."""
+    piece = read(REAL)
+    assert piece.keys["switch"]["queues"] == "per_priority"
+    classes = piece.keys["switch"]["scheduler"]["ets"]["classes"]
+    shares = [14, 14, 14, 15, 15, 14, 14]
+    assert classes[:7] == [{"queues": [number], "percent": share} for number, share in enumerate(shares)]
+    assert classes[7] == {"queues": [7], "strict": True}
+    assert piece.keys["flow_control"]["pfc"] == {"priorities": [3, 4], "accounting": "ingress"}
+    assert piece.keys["switch"]["buffer"] == {
+        "total": "12467 KiB",
+        "dynamic_threshold": {
+            "alpha": 1.0,
+            "minimum": "57 KiB",
+            "headroom": "0 B",
+            "resume_offset": "0 B",
+        },
+    }
+    assert piece.keys["watchdog"]["detection_time"] == "400 ms"
+    assert piece.remarks == [
+        "no map of 802.1p: priority n is taken as traffic class n",
+        "queues 7 have no scheduler: taken as strict",
+    ]
+
+
+def changed(table: str, entry: str, **fields: object) -> dict[str, Any]:
+    """The usual configuration with other fields."""
+    tables: dict[str, Any] = json.loads(json.dumps(REAL))
+    tables[table][entry] = {**tables[table].get(entry, {}), **fields}
+    return tables
+
+
+PROFILE = "pg_lossless_100000_40m_profile"
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ("{", "config_db.json:1: this is no JSON"),
+        ("[]", "has none of the tables"),
+        ({"sonic-port-qos-map:sonic-port-qos-map": {}}, "has none of the tables"),
+        ({"PORT_QOS_MAP": {}}, "has no port"),
+        ({"PORT_QOS_MAP": [], "QUEUE": {}}, "config_db.json:PORT_QOS_MAP: is no table"),
+        (
+            changed("PORT_QOS_MAP", "Ethernet4", pfc_enable="3"),
+            "Ethernet4 is set up otherwise than Ethernet0",
+        ),
+        (
+            changed("TC_TO_QUEUE_MAP", "AZURE", **{"3": "9"}),
+            "AZURE 3 is 9; expected a whole number from 0 to 7",
+        ),
+        (changed("SCHEDULER", "scheduler.1", type="WRR"), "queue 3 has WRR; expected DWRR or STRICT"),
+        (changed("SCHEDULER", "scheduler.1", weight="16"), "no whole shares in per cent"),
+        (changed("QUEUE", "Ethernet0|7", scheduler="gone"), "SCHEDULER: has no entry gone"),
+        (changed("QUEUE", "Ethernet0|7-x", scheduler="scheduler.0"), "QUEUE: Ethernet0|7-x is x"),
+        (changed("BUFFER_PROFILE", PROFILE, pool="gone"), "BUFFER_POOL: has no entry gone"),
+        (
+            changed("BUFFER_PROFILE", PROFILE, dynamic_th="9"),
+            "dynamic_th is 9; expected a whole number from 0 to 8",
+        ),
+        (changed("BUFFER_PROFILE", PROFILE, size="-1"), "size is -1"),
+        (changed("BUFFER_PG", "Ethernet0|4", profile="other"), "several profiles"),
+        (changed("PFC_WD", "Ethernet0", action="shoot"), "action is shoot; expected drop, forward, alert"),
+        (changed("PFC_WD", "Ethernet0", detection_time="10"), "detection_time is 10"),
+    ],
+)
+def test_what_cannot_be_imported(tables: object, said: str) -> None:
+    with pytest.raises(InputError, match=r"config_db\.json") as wrong:
+        read(tables)
+    assert said in str(wrong.value)

@@ -1,0 +1,75 @@
+"""Keeps what docs/compatibility.md promises: fields of JSON objects and columns of tables stay.
+
+    python tools/promises.py            adds what is new to tests/house/promised.json
+    python tools/promises.py --check    says what was promised and is gone (exit code 1)
+
+A field or column may go only when the number of its schema rises: then remove the old number's entry by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from penstock import _core
+
+ROOT = Path(__file__).parent.parent
+PROMISED = ROOT / "tests/house/promised.json"
+SCHEMAS = ROOT / "python/penstock/schemas"
+SMALLEST = 'simulation.duration = "1 ns"\ntopology.star = { hosts = 2, rate = "1 Gb/s" }\n'
+
+Promises = dict[str, dict[str, str]]
+
+
+def main() -> int:
+    """Adds or checks."""
+    promised: Promises = json.loads(PROMISED.read_text("utf-8")) if PROMISED.exists() else {}
+    now = current()
+    broken = [
+        f"{schema}: {name} ({what}) is {now.get(schema, {}).get(name, 'gone')}"
+        for schema, names in promised.items()
+        for name, what in names.items()
+        if now.get(schema, {}).get(name) != what
+    ]
+    print("\n".join(broken), end="\n" if broken else "")
+    if broken:
+        return 1
+    if sys.argv[1:] != ["--check"]:
+        PROMISED.write_text(json.dumps(now, indent=1, sort_keys=True) + "\n", "utf-8")
+    return 0
+
+
+def current() -> Promises:
+    """What there is: the type of each field by its path, the unit of each column by its table."""
+    found: Promises = {}
+    for path in sorted(SCHEMAS.glob("*.schema.json")):
+        schema = json.loads(path.read_text("utf-8"))
+        found[str(schema["properties"]["schema"]["const"])] = dict(_fields(schema, schema, ""))
+    description = json.loads(_core.run(SMALLEST, "smallest.toml").description)
+    found["penstock-result/1"] = {
+        f"{table}.{column['name']}": column["unit"] or "-"
+        for table, about in description.items()
+        for column in about["columns"]
+    }
+    return found
+
+
+def _fields(schema: dict[str, Any], node: dict[str, Any], within: str) -> Iterator[tuple[str, str]]:
+    """Paths of an object's fields with their types; those of lists below `[]`."""
+    while "$ref" in node:
+        at: Any = schema
+        for step in node["$ref"].removeprefix("#/").split("/"):
+            at = at[step]
+        node = at
+    for name, field in sorted(node.get("properties", {}).items()):
+        yield f"{within}{name}", json.dumps(field.get("type", "any"))
+        yield from _fields(schema, field, f"{within}{name}.")
+    if isinstance(node.get("items"), dict):
+        yield from _fields(schema, node["items"], f"{within}[].")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
