@@ -148,6 +148,15 @@ impl RateConfiguration for PathReactionParams {
             Remark::about("method", message, "expected prc = { messages = true } in queue_managers")
         })
     }
+    fn aim(&self, point: &ManagerSpec) -> Option<Bytes> {
+        let ManagerSpec::PathPoint(point) = point else { return None };
+        let full = if self.method == Method::RoundTrip { self.buffer } else { point.buffer };
+        Some(Bytes::new((full.get() as f64 * self.target_share) as u64))
+    }
+    /// A round trip tells of queues without the help of switches.
+    fn needs_points(&self) -> bool {
+        self.method != Method::RoundTrip
+    }
     fn return_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)
     }

@@ -8,7 +8,7 @@ use frame::{Notice, PathNews, Tag};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Never, Or, Time};
+use units::{BitRate, Bytes, Never, Or, Time};
 
 /// What a limiter is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,17 @@ pub trait RateConfiguration {
     /// has this rate.
     fn doubt_with(&self, _point: &ManagerSpec, _link: BitRate) -> Option<Remark> {
         None
+    }
+
+    /// The level of such a congestion point that it aims at, in bytes of what waits at a port; `None`: the congestion point
+    /// knows that.
+    fn aim(&self, _point: &ManagerSpec) -> Option<Bytes> {
+        None
+    }
+
+    /// Whether it needs congestion points of its scheme in switches.
+    fn needs_points(&self) -> bool {
+        true
     }
 
     /// The longest tag that it puts on frames.
@@ -204,6 +215,12 @@ macro_rules! rate_controls {
             }
             fn doubt_with(&self, point: &ManagerSpec, link: BitRate) -> Option<Remark> {
                 match self { $(RateControlSpec::$name(params) => params.doubt_with(point, link),)* }
+            }
+            fn aim(&self, point: &ManagerSpec) -> Option<Bytes> {
+                match self { $(RateControlSpec::$name(params) => params.aim(point),)* }
+            }
+            fn needs_points(&self) -> bool {
+                match self { $(RateControlSpec::$name(params) => params.needs_points(),)* }
             }
             fn tag_bytes(&self) -> u8 {
                 match self { $(RateControlSpec::$name(params) => params.tag_bytes(),)* }

@@ -758,23 +758,117 @@ fn connections() {
 
 #[test]
 fn congestion_points_that_no_queue_can_reach() {
-    let with = |settings: &str| {
+    let with = |scheme: &str, keys: &str, settings: &str| {
+        let name = scheme.trim_start_matches('‸');
         more(&format!(
-            "[host]\nrate_limiters = {{ qcn = {{}} }}\n[[switch.queue_managers]]\n‸qcn = {{ }}\n{settings}"
+            "[host]\nrate_limiters = {{ {name} = {{}} }}\n[[switch.queue_managers]]\n{scheme} = {{ {keys} }}\n{settings}"
         ))
     };
+    let buffer = |limit: &str| format!("[switch.buffer]\n{limit}");
+    errors(vec![
+        (
+            with("‸qcn", "", &buffer("queue = \"20 kB\"")),
+            "a set point of 26000 B, but the limit of a queue keeps queues below 20000 B",
+            "more room",
+        ),
+        (
+            with("qcn", "set_point = ‸\"300 kB\"", &buffer("total = \"200 kB\"\nqueue = \"1 MB\"")),
+            "a set point of 300000 B, but the limit of the switch keeps queues below 200000 B",
+            "set_point below that",
+        ),
+        (
+            with("bcn", "set_point = ‸\"30 kB\"", &buffer("queue = \"19 frames\"")),
+            "a set point of 30000 B, but the limit of a queue keeps queues below 28918 B",
+            "set_point below that",
+        ),
+        (
+            with("fecn", "set_point = ‸\"30 kB\"", &buffer("port = \"29 kB\"")),
+            "a set point of 30000 B, but the limit of a port keeps queues below 29000 B",
+            "more room",
+        ),
+        (
+            with("fecn", "set_point = ‸\"30 kB\"", &buffer("class = \"29 kB\"")),
+            "the limit of a class keeps queues below 29000 B",
+            "",
+        ),
+        // 16 % of the buffer is the target of path rate control.
+        (
+            with("prc", "buffer = ‸\"100 kB\"", &buffer("queue = \"15 kB\"")),
+            "a set point of 16000 B, but the limit of a queue keeps ports below 15000 B",
+            "target_share of rate_limiters",
+        ),
+    ]);
+    // What is at least as long, what has no set point, and a port of which two classes are in use.
+    let second = "[[flows]]\nname = \"g\"\nfrom = \"h2\"\nto = \"h0\"\npriority = 1\nsource = \"greedy\"";
+    for (scheme, keys, settings) in [
+        ("qcn", "", buffer("queue = \"26 kB\"")),
+        ("fecn", "queue_control = \"off\"", buffer("queue = \"10 kB\"")),
+        ("prc", "buffer = \"100 kB\"", format!("{}\n{second}", buffer("queue = \"15 kB\""))),
+    ] {
+        let mut fits = with(scheme, keys, &settings);
+        set(&mut fits.flow, "priority = 0");
+        load(&fits.text(), "good.toml", None).unwrap();
+    }
     check(
-        &with("[switch.buffer]\nqueue = \"20 kB\""),
-        Severity::Warning,
-        "a set point of 26000 B, but the limit of a queue keeps queues below 20000 B",
-        "more room",
-    );
-    check(
-        &with("[flow_control.pfc]\npriorities = [0]\nxoff = \"8 kB\"\nxon = \"4 kB\""),
+        &with("‸qcn", "", "[flow_control.pfc]\npriorities = [0]\nxoff = \"8 kB\"\nxon = \"4 kB\""),
         Severity::Warning,
         "XOFF at all other ports keeps queues below 24000 B",
         "set_point below that",
     );
+}
+
+#[test]
+fn rate_limiters_that_nobody_tells() {
+    let limited = |limiters: &str, managers: &str| {
+        more(&format!("[host]\nrate_limiters = {limiters}\n[switch]\nqueue_managers = {managers}"))
+            .table_at("rate_limiters")
+    };
+    // Both hosts of the flow are at the left switch, and the right one has the congestion points.
+    let elsewhere = |way: &str, switch: &str| {
+        let mut text = fabric(
+            "[topology.dumbbell]\nleft = 2\nright = 2\nrate = \"10 Gb/s\"\ndelay = \"1 us\"",
+            "l0",
+            way,
+        );
+        text.more = format!(
+            "[host]\n‸rate_limiters = {{ qcn = {{}} }}\n[switches.{switch}]\nqueue_managers = [{{ qcn = {{}} }}]"
+        );
+        text
+    };
+    let nobody = "but no switch on a path of it tells them of congestion";
+    errors(vec![
+        (
+            more("[host]\nrate_limiters = { qcn = {} }").table_at("rate_limiters"),
+            "priority 0 passes rate limiters of qcn, but no switch",
+            "expected qcn among the queue_managers in the class of priority 0",
+        ),
+        (
+            limited("{ bcn = {} }", "[{ qcn = {} }]"),
+            "priority 0 passes rate limiters of bcn, but no switch",
+            "expected bcn among the queue_managers",
+        ),
+        (
+            limited("{ bcn = {} }", "[{ classes = [5], bcn = {} }]"),
+            nobody,
+            "rate_limiters with other priorities",
+        ),
+        (elsewhere("l1", "right"), nobody, "they limit nothing"),
+        (
+            limited("{ prc = { method = \"probes\" } }", "[{ qcn = {} }]"),
+            "rate limiters of prc, but no switch",
+            "",
+        ),
+    ]);
+    for good in [
+        elsewhere("r1", "right"),
+        elsewhere("l1", "left"),
+        // A round trip tells without the help of switches.
+        limited("{ prc = { method = \"round_trip\" } }", "[]"),
+        // No frame passes a limiter.
+        limited("{ priorities = [3], qcn = {} }", "[]"),
+    ] {
+        load(&good.text().replace('‸', ""), "good.toml", None).unwrap();
+    }
 }
 
 #[test]
@@ -812,12 +906,6 @@ fn congestion_points_and_rate_limiters() {
         (reaction("max_rate = ‸\"1 Mb/s\""), "at most 1 Mb/s, but of at least 5 Mb/s", "min_rate"),
     ]);
     check(
-        &more("[host]\nrate_limiters = { qcn = {} }").table_at("rate_limiters"),
-        Severity::Warning,
-        "no switch tells them of congestion",
-        "queue_managers",
-    );
-    check(
         &more("[switch]\nqueue_managers = ‸[{ qcn = {} }]"),
         Severity::Warning,
         "no host has rate limiters",
@@ -854,22 +942,6 @@ fn backward_congestion_notification() {
         (reaction("restart_share = ‸1.5"), "a restart_share of 1.5", "at most 1"),
         (reaction("tag_length = ‸\"65 B\""), "tags of 65 B", "at most \"64 B\""),
     ]);
-    check(
-        &more("[host]\nrate_limiters = { bcn = {} }\n[switch]\nqueue_managers = [{ qcn = {} }]")
-            .table_at("rate_limiters"),
-        Severity::Warning,
-        "rate limiters of bcn, but no switch tells them",
-        "bcn among the queue_managers",
-    );
-    check(
-        &more(
-            "[host]\nrate_limiters = { bcn = {} }\n[switch]\nqueue_managers = [{ classes = [5], bcn = {} }]",
-        )
-        .table_at("rate_limiters"),
-        Severity::Warning,
-        "priority 0 passes rate limiters of bcn, but no class of it has its switch part",
-        "other priorities",
-    );
 }
 
 #[test]
@@ -1326,7 +1398,7 @@ fn too_many_destinations_are_refused_before_they_are_stored() {
 fn rate_limiters_by_destination_need_destinations_that_are_listed() {
     let mut text = flow("from = \"all\"\nto = \"all\"");
     set(&mut text.topology, "hosts = 1100");
-    text.more = "[host]\nrate_limiters = { per = \"destination\", qcn = {} }".to_string();
+    text.more = "[host]\nrate_limiters = { per = \"destination\", qcn = {} }\n[switch]\nqueue_managers = [{ qcn = {} }]".into();
     let why = load(&text.text(), "bad.toml", None).unwrap_err();
     let expected = "rate limiters for each destination of \"f[h0]\", which has too many";
     assert_eq!((why.0[0].message.as_str(), why.0[0].line), (expected, 8), "{why}");

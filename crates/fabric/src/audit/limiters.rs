@@ -1,47 +1,48 @@
 //! Whether rate limiters and congestion points meet: each needs the other, and tags need receivers that return them.
 
 use super::{Audit, Subject};
+use crate::build::paths::nodes_passed;
 use crate::spec::{FlowSpec, HostSpec, LimiterSpec, Spec, SwitchSpec, Way};
 use frame::{NodeId, Priority};
 use keys::Remark;
 use queueing::{LimiterScope, ManagerSpec, RateConfiguration, RateControlSpec};
-
-/// A control of rate limiters, and the first host that has it.
-type Limited = (&'static str, NodeId);
+use std::collections::BTreeMap;
 
 pub(super) fn check(audit: &mut Audit<'_>) {
     let spec = audit.spec;
-    let mut limited: Vec<Limited> = Vec::new();
+    let mut limited: Vec<&str> = Vec::new();
     for (id, node) in (0..).map(NodeId).zip(&spec.nodes) {
         let Some(limiters) = node.host().and_then(|host| host.limiters.as_ref()) else { continue };
         let control = limiters.control.name();
-        if !limited.iter().any(|&(name, _)| name == control) {
-            limited.push((control, id));
-            let doubt = limiters.control.doubt().or_else(|| doubt_with_points(&limiters.control, spec));
-            if let Some(doubt) = doubt {
-                audit.warn(Subject::Node(id), about_limiters(doubt.message, doubt.help));
-            }
+        if limited.contains(&control) {
+            continue;
+        }
+        limited.push(control);
+        let doubt = limiters.control.doubt().or_else(|| doubt_with_points(&limiters.control, spec));
+        if let Some(doubt) = doubt {
+            audit.warn(Subject::Node(id), about_limiters(doubt.message, doubt.help));
         }
     }
-    let managers = spec.nodes.iter().filter_map(|node| node.switch()).flat_map(|switch| &switch.managers);
+    check_listeners(&limited, audit);
+    check_points(audit);
+    check_returns(audit);
+    check_listed(audit);
+}
+
+/// Congestion points whose messages no limiter understands.
+fn check_listeners(limited: &[&str], audit: &mut Audit<'_>) {
+    let managers =
+        audit.spec.nodes.iter().filter_map(|node| node.switch()).flat_map(|switch| &switch.managers);
     let mut telling: Vec<&str> = managers.flatten().map(ManagerSpec::name).collect();
     telling.sort_unstable();
     telling.dedup();
-    for &(control, host) in limited.iter().filter(|(control, _)| !telling.contains(control)) {
-        let message = format!("rate limiters of {control}, but no switch tells them of congestion");
-        let help = format!("they limit nothing: expected {control} among the queue_managers of a switch");
-        audit.warn(Subject::Node(host), about_limiters(message, help));
-    }
-    let is_told = |name: &&&str| !limited.iter().any(|(control, _)| control == *name);
-    for name in telling.iter().filter(|name| RateControlSpec::NAMES.contains(name)).filter(is_told) {
+    for name in telling.iter().filter(|name| RateControlSpec::NAMES.contains(name) && !limited.contains(name))
+    {
         let message = format!("{name} tells sources of congestion, but no host has rate limiters of it");
         let help = format!("messages have no effect: expected rate_limiters = {{ {name} = {{}} }} in [host]");
         let remark = Remark::about("queue_managers", message, help).within("switch");
         audit.warn(Subject::Scenario, remark);
     }
-    check_classes(&limited, audit);
-    check_returns(audit);
-    check_listed(audit);
 }
 
 /// What to beware of in a control together with the congestion points of its scheme. Gains that suit the slowest link are
@@ -56,13 +57,9 @@ fn doubt_with_points(control: &RateControlSpec, spec: &Spec) -> Option<Remark> {
 /// A limiter for each destination needs destinations that are listed.
 fn check_listed(audit: &mut Audit<'_>) {
     let spec = audit.spec;
-    let is_limited = |flow: &&FlowSpec| {
-        let own = spec.nodes[flow.from.at()].host().and_then(|host| host.limiters.as_ref());
-        own.is_some_and(|own| {
-            matches!(own.per, LimiterScope::Destination | LimiterScope::Path)
-                && own.priorities >> flow.priority.0 & 1 != 0
-        })
-    };
+    let by_destination = [LimiterScope::Destination, LimiterScope::Path];
+    let is_limited =
+        |flow: &&FlowSpec| limiters_of(spec, flow).is_some_and(|own| by_destination.contains(&own.per));
     let mut unlisted = spec.flows.iter().filter(|flow| flow.way == Way::ByDestination);
     let Some(flow) = unlisted.find(is_limited) else { return };
     let message = format!("rate limiters for each destination of \"{}\", which has too many", flow.name);
@@ -74,35 +71,61 @@ fn about_limiters(message: String, help: String) -> Remark {
     Remark::about("rate_limiters", message, help)
 }
 
-/// A priority whose frames pass limiters needs congestion points of the same scheme in its class somewhere.
-fn check_classes(limited: &[Limited], audit: &mut Audit<'_>) {
+/// The limiters that the frames of a flow pass at its sender.
+fn limiters_of<'a>(spec: &'a Spec, flow: &FlowSpec) -> Option<&'a LimiterSpec> {
+    let own = spec.nodes[flow.from.at()].host().and_then(|host| host.limiters.as_ref());
+    own.filter(|own| own.priorities >> flow.priority.0 & 1 != 0)
+}
+
+/// A priority whose frames pass limiters needs congestion points of the same scheme in its class, somewhere on a path of
+/// its flows: nobody else tells the limiters anything.
+fn check_points(audit: &mut Audit<'_>) {
     let spec = audit.spec;
-    let switches: Vec<&SwitchSpec> = spec.nodes.iter().filter_map(|node| node.switch()).collect();
-    let manages = |switch: &&SwitchSpec, control: &str, priority: Option<Priority>| {
-        let own = switch.managers.iter().enumerate();
-        let mut own = own.filter(|(_, manager)| manager.as_ref().is_some_and(|it| it.name() == control));
-        own.any(|(class, _)| priority.is_none_or(|p| switch.classes.class(p).at() == class))
-    };
-    for &(control, host) in limited {
-        let told = |priority| switches.iter().any(|switch| manages(switch, control, priority));
-        let left_out = spec.flows.iter().find(|flow| {
-            let limiters = spec.nodes[flow.from.at()].host().and_then(|host| host.limiters.as_ref());
-            let passes = limiters.is_some_and(|own| {
-                own.control.name() == control && own.priorities >> flow.priority.0 & 1 != 0
-            });
-            passes && told(None) && !told(Some(flow.priority))
-        });
-        if let Some(flow) = left_out {
-            let priority = flow.priority.0;
-            let message = format!(
-                "priority {priority} passes rate limiters of {control}, but no class of it has its switch part"
-            );
-            let help = format!(
-                "expected {control} in the class of priority {priority}, or other priorities in rate_limiters"
-            );
-            audit.warn(Subject::Node(host), about_limiters(message, help));
-        }
+    let mut told: BTreeMap<(&str, Priority), bool> = BTreeMap::new();
+    let needs = |flow: &&FlowSpec| limiters_of(spec, flow).is_some_and(|own| own.control.needs_points());
+    for flow in spec.flows.iter().filter(needs) {
+        let Some(own) = limiters_of(spec, flow) else { continue };
+        let (control, priority) = (own.control.name(), flow.priority);
+        told.entry((control, priority)).or_insert_with(|| meets_points(spec, control, priority));
     }
+    for ((control, priority), _) in told.into_iter().filter(|&(_, is_told)| !is_told) {
+        let of = |flow: &&FlowSpec| {
+            flow.priority == priority
+                && limiters_of(spec, flow).is_some_and(|own| own.control.name() == control)
+        };
+        let Some(flow) = spec.flows.iter().find(of) else { continue };
+        let message = format!(
+            "priority {0} passes rate limiters of {control}, but no switch on a path of it tells them of congestion",
+            priority.0
+        );
+        let help = format!(
+            "they limit nothing: expected {control} among the queue_managers in the class of priority {0}, or rate_limiters with other priorities",
+            priority.0
+        );
+        audit.error(Subject::Node(flow.from), about_limiters(message, help));
+    }
+}
+
+/// Whether frames of a priority that pass limiters of this control can meet a congestion point of it.
+fn meets_points(spec: &Spec, control: &str, priority: Priority) -> bool {
+    let manages = |switch: &SwitchSpec| {
+        let own = switch.managers.get(switch.classes.class(priority).at()).and_then(Option::as_ref);
+        own.is_some_and(|own| own.name() == control)
+    };
+    let switches: Vec<&SwitchSpec> = spec.nodes.iter().filter_map(|node| node.switch()).collect();
+    let fixed = switches.iter().all(|switch| switch.path_choice.is_static())
+        && spec.faults.is_empty()
+        && spec.flows.iter().all(|flow| flow.way != Way::ByDestination);
+    let some = switches.iter().any(|switch| manages(switch));
+    if !some || !fixed || switches.iter().all(|switch| manages(switch)) {
+        return some;
+    }
+    let passes = |flow: &FlowSpec| {
+        flow.priority == priority && limiters_of(spec, flow).is_some_and(|own| own.control.name() == control)
+    };
+    let meets = |node: NodeId| spec.nodes[node.at()].switch().is_some_and(manages);
+    // What cannot be built is reported when it is run.
+    nodes_passed(spec, passes).is_none_or(|nodes| nodes.into_iter().any(meets))
 }
 
 /// Who sends rate-discovery tags needs a receiver that returns them.

@@ -8,6 +8,7 @@ use crate::spec::forwarding::EdgeGroups;
 use crate::spec::routing::{Distances, Routes};
 use crate::spec::{FlowSpec, Role, Spec, Way};
 use frame::{NodeId, PortId};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// All paths of a fabric.
@@ -62,6 +63,17 @@ pub(crate) fn longest_frames(spec: &Spec) -> Result<Vec<Option<(u16, u32)>>, Bui
         }
     }
     Ok(longest)
+}
+
+/// The nodes behind the senders of these flows on their planned paths, each once; `None`: there is no such way.
+pub(crate) fn nodes_passed(spec: &Spec, of: impl Fn(&FlowSpec) -> bool) -> Option<BTreeSet<NodeId>> {
+    let wiring = spec.wiring();
+    let paths = find_paths(&Plan::new(spec, &wiring)).ok()?;
+    let starts = paths.starts.iter().zip(&paths.flows);
+    let hops = starts
+        .filter(|&(_, &flow)| of(&spec.flows[flow as usize]))
+        .flat_map(|(&start, _)| paths.hops[start as usize..].iter().take_while(|&&hop| hop != DELIVER));
+    Some(hops.map(|&hop| wiring.neighbour(PortId(hop))).collect())
 }
 
 /// The port of a sender whose paths are not listed.

@@ -6,7 +6,7 @@ use crate::place::Place;
 use fabric::PauseNeeds;
 use fabric::spec::{FlowSpec, Role, Spec, SwitchSpec};
 use frame::{NodeId, TrafficClass};
-use queueing::{Configuration, ManagerEntry};
+use queueing::{Configuration, ManagerEntry, ManagerSpec, RateConfiguration};
 use std::collections::BTreeSet;
 use transport::{Application, ApplicationSpec};
 use units::{Amount, Bytes};
@@ -29,10 +29,9 @@ pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Con
             let at = table.key("queue_managers").index(index);
             check_entry(entry, entries, switch, spec, &at, context);
             if let Ok(manager) = entry.manager()
-                && let Some(set_point) = manager.set_point()
+                && let Some(aim) = Aim::of(&manager, spec)
             {
-                let most = longest_queue(id, switch, spec, needs);
-                check_set_point(set_point, most, &at.key(manager.name()), context);
+                check_aim(&aim, (id, switch), spec, needs, &at.key(manager.name()), context);
             }
         }
     }
@@ -76,39 +75,98 @@ fn check_entry(
     }
 }
 
-/// How many bytes a queue of a switch can hold, as far as a limit or XOFF at all of its ports says, and which of them.
-fn longest_queue(
+/// The length that a control brings its queues to.
+struct Aim {
+    bytes: Bytes,
+    /// Of what waits at a port in all classes, instead of one queue.
+    of_port: bool,
+    /// The key of the congestion point that says it.
+    key: &'static str,
+    /// What helps if that is too long.
+    help: &'static str,
+}
+
+impl Aim {
+    /// What congestion points aim at, or else the limiters that hear of them: the highest counts.
+    fn of(manager: &ManagerSpec, spec: &Spec) -> Option<Aim> {
+        if let Some(bytes) = manager.set_point() {
+            let help = "expected a set_point below that, or more room";
+            return Some(Aim { bytes, of_port: false, key: "set_point", help });
+        }
+        let limiters = spec.nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
+        let bytes = limiters.filter_map(|limiters| limiters.control.aim(manager)).max()?;
+        let help = "expected a smaller buffer here or target_share of rate_limiters, or more room";
+        Some(Aim { bytes, of_port: true, key: "buffer", help })
+    }
+}
+
+/// A queue that cannot reach its set point tells nobody but when it grows fast. What a limit of the buffer forbids is an
+/// error; where pauses keep queues short, it depends on the load.
+fn check_aim(
+    aim: &Aim,
+    (id, switch): (NodeId, &SwitchSpec),
+    spec: &Spec,
+    needs: &[PauseNeeds],
+    at: &Place,
+    context: &mut Context<'_>,
+) {
+    let words = |bytes: u64, what: &str| {
+        let held = if aim.of_port { "ports" } else { "queues" };
+        format!("a set point of {}, but {what} keeps {held} below {}", aim.bytes, Bytes::new(bytes))
+    };
+    let too_little = |&(bytes, _): &(u64, &str)| bytes < aim.bytes.get();
+    if let Some((bytes, what)) = least_limit(aim, switch, spec).filter(too_little) {
+        return context.error(&at.key(aim.key), words(bytes, what), aim.help);
+    }
+    if let Some((bytes, what)) = longest_paused(id, switch, spec, needs).filter(too_little) {
+        let help = format!("sources hear of queues that grow fast alone: {}", aim.help);
+        context.warn(at, words(bytes, what), help);
+    }
+}
+
+/// An amount in bytes, whose frames are the longest that there are.
+fn bytes_of(amount: Amount, spec: &Spec) -> u64 {
+    match amount {
+        Amount::Bytes(bytes) => bytes,
+        Amount::Frames(frames) => {
+            let longest = spec.flows.iter().map(|flow| u64::from(flow.frame_bounds().1)).max();
+            frames.saturating_mul(longest.unwrap_or_default())
+        }
+    }
+}
+
+/// The least of the limits of the buffer for what an aim is about, and which that is.
+fn least_limit(aim: &Aim, switch: &SwitchSpec, spec: &Spec) -> Option<(u64, &'static str)> {
+    let classes: BTreeSet<u8> = spec.flows.iter().map(|flow| switch.classes.class(flow.priority).0).collect();
+    let together = if aim.of_port { classes.len() as u64 } else { 1 };
+    let buffer = &switch.buffer;
+    let limits = [
+        (buffer.queue, "the limit of a queue", together),
+        (buffer.port, "the limit of a port", 1),
+        (buffer.class, "the limit of a class", together),
+        (buffer.total, "the limit of the switch", 1),
+    ];
+    let known = limits
+        .into_iter()
+        .filter_map(|(limit, what, times)| Some((bytes_of(limit?, spec).saturating_mul(times), what)));
+    known.min_by_key(|&(bytes, _)| bytes)
+}
+
+/// How many bytes come to a queue of a switch until all of its ports have sent XOFF, if that is the same for all flows.
+fn longest_paused(
     id: NodeId,
     switch: &SwitchSpec,
     spec: &Spec,
     needs: &[PauseNeeds],
 ) -> Option<(u64, &'static str)> {
-    let most = spec.flows.iter().map(|flow| u64::from(flow.frame_bounds().1)).max().unwrap_or_default();
-    let bytes = |amount: Amount| match amount {
-        Amount::Bytes(bytes) => bytes,
-        Amount::Frames(frames) => frames.saturating_mul(most),
-    };
-    let limit = switch.buffer.queue.map(|limit| (bytes(limit), "the limit of a queue"));
     let paused = spec.flows.iter().all(|flow| lossless(switch) >> flow.priority.0 & 1 != 0);
-    let levels: Vec<u64> =
-        needs.iter().filter(|need| need.node == id).map(|need| bytes(need.levels.xoff)).collect();
+    let own = needs.iter().filter(|need| need.node == id);
+    let levels: Vec<u64> = own.map(|need| bytes_of(need.levels.xoff, spec)).collect();
     // What comes in through all ports but the one that it leaves by; where queues are counted, one XOFF is all.
     let by_egress = switch.pauses().is_some_and(|own| !own.counts_at_ingress());
     let others = if by_egress { 1 } else { levels.len().saturating_sub(1) };
-    let highest = levels.iter().max().filter(|_| paused);
-    let xoff = highest.map(|xoff| (xoff.saturating_mul(others as u64), "XOFF at all other ports"));
-    limit.into_iter().chain(xoff).min_by_key(|&(bytes, _)| bytes)
-}
-
-/// A queue that cannot reach its set point tells nobody but when it grows fast.
-fn check_set_point(set_point: Bytes, most: Option<(u64, &str)>, at: &Place, context: &mut Context<'_>) {
-    if let Some((bytes, what)) = most.filter(|&(bytes, _)| bytes < set_point.get()) {
-        context.warn(
-            at,
-            format!("a set point of {set_point}, but {what} keeps queues below {}", Bytes::new(bytes)),
-            "sources hear of queues that grow fast alone: expected a set_point below that, or more room",
-        );
-    }
+    let highest = levels.iter().max().filter(|_| paused)?;
+    Some((highest.saturating_mul(others as u64), "XOFF at all other ports"))
 }
 
 fn understands_marks(flow: &FlowSpec) -> bool {
