@@ -572,7 +572,7 @@ jitter_share = 0.1
 message_priority = 6
 counts = "without_frame"
 [host.rate_limiters]
-priorities = [3, 4]
+priorities = [4, 5]
 per = "destination"
 [host.rate_limiters.qcn]
 gain = 0.01
@@ -711,6 +711,8 @@ forget_after = "never"
 min_rate = "1 Mb/s"
 message_priority = 6
 tag_length = "20 B"
+[hosts.h2.rate_limiters]
+priorities = [0]
 [hosts.h2.rate_limiters.bcn]
 feedback_unit = "64 B"
 decrease_gain = 0.01
