@@ -34,7 +34,7 @@ POINT: Table = {"switch": {"queue_managers": [{"qcn": {}}]}}
 def source(**keys: Any) -> Table:
     """The NIC of h0, whose flow has a reaction point with a short timer; its byte counter is never over."""
     qcn = {"time_reset": f"{TIMER_US:g} us", "byte_reset": "1 GB", "jitter_share": 0.0, **keys}
-    scenario = star([flow("f", 3)], priorities=(), host={"rate_limiters": {"qcn": qcn}})
+    scenario = star([flow("f", 3)], priorities=(), host={"rate_limiters": {"qcn": qcn}}, **POINT)
     return {"scenario": scenario, "port": "h0.0->sw", "link": ("h0", "sw"), "station": "h0"}
 
 
