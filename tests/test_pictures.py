@@ -165,7 +165,10 @@ def test_no_two_lines_have_one_colour_and_hosts_have_a_panel(made_up: Result) ->
 
 def test_flows_of_a_name_are_drawn_as_their_sum_in_bins_that_do_not_flicker(made_up: Result) -> None:
     flicker = {f"in[{k}]": [2e9 * ((n + k) % 2) for n in range(80)] for k in range(8)}
-    made_up._tables["series"] = series_of("flow_throughput_bps", flicker)
+    total = {"in": [sum(values) for values in zip(*flicker.values(), strict=True)]}
+    tables = [series_of("flow_throughput_bps", flicker), series_of("group_throughput_bps", total)]
+    made_up._tables["series"] = pa.concat_tables(tables)
+    made_up._tables["flows"] = pa.table({"flow": list(flicker)})
     axes = plots.timeline(made_up).axes[0]
     assert [text.get_text() for text in axes.texts] == ["in, 8 flows"]
     thin = axes.collections[0]

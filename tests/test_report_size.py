@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
+from penstock import plots
 from penstock.measurements import curves_of
 from penstock.report.groups import with_groups
 from penstock.report.page import columns, document, write_report
@@ -85,20 +86,35 @@ def test_series_with_the_largest_sums_stay() -> None:
     assert kept["other"] == curves["other"]
 
 
+def incast(senders: int, *, names: int = 1) -> ps.Result:
+    """So many hosts send to the last one, in flows of so many names, and it sends to the first."""
+    scenario = ps.Scenario("1 ms").topology.star(hosts=senders + 1, rate="10 Gb/s").probes(bin="100 us")
+    for name in range(names):
+        each = {"constant": {"rate": f"{10 / names / senders:.6f} Gb/s"}}
+        scenario = scenario.flow(f"incast{name}", from_=f"h0..h{senders - 1}", to=f"h{senders}", source=each)
+    return scenario.flow("back", from_=f"h{senders}", to="h0", source={"constant": {"rate": "1 Gb/s"}}).run()
+
+
 def test_flows_of_a_name_are_added_up_before_series_are_cut() -> None:
-    names = [f"incast[h{n}]" for n in range(100)] + ["alone"]
-    times = np.arange(3.0)
-    flows = {name: (times, number + times) for number, name in enumerate(names)}
-    curves = {"flow_throughput_bps": flows}
-    found = with_groups(curves)
-    assert found["flow_throughput_bps"] is flows
-    sums = {name: values.tolist() for name, (_, values) in found["group_throughput_bps"].items()}
-    assert sums == {"incast, 100 flows": [4950.0, 5050.0, 5150.0], "alone": [100.0, 101.0, 102.0]}
-    # Few flows, and bins of different widths, are left alone.
-    few = {"flow_throughput_bps": dict(list(flows.items())[:6])}
-    assert with_groups(few) is few
-    wider = {"flow_throughput_bps": {**flows, "alone": (times[:2], times[:2])}}
-    assert with_groups(wider) is wider
+    result = incast(300)
+    curves = result.curves()
+    assert len(curves["flow_throughput_bps"]) == 256
+    (name,) = curves["group_throughput_bps"]
+    received = curves["port_tx_bps"]["sw.300->h300"][1]
+    assert name == "incast0" and received.max() > 9e9
+    # In wire bits the link is full; frames are 1,500 B of 1,520 B.
+    assert curves["group_throughput_bps"][name][1] == pytest.approx(received, rel=0.02)
+    found = with_groups(result)
+    assert list(found["group_throughput_bps"]) == ["incast0, 300 flows", "back"]
+    assert found["group_throughput_bps"]["back"] is curves["flow_throughput_bps"]["back"]
+    assert "the 256 busiest" in plots.timeline(result).axes[0].get_title("left")
+
+
+def test_few_flows_or_many_names_are_not_drawn_together() -> None:
+    few, many = incast(5), incast(4, names=8)
+    for result in (few, many):
+        assert "group_throughput_bps" in result.curves()
+        assert "group_throughput_bps" not in with_groups(result)
 
 
 def test_curves_are_found_wherever_their_rows_stand() -> None:

@@ -197,6 +197,14 @@ def test_save_does_not_overwrite(tmp_path: Path) -> None:
         demo().save(tmp_path / "demo.toml")
 
 
+def test_errors_name_the_lines_of_the_file_that_was_read(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text("# why\n\n" + demo().to_toml().replace('rate = "10 Gb/s"', 'rate = "10 GB"'), "utf-8")
+    line = next(n for n, text in enumerate(file.read_text("utf-8").split("\n"), 1) if "10 GB" in text)
+    with pytest.raises(ps.ScenarioError, match=f"wrong.toml:{line}:"):
+        Scenario.from_file(file).check()
+
+
 def test_errors_come_from_the_checker_of_the_file() -> None:
     with pytest.raises(ps.ScenarioError, match="Gbit") as caught:
         demo().topology.star(hosts=4, rate="10 Gbit").check()

@@ -29,8 +29,10 @@ _SHOWN = (
 )
 _ROWS_SHOWN = 10
 
-Curves = dict[str, dict[str, tuple[Any, Any]]]
-"""Times and values of series, by metric and entity."""
+Curve = tuple[Any, Any]
+"""Times and values of a series."""
+Curves = dict[str, dict[str, Curve]]
+"""Series by metric and entity."""
 
 
 _DISTRIBUTIONS = {

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from penstock.measurements import Curve, Measurements
 
 MOST_ALONE = 6
 """So many flows are drawn one by one."""
@@ -11,20 +16,33 @@ MOST_GROUPS = 8
 """With more groups than this, sums would be as hard to tell apart as flows."""
 
 
-def groups_of(flows: Iterable[str]) -> dict[str, list[str]]:
-    """The flows of each group, named after what they have in common; empty where grouping does not help.
+class Group(NamedTuple):
+    """Flows of a name, or a flow that is alone."""
 
-    Examples
-    --------
-    >>> groups_of([f"incast[h{host}]" for host in range(8)]).keys()
-    dict_keys(['incast, 8 flows'])
-    >>> groups_of(["a", "b"])
-    {}
+    throughput: Curve
+    """Of all of them together, whether or not each of them has a series."""
+    members: list[Curve]
+    """Of those that have a series; none if there is but one."""
+
+
+def groups_of(result: Measurements) -> dict[str, Group]:
+    """The flows of a result by what their names have in common; empty where that does not help.
+
+    A label has the number of flows: ``incast, 1,024 flows``.
     """
-    members: dict[str, list[str]] = defaultdict(list)
-    for flow in flows:
-        members[flow.partition("[")[0]].append(flow)
-    count = sum(map(len, members.values()))
-    if count <= MOST_ALONE or len(members) > MOST_GROUPS or len(members) == count:
+    curves = result.curves()
+    flows, sums = curves.get("flow_throughput_bps", {}), curves.get("group_throughput_bps", {})
+    if not sums or result.table("flows").num_rows <= MOST_ALONE:
         return {}
-    return {f"{name}, {len(own)} flows" if len(own) > 1 else name: own for name, own in members.items()}
+    names = pc.list_element(pc.split_pattern(result.table("flows")["flow"], "[", max_splits=1), 0)
+    members: dict[str, list[tuple[str, Curve]]] = defaultdict(list)
+    for flow, curve in flows.items():
+        members[flow.partition("[")[0]].append((flow, curve))
+    groups: dict[str, Group] = {}
+    for row in pc.value_counts(names).to_pylist():
+        name, own = str(row["values"]), members[str(row["values"])]
+        if name in sums:
+            groups[f"{name}, {row['counts']:,} flows"] = Group(sums[name], [curve for _, curve in own])
+        else:
+            groups.update({flow: Group(curve, []) for flow, curve in own})
+    return groups if len(groups) <= MOST_GROUPS else {}

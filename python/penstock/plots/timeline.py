@@ -39,9 +39,9 @@ from .style import (
 )
 
 if TYPE_CHECKING:
-    from penstock.measurements import Measurements
+    from penstock.measurements import Curve, Measurements
 
-Series = dict[str, tuple[Any, Any]]
+Series = dict[str, "Curve"]
 Pauses = dict[tuple[Any, ...], list[decimate.Span]]
 
 MAX_LABELLED = 8
@@ -153,10 +153,14 @@ def timeline(result: Measurements) -> Figure:
 def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
     """Throughput of each flow over time, labelled at the end of its line; of many the sum of each name."""
     axes.set_title("Throughput per flow")
-    together, members = _together(flows)
-    if together:
-        flows = together
-        axes.set_title("Throughput, flows of a name together (thin: each)")
+    groups = groups_of(result)
+    members: dict[str, list[Curve]] = {}
+    if groups:
+        flows = {label: group.throughput for label, group in groups.items()}
+        members = {label: group.members for label, group in groups.items()}
+        drawn, all_flows = len(result.curves()["flow_throughput_bps"]), result.table("flows").num_rows
+        which = "each" if drawn == all_flows else f"the {drawn:,} busiest"
+        axes.set_title(f"Throughput, flows of a name together (thin: {which})")
     bins = _calm([*flows.values(), *(line for lines in members.values() for line in lines)])
     lines = {name: decimate.merge_bins(*line, bins) for name, line in flows.items()}
     scale = rate_scale(max(float(values.max(initial=0.0)) for _, values in lines.values()))
@@ -181,9 +185,7 @@ def _throughput(result: Measurements, axes: Axes, flows: Series) -> None:
     label_right(axes, labels, spacing=0.06)
 
 
-def _draw_thin(
-    result: Measurements, axes: Axes, lines: Sequence[tuple[Any, Any]], scale: Scale, colour: str
-) -> None:
+def _draw_thin(result: Measurements, axes: Axes, lines: Sequence[Curve], scale: Scale, colour: str) -> None:
     """Lines behind the others; of many a part."""
     drawn = lines[:: max(1, len(lines) // MAX_LINES)]
     if drawn:
@@ -192,7 +194,7 @@ def _draw_thin(
         axes.add_collection(LineCollection(ways, colors=colour, linewidths=0.5, alpha=faint, rasterized=True))
 
 
-def _calm(lines: Sequence[tuple[Any, Any]]) -> int:
+def _calm(lines: Sequence[Curve]) -> int:
     """How many bins at most: so few that lines which flip at the pace of pauses become their means."""
     most = MAX_BINS
     while most > LEAST_BINS:
@@ -202,24 +204,6 @@ def _calm(lines: Sequence[tuple[Any, Any]]) -> int:
             break
         most = max(LEAST_BINS, most // 2)
     return most
-
-
-def _together(flows: Series) -> tuple[Series, dict[str, list[tuple[Any, Any]]]]:
-    """The sums of flows with one name, as ``incast[h1]`` and ``incast[h2]``, if that makes many lines few.
-
-    With them the lines that each is the sum of.
-    """
-    sums: Series = {}
-    members: dict[str, list[tuple[Any, Any]]] = {}
-    for title, names in groups_of(flows).items():
-        times = max((flows[name][0] for name in names), key=len)
-        values = np.zeros(len(times))
-        for name in names:
-            own = flows[name][1]
-            values[: len(own)] += own
-        sums[title] = (times, values)
-        members[title] = [flows[name] for name in names] if len(names) > 1 else []
-    return sums, members
 
 
 def _shared_port(result: Measurements, filled: Series) -> tuple[str, Series]:
@@ -442,7 +426,7 @@ def _draw_marks(column: list[Axes], marks: list[tuple[float, str]], end_ns: floa
         )
 
 
-def _steps(result: Measurements, line: tuple[Any, Any], scale: Scale) -> tuple[Any, Any]:
+def _steps(result: Measurements, line: Curve, scale: Scale) -> tuple[Any, Any]:
     """Corners of a line that keeps its value until the next bin, the last one to the end of the run."""
     times, values = line
     edges = np.append(times, max(_end_ns(result), float(times[-1]))) / time_scale(_end_ns(result)).size

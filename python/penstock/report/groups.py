@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING
 from penstock.plots.groups import groups_of
 
 if TYPE_CHECKING:
-    from penstock.measurements import Curves
+    from penstock.measurements import Curves, Measurements
 
 GROUPS = "group_throughput_bps"
-"""A metric of the page alone."""
 
 
-def with_groups(curves: Curves) -> Curves:
-    """The series, with the throughput of each group of flows if there are such.
-
-    Flows whose bins differ in width are not added up.
-    """
-    flows = curves.get("flow_throughput_bps", {})
-    groups = groups_of(flows)
-    if not groups or len({len(times) for times, _ in flows.values()}) != 1:
-        return curves
-    times, _ = next(iter(flows.values()))
-    sums = {group: (times, sum(flows[flow][1] for flow in own)) for group, own in groups.items()}
-    return {**curves, GROUPS: sums}
+def with_groups(result: Measurements) -> Curves:
+    """The series, with groups of flows as pictures name them; without sums where they do not help."""
+    curves = {metric: of for metric, of in result.curves().items() if metric != GROUPS}
+    groups = groups_of(result)
+    if groups:
+        curves[GROUPS] = {label: group.throughput for label, group in groups.items()}
+    return curves

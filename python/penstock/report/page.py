@@ -99,7 +99,7 @@ def document(result: Measurements) -> dict[str, Any]:
     page = shorten(shown, result.topology)
     tables, notes = page.tables, page.notes
     recorded = tables["series"].num_rows if "series" in tables else 0
-    curves = with_groups(result.curves()) if recorded else {}
+    curves = with_groups(result) if recorded else {}
     thinned = _points(curves) > MAX_SERIES_ROWS
     if thinned:
         curves = _thin_series(largest_series(curves))

@@ -52,6 +52,7 @@ class Scenario:
             "simulation": {**given({"duration": duration}), **known(keys, SimulationKeys, "Scenario")}
         }
         self._file: str | None = None
+        self._text: str | None = None
 
     @classmethod
     def from_toml(cls, text: str, *, file: str | None = None) -> Scenario:
@@ -74,7 +75,7 @@ class Scenario:
             scenario._model = tomllib.loads(text_of("text", text))
         except tomllib.TOMLDecodeError as error:
             raise TomlError(f"{file}: {error}" if file else str(error)) from None
-        scenario._file = file
+        scenario._file, scenario._text = file, text
         return scenario
 
     @classmethod
@@ -249,9 +250,12 @@ class Scenario:
         return tomli_w.dumps({key: self._model[key] for key in keys})
 
     def source(self) -> library.Source:
-        """Text and file name for the checker."""
+        """Text and file name for the checker.
+
+        The text is that of the file, whose lines errors name, unless the scenario has been changed since.
+        """
         name = self._model.get("simulation", {}).get("name", "scenario")
-        return library.Source(self.to_toml(), self._file or f"{name}.toml")
+        return library.Source(self._text or self.to_toml(), self._file or f"{name}.toml")
 
     def save(self, file: str | PathLike[str]) -> None:
         """Writes the scenario as a file, which must not exist yet.
@@ -282,7 +286,7 @@ class Scenario:
         """A scenario of its own, whose tables are those of this one: what changes has to be copied first."""
         other = type(self).__new__(type(self))
         other._model = self._model.copy()
-        other._file = self._file
+        other._file, other._text = self._file, None
         return other
 
     def _appended(self, table: str, entry: Mapping[str, Any]) -> Scenario:

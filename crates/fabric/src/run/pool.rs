@@ -151,12 +151,20 @@ impl Pool {
 
     /// The frames of a list, from the first.
     pub fn iter(&self, list: &List) -> impl Iterator<Item = &Waiting> {
-        let mut slot = list.head;
+        self.from(list.head).map(|(_, waiting)| waiting)
+    }
+    /// The frames of a list from a slot of it on, each with its slot; none from [`NIL`].
+    pub fn from(&self, slot: u32) -> impl Iterator<Item = (u32, &Waiting)> {
+        let mut next = slot;
         std::iter::from_fn(move || {
-            let waiting = self.slots.get(slot as usize)?;
-            slot = waiting.next;
-            Some(waiting)
+            let (slot, waiting) = (next, self.slots.get(next as usize)?);
+            next = waiting.next;
+            Some((slot, waiting))
         })
+    }
+    /// The slot behind one in its list.
+    pub fn behind(&self, slot: u32) -> u32 {
+        self.slots[slot as usize].next
     }
 }
 

@@ -1,7 +1,8 @@
 //! Whom pauses hold back: the flows that stand at a port while it is paused.
 //!
 //! No frame leaves a queue while it is paused. So who stands there when a pause ends, with the time at which each came, is
-//! all that the pause has held back: one look at the queue a pause, and nothing for a frame. Endpoints that stand in line
+//! all that the pause has held back: one look at the queue a pause, and nothing for a frame that comes or goes. A look reads
+//! what has come since the last one, however long the queue: [`Line`]. Endpoints that stand in line
 //! at a paused class of a NIC count as well, though their frames are not made yet; of a rate limiter in line, whose frame is
 //! the next.
 //!
@@ -9,9 +10,10 @@
 //!
 //! Not modelled: what a watchdog drops or sends in spite of a pause does not stand there when it ends.
 
+use crate::run::pool::{List, NIL, Pool};
 use crate::run::probes::PauseRecord;
 use crate::run::world::Fabric;
-use frame::{ClassMap, Priority};
+use frame::{ClassMap, PRIORITIES, Priority};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
@@ -35,13 +37,42 @@ pub(crate) struct PausedPlace {
     /// Those who stood there in the last of them, by flow, and those who had gone before.
     standing: Vec<Held>,
     gone: Vec<Held>,
+    line: Line,
 }
 
-/// When a flow was seen last: in which look, and its place among those present.
-#[derive(Clone, Copy, Debug, Default)]
+/// A queue that is one list, as the last look found it. Frames leave it in order, so that those which have gone are counted,
+/// not read. Frames are numbered in the order in which they were read.
+#[derive(Debug)]
+struct Line {
+    /// Numbers of the first frame that was there, and of the next one to be read.
+    first: u64,
+    next: u64,
+    /// The last frame that was read: its slot, and since when it waits.
+    last: u32,
+    since: Time,
+    flows: Vec<InLine>,
+}
+
+/// A flow in a line.
+#[derive(Clone, Copy, Debug)]
+struct InLine {
+    flow: u32,
+    priority: Priority,
+    /// When the first of its frames came, or one that stood before it from look to look.
+    since: Time,
+    /// When the first of those came that this look has read.
+    fresh: Time,
+    /// Its last frame before this look, and with it.
+    before: u64,
+    last: u64,
+}
+
+/// Who has been seen in this look, and as the how manieth.
+#[derive(Debug, Default)]
 struct Seen {
     look: u32,
-    at: u32,
+    /// By number, the look that saw it last, and its place among those of that look.
+    last: Vec<(u32, u32)>,
 }
 
 /// All paused ports of a part of the fabric.
@@ -50,10 +81,87 @@ pub(crate) struct Victims {
     /// By path.
     flows: Arc<[u32]>,
     places: BTreeMap<(u32, u8), PausedPlace>,
-    /// Scratch: flows that stand in a queue, and since when; by flow, the look that it was seen by last.
+    /// Scratch: flows that stand in a queue, and since when. Who has been seen, by flow, and by flow and priority in a line.
     present: Vec<(u32, Time)>,
-    seen: Vec<Seen>,
-    looks: u32,
+    seen: Seen,
+    in_line: Seen,
+}
+
+impl Seen {
+    fn begin(&mut self) {
+        self.look += 1;
+    }
+
+    /// The place of a number in this look; `next` if it was not seen before.
+    fn place(&mut self, number: usize, next: usize) -> usize {
+        if self.last.len() <= number {
+            self.last.resize(number + 1, (0, 0));
+        }
+        let last = &mut self.last[number];
+        if last.0 != self.look {
+            *last = (self.look, next as u32);
+        }
+        last.1 as usize
+    }
+}
+
+impl Default for Line {
+    fn default() -> Line {
+        Line { first: 0, next: 0, last: NIL, since: Time::ZERO, flows: Vec::new() }
+    }
+}
+
+impl Line {
+    /// Notes who has come to a list of so many frames, until `end`, and who has gone; `flows` has the flow of each path.
+    fn advance(
+        &mut self,
+        (list, frames): (&List, u64),
+        pool: &Pool,
+        end: Time,
+        flows: &[u32],
+        seen: &mut Seen,
+    ) {
+        seen.begin();
+        for (at, one) in self.flows.iter_mut().enumerate() {
+            (one.before, one.fresh) = (one.last, Time::NEVER);
+            seen.place(number(one.flow, one.priority), at);
+        }
+        // What came after the last look came later than all that it read.
+        let stands = self.last != NIL && !list.is_empty() && pool.first(list).since <= self.since;
+        let (unread, mut behind) = (self.next, 0);
+        for (slot, one) in pool.from(if stands { pool.behind(self.last) } else { list.head() }) {
+            behind += 1;
+            if one.since < end {
+                let (flow, priority) = (flows[one.frame.path.at()], one.frame.priority);
+                self.read(flow, priority, one.since, seen.place(number(flow, priority), self.flows.len()));
+                (self.last, self.since) = (slot, one.since);
+            }
+        }
+        self.first = unread - (frames - behind);
+        let first = self.first;
+        self.flows.retain_mut(|one| {
+            if one.before < first {
+                one.since = one.fresh;
+            }
+            one.last >= first
+        });
+    }
+
+    /// The next frame is of this flow, which is the `at`-th in the line.
+    fn read(&mut self, flow: u32, priority: Priority, since: Time, at: usize) {
+        let last = self.next;
+        self.next += 1;
+        if at == self.flows.len() {
+            self.flows.push(InLine { flow, priority, since, fresh: since, before: last, last });
+        }
+        let one = &mut self.flows[at];
+        (one.fresh, one.last) = (one.fresh.min(since), last);
+    }
+}
+
+/// The number of a flow and a priority that it sends at.
+fn number(flow: u32, priority: Priority) -> usize {
+    flow as usize * PRIORITIES + usize::from(priority.0)
 }
 
 impl PausedPlace {
@@ -91,20 +199,19 @@ impl Victims {
         Victims { flows, ..Victims::default() }
     }
 
+    /// Nobody is there yet.
+    fn begin(&mut self) {
+        self.seen.begin();
+        self.present.clear();
+    }
+
     /// Notes that a flow stands there since then: the earliest counts.
-    fn stands(&mut self, path: usize, since: Time) {
-        let flow = self.flows[path];
-        if self.seen.len() <= flow as usize {
-            self.seen.resize(flow as usize + 1, Seen::default());
-        }
-        let seen = &mut self.seen[flow as usize];
-        if seen.look == self.looks {
-            let entry = &mut self.present[seen.at as usize];
-            entry.1 = entry.1.min(since);
-        } else {
-            *seen = Seen { look: self.looks, at: self.present.len() as u32 };
+    fn stands(&mut self, flow: u32, since: Time) {
+        let at = self.seen.place(flow as usize, self.present.len());
+        if at == self.present.len() {
             self.present.push((flow, since));
         }
+        self.present[at].1 = self.present[at].1.min(since);
     }
 
     /// Who has stood at the paused ports of this part.
@@ -117,8 +224,10 @@ impl Victims {
         let of = |place: &PausedPlace| {
             size_of::<((u32, u8), PausedPlace)>()
                 + (place.standing.capacity() + place.gone.capacity()) * size_of::<Held>()
+                + place.line.flows.capacity() * size_of::<InLine>()
         };
-        self.places.values().map(of).sum::<usize>() + self.seen.capacity() * size_of::<Seen>()
+        let seen = self.seen.last.capacity() + self.in_line.last.capacity();
+        self.places.values().map(of).sum::<usize>() + seen * size_of::<(u32, u32)>()
     }
 }
 
@@ -144,9 +253,10 @@ impl Fabric {
         records.iter().for_each(|record| paused |= 1 << record.priority);
         for record in records {
             let Some(mut victims) = self.probes.victims.take() else { return };
-            self.look(&mut victims, port, record.priority, paused, record.end.min(now));
-            let Victims { places, present, .. } = &mut *victims;
-            places.entry((port, record.priority)).or_default().ended(record.start, present);
+            let mut place = victims.places.remove(&(port, record.priority)).unwrap_or_default();
+            self.look(&mut victims, &mut place.line, (port, record.priority), paused, record.end.min(now));
+            place.ended(record.start, &victims.present);
+            victims.places.insert((port, record.priority), place);
             self.probes.victims = Some(victims);
         }
     }
@@ -156,36 +266,55 @@ impl Fabric {
         let Some(own) = &self.probes.victims else { return Vec::new() };
         let mut victims = Victims::new(own.flows.clone());
         let paused = self.links.cold[port as usize].control.priorities_in_force();
-        self.look(&mut victims, port, priority, paused, end);
+        self.look(&mut victims, &mut Line::default(), (port, priority), paused, end);
         victims.present
     }
 
     /// Looks at who is held back by a pause of a priority that is over at `end`: `present`, by flow.
-    fn look(&self, victims: &mut Victims, port: u32, priority: u8, paused: u8, end: Time) {
-        victims.looks += 1;
-        victims.present.clear();
+    fn look(&self, victims: &mut Victims, line: &mut Line, place: (u32, u8), paused: u8, end: Time) {
+        let (port, priority) = place;
+        victims.begin();
         let classes = self.nodes[self.node_of[port as usize] as usize].classes;
         let class = classes.class(Priority(priority));
         let held_back = held_back_by(priority, paused, classes);
         let queue = self.links.ports[port as usize].first_queue + u32::from(class.0);
-        for one in self.frames_for(queue) {
-            if held_back >> one.frame.priority.0 & 1 != 0 && one.since < end {
-                victims.stands(one.frame.path.at(), one.since);
+        let is_held_back = |priority: Priority| held_back >> priority.0 & 1 != 0;
+        if let Some(list) = self.in_one_list(queue) {
+            let flows = victims.flows.clone();
+            line.advance(list, &self.buffers.pool, end, &flows, &mut victims.in_line);
+            for one in line.flows.iter().filter(|one| is_held_back(one.priority)) {
+                victims.stands(one.flow, one.since);
+            }
+        } else {
+            for one in
+                self.frames_for(queue).filter(|one| is_held_back(one.frame.priority) && one.since < end)
+            {
+                victims.stands(victims.flows[one.frame.path.at()], one.since);
             }
         }
-        let line = self.links.cold[port as usize].nic.iter().flat_map(|nic| &nic.ready[class.at()]);
-        for (path, priority, since) in line.filter_map(|&entry| self.stands_for(entry)) {
-            if held_back >> priority.0 & 1 != 0 && since < end {
-                victims.stands(path.at(), since);
+        let ready = self.links.cold[port as usize].nic.iter().flat_map(|nic| &nic.ready[class.at()]);
+        for (path, priority, since) in ready.filter_map(|&entry| self.stands_for(entry)) {
+            if is_held_back(priority) && since < end {
+                victims.stands(victims.flows[path.at()], since);
             }
         }
         victims.present.sort_unstable();
+    }
+
+    /// The list that all frames for a queue stand in, if it is one, and how many they are.
+    fn in_one_list(&self, queue: u32) -> Option<(&List, u64)> {
+        let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0 as usize] as usize];
+        let [list] = self.buffers.lists(queue) else { return None };
+        let frames = self.buffers.queues[queue as usize].occupancy.frames;
+        node.architecture.crossbar().is_none().then_some((list, frames))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use frame::{Frame, PathId};
+    use proptest::prelude::*;
 
     fn us(us: u64) -> Time {
         Time::from_us(us)
@@ -215,6 +344,45 @@ mod tests {
         let held: Vec<_> = place.held().copied().collect();
         let one = |number, since| Held { flow: 7, first: number, last: number, since };
         assert_eq!(held, [one(0, us(1)), one(1, us(22))]);
+    }
+
+    proptest! {
+        /// A line that reads only what is new knows who stands there, and who came after the last look since when.
+        #[test]
+        fn a_line_knows_what_reading_the_whole_queue_would(
+            steps in prop::collection::vec((0u8..4, 0u32..5, 0u8..2, 0u64..3), 1..200),
+        ) {
+            let flows: Vec<u32> = (0..5).collect();
+            let (mut pool, mut list, mut line, mut seen) = (Pool::new(), List::EMPTY, Line::default(), Seen::default());
+            let (mut now, mut frames, mut looked) = (Time::ZERO, 0, Time::ZERO);
+            for (what, flow, priority, later) in steps {
+                now += Time::from_ps(later);
+                match what {
+                    0 | 1 => {
+                        let frame = Frame { path: PathId(flow), priority: Priority(priority), ..Frame::default() };
+                        pool.push(&mut list, &frame, now, NIL);
+                        frames += 1;
+                    }
+                    2 if frames > 0 => {
+                        pool.pop(&mut list);
+                        frames -= 1;
+                    }
+                    _ => {
+                        line.advance((&list, frames), &pool, now, &flows, &mut seen);
+                        let mut told: Vec<_> =
+                            line.flows.iter().map(|one| (one.flow, one.priority.0, one.since.max(looked))).collect();
+                        told.sort_unstable();
+                        let mut all: BTreeMap<(u32, u8), Time> = BTreeMap::new();
+                        for one in pool.iter(&list).filter(|one| one.since < now) {
+                            all.entry((one.frame.path.0, one.frame.priority.0)).or_insert(one.since.max(looked));
+                        }
+                        let expected: Vec<_> = all.into_iter().map(|((flow, of), since)| (flow, of, since)).collect();
+                        prop_assert_eq!(told, expected);
+                        looked = now;
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -7,10 +7,13 @@ use crate::run::levels::Levels;
 use crate::spec::{Watched, Which};
 use frame::PRIORITIES;
 use measure::{BinnedBits, Carried, Table, Train};
+use std::collections::BTreeMap;
 use units::Time;
 
 /// Metric of the series of flows.
 pub const FLOW_SERIES: &str = "flow_throughput_bps";
+/// Metric of their sums by name.
+const GROUP_SERIES: &str = "group_throughput_bps";
 
 /// A time series: metric, entity, values a bin.
 pub struct Series {
@@ -24,13 +27,13 @@ impl View<'_> {
     pub fn series(&self) -> Vec<Series> {
         let mut series = Vec::new();
         for (nth, metric) in [FLOW_SERIES, "flow_read_bps"].into_iter().enumerate() {
-            let flows = self.s.spec.flows.iter().zip(self.bits_by_flow(nth));
+            let bits = self.bits_by_flow(nth);
+            let sums = if nth == 0 { self.sums_by_name(&bits) } else { Vec::new() };
+            let flows = self.s.spec.flows.iter().zip(bits);
             let found = flows.filter_map(|(flow, bits)| Some((flow.name.clone(), bits?)));
-            self.keep(
-                &mut series,
-                Watched::Flow,
-                found.map(|(entity, (bin, bits))| self.rates(metric, entity, bin, bits)),
-            );
+            let rates = |metric, (entity, (bin, bits))| self.rates(metric, entity, bin, bits);
+            self.keep(&mut series, Watched::Flow, found.map(|found| rates(metric, found)));
+            self.keep(&mut series, Watched::Flow, sums.into_iter().map(|sum| rates(GROUP_SERIES, sum)));
         }
         let received = |port: u32| {
             let link = self.s.carried(self.s.peer(port))?;
@@ -171,6 +174,27 @@ impl View<'_> {
         of_flows
     }
 
+    /// Sums over the flows of a name, as `incast[h1]` and `incast[h2]`, where all of them have bins of one width: whole
+    /// even if there are more flows than series are kept of.
+    fn sums_by_name(&self, of_flows: &[Option<(Time, Vec<u64>)>]) -> Vec<(String, (Time, Vec<u64>))> {
+        let names = self.s.spec.flows.iter().map(|flow| flow.name.split_once('[').map(|(name, _)| name));
+        let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (flow, name) in names.enumerate() {
+            name.into_iter().for_each(|name| groups.entry(name).or_default().push(flow));
+        }
+        let sum = |(name, flows): (&str, Vec<usize>)| {
+            let (width, mut sum) = of_flows[flows[0]].clone()?;
+            for &flow in &flows[1..] {
+                let (own, bits) = of_flows[flow].as_ref()?;
+                (*own == width).then(|| sum.iter_mut().zip(bits).for_each(|(total, more)| *total += more))?;
+            }
+            (flows.len() > 1).then(|| (name.to_string(), (width, sum)))
+        };
+        let mut groups: Vec<_> = groups.into_iter().collect();
+        groups.sort_by_key(|(_, flows)| flows[0]);
+        groups.into_iter().filter_map(sum).collect()
+    }
+
     /// Frames are counted when they have arrived; of the last ones the series have what came before the end.
     fn add_arriving(&self, of_flows: &mut [Option<(Time, Vec<u64>)>]) {
         for &(path, passage) in &self.arriving {
@@ -224,8 +248,8 @@ pub fn series_table(series: Vec<Series>) -> Table {
     };
     let entities = series.iter().map(|one| one.entity.clone()).collect();
     Table::new("series", "One row a bin of a time series.")
-        .named("metric", "flow_throughput_bps (what arrives at the destination), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", metrics, rows().map(|nth| metric_of[nth]))
-        .named("entity", "The flow, port, class of a port, or queue; a rate limiter is its flow, or its host and priority.", entities, rows().map(|nth| nth as u32))
+        .named("metric", "flow_throughput_bps (what arrives at the destination), group_throughput_bps (the same of all flows of a name, as incast of incast[h1] and incast[h2]), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", metrics, rows().map(|nth| metric_of[nth]))
+        .named("entity", "The flow, name of flows, port, class of a port, or queue; a rate limiter is its flow, or its host and priority.", entities, rows().map(|nth| nth as u32))
         .reals("time_ns", "ns", "Start of the bin.", series.iter().flat_map(starts))
         .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))
 }
