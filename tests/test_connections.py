@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import penstock as ps
 from conftest import Command
@@ -60,6 +62,34 @@ def test_a_connection_says_what_held_it_back() -> None:
     window = star().flow("window", from_="h0", to="h3", source=ps.window("2 frames")).run()
     row = connections.of_flow(window, "window")
     assert row is not None and connections.held(row) == {}
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    preset=st.sampled_from(("ns2", "linux", "mcalpine-2005", "datacenter")),
+    window=st.sampled_from(("unlimited", "3 frames", "64 KiB")),
+    transfer=st.sampled_from((None, "10 kB", "300 kB")),
+    idle=st.sampled_from((None, "20 us")),
+    queue=st.integers(min_value=2, max_value=60),
+    lossless=st.booleans(),
+    seed=st.integers(min_value=1, max_value=99),
+)
+def test_shares_of_time_add_up(
+    preset: str, window: str, transfer: str | None, idle: str | None, queue: int, lossless: bool, seed: int
+) -> None:
+    """Two connections, and a burst beside them, whatever holds them back."""
+    scenario = star(duration="3 ms")
+    scenario = scenario.flow_control.pfc() if lossless else scenario.switch(buffer={"queue": f"{queue} frames"})
+    tcp = ps.tcp(preset, receive_window=window, window_scaling=True, transfer=transfer, idle=idle)
+    scenario = scenario.flow("tcp", from_=["h0", "h1"], to="h3", source=tcp)
+    scenario = scenario.flow("burst", from_="h2", to="h3", source="greedy", start="1 ms", stop="2 ms")
+    rows = connections.rows(scenario.run(seed=seed))
+    assert len(rows) == 2
+    for row in rows:
+        shares = connections.held(row)
+        assert set(shares) == set(connections.HELD)
+        assert sum(shares.values()) == pytest.approx(1, abs=1e-9)
+        assert all(0 <= share <= 1 for share in shares.values())
 
 
 def test_a_conversation_is_told_as_exchanges() -> None:

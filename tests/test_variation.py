@@ -24,7 +24,8 @@ def test_a_frame_that_waits_is_off_the_mean_of_those_before_it() -> None:
     scenario = _streams("h2").flow(
         "other", from_="h1", to="h2", frame="1000 B", start=f"{other_us} us", limit="1000 B", source="greedy"
     )
-    found = variations(scenario.run())[("video", "h2")]
+    result = scenario.run()
+    found = variations(result)[("video", "h2")]
     assert len(found.delay_ns) == 30
     plain, waits = 2 * FRAME_NS + 20, FRAME_NS - 400
     expected = [plain] * 30
@@ -33,6 +34,14 @@ def test_a_frame_that_waits_is_off_the_mean_of_those_before_it() -> None:
     # The eleventh is off by its wait, the twelfth by what that moved the mean.
     deviation = [0.0] * 10 + [waits] + [waits / (11 + n) for n in range(19)]
     assert found.deviation_ns.tolist() == pytest.approx(deviation)
+    table = {row["flow"]: row for row in result.rows("delay_variation")}
+    assert sorted(table) == ["other", "video"]
+    video = table["video"]
+    assert (video["destination"], video["frames"]) == ("h2", 30)
+    assert video["delay_mean_ns"] == pytest.approx(sum(expected) / 30)
+    assert video["deviation_mean_ns"] == pytest.approx(sum(deviation) / 30)
+    assert video["deviation_max_ns"] == pytest.approx(waits)
+    assert video["deviation_max_at_s"] == pytest.approx(found.time_ns[10] / 1e9)
     starts, peaks = found.peaks(50_000)
     assert starts.tolist() == [0, 50_000, 100_000, 150_000, 200_000, 250_000]
     assert peaks[:3].tolist() == pytest.approx([0, 0, waits])
@@ -42,4 +51,5 @@ def test_only_what_arrives_at_its_end_counts() -> None:
     assert variations(_streams("sw").run()) == {}
     assert variations(_streams("h0").run()) == {}
     plain = ps.Scenario(duration="10 us").topology.star(hosts=2, rate="10 Gb/s")
-    assert variations(plain.flow("f", from_="h0", to="h1", source="greedy").run()) == {}
+    result = plain.flow("f", from_="h0", to="h1", source="greedy").run()
+    assert (variations(result), result.rows("delay_variation")) == ({}, [])

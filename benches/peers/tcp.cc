@@ -1,5 +1,5 @@
-// ns-3's TCP over one bottleneck: tcp QUEUE WARMUP END START...
-//   QUEUE is drop, red or ecn, times are in seconds, one START a connection. As tcp.tcl: all send over links of 1 Gb/s to a
+// ns-3's TCP over one bottleneck: tcp HALVES QUEUE WARMUP END START...
+//   HALVES is pipe, as ns-3 has it, or flight, as RFC 6675 has it; QUEUE is drop, red or ecn, times are in seconds, one START a connection. As tcp.tcl: all send over links of 1 Gb/s to a
 // router, whose link of 50 Mb/s to the receiver has the queue; each takes 5 ms. NewReno with selective acknowledgements (without
 // them, ns-3.37 does not repair what it should), proportional rate reduction. Prints bits, drops and marks of that link and
 // its mean queue in packets, all of the time from WARMUP to END.
@@ -47,12 +47,37 @@ static Counts SoFar()
     return {8.0 * bytes, double(drops), double(marks), area};
 }
 
+// After a loss, half of all that is not acknowledged (RFC 5681 equation 4, RFC 6675 section 5 step 4.2), but for what limited
+// transmit has let go beyond the window (RFC 3042 section 2). What ns-3 passes as in flight leaves out what has arrived or is
+// lost.
+class HalvesFlight : public TcpNewReno
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId id =
+            TypeId("HalvesFlight").SetParent<TcpNewReno>().AddConstructor<HalvesFlight>();
+        return id;
+    }
+    uint32_t GetSsThresh(Ptr<const TcpSocketState> state, uint32_t) override
+    {
+        uint32_t flight = state->m_highTxMark.Get() - state->m_lastAckedSeq;
+        return std::max(2 * state->m_segmentSize, std::min(flight, state->m_cWnd.Get()) / 2);
+    }
+    Ptr<TcpCongestionOps> Fork() override
+    {
+        return CopyObject<HalvesFlight>(this);
+    }
+};
+NS_OBJECT_ENSURE_REGISTERED(HalvesFlight);
+
 int main(int argc, char** argv)
 {
-    std::string kind = argv[1];
-    double warmup = std::stod(argv[2]), end = std::stod(argv[3]);
+    bool flight = std::string(argv[1]) == "flight";
+    std::string kind = argv[2];
+    double warmup = std::stod(argv[3]), end = std::stod(argv[4]);
 
-    Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue("ns3::TcpNewReno"));
+    Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue(flight ? "HalvesFlight" : "ns3::TcpNewReno"));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(0.2)));
@@ -106,7 +131,7 @@ int main(int argc, char** argv)
     wide.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("100000p"));
     PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), 1));
     sink.Install(ends.Get(1)).Start(Seconds(0));
-    for (int n = 4; n < argc; n++)
+    for (int n = 5; n < argc; n++)
     {
         Ptr<Node> sender = CreateObject<Node>();
         stack.Install(sender);

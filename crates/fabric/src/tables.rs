@@ -6,6 +6,7 @@ mod contention;
 mod credits;
 mod crossbars;
 mod deadlocks;
+mod delay_variation;
 mod demands;
 mod durations;
 mod forensics;
@@ -49,6 +50,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let flows = view.flow_rows();
     let series = view.series();
     let forensics = view.forensics();
+    let [frames, delay_variation] = view.frames();
     vec![
         view.flows(&flows, &series),
         view.demands(),
@@ -74,7 +76,8 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.faults(),
         view.watermarks(),
         series_table(series),
-        view.frames(),
+        frames,
+        delay_variation,
         view.summary(&flows),
     ]
 }

@@ -73,6 +73,17 @@ pub struct Congestion {
     pub marks: u64,
 }
 
+/// What an endpoint wants of its host: all that changes with a call, looked at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wishes {
+    /// When it wants to be called; [`Time::NEVER`]: not before something else happens.
+    pub call_at: Time,
+    /// It has a segment for the NIC.
+    pub has_work: bool,
+    /// It may have something to tell that was measured.
+    pub has_records: bool,
+}
+
 /// How far an endpoint is whose steps wait for those of others at its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -110,14 +121,15 @@ impl Progress {
 ///
 /// The host keeps one timer an endpoint. After each call of [`handle_frame`], [`handle_timeout`] or
 /// [`poll_transmit`] it looks at [`poll_timeout`] and moves the timer there, calls [`poll_record`] until it
-/// has no more, and asks [`has_work`] whether the NIC may pull a segment. A new endpoint has no
-/// work: its first timeout is the start. One that is idle costs nothing but its place in memory.
+/// has no more, and asks [`has_work`] whether the NIC may pull a segment; [`wishes`] answers all three at once.
+/// A new endpoint has no work: its first timeout is the start. One that is idle costs nothing but its place in memory.
 ///
 /// [`handle_frame`]: Protocol::handle_frame
 /// [`handle_timeout`]: Protocol::handle_timeout
 /// [`poll_transmit`]: Protocol::poll_transmit
 /// [`poll_timeout`]: Protocol::poll_timeout
 /// [`poll_record`]: Protocol::poll_record
+/// [`wishes`]: Protocol::wishes
 /// [`has_work`]: Protocol::has_work
 pub trait Protocol {
     /// A frame from the peer has arrived.
@@ -139,6 +151,20 @@ pub trait Protocol {
     /// What was measured and not yet told.
     fn poll_record(&mut self) -> Option<Record> {
         None
+    }
+
+    /// Whether [`Protocol::poll_record`] may have something.
+    fn has_records(&self) -> bool {
+        true
+    }
+
+    /// What it wants of its host now.
+    fn wishes(&self) -> Wishes {
+        Wishes {
+            call_at: self.poll_timeout().unwrap_or(Time::NEVER),
+            has_work: self.has_work(),
+            has_records: self.has_records(),
+        }
     }
 
     /// Segments sent again so far.

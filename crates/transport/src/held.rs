@@ -3,7 +3,8 @@
 //! At any time it is one of four: the application has nothing to send (or only waits for acknowledgements of all it had);
 //! the receive window, or the send buffer, is full, whatever the congestion window is; the congestion control lets nothing
 //! go (its window, its pacing, a handshake, a repair); or nothing in the endpoint does: a segment is ready, and waits for
-//! its NIC.
+//! its NIC. A stretch that ends with a timeout was spent waiting for it, whatever the window was, and is the congestion
+//! control's.
 //!
 //! Source: the counters busy, rwnd_limited and sndbuf_limited of Linux (`tcp_info`), with the rest told apart.
 
@@ -48,6 +49,13 @@ impl Holding {
         }
     }
 
+    /// Who holds it back turns out to be another one, since it does.
+    pub fn correct(&mut self, holder: Holder) {
+        if let Some((before, _)) = &mut self.now {
+            *before = holder;
+        }
+    }
+
     /// How long each has until now.
     pub fn until(&self, now: Time) -> Held {
         let mut held = self.held;
@@ -79,6 +87,10 @@ mod tests {
         }
         assert_eq!(holding.until(us(30)).times, [9, 3, 5, 3].map(us));
         assert_eq!(holding.until(us(40)).times, [9, 3, 5, 13].map(us));
+        // The microsecond since 29 was a wait for a timeout.
+        let mut waited = holding;
+        waited.correct(Holder::CongestionControl);
+        assert_eq!(waited.until(us(30)).times, [9, 3, 6, 2].map(us));
         // What is done has no more time, until it begins anew.
         holding.change(None, us(32));
         assert_eq!(holding.until(us(40)).times, [9, 3, 5, 5].map(us));

@@ -83,7 +83,7 @@ pub use conversation_keys::ConversationKeys;
 pub use cubic::{Cubic, CubicKeys, CubicParams};
 pub use dctcp::{Dctcp, DctcpKeys, DctcpParams};
 pub use delay::Delay;
-pub use endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment};
+pub use endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment, Wishes};
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
@@ -166,6 +166,12 @@ macro_rules! endpoints {
             }
             fn poll_record(&mut self) -> Option<Record> {
                 match self { $(Endpoint::$name(it) => it.poll_record(),)* }
+            }
+            fn has_records(&self) -> bool {
+                match self { $(Endpoint::$name(it) => it.has_records(),)* }
+            }
+            fn wishes(&self) -> Wishes {
+                match self { $(Endpoint::$name(it) => it.wishes(),)* }
             }
             fn retransmitted(&self) -> u64 {
                 match self { $(Endpoint::$name(it) => it.retransmitted(),)* }

@@ -131,10 +131,22 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
                 self.transmit(end, segment, outcome(end, &segment));
             }
         }
+        self.assert_wishes(end);
         while let Some(record) = self.end(end).poll_record() {
             self.records.push(record);
         }
         self.arm(end);
+    }
+
+    /// What an end wishes is what it says when it is asked one by one.
+    fn assert_wishes(&mut self, end: usize) {
+        let it = self.end(end);
+        let wishes = it.wishes();
+        assert_eq!(wishes.call_at, it.poll_timeout().unwrap_or(Time::NEVER));
+        assert_eq!(wishes.has_work, it.has_work());
+        if !wishes.has_records {
+            assert_eq!(it.poll_record(), None);
+        }
     }
 
     fn transmit(&mut self, end: usize, segment: Segment, outcome: Outcome) {

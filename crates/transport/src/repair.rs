@@ -9,8 +9,6 @@ pub struct Flight {
     pub unacknowledged: u64,
     /// One after the highest byte that was ever sent.
     pub highest: u64,
-    /// New bytes before this one may be sent, as far as application and receiver go.
-    pub sendable: u64,
     /// Length of a full segment.
     pub segment: u16,
     /// Duplicate acknowledgements that mean a loss.
@@ -93,6 +91,12 @@ pub trait Repair {
         false
     }
 
+    /// Whether nothing is amiss: no duplicates, and no loss to be repaired. Then the window counts as it is, and what to
+    /// send next is the sender's affair.
+    fn is_quiet(&self) -> bool {
+        self.duplicates() == 0 && !self.is_repairing()
+    }
+
     /// Bytes by which the window counts as larger meanwhile, or smaller.
     fn inflation(&self) -> i64 {
         0
@@ -104,8 +108,8 @@ pub trait Repair {
     /// The acknowledgement is dealt with, and the controller has spoken.
     fn on_acknowledged(&mut self, _flight: &Flight, _acknowledged: u64, _window: u64) {}
 
-    /// What to send next with this window.
-    fn choose(&self, _flight: &Flight, _window: u64) -> Chosen {
+    /// What to send next with this window; new bytes before `sendable` may be sent, as far as application and receiver go.
+    fn choose(&self, _flight: &Flight, _sendable: u64, _window: u64) -> Chosen {
         Chosen::BySender
     }
 

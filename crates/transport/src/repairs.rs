@@ -51,6 +51,9 @@ macro_rules! repairs {
             fn is_repairing(&self) -> bool {
                 match self { $(Repairer::$name(it) => it.is_repairing(),)* }
             }
+            fn is_quiet(&self) -> bool {
+                match self { $(Repairer::$name(it) => it.is_quiet(),)* }
+            }
             fn inflation(&self) -> i64 {
                 match self { $(Repairer::$name(it) => it.inflation(),)* }
             }
@@ -60,8 +63,8 @@ macro_rules! repairs {
             fn on_acknowledged(&mut self, flight: &Flight, acknowledged: u64, window: u64) {
                 match self { $(Repairer::$name(it) => it.on_acknowledged(flight, acknowledged, window),)* }
             }
-            fn choose(&self, flight: &Flight, window: u64) -> Chosen {
-                match self { $(Repairer::$name(it) => it.choose(flight, window),)* }
+            fn choose(&self, flight: &Flight, sendable: u64, window: u64) -> Chosen {
+                match self { $(Repairer::$name(it) => it.choose(flight, sendable, window),)* }
             }
             fn on_sent(&mut self, flight: &Flight, from: u64, to: u64) {
                 match self { $(Repairer::$name(it) => it.on_sent(flight, from, to),)* }

@@ -74,7 +74,7 @@ impl Board {
     }
 
     /// NextSeg of RFC 6675 section 4.
-    fn next(&self, flight: &Flight) -> Option<(u64, u64)> {
+    fn next(&self, flight: &Flight, sendable: u64) -> Option<(u64, u64)> {
         let segment = u64::from(flight.segment);
         let hole = self.hole(self.resent.max(flight.unacknowledged), flight);
         // Rule 1: a lost byte.
@@ -82,7 +82,7 @@ impl Board {
             return Some(hole);
         }
         // Rule 2: new bytes.
-        let end = flight.sendable.min(flight.highest + segment);
+        let end = sendable.min(flight.highest + segment);
         if end > flight.highest {
             return Some((flight.highest, end));
         }
@@ -147,8 +147,7 @@ impl Repair for Sack {
 
     fn on_blocks(&mut self, flight: &Flight, blocks: &Blocks) {
         self.news = false;
-        let told = blocks.iter().any(|block| block.0 < block.1);
-        if self.board.is_none() && !told {
+        if blocks.iter().all(|block| block.0 >= block.1) {
             return;
         }
         let board = self.board.get_or_insert_default();
@@ -163,6 +162,9 @@ impl Repair for Sack {
 
     fn on_acknowledged(&mut self, flight: &Flight, acknowledged: u64, window: u64) {
         let Some(board) = &mut self.board else { return };
+        if !self.repairing && board.arrived.all().is_empty() {
+            return;
+        }
         let before = flight.unacknowledged - acknowledged;
         // Of what is acknowledged, that had been told of before.
         let told = board.arrived.within(before, flight.unacknowledged);
@@ -175,9 +177,9 @@ impl Repair for Sack {
         board.newly = 0;
     }
 
-    fn choose(&self, flight: &Flight, window: u64) -> Chosen {
+    fn choose(&self, flight: &Flight, sendable: u64, window: u64) -> Chosen {
         let Some(board) = self.board.as_ref().filter(|_| self.repairing) else { return Chosen::BySender };
-        let Some((from, to)) = board.next(flight) else { return Chosen::Nothing };
+        let Some((from, to)) = board.next(flight, sendable) else { return Chosen::Nothing };
         let room = if flight.proportional {
             board.prr.allowance()
         } else {

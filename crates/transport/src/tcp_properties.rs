@@ -1,6 +1,8 @@
 //! What holds for TCP over any wire: everything arrives once and in order, whatever is lost, marked, repeated or late.
 
+use crate::controller::CongestionControl;
 use crate::pipe::{Outcome, Pipe};
+use crate::repair::Repair;
 use crate::testbed::{DELAY, RATE, START, draws, tcp};
 use crate::{
     AimdParams, ControllerSpec, CubicKeys, CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, Growth,
@@ -57,9 +59,14 @@ impl Protocol for Watched {
         if self.sender.sent() == self.sender.acknowledged() {
             self.quiet_since.set(now);
         }
+        let (sent, window) = (self.sender.sent(), self.sender.controller().window());
+        let repairs = self.sender.repair.is_repairing() || self.sender.repair.duplicates() > 0;
         let segment = self.sender.poll_transmit(now);
         let out = self.sender.sent() - self.sender.acknowledged();
         assert!(out <= self.spec.window, "{out} B out, and the receiver takes {}", self.spec.window);
+        // New data leaves only where all that is out fits the congestion window too, but for what repairs and duplicates let
+        // go (RFC 5681 section 3.2, RFC 3042).
+        assert!(sent == self.sender.sent() || repairs || out <= window, "{out} B out, window {window}");
         segment
     }
     fn poll_record(&mut self) -> Option<crate::Record> {
@@ -149,6 +156,43 @@ proptest! {
         }
         if spec.ecn == EcnMode::Off || marks == 0 {
             prop_assert_eq!(pipe.near.sender.congestion().unwrap().marks, 0);
+        }
+    }
+
+    /// Cut short at any time, what was written is delivered, once, or still owed: acknowledged only if delivered, delivered
+    /// only if sent.
+    #[test]
+    fn every_byte_is_delivered_once_or_still_owed(
+        spec in any_spec(),
+        loss in 0u32..60,
+        twice in 0u32..30,
+        jitter in 0u64..20_000,
+        cuts in prop::collection::vec(1u64..20_000, 1..6),
+        seed in any::<u64>(),
+    ) {
+        let spec = Arc::new(spec);
+        let near = TcpSender::new(&spec, START, None, draws(seed).1);
+        let mut pipe = Pipe::new(near, TcpReceiver::new(&spec), RATE, DELAY);
+        let (mut draw, total) = (draws(!seed).0, spec.transfers.total.unwrap());
+        let (mut until, mut before) = (Time::ZERO, 0);
+        for cut in cuts {
+            until += Time::from_us(cut);
+            pipe.run(until, |_, _| Outcome {
+                lost: draw(100) < loss.into(),
+                twice: draw(100) < twice.into(),
+                extra: Time::from_ns(if jitter > 0 { draw(jitter) } else { 0 }),
+                ..Outcome::default()
+            });
+            let (acknowledged, delivered) = (pipe.near.acknowledged(), pipe.far.delivered());
+            prop_assert!(acknowledged <= delivered && delivered <= pipe.near.sent() && pipe.near.sent() <= total);
+            prop_assert!(before <= delivered, "what was delivered stays so");
+            before = delivered;
+            // Who still owes something has a timer or something to send, and somebody has held it back all the time.
+            if acknowledged < total {
+                prop_assert!(pipe.near.poll_timeout().is_some() || pipe.near.has_work());
+                let held = pipe.near.held(until).unwrap().times.into_iter().fold(Time::ZERO, |a, b| a + b);
+                prop_assert_eq!(held, until.saturating_sub(START));
+            }
         }
     }
 

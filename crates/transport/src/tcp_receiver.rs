@@ -168,6 +168,19 @@ impl TcpReceiver {
         }
     }
 
+    /// Writes into an acknowledgement what does not fit into a word, if there is anything.
+    #[inline(never)]
+    fn widen(&self, segment: &mut Segment, due: &Due) {
+        let (sacks, count) = self.blocks();
+        let echo = (self.spec.timestamps && !due.begins).then_some(due.first_sent);
+        let number = segment.word;
+        let header = TcpHeader { number, begins: due.begins, echo, sacks, ..TcpHeader::default() };
+        segment.bytes = self.spec.ack_frame_bytes(count);
+        if due.begins || echo.is_some() || count > 0 {
+            segment.header = Some(Header::Tcp(header));
+        }
+    }
+
     /// Up to three blocks, the one that grew last first, and how many there are.
     fn blocks(&self) -> ([(u32, u32); 3], usize) {
         let (mut blocks, mut count) = ([(0, 0); 3], 0);
@@ -219,21 +232,21 @@ impl Protocol for TcpReceiver {
         !self.due.is_empty()
     }
 
+    fn has_records(&self) -> bool {
+        false
+    }
+
     fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
         let due = self.due.pop_front()?;
         let kind = if due.echo { FrameKind::MarkedAck } else { FrameKind::Ack };
-        let (sacks, count) = self.blocks();
-        let echo = (self.spec.timestamps && !due.begins).then_some(due.first_sent);
-        let number = due.number as u32;
-        let header = TcpHeader { number, begins: due.begins, echo, sacks, ..TcpHeader::default() };
-        let wide = due.begins || echo.is_some() || count > 0;
-        Some(Segment {
-            kind,
-            word: number,
-            header: wide.then_some(Header::Tcp(header)),
-            bytes: self.spec.ack_frame_bytes(count),
-            ecn_capable: false,
-        })
+        let word = due.number as u32;
+        let mut segment =
+            Segment { kind, word, header: None, bytes: self.spec.ack_frame_bytes(0), ecn_capable: false };
+        let keeps = self.beyond.as_ref().is_some_and(|beyond| !beyond.ranges.all().is_empty());
+        if keeps || due.begins || self.spec.timestamps {
+            self.widen(&mut segment, &due);
+        }
+        Some(segment)
     }
 
     fn discarded(&self) -> u64 {

@@ -169,20 +169,26 @@ impl TcpSender {
     }
 
     pub(crate) fn flight(&self) -> Flight {
-        let segment = u64::from(self.spec.segment);
-        let allowed = self.unacknowledged.saturating_add(self.spec.window);
-        // RFC 9293 section 3.8.6.2.1: no small segment because the window ends.
-        let whole = allowed.saturating_sub(self.highest) / segment * segment;
-        let end = self.transfers.end();
         Flight {
             unacknowledged: self.unacknowledged,
             highest: self.highest,
-            sendable: if end <= allowed { end } else { self.highest + whole },
             segment: self.spec.segment,
             threshold: self.spec.duplicates,
             steady: self.spec.steady,
             proportional: self.spec.proportional,
         }
+    }
+
+    /// New bytes before this one may be sent, as far as application and receiver go.
+    fn sendable(&self) -> u64 {
+        let (segment, end) = (u64::from(self.spec.segment), self.transfers.end());
+        let allowed = self.unacknowledged.saturating_add(self.spec.window);
+        if end <= allowed {
+            return end;
+        }
+        // RFC 9293 section 3.8.6.2.1: no small segment because the window ends.
+        let room = allowed.saturating_sub(self.highest);
+        if room < segment { self.highest } else { self.highest + room / segment * segment }
     }
 
     /// What may leave now.
@@ -196,14 +202,19 @@ impl TcpSender {
         if self.resends {
             return Some((self.unacknowledged, self.highest.min(self.unacknowledged + segment)));
         }
-        let (flight, window) = (self.flight(), self.controller.window());
-        match self.repair.choose(&flight, window) {
+        let (sendable, window) = (self.sendable(), self.controller.window());
+        let goes_again = self.next < self.highest;
+        if self.repair.is_quiet() && !goes_again {
+            // Where nothing is amiss: new bytes, as many as the window lets go.
+            let to = sendable.min(self.next + segment);
+            return (to > self.next && to - self.unacknowledged <= window).then_some((self.next, to));
+        }
+        match self.repair.choose(&self.flight(), sendable, window) {
             Chosen::Nothing => return None,
             Chosen::Bytes(from, to) => return Some((from, to)),
             Chosen::BySender => {}
         }
-        let goes_again = self.next < self.highest;
-        let end = if goes_again { self.highest } else { flight.sendable };
+        let end = if goes_again { self.highest } else { sendable };
         let to = end.min(self.next + segment);
         let known = if goes_again { self.repair.arrived_before(self.next) } else { 0 };
         let in_flight = to - self.unacknowledged.min(to) - known;
@@ -286,6 +297,7 @@ impl TcpSender {
     fn time_out(&mut self, now: Time) {
         self.deadline = None;
         self.timeouts += 1;
+        self.holding.correct(Holder::CongestionControl);
         self.round_trip.double();
         if self.state != State::Open {
             self.state = State::Greets { again: true };
@@ -412,7 +424,8 @@ impl Protocol for TcpSender {
 
     fn poll_timeout(&self) -> Option<Time> {
         let times = [self.transfers.next(), self.stop, self.deadline, self.pacer.opens_at(), self.held_until];
-        times.into_iter().flatten().min()
+        let earliest = times.iter().fold(Time::NEVER, |at, time| at.min(time.unwrap_or(Time::NEVER)));
+        Some(earliest).filter(|&at| at < Time::NEVER)
     }
 
     fn has_work(&self) -> bool {
@@ -434,6 +447,9 @@ impl Protocol for TcpSender {
 
     fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
+    }
+    fn has_records(&self) -> bool {
+        !self.records.is_empty()
     }
     fn retransmitted(&self) -> u64 {
         self.retransmitted

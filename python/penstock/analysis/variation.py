@@ -1,8 +1,7 @@
-"""Delay variation: how far the delay of each frame was from the running mean of its flow.
+"""Delay variation over time: how far the delay of each frame was from the running mean of its flow.
 
-Source: G. McAlpine, Congestion control for switched Ethernet, 2005, section 8, Figure 10: "the maximum
-deviation from a running mean delay", by which streams of video are judged. How long the mean runs it does not
-say: here it is that of all frames before, so that the first one has none to differ from.
+The engine computes it (tables ``frames`` and ``delay_variation``, `crates/fabric/src/tables/delay_variation.rs`);
+here are its series.
 
 Needs the frames that arrive at the receivers: ``[[probes]]`` with ``what = "frames"`` and their ports. Not
 counted: what a host that takes its time adds after a frame has arrived.
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
@@ -32,18 +30,13 @@ class Variation:
     ----------
     time_ns, delay_ns : array of float
         When the last bit of each arrived, and how long that was after it was made.
-    mean_ns : array of float
-        The mean delay of those before it; of the first its own.
+    deviation_ns : array of float
+        How far that was from the mean of those before it, either way; of the first 0.
     """
 
     time_ns: Array
     delay_ns: Array
-    mean_ns: Array
-
-    @property
-    def deviation_ns(self) -> Array:
-        """By frame, how far its delay was from the running mean, either way."""
-        return np.abs(self.delay_ns - self.mean_ns)
+    deviation_ns: Array
 
     def peaks(self, width_ns: float) -> tuple[Array, Array]:
         """The largest deviation in each bin that has a frame.
@@ -78,21 +71,13 @@ def variations(result: Measurements) -> dict[tuple[str, str], Variation]:
     if "frames" not in result.table_names:
         return {}
     frames = result.table("frames")
-    ports, node = frames["port"].combine_chunks().dictionary_encode(), {}
-    for port in ports.dictionary.to_pylist():
-        node[port] = port.partition("->")[0].rpartition(".")[0]
-    here = pa.array(node.values(), pa.string()).take(ports.indices)
-    ends = pc.and_(pc.equal(here, frames["destination"]), pc.equal(frames["event"], "arrived"))
-    frames = frames.filter(pc.and_(ends, pc.is_in(frames["kind"], pa.array(("raw", "part", "data")))))
+    frames = frames.filter(pc.invert(pc.is_nan(frames["deviation_ns"])))
     names = list(zip(frames["flow"].to_pylist(), frames["destination"].to_pylist(), strict=True))
     order: dict[tuple[str, str], list[int]] = {}
     for row, name in enumerate(names):
         order.setdefault(name, []).append(row)
-    time, created = (frames[name].to_numpy() for name in ("time_ps", "created_ps"))
-    return {name: _variation(time[rows], created[rows]) for name, rows in sorted(order.items())}
-
-
-def _variation(time_ps: npt.NDArray[np.uint64], created_ps: npt.NDArray[np.uint64]) -> Variation:
-    delay = (time_ps - created_ps) / 1e3
-    before = np.cumsum(delay)[:-1] / np.arange(1, len(delay))
-    return Variation(time_ps / 1e3, delay, np.concatenate([delay[:1], before]))
+    time, created, off = (frames[name].to_numpy() for name in ("time_ps", "created_ps", "deviation_ns"))
+    return {
+        name: Variation(time[rows] / 1e3, (time[rows] - created[rows]) / 1e3, off[rows])
+        for name, rows in sorted(order.items())
+    }

@@ -48,6 +48,7 @@ export const TABLES: readonly Shown[] = [
   },
   { name: "pauses", title: "Pauses", main: [], empty: "No port was paused, or pauses were not recorded." },
   { name: "rate_limiters", title: "Rate limiters", main: [], empty: "No host had a rate limiter." },
+  { name: "delay_variation", title: "Delay variation", main: [], empty: "No frames were recorded where they arrive: [[probes]] with what = \"frames\" chooses ports of receivers." },
   { name: "drops", title: "Drops", main: [], empty: "No frame was dropped." },
   { name: "faults", title: "Faults", main: [], empty: "Nothing of this scenario failed." },
 ];

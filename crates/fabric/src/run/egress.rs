@@ -300,6 +300,7 @@ impl Fabric {
     }
 
     /// Whether the limits leave room for a frame.
+    #[inline(always)]
     fn admit(&self, egress: u32, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
         node.memory().buffer.admit(&self.waiting(egress, class), bytes).map_err(|refusal| match refusal {
@@ -345,7 +346,7 @@ impl Fabric {
 
     /// A frame has left its queue where limits or a shared memory count it.
     #[inline(never)]
-    fn count_leaving(&mut self, egress: u32, class: TrafficClass, waiting: &Waiting, now: Time) {
+    pub fn count_leaving(&mut self, egress: u32, class: TrafficClass, waiting: &Waiting, now: Time) {
         let node_id = self.node_of[egress as usize];
         let bytes = waiting.frame.bytes;
         if self.nodes[node_id as usize].memory().sharing.is_some() {

@@ -19,7 +19,7 @@ use crate::run::world::Fabric;
 use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, Tag, TrafficClass};
 use queueing::Told;
 use std::num::NonZeroU32;
-use transport::{Protocol, Received, Segment};
+use transport::{Protocol, Received, Segment, Wishes};
 use units::Time;
 
 /// What a NIC has pulled.
@@ -138,14 +138,18 @@ impl Fabric {
     /// Something has happened to an endpoint: takes its records, sets its timer, and lets it stand in line if it has
     /// something to send.
     fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        self.hosts.endpoints[nth as usize].collect();
-        if self.hosts.endpoints[nth as usize].peers != NIL {
-            self.begin_steps(nth, now, windows);
+        let state = &mut self.hosts.endpoints[nth as usize];
+        let mut wishes = state.endpoint.wishes();
+        if wishes.has_records {
+            state.collect();
+        }
+        if state.peers != NIL {
+            wishes = self.begin_steps(nth, now, windows);
         }
         self.note_congestion(nth, now);
-        self.wake_in_time(nth, now, windows);
+        self.wake_in_time(nth, wishes.call_at, now, windows);
         let state = &self.hosts.endpoints[nth as usize];
-        if state.in_line || !state.endpoint.has_work() {
+        if state.in_line || !wishes.has_work {
             return;
         }
         let place = if state.limiter == NIL {
@@ -158,9 +162,9 @@ impl Fabric {
         }
     }
 
-    /// Endpoints of a host whose steps wait for each other begin theirs as far as that is known.
+    /// Endpoints of a host whose steps wait for each other begin theirs as far as that is known. What this one wishes then.
     #[inline(never)]
-    fn begin_steps(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+    fn begin_steps(&mut self, nth: u32, now: Time, windows: &mut Queued) -> Wishes {
         let group = self.hosts.endpoints[nth as usize].peers as usize;
         let peers = std::mem::take(&mut self.hosts.peers[group]);
         let progress = |fabric: &Fabric, of: u32| fabric.hosts.endpoints[of as usize].endpoint.progress();
@@ -173,10 +177,13 @@ impl Fabric {
             }) else {
                 continue;
             };
-            self.hosts.endpoints[own as usize].endpoint.begin_step(at);
-            self.wake_in_time(own, now, windows);
+            let endpoint = &mut self.hosts.endpoints[own as usize].endpoint;
+            endpoint.begin_step(at);
+            let call_at = endpoint.wishes().call_at;
+            self.wake_in_time(own, call_at, now, windows);
         }
         self.hosts.peers[group] = peers;
+        self.hosts.endpoints[nth as usize].endpoint.wishes()
     }
 
     /// Lets an endpoint send that has something if nobody is before it at its NIC, and the NIC takes it; else it stands in
@@ -201,26 +208,25 @@ impl Fabric {
         }
     }
 
-    /// Schedules the next call of an endpoint, unless one is pending that is not later: then it is looked at anew.
-    fn wake_in_time(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let place = (self.links.len() + self.hosts.sources.len()) as u32 + nth;
+    /// Schedules the next call of an endpoint, unless one is pending that is not later: then it is looked at anew. A
+    /// timer that each acknowledgement moves costs no event for it.
+    #[inline(always)]
+    fn wake_in_time(&mut self, nth: u32, call_at: Time, now: Time, windows: &mut Queued) {
+        let at = call_at.max(now);
         let state = &mut self.hosts.endpoints[nth as usize];
-        if let Some(at) =
-            state.endpoint.poll_timeout().map(|at| at.max(now)).filter(|&at| at < state.wakes_at)
-        {
+        if at < state.wakes_at {
             state.wakes_at = at;
+            let place = (self.links.len() + self.hosts.sources.len()) as u32 + nth;
             windows.push(Event::bare(Kind::Timeout, at, place));
         }
     }
 
-    /// Puts an endpoint that has something to send at the end of its line, if it is in none: port and class.
+    /// Puts an endpoint that has something to send at the end of its line: port and class.
+    #[inline(never)]
     fn stand_in_line(&mut self, nth: u32, now: Time, windows: &mut Queued) -> Option<(u32, TrafficClass)> {
-        let state = &self.hosts.endpoints[nth as usize];
-        if state.in_line || !state.endpoint.has_work() {
-            return None;
-        }
-        if state.limiter != NIL {
-            return self.stand_at_limiter(state.limiter, nth, now, windows);
+        let limiter = self.hosts.endpoints[nth as usize].limiter;
+        if limiter != NIL {
+            return self.stand_at_limiter(limiter, nth, now, windows);
         }
         let place = self.place_of(nth)?;
         self.join_line(nth, place, now);
@@ -255,14 +261,17 @@ impl Fabric {
 
     /// A segment of an endpoint has been pulled: sets its timer, and lets it stand in line again if it has more, at which
     /// port and class.
+    #[inline(always)]
     pub fn endpoint_was_pulled(
         &mut self,
         nth: u32,
         now: Time,
         windows: &mut Queued,
     ) -> Option<(u32, TrafficClass)> {
-        self.wake_in_time(nth, now, windows);
-        self.stand_in_line(nth, now, windows)
+        let state = &self.hosts.endpoints[nth as usize];
+        let (wishes, in_line) = (state.endpoint.wishes(), state.in_line);
+        self.wake_in_time(nth, wishes.call_at, now, windows);
+        if wishes.has_work && !in_line { self.stand_in_line(nth, now, windows) } else { None }
     }
 
     /// The port that an endpoint sends through.

@@ -23,7 +23,6 @@ const ASKS: Hooks = Hooks::PAUSE_WAITING
     .or(Hooks::SCHEDULER)
     .or(Hooks::MANAGED)
     .or(Hooks::WATCHED)
-    .or(Hooks::BOUNDED)
     .or(Hooks::FAULTED)
     .or(Hooks::AHEAD)
     .or(Hooks::BY_QUEUE)
@@ -81,6 +80,10 @@ impl Fabric {
             port.waiting &= !(1 << class.0);
         }
         let hooks = port.hooks;
+        if hooks.has(Hooks::BOUNDED) {
+            self.count_leaving(egress, class, &waiting, now);
+        }
+        let port = &mut self.links.ports[egress as usize];
         let arrival = port.transmit(waiting.frame, now);
         let at = port.busy_until;
         let decides_again = port.waiting != 0 && port.decision.arm(at);

@@ -10,9 +10,11 @@ use measure::Table;
 const KINDS: [&str; 10] = ["raw", "data", "ack", "marked_ack", "cnp", "cnm", "tag", "part", "pause", "pfc"];
 
 impl View<'_> {
-    pub fn frames(&self) -> Table {
+    /// The log, and what it says of the variation of delays.
+    pub fn frames(&self) -> [Table; 2] {
         let rows = self.logged();
         let ends: Vec<[u32; 2]> = rows.iter().map(|row| self.ends(row)).collect();
+        let (deviations, variations) = self.deviations(&rows, &ends);
         let any = |names: Vec<String>| if rows.is_empty() { Vec::new() } else { names };
         let ports = any((0..self.s.ports() as u32).map(|port| self.s.port_name(port)).collect());
         let nodes = || any(self.s.spec.nodes.iter().map(|node| node.name.clone()).collect());
@@ -35,7 +37,7 @@ impl View<'_> {
             Happened::Dropped(None) => "lost".to_string(),
             _ => String::new(),
         };
-        Table::new("frames", "One row a frame at a port that `[[probes]]` chooses, in the order of time.")
+        let log = Table::new("frames", "One row a frame at a port that `[[probes]]` chooses, in the order of time.")
             .integers("time_ps", "ps", "When its last bit came in, its first bit left, or it was dropped.", rows.iter().map(|row| row.time.ps()))
             .named("port", "The port.", ports, rows.iter().map(|row| row.port))
             .named("direction", "in: it came in through the port; out: it left, or was to leave.", directions, rows.iter().map(|row| row.inward.into()))
@@ -50,6 +52,8 @@ impl View<'_> {
             .integers("word", "", "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above.", rows.iter().map(|row| row.frame.word.into()))
             .integers("ecn", "", "ECN bits: 0 not capable, 1 and 2 capable, 3 marked.", rows.iter().map(ecn))
             .integers("created_ps", "ps", "When it was made: with flow and kind, what tells it apart. 0 for a pause frame.", rows.iter().map(|row| row.frame.created.ps()))
+            .reals("deviation_ns", "ns", "Of a frame with data that arrived at its end: how far its delay was from the mean of those of its flow in this log that arrived there before it. Not a number for all others.", deviations);
+        [log, self.delay_variation(&variations)]
     }
 
     /// The first rows of each log, together in the order of time.

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.analysis.variation import variations
 from penstock.errors import StudyError
 from penstock.result import Result
 from penstock.scenario import Scenario
@@ -148,9 +147,8 @@ def deviation_us(result: Result) -> float:
     """The furthest that a frame of video was from the running mean delay of its stream."""
     if result.table("frames").num_rows == MOST_FRAMES:
         raise StudyError("the log of frames ends before the run")
-    streams = variations(result)
-    far = [of.deviation_ns.max() for (flow, _), of in streams.items() if flow.startswith("video")]
-    return float(max(far) / 1e3)
+    streams = result.rows("delay_variation")
+    return float(max(of["deviation_max_ns"] for of in streams if of["flow"].startswith("video")) / 1e3)
 
 
 def video_lost(result: Result) -> int:

@@ -1,0 +1,88 @@
+//! Delay variation: how far the delay of each frame was from the running mean of its flow.
+//!
+//! Source: G. McAlpine, Congestion control for switched Ethernet, 2005, section 8, Figure 10: "the maximum deviation from
+//! a running mean delay", by which streams of video are judged. How long the mean runs it does not say: here it is that
+//! of all frames before, so that the first one has none to differ from.
+
+use super::View;
+use crate::run::frame_log::{Happened, Row};
+use frame::FrameKind;
+use measure::Table;
+use std::collections::BTreeMap;
+
+/// What is known of the frames of a flow that have arrived at one destination.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Delays {
+    frames: u64,
+    /// Of their delays and of their deviations, in nanoseconds.
+    sum_ns: f64,
+    off_ns: f64,
+    most_ns: f64,
+    most_at_ps: u64,
+}
+
+impl Delays {
+    /// One more frame; how far it is off the mean of those before it.
+    fn add(&mut self, delay_ns: f64, at_ps: u64) -> f64 {
+        let off = if self.frames == 0 { 0.0 } else { (delay_ns - self.sum_ns / self.frames as f64).abs() };
+        self.frames += 1;
+        self.sum_ns += delay_ns;
+        self.off_ns += off;
+        if off > self.most_ns {
+            (self.most_ns, self.most_at_ps) = (off, at_ps);
+        }
+        off
+    }
+}
+
+/// By flow and destination.
+pub(super) type Variations = BTreeMap<(u32, u32), Delays>;
+
+impl View<'_> {
+    /// The deviation of each row of the log, `ends` of which are where its frame comes from and goes; not a number where
+    /// it is not a frame with data that has arrived at its end. And all of them by flow and destination.
+    pub(super) fn deviations(&self, rows: &[Row], ends: &[[u32; 2]]) -> (Vec<f64>, Variations) {
+        let mut variations = Variations::new();
+        let off = rows.iter().zip(ends).map(|(row, &[_, to])| {
+            let here = row.happened == Happened::Arrived && self.s.wiring.node_of[row.port as usize].0 == to;
+            let kind = row.frame.flags.kind();
+            if !here || row.is_pause() || !matches!(kind, FrameKind::Raw | FrameKind::Part | FrameKind::Data)
+            {
+                return f64::NAN;
+            }
+            let flow = self.s.path_flow[row.frame.path.at()];
+            let delay = row.time.saturating_sub(row.frame.created);
+            variations.entry((flow, to)).or_default().add(delay.ps() as f64 / 1e3, row.time.ps())
+        });
+        (off.collect(), variations)
+    }
+
+    pub(super) fn delay_variation(&self, variations: &Variations) -> Table {
+        let each = || variations.iter();
+        let name = |node: u32| self.s.spec.nodes[node as usize].name.clone();
+        Table::new("delay_variation", "One row a flow and destination of which `[[probes]]` with `what = \"frames\"` has logged frames that arrived there: how far the delay of each frame was from the running mean of those before it. `frames` has the deviation of each.")
+            .texts("flow", "The flow.", each().map(|((flow, _), _)| self.s.spec.flows[*flow as usize].name.clone()))
+            .texts("destination", "The host.", each().map(|((_, to), _)| name(*to)))
+            .integers("frames", "", "Frames with data that arrived, as far as the log goes.", each().map(|(_, of)| of.frames))
+            .reals("delay_mean_ns", "ns", "Mean delay, from when a frame was made until its last bit arrived.", each().map(|(_, of)| of.sum_ns / of.frames as f64))
+            .reals("deviation_mean_ns", "ns", "Mean deviation, either way.", each().map(|(_, of)| of.off_ns / of.frames as f64))
+            .reals("deviation_max_ns", "ns", "The largest deviation, either way.", each().map(|(_, of)| of.most_ns))
+            .reals("deviation_max_at_s", "s", "When that frame arrived.", each().map(|(_, of)| of.most_at_ps as f64 / 1e12))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_compared_with_the_mean_of_those_before_it() {
+        let mut delays = Delays::default();
+        let off: Vec<f64> =
+            [4.0, 4.0, 7.0, 2.0].iter().zip(1..).map(|(&ns, at)| delays.add(ns, at)).collect();
+        // Means before: none, 4, 4, 5.
+        assert_eq!(off, [0.0, 0.0, 3.0, 3.0]);
+        assert_eq!((delays.frames, delays.sum_ns, delays.off_ns), (4, 17.0, 6.0));
+        assert_eq!((delays.most_ns, delays.most_at_ps), (3.0, 3));
+    }
+}
