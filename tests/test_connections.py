@@ -79,7 +79,9 @@ def test_shares_of_time_add_up(
 ) -> None:
     """Two connections, and a burst beside them, whatever holds them back."""
     scenario = star(duration="3 ms")
-    scenario = scenario.flow_control.pfc() if lossless else scenario.switch(buffer={"queue": f"{queue} frames"})
+    scenario = (
+        scenario.flow_control.pfc() if lossless else scenario.switch(buffer={"queue": f"{queue} frames"})
+    )
     tcp = ps.tcp(preset, receive_window=window, window_scaling=True, transfer=transfer, idle=idle)
     scenario = scenario.flow("tcp", from_=["h0", "h1"], to="h3", source=tcp)
     scenario = scenario.flow("burst", from_="h2", to="h3", source="greedy", start="1 ms", stop="2 ms")

@@ -13,8 +13,8 @@ ns-2 loses one or two, so that its drops are shown and not judged.
 
 ns-3 has proportional rate reduction and limited transmit, no jitter, and repairs well only with selective
 acknowledgements (3.37); Penstock is told the same. After a loss ns-3 halves what it believes to be on its
-way. The peer ``ns-3-flight`` is ns-3 that halves what is not acknowledged, as RFC 6675 says and Penstock does;
-with ``ns-3`` as it comes, queues and drops where losses tell are printed and not judged.
+way. The peer ``ns-3-flight`` is ns-3 that halves what is not acknowledged, as RFC 6675 says and Penstock
+does; with ``ns-3`` as it comes, queues and drops where losses tell are printed and not judged.
 """
 
 from __future__ import annotations

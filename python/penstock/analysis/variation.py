@@ -1,7 +1,7 @@
 """Delay variation over time: how far the delay of each frame was from the running mean of its flow.
 
-The engine computes it (tables ``frames`` and ``delay_variation``, `crates/fabric/src/tables/delay_variation.rs`);
-here are its series.
+The engine computes it (tables ``frames`` and ``delay_variation``,
+`crates/fabric/src/tables/delay_variation.rs`); here are its series.
 
 Needs the frames that arrive at the receivers: ``[[probes]]`` with ``what = "frames"`` and their ports. Not
 counted: what a host that takes its time adds after a frame has arrived.

@@ -11,6 +11,7 @@
 //! Frames towards the far end follow the path; its replies take the same links back, of the way that the last frame
 //! from the near end took.
 
+use crate::run::endpoint_state::Pulled;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::headers::Carried;
 use crate::run::pool::NIL;
@@ -21,34 +22,6 @@ use queueing::Told;
 use std::num::NonZeroU32;
 use transport::{Protocol, Received, Segment, Wishes};
 use units::Time;
-
-/// What a NIC has pulled.
-pub(crate) enum Pulled {
-    /// A segment of this endpoint, its tag with its length, and whether its limiter marks it.
-    Segment(u32, Segment, Option<(Tag, u8)>, bool),
-    /// A frame that a source has pushed into a limiter.
-    Frame(Frame),
-}
-
-impl Pulled {
-    /// Length, DA to FCS.
-    pub fn bytes(&self) -> u16 {
-        match self {
-            Pulled::Segment(_, segment, tag, _) => {
-                segment.bytes.saturating_add(tag.map_or(0, |(_, bytes)| bytes.into()))
-            }
-            Pulled::Frame(frame) => frame.bytes,
-        }
-    }
-
-    /// Whether it leaves with a mark.
-    pub fn is_marked(&self) -> bool {
-        match self {
-            Pulled::Segment(_, segment, _, marked) => *marked && segment.ecn_capable,
-            Pulled::Frame(frame) => frame.flags.ecn() == Ecn::Experienced,
-        }
-    }
-}
 
 /// A path that no endpoint uses.
 pub(crate) const RAW: u32 = u32::MAX;
@@ -234,6 +207,7 @@ impl Fabric {
     }
 
     /// The port and class that an endpoint sends through.
+    #[inline(always)]
     fn place_of(&mut self, nth: u32) -> Option<(u32, TrafficClass)> {
         let egress = self.egress_of(nth)?;
         let priority = self.hosts.endpoints[nth as usize].priority;

@@ -19,7 +19,7 @@
 //! nobody else. What the far end of a connection answers passes no limiter.
 
 use crate::run::endpoint_state::EndpointState;
-use crate::run::endpoints::Pulled;
+use crate::run::endpoint_state::Pulled;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::limiter_line::{LimiterLine, Next};
 use crate::run::pool::{List, NIL};
