@@ -292,7 +292,7 @@ def test_lldpad_leaves_and_is_forgotten(lldpad: Lldpad) -> None:
 WRONG = [
     ("[ets]\nwiling = true\n", "did you mean willing?"),
     ("[ets]\ntraffic_classes = 9\n", "expected 1 to 8"),
-    ("[ets]\ntraffic_classes = 2\n", "expected 0 to 1"),
+    ("[ets]\ntraffic_classes = 2\n", "those below traffic_classes"),
     ('[ets]\nown = { percent = [50, 40], algorithms = ["ets", "ets"] }\n', "expected 100"),
     ("[ets]\nown = { percent = [50, 50] }\n", 'is not "ets"'),
     ("[ets]\nown = { percent = [1, 2, 3, 4, 5, 6, 7, 8, 9] }\n", "at most 8"),

@@ -344,5 +344,6 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         on_lossless_drop: OnLosslessDrop::Stop,
         faults: Vec::new(),
         guards: Default::default(),
+        negotiated: Vec::new(),
     }
 }

@@ -11,6 +11,7 @@ use crate::neighbours::{self, Neighbour, Older};
 use crate::rules::{self, Administered, Because, Condition, Dialect, Origin, Profile};
 use serde::Serialize;
 use units::Time;
+use wire::baseline::Version;
 use wire::ethernet::{EthernetView, ether_type};
 use wire::ieee::{Application, Applications, EtsConfiguration, EtsTable, PfcTlv};
 use wire::lldp::{Id, Lldpdu};
@@ -79,7 +80,7 @@ impl Agent {
         let operational = decide(mac, &admin, profile, &[]);
         let agent = Agent {
             mac,
-            handshake: Handshake::new(&admin),
+            handshake: Handshake::new(&admin, profile.dialect.before_standard().0),
             admin,
             profile,
             neighbours: Vec::new(),
@@ -220,12 +221,13 @@ impl Agent {
     /// The only peer, if the dialect to speak with it is the older one.
     fn older_peer(&self) -> Option<&Older> {
         let only = rules::peer(&self.neighbours).ok()?;
-        let speaks = match self.profile.dialect {
+        let speaks = |version| match self.profile.dialect {
             Dialect::Either => !only.remote.is_standard(),
             Dialect::Standard => false,
-            Dialect::Older => true,
+            Dialect::Older => version == Version::Cee,
+            Dialect::Oldest => version == Version::Cin,
         };
-        only.remote.older.as_ref().filter(|_| speaks)
+        only.remote.older.as_ref().filter(|older| speaks(older.version))
     }
 
     /// Sends at once, and some frames soon after it.
@@ -237,10 +239,11 @@ impl Agent {
     /// The bits of willingness are the administrator's, the values are those in force.
     fn announcement(&self, ttl_s: u16) -> Result<Frame, Error> {
         let mut tlvs = Vec::new();
-        if ttl_s > 0 && (self.profile.dialect == Dialect::Older || self.older_peer().is_some()) {
+        let (_, only_before) = self.profile.dialect.before_standard();
+        if ttl_s > 0 && (only_before || self.older_peer().is_some()) {
             tlvs.push(Tlv::Baseline(self.handshake.tlv()?));
         }
-        if ttl_s > 0 && self.profile.dialect != Dialect::Older {
+        if ttl_s > 0 && !only_before {
             let configuration =
                 EtsConfiguration::new(self.admin.ets_willing, self.admin.classes, self.operational.ets)?;
             tlvs.push(Tlv::EtsConfiguration(configuration));
@@ -265,7 +268,7 @@ fn decide(mac: Mac, admin: &Administered, profile: Profile, neighbours: &[Neighb
     let mut conditions = Vec::new();
     let mut peer = rules::peer(neighbours);
     match peer {
-        Ok(one) if !one.remote.is_standard() || profile.dialect == Dialect::Older => {
+        Ok(one) if !one.remote.is_standard() || profile.dialect.before_standard().1 => {
             conditions.push(Condition::OtherDialect);
             peer = Err(Because::NoPeer);
         }

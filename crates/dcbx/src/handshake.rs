@@ -1,39 +1,45 @@
-//! DCBX before the standard, version 1.01 (CEE): sequence numbers synchronise both ends; what they tell is compared
-//! once they are.
+//! DCBX before the standard, versions 1.01 (CEE) and 1.00 (CIN): sequence numbers synchronise both ends; what they tell
+//! is compared once they are.
 //!
 //! Each change of what an end tells counts its sequence number up; the other end acknowledges the last number that it
 //! has heard. Values are those of the administrator, not those in force. An end that is willing adopts from one that
 //! is not. If both are alike willing and do not have the same, both say so, and the feature is off.
 //!
+//! Applications are compatible unless both ends name one with other priorities; those of an end that is willing are as
+//! willing as its PFC. An end answers in the version that its peer speaks.
+//!
 //! Source: `DCB Capability Exchange Protocol Base Specification` 1.01 (control and feature state machines).
 //!
-//! Not modelled: applications, logical links, and version 1.00 (CIN). ETS that is off is that of the administrator: a port
-//! serves its classes somehow.
+//! Not modelled: logical links. ETS that is off is that of the administrator: a port serves its classes somehow.
 
 use crate::agent::Operational;
+use crate::before_standard::{applications_of, entries_of, groups_of, table_of, to_cin, to_fcoe};
 use crate::neighbours::Older;
 use crate::rules::{Administered, Because, Condition, Origin};
-use wire::baseline::{Baseline, BaselinePfc, Control, Feature, Groups, NO_LIMIT, SubTlv, Version};
-use wire::ieee::{Algorithm, EtsTable};
+use wire::baseline::{Baseline, BaselineApplication, BaselinePfc, Control, Feature, Groups, SubTlv, Version};
 use wire::{Error, PrioritySet};
 
 /// One end of the handshake.
 #[derive(Clone, Debug)]
 pub(crate) struct Handshake {
+    version: Version,
     control: Control,
     told: Features,
-    settled: Option<(Settled<Groups>, Settled<BaselinePfc>)>,
+    settled: Option<AllSettled>,
 }
+
+type AllSettled = (Settled<Groups>, Settled<BaselinePfc>, Settled<Vec<BaselineApplication>>);
 
 /// What an end tells. A feature that is not part of the exchange is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Features {
     groups: Option<Feature<Groups>>,
     pfc: Option<Feature<BaselinePfc>>,
+    applications: Option<Feature<Vec<BaselineApplication>>>,
 }
 
 /// What came of a feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Settled<T> {
     /// The administrator's holds.
     Ours(Because),
@@ -45,9 +51,9 @@ enum Settled<T> {
 
 impl Handshake {
     /// Before anything was heard.
-    pub fn new(admin: &Administered) -> Handshake {
+    pub fn new(admin: &Administered, version: Version) -> Handshake {
         let control = Control { sequence: 1, ..Control::default() };
-        Handshake { control, told: Features::of(admin), settled: None }
+        Handshake { version, control, told: Features::of(admin), settled: None }
     }
 
     /// Hears what the peer has said last: whether there is something to tell it.
@@ -57,11 +63,14 @@ impl Handshake {
             (a.groups(), a.percent()) == (b.groups(), b.percent())
         });
         let pfc = settle(own.pfc.as_mut(), theirs.pfc.as_ref(), |a, b| a.priorities == b.priorities);
+        let of_peer = theirs.applications.as_ref();
+        let applications = settle(own.applications.as_mut(), of_peer, |a, b| compatible(a, b));
+        self.version = theirs.version;
         let owed = self.control.acknowledged != theirs.control.sequence;
         self.control.acknowledged = theirs.control.sequence;
         let changed = self.tell(own);
         if theirs.control.acknowledged == self.control.sequence {
-            self.settled = Some((groups, pfc));
+            self.settled = Some((groups, pfc, applications));
         }
         owed || changed
     }
@@ -75,16 +84,31 @@ impl Handshake {
 
     /// The TLV to send.
     pub fn tlv(&self) -> Result<Baseline, Error> {
+        let Features { groups, pfc, applications } = self.told.clone();
         let mut sub_tlvs = vec![SubTlv::Control(self.control)];
-        sub_tlvs.extend(self.told.groups.clone().map(SubTlv::Groups));
-        sub_tlvs.extend(self.told.pfc.clone().map(SubTlv::Pfc));
-        Baseline::new(Version::Cee, sub_tlvs)
+        match self.version {
+            Version::Cee => {
+                sub_tlvs.extend(groups.map(SubTlv::Groups));
+                sub_tlvs.extend(pfc.map(SubTlv::Pfc));
+                sub_tlvs.extend(applications.map(SubTlv::Applications));
+            }
+            Version::Cin => {
+                sub_tlvs.extend(groups.as_ref().and_then(to_cin).map(SubTlv::CinGroups));
+                sub_tlvs.extend(pfc.map(|mut pfc| {
+                    pfc.value.traffic_classes = None;
+                    SubTlv::Pfc(pfc)
+                }));
+                sub_tlvs.extend(applications.as_ref().map(to_fcoe).map(SubTlv::CinApplication));
+            }
+        }
+        Baseline::new(self.version, sub_tlvs)
     }
 
     /// What is in force.
     pub fn operational(&self, admin: &Administered, theirs: &Older) -> Operational {
-        let waiting = (Settled::Ours(Because::NotSynchronised), Settled::Ours(Because::NotSynchronised));
-        let (groups, pfc) = self.settled.unwrap_or(waiting);
+        let why = Because::NotSynchronised;
+        let waiting = || (Settled::Ours(why), Settled::Ours(why), Settled::Ours(why));
+        let (groups, pfc, applications) = self.settled.clone().unwrap_or_else(waiting);
         let ours = |why| (admin.ets, Origin::Administered(why));
         let (ets, ets_origin) = match groups {
             Settled::Ours(why) | Settled::Off(why) => ours(why),
@@ -106,7 +130,11 @@ impl Handshake {
         {
             conditions.push(Condition::PfcMismatch { ours: own, theirs: theirs.value.priorities });
         }
-        let applications = admin.applications.clone();
+        let applications = match applications {
+            Settled::Ours(_) => admin.applications.clone(),
+            Settled::Theirs(entries) => applications_of(&entries),
+            Settled::Off(_) => Vec::new(),
+        };
         Operational { ets, ets_origin, pfc, pfc_origin, applications, conditions }
     }
 
@@ -129,6 +157,7 @@ impl Features {
             groups: groups_of(&admin.ets, admin.classes)
                 .map(|groups| Feature::new(admin.ets_willing, groups)),
             pfc: admin.exchanges_pfc.then(|| Feature::new(admin.pfc.willing, pfc)),
+            applications: Some(Feature::new(admin.pfc.willing, entries_of(&admin.applications))),
         }
     }
 }
@@ -158,32 +187,13 @@ fn settle<T: Clone>(
     }
 }
 
-/// A table as priority groups: group n is traffic class n, and strict classes have no limit. None if a class is served
-/// in a way that this dialect has no words for.
-fn groups_of(table: &EtsTable, classes: u8) -> Option<Groups> {
-    let algorithms = table.algorithms();
-    let strict = |class: u8| algorithms[usize::from(class)] == Algorithm::Strict;
-    if algorithms.iter().any(|one| !matches!(one, Algorithm::Strict | Algorithm::Ets)) {
-        return None;
-    }
-    let groups = table.classes().map(|class| if strict(class) { NO_LIMIT } else { class });
-    let percent = std::array::from_fn(|class| if strict(class as u8) { 0 } else { table.percent()[class] });
-    Groups::new(groups, percent, classes).ok()
-}
-
-/// Priority groups as a table: what has no limit is in the highest class that no group needs. None if there is no such
-/// class, or if no shares are said.
-fn table_of(groups: &Groups) -> Option<EtsTable> {
-    let (of, percent) = (groups.groups(), groups.percent());
-    let needed = |class: u8| of.contains(&class) || percent[usize::from(class)] > 0;
-    let strict = (0..8).rev().find(|&class| !needed(class));
-    let mut classes = of;
-    for class in &mut classes {
-        if *class == NO_LIMIT {
-            *class = strict?;
-        }
-    }
-    let algorithms =
-        std::array::from_fn(|class| if needed(class as u8) { Algorithm::Ets } else { Algorithm::Strict });
-    EtsTable::new(classes, percent, algorithms).ok()
+/// Whether no application has other priorities at one end than at the other.
+fn compatible(ours: &[BaselineApplication], theirs: &[BaselineApplication]) -> bool {
+    let same = |one: &BaselineApplication, other: &BaselineApplication| {
+        (one.protocol, one.port) == (other.protocol, other.port)
+    };
+    let agrees = |one: &BaselineApplication| {
+        theirs.iter().filter(|other| same(one, other)).all(|other| one.priorities == other.priorities)
+    };
+    ours.iter().all(agrees)
 }

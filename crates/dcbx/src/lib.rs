@@ -4,21 +4,23 @@
 //! Source: IEEE 802.1Qaz (802.1Q clause 38), IEEE 802.1AB clause 9 for LLDP. Where the standard is silent, the agent
 //! does as the open agent lldpad does, or as [`Profile`] says.
 //!
-//! With a peer that speaks only DCBX before the standard (version 1.01) the agent does too, unless its administrator says
-//! which dialect it has.
+//! With a peer that speaks only DCBX before the standard (version 1.01 or 1.00) the agent does too, unless its
+//! administrator says which dialect it has.
 //!
-//! Not modelled: version 1.00 of DCBX before the standard. A peer that speaks only that is reported
-//! ([`Condition::OtherDialect`]), and the administered settings hold. Management addresses and other TLVs of LLDP are not sent.
+//! Not modelled: management addresses and other TLVs of LLDP are not sent.
 
 #![warn(clippy::too_many_lines)]
 
 mod agent;
+mod before_standard;
 mod handshake;
+mod link;
 mod neighbours;
 mod rules;
 mod settings;
 
 pub use agent::{Agent, Counters, Operational};
+pub use link::settle;
 pub use neighbours::{NEIGHBOURS_MOST, Neighbour, Older, Remote};
 pub use rules::{Administered, Because, Condition, Dialect, Origin, Profile, TieBreak};
-pub use settings::Settings;
+pub use settings::{Beside, Settings};

@@ -1,9 +1,10 @@
 //! Who is on the link, and what each has said last.
 
+use crate::before_standard::{of_cin, of_fcoe, table_of};
 use serde::Serialize;
 use units::Time;
 use wire::Mac;
-use wire::baseline::{Baseline, BaselinePfc, Control, Feature, Groups, SubTlv, Version};
+use wire::baseline::{Baseline, BaselineApplication, BaselinePfc, Control, Feature, Groups, SubTlv, Version};
 use wire::ieee::{Application, EtsTable, PfcTlv};
 use wire::lldp::{Id, Lldpdu};
 use wire::tlv::Tlv;
@@ -38,39 +39,47 @@ pub struct Remote {
     pub pfc: Option<PfcTlv>,
     /// Its priorities of applications.
     pub applications: Vec<Application>,
-    /// What it said in version 1.01, before the standard.
+    /// What it said in version 1.01 or 1.00, before the standard.
     pub older: Option<Older>,
     standard: bool,
     before: bool,
 }
 
-/// What a station said in version 1.01 of DCBX.
+/// What a station said in a version of DCBX before the standard, as version 1.01 would say it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Older {
+    /// The version.
+    pub version: Version,
     /// Its sequence numbers.
     pub control: Control,
     /// Its priority groups.
     pub groups: Option<Feature<Groups>>,
     /// Its PFC.
     pub pfc: Option<Feature<BaselinePfc>>,
+    /// Its applications.
+    pub applications: Option<Feature<Vec<BaselineApplication>>>,
 }
 
 impl Older {
-    /// None without sequence numbers, or in another version.
+    /// Its priority groups as a table; none if they are none.
+    pub fn ets(&self) -> Option<EtsTable> {
+        self.groups.as_ref().and_then(|groups| table_of(&groups.value))
+    }
+    /// None without sequence numbers.
     fn of(baseline: &Baseline) -> Option<Older> {
-        if baseline.version() != Version::Cee {
-            return None;
-        }
-        let (mut control, mut groups, mut pfc) = (None, None, None);
+        let (mut control, mut groups, mut pfc, mut applications) = (None, None, None, None);
         for one in baseline.sub_tlvs() {
             match one {
                 SubTlv::Control(found) => control = Some(*found),
                 SubTlv::Groups(found) => groups = Some(found.clone()),
+                SubTlv::CinGroups(found) => groups = of_cin(found),
                 SubTlv::Pfc(found) => pfc = Some(found.clone()),
-                _ => {}
+                SubTlv::Applications(found) => applications = Some(found.clone()),
+                SubTlv::CinApplication(found) if found.subtype == 0 => applications = Some(of_fcoe(found)),
+                SubTlv::CinApplication(_) | SubTlv::LogicalLink(_) | SubTlv::Other { .. } => {}
             }
         }
-        Some(Older { control: control?, groups, pfc })
+        Some(Older { version: baseline.version(), control: control?, groups, pfc, applications })
     }
 }
 

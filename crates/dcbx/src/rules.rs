@@ -3,8 +3,10 @@
 //! Source: IEEE 802.1Q clause 38.4 (asymmetric and symmetric parameters).
 
 use crate::neighbours::Neighbour;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use wire::baseline::Version;
 use wire::ieee::{Application, EtsTable, PfcTlv};
 use wire::{Mac, PrioritySet};
 
@@ -28,7 +30,7 @@ pub struct Administered {
 }
 
 /// Which of two willing stations adopts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TieBreak {
     /// The one with the numerically lower address adopts: so does lldpad.
@@ -39,7 +41,7 @@ pub enum TieBreak {
 }
 
 /// Which DCBX an agent speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
     /// That of the standard, and the older one beside it with a peer that speaks only that.
@@ -49,6 +51,19 @@ pub enum Dialect {
     Standard,
     /// Version 1.01, before the standard, alone.
     Older,
+    /// Version 1.00, before that, alone.
+    Oldest,
+}
+
+impl Dialect {
+    /// The version to begin with where the standard's is not spoken, and whether it is the only one.
+    pub(crate) fn before_standard(self) -> (Version, bool) {
+        match self {
+            Dialect::Either | Dialect::Standard => (Version::Cee, false),
+            Dialect::Older => (Version::Cee, true),
+            Dialect::Oldest => (Version::Cin, true),
+        }
+    }
 }
 
 /// What the standard leaves open.
@@ -110,7 +125,7 @@ pub enum Condition {
     },
     /// The peer speaks only another dialect of DCBX.
     OtherDialect,
-    /// The peer speaks only version 1.01, before the standard, and so does the port.
+    /// The peer speaks only a version before the standard, and so does the port.
     FellBack,
     /// The peer speaks both dialects; that of the standard counts.
     BothDialects,

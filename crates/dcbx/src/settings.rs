@@ -1,89 +1,135 @@
 //! What an administrator writes: the settings of an agent, as keys of a file.
 
 use crate::rules::{Administered, Dialect, Profile, TieBreak};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wire::ieee::{Algorithm, Application, EtsTable, PfcTlv, Selector};
 use wire::{Error, Pcp, PrioritySet};
 
-/// The settings of one port.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// The settings of one port, or of all ports of a station.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "DcbxKeys")]
 pub struct Settings {
-    /// ETS.
+    /// ETS: what the port does, and what it recommends.
     pub ets: Ets,
-    /// PFC.
+    /// PFC: what the port has, and whether it adopts.
     pub pfc: Pfc,
     /// Priorities of applications, at most 168. They go before those of the peer. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub applications: Vec<Entry>,
-    /// Which of two willing ends adopts the PFC of the other: "lower_adopts", the one with the lower address, as lldpad
-    /// has it, or "lower_wins", the other one. Both ends must have the same. Default: "lower_adopts".
+    /// Which of two willing ends adopts the PFC of the other: "lower_adopts", the one with the lower address, as lldpad has it, or "lower_wins", the other one. Both ends must have the same. Default: "lower_adopts".
     pub tie_break: TieBreak,
-    /// Which DCBX the port speaks: "standard", "older" (version 1.01), or "either": that of the standard, and the older one
-    /// beside it with a peer that speaks only that. Default: "either".
+    /// Which DCBX the port speaks: "standard", "older" (version 1.01), "oldest" (version 1.00), or "either": that of the standard, and an older one beside it with a peer that speaks only that. Default: "either".
     pub dialect: Dialect,
 }
 
+/// What holds where settings say nothing: nothing but strict priorities, or what a station of a scenario has beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside {
+    /// ETS.
+    pub ets: EtsTable,
+    /// Priorities with PFC.
+    pub pfc: PrioritySet,
+}
+
 impl Settings {
-    /// What the rules work with.
-    pub fn administered(&self) -> (Administered, Profile) {
+    /// What the rules work with. An error if the port has fewer traffic classes than are used.
+    pub fn administered(&self) -> Result<(Administered, Profile), Error> {
+        let nothing = Beside { ets: EtsTable::STRICT, pfc: PrioritySet::default() };
+        self.administered_by(self.pfc.tlv, &nothing)
+    }
+
+    /// The same beside other settings of a station. An error, too, if the port can have PFC for fewer priorities.
+    pub fn administered_beside(&self, beside: &Beside) -> Result<(Administered, Profile), Error> {
+        let own = self.pfc.tlv;
+        let enabled = if self.pfc.says_priorities { own.enabled() } else { beside.pfc };
+        let mut pfc = PfcTlv::new(own.willing, own.capability(), enabled)?;
+        pfc.macsec_bypass = own.macsec_bypass;
+        self.administered_by(pfc, beside)
+    }
+
+    /// What the port does with ETS, if it is said.
+    pub fn own_ets(&self) -> Option<EtsTable> {
+        self.ets.own.as_ref().map(|table| table.0)
+    }
+
+    fn administered_by(&self, pfc: PfcTlv, beside: &Beside) -> Result<(Administered, Profile), Error> {
         let admin = Administered {
-            ets: self.ets.own.0,
+            ets: self.own_ets().unwrap_or(beside.ets),
             classes: self.ets.traffic_classes,
             ets_willing: self.ets.willing,
             recommendation: self.ets.recommended.as_ref().map(|table| table.0),
-            pfc: self.pfc.tlv,
+            pfc,
             exchanges_pfc: self.pfc.exchanged,
             applications: self.applications.iter().map(|entry| entry.0).collect(),
         };
-        (admin, Profile { tie_break: self.tie_break, dialect: self.dialect })
+        if let Some(class) = admin.ets.classes().into_iter().find(|&class| class >= admin.classes) {
+            let (what, accepted) = ("a traffic class of a priority", "those below traffic_classes");
+            return Err(Error::Value { what, accepted, got: class.into() });
+        }
+        Ok((admin, Profile { tie_break: self.tie_break, dialect: self.dialect }))
     }
 }
 
 /// ETS of a port.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "EtsText")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "EtsKeys", into = "EtsKeys")]
+#[schemars(try_from = "EtsKeys")]
 pub struct Ets {
     willing: bool,
     traffic_classes: u8,
-    own: Table,
+    own: Option<Table>,
     recommended: Option<Table>,
 }
 
-#[derive(Deserialize)]
+/// ETS, as a port exchanges it.
+#[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-struct EtsText {
-    /// Whether the port does what its peer recommends. Default: true.
+#[schemars(rename = "DcbxEtsKeys")]
+struct EtsKeys {
+    /// Whether the port does what its peer recommends. Default: true (a station without settings adopts those of its switch).
     willing: bool,
     /// How many traffic classes the port has, 1 to 8. Default: 8.
+    #[schemars(range(min = 1, max = 8))]
     traffic_classes: u8,
-    /// What the port does. Default: priority n in traffic class n, all strict.
-    own: Table,
+    /// What the port does unless it adopts something else. Default: what its scheduler does; without a scenario, priority n in traffic class n, all strict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own: Option<Table>,
     /// What it recommends to its peer. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
     recommended: Option<Table>,
 }
 
-impl Default for EtsText {
-    fn default() -> EtsText {
-        EtsText { willing: true, traffic_classes: 8, own: Table::default(), recommended: None }
+impl Default for EtsKeys {
+    fn default() -> EtsKeys {
+        EtsKeys { willing: true, traffic_classes: 8, own: None, recommended: None }
     }
 }
 
 impl Default for Ets {
     fn default() -> Ets {
-        let EtsText { willing, traffic_classes, own, recommended } = EtsText::default();
+        let EtsKeys { willing, traffic_classes, own, recommended } = EtsKeys::default();
         Ets { willing, traffic_classes, own, recommended }
     }
 }
 
-impl TryFrom<EtsText> for Ets {
+impl From<Ets> for EtsKeys {
+    fn from(Ets { willing, traffic_classes, own, recommended }: Ets) -> EtsKeys {
+        EtsKeys { willing, traffic_classes, own, recommended }
+    }
+}
+
+impl TryFrom<EtsKeys> for Ets {
     type Error = String;
 
-    fn try_from(text: EtsText) -> Result<Ets, String> {
-        let EtsText { willing, traffic_classes, own, recommended } = text;
+    fn try_from(text: EtsKeys) -> Result<Ets, String> {
+        let EtsKeys { willing, traffic_classes, own, recommended } = text;
         if !(1..=8).contains(&traffic_classes) {
             return Err(format!("traffic_classes is {traffic_classes}, expected 1 to 8"));
         }
-        if let Some(class) = own.0.classes().into_iter().find(|&class| class >= traffic_classes) {
+        let classes = own.iter().flat_map(|table| table.0.classes());
+        if let Some(class) = classes.into_iter().find(|&class| class >= traffic_classes) {
             return Err(format!(
                 "own has traffic class {class}, expected 0 to {}: traffic_classes is {traffic_classes}",
                 traffic_classes - 1
@@ -94,38 +140,41 @@ impl TryFrom<EtsText> for Ets {
 }
 
 /// Priorities, traffic classes, and how these are served.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "TableText")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "TableKeys", into = "TableKeys")]
+#[schemars(try_from = "TableKeys")]
 struct Table(EtsTable);
 
-#[derive(Deserialize)]
+/// Priorities, traffic classes, and how these are served.
+#[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-struct TableText {
+#[schemars(rename = "DcbxTableKeys")]
+struct TableKeys {
     /// Traffic class of each of the eight priorities, 0 to 7. Default: priority n in class n.
     classes: [u8; 8],
-    /// Per cent of each traffic class, up to eight; those of ETS classes sum to 100. Default: 0 each.
+    /// Per cent of each traffic class, up to eight; those of ETS classes sum to 100. Default: none (0 each).
     percent: Vec<u8>,
-    /// How each traffic class is served, up to eight: "strict", "credit_based_shaper", "ets" or "vendor". Default:
-    /// "strict" each.
+    /// How each traffic class is served, up to eight: "strict", "credit_based_shaper", "ets" or "vendor". Default: none ("strict" each).
     algorithms: Vec<Algorithm>,
 }
 
-impl Default for TableText {
-    fn default() -> TableText {
-        TableText { classes: [0, 1, 2, 3, 4, 5, 6, 7], percent: Vec::new(), algorithms: Vec::new() }
+impl Default for TableKeys {
+    fn default() -> TableKeys {
+        TableKeys { classes: [0, 1, 2, 3, 4, 5, 6, 7], percent: Vec::new(), algorithms: Vec::new() }
     }
 }
 
-impl Default for Table {
-    fn default() -> Table {
-        Table(EtsTable::STRICT)
+impl From<Table> for TableKeys {
+    fn from(Table(table): Table) -> TableKeys {
+        let (percent, algorithms) = (table.percent().to_vec(), table.algorithms().to_vec());
+        TableKeys { classes: table.classes(), percent, algorithms }
     }
 }
 
-impl TryFrom<TableText> for Table {
+impl TryFrom<TableKeys> for Table {
     type Error = String;
 
-    fn try_from(text: TableText) -> Result<Table, String> {
+    fn try_from(text: TableKeys) -> Result<Table, String> {
         let percent = of_classes("percent", &text.percent, 0)?;
         let algorithms = of_classes("algorithms", &text.algorithms, Algorithm::Strict)?;
         for (class, (&share, algorithm)) in percent.iter().zip(algorithms).enumerate() {
@@ -146,52 +195,65 @@ fn of_classes<T: Copy>(key: &str, list: &[T], rest: T) -> Result<[T; 8], String>
 }
 
 /// PFC of a port.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "PfcText")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "PfcKeys", into = "PfcKeys")]
+#[schemars(try_from = "PfcKeys")]
 pub struct Pfc {
     exchanged: bool,
+    says_priorities: bool,
     tlv: PfcTlv,
 }
 
-#[derive(Deserialize)]
+/// PFC, as a port exchanges it.
+#[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-struct PfcText {
+#[schemars(rename = "DcbxPfcKeys")]
+struct PfcKeys {
     /// Whether PFC is part of the exchange. Default: true.
     exchanged: bool,
-    /// Whether the port adopts what its peer has. Default: true.
+    /// Whether the port adopts what its peer has. Default: true (a station without settings adopts those of its switch).
     willing: bool,
-    /// Priorities with PFC. Default: none.
-    priorities: Vec<u8>,
+    /// Priorities with PFC unless the port adopts others, 0 to 7 each. Default: those of its flow control; without a scenario, none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priorities: Option<Vec<u8>>,
     /// For how many priorities at once the port can have PFC, 0 to 8. Default: 8.
+    #[schemars(range(min = 0, max = 8))]
     capability: u8,
     /// The bit MBC, as it is sent. Default: false.
     macsec_bypass: bool,
 }
 
-impl Default for PfcText {
-    fn default() -> PfcText {
-        PfcText {
-            exchanged: true,
-            willing: true,
-            priorities: Vec::new(),
-            capability: 8,
-            macsec_bypass: false,
-        }
+impl Default for PfcKeys {
+    fn default() -> PfcKeys {
+        PfcKeys { exchanged: true, willing: true, priorities: None, capability: 8, macsec_bypass: false }
     }
 }
 
 impl Default for Pfc {
     fn default() -> Pfc {
-        Pfc { exchanged: true, tlv: PfcTlv::WILLING }
+        Pfc { exchanged: true, says_priorities: false, tlv: PfcTlv::WILLING }
     }
 }
 
-impl TryFrom<PfcText> for Pfc {
+impl From<Pfc> for PfcKeys {
+    fn from(Pfc { exchanged, says_priorities, tlv }: Pfc) -> PfcKeys {
+        let enabled = (0..8).filter(|priority| tlv.enabled().0 >> priority & 1 == 1);
+        PfcKeys {
+            exchanged,
+            willing: tlv.willing,
+            priorities: says_priorities.then(|| enabled.collect()),
+            capability: tlv.capability(),
+            macsec_bypass: tlv.macsec_bypass,
+        }
+    }
+}
+
+impl TryFrom<PfcKeys> for Pfc {
     type Error = String;
 
-    fn try_from(text: PfcText) -> Result<Pfc, String> {
+    fn try_from(text: PfcKeys) -> Result<Pfc, String> {
         let mut set = 0u8;
-        for &priority in &text.priorities {
+        for &priority in text.priorities.iter().flatten() {
             let bit = 1u8 << Pcp::new(priority).map_err(told)?.get();
             if set & bit != 0 {
                 return Err(format!("priority {priority} occurs twice, expected once"));
@@ -200,32 +262,41 @@ impl TryFrom<PfcText> for Pfc {
         }
         let mut tlv = PfcTlv::new(text.willing, text.capability, PrioritySet(set)).map_err(told)?;
         tlv.macsec_bypass = text.macsec_bypass;
-        Ok(Pfc { exchanged: text.exchanged, tlv })
+        Ok(Pfc { exchanged: text.exchanged, says_priorities: text.priorities.is_some(), tlv })
     }
 }
 
 /// The priority of an application.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "EntryText")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "EntryKeys", into = "EntryKeys")]
+#[schemars(try_from = "EntryKeys")]
 pub struct Entry(Application);
 
-#[derive(Deserialize)]
+/// The priority of an application, as a port exchanges it.
+#[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct EntryText {
-    /// What the application is known by: "ether_type", "stream_port" (TCP, SCTP), "datagram_port" (UDP, DCCP), "port" (any
-    /// of them) or "dscp". Required.
+#[schemars(rename = "DcbxApplicationKeys")]
+struct EntryKeys {
+    /// What the application is known by: "ether_type", "stream_port" (TCP, SCTP), "datagram_port" (UDP, DCCP), "port" (any of them) or "dscp". Required.
     selector: Selector,
     /// EtherType (0: all that no other entry names), port, or code point 0 to 63. Required.
     protocol: u16,
     /// Its priority, 0 to 7. Required.
+    #[schemars(range(min = 0, max = 7))]
     priority: u8,
 }
 
-impl TryFrom<EntryText> for Entry {
+impl From<Entry> for EntryKeys {
+    fn from(Entry(Application { selector, protocol, priority }): Entry) -> EntryKeys {
+        EntryKeys { selector, protocol, priority: priority.get() }
+    }
+}
+
+impl TryFrom<EntryKeys> for Entry {
     type Error = String;
 
-    fn try_from(text: EntryText) -> Result<Entry, String> {
-        let EntryText { selector, protocol, priority } = text;
+    fn try_from(text: EntryKeys) -> Result<Entry, String> {
+        let EntryKeys { selector, protocol, priority } = text;
         let accepted = match selector {
             Selector::EtherType if (1..0x600).contains(&protocol) => "an EtherType from 0x600, or 0",
             Selector::Dscp if protocol > 63 => "a code point from 0 to 63",

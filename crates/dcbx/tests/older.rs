@@ -8,11 +8,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use units::Time;
 use wire::baseline::{Baseline, BaselinePfc, Control, Feature, SubTlv, Version};
-use wire::ieee::{Algorithm, EtsTable};
+use wire::ieee::{Algorithm, Application, EtsTable, Selector};
 use wire::lldp::Id;
 use wire::lldp::Lldpdu;
 use wire::tlv::Tlv;
-use wire::{Contents, Frame, PrioritySet};
+use wire::{Contents, Frame, Pcp, PrioritySet};
 
 fn begin(mac: wire::Mac, admin: &Administered, dialect: Dialect) -> Agent {
     let profile = Profile { dialect, ..Profile::default() };
@@ -113,7 +113,13 @@ fn check_end(now: &dcbx::Operational, own: &Administered, peer: &Administered) {
 #[test]
 fn two_ends_agree_or_report_and_never_flap() {
     let choices = choices();
-    for dialects in [[Dialect::Older; 2], [Dialect::Either, Dialect::Older]] {
+    let pairs = [
+        [Dialect::Older; 2],
+        [Dialect::Either, Dialect::Older],
+        [Dialect::Oldest; 2],
+        [Dialect::Either, Dialect::Oldest],
+    ];
+    for dialects in pairs {
         for one in &choices {
             for other in &choices {
                 let mut agents = [begin(LOWER, one, dialects[0]), begin(HIGHER, other, dialects[1])];
@@ -143,6 +149,9 @@ fn who_falls_back() {
         ([Dialect::Either, Dialect::Standard], false, false),
         ([Dialect::Either, Dialect::Older], true, false),
         ([Dialect::Standard, Dialect::Older], false, true),
+        ([Dialect::Either, Dialect::Oldest], true, false),
+        ([Dialect::Standard, Dialect::Oldest], false, true),
+        ([Dialect::Older, Dialect::Oldest], false, true),
     ] {
         let mut agents = [begin(LOWER, &admin, dialects[0]), begin(HIGHER, &admin, dialects[1])];
         talk(&mut agents, Time::ZERO, seconds(50));
@@ -152,8 +161,9 @@ fn who_falls_back() {
             assert_eq!(conditions.contains(&Condition::OtherDialect), reported, "{dialects:?}");
         }
         let last = (50..90).filter_map(|at| sent(&mut agents[0], at)).last().unwrap();
-        assert_eq!(baseline(&last).is_some(), fell_back, "{dialects:?}");
-        assert!(last.tlvs().iter().any(|tlv| matches!(tlv, Tlv::Pfc(_))));
+        let speaks_only_before = dialects[0] == Dialect::Older;
+        assert_eq!(baseline(&last).is_some(), fell_back || speaks_only_before, "{dialects:?}");
+        assert_ne!(last.tlvs().iter().any(|tlv| matches!(tlv, Tlv::Pfc(_))), speaks_only_before);
     }
 }
 
@@ -168,6 +178,68 @@ fn strict_classes_are_adopted() {
     let adopted = agents[0].operational().ets;
     assert_eq!(adopted.classes(), [0, 0, 0, 1, 0, 0, 7, 7]);
     assert_eq!((adopted.percent(), adopted.algorithms()), (ets.percent(), algorithms));
+}
+
+fn application(selector: Selector, protocol: u16, priority: u8) -> Application {
+    Application { selector, protocol, priority: Pcp::new(priority).unwrap() }
+}
+
+/// A willing end takes over the applications of one that is not. Transports are not told apart in version 1.01, and 1.00
+/// has FCoE alone.
+#[test]
+fn applications_are_adopted() {
+    let told = vec![
+        application(Selector::EtherType, 0x8906, 3),
+        application(Selector::StreamPort, 3260, 4),
+        application(Selector::Dscp, 46, 5),
+    ];
+    let theirs = Administered { applications: told, ..willing(false, 0x08) };
+    for (dialect, expected) in [
+        (
+            Dialect::Older,
+            vec![application(Selector::EtherType, 0x8906, 3), application(Selector::Port, 3260, 4)],
+        ),
+        (Dialect::Oldest, vec![application(Selector::EtherType, 0x8906, 3)]),
+    ] {
+        let mut agents = [begin(LOWER, &willing(true, 0), Dialect::Either), begin(HIGHER, &theirs, dialect)];
+        talk(&mut agents, Time::ZERO, seconds(5));
+        assert_eq!(agents[0].operational().applications, expected, "{dialect:?}");
+        assert_eq!(agents[1].operational().applications, theirs.applications);
+        assert_eq!(agents[0].operational().pfc, PrioritySet(0x08));
+    }
+}
+
+/// Both are willing: applications that do not contradict each other stay as they are, others are off.
+#[test]
+fn applications_that_contradict_each_other() {
+    for (priority, expected) in [(3, 1), (4, 0)] {
+        let admin = |priority| Administered {
+            applications: vec![application(Selector::EtherType, 0x8906, priority)],
+            ..willing(true, 0x08)
+        };
+        let mut agents =
+            [begin(LOWER, &admin(3), Dialect::Older), begin(HIGHER, &admin(priority), Dialect::Older)];
+        talk(&mut agents, Time::ZERO, seconds(5));
+        for agent in &agents {
+            assert_eq!(agent.operational().applications.len(), expected, "{priority}");
+        }
+    }
+}
+
+/// Groups of version 1.00 say the part of each priority: those of a group sum to 100.
+#[test]
+fn groups_of_version_1_00() {
+    let mut agent = begin(LOWER, &willing(false, 0x08), Dialect::Oldest);
+    let pdu = sent(&mut agent, 0).unwrap();
+    let groups = baseline(&pdu).unwrap().sub_tlvs().iter().find_map(|one| match one {
+        SubTlv::CinGroups(groups) => Some(groups.value),
+        _ => None,
+    });
+    let groups = groups.unwrap();
+    assert_eq!(groups.percent()[..3], [70, 30, 0]);
+    let parts = groups.priorities();
+    assert_eq!(parts.map(|one| one.group()), [0, 0, 0, 1, 0, 0, 0, 0]);
+    assert_eq!(parts.map(|one| one.percent), [16, 14, 14, 100, 14, 14, 14, 14]);
 }
 
 /// What a peer says: its numbers, and PFC with flags.

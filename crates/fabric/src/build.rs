@@ -42,10 +42,10 @@ use crate::run::spreading::Spreading;
 use crate::run::storms::PortWatch;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
-use crate::spec::{FaultSpec, NodeSpec, Queueing, Spec};
+use crate::spec::{FaultSpec, Negotiated, NodeSpec, Queueing, Spec};
 use engine::Timer;
 use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, Route};
-use scheduling::{Configuration, PortFacts};
+use scheduling::{Configuration, PortFacts, SchedulerSpec};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -118,6 +118,19 @@ impl<'a> Plan<'a> {
     }
     pub fn link(&self, port: u32) -> &'a crate::spec::LinkSpec {
         &self.spec.links[self.wiring.link_of[port as usize] as usize]
+    }
+    fn negotiated(&self, port: u32) -> Option<&'a Negotiated> {
+        self.spec.negotiated(self.wiring.link_of[port as usize], self.wiring.node_of[port as usize])
+    }
+    /// Which queue of a port sends.
+    pub fn scheduler(&self, port: u32) -> &'a SchedulerSpec {
+        let own = self.negotiated(port).and_then(|own| own.scheduler.as_ref());
+        own.unwrap_or_else(|| self.node(port).scheduler())
+    }
+    /// The priorities whose pauses a port obeys and sends.
+    pub fn paused(&self, port: u32) -> u8 {
+        let of_node = self.node(port).pauses().map_or(0, |control| control.kind.priorities());
+        self.negotiated(port).map_or(of_node, |own| own.pfc & of_node)
     }
     /// The slowest and the fastest rate that the link of a port ever has.
     pub fn rates(&self, port: u32) -> (BitRate, BitRate) {
@@ -308,7 +321,7 @@ fn build_part(
         probes: Probes::new(part.nodes()),
     };
     for port in part.ports() {
-        if let Err(why) = plan.node(port).scheduler().check(&plan.port_facts(port)) {
+        if let Err(why) = plan.scheduler(port).check(&plan.port_facts(port)) {
             return Err(BuildError(format!("scheduler of \"{}\": {why}", plan.node(port).name)));
         }
         add_port(part, &mut fabric, port);
@@ -329,7 +342,7 @@ fn build_part(
     limiters::add_limiters(part, &mut fabric);
     traffic::add_receivers(part, paths, &mut fabric);
     nodes::add_receiving(part, &mut fabric);
-    nodes::add_ingress(&mut fabric);
+    nodes::add_ingress(part, &mut fabric);
     traffic::add_faults(part, events, &mut fabric);
     mark_faulted(&mut fabric);
     fabric.shrink();
@@ -378,10 +391,10 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     for _ in 0..node.classes().classes() {
         fabric.buffers.add_queue(voqs);
     }
-    let obeys = node.pauses().map_or(0, |control| control.kind.priorities());
+    let obeys = plan.paused(port);
     let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());
     let mut hooks = Hooks::default();
-    hooks.set(Hooks::SCHEDULER, asks_scheduler(node.scheduler()));
+    hooks.set(Hooks::SCHEDULER, asks_scheduler(plan.scheduler(port)));
     hooks.set(Hooks::HEADS, peer_node.cuts_through());
     hooks.set(Hooks::WATCHED, watchdog.is_some());
     let managers = nodes::managers(plan, port);
@@ -407,8 +420,8 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         down: 0,
         keeps: false,
         clock: plan.clock(plan.wiring.node_of[port as usize]),
-        scheduler: node.scheduler().start(&plan.port_facts(port)),
-        contention: asks_scheduler(node.scheduler()).then(Box::default),
+        scheduler: plan.scheduler(port).start(&plan.port_facts(port)),
+        contention: asks_scheduler(plan.scheduler(port)).then(Box::default),
         occupancy: Occupancy::default(),
         delay: link.delay,
         control: link_control(plan, port),
@@ -430,8 +443,7 @@ fn link_control(plan: &Plan, port: u32) -> LinkControl {
     if control.is_none() && plan.node(peer).pauses().is_none() {
         return LinkControl::None;
     }
-    let obeys = control.map_or(0, |control| control.kind.priorities());
-    LinkControl::Pause(Box::new(PauseState::new(obeys, plan.response(port), plan.response(peer))))
+    LinkControl::Pause(Box::new(PauseState::new(plan.paused(port), plan.response(port), plan.response(peer))))
 }
 
 /// What faults can hit knows it, and how its scheduler was at the beginning.

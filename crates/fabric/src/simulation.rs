@@ -514,6 +514,7 @@ mod tests {
             on_lossless_drop: OnLosslessDrop::Stop,
             faults: Vec::new(),
             guards: Default::default(),
+            negotiated: Vec::new(),
         }
     }
 

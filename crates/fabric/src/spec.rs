@@ -6,6 +6,7 @@ mod cores;
 pub mod digits;
 pub mod forwarding;
 mod guards;
+mod negotiated;
 mod pattern;
 mod probes;
 pub mod routing;
@@ -15,6 +16,7 @@ mod way;
 
 pub use self::cores::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 pub use self::guards::{GuardSpec, OnDeadlock};
+pub use self::negotiated::{Negotiated, NegotiatedFeature};
 pub use self::pattern::{Pattern, matches, range};
 pub use self::probes::{Probe, ProbeSpec, Watched, Which};
 pub use self::waiting::Queueing;
@@ -60,6 +62,8 @@ pub struct Spec {
     pub faults: Vec<FaultSpec>,
     /// What is watched for while the simulation runs.
     pub guards: GuardSpec,
+    /// By link, what its ends (`a`, then `b`) agreed on before the traffic; empty: nobody asked.
+    pub negotiated: Vec<[Option<Negotiated>; 2]>,
 }
 
 impl Spec {

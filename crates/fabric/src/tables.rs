@@ -5,6 +5,7 @@ mod connections;
 mod contention;
 mod credits;
 mod crossbars;
+mod dcbx;
 mod deadlocks;
 mod delay_variation;
 mod demands;
@@ -72,6 +73,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.storms(),
         view.credits(),
         view.crossbars(),
+        view.dcbx(),
         view.drops(),
         view.faults(),
         view.watermarks(),

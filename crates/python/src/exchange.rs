@@ -21,7 +21,7 @@ fn time(ns: u64) -> PyResult<Time> {
 fn read(py: Python<'_>, settings: &str, file: &str) -> PyResult<(Administered, Profile)> {
     let settings: Settings =
         scenario::settings(settings.as_bytes(), file).map_err(|found| crate::scenario_error(py, &found))?;
-    Ok(settings.administered())
+    settings.administered().map_err(|error| unfit(file, &error))
 }
 
 fn unfit(file: &str, error: &wire::Error) -> PyErr {

@@ -4,6 +4,7 @@
 //! builds on found nothing wrong, so that one mistake is reported once.
 
 mod control_frame;
+mod dcbx;
 mod faults;
 mod files;
 mod findings;
@@ -160,10 +161,11 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let transfers = transfers::lower(model, &fabric, context);
     let (entries, faults): (Vec<usize>, Vec<FaultSpec>) =
         faults::lower(model, &fabric, context).into_iter().unzip();
-    let (nodes, mut flows) = (stations?, flows?);
+    let (mut nodes, mut flows) = (stations?, flows?);
     flows.extend(transfers?);
-    transfers::check_lossless(model, &flows, context);
     let links = fabric.links();
+    let negotiated = dcbx::lower(model, &mut nodes, &links, context);
+    transfers::check_lossless(model, &flows, context);
     scheduler::check(model, &nodes, &links, &flows, context);
     let guards = guards::lower(model, context);
     let spec = Spec {
@@ -178,6 +180,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         on_lossless_drop: model.simulation.on_lossless_drop,
         faults,
         guards,
+        negotiated,
     };
     probes::names(model, &spec, context);
     let needs = fabric::pause_needs(&spec);

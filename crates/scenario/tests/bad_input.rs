@@ -122,6 +122,49 @@ fn the_base_loads() {
     assert_eq!(scenario.warnings, []);
 }
 
+/// DCBX of stations: settings that no frame can tell, and agreements that no port can keep.
+#[test]
+fn dcbx() {
+    let both = |host: &str, switch: &str| more(&format!("[host.dcbx]\n{host}\n[switch.dcbx]\n{switch}\n"));
+    let shares = |classes: &str| {
+        format!(
+            "ets = {{ recommended = {{ classes = {classes}, percent = [40, 60], algorithms = [\"ets\", \"ets\"] }} }}"
+        )
+    };
+    errors(vec![
+        (more("[host.dcbx]\n‸wiling = true"), "unknown key `wiling`", ""),
+        (more("[host.dcbx]\ndialect = ‸\"newer\""), "unknown", "older"),
+        (more("[host.dcbx]\nets = ‸{ traffic_classes = 9 }"), "traffic_classes is 9", "1 to 8"),
+        (more("[host.dcbx]\npfc = ‸{ priorities = [8] }"), "is 8", "0 to 7"),
+        (more("[host.dcbx]\npfc = ‸{ priorities = [3, 3] }"), "priority 3 occurs twice", "once"),
+        (
+            more("[host.dcbx]\npfc = ‸{ priorities = [3, 4], capability = 1 }"),
+            "priorities with PFC is 2",
+            "at most",
+        ),
+        (
+            more("[host.dcbx]\nets = { own = ‸{ percent = [40, 50], algorithms = [\"ets\", \"ets\"] } }"),
+            "sum of ETS shares in per cent is 90",
+            "100",
+        ),
+        (
+            more("‸[[host.dcbx.applications]]\nselector = \"dscp\"\nprotocol = 64\npriority = 1"),
+            "protocol is 64",
+            "0 to 63",
+        ),
+        (
+            both("‸pfc = { priorities = [3] }", ""),
+            "has PFC for priority 3, and no flow_control.pfc",
+            "exchanged = false",
+        ),
+        (
+            more(&format!("[host.‸dcbx]\n[switch.dcbx]\n{}", shares("[0, 0, 0, 0, 0, 0, 0, 0]"))),
+            "traffic class 1 of \"h0\" has 60 % and no priority",
+            "",
+        ),
+    ]);
+}
+
 type Case = (Text, &'static str, &'static str);
 
 fn errors(cases: Vec<Case>) {

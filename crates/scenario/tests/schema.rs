@@ -89,6 +89,9 @@ const NUMBERS: [&str; 85] = [
     "max_increase_share",
     "min_share",
     "severe_every",
+    "traffic_classes",
+    "capability",
+    "protocol",
 ];
 
 struct Walk<'s> {

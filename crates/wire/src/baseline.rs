@@ -240,6 +240,14 @@ impl CinPriority {
         }
         Ok(CinPriority { group, strict, percent })
     }
+    /// Its group, 0 to 7.
+    pub fn group(&self) -> u8 {
+        self.group
+    }
+    /// Whether it goes before all others of the link.
+    pub fn is_strict_of_link(&self) -> bool {
+        self.strict == 1
+    }
 }
 
 impl CinGroups {
@@ -247,6 +255,14 @@ impl CinGroups {
     pub fn new(percent: [u8; PRIORITIES], priorities: [CinPriority; PRIORITIES]) -> Result<CinGroups, Error> {
         whole(percent)?;
         Ok(CinGroups { percent, priorities })
+    }
+    /// Per cent of each group.
+    pub fn percent(&self) -> [u8; PRIORITIES] {
+        self.percent
+    }
+    /// The priorities.
+    pub fn priorities(&self) -> [CinPriority; PRIORITIES] {
+        self.priorities
     }
 
     fn decode(bytes: &[u8]) -> Result<CinGroups, Error> {

@@ -7,7 +7,9 @@
 use crate::view::{Field, view};
 use crate::{Error, Pcp, PrioritySet};
 use frame::PRIORITIES;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Organisation of all of them.
 pub const OUI: [u8; 3] = [0x00, 0x80, 0xC2];
@@ -40,8 +42,9 @@ view! {
 }
 
 /// How a traffic class is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "TransmissionSelection")]
 pub enum Algorithm {
     /// Strict priority.
     Strict = 0,
@@ -142,6 +145,29 @@ impl EtsTable {
         nibbles(self.classes).put(out);
         self.percent.put(out);
         self.algorithms.map(|algorithm| algorithm as u8).put(out);
+    }
+}
+
+/// "0,1,2: 60 %; 3: 40 %; 7: strict": the priorities of each traffic class that has some.
+impl fmt::Display for EtsTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        for class in 0..PRIORITIES {
+            let of_class = (0..PRIORITIES).filter(|&priority| usize::from(self.classes[priority]) == class);
+            let set = PrioritySet(of_class.fold(0, |set, priority| set | 1 << priority));
+            if set.is_empty() {
+                continue;
+            }
+            write!(f, "{}{set}: ", if first { "" } else { "; " })?;
+            first = false;
+            match self.algorithms[class] {
+                Algorithm::Strict => write!(f, "strict")?,
+                Algorithm::CreditBasedShaper => write!(f, "credit-based shaper")?,
+                Algorithm::Ets => write!(f, "{} %", self.percent[class])?,
+                Algorithm::Vendor => write!(f, "vendor's own")?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -279,8 +305,9 @@ impl PfcTlv {
 }
 
 /// What an application is known by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ApplicationSelector")]
 pub enum Selector {
     /// An EtherType; 0 stands for all that no other entry names.
     EtherType = 1,
@@ -308,6 +335,22 @@ pub struct Application {
     pub protocol: u16,
     /// Its priority.
     pub priority: Pcp,
+}
+
+/// "udp 4791: 3": what it is known by, and its priority.
+impl fmt::Display for Application {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Application { selector, protocol, priority } = self;
+        match selector {
+            Selector::EtherType if *protocol == 0 => write!(f, "all others")?,
+            Selector::EtherType => write!(f, "EtherType {protocol:#06x}")?,
+            Selector::StreamPort => write!(f, "tcp {protocol}")?,
+            Selector::DatagramPort => write!(f, "udp {protocol}")?,
+            Selector::Port => write!(f, "port {protocol}")?,
+            Selector::Dscp => write!(f, "dscp {protocol}")?,
+        }
+        write!(f, ": {}", priority.get())
+    }
 }
 
 /// Priorities of applications: at most 168, which is what a TLV holds.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from penstock.errors import InputError
 from penstock.library import suggestion
 
-from . import csv_trace, graphml, htsim, ns3, sonic_config
+from . import csv_trace, dcb_json, graphml, htsim, ns3, pg_profile, sonic_config
 from .piece import Document, Piece
 
 
@@ -40,6 +40,10 @@ FORMATS = (
     Format("ns3-flows", "flows of the HPCC fork of ns-3", ns3.is_flows, ns3.read_flows),
     Format("htsim", "a connection matrix of htsim", htsim.recognises, htsim.read),
     Format("sonic", "settings of a switch, CONFIG_DB of SONiC", sonic_config.recognises, sonic_config.read),
+    Format("dcb", "settings of a port of Linux, what dcb -j prints", dcb_json.recognises, dcb_json.read),
+    Format(
+        "pg-profile", "headroom of a switch, pg_profile_lookup.ini", pg_profile.recognises, pg_profile.read
+    ),
     Format("csv", "a table of transfers", csv_trace.recognises, csv_trace.read),
 )
 

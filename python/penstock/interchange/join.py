@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from penstock.errors import InputError, TomlError
 from penstock.library import Source, suggestion
 from penstock.running import run_source
 
-from .piece import PS_PER_S, Document, Piece, Transfer
+from .piece import PS_PER_S, Document, Piece, Transfer, size
 from .toml import scenario
 
 TRAFFIC = ("flows", "transfers", "faults")
@@ -78,6 +79,9 @@ def join(
         raise InputError(
             f"{read[0][0].file}: has no fabric; import one with it, or name a scenario: --like SCENARIO"
         )
+    for document, piece in read:
+        if piece.headroom_bytes is not None:
+            remarks.append(_share_headroom(keys, document, piece.headroom_bytes))
     simulation = {"name": out.stem, **keys.get("simulation", {})}
     transfers = ""
     traffic = [(document, piece) for document, piece in read if piece.transfers]
@@ -152,6 +156,24 @@ def _over(base: dict[str, Any], said: Mapping[str, Any], within: str = "") -> di
         else:
             base[key] = value
     return base
+
+
+def _share_headroom(keys: dict[str, Any], document: Document, each: int) -> str:
+    """Writes how much headroom the largest switch shares. What was chosen."""
+    if "total" not in keys["switch"]["buffer"]:
+        message = "has thresholds of a shared memory, and not its size"
+        help_ = "name a scenario with switch.buffer.total: --like SCENARIO"
+        raise InputError(f"{document.file}: {message}; {help_}")
+    text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": keys["topology"]})
+    links = run_source(Source(text, "the fabric")).topology["links"]
+    ports = Counter(end for link in links for end in (link["a"], link["b"]))
+    priorities = keys["flow_control"]["pfc"].get("priorities", [0])
+    most = max(ports.values())
+    room = most * len(priorities) * each
+    keys["switch"]["buffer"]["dynamic_threshold"]["headroom"] = size(room)
+    return (
+        f"shared headroom: {most} ports and {len(priorities)} priorities with {size(each)} each, {size(room)}"
+    )
 
 
 @dataclass(frozen=True)

@@ -146,12 +146,15 @@ class Piece:
         The host of each number, where the format numbers its nodes.
     remarks : sequence of str
         What Penstock has no words for, and was left out.
+    headroom_bytes : int, optional
+        What each port and lossless priority of a switch needs of the headroom that they share.
     """
 
     keys: dict[str, Any] = field(default_factory=dict)
     transfers: Sequence[Transfer] = ()
     numbers: Mapping[int, str] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    headroom_bytes: int | None = None
 
 
 def explicit(

@@ -107,6 +107,10 @@ def _schedulers(port: Port) -> Database:
     for number in sorted(set(port.class_of)):
         name = f"scheduler.{number}"
         shared = port.algorithms[number] == "ets"
+        if shared and port.percent[number] == 0:
+            raise InputError(
+                f"traffic class {number} has a share of 0 %; weights from 1 to 100 can be exported"
+            )
         weight = {"type": "DWRR", "weight": str(port.percent[number])}
         schedulers[name] = weight if shared else {"type": "STRICT"}
         queues[f"{port.interface}|{number}"] = {"scheduler": name}

@@ -54,11 +54,7 @@ fn renewal(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
 fn obeyed(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let used = spec.priorities_in_use();
-    let ignored = |need: &PauseNeeds| {
-        let [sent, heard] = [need.node, need.peer]
-            .map(|node| spec.nodes[node.at()].pauses().map_or(0, |control| control.kind.priorities()));
-        sent & used & !heard
-    };
+    let ignored = |need: &PauseNeeds| need.pauses & used & !need.obeyed;
     let Some((need, ignored)) =
         audit.needs.iter().map(|need| (need, ignored(need))).find(|(_, ignored)| *ignored != 0)
     else {

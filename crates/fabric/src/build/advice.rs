@@ -42,10 +42,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
             name(node)
         );
     }
-    let obeys = |need: &&PauseNeeds| {
-        let heard = spec.nodes[need.peer.at()].pauses().map_or(0, |control| control.kind.priorities());
-        heard >> priority & 1 != 0
-    };
+    let obeys = |need: &&PauseNeeds| need.obeyed >> priority & 1 != 0;
     if let Some(deaf) = needs.iter().find(|need| !obeys(need)) {
         return format!(
             "\"{}\" does not obey pauses of priority {priority}, for which no headroom is enough: give it flow_control",

@@ -25,7 +25,7 @@ pub fn guarantees(spec: &Spec) -> Vec<Guarantee> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);
     let queues = (0..wiring.peer.len() as u32).flat_map(|port| {
-        let (facts, scheduler) = (plan.port_facts(port), plan.node(port).scheduler());
+        let (facts, scheduler) = (plan.port_facts(port), plan.scheduler(port));
         let name = wiring.port_name(PortId(port), |node| &spec.nodes[node.at()].name);
         (0..facts.queues).map(move |class| Guarantee {
             port: name.clone(),

@@ -23,6 +23,10 @@ pub struct PauseNeeds {
     pub node: NodeId,
     /// The node at the other end, which is paused.
     pub peer: NodeId,
+    /// The priorities that the port pauses, and those whose pauses its peer obeys: bit n for priority n.
+    pub pauses: u8,
+    /// See `pauses`.
+    pub obeyed: u8,
     /// Bytes around each frame on its link.
     pub overhead: u16,
     /// What may be on its way to the port when it decides to send XOFF.
@@ -53,6 +57,8 @@ pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
         Some(PauseNeeds {
             node: wiring.node_of[port as usize],
             peer: wiring.node_of[wiring.peer[port as usize].at()],
+            pauses: plan.paused(port),
+            obeyed: plan.paused(wiring.peer[port as usize].0),
             overhead: plan.link(port).overhead,
             delay: plan.total_delay(port),
             room: Bytes::new(plan.room(port)),

@@ -72,12 +72,7 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
         pause_quanta: control.map_or(0, |control| control.quanta),
         returns_tags: returns_tags(node),
         pause_sender,
-        architecture: architecture(
-            part,
-            id,
-            node,
-            NodeMemory::new(buffer, sharing(first_port, plan.wiring.ports(id).len(), node)),
-        ),
+        architecture: architecture(part, id, node, NodeMemory::new(buffer, sharing(part, id, node))),
     }
 }
 
@@ -99,7 +94,7 @@ fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) ->
 }
 
 /// The counters of ports, if any node counts what comes in through them.
-pub fn add_ingress(fabric: &mut Fabric) {
+pub fn add_ingress(part: &Part, fabric: &mut Fabric) {
     let counts = |node: &Node| node.pause_sender.as_ref().is_some_and(|sender| sender.by_ingress());
     if !fabric.nodes.iter().any(counts) {
         return;
@@ -111,8 +106,13 @@ pub fn add_ingress(fabric: &mut Fabric) {
     for node in fabric.nodes.iter().filter(|node| counts(node)) {
         let Some(sender) = &node.pause_sender else { continue };
         let ports = &mut fabric.ingress[node.first_port as usize..];
-        for (port, &levels) in ports.iter_mut().zip(&sender.levels) {
-            *port = IngressPort::new(levels, sender.spec.kind, node.memory().sharing.is_some());
+        let first = part.ports().start + node.first_port;
+        for ((port, &levels), number) in ports.iter_mut().zip(&sender.levels).zip(first..) {
+            let kind = match sender.spec.kind {
+                PauseKind::Link => PauseKind::Link,
+                PauseKind::Priorities(_) => PauseKind::Priorities(part.plan.paused(number)),
+            };
+            *port = IngressPort::new(levels, kind, node.memory().sharing.is_some());
         }
     }
 }
@@ -163,16 +163,13 @@ pub fn managers(plan: &Plan, port: u32) -> Vec<Option<Box<Managed>>> {
 }
 
 /// The memory that the queues of a switch share; nothing if they do not.
-fn sharing(first: u32, ports: usize, node: &NodeSpec) -> Option<Box<Sharing>> {
-    let switch = node.switch()?;
-    let memory = SharedMemory::new(switch.shared_memory?, switch.queues_of_memory(ports as u64))?;
+fn sharing(part: &Part, id: NodeId, node: &NodeSpec) -> Option<Box<Sharing>> {
+    let (plan, switch) = (part.plan, node.switch()?);
+    let ports: Vec<u32> = plan.wiring.ports(id).map(|port| port.0).collect();
+    let memory = SharedMemory::new(switch.shared_memory?, switch.queues_of_memory(ports.len() as u64))?;
     let control = switch.pauses().filter(|control| control.accounting == Accounting::Ingress);
     let together = control.is_some_and(|control| control.kind == PauseKind::Link);
-    Some(Box::new(Sharing::new(
-        memory,
-        first,
-        ports,
-        control.map_or(0, |control| control.kind.priorities()),
-        together,
-    )))
+    let lossless = |&port: &u32| if control.is_some() { plan.paused(port) } else { 0 };
+    let lossless = ports.iter().map(lossless).collect();
+    Some(Box::new(Sharing::new(memory, part.port(plan.wiring.first_port[id.at()]), lossless, together)))
 }

@@ -5,6 +5,7 @@
 //! itself was about to send: no pause holds it back and no headroom is meant for it (IEEE 802.1Q, clause 36, speaks of
 //! what comes in through a port), so that a full switch may lose it whatever its priority.
 
+use crate::run::node::Node;
 use crate::run::outcome::Failure;
 use crate::run::pool::NIL;
 use crate::run::world::Fabric;
@@ -85,9 +86,15 @@ impl Fabric {
             return;
         }
         let own_message = ingress == NIL && frame.flags.kind() == FrameKind::Cnm;
-        if node.lossless >> frame.priority.0 & 1 != 0 && !cause.is_fault() && !own_message {
+        if self.is_promised(node, frame, ingress) && !cause.is_fault() && !own_message {
             self.violate(egress, class, frame, ingress, cause, now);
         }
+    }
+
+    /// Whether a node promises not to lose a frame that came in through a port.
+    pub fn is_promised(&self, node: &Node, frame: &Frame, ingress: u32) -> bool {
+        let pauses = self.links.cold.get(ingress as usize).and_then(|port| port.control.pauses());
+        pauses.map_or(node.lossless, |pauses| pauses.obeys) >> frame.priority.0 & 1 != 0
     }
 
     /// A limit has lost a frame of a lossless class.

@@ -293,6 +293,11 @@ impl Fabric {
             return;
         }
         let LinkControl::Pause(pauses) = &mut self.links.cold[port as usize].control else { return };
+        // A port pauses what it obeys pauses of: its node may have PFC for more, at other ports.
+        let signal = PauseSignal { xoff: signal.xoff & pauses.obeys, xon: signal.xon & pauses.obeys };
+        if signal.is_empty() {
+            return;
+        }
         pauses.say(signal, cause);
         self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
         self.try_transmit(port, now, windows);

@@ -361,7 +361,7 @@ impl Fabric {
     fn lose_received(&mut self, ingress: u32, frame: &Frame, now: Time) {
         let node = &self.nodes[self.node_of[ingress as usize] as usize];
         let class = node.classes.class(frame.priority);
-        let promised = node.pause_sender.is_some() && node.lossless >> frame.priority.0 & 1 != 0;
+        let promised = node.pause_sender.is_some() && self.is_promised(node, frame, ingress);
         self.log_drop(ingress, true, frame, Cause::ReceiveBuffer, now);
         self.count_loss(ingress, class, frame, Cause::ReceiveBuffer);
         if promised {

@@ -17,8 +17,8 @@ use units::{Amount, Time};
 pub(crate) struct Sharing {
     pub memory: SharedMemory,
     first_port: u32,
-    /// Priorities whose frames are charged to where they came in, and whether all of a port together: PAUSE.
-    lossless: u8,
+    /// By port, priorities whose frames are charged to where they came in, and whether all of a port together: PAUSE.
+    lossless: Vec<u8>,
     together: bool,
     /// By port and traffic class: lossy frames.
     egress: Vec<Holding>,
@@ -27,13 +27,13 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
-    pub fn new(memory: SharedMemory, first_port: u32, ports: usize, lossless: u8, together: bool) -> Sharing {
-        let none = vec![Holding::default(); ports * PRIORITIES];
+    pub fn new(memory: SharedMemory, first_port: u32, lossless: Vec<u8>, together: bool) -> Sharing {
+        let none = vec![Holding::default(); lossless.len() * PRIORITIES];
         Sharing { memory, first_port, lossless, together, egress: none.clone(), ingress: none }
     }
 
     fn is_lossless(&self, frame: &Frame, ingress: u32) -> bool {
-        ingress != NIL && self.lossless >> frame.priority.0 & 1 != 0
+        ingress != NIL && self.lossless[(ingress - self.first_port) as usize] >> frame.priority.0 & 1 != 0
     }
 
     /// The watermarks of a lossless counter as they are now: reached, or out of reach.

@@ -150,7 +150,9 @@ impl View<'_> {
             }
             for (port, levels) in (first_port..).zip(&pause_sender.levels) {
                 // PAUSE has one counter a port, PFC one a controlled priority.
-                for group in (0..PRIORITIES).filter(|&g| pause_sender.group(g as u8) == Some(g)) {
+                let paused = plan.paused(port);
+                let counts = |&g: &usize| pause_sender.group(g as u8) == Some(g) && paused >> g & 1 != 0;
+                for group in (0..PRIORITIES).filter(counts) {
                     let name = ingress_name(self, port, group);
                     rows.push((name.clone(), "xoff", levels.xoff));
                     rows.push((name.clone(), "xon", levels.xon));

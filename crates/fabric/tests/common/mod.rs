@@ -145,6 +145,7 @@ impl Net {
             on_lossless_drop: OnLosslessDrop::Stop,
             faults: vec![],
             guards: GuardSpec::default(),
+            negotiated: Vec::new(),
         })
     }
     fn node(&mut self, name: &str, role: Role) -> NodeId {

@@ -1,6 +1,7 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
 use super::{Receive, Send};
+use dcbx::Settings;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, WhenFull};
 use flow_control::FlowControl;
@@ -62,6 +63,9 @@ pub struct HostSettings {
     /// Rate limiters that frames pass before the NIC: what shares one, and the control that sets their rates. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
+    /// DCBX at their ports: settings that the two ends of a link exchange before the traffic. What comes of it takes the place of `scheduler` and of the priorities of flow control, link by link. Default: none (the settings hold as they are).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dcbx: Option<Settings>,
     /// How far each clock may be off, either way: drawn uniformly from the seed and the name of the station. A fast clock makes and sends frames that much faster; pauses, response times and utilisation count at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (frames sent in step stay in step; IEEE 802.3 allows 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
@@ -108,6 +112,9 @@ pub struct SwitchSettings {
     /// Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
+    /// DCBX at their ports: settings that the two ends of a link exchange before the traffic. What comes of it takes the place of `scheduler` and of the priorities of flow control, link by link. Default: none (the settings hold as they are).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dcbx: Option<Settings>,
     /// How far each clock may be off, either way: drawn uniformly from the seed and the name of the station. A fast clock makes and sends frames that much faster; pauses, response times and utilisation count at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (frames sent in step stay in step; IEEE 802.3 allows 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]

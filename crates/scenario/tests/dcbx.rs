@@ -1,0 +1,199 @@
+//! Ports of a scenario that negotiate: what the ends agree on, what a run makes of it, and what is reported.
+
+use fabric::Simulation;
+use scenario::{Scenario, load};
+use scheduling::{EtsClass, EtsParams, SchedulerSpec, Selection};
+
+fn accepted(text: &str) -> Scenario {
+    load(text, "dcbx.toml", None).unwrap_or_else(|why| panic!("{why}\n{text}"))
+}
+
+/// Two hosts and a receiver behind a switch, whose address is the lowest: it is the first station.
+fn star(more: &str) -> String {
+    format!(
+        "[simulation]\nduration = \"300 us\"\n\n[topology.star]\nhosts = 3\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n\n\
+         [flow_control.pfc]\npriorities = [3]\nxoff = \"40 KiB\"\nxon = \"20 KiB\"\n\n{more}\n\
+         [[flows]]\nname = \"a\"\nfrom = \"h0\"\nto = \"h2\"\npriority = 3\nsource = \"greedy\"\n\n\
+         [[flows]]\nname = \"b\"\nfrom = \"h1\"\nto = \"h2\"\npriority = 3\nsource = \"greedy\"\n"
+    )
+}
+
+/// What a host and the switch have in force at their link.
+fn pfc(scenario: &Scenario, link: usize) -> [u8; 2] {
+    let ends = scenario.spec.negotiated[link].each_ref();
+    ends.map(|end| end.as_ref().map_or(0xFF, |end| end.pfc))
+}
+
+fn column(scenario: &Scenario, table: &str, column: &str) -> Vec<String> {
+    let mut simulation = Simulation::new(&scenario.spec).expect("builds");
+    simulation.run().unwrap_or_else(|why| panic!("{why}"));
+    let tables = simulation.tables();
+    let table = tables.iter().find(|one| one.name == table).expect("the table exists");
+    let column = table.columns.iter().find(|one| one.name == column).expect("the column exists");
+    match &column.values {
+        measure::Values::Integer(values) => values.iter().map(u64::to_string).collect(),
+        measure::Values::Text(values) => values.iter().map(ToString::to_string).collect(),
+        measure::Values::Real(values) => values.iter().map(f64::to_string).collect(),
+        measure::Values::Named { .. } => panic!("no names are asked for"),
+    }
+}
+
+/// The table that was measured of two lldpad, with the switch as "A": its address is the lower one.
+#[test]
+fn the_willing_matrix() {
+    for ([host, switch], lower_wins, expected) in [
+        ([true, true], false, [0x08, 0x08]),
+        ([true, true], true, [0x20, 0x20]),
+        ([false, true], false, [0x08, 0x08]),
+        ([true, false], false, [0x20, 0x20]),
+        ([false, false], false, [0x08, 0x20]),
+    ] {
+        let tie = if lower_wins { "tie_break = \"lower_wins\"\n" } else { "" };
+        let of = |station: &str, willing: bool, priority: u8| {
+            format!("[{station}.dcbx]\n{tie}pfc = {{ willing = {willing}, priorities = [{priority}] }}\n\n")
+        };
+        let text = star(&(of("host", host, 3) + &of("switch", switch, 5)));
+        let scenario = accepted(&text);
+        for link in 0..3 {
+            assert_eq!(pfc(&scenario, link), expected, "{host} {switch} {lower_wins}");
+        }
+        let mismatches: Vec<&str> = scenario
+            .warnings
+            .iter()
+            .map(|one| &*one.message)
+            .filter(|text| text.contains("mismatch"))
+            .collect();
+        if expected[0] == expected[1] {
+            assert_eq!(mismatches, Vec::<&str>::new());
+        } else {
+            assert_eq!(mismatches[0], "DCBX: PFC mismatch: 3 at \"h0\", 5 at \"sw\"");
+            assert_eq!(mismatches.len(), 3, "one a link: {mismatches:?}");
+        }
+    }
+}
+
+/// What is not said is that of flow control, and a willing host takes over what its switch recommends.
+#[test]
+fn a_recommendation_is_adopted() {
+    let table = "{ classes = [0, 0, 0, 1, 0, 0, 0, 2], percent = [40, 60], algorithms = [\"ets\", \"ets\"] }";
+    let scenario =
+        accepted(&star(&format!("[host.dcbx]\n[switch.dcbx.ets]\nwilling = false\nrecommended = {table}\n")));
+    let percent = |queues: Vec<u32>, percent| EtsClass { queues, selection: Selection::Percent(percent) };
+    let expected = SchedulerSpec::Ets(EtsParams::new(vec![
+        percent(vec![0, 1, 2, 4, 5, 6], 40),
+        percent(vec![3], 60),
+        EtsClass { queues: vec![7], selection: Selection::Strict },
+    ]));
+    let [host, switch] = scenario.spec.negotiated[0].each_ref().map(|end| end.as_ref().unwrap());
+    assert_eq!((host.scheduler.as_ref(), switch.scheduler.as_ref()), (Some(&expected), None));
+    assert_eq!([host.pfc, switch.pfc], [0x08, 0x08]);
+    let ets = &host.features[1];
+    assert_eq!(ets.operational, "0,1,2,4,5,6: 40 %; 3: 60 %; 7: strict");
+    assert_eq!((&*ets.remote, &*ets.why), (&*ets.operational, "adopted from the peer"));
+    assert_eq!(switch.features[1].why, "ours: not willing");
+    assert!(column(&scenario, "dcbx", "port").contains(&"h0.0->sw".to_string()));
+}
+
+/// The scheduler of a port is what it adopted: three greedy classes of one host share as its switch recommends.
+#[test]
+fn shares_are_those_recommended() {
+    let table = "{ classes = [0, 0, 0, 1, 0, 0, 0, 0], percent = [25, 75], algorithms = [\"ets\", \"ets\"] }";
+    let flow = |name: &str, priority: u8| {
+        format!(
+            "[[flows]]\nname = \"{name}\"\nfrom = \"h0\"\nto = \"h1\"\npriority = {priority}\nsource = \"greedy\"\n\n"
+        )
+    };
+    let scenario = accepted(&format!(
+        "[simulation]\nduration = \"2 ms\"\n\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n\n\
+         [host.dcbx]\n\n[switch.dcbx.ets]\nrecommended = {table}\n\n{}{}",
+        flow("low", 0),
+        flow("high", 3)
+    ));
+    let bytes: Vec<f64> =
+        column(&scenario, "flows", "bytes_delivered").iter().map(|text| text.parse().unwrap()).collect();
+    let share = bytes[0] / (bytes[0] + bytes[1]);
+    assert!((share - 0.25).abs() < 0.005, "{share}");
+}
+
+/// A port without PFC is neither paused nor promised anything; others of its switch are.
+#[test]
+fn pfc_is_that_of_each_port() {
+    let text = star(
+        "[host.dcbx]\n\n[hosts.h1.dcbx.pfc]\nwilling = false\npriorities = []\n\n[switch.dcbx]\n\n\
+         [switch.buffer]\nqueue = \"100 KiB\"\n",
+    )
+    .replace("\"300 us\"", "\"300 us\"\non_lossless_drop = \"count\"");
+    // All are willing but h1; the switch adopts what each has.
+    let scenario = accepted(&text);
+    assert_eq!([0, 1, 2].map(|link| pfc(&scenario, link)), [[8, 8], [0, 0], [8, 8]]);
+    let ports = column(&scenario, "ports", "port");
+    let received = column(&scenario, "ports", "pauses_received");
+    let of =
+        |name: &str| received[ports.iter().position(|port| port == name).unwrap()].parse::<u64>().unwrap();
+    assert!(of("h0.0->sw") > 0);
+    assert_eq!(of("h1.0->sw"), 0);
+    // Both lose frames at the limit that they share. What h1 loses breaks no promise.
+    let numbers = |table, name| -> Vec<u64> {
+        column(&scenario, table, name).iter().map(|text| text.parse().unwrap()).collect()
+    };
+    let (lost, violations) = (numbers("flows", "frames_dropped"), numbers("ports", "headroom_violations"));
+    assert!(lost[1] > 0, "{lost:?}");
+    assert_eq!(violations.iter().sum::<u64>(), lost[0], "{lost:?}");
+}
+
+/// One end pauses what the other does not obey: frames are lost, and the finding was there before.
+#[test]
+fn a_mismatch_costs_frames() {
+    let text = star(
+        "[host.dcbx.pfc]\nwilling = false\npriorities = [4]\n\n[switch.dcbx.pfc]\nwilling = false\n\n\
+         [switch.buffer]\nqueue = \"100 KiB\"\n",
+    );
+    let scenario = accepted(&text);
+    assert!(
+        scenario.warnings.iter().any(|one| one.message.contains("PFC mismatch: 4 at \"h0\", 3 at \"sw\""))
+    );
+    assert!(
+        scenario.warnings.iter().any(|one| one.message.contains("does not obey")),
+        "{:?}",
+        scenario.warnings
+    );
+    let mut simulation = Simulation::new(&scenario.spec).expect("builds");
+    let why = simulation.run().expect_err("a lossless class loses frames").to_string();
+    assert!(why.contains("does not obey pauses of priority 3"), "{why}");
+}
+
+/// Both before the standard, one in it: nothing is adopted, and that is said.
+#[test]
+fn dialects() {
+    let both = |host: &str, switch: &str| {
+        accepted(&star(&format!(
+            "[host.dcbx]\ndialect = \"{host}\"\npfc = {{ priorities = [] }}\n\n\
+             [switch.dcbx]\ndialect = \"{switch}\"\npfc = {{ willing = false }}\n"
+        )))
+    };
+    let older = both("older", "older");
+    assert_eq!(pfc(&older, 0), [8, 8]);
+    assert_eq!(pfc(&both("either", "older"), 0), [8, 8]);
+    let apart = both("standard", "older");
+    assert_eq!(pfc(&apart, 0), [0, 8]);
+    let said = "DCBX: \"h0\" and \"sw\" speak different dialects";
+    assert!(apart.warnings.iter().any(|one| one.message == said), "{:?}", apart.warnings);
+}
+
+/// A station that speaks to nobody has its own settings, and the effective scenario means the same.
+#[test]
+fn effective_scenarios_negotiate_the_same() {
+    for more in [
+        "[switch.dcbx]\n",
+        "[switch.dcbx]\n\n[host.dcbx]\ntie_break = \"lower_wins\"\n",
+        "[host.dcbx.ets]\nown = { classes = [0, 0, 0, 1, 0, 0, 0, 0], percent = [40, 60], algorithms = [\"ets\", \"ets\"] }\n\n\
+         [[hosts.h1.dcbx.applications]]\nselector = \"datagram_port\"\nprotocol = 4791\npriority = 3\n",
+    ] {
+        let scenario = accepted(&star(more));
+        let text = scenario.effective_toml();
+        let again = accepted(&text);
+        assert_eq!(again.effective_toml(), text);
+        assert_eq!(again.spec.negotiated, scenario.spec.negotiated);
+        assert_eq!(again.spec.negotiated.len(), 3);
+    }
+}
