@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Keys whose values are counts, probabilities or shapes: numbers without a unit.
-const NUMBERS: [&str; 85] = [
+const NUMBERS: [&str; 88] = [
     "frames",
     "ranks",
     "steps",

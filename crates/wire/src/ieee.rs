@@ -151,6 +151,9 @@ impl EtsTable {
 /// "0,1,2: 60 %; 3: 40 %; 7: strict": the priorities of each traffic class that has some.
 impl fmt::Display for EtsTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == EtsTable::STRICT {
+            return write!(f, "all strict");
+        }
         let mut first = true;
         for class in 0..PRIORITIES {
             let of_class = (0..PRIORITIES).filter(|&priority| usize::from(self.classes[priority]) == class);

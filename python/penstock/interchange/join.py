@@ -167,7 +167,8 @@ def _share_headroom(keys: dict[str, Any], document: Document, each: int) -> str:
     text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": keys["topology"]})
     links = run_source(Source(text, "the fabric")).topology["links"]
     ports = Counter(end for link in links for end in (link["a"], link["b"]))
-    priorities = keys["flow_control"]["pfc"].get("priorities", [0])
+    used = sorted({flow.get("priority", 0) for flow in keys.get("flows", ())}) or [0]
+    priorities = keys["flow_control"]["pfc"].get("priorities", used)
     most = max(ports.values())
     room = most * len(priorities) * each
     keys["switch"]["buffer"]["dynamic_threshold"]["headroom"] = size(room)

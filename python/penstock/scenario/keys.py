@@ -386,7 +386,7 @@ class SchedulerTable(TypedDict, total=False):
     """The deficit table."""
     min_bw: MinBwKeys
     """The minimum-bandwidth scheduler of Advanced Switching."""
-    ets: EtsKeys
+    ets: EtsParamsKeys
     """Enhanced transmission selection."""
     shaper: ShapedKeys
     """Any scheduler behind token or leaky buckets."""
@@ -433,6 +433,10 @@ class HostKeys(TypedDict, total=False):
     rate_limiters: RateLimitersKeys | None
     """Rate limiters that frames pass before the NIC: what shares one, and the control that sets their
     rates. Default: none.
+    """
+    dcbx: DcbxKeys | None
+    """DCBX at their ports: settings that the two ends of a link exchange before the traffic. Default:
+    none.
     """
     clock_tolerance: str | None
     """How far each clock may be off, either way: drawn uniformly from the seed and the name of the
@@ -648,7 +652,7 @@ class EtsClassKeys(TypedDict, total=False):
     """Credit-based shaper: the rate that the class is certain of, below the link's. Default: none."""
 
 
-class EtsKeys(TypedDict, total=False):
+class EtsParamsKeys(TypedDict, total=False):
     """Keys of enhanced transmission selection."""
 
     classes: Required[Sequence[EtsClassKeys]]
@@ -1007,6 +1011,83 @@ class PathReactionKeys(TypedDict, total=False):
     """Priority of what it asks and of what its host answers. Default: 7."""
 
 
+class DcbxKeys(TypedDict, total=False):
+    """The settings of one port, or of all ports of a station."""
+
+    ets: EtsKeys | None
+    """ETS: what the port does, and what it recommends."""
+    pfc: PfcKeys | None
+    """PFC: what the port has, and whether it adopts."""
+    applications: Sequence[Entry2Keys] | None
+    """Priorities of applications, at most 168. Default: none."""
+    tie_break: TieBreak | None
+    """Which of two willing ends adopts the PFC of the other: "lower_adopts", the one with the lower
+    address, as lldpad has it, or "lower_wins", the other one. Default: "lower_adopts".
+    """
+    dialect: Dialect | None
+    """Which DCBX the port speaks: "standard", "older" (version 1.01), or "either": that of the standard,
+    and the older one beside it with a peer that speaks only that. Default: "either".
+    """
+
+
+class EtsKeys(TypedDict, total=False):
+    """ETS of a port."""
+
+    willing: bool | None
+    """Whether the port does what its peer recommends. Default: true."""
+    traffic_classes: int | None
+    """How many traffic classes the port has, 1 to 8. Default: 8."""
+    own: TableKeys | None
+    """What the port does unless it adopts something else. Default: what its scheduler does; without a
+    scenario, priority n in traffic class n, all strict.
+    """
+    recommended: TableKeys | None
+    """What it recommends to its peer. Default: nothing."""
+
+
+class TableKeys(TypedDict, total=False):
+    """Priorities, traffic classes, and how these are served."""
+
+    classes: Sequence[int] | None
+    """Traffic class of each of the eight priorities, 0 to 7. Default: priority n in class n."""
+    percent: Sequence[int] | None
+    """Per cent of each traffic class, up to eight. Default: 0 each."""
+    algorithms: Sequence[TransmissionSelection] | None
+    """How each traffic class is served, up to eight: "strict", "credit_based_shaper", "ets" or "vendor".
+    Default: "strict" each.
+    """
+
+
+class PfcKeys(TypedDict, total=False):
+    """PFC of a port."""
+
+    exchanged: bool | None
+    """Whether PFC is part of the exchange. Default: true."""
+    willing: bool | None
+    """Whether the port adopts what its peer has. Default: true."""
+    priorities: Sequence[int] | None
+    """Priorities with PFC unless the port adopts others, 0 to 7 each. Default: those of its flow
+    control; without a scenario, none.
+    """
+    capability: int | None
+    """For how many priorities at once the port can have PFC, 0 to 8. Default: 8."""
+    macsec_bypass: bool | None
+    """The bit MBC, as it is sent. Default: false."""
+
+
+class Entry2Keys(TypedDict, total=False):
+    """The priority of an application."""
+
+    selector: Required[ApplicationSelector]
+    """What the application is known by: "ether_type", "stream_port" (TCP, SCTP), "datagram_port" (UDP,
+    DCCP), "port" (any of them) or "dscp".
+    """
+    protocol: Required[int]
+    """EtherType (0: all that no other entry names), port, or code point 0 to 63."""
+    priority: Required[int]
+    """Its priority, 0 to 7."""
+
+
 class QueueingTable(TypedDict, total=False):
     """Exactly one of these."""
 
@@ -1055,6 +1136,10 @@ class SwitchKeys(TypedDict, total=False):
     flow_control: FlowControl | None
     """Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the
     scenario.
+    """
+    dcbx: DcbxKeys | None
+    """DCBX at their ports: settings that the two ends of a link exchange before the traffic. Default:
+    none.
     """
     clock_tolerance: str | None
     """How far each clock may be off, either way: drawn uniformly from the seed and the name of the
@@ -2150,6 +2235,14 @@ Method = Literal["feedback", "probes", "round_trip", "messages"]
 """How levels come back."""
 Law = Literal["scaled", "fixed"]
 """The law of rates."""
+TieBreak = Literal["lower_adopts", "lower_wins"]
+"""Which of two willing stations adopts."""
+Dialect = Literal["either", "standard", "older"]
+"""Which DCBX an agent speaks."""
+TransmissionSelection = Literal["strict", "credit_based_shaper", "ets", "vendor"]
+"""How a traffic class is served."""
+ApplicationSelector = Literal["ether_type", "stream_port", "datagram_port", "port", "dscp"]
+"""What an application is known by."""
 Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output"] | QueueingTable
