@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ import tomli_w
 from conftest import Command, command_line
 from penstock import _core
 from penstock.cli import main
+from penstock.conformance import frames
 from penstock.conformance.lldpad import Lldpad, missing
 from penstock.dcbx.inherit import inherited
 
@@ -160,6 +162,21 @@ def test_a_link_that_goes_down_takes_the_peer_along(pair: tuple[str, str], tmp_p
         assert host.wait(PATIENCE_S) == 2
         assert host.stderr is not None
         assert "the interface is gone" in host.stderr.read()
+
+
+@virtual
+def test_a_peer_that_falls_silent_is_forgotten(pair: tuple[str, str]) -> None:
+    """What holds for six seconds is adopted, and gone after them."""
+    part = frames.pfc((3,))
+    said = frames.lldp("02:00:00:00:00:0f", [part], ttl_s=6)
+    with running(pair[1]), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as wire:
+        wait_until(lambda: shown(pair[1]) != {}, "the agent does not run")
+        wire.bind((pair[0], 0))
+        wire.send(said.octets)
+        wait_until(lambda: pfc_of(shown(pair[1])) == [3], "PFC is not adopted")
+        assert shown(pair[1])["neighbours"][0]["remaining_s"] <= 6
+        wait_until(lambda: shown(pair[1])["neighbours"] == [], "the peer is not forgotten")
+        assert pfc_of(shown(pair[1])) == []
 
 
 @virtual

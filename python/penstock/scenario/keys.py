@@ -1025,8 +1025,9 @@ class DcbxKeys(TypedDict, total=False):
     address, as lldpad has it, or "lower_wins", the other one. Default: "lower_adopts".
     """
     dialect: Dialect | None
-    """Which DCBX the port speaks: "standard", "older" (version 1.01), or "either": that of the standard,
-    and the older one beside it with a peer that speaks only that. Default: "either".
+    """Which DCBX the port speaks: "standard", "older" (version 1.01), "oldest" (version 1.00), or
+    "either": that of the standard, and an older one beside it with a peer that speaks only that.
+    Default: "either".
     """
 
 
@@ -1051,10 +1052,10 @@ class TableKeys(TypedDict, total=False):
     classes: Sequence[int] | None
     """Traffic class of each of the eight priorities, 0 to 7. Default: priority n in class n."""
     percent: Sequence[int] | None
-    """Per cent of each traffic class, up to eight. Default: 0 each."""
+    """Per cent of each traffic class, up to eight. Default: none."""
     algorithms: Sequence[TransmissionSelection] | None
     """How each traffic class is served, up to eight: "strict", "credit_based_shaper", "ets" or "vendor".
-    Default: "strict" each.
+    Default: none.
     """
 
 
@@ -2237,7 +2238,7 @@ Law = Literal["scaled", "fixed"]
 """The law of rates."""
 TieBreak = Literal["lower_adopts", "lower_wins"]
 """Which of two willing stations adopts."""
-Dialect = Literal["either", "standard", "older"]
+Dialect = Literal["either", "standard", "older", "oldest"]
 """Which DCBX an agent speaks."""
 TransmissionSelection = Literal["strict", "credit_based_shaper", "ets", "vendor"]
 """How a traffic class is served."""
