@@ -18,7 +18,7 @@ from penstock import plots, report
 from penstock.analysis.tiers import step, tiers
 from penstock.errors import ResultError
 from penstock.plots.cells import blocks
-from penstock.plots.decimate import envelope, merge_bins, merge_spans
+from penstock.plots.decimate import envelope, merge_bins, merge_spans, rows_by
 from penstock.plots.style import PAUSE_COLOUR, rate_scale, spread
 from penstock.result import Result
 
@@ -359,11 +359,20 @@ def test_an_envelope_of_nonsense_is_refused() -> None:
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e3)), max_size=50), st.floats(0, 100))
 def test_merged_spans_cover_the_same(pairs: list[tuple[float, float]], gap: float) -> None:
     spans = [(start, start + length) for start, length in pairs]
-    merged = merge_spans(spans, gap)
+    merged = merge_spans(np.array(spans).reshape(-1, 2), gap).tolist()
     for start, end in spans:
         assert any(a <= start and end <= b for a, b in merged)
     for (_, end), (start, _) in pairwise(merged):
         assert start - end >= gap
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 2)), max_size=30))
+def test_rows_with_the_same_values_stand_together(values: list[tuple[str, int]]) -> None:
+    table = pa.table({"name": [name for name, _ in values], "number": [number for _, number in values]})
+    expected: dict[tuple[str, int], list[int]] = {}
+    for row, value in enumerate(values):
+        expected.setdefault(value, []).append(row)
+    assert [rows.tolist() for rows in rows_by(table, ["name", "number"])] == list(expected.values())
 
 
 @given(st.lists(st.floats(0, 1), max_size=9))

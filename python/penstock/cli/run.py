@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,6 +85,8 @@ def _single(
     json: bool,
     report: bool,
 ) -> int:
+    if report and directory is not None:
+        _load_matplotlib_meanwhile()
     with stop_on_interrupt() as wish:
         with watching(wish) as watch:
             result = _measured(source, seed, threads, watch)
@@ -104,6 +108,20 @@ def _single(
         complain(f'{because}. What was measured until then is marked "complete": false')
         return EXIT_FAILED
     return _end(result.complete, wish, result.run.get("ended_by"), reached)
+
+
+def _load_matplotlib_meanwhile() -> None:
+    """Loading it takes half a second, and while the engine runs, Python has nothing to do.
+
+    Only what is not Penstock's own is loaded beside the main thread, which loads the rest.
+    """
+
+    def load() -> None:
+        with contextlib.suppress(Exception):  # told where it is needed
+            importlib.import_module("matplotlib.figure")
+            importlib.import_module("matplotlib.backends.backend_agg")
+
+    threading.Thread(target=load, daemon=True).start()
 
 
 def _measured(source: library.Source, seed: int | None, threads: running.Threads, watch: Watcher) -> Result:

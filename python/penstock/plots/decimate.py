@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +10,8 @@ import pyarrow as pa
 
 Times = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
-Span = tuple[float, float]
+Spans = npt.NDArray[np.float64]
+"""Begins and ends, a row each."""
 
 
 def envelope(times: npt.ArrayLike, values: npt.ArrayLike, points: int) -> tuple[Times, Values]:
@@ -77,33 +75,37 @@ def merge_bins(
     return t[firsts], np.add.reduceat(v, firsts) / np.diff(np.append(firsts, len(v)))
 
 
-def spans_by(pauses: pa.Table, same: list[str], end_ns: float) -> dict[tuple[Any, ...], list[Span]]:
-    """Begin and end of the pauses that have the same values in these columns, in the order of the table.
+def rows_by(table: pa.Table, same: list[str]) -> list[npt.NDArray[np.int64]]:
+    """The rows that have the same values in these columns, in order; in the order of the first of each."""
+    if table.num_rows == 0:
+        return []
+    numbers = np.zeros(table.num_rows, dtype=np.int64)
+    for name in same:
+        coded = table[name].combine_chunks().dictionary_encode()
+        # Without the gaps that products of several columns would have.
+        of_column = numbers * len(coded.dictionary) + coded.indices.to_numpy(zero_copy_only=False)
+        numbers = np.unique(of_column, return_inverse=True)[1]
+    order = np.argsort(numbers, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+    return sorted(groups, key=lambda rows: int(rows[0]))
 
-    Parameters
-    ----------
-    pauses : pyarrow.Table
-        The table ``pauses`` of a result.
-    same : list of str
-        Names of its columns.
-    end_ns : float
-        When those end that have no end: with the run.
-    """
+
+def spans_of(pauses: pa.Table, end_ns: float) -> Spans:
+    """Begin and end of each pause of a table ``pauses``; one without an end lasts until `end_ns`."""
     ends = pauses["end_ns"].to_numpy()
-    ends = np.where(np.isnan(ends), end_ns, ends)
-    spans: dict[tuple[Any, ...], list[Span]] = defaultdict(list)
-    keys = zip(*(pauses[name].to_pylist() for name in same), strict=True)
-    for key, start, end in zip(keys, pauses["start_ns"].to_numpy().tolist(), ends.tolist(), strict=True):
-        spans[key].append((start, end))
-    return spans
+    return np.column_stack([pauses["start_ns"].to_numpy(), np.where(np.isnan(ends), end_ns, ends)])
 
 
-def merge_spans(spans: Iterable[Span], gap: float) -> list[Span]:
+def lasting(spans: Spans) -> float:
+    """How long spans last, added up."""
+    return float(np.sum(spans[:, 1] - spans[:, 0]))
+
+
+def merge_spans(spans: Spans, gap: float) -> Spans:
     """Spans in order of time, those less than `gap` apart drawn together, in the unit of the spans."""
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start - merged[-1][1] < gap:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
+    if len(spans) == 0:
+        return spans
+    ordered = spans[np.lexsort((spans[:, 1], spans[:, 0]))]
+    latest = np.maximum.accumulate(ordered[:, 1])
+    firsts = np.append(0, np.flatnonzero(ordered[1:, 0] - latest[:-1] >= gap) + 1)
+    return np.column_stack([ordered[firsts, 0], latest[np.append(firsts[1:] - 1, len(ordered) - 1)]])

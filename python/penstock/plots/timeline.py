@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Curve, Measurements
 
 Series = dict[str, "Curve"]
-Pauses = dict[tuple[Any, ...], list[decimate.Span]]
+Pauses = dict[tuple[Any, ...], decimate.Spans]
 
 MAX_LABELLED = 8
 """With more lines than this the extremes get colours and names, the others are grey."""
@@ -291,12 +291,12 @@ def _pauses(result: Measurements, axes: Axes, spans: Pauses) -> None:
     """One row per paused port and priority, one bar per pause."""
     end = _end_ns(result)
     scale = time_scale(end)
-    longest = sorted(spans, key=lambda key: -sum(end - start for start, end in spans[key]))[:MAX_PAUSE_ROWS]
+    longest = sorted(spans, key=lambda key: -decimate.lasting(spans[key]))[:MAX_PAUSE_ROWS]
     rows = sorted(longest)
     for height, key in enumerate(rows):
         bars = decimate.merge_spans(spans[key], gap=end / MAX_GAPS)
         axes.broken_barh(
-            [(start / scale.size, (end - start) / scale.size) for start, end in bars],
+            (np.column_stack([bars[:, 0], bars[:, 1] - bars[:, 0]]) / scale.size).tolist(),
             (height - 0.35, 0.7),
             facecolor=PAUSE_COLOUR,
             edgecolor=PAUSE_COLOUR,
@@ -385,7 +385,11 @@ def _levels(result: Measurements, queues: list[str], in_frames: bool, *, largest
 
 def _spans(result: Measurements) -> Pauses:
     """Begin and end of the pauses of each port and priority."""
-    return decimate.spans_by(result.table("pauses"), ["port", "priority"], _end_ns(result))
+    pauses = result.table("pauses")
+    spans = decimate.spans_of(pauses, _end_ns(result))
+    groups = decimate.rows_by(pauses, ["port", "priority"])
+    firsts = pauses.select(["port", "priority"]).take(pa.array([rows[0] for rows in groups], pa.int64()))
+    return {tuple(row.values()): spans[of] for row, of in zip(firsts.to_pylist(), groups, strict=True)}
 
 
 def _marks(result: Measurements) -> list[tuple[float, str]]:

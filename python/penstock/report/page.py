@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from penstock.errors import ResultError
 from penstock.measurements import values_of
-from penstock.plots.decimate import envelope, merge_spans, spans_by
+from penstock.plots.decimate import Spans, envelope, lasting, merge_spans, rows_by, spans_of
 
 from .fabric import fabric
 from .groups import with_groups
@@ -199,20 +199,20 @@ def _table_of(curves: Curves, schema: pa.Schema) -> pa.Table:
 def _join_pauses(table: pa.Table, end_of_run_ns: float) -> pa.Table:
     """One row for pauses of the same port, priority, sender and reason that nearly touch."""
     same = ["port", "priority", "sent_by", "reason"]
-    spans = spans_by(table, same, end_of_run_ns)
-    # The last to be set is the first row of its kind.
-    rows = range(table.num_rows - 1, -1, -1)
-    first = dict(zip(zip(*(table[name].to_pylist()[::-1] for name in same), strict=True), rows, strict=True))
-    joined: list[tuple[float, float, int]] = []
-    for key in sorted(spans, key=lambda key: -sum(end - start for start, end in spans[key])):
-        if len(joined) >= MAX_PAUSES:
+    spans = spans_of(table, end_of_run_ns)
+    groups = sorted(rows_by(table, same), key=lambda rows: -lasting(spans[rows]))
+    merged: list[Spans] = []
+    firsts: list[int] = []
+    for rows in groups:
+        if len(firsts) >= MAX_PAUSES:
             break
-        gap = end_of_run_ns / 2_000
-        joined += [(start, end, first[key]) for start, end in merge_spans(spans[key], gap)]
-    joined.sort(key=lambda one: one[0])
-    found = table.take(pa.array([row for *_, row in joined]))
+        merged.append(merge_spans(spans[rows], end_of_run_ns / 2_000))
+        firsts += [int(rows[0])] * len(merged[-1])
+    joined = np.concatenate(merged)
+    order = np.argsort(joined[:, 0], kind="stable")
+    found = table.take(pa.array(np.array(firsts)[order]))
     for name, at in (("start_ns", 0), ("end_ns", 1)):
         field = table.schema.field(name)
-        values = pa.array([one[at] for one in joined]).cast(field.type)
+        values = pa.array(joined[order, at]).cast(field.type)
         found = found.set_column(table.schema.get_field_index(name), field, values)
     return found
