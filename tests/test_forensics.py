@@ -329,3 +329,20 @@ def test_replications_are_named(penstock: Command, tmp_path: Path) -> None:
         == f"result   {Path('out/incast')}, the newest in out; --run names another\n"
     )
     assert penstock("why", "h0", "--run", "out/incast").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("scheme", "where"), [("qcn", "(class 3)"), ("prc", "(all classes)")], ids=["qcn", "prc"]
+)
+def test_congestion_points_are_named_by_what_they_measure(scheme: str, where: str) -> None:
+    """Path rate control hears of a whole port, the others of one queue of it."""
+    scenario = (
+        Scenario("5 ms")
+        .topology.star(hosts=3, rate="10 Gb/s", delay="1 us")
+        .switch(queues="per_priority", queue_managers=[{scheme: {}}])
+        .host(rate_limiters={"per": "path" if scheme == "prc" else "flow", scheme: {}})
+        .flow("f", from_="h1", to="h0", priority=3, source="greedy")
+        .flow("g", from_="h2", to="h0", priority=3, source="greedy")
+    )
+    said = "\n".join(forensics.why(scenario.run(seed=1), "f"))
+    assert f"The congestion point at sw.0->h0 {where} lowered its rate" in said

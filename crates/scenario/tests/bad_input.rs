@@ -49,6 +49,9 @@ fn flow(changes: &str) -> Text {
     set(&mut text.flow, changes);
     text
 }
+fn flow_and(changes: &str, more: &str) -> Text {
+    Text { more: more.to_string(), ..flow(changes) }
+}
 fn source(source: &str) -> Text {
     flow(&format!("source = {source}"))
 }
@@ -1034,6 +1037,15 @@ fn forward_congestion_notification() {
             more("[switch]\nqueue_managers = [{ fecn = {} }]\n[hosts.h1]\nrate_limiters = { fecn = {} }")
                 .table_at("rate_limiters"),
             "sends tags of fecn, but its receiver",
+            "rate_limiters = { fecn = {} }",
+        ),
+        (
+            flow_and(
+                "source = { request_response = { request = \"64 B\", response = \"1 kB\" } }",
+                "[switch]\nqueue_managers = [{ fecn = {} }]\n[hosts.h0]\nrate_limiters = { fecn = {} }",
+            )
+            .table_at("rate_limiters"),
+            "sends tags of fecn, but who opens it \"h1\" cannot return them",
             "rate_limiters = { fecn = {} }",
         ),
     ]);

@@ -2,7 +2,7 @@
 
 use super::{Audit, Subject};
 use crate::build::paths::nodes_passed;
-use crate::spec::{FlowSpec, HostSpec, LimiterSpec, Spec, SwitchSpec, Way};
+use crate::spec::{FaultSpec, FlowSpec, LimiterSpec, Says, Spec, SwitchSpec, Way};
 use frame::{NodeId, Priority};
 use keys::Remark;
 use queueing::{LimiterScope, ManagerSpec, RateConfiguration, RateControlSpec};
@@ -71,29 +71,43 @@ fn about_limiters(message: String, help: String) -> Remark {
     Remark::about("rate_limiters", message, help)
 }
 
-/// The limiters that the frames of a flow pass at its sender.
-fn limiters_of<'a>(spec: &'a Spec, flow: &FlowSpec) -> Option<&'a LimiterSpec> {
-    let own = spec.nodes[flow.from.at()].host().and_then(|host| host.limiters.as_ref());
+/// The limiters that the frames of a flow pass at this host.
+fn limiters_at<'a>(spec: &'a Spec, host: NodeId, flow: &FlowSpec) -> Option<&'a LimiterSpec> {
+    let own = spec.nodes[host.at()].host().and_then(|host| host.limiters.as_ref());
     own.filter(|own| own.priorities >> flow.priority.0 & 1 != 0)
 }
 
+/// The same at its sender.
+fn limiters_of<'a>(spec: &'a Spec, flow: &FlowSpec) -> Option<&'a LimiterSpec> {
+    limiters_at(spec, flow.from, flow)
+}
+
+/// The limiters that frames of a flow pass at either end, and the hosts that have them: those of connections go both ways.
+fn limiters_on<'a>(spec: &'a Spec, flow: &FlowSpec) -> Vec<(&'a LimiterSpec, NodeId)> {
+    let answers = if flow.transport.is_some() { flow.source.destinations.nodes() } else { Vec::new() };
+    let hosts = [flow.from].into_iter().chain(answers);
+    hosts.filter_map(|host| Some((limiters_at(spec, host, flow)?, host))).collect()
+}
+
 /// A priority whose frames pass limiters needs congestion points of the same scheme in its class, somewhere on a path of
-/// its flows: nobody else tells the limiters anything.
+/// its flows: nobody else tells the limiters anything, but for messages that no station sends.
 fn check_points(audit: &mut Audit<'_>) {
     let spec = audit.spec;
-    let mut told: BTreeMap<(&str, Priority), bool> = BTreeMap::new();
-    let needs = |flow: &&FlowSpec| limiters_of(spec, flow).is_some_and(|own| own.control.needs_points());
-    for flow in spec.flows.iter().filter(needs) {
-        let Some(own) = limiters_of(spec, flow) else { continue };
-        let (control, priority) = (own.control.name(), flow.priority);
-        told.entry((control, priority)).or_insert_with(|| meets_points(spec, control, priority));
+    let told_otherwise =
+        |fault: &FaultSpec| matches!(fault, FaultSpec::ControlFrame { says: Says::Congestion { .. }, .. });
+    if spec.faults.iter().any(told_otherwise) {
+        return;
     }
-    for ((control, priority), _) in told.into_iter().filter(|&(_, is_told)| !is_told) {
-        let of = |flow: &&FlowSpec| {
-            flow.priority == priority
-                && limiters_of(spec, flow).is_some_and(|own| own.control.name() == control)
-        };
-        let Some(flow) = spec.flows.iter().find(of) else { continue };
+    let mut limited: BTreeMap<(&str, Priority), NodeId> = BTreeMap::new();
+    for flow in &spec.flows {
+        for (own, host) in limiters_on(spec, flow).into_iter().filter(|(own, _)| own.control.needs_points()) {
+            limited.entry((own.control.name(), flow.priority)).or_insert(host);
+        }
+    }
+    for ((control, priority), host) in limited {
+        if meets_points(spec, control, priority) {
+            continue;
+        }
         let message = format!(
             "priority {0} passes rate limiters of {control}, but no switch on a path of it tells them of congestion",
             priority.0
@@ -102,7 +116,7 @@ fn check_points(audit: &mut Audit<'_>) {
             "they limit nothing: expected {control} among the queue_managers in the class of priority {0}, or rate_limiters with other priorities",
             priority.0
         );
-        audit.error(Subject::Node(flow.from), about_limiters(message, help));
+        audit.error(Subject::Node(host), about_limiters(message, help));
     }
 }
 
@@ -121,29 +135,40 @@ fn meets_points(spec: &Spec, control: &str, priority: Priority) -> bool {
         return some;
     }
     let passes = |flow: &FlowSpec| {
-        flow.priority == priority && limiters_of(spec, flow).is_some_and(|own| own.control.name() == control)
+        flow.priority == priority
+            && limiters_on(spec, flow).into_iter().any(|(own, _)| own.control.name() == control)
     };
     let meets = |node: NodeId| spec.nodes[node.at()].switch().is_some_and(manages);
     // What cannot be built is reported when it is run.
     nodes_passed(spec, passes).is_none_or(|nodes| nodes.into_iter().any(meets))
 }
 
-/// Who sends rate-discovery tags needs a receiver that returns them.
+/// Who sends rate-discovery tags needs a receiver that returns them; so do far ends of connections, which answer.
 fn check_returns(audit: &mut Audit<'_>) {
     let spec = audit.spec;
-    let limiters = |id: NodeId| spec.nodes[id.at()].host().and_then(|host: &HostSpec| host.limiters.as_ref());
     let tags = |own: &&LimiterSpec| own.control.return_priority().is_some();
+    let returns = |id: NodeId| {
+        let host = spec.nodes[id.at()].host();
+        host.and_then(|host| host.limiters.as_ref()).filter(tags).is_some()
+    };
     for flow in &spec.flows {
-        let own = limiters(flow.from).filter(|own| own.priorities >> flow.priority.0 & 1 != 0).filter(tags);
-        let Some(own) = own else { continue };
+        let sends_tags = |from: NodeId| limiters_at(spec, from, flow).filter(tags);
         let to = flow.source.destinations.nodes();
-        let Some(mute) = to.into_iter().find(|&to| limiters(to).filter(tags).is_none()) else { continue };
+        let near = sends_tags(flow.from).and_then(|own| {
+            Some((own, flow.from, "its receiver", to.iter().copied().find(|&to| !returns(to))?))
+        });
+        let answers = flow.transport.is_some() && !returns(flow.from);
+        let far = || {
+            let found = to.iter().filter(|_| answers).find_map(|&to| Some((sends_tags(to)?, to)));
+            found.map(|(own, to)| (own, to, "who opens it", flow.from))
+        };
+        let Some((own, host, whose, mute)) = near.or_else(far) else { continue };
         let (control, name) = (own.control.name(), &spec.nodes[mute.at()].name);
         let message = format!(
-            "flow \"{}\" sends tags of {control}, but its receiver \"{name}\" cannot return them",
+            "flow \"{}\" sends tags of {control}, but {whose} \"{name}\" cannot return them",
             flow.name
         );
         let help = format!("expected rate_limiters = {{ {control} = {{}} }} at \"{name}\", too");
-        return audit.error(Subject::Node(flow.from), about_limiters(message, help));
+        return audit.error(Subject::Node(host), about_limiters(message, help));
     }
 }

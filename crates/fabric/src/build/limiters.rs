@@ -4,8 +4,9 @@ use super::{Part, Plan};
 use crate::run::limiters::{Limiter, Planned};
 use crate::run::pool::NIL;
 use crate::run::world::Fabric;
-use crate::spec::{FlowSpec, LimiterSpec, Spec};
+use crate::spec::{FlowSpec, Spec};
 use engine::stream;
+use frame::NodeId;
 use queueing::LimiterScope;
 use std::collections::BTreeMap;
 
@@ -13,8 +14,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct LimiterPlan {
     pub limiters: Vec<Planned>,
-    /// By path, the limiter that its frames pass, or [`NIL`]; empty if there is none.
-    pub of_path: Vec<u32>,
+    /// By path, the limiters that frames from its near end and from its far end pass, or [`NIL`]; empty if there is none.
+    pub of_path: Vec<[u32; 2]>,
 }
 
 impl LimiterPlan {
@@ -23,35 +24,64 @@ impl LimiterPlan {
         if spec.nodes.iter().all(|node| node.host().is_none_or(|host| host.limiters.is_none())) {
             return plan;
         }
-        let mut numbers: BTreeMap<(u32, String), u32> = BTreeMap::new();
+        let mut numbers = BTreeMap::new();
         for flow in &spec.flows {
-            let limiters = spec.nodes[flow.from.at()].host().and_then(|host| host.limiters.as_ref());
-            let limiters = limiters.filter(|limiters| limiters.priorities >> flow.priority.0 & 1 != 0);
             for to in flow.path_ends() {
-                let number = limiters.map(|limiters| {
-                    let name = name(limiters, flow, to.map_or("any", |to| &spec.nodes[to.at()].name));
-                    let number = *numbers.entry((flow.from.0, name.clone())).or_insert_with(|| {
-                        plan.limiters.push(Planned { host: flow.from, priority: flow.priority, name });
-                        plan.limiters.len() as u32 - 1
-                    });
-                    let planned = &mut plan.limiters[number as usize];
-                    planned.priority = planned.priority.max(flow.priority);
-                    number
-                });
-                plan.of_path.push(number.unwrap_or(NIL));
+                let near = Passing { host: flow.from, to, flow, is_far: false };
+                // Far ends of connections alone send anything.
+                let far = to.filter(|_| flow.transport.is_some());
+                let far = far.map(|host| Passing { host, to: Some(flow.from), flow, is_far: true });
+                let ends = [Some(near), far].map(|end| plan.number(spec, &end?, &mut numbers));
+                plan.of_path.push(ends.map(|number| number.unwrap_or(NIL)));
             }
         }
         plan
     }
+
+    /// The limiter that frames pass, if they pass one.
+    fn number(
+        &mut self,
+        spec: &Spec,
+        passing: &Passing<'_>,
+        numbers: &mut BTreeMap<(NodeId, String), u32>,
+    ) -> Option<u32> {
+        let Passing { host, flow, .. } = *passing;
+        let limiters = spec.nodes[host.at()].host()?.limiters.as_ref()?;
+        if limiters.priorities >> flow.priority.0 & 1 == 0 {
+            return None;
+        }
+        let name = passing.limiter(limiters.per, spec);
+        let number = *numbers.entry((host, name.clone())).or_insert_with(|| {
+            self.limiters.push(Planned { host, priority: flow.priority, name });
+            self.limiters.len() as u32 - 1
+        });
+        let planned = &mut self.limiters[number as usize];
+        planned.priority = planned.priority.max(flow.priority);
+        Some(number)
+    }
 }
 
-fn name(limiters: &LimiterSpec, flow: &FlowSpec, to: &str) -> String {
-    let priority = flow.priority.0;
-    match limiters.per {
-        LimiterScope::Flow => flow.name.clone(),
-        LimiterScope::Destination => format!("to {to}, priority {priority}"),
-        LimiterScope::Path => format!("to {to}"),
-        LimiterScope::Priority => format!("priority {priority}"),
+/// What a host sends of a flow to one destination, or to any.
+struct Passing<'a> {
+    host: NodeId,
+    to: Option<NodeId>,
+    flow: &'a FlowSpec,
+    /// The host is the far end of a connection.
+    is_far: bool,
+}
+
+impl Passing<'_> {
+    /// The name of the limiter that it shares.
+    fn limiter(&self, per: LimiterScope, spec: &Spec) -> String {
+        let to = self.to.map_or("any", |to| &spec.nodes[to.at()].name);
+        let priority = self.flow.priority.0;
+        match per {
+            LimiterScope::Flow if self.is_far => format!("answers of {}", self.flow.name),
+            LimiterScope::Flow => self.flow.name.clone(),
+            LimiterScope::Destination => format!("to {to}, priority {priority}"),
+            LimiterScope::Path => format!("to {to}"),
+            LimiterScope::Priority => format!("priority {priority}"),
+        }
     }
 }
 
@@ -72,15 +102,17 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
         super::traffic::set_feeds(part, fabric, limiter.host);
     }
     let here = |&number: &u32| if number == NIL { NIL } else { own[number as usize] };
-    fabric.hosts.limiter_of_path = plan.limiters.of_path.iter().map(here).collect();
+    fabric.hosts.limiters_of_path =
+        plan.limiters.of_path.iter().map(|ends| ends.each_ref().map(here)).collect();
     let hosts = &mut fabric.hosts;
-    for state in hosts.endpoints.iter_mut().filter(|state| state.behind.is_none()) {
-        state.limiter = hosts.limiter_of_path.get(state.path as usize).copied().unwrap_or(NIL);
+    for state in &mut hosts.endpoints {
+        let ends = hosts.limiters_of_path.get(state.path as usize);
+        state.limiter = ends.map_or(NIL, |ends| ends[usize::from(state.behind.is_some())]);
     }
     for source in &mut hosts.sources {
         // Of a flow with several destinations all pass limiters, or none does.
-        let first = hosts.limiter_of_path.get(source.first_path as usize);
-        source.limited = first.is_some_and(|&nth| nth != NIL);
+        let first = hosts.limiters_of_path.get(source.first_path as usize);
+        source.limited = first.is_some_and(|ends| ends[0] != NIL);
         source.plain &= !source.limited;
     }
 }

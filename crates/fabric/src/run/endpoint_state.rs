@@ -18,7 +18,7 @@ pub(crate) struct EndpointState {
     /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here, at least one.
     pub behind: Option<NonZeroU32>,
     pub priority: Priority,
-    /// The limiter that its frames pass, those of a near end alone; [`NIL`]: none.
+    /// The limiter that its frames pass; [`NIL`]: none.
     pub limiter: u32,
     /// Those of its host that its steps wait for; [`NIL`]: none.
     pub peers: u32,

@@ -11,7 +11,7 @@
 //! Frames towards the far end follow the path; its replies take the same links back, of the way that the last frame
 //! from the near end took.
 
-use crate::run::endpoint_state::Pulled;
+use crate::run::endpoint_state::{EndpointState, Pulled};
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::headers::Carried;
 use crate::run::pool::NIL;
@@ -51,8 +51,7 @@ impl Fabric {
         let kind = frame.flags.kind();
         let told = if matches!(kind, FrameKind::Cnm | FrameKind::Tag) { self.told_by(frame) } else { None };
         if let Some(told) = told
-            && !to_far
-            && let Some(limiter) = self.limiter_of(frame.path)
+            && let Some(limiter) = self.limiter_at(frame.path, to_far)
         {
             return self.on_limiter_message(limiter, told, frame.created, now, windows);
         }
@@ -249,17 +248,13 @@ impl Fabric {
     }
 
     /// The port that an endpoint sends through.
-    fn egress_of(&mut self, nth: u32) -> Option<u32> {
-        let state = &self.hosts.endpoints[nth as usize];
-        let path = state.path;
-        let Some(behind) = state.behind else {
-            return Some(self.routes.first_port(path));
-        };
-        let (egress, back) = self.routes.step_back(behind.get())?;
-        if !self.links.ports[egress as usize].hooks.has(Hooks::DOWN) {
+    pub fn egress_of(&mut self, nth: u32) -> Option<u32> {
+        let EndpointState { path, behind, .. } = self.hosts.endpoints[nth as usize];
+        let (egress, route) = self.way_from(path, behind)?;
+        if behind.is_none() || !self.links.ports[egress as usize].hooks.has(Hooks::DOWN) {
             return Some(egress);
         }
-        match self.routes.route_back(path, back).heading() {
+        match route.heading() {
             // What switches choose a path for leaves through any link of the host that is up.
             Heading::Destination(to) => {
                 self.choose_egress(self.node_of[egress as usize], path, to, Time::ZERO)
@@ -460,23 +455,14 @@ impl Fabric {
         if let Some((tag, bytes)) = tag {
             self.headers.tag(&mut frame, tag, bytes);
         }
-        if let Some(behind) = state.behind {
-            // Through the port where it stood in line.
-            if let Some((_, back)) = self.routes.step_back(behind.get()) {
-                let route = self.routes.route_back(frame.path.0, back);
-                self.ledger.made += 1;
-                self.depart(egress, Frame { route, ..frame }, now, windows);
-            }
-            return;
-        }
-        if segment.kind == FrameKind::Data {
-            let source = &mut self.hosts.sources[self.routes.path_source[state.path as usize] as usize];
+        let EndpointState { path, behind, .. } = *state;
+        if behind.is_none() && segment.kind == FrameKind::Data {
+            let source = &mut self.hosts.sources[self.routes.path_source[path as usize] as usize];
             source.frames += 1;
             source.bytes += u64::from(segment.bytes);
         }
-        let path = state.path;
-        let start = self.routes.path_start[path as usize];
-        let route = self.routes.route_of(path, Route::forward(start + 1));
+        // Through the port where it stood in line.
+        let Some((_, route)) = self.way_from(path, behind) else { return };
         self.ledger.made += 1;
         self.depart(egress, Frame { route, ..frame }, now, windows);
     }

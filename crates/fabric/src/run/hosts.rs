@@ -25,9 +25,9 @@ pub(crate) struct Hosts {
     pub endpoints_of_path: Vec<[u32; 2]>,
     /// Rate limiters of hosts.
     pub limiters: Vec<Limiter>,
-    /// By path, the limiter that frames from its near end pass; [`NIL`](crate::run::pool::NIL) if none, or none here. Empty
-    /// without limiters.
-    pub limiter_of_path: Vec<u32>,
+    /// By path, the limiters that frames from its near end and from its far end pass; [`NIL`](crate::run::pool::NIL) if none,
+    /// or none here. Empty without limiters.
+    pub limiters_of_path: Vec<[u32; 2]>,
     /// One for each path that ends here.
     pub receivers: Vec<Receiver>,
     /// Order among the frames of flows whose paths are not listed, where it may be lost.
@@ -132,7 +132,7 @@ impl Hosts {
             + self.peers.iter().map(|all| size_of_val(all) + size_of_val(&**all)).sum::<usize>()
             + self.endpoints_of_path.capacity() * size_of::<[u32; 2]>()
             + self.limiters.iter().map(Limiter::memory_bytes).sum::<usize>()
-            + self.limiter_of_path.capacity() * size_of::<u32>()
+            + self.limiters_of_path.capacity() * size_of::<[u32; 2]>()
             + self.receiver_of_path.capacity() * size_of::<u32>()
             + self.completions.memory_bytes()
             + self.overtaking.as_ref().map_or(0, |own| size_of::<Overtaking>() + own.memory_bytes())

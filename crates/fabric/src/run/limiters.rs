@@ -15,8 +15,8 @@
 //! down before their windows are full: the transport hears of the backlog in its own words. A break is a time in which
 //! the limiter could have sent and had nothing to send.
 //!
-//! Congestion messages for the source of a path and tags that come back are told to the limiter of the path, and to
-//! nobody else. What the far end of a connection answers passes no limiter.
+//! Either end of a connection has a limiter at its host. Congestion messages for one end of a path and tags that come back
+//! to it are told to its limiter, and to nobody else.
 
 use crate::run::endpoint_state::EndpointState;
 use crate::run::endpoint_state::Pulled;
@@ -44,7 +44,7 @@ pub(crate) struct Planned {
 }
 
 /// Marks a limiter among the endpoints that stand in line at a NIC.
-const LIMITER: u32 = 1 << 31;
+pub(crate) const LIMITER: u32 = 1 << 31;
 
 /// A rate limiter of a host.
 #[derive(Debug)]
@@ -60,15 +60,15 @@ pub(crate) struct Limiter {
     link: BitRate,
     control: RateControls,
     random: Stream,
-    pacer: Pacer,
+    pub pacer: Pacer,
     /// Who waits in it.
-    line: LimiterLine,
+    pub line: LimiterLine,
     pub occupancy: Occupancy,
     pub sojourns: Sojourns,
     /// The earliest pending call.
     wakes_at: Time,
     /// Where it stands in line at a NIC, and since when.
-    stands: Option<(u32, TrafficClass)>,
+    pub stands: Option<(u32, TrafficClass)>,
     pub in_line_since: Time,
     /// After how long without a break frames are marked, if ever; and when the last break ended.
     mark_after: Option<Time>,
@@ -213,7 +213,7 @@ impl Limiter {
     }
 
     /// Until when nothing leaves it, if that is not over.
-    fn stopped_until(&self, now: Time) -> Option<Time> {
+    pub fn stopped_until(&self, now: Time) -> Option<Time> {
         self.control.stopped_until().filter(|&until| until > now)
     }
 
@@ -238,7 +238,14 @@ impl Fabric {
     /// The limiter that the frames from the near end of a path pass.
     #[inline]
     pub fn limiter_of(&self, path: PathId) -> Option<u32> {
-        self.hosts.limiter_of_path.get(path.at()).copied().filter(|&nth| nth != NIL)
+        self.limiter_at(path, false)
+    }
+
+    /// The limiter that the frames from one end of a path pass.
+    #[inline]
+    pub fn limiter_at(&self, path: PathId, far: bool) -> Option<u32> {
+        let ends = self.hosts.limiters_of_path.get(path.at())?;
+        Some(ends[usize::from(far)]).filter(|&nth| nth != NIL)
     }
 
     /// A source hands a frame to a limiter.
@@ -331,12 +338,13 @@ impl Fabric {
             return;
         }
         let Some((path, next)) = self.next_of_limiter(nth) else { return };
+        let Some(way) = self.way_of_next(nth, path) else { return };
         let limiter = &mut self.hosts.limiters[nth as usize];
         let Some(probe) = limiter.control.probe(now) else { return };
         limiter.measured.tags_sent += 1;
         let lowest = limiter.lowest_sent.take().unwrap_or(next);
         let priority = probe.priority.map_or(lowest, Priority);
-        self.send_probe(path, priority, probe.news, now, windows);
+        self.send_probe(path, way, priority, probe.news, now, windows);
     }
 
     /// Schedules the next call of a limiter, unless one is pending that is not later: then it is looked at anew.
@@ -350,66 +358,6 @@ impl Fabric {
         if let Some(at) = next.filter(|&at| at < limiter.wakes_at) {
             limiter.wakes_at = at;
             windows.push(Event::bare(Kind::Timeout, at, first as u32 + nth));
-        }
-    }
-
-    /// Puts a limiter that may send at the end of the line of its class, at the port where its next frame leaves. One that
-    /// stands elsewhere, as its next frame is another one now, moves.
-    fn limiter_in_line(&mut self, nth: u32, now: Time) -> Option<(u32, TrafficClass)> {
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        limiter.pacer.handle_timeout(now);
-        if limiter.stopped_until(now).is_some() || !limiter.pacer.is_open() {
-            return None;
-        }
-        let (path, priority) = self.next_of_limiter(nth)?;
-        let egress = self.routes.first_port(path.0);
-        let class = self.links.ports[egress as usize].classes.class(priority);
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        match limiter.stands.replace((egress, class)) {
-            Some(place) if place == (egress, class) => return None,
-            Some((old, _)) => self.take_out_of_lines(nth, old),
-            None => {}
-        }
-        self.hosts.limiters[nth as usize].in_line_since = now;
-        self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth | LIMITER);
-        Some((egress, class))
-    }
-
-    /// The path and the priority of the frame that leaves a limiter next.
-    pub fn next_of_limiter(&self, nth: u32) -> Option<(PathId, Priority)> {
-        let line = &self.hosts.limiters[nth as usize].line;
-        let next = line.next()?;
-        let path = match next {
-            Next::Endpoint(_, endpoint) => PathId(self.hosts.endpoints[endpoint as usize].path),
-            Next::Frame(priority) => self.buffers.pool.iter(line.list(priority)).next()?.frame.path,
-        };
-        Some((path, next.priority()))
-    }
-
-    /// The limiter that an entry of a line stands for, if it is none of an endpoint.
-    pub fn limiter_in(entry: u32) -> Option<u32> {
-        (entry & LIMITER != 0).then_some(entry & !LIMITER)
-    }
-
-    /// A limiter stands in line no more.
-    pub fn limiter_left_line(&mut self, nth: u32) {
-        self.hosts.limiters[nth as usize].stands = None;
-    }
-
-    /// A path that passes a limiter begins at another port than `old` now: the limiter stands in line where its next frame
-    /// leaves.
-    pub fn move_limiter(&mut self, nth: u32, old: u32, now: Time, windows: &mut Queued) {
-        self.take_out_of_lines(nth, old);
-        self.limiter_left_line(nth);
-        self.update_limiter(nth, now, windows);
-    }
-
-    /// Takes a limiter out of all lines at the host of a port.
-    fn take_out_of_lines(&mut self, nth: u32, port: u32) {
-        for port in self.ports_beside(port) {
-            if let Some(nic) = &mut self.links.cold[port as usize].nic {
-                nic.ready.iter_mut().for_each(|line| line.retain(|&entry| entry != nth | LIMITER));
-            }
         }
     }
 
@@ -429,13 +377,10 @@ impl Fabric {
         windows: &mut Queued,
     ) -> (Option<Pulled>, Option<(u32, TrafficClass)>) {
         self.limiter_left_line(nth);
-        let port = &self.links.ports[egress as usize];
-        let stays = |&(path, priority): &(PathId, Priority)| {
-            self.routes.first_port(path.0) == egress && port.classes.class(priority) == class
-        };
+        let stays = |&next: &(PathId, Priority)| self.leaves_at(nth, next, (egress, class));
         let next = self.next_of_limiter(nth).filter(|_| !self.is_stopped(nth, now)).filter(stays);
         let Some((_, priority)) = next else { return (None, self.limiter_in_line(nth, now)) };
-        let overhead = port.overhead;
+        let overhead = self.links.ports[egress as usize].overhead;
         let limiter = &mut self.hosts.limiters[nth as usize];
         let mut endpoint = None;
         let pulled = match limiter.line.next() {

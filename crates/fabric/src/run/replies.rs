@@ -8,6 +8,7 @@ use crate::run::event::Queued;
 use crate::run::pool::NIL;
 use crate::run::world::Fabric;
 use frame::{Frame, Heading, PathId, Route};
+use std::num::NonZeroU32;
 use units::Time;
 
 impl Fabric {
@@ -30,6 +31,21 @@ impl Fabric {
                 (self.choose_egress(self.node_of[ingress as usize], path.0, to, now), route)
             }
             Heading::Forward(_) => (None, route),
+        }
+    }
+
+    /// The port through which one end of a path sends, and the way from there. `behind`: as in
+    /// [`EndpointState`](crate::run::endpoint_state::EndpointState).
+    pub fn way_from(&self, path: u32, behind: Option<NonZeroU32>) -> Option<(u32, Route)> {
+        match behind {
+            None => {
+                let start = self.routes.path_start[path as usize];
+                Some((self.routes.port_at(start), self.routes.route_of(path, Route::forward(start + 1))))
+            }
+            Some(behind) => {
+                let (egress, back) = self.routes.step_back(behind.get())?;
+                Some((egress, self.routes.route_back(path, back)))
+            }
         }
     }
 

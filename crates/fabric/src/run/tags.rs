@@ -47,25 +47,30 @@ impl Fabric {
         let Some(priority) = self.nodes[node as usize].returns_tags else { return };
         let mut back = Frame { path: frame.path, priority, ..CONTROL };
         self.headers.attach(&mut back, Carried::Returned(tag));
+        if let Heading::Backward(_) = frame.route.heading()
+            && let Some((egress, route)) = self.way_from(frame.path.0, None)
+        {
+            // From the beginning of the path to its far end.
+            return self.originate(egress, Frame { route, created: now, ..back }, now, windows);
+        }
         if !self.answer(node, frame, back, now, windows) {
             self.headers.release(&back);
         }
     }
 
-    /// A limiter asks about a path, ahead of its next frame.
+    /// A limiter asks about a path that goes this way, ahead of its next frame.
     pub fn send_probe(
         &mut self,
         path: PathId,
+        (egress, route): (u32, Route),
         priority: Priority,
         news: PathNews,
         now: Time,
         windows: &mut Queued,
     ) {
-        let mut probe = Frame { path, priority, ..CONTROL };
+        let mut probe = Frame { path, priority, route, ..CONTROL };
         self.headers.tag(&mut probe, Tag::Path(news), 0);
-        let start = self.routes.path_start[path.at()];
-        probe.route = self.routes.route_of(path.0, Route::forward(start + 1));
-        self.originate(self.routes.first_port(path.0), probe, now, windows);
+        self.originate(egress, probe, now, windows);
     }
 
     /// A probe has come to its end: what it has learned goes back, and more later if it asks for that.
@@ -132,7 +137,10 @@ impl Fabric {
                 let node = to.0 - self.numbering.first_node;
                 Some((node, self.nodes[node as usize].first_port))
             }
-            Heading::Backward(_) => None,
+            Heading::Backward(_) => {
+                let port = self.routes.first_port(frame.path.0);
+                Some((self.node_of[port as usize], port))
+            }
         }
     }
 

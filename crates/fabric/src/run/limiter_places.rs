@@ -1,0 +1,109 @@
+//! Where a rate limiter stands in line at the NIC of its host: at the port and class where its next frame leaves.
+//!
+//! Frames from the near end of a path leave where it begins, those from its far end where the last frame from the near end
+//! has come in.
+
+use crate::run::event::Queued;
+use crate::run::limiter_line::Next;
+use crate::run::limiters::LIMITER;
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
+use frame::{Heading, PathId, Priority, Route, TrafficClass};
+use units::Time;
+
+impl Fabric {
+    /// Puts a limiter that may send at the end of the line of its class, at the port where its next frame leaves. One that
+    /// stands elsewhere, as its next frame is another one now, moves.
+    pub fn limiter_in_line(&mut self, nth: u32, now: Time) -> Option<(u32, TrafficClass)> {
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        limiter.pacer.handle_timeout(now);
+        if limiter.stopped_until(now).is_some() || !limiter.pacer.is_open() {
+            return None;
+        }
+        let stands = limiter.stands;
+        let next = self.next_of_limiter(nth)?;
+        if stands.is_some_and(|place| self.leaves_at(nth, next, place)) {
+            return None;
+        }
+        let egress = self.egress_of_next(nth, next.0)?;
+        let class = self.links.ports[egress as usize].classes.class(next.1);
+        if let Some((old, _)) = stands {
+            self.take_out_of_lines(nth, old);
+        }
+        self.hosts.limiters[nth as usize].stands = Some((egress, class));
+        self.hosts.limiters[nth as usize].in_line_since = now;
+        self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth | LIMITER);
+        Some((egress, class))
+    }
+
+    /// The path and the priority of the frame that leaves a limiter next.
+    pub fn next_of_limiter(&self, nth: u32) -> Option<(PathId, Priority)> {
+        let line = &self.hosts.limiters[nth as usize].line;
+        let next = line.next()?;
+        let path = match next {
+            Next::Endpoint(_, endpoint) => PathId(self.hosts.endpoints[endpoint as usize].path),
+            Next::Frame(priority) => self.buffers.pool.iter(line.list(priority)).next()?.frame.path,
+        };
+        Some((path, next.priority()))
+    }
+
+    /// The port of the next frame of a limiter, which is of this path, and its way from there, unless a link is down.
+    pub fn way_of_next(&self, nth: u32, path: PathId) -> Option<(u32, Route)> {
+        let behind = match self.hosts.limiters[nth as usize].line.next()? {
+            Next::Endpoint(_, endpoint) => self.hosts.endpoints[endpoint as usize].behind,
+            Next::Frame(_) => None,
+        };
+        self.way_from(path.0, behind)
+    }
+
+    /// The port that the next frame of a limiter leaves through.
+    fn egress_of_next(&mut self, nth: u32, path: PathId) -> Option<u32> {
+        let now = match self.hosts.limiters[nth as usize].line.next()? {
+            Next::Endpoint(_, endpoint) => self.egress_of(endpoint),
+            Next::Frame(_) => None,
+        };
+        now.or_else(|| Some(self.way_of_next(nth, path)?.0))
+    }
+
+    /// Whether the next frame of a limiter can leave through a port and class. What switches choose a path for takes any port
+    /// that is up if its own is down.
+    pub fn leaves_at(
+        &self,
+        nth: u32,
+        next: (PathId, Priority),
+        (egress, class): (u32, TrafficClass),
+    ) -> bool {
+        let Some((planned, route)) = self.way_of_next(nth, next.0) else { return false };
+        let is_down = |port: u32| self.links.ports[port as usize].hooks.has(Hooks::DOWN);
+        let instead =
+            || matches!(route.heading(), Heading::Destination(_)) && is_down(planned) && !is_down(egress);
+        self.links.ports[egress as usize].classes.class(next.1) == class && (planned == egress || instead())
+    }
+
+    /// The limiter that an entry of a line stands for, if it is none of an endpoint.
+    pub fn limiter_in(entry: u32) -> Option<u32> {
+        (entry & LIMITER != 0).then_some(entry & !LIMITER)
+    }
+
+    /// A limiter stands in line no more.
+    pub fn limiter_left_line(&mut self, nth: u32) {
+        self.hosts.limiters[nth as usize].stands = None;
+    }
+
+    /// A path that passes a limiter begins at another port than `old` now: the limiter stands in line where its next frame
+    /// leaves.
+    pub fn move_limiter(&mut self, nth: u32, old: u32, now: Time, windows: &mut Queued) {
+        self.take_out_of_lines(nth, old);
+        self.limiter_left_line(nth);
+        self.update_limiter(nth, now, windows);
+    }
+
+    /// Takes a limiter out of all lines at the host of a port.
+    fn take_out_of_lines(&mut self, nth: u32, port: u32) {
+        for port in self.ports_beside(port) {
+            if let Some(nic) = &mut self.links.cold[port as usize].nic {
+                nic.ready.iter_mut().for_each(|line| line.retain(|&entry| entry != nth | LIMITER));
+            }
+        }
+    }
+}
