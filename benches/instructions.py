@@ -44,6 +44,8 @@ RUNS = {
     "spray-8": ("200 us", "400 us"),
     "tcp-8": ("400 us", "800 us"),
     "bottleneck": ("5 s", "10 s"),
+    "classes": ("500 us", "1 ms"),
+    "classes-credits": ("500 us", "1 ms"),
 }
 QUICK = ("star", "star pfc", "fat-tree-4", "hashed-4 pfc probes", "incast-8 pfc")
 TOLERANCE = 1.03

@@ -13,7 +13,11 @@
 //! - *red*: the same with RED that marks at the switch.
 //! - *tcp*: on the paths of *fat-tree*, a transfer over TCP from each host, with a window of 64 KiB.
 //! - *bottleneck*: 10 transfers over TCP share 50 Mb/s behind a queue of 100 frames, as `peers/ns2.tcl` has it.
+//! - *classes*, *classes-credits*: seven service classes over an n-tree, as plain Ethernet and with credits and crossbars
+//!   (`service_classes`).
 //! - *qcn*, *fecn*: the star under a congestion control at layer 2: every frame passes a rate limiter and two congestion points.
+
+mod service_classes;
 
 use fabric::choice::PathChoice;
 use fabric::spec::{
@@ -47,8 +51,8 @@ pub struct Options {
     pub duration: Time,
 }
 
-/// The workload of this name: `star`, `qcn`, `fecn`, `window`, `red`, `bottleneck`, `fat-tree-K`, `tcp-K`, `hashed-K`, `spray-K`,
-/// `requests-K`, `incast-N`, `flows-N`.
+/// The workload of this name: `star`, `qcn`, `fecn`, `window`, `red`, `bottleneck`, `classes`, `classes-credits`, `fat-tree-K`,
+/// `tcp-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     let cable = Cable::new(BitRate::from_gbps(10), Time::from_us(1));
     if let Some((control, point)) = notified(name) {
@@ -88,6 +92,9 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         let mut spec = workload(&format!("hashed-{k}"), options)?;
         change_switches(&mut spec, |switch| switch.path_choice = PathChoice::Spray);
         return Some(spec);
+    }
+    if let "classes" | "classes-credits" = name {
+        return service_classes::fabric(name == "classes-credits", options);
     }
     if name == "bottleneck" {
         return bottleneck(cable, options);

@@ -221,9 +221,7 @@ impl Fabric {
     #[inline(never)]
     pub fn renew_pauses(&mut self, port: u32, now: Time, windows: &mut Queued) {
         let node = self.node_of[port as usize] as usize;
-        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else {
-            return self.update_due(port, now, windows);
-        };
+        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
         let local = pause_sender.local(port);
         if pause_sender.renewals[local].fires(now) {
             self.renew_due(&mut pause_sender, port, local, now, windows);

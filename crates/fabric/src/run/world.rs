@@ -124,8 +124,15 @@ impl Fabric {
     #[inline(never)]
     fn handle_others(&mut self, event: Event, windows: &mut Queued) {
         let (kind, place, now) = (event.kind(), event.place(), event.time);
-        if kind == Kind::Watchdog {
-            return self.watch_due(place, now, windows);
+        match kind {
+            // Like decisions: what they lead to is noted.
+            Kind::Watchdog => return self.watch_due(place, now, windows),
+            Kind::Crossed => return self.crossed(place, now, windows),
+            Kind::Match => return self.match_due(place, now, windows),
+            Kind::Renew if self.links.ports[place as usize].hooks.has(Hooks::CREDITS) => {
+                return self.update_due(place, now, windows);
+            }
+            _ => {}
         }
         self.note(&event, kind, self.number_of_place(place));
         match kind {
@@ -135,8 +142,6 @@ impl Fabric {
             Kind::Broken => self.broken(&event),
             Kind::Served => self.served(place, now, windows),
             Kind::Fault => self.fault(&event, windows),
-            Kind::Crossed => self.crossed(place, now, windows),
-            Kind::Match => self.match_due(place, now, windows),
             Kind::Timeout if (place as usize) < self.links.len() => self.news_due(&event, windows),
             Kind::Timeout => {
                 let nth = place - (self.links.len() + self.hosts.sources.len()) as u32;
@@ -146,7 +151,8 @@ impl Fabric {
                     Some(nth) => self.limiter_due(nth, now, windows),
                 }
             }
-            Kind::Decide | Kind::Frame | Kind::Source | Kind::Watchdog => {}
+            Kind::Decide | Kind::Frame | Kind::Source => {}
+            Kind::Watchdog | Kind::Crossed | Kind::Match => {}
         }
     }
 
