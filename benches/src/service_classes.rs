@@ -6,8 +6,8 @@
 //! Each host sends each class to random others. Voice, video and controlled load are Poisson processes here, in place of
 //! many connections; what a hop costs does not depend on that.
 
-use crate::{change_hosts, change_switches, flow, spec};
 use crate::{FlowSpec, Options, Spec};
+use crate::{change_hosts, change_switches, flow, spec};
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing};
 use fabric::topology::{Cable, NTree, Shape};
@@ -17,7 +17,9 @@ use queueing::CrossbarKeys;
 use scheduling::{MinBwParams, SchedulerSpec};
 use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
-use workload::{Arrivals, BurstsParams, Destinations, FrameSizes, Others, PoissonParams, SizeShape, SourceSpec};
+use workload::{
+    Arrivals, BurstsParams, Destinations, FrameSizes, Others, PoissonParams, SizeShape, SourceSpec,
+};
 
 /// The channel, and class, of each priority.
 const CHANNELS: [u32; 8] = [1, 0, 0, 2, 3, 4, 5, 6];

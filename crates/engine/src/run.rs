@@ -168,8 +168,8 @@ impl<W: World> Runner<W> {
         }
         earliest_first(&mut self.order);
         let mut place = 0;
+        let mut given = self.order.first().copied();
         loop {
-            let given = self.order.get(place).copied();
             let slot = match (given, self.windows.local.peek().copied()) {
                 (Some((key, _)), Some(Reverse((made, slot)))) if made < key => {
                     self.windows.local.pop();
@@ -177,6 +177,7 @@ impl<W: World> Runner<W> {
                 }
                 (Some((_, slot)), _) => {
                     place += 1;
+                    given = self.order.get(place).copied();
                     slot
                 }
                 (None, Some(Reverse((_, slot)))) => {
@@ -186,12 +187,14 @@ impl<W: World> Runner<W> {
                 (None, None) => break,
             };
             if self.windows.slots.event(slot).time() < limit {
+                self.windows.follows = given.map_or(u64::MAX, |(key, _)| key);
                 self.dispatch_apart(world, slot);
             } else {
                 self.windows.put_back(slot);
             }
         }
         self.order.clear();
+        self.windows.follows = u64::MAX;
     }
 
     #[inline(never)]

@@ -44,6 +44,8 @@ pub struct Windows<E> {
     late: BinaryHeap<Reverse<(u64, u32)>>,
     /// Events of the running node within the running window: key, slot.
     pub(crate) local: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The key of the running node's next event of this window beside those; the greatest number if there is none.
+    pub(crate) follows: u64,
     /// Events for nodes that other threads run; `None` if there are none.
     pub(crate) outbox: Option<Outbox<E>>,
 }
@@ -145,6 +147,7 @@ impl<E: Event> Windows<E> {
             slots: Slots { slots: Vec::new(), free: NONE },
             late: BinaryHeap::new(),
             local: BinaryHeap::new(),
+            follows: u64::MAX,
             outbox: None,
         }
     }
@@ -205,6 +208,15 @@ impl<E: Event> Windows<E> {
         } else {
             self.late.push(Reverse((self.slots.event(slot).time().ps(), slot)));
         }
+    }
+
+    /// Whether the event that is handled, at this time, is the last of its node for now: what would be pushed for the same
+    /// time can as well be done at once.
+    #[inline]
+    pub fn is_last_of(&self, now: Time) -> bool {
+        let within = now.ps() & ((1 << self.shift) - 1);
+        let later = |key: u64| key >> ORDER_BITS != within;
+        later(self.follows) && self.local.peek().is_none_or(|&Reverse((key, _))| later(key))
     }
 
     /// Takes an event for another node, which `node` names. It must lie a look-ahead away.

@@ -6,6 +6,7 @@
 
 #![warn(clippy::too_many_lines)]
 
+mod arbiter;
 mod bcn;
 mod checks;
 mod crossbar;
@@ -26,8 +27,9 @@ mod tail_drop;
 #[cfg(test)]
 mod testbed;
 
+pub use arbiter::{Arbiter, Crossing, MOST_PORTS, Ports, Requests, ports_of};
 pub use bcn::{BackwardReaction, BackwardReactionParams, Samples};
-pub use crossbar::{Arbiter, Arbitration, CrossbarKeys, Crossing, Inputs, Room, Speedup};
+pub use crossbar::{Arbitration, CrossbarKeys, Inputs, Room, Speedup};
 pub use dynamic_threshold::{Alpha, DynamicThreshold, Holding, Part, SharedMemory, SharedMemorySpec};
 pub use entry::assign;
 pub use fecn::{AverageWith, Idle, Load, Phase, QueueControl};

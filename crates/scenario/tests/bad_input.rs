@@ -496,6 +496,14 @@ fn stations_and_flow_control() {
             "speedup",
         ),
         (
+            Text {
+                more: "[switch]\n‸queueing = { crossbar = {} }".to_string(),
+                ..star("hosts = 129")
+            },
+            "\"sw\" has a crossbar and 129 ports",
+            "at most 128 ports",
+        ),
+        (
             more("[switch]\n‸queueing = { crossbar = {} }\n[flow_control.pfc]\naccounting = \"egress\"\nxoff = \"40 frames\"\nxon = \"20 frames\""),
             "its pauses count what waits at outputs",
             "accounting = \"ingress\"",

@@ -164,6 +164,97 @@ def saturated(bench: Bench) -> Iterator[Row]:
         yield random(name, "", saturation(ports), measured["load"], precision=bench.precision(0.01))
 
 
+_TREE = """\
+[simulation]
+duration = "$duration us"
+warmup = "$warmup us"
+
+[probes]
+bin = "off"
+pauses = false
+
+[topology.n_tree]
+k = $k
+n = $n
+rate = "10 Gb/s"
+delay = "1 us"
+overhead = "0 B"
+
+[switch]
+path_choice = "d_mod_k"
+queueing = $queueing
+$flows"""
+
+
+_FLOW = """
+[[flows]]
+name = "$name"
+from = $senders
+to = $receivers
+frame = "1000 B"
+source = $source
+"""
+
+
+def _flow(name: str, senders: list[int] | str, receivers: list[int] | str, source: str) -> str:
+    def hosts(of: list[int] | str) -> str:
+        return of if isinstance(of, str) else "[" + ", ".join(f'"h{host}"' for host in of) + "]"
+
+    return fill(_FLOW, name=name, senders=hosts(senders), receivers=hosts(receivers), source=source)
+
+
+def _across(k: int, n: int) -> str:
+    """Saturated flows of a k-ary n-tree: each to hosts that have all digits but the lowest in the other half."""
+
+    def side(host: int) -> int:
+        return sum((host // k**digit % k >= k // 2) << digit for digit in range(1, n))
+
+    sides = defaultdict[int, list[int]](list)
+    for host in range(k**n):
+        sides[side(host)].append(host)
+    opposite = sum(1 << digit for digit in range(1, n))
+    flows = (_flow(f"from-{at}", own, sides[opposite - at], '"greedy"') for at, own in sides.items())
+    return "".join(flows)
+
+
+_FIFO = '{ crossbar = { inputs = "fifo", speedup = 1, output_buffer = "1 MB" } }'
+_ISLIP = '{ crossbar = { arbitration = "islip", speedup = 1, output_buffer = "1 MB" } }'
+
+
+@case(
+    "tree-saturation",
+    "Crossbars: a tree of switches saturates",
+    compared="The hosts of a k-ary n-tree send to random others, each frame up by the digits of its destination "
+    "and down again. What arrives, as a share of the links, equals theory: with FIFO inputs all hosts send at line "
+    "rate, with iSLIP and with output queues 0.9 of it, uniformly.",
+    formula="No link has to carry more than that of a host does: with output queues, or iSLIP, the tree carries all. "
+    "FIFO inputs of the lowest level are never empty, and carry what k inputs of one switch do (`crossbar-saturation`), "
+    "provided that the levels above carry more. So that they do, hosts send to those that have all digits but the "
+    "lowest in the other half: further up k/2 inputs compete for k/2 outputs, and on the way down nobody does, because "
+    "all frames for a host come the same way.",
+    sources=(
+        "Karol, Hluchyj and Morgan 1987 (as in `crossbar-saturation`)",
+        "Petrini and Vanneschi, k-ary n-trees, 1997, with the digits of Martinez 2006, section 6.1",
+    ),
+    scenario=fill(_TREE, duration=4_400, warmup=400, k=4, n=2, queueing=_FIFO, flows=_across(4, 2)),
+    ends=("Inputs hold all that comes: with credits a level also waits for the next, and carries less.",),
+)
+def tree(bench: Bench) -> Iterator[Row]:
+    """Four trees with FIFO inputs at saturation, one with better switches below it."""
+    for k, n in ((2, 2), (4, 2), (8, 2), (4, 3)):
+        keys = {"duration": 4_400, "warmup": 400, "k": k, "n": n, "queueing": _FIFO, "flows": _across(k, n)}
+        measured = bench.repeat(bench.replications, _TREE, _load, **keys)
+        name = f"{k}-ary {n}-tree, FIFO inputs: load carried"
+        yield random(name, "", saturation(k), measured["load"], precision=bench.precision(0.01))
+    source = '{ bernoulli = { rate = "9 Gb/s" } }'
+    flows = _flow("all", '"all"', '{ uniform = "all" }', source)
+    for name, queueing in (("iSLIP", _ISLIP), ("output queues", '"output"')):
+        keys = {"duration": 4_400, "warmup": 400, "k": 4, "n": 3, "queueing": queueing, "flows": flows}
+        measured = bench.repeat(bench.replications, _TREE, _load, **keys)
+        name = f"4-ary 3-tree, {name}: load carried of 0.9"
+        yield random(name, "", 0.9, measured["load"], precision=bench.precision(0.01))
+
+
 @case(
     "crossbar-latency",
     "Crossbars: the time across",

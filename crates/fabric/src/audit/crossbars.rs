@@ -6,12 +6,14 @@ use crate::spec::{FaultSpec, NodeSpec, SwitchSpec};
 use flow_control::Accounting;
 use frame::NodeId;
 use keys::Remark;
-use queueing::ManagerSpec;
+use queueing::{MOST_PORTS, ManagerSpec};
 
 pub fn check(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let Some(first) = spec.nodes.iter().position(|node| node.crossbar().is_some()) else { return };
     let longest = u64::from(frame_bounds(spec).1);
+    let mut ports = vec![0; spec.nodes.len()];
+    spec.links.iter().flat_map(|link| [link.a, link.b]).for_each(|end| ports[end.at()] += 1);
     for (at, node) in spec.nodes.iter().enumerate() {
         let (Some(keys), Some(switch)) = (node.crossbar(), node.switch()) else { continue };
         let room = keys.output_buffer.get();
@@ -21,6 +23,13 @@ pub fn check(audit: &mut Audit<'_>) {
             let help = format!("expected at least \"{longest} B\", or no frame could cross");
             let remark = Remark::about("output_buffer", message, help).within("crossbar").within("queueing");
             audit.error(Subject::Node(NodeId(at as u32)), remark);
+            break;
+        }
+        let node_id = NodeId(at as u32);
+        if ports[at] > MOST_PORTS {
+            let message = format!("\"{}\" has a crossbar and {} ports", node.name, ports[at]);
+            let remark = Remark::about("queueing", message, format!("expected at most {MOST_PORTS} ports"));
+            audit.error(Subject::Node(node_id), remark);
             break;
         }
         if let Some(remark) = together(node, switch) {

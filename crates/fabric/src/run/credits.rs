@@ -34,6 +34,8 @@ pub(crate) struct CreditState {
     over: u32,
     waits: [Waits; PRIORITIES],
     classes: ClassMap,
+    /// By channel, the classes that have frames of it.
+    of_channels: [u32; PRIORITIES],
     /// What has filled the room that this end grants, where that is recorded.
     pub fills: Option<Box<Fills>>,
 }
@@ -53,7 +55,10 @@ struct Waits {
 impl CreditState {
     /// Nothing has been sent; `peer` is what the other end grants.
     pub fn new(own: &CreditSpec, peer: &CreditSpec, classes: ClassMap) -> CreditState {
+        let classes_of =
+            |channel: usize| classes.classes_of(own.channels.priorities(TrafficClass(channel as u8)));
         CreditState {
+            of_channels: std::array::from_fn(classes_of),
             spec: own.clone(),
             sender: Sender::new(peer.credits),
             receiver: Receiver::new(own.credits),
@@ -211,14 +216,17 @@ impl Fabric {
     ) {
         if let Some(credits) = self.credits_mut(egress) {
             let (channel, need) = credits.need(frame);
-            if let Err(why) = credits.sender.take(channel, need) {
+            let taken = credits.sender.take(channel, need);
+            let carries = credits.spec.piggyback.is_some() && credits.receiver.owes();
+            let others = credits.of_channels[channel];
+            if let Err(why) = taken {
                 self.overdraft(self.numbering.port(egress), why, now);
             }
+            if carries {
+                self.send_along(egress, now, windows);
+            }
+            self.look_at_heads(egress, others, now);
         }
-        if self.credits_mut(egress).is_some_and(|own| own.spec.piggyback.is_some() && own.receiver.owes()) {
-            self.send_along(egress, now, windows);
-        }
-        self.look_at_heads(egress, now);
         if ingress != NIL {
             self.credits_free(ingress, frame, now, windows);
         }
@@ -241,11 +249,11 @@ impl Fabric {
         }
     }
 
-    /// Looks at the next frame of every class.
-    fn look_at_heads(&mut self, egress: u32, now: Time) {
+    /// Looks at the next frame of each of these classes; what is known of the others holds.
+    fn look_at_heads(&mut self, egress: u32, among: u32, now: Time) {
         let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
         let port = &self.links.ports[egress as usize];
-        let (mut short, mut left) = (0, port.waiting);
+        let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
         while left != 0 {
             let class = left.trailing_zeros();
             left &= left - 1;
@@ -271,15 +279,39 @@ impl Fabric {
 
     /// A frame has left the room at the end of a link: its sender will be told.
     pub fn credits_free(&mut self, ingress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+        let at = self.free(ingress, frame, now);
+        self.update_later(ingress, at, windows);
+    }
+
+    /// The same where no other can leave it at the same time, nor an update: one that is due now need not wait for them.
+    pub fn credits_free_alone(&mut self, ingress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+        let at = self.free(ingress, frame, now);
         let Some(credits) = self.credits_mut(ingress) else { return };
+        let costs_nothing = credits.spec.update_bytes == 0 && credits.spec.piggyback.is_none();
+        if at == now && costs_nothing && credits.update.due() != now {
+            self.send_update(ingress, now, now, windows);
+        } else {
+            self.update_later(ingress, at, windows);
+        }
+    }
+
+    /// Room becomes free; when an update is due.
+    #[inline]
+    fn free(&mut self, ingress: u32, frame: &Frame, now: Time) -> Time {
+        let Some(credits) = self.credits_mut(ingress) else { return Time::NEVER };
         let (channel, need) = credits.need(frame);
         let at = credits.receiver.free(&credits.spec, channel, need, now);
-        let noted = credits.fills.is_some();
-        if at < credits.update.due() && credits.update.arm(at) {
-            windows.push(Event::bare(Kind::Renew, at, ingress));
-        }
-        if noted {
+        if credits.fills.is_some() {
             self.note_room(ingress, channel, now);
+        }
+        at
+    }
+
+    #[inline]
+    fn update_later(&mut self, port: u32, at: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(port) else { return };
+        if at < credits.update.due() && credits.update.arm(at) {
+            windows.push(Event::bare(Kind::Renew, at, port));
         }
     }
 
@@ -338,7 +370,9 @@ impl Fabric {
         if credits.short == 0 {
             return;
         }
-        self.look_at_heads(port, now);
+        // More credits help those who lack some.
+        let lacking = credits.short;
+        self.look_at_heads(port, lacking, now);
         let state = &self.links.ports[port as usize];
         if state.waiting & !state.stopped != 0 {
             self.try_transmit(port, now, windows);

@@ -6,6 +6,9 @@
 //! switch hands it over when it begins to cross, as its latency contains the way of the head; input and output are busy
 //! until all of it has come and crossed.
 //!
+//! A match is due only when it may find something: a frame wants to cross whose input and output are free, or become free,
+//! or an output has room again.
+//!
 //! Pauses count a frame where it came in until it begins to cross; queue managers, outages and watchdogs meet it at its output.
 //!
 //! The room of an output counts what crosses and what waits there. A frame that the switch itself sends, or that goes to
@@ -21,7 +24,7 @@ use engine::Timer;
 use flow_control::pfc::Counted;
 use frame::{Frame, Occupancy, TrafficClass};
 use measure::{Latency, Sojourns};
-use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Room};
+use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Ports, Requests, Room, ports_of};
 use units::{BitRate, Time};
 
 /// The crossbar of a switch, and what waits at its inputs.
@@ -42,23 +45,27 @@ pub(crate) struct Crossbar {
     arbiter: Arbiter,
     /// By input, output and class; with FIFO inputs by input and class.
     lists: Vec<List>,
-    /// By input and output, the classes whose next frame wants to cross.
+    /// By output and input, the classes whose next frame wants to cross.
     wants: Vec<u32>,
-    /// By output, how many inputs have a frame for it.
-    wanted: Vec<u32>,
-    /// By output, who crosses to it.
-    crossing: Vec<Option<Underway>>,
-    /// By input, whether it sends.
-    sends: Vec<bool>,
-    /// By output and class, bytes that cross or wait there.
+    /// By output, the inputs that have a frame for it; by input, the outputs; as one set, the outputs of any frame.
+    wanted_by: Vec<Ports>,
+    wanted_of: Vec<Ports>,
+    wanted: Ports,
+    /// Inputs that do not send, and outputs that nothing crosses to.
+    free_inputs: Ports,
+    free_outputs: Ports,
+    /// By output, what crosses to it.
+    crossing: Vec<Underway>,
+    /// By output and class, bytes that cross or wait there; by output, the classes that have room for the longest frame, all
+    /// if each frame is looked at.
     held: Vec<u64>,
+    roomy: Vec<u32>,
     pub inputs: Vec<Input>,
     /// The next match.
     matching: Timer,
-    /// By input and output, the classes that may cross; by output, whether there are any. Outputs that nobody asks for
-    /// have no requests of their own.
-    requests: Vec<u32>,
-    asked: Vec<bool>,
+    /// The last one has left out a pair that could have been matched: the next thing that happens may find it.
+    left_over: bool,
+    requests: Requests,
     matches: Vec<Crossing>,
 }
 
@@ -71,8 +78,25 @@ pub(crate) struct Input {
     pub frames: u64,
 }
 
-/// A frame that crosses, unless it has been handed over already.
-#[derive(Clone, Copy, Debug)]
+impl Input {
+    /// A frame comes.
+    #[inline]
+    fn enter(&mut self, bytes: u16) {
+        self.occupancy.add(bytes);
+        self.sojourns.enter(self.occupancy.both());
+    }
+    /// A frame that has waited so long begins to cross.
+    #[inline]
+    fn leave(&mut self, bytes: u16, waited: Time) {
+        self.occupancy.remove(bytes);
+        self.sojourns.leave(bytes, waited);
+        self.waits.record(waited);
+        self.frames += 1;
+    }
+}
+
+/// A frame that crosses from an input, unless it has been handed over already.
+#[derive(Clone, Copy, Debug, Default)]
 struct Underway {
     input: usize,
     frame: Option<(Frame, TrafficClass)>,
@@ -107,14 +131,18 @@ impl Crossbar {
             arbiter: Arbiter::new(&keys, ports),
             lists: vec![List::EMPTY; ports * queues * classes],
             wants: vec![0; ports * ports],
-            wanted: vec![0; ports],
-            crossing: vec![None; ports],
-            sends: vec![false; ports],
+            wanted_by: vec![0; ports],
+            wanted_of: vec![0; ports],
+            wanted: 0,
+            free_inputs: Ports::MAX,
+            free_outputs: Ports::MAX,
+            crossing: vec![Underway::default(); ports],
             held: vec![0; ports * classes],
+            roomy: vec![u32::MAX; ports],
             inputs: vec![Input::default(); ports],
             matching: Timer::IDLE,
-            requests: vec![0; ports * ports],
-            asked: vec![false; ports],
+            left_over: false,
+            requests: Requests::new(ports),
             matches: Vec::new(),
             keys,
         }
@@ -129,26 +157,92 @@ impl Crossbar {
 
     /// The next frame of a class of an input wants to cross to an output.
     fn want(&mut self, input: usize, output: usize, class: u8) {
-        let wants = &mut self.wants[input * self.ports + output];
-        self.wanted[output] += u32::from(*wants == 0);
-        *wants |= 1 << class;
+        self.wants[output * self.ports + input] |= 1 << class;
+        self.wanted_by[output] |= 1 << input;
+        self.wanted_of[input] |= 1 << output;
+        self.wanted |= 1 << output;
     }
 
     /// It crosses.
     fn want_no_more(&mut self, input: usize, output: usize, class: u8) {
-        let wants = &mut self.wants[input * self.ports + output];
+        let wants = &mut self.wants[output * self.ports + input];
         *wants &= !(1 << class);
-        self.wanted[output] -= u32::from(*wants == 0);
+        if *wants == 0 {
+            self.wanted_by[output] &= !(1 << input);
+            self.wanted_of[input] &= !(1 << output);
+            if self.wanted_by[output] == 0 {
+                self.wanted &= !(1 << output);
+            }
+        }
     }
 
-    /// The classes of an output that have room for the longest frame; all, if each frame is looked at.
-    fn roomy(&self, output: usize) -> u32 {
-        if self.keys.room == Room::Frame {
-            return u32::MAX;
+    /// Whether an input and an output are both free.
+    #[inline]
+    fn are_free(&self, input: usize, output: usize) -> bool {
+        self.free_inputs >> input & self.free_outputs >> output & 1 != 0
+    }
+
+    /// Whether a frame that comes can cross, and no other could before it.
+    fn crosses_at_once(&self, input: usize, output: usize, class: TrafficClass, bytes: u16) -> bool {
+        let held = self.held[output * self.classes + class.at()];
+        self.are_free(input, output)
+            && !self.left_over
+            && self.roomy[output] >> class.0 & 1 != 0
+            && held + u64::from(bytes) <= self.keys.output_buffer.get()
+    }
+
+    /// Whether a free input has a frame for an output.
+    #[inline]
+    fn is_wanted(&self, output: usize) -> bool {
+        self.wanted_by[output] & self.free_inputs != 0
+    }
+
+    /// So many bytes are on their way to a class of an output.
+    fn hold(&mut self, output: usize, class: usize, bytes: u16) {
+        self.held[output * self.classes + class] += u64::from(bytes);
+        self.look_at_room(output, class);
+    }
+
+    /// They have left it; true: there is room for more.
+    fn let_go(&mut self, output: usize, class: usize, bytes: u16) -> bool {
+        let held = &mut self.held[output * self.classes + class];
+        let left = held.checked_sub(u64::from(bytes));
+        *held = left.expect("an output holds what leaves it: this is a fault of the simulator");
+        let before = self.roomy[output];
+        self.look_at_room(output, class);
+        self.keys.room == Room::Frame || self.roomy[output] != before
+    }
+
+    fn look_at_room(&mut self, output: usize, class: usize) {
+        if self.keys.room == Room::Longest {
+            let held = self.held[output * self.classes + class];
+            let roomy = held + self.longest <= self.keys.output_buffer.get();
+            self.roomy[output] = self.roomy[output] & !(1 << class) | u32::from(roomy) << class;
         }
-        let held = &self.held[output * self.classes..][..self.classes];
-        let room = self.keys.output_buffer.get();
-        held.iter().rev().fold(0, |set, held| set << 1 | u32::from(held + self.longest <= room))
+    }
+
+    /// Writes down which frames may cross.
+    fn request(&mut self, pool: &Pool) {
+        self.requests.clear();
+        for output in ports_of(self.wanted & self.free_outputs) {
+            let roomy = self.roomy[output];
+            for input in ports_of(self.wanted_by[output] & self.free_inputs) {
+                let mut may = self.wants[output * self.ports + input] & roomy;
+                if self.keys.room == Room::Frame {
+                    may = self.that_fit(may, input, output, pool);
+                }
+                if may != 0 {
+                    self.requests.add(input, output, may);
+                }
+            }
+        }
+    }
+
+    /// A crossing is over. Whether that may lead to others.
+    fn frees(&mut self, input: usize, output: usize) -> bool {
+        self.free_inputs |= 1 << input;
+        self.free_outputs |= 1 << output;
+        self.left_over || self.is_wanted(output) || self.wanted_of[input] & self.free_outputs != 0
     }
 
     /// Those of these classes whose next frame fits into the buffer of the output.
@@ -167,8 +261,9 @@ impl Crossbar {
 
     /// How long a frame takes to cross.
     fn takes(&self, bytes: u16) -> Time {
-        let link = u128::from(bytes) * 8_000_000_000_000;
-        Time::from_ps(self.keys.speedup.of(link.div_ceil(u128::from(self.rate.bps())) as u64))
+        // At most 5.3e17.
+        let link = u64::from(bytes) * 8_000_000_000_000;
+        Time::from_ps(self.keys.speedup.of(link.div_ceil(self.rate.bps())))
     }
 
     /// Begins measuring `now`: levels as they are, counts at zero.
@@ -251,7 +346,7 @@ impl Crossbar {
 
     /// Frames that cross and are nowhere else.
     pub fn frames_underway(&self) -> impl Iterator<Item = &Frame> {
-        self.crossing.iter().flatten().filter_map(|underway| underway.frame.as_ref()).map(|(frame, _)| frame)
+        self.crossing.iter().filter_map(|underway| underway.frame.as_ref()).map(|(frame, _)| frame)
     }
 
     /// Frames that wait at inputs.
@@ -269,9 +364,10 @@ impl Crossbar {
         size_of::<Crossbar>()
             + self.arbiter.memory_bytes()
             + self.lists.capacity() * size_of::<List>()
-            + (self.wants.capacity() + self.wanted.capacity() + self.requests.capacity()) * size_of::<u32>()
-            + self.asked.capacity()
-            + self.crossing.capacity() * size_of::<Option<Underway>>()
+            + (self.wants.capacity() + self.roomy.capacity()) * size_of::<u32>()
+            + (self.wanted_by.capacity() + self.wanted_of.capacity()) * size_of::<Ports>()
+            + self.requests.memory_bytes()
+            + self.crossing.capacity() * size_of::<Underway>()
             + self.held.capacity() * size_of::<u64>()
             + self.inputs.capacity() * size_of::<Input>()
             + self.inputs.iter().map(|input| input.waits.memory_bytes()).sum::<usize>()
@@ -302,7 +398,7 @@ impl Fabric {
         if ingress == NIL {
             if let Some(bar) = self.crossbar_mut(egress) {
                 let output = (egress - bar.first_port) as usize;
-                bar.held[output * bar.classes + class.at()] += u64::from(frame.bytes);
+                bar.hold(output, class.at(), frame.bytes);
             }
             return self.enqueue_at_output(egress, class, frame, NIL, now, windows);
         }
@@ -325,38 +421,81 @@ impl Fabric {
         let (input, output) = ((ingress - bar.first_port) as usize, (egress - bar.first_port) as usize);
         let list = bar.list(input, output, class.at());
         let is_first = bar.lists[list].is_empty();
+        if is_first && bar.crosses_at_once(input, output, class, frame.bytes) && windows.is_last_of(now) {
+            // All others that could be matched have been: the match is this frame.
+            bar.inputs[input].enter(frame.bytes);
+            let crossing = Crossing { input, output, class: class.at() };
+            bar.arbiter.grant_alone(crossing);
+            self.set_off(ingress, crossing, frame, now, now, windows);
+            #[cfg(debug_assertions)]
+            self.check_matched(egress, now);
+            return;
+        }
         // In place of where it came in from, which the list tells: where it goes, which a FIFO does not.
         self.buffers.pool.push(&mut bar.lists[list], &frame, now, egress);
-        let at = &mut bar.inputs[input];
-        at.occupancy.add(frame.bytes);
-        at.sojourns.enter(at.occupancy.both());
+        bar.inputs[input].enter(frame.bytes);
         if is_first {
             bar.want(input, output, class.0);
-            self.match_soon(egress, now, windows);
+            let may_cross = bar.are_free(input, output) && bar.roomy[output] >> class.0 & 1 != 0;
+            if may_cross || bar.left_over {
+                self.match_soon(egress, now, windows);
+            }
+        }
+        #[cfg(debug_assertions)]
+        self.check_matched(egress, now);
+    }
+
+    /// What is not going to be matched now could not be: found by looking at every queue.
+    #[cfg(debug_assertions)]
+    fn check_matched(&self, port: u32, now: Time) {
+        let Some(bar) = self.nodes[self.node_of[port as usize] as usize].architecture.crossbar() else {
+            return;
+        };
+        if bar.matching.due() == now || bar.left_over {
+            return;
+        }
+        for (at, list) in bar.lists.iter().enumerate().filter(|it| !it.1.is_empty()) {
+            let (input, class) = (at / (bar.lists.len() / bar.ports), at % bar.classes);
+            let first = self.buffers.pool.first(list);
+            let output = (first.ingress - bar.first_port) as usize;
+            let needs = match bar.keys.room {
+                Room::Frame => u64::from(first.frame.bytes),
+                Room::Longest => bar.longest,
+            };
+            let fits = bar.held[output * bar.classes + class] + needs <= bar.keys.output_buffer.get();
+            assert!(!(fits && bar.are_free(input, output)), "a frame that may cross does not");
         }
     }
 
-    /// Inputs and outputs are matched after all that happens now.
+    /// Inputs and outputs are matched after all that happens now; the event that is handled ends with this.
     fn match_soon(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let Some(bar) = self.crossbar_mut(port) else { return };
-        let first_port = bar.first_port;
-        if bar.matching.arm(now) {
-            windows.push(Event::bare(Kind::Match, now, first_port));
+        if windows.is_last_of(now) {
+            self.match_now(port, windows, now);
+        } else if let Some(bar) = self.crossbar_mut(port) {
+            match_later(bar, now, windows);
         }
     }
 
     /// The time of a match has come.
     pub fn match_due(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let Some(bar) = self.crossbar_mut(port) else { return };
-        if !bar.matching.fires(now) {
+        let node = self.node_of[port as usize] as usize;
+        let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
+        if bar.matching.fires(now) {
+            self.match_now(port, windows, now);
+        }
+    }
+
+    /// Matches inputs and outputs.
+    fn match_now(&mut self, port: u32, windows: &mut Queued, now: Time) {
+        let node = self.node_of[port as usize] as usize;
+        let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
+        bar.request(&self.buffers.pool);
+        if bar.requests.is_empty() {
+            bar.left_over = false;
             return;
         }
         let mut matches = std::mem::take(&mut bar.matches);
-        if self.request(port)
-            && let Some(bar) = self.crossbar_mut(port)
-        {
-            bar.arbiter.pick(&bar.requests, &bar.asked, &mut matches);
-        }
+        bar.left_over = bar.arbiter.pick(&bar.requests, &mut matches);
         for crossing in matches.drain(..) {
             self.cross(port, crossing, now, windows);
         }
@@ -365,69 +504,62 @@ impl Fabric {
         }
     }
 
-    /// Writes down which frames may cross; false: none.
-    fn request(&mut self, port: u32) -> bool {
-        let pool = &self.buffers.pool;
-        let node = self.node_of[port as usize] as usize;
-        let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return false };
-        for output in 0..bar.ports {
-            bar.asked[output] = false;
-            if bar.wanted[output] == 0 || bar.crossing[output].is_some() {
-                continue;
-            }
-            let roomy = bar.roomy(output);
-            for input in 0..bar.ports {
-                let pair = input * bar.ports + output;
-                let mut may = if bar.sends[input] { 0 } else { bar.wants[pair] & roomy };
-                if bar.keys.room == Room::Frame {
-                    may = bar.that_fit(may, input, output, pool);
-                }
-                bar.requests[pair] = may;
-                bar.asked[output] |= may != 0;
-            }
-        }
-        bar.asked.contains(&true)
-    }
-
     /// A frame begins to cross.
     fn cross(&mut self, port: u32, crossing: Crossing, now: Time, windows: &mut Queued) {
         let Crossing { input, output, class } = crossing;
         let node = self.node_of[port as usize] as usize;
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         let list = bar.list(input, output, class);
-        let mut waiting = self.buffers.pool.pop(&mut bar.lists[list]);
-        bar.want_no_more(input, output, class as u8);
-        if !bar.lists[list].is_empty() {
-            let next = (self.buffers.pool.first(&bar.lists[list]).ingress - bar.first_port) as usize;
-            bar.want(input, next, class as u8);
+        let waiting = self.buffers.pool.pop(&mut bar.lists[list]);
+        let left = &bar.lists[list];
+        let next =
+            (!left.is_empty()).then(|| (self.buffers.pool.first(left).ingress - bar.first_port) as usize);
+        if next != Some(output) {
+            bar.want_no_more(input, output, class as u8);
+            if let Some(next) = next {
+                bar.want(input, next, class as u8);
+            }
         }
-        let (frame, waited) = (waiting.frame, now - waiting.since);
-        let at = &mut bar.inputs[input];
-        at.occupancy.remove(frame.bytes);
-        at.sojourns.leave(frame.bytes, waited);
-        at.waits.record(waited);
-        at.frames += 1;
-        bar.held[output * bar.classes + class] += u64::from(frame.bytes);
+        self.set_off(port, crossing, waiting.frame, waiting.since, now, windows);
+    }
+
+    /// A frame that has come at a time leaves its input.
+    fn set_off(
+        &mut self,
+        port: u32,
+        crossing: Crossing,
+        frame: Frame,
+        since: Time,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let Crossing { input, output, class } = crossing;
+        let node = self.node_of[port as usize] as usize;
+        let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
+        bar.inputs[input].leave(frame.bytes, now - since);
+        bar.hold(output, class, frame.bytes);
         let (ingress, egress) = (bar.first_port + input as u32, bar.first_port + output as u32);
         let (mut ends, early, class) =
             (now + bar.takes(frame.bytes), bar.cuts_through, TrafficClass(class as u8));
-        bar.sends[input] = true;
-        bar.crossing[output] = Some(Underway { input, frame: (!early).then_some((frame, class)) });
         if early {
             // The last bit cannot cross before it has come. A frame of which all had come first is held no longer than
             // it takes to come.
             let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
             let held_back = self.links.cold[egress as usize].rate > self.links.cold[ingress as usize].rate;
             let rest = if held_back { 0 } else { rest };
-            ends = ends.max(waiting.since + self.links.ports[ingress as usize].clock.span_floor(rest));
+            ends = ends.max(since + self.links.ports[ingress as usize].clock.span_floor(rest));
         }
+        bar.free_inputs &= !(1 << input);
+        bar.free_outputs &= !(1 << output);
+        bar.crossing[output] = Underway { input, frame: (!early).then_some((frame, class)) };
         windows.push(Event::bare(Kind::Crossed, ends, egress));
         let hooks = self.links.ports[egress as usize].hooks;
         if hooks.has(Hooks::CREDITS) {
-            self.credits_free(ingress, &frame, now, windows);
+            self.credits_free_alone(ingress, &frame, now, windows);
         }
         if hooks.has(Hooks::COUNTED) {
-            waiting.ingress = ingress;
+            let mut waiting = Waiting::default();
+            (waiting.frame, waiting.since, waiting.ingress) = (frame, since, ingress);
             self.count_out(&waiting, now, windows);
         }
         if early {
@@ -439,12 +571,16 @@ impl Fabric {
     pub fn crossed(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         let Some(bar) = self.crossbar_mut(egress) else { return };
         let output = (egress - bar.first_port) as usize;
-        let Some(Underway { input, frame }) = bar.crossing[output].take() else { return };
-        bar.sends[input] = false;
+        let Underway { input, frame } = std::mem::take(&mut bar.crossing[output]);
+        let may_match = bar.frees(input, output);
         if let Some((frame, class)) = frame {
             self.enqueue_at_output(egress, class, frame, NIL, now, windows);
         }
-        self.match_soon(egress, now, windows);
+        if may_match {
+            self.match_soon(egress, now, windows);
+        }
+        #[cfg(debug_assertions)]
+        self.check_matched(egress, now);
     }
 
     /// A frame has begun to leave the switch, or is lost at its output, which has more room. Nothing, without a crossbar.
@@ -459,12 +595,17 @@ impl Fabric {
     ) {
         let Some(bar) = self.crossbar_mut(egress) else { return };
         let output = (egress - bar.first_port) as usize;
-        let held = &mut bar.held[output * bar.classes + class.at()];
-        let left = held.checked_sub(u64::from(bytes));
-        *held = left.expect("an output holds what leaves it: this is a fault of the simulator");
-        if bar.crossing[output].is_none() {
-            self.match_soon(egress, now, windows);
+        let more = bar.let_go(output, class.at(), bytes) && bar.is_wanted(output) || bar.left_over;
+        if more && bar.free_outputs >> output & 1 != 0 {
+            match_later(bar, now, windows);
         }
+    }
+}
+
+/// Inputs and outputs are matched after all that happens now.
+fn match_later(bar: &mut Crossbar, now: Time, windows: &mut Queued) {
+    if bar.matching.arm(now) {
+        windows.push(Event::bare(Kind::Match, now, bar.first_port));
     }
 }
 

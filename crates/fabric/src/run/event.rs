@@ -182,9 +182,8 @@ impl Event {
     /// An update of credits: fifteen bits a channel, four channels in place of the time of creation, two each in place
     /// of path and route. The word, which fingerprints know, is made of all.
     pub fn update(time: Time, port: u32, freed: Freed) -> Event {
-        let wide = freed.map(u64::from);
-        let pack = |of: &[u64], bits: u32| of.iter().rev().fold(0, |packed, count| packed << bits | count);
-        let (created, path, route) = (pack(&wide[..4], 16), pack(&wide[4..6], 16), pack(&wide[6..], 15));
+        let [a, b, c, d, e, f, g, h] = freed.map(u64::from);
+        let (created, path, route) = (a | b << 16 | c << 32 | d << 48, e | f << 16, g | h << 15);
         let told =
             (created ^ path.rotate_left(32) ^ route.rotate_left(17)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let frame = Frame {
@@ -200,12 +199,10 @@ impl Event {
     pub fn freed(&self) -> Freed {
         let frame = self.frame;
         let (created, path, route) = (frame.created.ps(), frame.path.0, frame.route.bits());
-        let count = |of: u64, nth: u32, bits: u32| (of >> (nth * bits)) as u16 & 0x7FFF;
-        std::array::from_fn(|channel| match channel as u32 {
-            nth @ 0..4 => count(created, nth, 16),
-            nth @ 4..6 => count(path.into(), nth - 4, 16),
-            nth => count(route.into(), nth - 6, 15),
-        })
+        let (path, route) = (u64::from(path), u64::from(route));
+        let all =
+            [created, created >> 16, created >> 32, created >> 48, path, path >> 16, route, route >> 15];
+        all.map(|count| count as u16 & 0x7FFF)
     }
     /// The part of the event that a trajectory's fingerprint is made of. The caller knows the kind, the number of the
     /// place in the whole fabric, and where headers are.

@@ -228,8 +228,10 @@ impl Fabric {
     pub fn on_stopped(&mut self, egress: u32, stopped: u32, now: Time) {
         let port = &self.links.ports[egress as usize];
         let (before, waiting) = (port.stopped, port.waiting);
-        for class in (0..8).map(TrafficClass).filter(|class| waiting & (before ^ stopped) & 1 << class.0 != 0)
-        {
+        let mut changed = waiting & (before ^ stopped);
+        while changed != 0 {
+            let class = TrafficClass(changed.trailing_zeros() as u8);
+            changed &= changed - 1;
             let head = self.head_bytes(egress, class);
             let scheduler = &mut self.links.cold[egress as usize].scheduler;
             match head {

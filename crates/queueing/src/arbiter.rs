@@ -1,0 +1,383 @@
+//! Matches the inputs and outputs of a crossbar: the rules are those of `crossbar`.
+//!
+//! Who asks for what is kept as sets of ports: next to nothing asks at most times, and the next in turn is found by one look.
+
+use crate::crossbar::{Arbitration, CrossbarKeys};
+
+/// A set of ports, a bit each.
+pub type Ports = u128;
+
+/// The most ports of a crossbar.
+pub const MOST_PORTS: usize = Ports::BITS as usize;
+
+/// The ports of a set, from the lowest on.
+#[inline]
+pub fn ports_of(mut set: Ports) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let port = (set != 0).then(|| set.trailing_zeros() as usize);
+        set &= set.wrapping_sub(1);
+        port
+    })
+}
+
+/// The first of a set that is not empty, from a port on and round.
+#[inline]
+fn next(of: Ports, from: usize) -> usize {
+    let later = of & Ports::MAX << from;
+    if later == 0 { of } else { later }.trailing_zeros() as usize
+}
+
+/// Which frames may cross now.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    ports: usize,
+    /// The outputs that any input asks for; by each of them, the inputs.
+    outputs: Ports,
+    inputs: Vec<Ports>,
+    /// By output and input that asks, the classes that may cross, as bits.
+    classes: Vec<u32>,
+}
+
+impl Requests {
+    /// None, in a crossbar with so many inputs and outputs.
+    pub fn new(ports: usize) -> Requests {
+        Requests { ports, outputs: 0, inputs: vec![0; ports], classes: vec![0; ports * ports] }
+    }
+    /// Nobody asks for anything.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.outputs = 0;
+    }
+    /// Frames of these classes, of which there is one at least, may cross.
+    #[inline]
+    pub fn add(&mut self, input: usize, output: usize, classes: u32) {
+        let others = if self.outputs >> output & 1 == 0 { 0 } else { self.inputs[output] };
+        self.inputs[output] = others | 1 << input;
+        self.outputs |= 1 << output;
+        self.classes[output * self.ports + input] = classes;
+    }
+    /// Whether nobody asks.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.outputs == 0
+    }
+    /// Bytes of its tables.
+    pub fn memory_bytes(&self) -> usize {
+        self.inputs.capacity() * size_of::<Ports>() + self.classes.capacity() * size_of::<u32>()
+    }
+}
+
+/// An input sends a frame of this class to an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// The input.
+    pub input: usize,
+    /// The output.
+    pub output: usize,
+    /// The class.
+    pub class: usize,
+}
+
+/// The arbiter of a crossbar.
+#[derive(Clone, Debug)]
+pub struct Arbiter {
+    kind: Arbitration,
+    iterations: u64,
+    ports: usize,
+    /// By output, the input that it looks at first; by input, the output.
+    grants: Vec<usize>,
+    accepts: Vec<usize>,
+    /// By output and input, the class that goes first.
+    turns: Vec<u8>,
+    /// The output that chooses first.
+    first: usize,
+    /// Inputs, and outputs, that are matched by now.
+    taken: Ports,
+    filled: Ports,
+    /// By input that outputs have granted, which.
+    granted: Vec<Ports>,
+}
+
+impl Arbiter {
+    /// Of a crossbar with so many inputs and outputs, at most [`MOST_PORTS`]; all pointers are at the first.
+    pub fn new(keys: &CrossbarKeys, ports: usize) -> Arbiter {
+        Arbiter {
+            kind: keys.arbitration,
+            iterations: keys.iterations,
+            ports,
+            grants: vec![0; ports],
+            accepts: vec![0; ports],
+            turns: vec![0; ports * ports],
+            first: 0,
+            taken: 0,
+            filled: 0,
+            granted: vec![0; ports],
+        }
+    }
+
+    /// Matches inputs and outputs. True: there are pairs left that it could have matched, as it has iterated too few times.
+    pub fn pick(&mut self, requests: &Requests, matches: &mut Vec<Crossing>) -> bool {
+        (self.taken, self.filled) = (0, 0);
+        match self.kind {
+            Arbitration::RoundRobin => self.round_robin(requests, matches),
+            Arbitration::Islip => {
+                for nth in 0..self.iterations {
+                    if !self.iterate(nth == 0, requests, matches) {
+                        break;
+                    }
+                }
+            }
+        }
+        if self.taken != 0 {
+            self.first = self.after(self.first);
+        }
+        self.kind == Arbitration::Islip
+            && ports_of(requests.outputs & !self.filled)
+                .any(|output| requests.inputs[output] & !self.taken != 0)
+    }
+
+    /// Matches an input with an output that are the only ones to ask, as [`Arbiter::pick`] would.
+    pub fn grant_alone(&mut self, crossing: Crossing) {
+        let Crossing { input, output, class } = crossing;
+        self.grants[output] = self.after(input);
+        if self.kind == Arbitration::Islip {
+            self.accepts[input] = self.after(output);
+        }
+        self.turns[output * self.ports + input] = ((class as u32 + 1) % u32::BITS) as u8;
+        self.first = self.after(self.first);
+    }
+
+    fn round_robin(&mut self, requests: &Requests, matches: &mut Vec<Crossing>) {
+        let mut left = requests.outputs;
+        while left != 0 {
+            let output = next(left, self.first);
+            left &= !(1 << output);
+            if let Some(input) = self.grant(output, requests) {
+                self.grants[output] = self.after(input);
+                self.connect(input, output, requests, matches);
+            }
+        }
+    }
+
+    /// One iteration of iSLIP; false: nothing was added.
+    fn iterate(&mut self, first: bool, requests: &Requests, matches: &mut Vec<Crossing>) -> bool {
+        let mut offered: Ports = 0;
+        for output in ports_of(requests.outputs & !self.filled) {
+            if let Some(input) = self.grant(output, requests) {
+                let others = if offered >> input & 1 == 0 { 0 } else { self.granted[input] };
+                self.granted[input] = others | 1 << output;
+                offered |= 1 << input;
+            }
+        }
+        for input in ports_of(offered) {
+            let output = next(self.granted[input], self.accepts[input]);
+            if first {
+                self.grants[output] = self.after(input);
+                self.accepts[input] = self.after(output);
+            }
+            self.connect(input, output, requests, matches);
+        }
+        offered != 0
+    }
+
+    fn after(&self, port: usize) -> usize {
+        if port + 1 == self.ports { 0 } else { port + 1 }
+    }
+
+    /// The next input, from the pointer of an output on, that is not matched and asks for it.
+    #[inline]
+    fn grant(&self, output: usize, requests: &Requests) -> Option<usize> {
+        let asking = requests.inputs[output] & !self.taken;
+        (asking != 0).then(|| next(asking, self.grants[output]))
+    }
+
+    #[inline]
+    fn connect(&mut self, input: usize, output: usize, requests: &Requests, matches: &mut Vec<Crossing>) {
+        let pair = output * self.ports + input;
+        let asked = requests.classes[pair];
+        // The classes from the turn on, or from the first.
+        let later = asked & u32::MAX << self.turns[pair];
+        let class = if later == 0 { asked } else { later }.trailing_zeros();
+        self.turns[pair] = ((class + 1) % u32::BITS) as u8;
+        self.taken |= 1 << input;
+        self.filled |= 1 << output;
+        matches.push(Crossing { input, output, class: class as usize });
+    }
+
+    /// Bytes of its tables.
+    pub fn memory_bytes(&self) -> usize {
+        (self.grants.capacity() + self.accepts.capacity()) * size_of::<usize>()
+            + self.turns.capacity()
+            + self.granted.capacity() * size_of::<Ports>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn arbiter(arbitration: Arbitration, ports: usize) -> Arbiter {
+        Arbiter::new(&CrossbarKeys { arbitration, ..CrossbarKeys::default() }, ports)
+    }
+
+    /// From classes by input and output.
+    fn requests(ports: usize, classes: &[u32]) -> Requests {
+        let mut requests = Requests::new(ports);
+        let asked = classes.iter().enumerate().filter(|it| *it.1 != 0);
+        asked.for_each(|(pair, &classes)| requests.add(pair / ports, pair % ports, classes));
+        requests
+    }
+
+    fn pairs(arbiter: &mut Arbiter, classes: &[u32]) -> Vec<(usize, usize)> {
+        let mut matches = Vec::new();
+        arbiter.pick(&requests(arbiter.ports, classes), &mut matches);
+        matches.iter().map(|one| (one.input, one.output)).collect()
+    }
+
+    #[test]
+    fn an_output_grants_the_input_at_its_pointer_and_moves_past_it() {
+        for kind in [Arbitration::RoundRobin, Arbitration::Islip] {
+            let mut arbiter = arbiter(kind, 3);
+            arbiter.grants[0] = 1;
+            let all_ask_for_the_first = [1, 0, 0, 1, 0, 0, 1, 0, 0];
+            assert_eq!(pairs(&mut arbiter, &all_ask_for_the_first), [(1, 0)]);
+            assert_eq!(arbiter.grants[0], 2);
+        }
+    }
+
+    /// McKeown 1999, section 3.1 and figure 5: under full load the pointers of two outputs part after one slot, and both
+    /// are served in each slot from then on.
+    #[test]
+    fn islip_desynchronises() {
+        let mut arbiter = Arbiter::new(
+            &CrossbarKeys { arbitration: Arbitration::Islip, iterations: 1, ..CrossbarKeys::default() },
+            2,
+        );
+        let full = [1; 4];
+        assert_eq!(pairs(&mut arbiter, &full), [(0, 0)]);
+        assert_eq!(pairs(&mut arbiter, &full), [(0, 1), (1, 0)]);
+        assert_eq!(pairs(&mut arbiter, &full), [(0, 0), (1, 1)]);
+        assert_eq!(pairs(&mut arbiter, &full), [(0, 1), (1, 0)]);
+    }
+
+    #[test]
+    fn classes_of_a_pair_go_in_turn() {
+        let mut arbiter = arbiter(Arbitration::RoundRobin, 1);
+        let mut classes = vec![];
+        for _ in 0..6 {
+            let mut matches = vec![];
+            arbiter.pick(&requests(1, &[0b1000_0101]), &mut matches);
+            classes.push(matches[0].class);
+        }
+        assert_eq!(classes, [0, 2, 7, 0, 2, 7]);
+    }
+
+    /// The saturation of FIFO inputs under uniform traffic, in slots: what each input has first is for a random output.
+    /// Karol et al. 1987, table I.
+    #[test]
+    fn fifo_inputs_saturate_where_karol_says() {
+        for (ports, expected) in [(2usize, 0.75), (4, 0.6553), (8, 0.6184)] {
+            for kind in [Arbitration::RoundRobin, Arbitration::Islip] {
+                let mut arbiter = arbiter(kind, ports);
+                let mut state = 1u64;
+                let mut draw = || {
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    (state >> 33) as usize % ports
+                };
+                let mut first: Vec<usize> = (0..ports).map(|_| draw()).collect();
+                let (slots, mut carried) = (40_000, 0);
+                for _ in 0..slots {
+                    let mut classes = vec![0; ports * ports];
+                    first.iter().enumerate().for_each(|(input, &output)| classes[input * ports + output] = 1);
+                    let served = pairs(&mut arbiter, &classes);
+                    carried += served.len();
+                    served.iter().for_each(|&(input, _)| first[input] = draw());
+                }
+                let load = carried as f64 / (slots * ports) as f64;
+                assert!((load - expected).abs() < 0.005, "{kind:?} {ports}: {load}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sets_are_gone_through_from_the_lowest_or_from_a_port_on(set in any::<Ports>(), from in 0..MOST_PORTS) {
+            let there = |port: &usize| set >> *port & 1 != 0;
+            prop_assert_eq!(ports_of(set).collect::<Vec<_>>(), (0..MOST_PORTS).filter(there).collect::<Vec<_>>());
+            let sought = (from..MOST_PORTS).chain(0..from).find(there);
+            prop_assert_eq!(sought, (set != 0).then(|| next(set, from)));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_match_is_one_to_one_maximal_and_asked_for(
+            ports in 1usize..9,
+            asked in prop::collection::vec(prop::collection::vec(0u32..4, 64), 1..20),
+            islip in any::<bool>(),
+        ) {
+            let kind = if islip { Arbitration::Islip } else { Arbitration::RoundRobin };
+            // As many iterations as ports always find a maximal match.
+            let keys = CrossbarKeys { arbitration: kind, iterations: 16, ..CrossbarKeys::default() };
+            let mut arbiter = Arbiter::new(&keys, ports);
+            for asked in asked {
+                let classes = &asked[..ports * ports];
+                let mut matches = vec![];
+                let left_over = arbiter.pick(&requests(ports, classes), &mut matches);
+                prop_assert!(!left_over);
+                let (mut taken, mut filled) = (vec![false; ports], vec![false; ports]);
+                for one in &matches {
+                    prop_assert!(classes[one.input * ports + one.output] >> one.class & 1 != 0);
+                    prop_assert!(!taken[one.input] && !filled[one.output]);
+                    (taken[one.input], filled[one.output]) = (true, true);
+                }
+                for input in 0..ports {
+                    for output in 0..ports {
+                        let idle = !taken[input] && !filled[output];
+                        prop_assert!(!(idle && classes[input * ports + output] != 0));
+                    }
+                }
+            }
+        }
+
+        /// One that asks alone is matched the same way on the short way.
+        #[test]
+        fn alone_is_as_among_others(
+            ports in 1usize..9,
+            asked in prop::collection::vec((0usize..8, 0usize..8, 0usize..4), 1..40),
+            islip in any::<bool>(),
+        ) {
+            let kind = if islip { Arbitration::Islip } else { Arbitration::RoundRobin };
+            let (mut one, mut other) = (arbiter(kind, ports), arbiter(kind, ports));
+            for (input, output, class) in asked {
+                let crossing = Crossing { input: input % ports, output: output % ports, class };
+                let mut requests = Requests::new(ports);
+                requests.add(crossing.input, crossing.output, 1 << class);
+                let mut matches = vec![];
+                prop_assert!(!one.pick(&requests, &mut matches));
+                prop_assert_eq!(matches, [crossing]);
+                other.grant_alone(crossing);
+                prop_assert_eq!(&one.grants, &other.grants);
+                prop_assert_eq!(&one.accepts, &other.accepts);
+                prop_assert_eq!(&one.turns, &other.turns);
+                prop_assert_eq!(one.first, other.first);
+            }
+        }
+
+        /// Whoever asks all the time is served within as many matches as there are ports, squared.
+        #[test]
+        fn nobody_starves(ports in 2usize..7, islip in any::<bool>()) {
+            let kind = if islip { Arbitration::Islip } else { Arbitration::RoundRobin };
+            let mut arbiter = arbiter(kind, ports);
+            let mut served = vec![0; ports * ports];
+            for _ in 0..ports * ports * 4 {
+                for (input, output) in pairs(&mut arbiter, &vec![1; ports * ports]) {
+                    served[input * ports + output] += 1;
+                }
+            }
+            prop_assert!(served.iter().all(|&count| count > 0), "{served:?}");
+        }
+    }
+}
