@@ -1,0 +1,71 @@
+//! What waits in a crossbar, and for what: for tables, forensics and the watch for deadlocks.
+
+use super::{Crossbar, of};
+use crate::run::pool::{List, Pool, Waiting};
+use frame::TrafficClass;
+use queueing::Room;
+use units::Time;
+
+impl Crossbar {
+    /// What waits at an input: since when, and how long it is.
+    pub fn waiting_at<'a>(&'a self, input: usize, pool: &'a Pool) -> impl Iterator<Item = (Time, u16)> + 'a {
+        let each = self.lists.len() / self.ports;
+        of(pool, &self.lists[input * each..][..each])
+    }
+
+    /// The output and class that most bytes of these classes at an input wait for: who waits behind another frame waits
+    /// for its output.
+    pub fn most_wanted(&self, ingress: u32, classes: u32, pool: &Pool) -> Option<(u32, TrafficClass)> {
+        let each = self.lists.len() / self.ports;
+        let own = &self.lists[(ingress - self.first_port) as usize * each..][..each];
+        let wanted = own
+            .iter()
+            .enumerate()
+            .filter(|(at, list)| classes >> (at % self.classes) & 1 != 0 && !list.is_empty());
+        let bytes = |list: &List| pool.iter(list).map(|one| u64::from(one.frame.bytes)).sum::<u64>();
+        let most = wanted.max_by_key(|(at, list)| (bytes(list), std::cmp::Reverse(*at)))?;
+        Some((pool.first(most.1).ingress, TrafficClass((most.0 % self.classes) as u8)))
+    }
+
+    /// Whether the longest frame of a class would find room at an output.
+    pub fn has_room(&self, egress: u32, class: TrafficClass) -> bool {
+        let held = self.held[(egress - self.first_port) as usize * self.classes + class.at()];
+        held + self.longest <= self.keys.output_buffer.get()
+    }
+
+    /// What waits at inputs for a class of an output.
+    pub fn waiting_for<'a>(
+        &'a self,
+        egress: u32,
+        class: TrafficClass,
+        pool: &'a Pool,
+    ) -> impl Iterator<Item = &'a Waiting> {
+        let output = (egress - self.first_port) as usize;
+        let lists = (0..self.ports).map(move |input| &self.lists[self.list(input, output, class.at())]);
+        lists.flat_map(|list| pool.iter(list)).filter(move |one| one.ingress == egress)
+    }
+
+    /// What waits at inputs, or behind frames that wait, for an output without room: each with the port it came through.
+    pub fn stuck_behind<'a>(
+        &'a self,
+        egress: u32,
+        class: TrafficClass,
+        pool: &'a Pool,
+    ) -> impl Iterator<Item = (u32, &'a Waiting)> {
+        let output = (egress - self.first_port) as usize;
+        let held = self.held[output * self.classes + class.at()];
+        let stuck = move |list: &List| {
+            let needs = match self.keys.room {
+                Room::Frame => u64::from(pool.head(list).bytes),
+                Room::Longest => self.longest,
+            };
+            pool.first(list).ingress == egress && held + needs > self.keys.output_buffer.get()
+        };
+        let lists =
+            (0..self.ports).map(move |input| (input, &self.lists[self.list(input, output, class.at())]));
+        let stuck = lists.filter(move |(_, list)| !list.is_empty() && stuck(list));
+        stuck.flat_map(move |(input, list)| {
+            pool.iter(list).map(move |one| (self.first_port + input as u32, one))
+        })
+    }
+}
