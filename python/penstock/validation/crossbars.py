@@ -204,7 +204,7 @@ def _flow(name: str, senders: list[int] | str, receivers: list[int] | str, sourc
 
 
 def _across(k: int, n: int) -> str:
-    """Saturated flows of a k-ary n-tree: each to hosts that have all digits but the lowest in the other half."""
+    """Saturated flows of a k-ary n-tree, to hosts that have all digits but the lowest in the other half."""
 
     def side(host: int) -> int:
         return sum((host // k**digit % k >= k // 2) << digit for digit in range(1, n))
@@ -224,14 +224,14 @@ _ISLIP = '{ crossbar = { arbitration = "islip", speedup = 1, output_buffer = "1 
 @case(
     "tree-saturation",
     "Crossbars: a tree of switches saturates",
-    compared="The hosts of a k-ary n-tree send to random others, each frame up by the digits of its destination "
-    "and down again. What arrives, as a share of the links, equals theory: with FIFO inputs all hosts send at line "
-    "rate, with iSLIP and with output queues 0.9 of it, uniformly.",
-    formula="No link has to carry more than that of a host does: with output queues, or iSLIP, the tree carries all. "
-    "FIFO inputs of the lowest level are never empty, and carry what k inputs of one switch do (`crossbar-saturation`), "
-    "provided that the levels above carry more. So that they do, hosts send to those that have all digits but the "
-    "lowest in the other half: further up k/2 inputs compete for k/2 outputs, and on the way down nobody does, because "
-    "all frames for a host come the same way.",
+    compared="The hosts of a k-ary n-tree send to random others, each frame up by the digits of its "
+    "destination and down again. What arrives, as a share of the links, equals theory: with FIFO inputs all "
+    "hosts send at line rate, with iSLIP and with output queues 0.9 of it, uniformly.",
+    formula="No link has to carry more than that of a host does: with output queues, or iSLIP, the tree "
+    "carries all. FIFO inputs of the lowest level are never empty, and carry what k inputs of one switch do "
+    "(`crossbar-saturation`), provided that the levels above carry more. So that they do, hosts send to those "
+    "that have all digits but the lowest in the other half: further up k/2 inputs compete for k/2 outputs, "
+    "and on the way down nobody does, because all frames for a host come the same way.",
     sources=(
         "Karol, Hluchyj and Morgan 1987 (as in `crossbar-saturation`)",
         "Petrini and Vanneschi, k-ary n-trees, 1997, with the digits of Martinez 2006, section 6.1",
