@@ -229,9 +229,9 @@ _ISLIP = '{ crossbar = { arbitration = "islip", speedup = 1, output_buffer = "1 
     "hosts send at line rate, with iSLIP and with output queues 0.9 of it, uniformly.",
     formula="No link has to carry more than that of a host does: with output queues, or iSLIP, the tree "
     "carries all. FIFO inputs of the lowest level are never empty, and carry what k inputs of one switch do "
-    "(`crossbar-saturation`), provided that the levels above carry more. So that they do, hosts send to those "
-    "that have all digits but the lowest in the other half: further up k/2 inputs compete for k/2 outputs, "
-    "and on the way down nobody does, because all frames for a host come the same way.",
+    "(`crossbar-saturation`), provided that the levels above carry more. So that they do, hosts send to "
+    "those that have all digits but the lowest in the other half: further up k/2 inputs compete for k/2 "
+    "outputs, and on the way down nobody does, because all frames for a host come the same way.",
     sources=(
         "Karol, Hluchyj and Morgan 1987 (as in `crossbar-saturation`)",
         "Petrini and Vanneschi, k-ary n-trees, 1997, with the digits of Martinez 2006, section 6.1",
