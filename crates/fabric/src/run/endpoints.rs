@@ -14,6 +14,7 @@
 use crate::run::endpoint_state::{EndpointState, Pulled};
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::headers::Carried;
+use crate::run::limiter_places::NextFrame;
 use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
@@ -228,7 +229,7 @@ impl Fabric {
             let state = &self.hosts.endpoints[entry as usize];
             return Some((PathId(state.path), state.priority, state.since));
         };
-        let (path, priority) = self.next_of_limiter(limiter)?;
+        let NextFrame { path, priority, .. } = self.next_of_limiter(limiter)?;
         Some((path, priority, self.hosts.limiters[limiter as usize].in_line_since))
     }
 

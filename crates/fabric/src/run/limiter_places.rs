@@ -6,10 +6,20 @@
 use crate::run::event::Queued;
 use crate::run::limiter_line::Next;
 use crate::run::limiters::LIMITER;
+use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use frame::{Heading, PathId, Priority, Route, TrafficClass};
 use units::Time;
+
+/// The frame that leaves a limiter next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NextFrame {
+    pub path: PathId,
+    pub priority: Priority,
+    /// The endpoint that sends it, if that is the far end of its path; [`NIL`]: it comes from the near end.
+    far: u32,
+}
 
 impl Fabric {
     /// Puts a limiter that may send at the end of the line of its class, at the port where its next frame leaves. One that
@@ -22,62 +32,68 @@ impl Fabric {
         }
         let stands = limiter.stands;
         let next = self.next_of_limiter(nth)?;
-        if stands.is_some_and(|place| self.leaves_at(nth, next, place)) {
+        if stands.is_some_and(|place| self.leaves_at(&next, place)) {
             return None;
         }
-        let egress = self.egress_of_next(nth, next.0)?;
-        let class = self.links.ports[egress as usize].classes.class(next.1);
+        let egress = self.egress_of_next(&next)?;
+        let class = self.links.ports[egress as usize].classes.class(next.priority);
         if let Some((old, _)) = stands {
             self.take_out_of_lines(nth, old);
         }
-        self.hosts.limiters[nth as usize].stands = Some((egress, class));
-        self.hosts.limiters[nth as usize].in_line_since = now;
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        (limiter.stands, limiter.in_line_since) = (Some((egress, class)), now);
         self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth | LIMITER);
         Some((egress, class))
     }
 
-    /// The path and the priority of the frame that leaves a limiter next.
-    pub fn next_of_limiter(&self, nth: u32) -> Option<(PathId, Priority)> {
+    /// The frame that leaves a limiter next.
+    #[inline]
+    pub fn next_of_limiter(&self, nth: u32) -> Option<NextFrame> {
         let line = &self.hosts.limiters[nth as usize].line;
         let next = line.next()?;
-        let path = match next {
-            Next::Endpoint(_, endpoint) => PathId(self.hosts.endpoints[endpoint as usize].path),
-            Next::Frame(priority) => self.buffers.pool.iter(line.list(priority)).next()?.frame.path,
+        let priority = next.priority();
+        let (path, far) = match next {
+            Next::Endpoint(_, endpoint) => {
+                let state = &self.hosts.endpoints[endpoint as usize];
+                (PathId(state.path), if state.behind.is_some() { endpoint } else { NIL })
+            }
+            Next::Frame(priority) => (self.buffers.pool.iter(line.list(priority)).next()?.frame.path, NIL),
         };
-        Some((path, next.priority()))
+        Some(NextFrame { path, priority, far })
     }
 
-    /// The port of the next frame of a limiter, which is of this path, and its way from there, unless a link is down.
-    pub fn way_of_next(&self, nth: u32, path: PathId) -> Option<(u32, Route)> {
-        let behind = match self.hosts.limiters[nth as usize].line.next()? {
-            Next::Endpoint(_, endpoint) => self.hosts.endpoints[endpoint as usize].behind,
-            Next::Frame(_) => None,
-        };
-        self.way_from(path.0, behind)
+    /// The port of the next frame of a limiter, and its way from there, unless a link is down.
+    pub fn way_of_next(&self, next: &NextFrame) -> Option<(u32, Route)> {
+        let behind = if next.far == NIL { None } else { self.hosts.endpoints[next.far as usize].behind };
+        self.way_from(next.path.0, behind)
     }
 
     /// The port that the next frame of a limiter leaves through.
-    fn egress_of_next(&mut self, nth: u32, path: PathId) -> Option<u32> {
-        let now = match self.hosts.limiters[nth as usize].line.next()? {
-            Next::Endpoint(_, endpoint) => self.egress_of(endpoint),
-            Next::Frame(_) => None,
-        };
-        now.or_else(|| Some(self.way_of_next(nth, path)?.0))
+    #[inline]
+    fn egress_of_next(&mut self, next: &NextFrame) -> Option<u32> {
+        if next.far == NIL {
+            return Some(self.routes.first_port(next.path.0));
+        }
+        self.egress_of(next.far).or_else(|| Some(self.way_of_next(next)?.0))
     }
 
-    /// Whether the next frame of a limiter can leave through a port and class. What switches choose a path for takes any port
-    /// that is up if its own is down.
-    pub fn leaves_at(
-        &self,
-        nth: u32,
-        next: (PathId, Priority),
-        (egress, class): (u32, TrafficClass),
-    ) -> bool {
-        let Some((planned, route)) = self.way_of_next(nth, next.0) else { return false };
+    /// Whether the next frame of a limiter can leave through a port and class.
+    #[inline]
+    pub fn leaves_at(&self, next: &NextFrame, (egress, class): (u32, TrafficClass)) -> bool {
+        self.links.ports[egress as usize].classes.class(next.priority) == class
+            && if next.far == NIL {
+                self.routes.first_port(next.path.0) == egress
+            } else {
+                self.answer_leaves_at(next, egress)
+            }
+    }
+
+    /// The same of a frame from a far end. What switches choose a path for takes any port that is up if its own is down.
+    fn answer_leaves_at(&self, next: &NextFrame, egress: u32) -> bool {
+        let Some((planned, route)) = self.way_of_next(next) else { return false };
         let is_down = |port: u32| self.links.ports[port as usize].hooks.has(Hooks::DOWN);
-        let instead =
-            || matches!(route.heading(), Heading::Destination(_)) && is_down(planned) && !is_down(egress);
-        self.links.ports[egress as usize].classes.class(next.1) == class && (planned == egress || instead())
+        let is_chosen = matches!(route.heading(), Heading::Destination(_));
+        planned == egress || is_chosen && is_down(planned) && !is_down(egress)
     }
 
     /// The limiter that an entry of a line stands for, if it is none of an endpoint.

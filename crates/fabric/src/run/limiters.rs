@@ -22,6 +22,7 @@ use crate::run::endpoint_state::EndpointState;
 use crate::run::endpoint_state::Pulled;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::limiter_line::{LimiterLine, Next};
+use crate::run::limiter_places::NextFrame;
 use crate::run::pool::{List, NIL};
 use crate::run::world::Fabric;
 use crate::spec::LimiterSpec;
@@ -337,14 +338,14 @@ impl Fabric {
         if limiter.control.next_probe().is_none_or(|at| at > now) || !limiter.holds_something() {
             return;
         }
-        let Some((path, next)) = self.next_of_limiter(nth) else { return };
-        let Some(way) = self.way_of_next(nth, path) else { return };
+        let Some(next) = self.next_of_limiter(nth) else { return };
+        let Some(way) = self.way_of_next(&next) else { return };
         let limiter = &mut self.hosts.limiters[nth as usize];
         let Some(probe) = limiter.control.probe(now) else { return };
         limiter.measured.tags_sent += 1;
-        let lowest = limiter.lowest_sent.take().unwrap_or(next);
+        let lowest = limiter.lowest_sent.take().unwrap_or(next.priority);
         let priority = probe.priority.map_or(lowest, Priority);
-        self.send_probe(path, way, priority, probe.news, now, windows);
+        self.send_probe(next.path, way, priority, probe.news, now, windows);
     }
 
     /// Schedules the next call of a limiter, unless one is pending that is not later: then it is looked at anew.
@@ -377,9 +378,9 @@ impl Fabric {
         windows: &mut Queued,
     ) -> (Option<Pulled>, Option<(u32, TrafficClass)>) {
         self.limiter_left_line(nth);
-        let stays = |&next: &(PathId, Priority)| self.leaves_at(nth, next, (egress, class));
+        let stays = |next: &NextFrame| self.leaves_at(next, (egress, class));
         let next = self.next_of_limiter(nth).filter(|_| !self.is_stopped(nth, now)).filter(stays);
-        let Some((_, priority)) = next else { return (None, self.limiter_in_line(nth, now)) };
+        let Some(NextFrame { priority, .. }) = next else { return (None, self.limiter_in_line(nth, now)) };
         let overhead = self.links.ports[egress as usize].overhead;
         let limiter = &mut self.hosts.limiters[nth as usize];
         let mut endpoint = None;
