@@ -16,6 +16,7 @@
 //! - *classes*, *classes-credits*: seven service classes over an n-tree, as plain Ethernet and with credits and crossbars
 //!   (`service_classes`).
 //! - *qcn*, *fecn*: the star under a congestion control at layer 2: every frame passes a rate limiter and two congestion points.
+//!   With *-limiters* or *-points*, one of both parts alone: the same frames at the same rates, without the control's loop.
 
 mod service_classes;
 
@@ -51,10 +52,20 @@ pub struct Options {
     pub duration: Time,
 }
 
-/// The workload of this name: `star`, `qcn`, `fecn`, `window`, `red`, `bottleneck`, `classes`, `classes-credits`, `fat-tree-K`,
-/// `tcp-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
+/// The workload of this name: `star`, `qcn`, `fecn`, `qcn-limiters`, `qcn-points`, `window`, `red`, `bottleneck`, `classes`,
+/// `classes-credits`, `fat-tree-K`, `tcp-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     let cable = Cable::new(BitRate::from_gbps(10), Time::from_us(1));
+    if let Some((scheme, half)) =
+        name.split_once('-').filter(|(_, half)| ["limiters", "points"].contains(half))
+    {
+        let mut spec = workload(scheme, options)?;
+        match half {
+            "limiters" => change_switches(&mut spec, |switch| switch.managers.clear()),
+            _ => change_hosts(&mut spec, |host| host.limiters = None),
+        }
+        return Some(spec);
+    }
     if let Some((control, point)) = notified(name) {
         let mut spec = workload("star", options)?;
         change_switches(&mut spec, |switch| switch.managers = vec![Some(point); 8]);
