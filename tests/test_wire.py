@@ -284,6 +284,46 @@ def test_wireshark_reads_a_run(tshark: Asked, first_light: Path) -> None:
     assert set(done.stdout.splitlines()) == {"\t1\t1", "\t\t"}
 
 
+def test_scapy_writes_the_same_octets() -> None:
+    scapy, control, lldp = (
+        pytest.importorskip(f"scapy.{name}") for name in ("all", "contrib.mac_control", "contrib.lldp")
+    )
+    station = "02:00:00:00:00:0a"
+    pfc = {f"c{n}_enabled": 1 for n in PRIORITIES} | {f"c{n}_pause_time": n + 1 for n in PRIORITIES}
+    written = {
+        "pause": ("01:80:c2:00:00:01", control.MACControlPause(pause_time=65535)),
+        "pfc_all": ("01:80:c2:00:00:01", control.MACControlClassBasedFlowControl(**pfc)),
+        "lldp_shutdown": (
+            "01:80:c2:00:00:0e",
+            lldp.LLDPDUChassisID(subtype=4, id=station)
+            / lldp.LLDPDUPortID(subtype=3, id=station)
+            / lldp.LLDPDUTimeToLive(ttl=0)
+            / lldp.LLDPDUEndOfLLDPDU(),
+        ),
+    }
+    for name, (to, content) in written.items():
+        octets = bytes(scapy.Ether(dst=to, src=station) / content)
+        assert octets.ljust(60, b"\0") == FRAMES[name], name
+
+
+@pytest.mark.parametrize(
+    ("scenario", "port"), [("tcp-incast", "h0*"), ("first-light", "h2.0->sw")], ids=["TCP", "UDP"]
+)
+def test_scapy_finds_the_same_lengths_and_checksums(scenario: str, port: str, tmp_path: Path) -> None:
+    scapy = pytest.importorskip("scapy.all")
+    path = tmp_path / "run.pcapng"
+    code, _, err = call("capture", scenario, "--port", port, "--out", str(path))
+    assert code == 0, err
+    frames = [frame for frame in scapy.rdpcap(str(path), count=300) if "IP" in frame]
+    assert frames
+    for frame in frames:
+        again = frame.copy()
+        for layer, fields in (("IP", ("len", "chksum")), ("UDP", ("len", "chksum")), ("TCP", ("chksum",))):
+            for field in fields if layer in again else ():
+                delattr(again[layer], field)
+        assert bytes(again) == bytes(frame)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
