@@ -45,6 +45,24 @@ pub struct Operational {
     pub conditions: Vec<Condition>,
 }
 
+impl Operational {
+    /// Makes this, in force at an uplink, what the administrator of another port wants and recommends. An error if that port
+    /// can have PFC for fewer priorities, or has fewer traffic classes.
+    ///
+    /// The standard has no such rule for switches between core and hosts: Hagen 2012 section 3.2.4 names the gap.
+    pub fn bequeath(&self, admin: &mut Administered) -> Result<(), Error> {
+        if let Some(class) = self.ets.classes().into_iter().find(|&class| class >= admin.classes) {
+            let (what, accepted) = ("a traffic class of the uplink", "those below traffic_classes");
+            return Err(Error::Value { what, accepted, got: class.into() });
+        }
+        let mut pfc = PfcTlv::new(admin.pfc.willing, admin.pfc.capability(), self.pfc)?;
+        pfc.macsec_bypass = admin.pfc.macsec_bypass;
+        (admin.ets, admin.recommendation, admin.pfc) = (self.ets, Some(self.ets), pfc);
+        admin.applications.clone_from(&self.applications);
+        Ok(())
+    }
+}
+
 /// What was heard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {

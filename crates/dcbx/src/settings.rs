@@ -22,6 +22,9 @@ pub struct Settings {
     pub tie_break: TieBreak,
     /// Which DCBX the port speaks: "standard", "older" (version 1.01), "oldest" (version 1.00), or "either": that of the standard, and an older one beside it with a peer that speaks only that. Default: "either".
     pub dialect: Dialect,
+    /// Where the uplink is: in a scenario the neighbour that the station has there, for `penstock dcbx run` an interface. What is in force there is what the other ports want, and recommend, whatever is said of classes, shares and priorities; in a scenario they are not willing then, and stations without a link to that neighbour want their own. Default: none, as the standard has no such rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uplink: Option<String>,
 }
 
 /// What holds where settings say nothing: nothing but strict priorities, or what a station of a scenario has beside them.

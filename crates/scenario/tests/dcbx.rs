@@ -203,3 +203,53 @@ fn effective_scenarios_negotiate_the_same() {
         assert_eq!(again.spec.negotiated.len(), 3);
     }
 }
+
+/// Two hosts at a leaf, and a leaf whose hosts are far, below one spine.
+fn tree(more: &str) -> String {
+    format!(
+        "[simulation]\nduration = \"300 us\"\n\n[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\n\
+         rate = \"10 Gb/s\"\nuplink_rate = \"10 Gb/s\"\ndelay = \"1 us\"\n\n\
+         [flow_control.pfc]\npriorities = [3]\nxoff = \"40 KiB\"\nxon = \"20 KiB\"\n\n[host.dcbx]\n{more}\n\
+         [[flows]]\nname = \"a\"\nfrom = \"h0\"\nto = \"h3\"\npriority = 3\nsource = \"greedy\"\n"
+    )
+}
+
+/// Nothing tells the hosts of an edge switch what the core wants, unless its ports want what is in force at the uplink.
+#[test]
+fn hosts_are_told_what_is_in_force_at_the_uplink() {
+    let spine = "[switches.spine0.dcbx]\npfc = { willing = false, priorities = [5] }\n[switches.spine0.dcbx.ets]\nwilling = false\n\
+                 recommended = { classes = [0, 0, 0, 1, 0, 0, 0, 2], percent = [40, 60], algorithms = [\"ets\", \"ets\"] }\n";
+    let leaf = |uplink: &str| format!("[switch.dcbx]\n{uplink}");
+    let at = |scenario: &Scenario, of: &str| -> Vec<(u8, bool)> {
+        let links = scenario.spec.links.iter().zip(&scenario.spec.negotiated);
+        let name = |id: frame::NodeId| scenario.spec.nodes[id.at()].name.clone();
+        let ends = links.flat_map(|(link, ends)| [(name(link.a), &ends[0]), (name(link.b), &ends[1])]);
+        let own = ends.filter(|(name, _)| name.starts_with(of)).filter_map(|(_, end)| end.as_ref());
+        own.map(|end| (end.pfc, matches!(end.scheduler, Some(SchedulerSpec::Ets(_))))).collect()
+    };
+    let without = accepted(&tree(&(spine.to_string() + &leaf(""))));
+    assert_eq!(at(&without, "h"), [(0x08, false); 4]);
+    let with = accepted(&tree(&(spine.to_string() + &leaf("uplink = \"spine0\"\n"))));
+    assert_eq!(at(&with, "h"), [(0x20, true); 4]);
+    assert_eq!(at(&with, "leaf"), [(0x20, true); 6]);
+    assert!(with.warnings.iter().all(|one| !one.message.contains("mismatch")));
+    assert!(
+        load(&with.effective_toml(), "effective.toml", None)
+            .is_ok_and(|again| again.spec.negotiated == with.spec.negotiated)
+    );
+}
+
+#[test]
+fn uplinks_that_lead_nowhere_are_refused() {
+    let refused = |more: &str| load(&tree(more), "dcbx.toml", None).err().expect("it is refused").to_string();
+    let lost = refused("[switch.dcbx]\nuplink = \"spine7\"\n");
+    assert!(lost.contains("nothing has a link to \"spine7\""), "{lost}");
+    // Two ends of one link may have it as their uplink; of four in a ring each would wait for the next.
+    let own = |of: &str, uplink: &str| format!("[switches.{of}.dcbx]\nuplink = \"{uplink}\"\n");
+    accepted(&tree(&(own("leaf0", "spine0") + &own("spine0", "leaf0"))));
+    let round = [("leaf0", "spine0"), ("spine0", "leaf1"), ("leaf1", "spine1"), ("spine1", "leaf0")];
+    let all: String = round.iter().map(|(of, uplink)| own(of, uplink)).collect();
+    let round = tree(&all).replace("spines = 1", "spines = 2");
+    let circle = load(&round, "dcbx.toml", None).err().expect("it is refused").to_string();
+    assert!(circle.contains("their uplinks are a circle"), "{circle}");
+}

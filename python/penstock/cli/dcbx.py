@@ -49,7 +49,7 @@ def run(
         Whose settings `--like` takes: those of hosts, or those of switches.
     uplink
         An interface at which another agent runs: what is in force there is what this port wants, whatever its
-        settings say of classes, shares and priorities. Default: none.
+        settings say of classes, shares and priorities. Default: that of the settings, or none.
     seconds
         Ends after so many seconds.
     json
@@ -61,13 +61,14 @@ def run(
         raise InputError(f"--seconds is {seconds:g}; expected 0 to {LONGEST_S}")
     if settings is not None and like is not None:
         raise InputError("--settings and --like: give one of them")
-    if uplink == interface:
-        raise InputError(f"--uplink {uplink}: expected another interface than that of the agent")
     text, file = "", "default settings"
     if settings is not None:
         text, file = library.text_in(settings, "settings"), str(settings)
     elif like is not None:
         text, file = _settings_of(like, of), f"settings of {like}"
+    uplink = uplink if uplink is not None else _uplink_of(text)
+    if uplink == interface:
+        raise InputError(f"--uplink {uplink}: expected another interface than that of the agent")
     wanted = serving.Settings(text, file, uplink)
     told: dict[str, str] = {}
 
@@ -122,6 +123,15 @@ def show(*, interface: str, json: Annotated[bool, Parameter(negative=())] = Fals
     counts = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in state["counters"].items())
     out.print(f"LLDPDUs: {counts}")
     return EXIT_DONE
+
+
+def _uplink_of(text: str) -> str | None:
+    """The uplink that settings name. What is wrong with them, the agent tells."""
+    try:
+        named = tomllib.loads(text).get("uplink")
+    except tomllib.TOMLDecodeError:
+        return None
+    return named if isinstance(named, str) else None
 
 
 def _settings_of(scenario: str, of: Literal["host", "switch"]) -> str:

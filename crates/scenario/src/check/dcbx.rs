@@ -8,7 +8,7 @@
 use super::Context;
 use crate::model::Model;
 use crate::place::Place;
-use ::dcbx::{Agent, Beside, Condition, Neighbour, Settings, settle};
+use ::dcbx::{Agent, Beside, Condition, Neighbour, Operational, Settings, settle};
 use ::flow_control::{Control, PauseKind};
 use fabric::spec::{HostSpec, LinkSpec, Negotiated, NegotiatedFeature, NodeSpec, Role, SwitchSpec};
 use frame::{ClassMap, NodeId, PRIORITIES};
@@ -32,16 +32,7 @@ pub fn lower(
     if settings.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let mut told = Told::default();
-    let of_link = |link: &LinkSpec| {
-        let ends = [link.a, link.b];
-        let station = |id: NodeId| {
-            let (settings, at) = settings[id.at()].as_ref()?;
-            Some(Station { id, node: &nodes[id.at()], settings, at })
-        };
-        negotiate(ends.map(station), ends.map(|end| &*nodes[end.at()].name), &mut told, context)
-    };
-    let negotiated: Vec<[Option<Negotiated>; 2]> = links.iter().map(of_link).collect();
+    let negotiated = at_all_links(&settings, nodes, links, context);
     let mut paused = vec![None; nodes.len()];
     for (link, ends) in links.iter().zip(&negotiated) {
         for (id, own) in [link.a, link.b].into_iter().zip(ends) {
@@ -54,12 +45,115 @@ pub fn lower(
     negotiated
 }
 
+/// Negotiates at every link: at an uplink before those that have what it has.
+fn at_all_links(
+    settings: &[Option<(&Settings, Place)>],
+    nodes: &[NodeSpec],
+    links: &[LinkSpec],
+    context: &mut Context<'_>,
+) -> Vec<[Option<Negotiated>; 2]> {
+    let uplinks = uplinks(settings, nodes, links, context);
+    // The link that has to be first, for the port of a station at another one.
+    let before = |id: NodeId, link: &LinkSpec| uplinks[id.at()].filter(|&up| !same_ends(link, &links[up]));
+    let mut told = Told::default();
+    let mut agreed: Vec<Option<[Option<Agreed>; 2]>> = links.iter().map(|_| None).collect();
+    let mut left: Vec<usize> = (0..links.len()).collect();
+    while !left.is_empty() {
+        let is_ready = |&at: &usize| {
+            let link = &links[at];
+            [link.a, link.b].into_iter().filter_map(|id| before(id, link)).all(|up| agreed[up].is_some())
+        };
+        let (ready, later): (Vec<usize>, Vec<usize>) = left.iter().partition(|at| is_ready(at));
+        if ready.is_empty() {
+            refuse_circle(&links[later[0]], settings, nodes, context);
+            break;
+        }
+        for at in ready {
+            let link = &links[at];
+            let ends = [link.a, link.b];
+            let station = |id: NodeId| {
+                let (settings, at) = settings[id.at()].as_ref()?;
+                let end = |up: usize| agreed[up].as_ref()?[usize::from(links[up].b == id)].as_ref();
+                let inherits = before(id, link).and_then(end).map(|end| end.now.clone());
+                Some(Station { id, node: &nodes[id.at()], settings, at, inherits })
+            };
+            let names = ends.map(|end| &*nodes[end.at()].name);
+            agreed[at] = Some(negotiate(ends.map(station), names, &mut told, context));
+        }
+        left = later;
+    }
+    let negotiated = |ends: [Option<Agreed>; 2]| ends.map(|end| end.map(|end| end.negotiated));
+    agreed.into_iter().map(|ends| ends.map_or([None, None], negotiated)).collect()
+}
+
+/// Of each station the first link to its uplink, if it has one.
+fn uplinks(
+    settings: &[Option<(&Settings, Place)>],
+    nodes: &[NodeSpec],
+    links: &[LinkSpec],
+    context: &mut Context<'_>,
+) -> Vec<Option<usize>> {
+    let mut found = vec![None; nodes.len()];
+    let mut lost: BTreeMap<String, (&Place, String)> = BTreeMap::new();
+    for (id, own) in settings.iter().enumerate() {
+        let Some((name, at)) = own.as_ref().and_then(|(own, at)| Some((own.uplink.as_ref()?, at))) else {
+            continue;
+        };
+        let neighbour = |link: &LinkSpec| match id {
+            _ if link.a.at() == id => Some(&nodes[link.b.at()].name),
+            _ if link.b.at() == id => Some(&nodes[link.a.at()].name),
+            _ => None,
+        };
+        found[id] = links.iter().position(|link| neighbour(link) == Some(name));
+        // A table of all stations says where some have their uplink.
+        let told = lost
+            .entry(format!("{at:?}"))
+            .or_insert_with(|| (at, format!("nothing has a link to \"{name}\"")));
+        if found[id].is_some() {
+            told.1.clear();
+        }
+    }
+    for (at, message) in lost.into_values().filter(|(_, message)| !message.is_empty()) {
+        context.refuse(Remark::about("uplink", message, "expected the name of a neighbour"), at);
+    }
+    found
+}
+
+fn same_ends(one: &LinkSpec, other: &LinkSpec) -> bool {
+    (one.a, one.b) == (other.a, other.b) || (one.a, one.b) == (other.b, other.a)
+}
+
+/// Uplinks that wait for each other.
+fn refuse_circle(
+    link: &LinkSpec,
+    settings: &[Option<(&Settings, Place)>],
+    nodes: &[NodeSpec],
+    context: &mut Context<'_>,
+) {
+    let [a, b] = [link.a, link.b].map(|end| &nodes[end.at()].name);
+    let message =
+        format!("what \"{a}\" and \"{b}\" tell each other hangs on itself: their uplinks are a circle");
+    let named = |end: &NodeId| settings[end.at()].as_ref().filter(|(own, _)| own.uplink.is_some());
+    if let Some((_, at)) = [link.a, link.b].iter().find_map(named) {
+        let help = "expected uplinks that lead to a station without one";
+        context.refuse(Remark::about("uplink", message, help), at);
+    }
+}
+
 /// A station at one end of a link.
 struct Station<'a> {
     id: NodeId,
     node: &'a NodeSpec,
     settings: &'a Settings,
     at: &'a Place,
+    /// What is in force at its uplink, if this is another link.
+    inherits: Option<Operational>,
+}
+
+/// What one end of a link has.
+struct Agreed {
+    negotiated: Negotiated,
+    now: Operational,
 }
 
 /// The settings of a station, and where they stand.
@@ -84,7 +178,7 @@ fn negotiate(
     names: [&str; 2],
     told: &mut Told,
     context: &mut Context<'_>,
-) -> [Option<Negotiated>; 2] {
+) -> [Option<Agreed>; 2] {
     let started = stations.each_ref().map(|station| station.as_ref().map(agent));
     let mut agents = [None, None];
     for ((agent, started), station) in agents.iter_mut().zip(started).zip(&stations) {
@@ -113,7 +207,7 @@ fn negotiate(
     let mut outcome = |(agent, station): (&Option<Agent>, &Option<Station<'_>>)| {
         let (agent, station) = (agent.as_ref()?, station.as_ref()?);
         match outcome(agent, station) {
-            Ok(negotiated) => Some(negotiated),
+            Ok(negotiated) => Some(Agreed { negotiated, now: agent.operational().clone() }),
             Err(remark) => {
                 told.refuse(remark, station.at, context);
                 None
@@ -135,7 +229,11 @@ fn agent(station: &Station<'_>) -> Result<Agent, Remark> {
         Remark::new(message, "expected settings that DCBX can tell")
     };
     let beside = Beside { ets: served(classes, scheduler), pfc };
-    let (admin, profile) = station.settings.administered_beside(&beside).map_err(unfit)?;
+    let (mut admin, profile) = station.settings.administered_beside(&beside).map_err(unfit)?;
+    if let Some(uplink) = &station.inherits {
+        uplink.bequeath(&mut admin).map_err(unfit)?;
+        (admin.ets_willing, admin.pfc.willing) = (false, false);
+    }
     let mac = wire::synthesis::mac(station.id.0).map_err(unfit)?;
     Agent::new(mac, admin, profile, Time::ZERO).map_err(unfit)
 }
@@ -216,11 +314,8 @@ fn outcome(agent: &Agent, station: &Station<'_>) -> Result<Negotiated, Remark> {
         return Err(Remark::about("pfc", message, help));
     }
     let adopted = now.ets_origin == ::dcbx::Origin::Adopted;
-    let scheduler = if adopted || station.settings.own_ets().is_some() {
-        Some(scheduler(&now.ets, station.node)?)
-    } else {
-        None
-    };
+    let told = station.settings.own_ets().is_some() || station.inherits.is_some();
+    let scheduler = if adopted || told { Some(scheduler(&now.ets, station.node)?) } else { None };
     Ok(Negotiated { pfc: now.pfc.0, scheduler, features: features(agent) })
 }
 
