@@ -1029,6 +1029,10 @@ class DcbxKeys(TypedDict, total=False):
     "either": that of the standard, and an older one beside it with a peer that speaks only that.
     Default: "either".
     """
+    uplink: str | None
+    """Where the uplink is: in a scenario the neighbour that the station has there, for `penstock dcbx
+    run` an interface. Default: none, as the standard has no such rule.
+    """
 
 
 class EtsKeys(TypedDict, total=False):
