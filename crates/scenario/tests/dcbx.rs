@@ -241,7 +241,7 @@ fn hosts_are_told_what_is_in_force_at_the_uplink() {
 
 #[test]
 fn uplinks_that_lead_nowhere_are_refused() {
-    let refused = |more: &str| load(&tree(more), "dcbx.toml", None).err().expect("it is refused").to_string();
+    let refused = |more: &str| load(&tree(more), "dcbx.toml", None).expect_err("it is refused").to_string();
     let lost = refused("[switch.dcbx]\nuplink = \"spine7\"\n");
     assert!(lost.contains("nothing has a link to \"spine7\""), "{lost}");
     // Two ends of one link may have it as their uplink; of four in a ring each would wait for the next.
@@ -250,6 +250,6 @@ fn uplinks_that_lead_nowhere_are_refused() {
     let round = [("leaf0", "spine0"), ("spine0", "leaf1"), ("leaf1", "spine1"), ("spine1", "leaf0")];
     let all: String = round.iter().map(|(of, uplink)| own(of, uplink)).collect();
     let round = tree(&all).replace("spines = 1", "spines = 2");
-    let circle = load(&round, "dcbx.toml", None).err().expect("it is refused").to_string();
+    let circle = load(&round, "dcbx.toml", None).expect_err("it is refused").to_string();
     assert!(circle.contains("their uplinks are a circle"), "{circle}");
 }

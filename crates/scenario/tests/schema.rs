@@ -176,6 +176,7 @@ impl<'s> Walk<'s> {
                 "points",
                 "switch",
                 "towards",
+                "uplink",
                 "link",
                 "which",
             ];

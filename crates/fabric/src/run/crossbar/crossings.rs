@@ -8,7 +8,7 @@ use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::world::Fabric;
 use flow_control::pfc::Counted;
 use frame::{Frame, TrafficClass};
-use queueing::{Crossing, Room};
+use queueing::Crossing;
 use units::Time;
 
 impl Fabric {
@@ -91,8 +91,8 @@ impl Fabric {
             let first = self.buffers.pool.first(list);
             let output = (first.ingress - bar.first_port) as usize;
             let needs = match bar.keys.room {
-                Room::Frame => u64::from(first.frame.bytes),
-                Room::Longest => bar.longest,
+                queueing::Room::Frame => u64::from(first.frame.bytes),
+                queueing::Room::Longest => bar.longest,
             };
             let fits = bar.held[output * bar.classes + class] + needs <= bar.keys.output_buffer.get();
             assert!(!(fits && bar.are_free(input, output)), "a frame that may cross does not");
