@@ -243,7 +243,9 @@ fn hosts_are_told_what_is_in_force_at_the_uplink() {
 fn uplinks_that_lead_nowhere_are_refused() {
     let refused = |more: &str| load(&tree(more), "dcbx.toml", None).expect_err("it is refused").to_string();
     let lost = refused("[switch.dcbx]\nuplink = \"spine7\"\n");
-    assert!(lost.contains("nothing has a link to \"spine7\""), "{lost}");
+    assert!(lost.contains("nothing has a link to \"spine7\"") && lost.contains("dcbx.toml:"), "{lost}");
+    let silent = accepted(&tree("[switches.leaf0.dcbx]\nuplink = \"spine0\"\n"));
+    assert_eq!(silent.warnings[0].message, "the uplink \"spine0\" has no dcbx: nothing is heard from it");
     // Two ends of one link may have it as their uplink; of four in a ring each would wait for the next.
     let own = |of: &str, uplink: &str| format!("[switches.{of}.dcbx]\nuplink = \"{uplink}\"\n");
     accepted(&tree(&(own("leaf0", "spine0") + &own("spine0", "leaf0"))));
@@ -252,4 +254,35 @@ fn uplinks_that_lead_nowhere_are_refused() {
     let round = tree(&all).replace("spines = 1", "spines = 2");
     let circle = load(&round, "dcbx.toml", None).expect_err("it is refused").to_string();
     assert!(circle.contains("their uplinks are a circle"), "{circle}");
+    // The host that waits for the circle is not part of it.
+    assert!(circle.contains("\"leaf0\"") && !circle.contains("\"h0\""), "{circle}");
+}
+
+/// All links to the uplink are such: nothing is passed on from one of them to the other.
+#[test]
+fn two_links_to_an_uplink_agree_by_themselves() {
+    let link = |a: &str, b: &str| {
+        format!(
+            "[[topology.explicit.links]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n"
+        )
+    };
+    let links = [("edge", "core"), ("edge", "core"), ("a", "edge"), ("b", "core")].map(|(a, b)| link(a, b));
+    let text = format!(
+        "[simulation]\nduration = \"300 us\"\n\n[topology.explicit]\nhosts = [\"a\", \"b\"]\nswitches = [\"edge\", \"core\"]\n{}\n\
+         [flow_control.pfc]\npriorities = [3]\nxoff = \"40 KiB\"\nxon = \"20 KiB\"\n\n[host.dcbx]\n\
+         [switches.edge.dcbx]\nuplink = \"core\"\n[switches.core.dcbx.pfc]\nwilling = false\npriorities = [5]\n\n\
+         [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\npriority = 5\nsource = \"greedy\"\n",
+        links.concat()
+    );
+    let scenario = accepted(&text);
+    for link in 0..4 {
+        assert_eq!(pfc(&scenario, link), [0x20, 0x20], "link {link}");
+    }
+    // Threads have the same ports.
+    let run = |threads: usize| {
+        let mut simulation = Simulation::on_threads(&scenario.spec, threads).expect("builds");
+        simulation.run().unwrap_or_else(|why| panic!("{why}"));
+        simulation.fingerprint()
+    };
+    assert_eq!(run(1), run(2));
 }

@@ -5,6 +5,9 @@
 //!
 //! Not modelled: a neighbour that is heard or lost while the traffic runs.
 
+mod uplinks;
+
+use self::uplinks::Uplinks;
 use super::Context;
 use crate::model::Model;
 use crate::place::Place;
@@ -52,92 +55,35 @@ fn at_all_links(
     links: &[LinkSpec],
     context: &mut Context<'_>,
 ) -> Vec<[Option<Negotiated>; 2]> {
-    let uplinks = uplinks(settings, nodes, links, context);
-    // The link that has to be first, for the port of a station at another one.
-    let before = |id: NodeId, link: &LinkSpec| uplinks[id.at()].filter(|&up| !same_ends(link, &links[up]));
+    let uplinks = Uplinks::of(settings, nodes, links, context);
     let mut told = Told::default();
     let mut agreed: Vec<Option<[Option<Agreed>; 2]>> = links.iter().map(|_| None).collect();
     let mut left: Vec<usize> = (0..links.len()).collect();
     while !left.is_empty() {
-        let is_ready = |&at: &usize| {
-            let link = &links[at];
-            [link.a, link.b].into_iter().filter_map(|id| before(id, link)).all(|up| agreed[up].is_some())
-        };
+        let is_ready = |&at: &usize| uplinks.before(at).into_iter().flatten().all(|up| agreed[up].is_some());
         let (ready, later): (Vec<usize>, Vec<usize>) = left.iter().partition(|at| is_ready(at));
         if ready.is_empty() {
-            refuse_circle(&links[later[0]], settings, nodes, context);
+            uplinks.refuse_circle(&later, context);
             break;
         }
         for at in ready {
             let link = &links[at];
             let ends = [link.a, link.b];
-            let station = |id: NodeId| {
+            let uplinks = uplinks.before(at);
+            let station = |end: usize| {
+                let id = ends[end];
                 let (settings, at) = settings[id.at()].as_ref()?;
-                let end = |up: usize| agreed[up].as_ref()?[usize::from(links[up].b == id)].as_ref();
-                let inherits = before(id, link).and_then(end).map(|end| end.now.clone());
+                let at_uplink = |up: usize| agreed[up].as_ref()?[usize::from(links[up].b == id)].as_ref();
+                let inherits = uplinks[end].and_then(at_uplink).map(|one| one.now.clone());
                 Some(Station { id, node: &nodes[id.at()], settings, at, inherits })
             };
             let names = ends.map(|end| &*nodes[end.at()].name);
-            agreed[at] = Some(negotiate(ends.map(station), names, &mut told, context));
+            agreed[at] = Some(negotiate([0, 1].map(station), names, &mut told, context));
         }
         left = later;
     }
     let negotiated = |ends: [Option<Agreed>; 2]| ends.map(|end| end.map(|end| end.negotiated));
     agreed.into_iter().map(|ends| ends.map_or([None, None], negotiated)).collect()
-}
-
-/// Of each station the first link to its uplink, if it has one.
-fn uplinks(
-    settings: &[Option<(&Settings, Place)>],
-    nodes: &[NodeSpec],
-    links: &[LinkSpec],
-    context: &mut Context<'_>,
-) -> Vec<Option<usize>> {
-    let mut found = vec![None; nodes.len()];
-    let mut lost: BTreeMap<String, (&Place, String)> = BTreeMap::new();
-    for (id, own) in settings.iter().enumerate() {
-        let Some((name, at)) = own.as_ref().and_then(|(own, at)| Some((own.uplink.as_ref()?, at))) else {
-            continue;
-        };
-        let neighbour = |link: &LinkSpec| match id {
-            _ if link.a.at() == id => Some(&nodes[link.b.at()].name),
-            _ if link.b.at() == id => Some(&nodes[link.a.at()].name),
-            _ => None,
-        };
-        found[id] = links.iter().position(|link| neighbour(link) == Some(name));
-        // A table of all stations says where some have their uplink.
-        let told = lost
-            .entry(format!("{at:?}"))
-            .or_insert_with(|| (at, format!("nothing has a link to \"{name}\"")));
-        if found[id].is_some() {
-            told.1.clear();
-        }
-    }
-    for (at, message) in lost.into_values().filter(|(_, message)| !message.is_empty()) {
-        context.refuse(Remark::about("uplink", message, "expected the name of a neighbour"), at);
-    }
-    found
-}
-
-fn same_ends(one: &LinkSpec, other: &LinkSpec) -> bool {
-    (one.a, one.b) == (other.a, other.b) || (one.a, one.b) == (other.b, other.a)
-}
-
-/// Uplinks that wait for each other.
-fn refuse_circle(
-    link: &LinkSpec,
-    settings: &[Option<(&Settings, Place)>],
-    nodes: &[NodeSpec],
-    context: &mut Context<'_>,
-) {
-    let [a, b] = [link.a, link.b].map(|end| &nodes[end.at()].name);
-    let message =
-        format!("what \"{a}\" and \"{b}\" tell each other hangs on itself: their uplinks are a circle");
-    let named = |end: &NodeId| settings[end.at()].as_ref().filter(|(own, _)| own.uplink.is_some());
-    if let Some((_, at)) = [link.a, link.b].iter().find_map(named) {
-        let help = "expected uplinks that lead to a station without one";
-        context.refuse(Remark::about("uplink", message, help), at);
-    }
 }
 
 /// A station at one end of a link.

@@ -1,0 +1,94 @@
+//! Stations whose ports want what is in force at their uplink.
+//!
+//! The standard has no such rule for switches between core and hosts: Hagen 2012 section 3.2.4 names the gap.
+
+use crate::check::Context;
+use crate::place::Place;
+use dcbx::Settings;
+use fabric::spec::{LinkSpec, NodeSpec};
+use frame::NodeId;
+use keys::Remark;
+use std::collections::BTreeMap;
+
+/// Where each station has its uplink.
+pub struct Uplinks<'a> {
+    settings: &'a [Option<(&'a Settings, Place)>],
+    nodes: &'a [NodeSpec],
+    links: &'a [LinkSpec],
+    /// Of each station the first link to its uplink, if it has one.
+    first: Vec<Option<usize>>,
+}
+
+impl<'a> Uplinks<'a> {
+    /// Finds them; what leads nowhere, or to a station that speaks to nobody, is reported.
+    pub fn of(
+        settings: &'a [Option<(&'a Settings, Place)>],
+        nodes: &'a [NodeSpec],
+        links: &'a [LinkSpec],
+        context: &mut Context<'_>,
+    ) -> Uplinks<'a> {
+        let mut first = vec![None; nodes.len()];
+        // A table of all stations says where some have their uplink: one that has it is enough.
+        let mut told: BTreeMap<String, (&Place, &str, Option<NodeId>)> = BTreeMap::new();
+        for (id, own) in settings.iter().enumerate() {
+            let Some((own, at)) = own else { continue };
+            let Some(name) = &own.uplink else { continue };
+            let uplink = |link: &LinkSpec| neighbour(link, id).filter(|one| nodes[one.at()].name == *name);
+            first[id] = links.iter().position(|link| uplink(link).is_some());
+            let found = told.entry(format!("{at:?}")).or_insert((at, name, None));
+            found.2 = found.2.or_else(|| links.iter().find_map(uplink));
+        }
+        for (at, name, found) in told.into_values() {
+            let Some(found) = found else {
+                let message = format!("nothing has a link to \"{name}\"");
+                context.refuse(Remark::about("uplink", message, "expected the name of a neighbour"), at);
+                continue;
+            };
+            if settings[found.at()].is_none() {
+                let message = format!("the uplink \"{name}\" has no dcbx: nothing is heard from it");
+                let help = "what the station has itself is passed on; expected dcbx there, too";
+                context.beware(Remark::about("uplink", message, help), at);
+            }
+        }
+        Uplinks { settings, nodes, links, first }
+    }
+
+    /// The link whose outcome each end of a link wants, if it is another one.
+    pub fn before(&self, link: usize) -> [Option<usize>; 2] {
+        let (a, b) = (self.links[link].a, self.links[link].b);
+        // Several links to the uplink are all such.
+        let leads_there = |up: usize| {
+            let up = &self.links[up];
+            [(a, b), (b, a)].contains(&(up.a, up.b))
+        };
+        [a, b].map(|id| self.first[id.at()].filter(|&up| !leads_there(up)))
+    }
+
+    /// Reports uplinks that wait for each other: all of these links wait for some of them.
+    pub fn refuse_circle(&self, waiting: &[usize], context: &mut Context<'_>) {
+        let next = |link: usize| {
+            let mut wanted = self.before(link).into_iter().flatten();
+            wanted.find(|one| waiting.contains(one)).unwrap_or(link)
+        };
+        // After so many steps the way is on the circle.
+        let on_circle = waiting.iter().fold(waiting[0], |link, _| next(link));
+        let ends = [self.links[on_circle].a, self.links[on_circle].b];
+        let [a, b] = ends.map(|end| &self.nodes[end.at()].name);
+        let message =
+            format!("what \"{a}\" and \"{b}\" tell each other hangs on itself: their uplinks are a circle");
+        let named = |end: &NodeId| self.settings[end.at()].as_ref().filter(|(own, _)| own.uplink.is_some());
+        if let Some((_, at)) = ends.iter().find_map(named) {
+            let help = "expected uplinks that lead to a station without one";
+            context.refuse(Remark::about("uplink", message, help), at);
+        }
+    }
+}
+
+/// The other end of a link of a station.
+fn neighbour(link: &LinkSpec, id: usize) -> Option<NodeId> {
+    match id {
+        _ if link.a.at() == id => Some(link.b),
+        _ if link.b.at() == id => Some(link.a),
+        _ => None,
+    }
+}
