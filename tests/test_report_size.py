@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 import penstock as ps
 from penstock import plots
-from penstock.measurements import curves_of
+from penstock.measurements import curves_of, numpy_of
 from penstock.report.groups import with_groups
 from penstock.report.page import columns, document, write_report
 from penstock.report.shorten import FEWER_LINKS, MOST_ROWS, MOST_SERIES, largest_series, shorten
@@ -137,6 +139,32 @@ def test_curves_are_found_wherever_their_rows_stand() -> None:
         ("b", "y"): [[0.0], [4.0]],
     }
     assert curves_of(table.slice(0, 0)) == {}
+
+
+def test_columns_as_numpy() -> None:
+    cases = (
+        (pa.chunked_array([[1, 2], [3]]), [1, 2, 3]),
+        (pa.chunked_array([[1.5]]), [1.5]),
+        (pa.chunked_array([], pa.int64()), []),
+        (pa.chunked_array([["a", "b"]]), ["a", "b"]),
+        (pa.chunked_array([[True], [False]]), [True, False]),
+        (pa.array([4, 5], pa.uint32()), [4, 5]),
+    )
+    for column, expected in cases:
+        assert numpy_of(column).tolist() == expected
+    for column in (pa.chunked_array([[1, None], [3]]), pa.array([1.0, None, 3.0])):
+        assert np.array_equal(numpy_of(column), [1.0, np.nan, 3.0], equal_nan=True)
+
+
+def test_columns_of_numbers_need_no_pandas() -> None:
+    """Arrow would load it to ask about each array, in every worker of a sweep."""
+    program = (
+        "import sys, pyarrow; from penstock import Result, _core; from penstock.library import read;"
+        "s = read('first-light'); r = Result.from_core(_core.run(s.text, s.file, threads=1));"
+        "from penstock.measurements import numpy_of;"
+        "numpy_of(r.table('series')['value']); assert 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_names_are_written_once() -> None:

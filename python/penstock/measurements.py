@@ -16,6 +16,7 @@ from .library import suggestion, text_of
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    from numpy.typing import NDArray
 
 
 _SHOWN = (
@@ -268,12 +269,12 @@ class Measurements:
             told = suggestion(of, known) if known else f"the table {name!r} is empty"
             raise UnknownNameError(f"no {what!r} of {of!r}; {told}")
         if name == "transfers":
-            values = np.sort(chosen[what].to_numpy())  # those that are not numbers come last
+            values = np.sort(numpy_of(chosen[what]))  # those that are not numbers come last
             known_values = values[np.isfinite(values)]
             return known_values, np.arange(1, len(known_values) + 1) / len(values)
         if name == "occupancies":
-            return chosen["to"].to_numpy() - 1, chosen["share_below"].to_numpy()
-        return chosen["to_ns"].to_numpy(), chosen["share_below"].to_numpy()
+            return numpy_of(chosen["to"]) - 1, numpy_of(chosen["share_below"])
+        return numpy_of(chosen["to_ns"]), numpy_of(chosen["share_below"])
 
     def _metrics(self) -> list[str]:
         """The metrics that the description of the table names."""
@@ -289,8 +290,8 @@ def curves_of(table: pa.Table) -> Curves:
     if table.num_rows == 0:
         return {}
     metrics, entities = (table[name].combine_chunks().dictionary_encode() for name in ("metric", "entity"))
-    of = [coded.indices.to_numpy(zero_copy_only=False) for coded in (metrics, entities)]
-    times, values = table["time_ns"].to_numpy(), table["value"].to_numpy()
+    of = [numpy_of(coded.indices) for coded in (metrics, entities)]
+    times, values = numpy_of(table["time_ns"]), numpy_of(table["value"])
     edges = np.flatnonzero((np.diff(of[0]) != 0) | (np.diff(of[1]) != 0)) + 1
     pieces: dict[tuple[str, str], list[slice]] = {}
     names = [coded.dictionary.to_pylist() for coded in (metrics, entities)]
@@ -320,8 +321,27 @@ def values_of(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_finite(column), column, None)
     if pa.types.is_primitive(column.type) and not column.null_count:
-        values: list[Any] = (
-            column.to_numpy().tolist()
-        )  # many times faster than one Arrow scalar after the other
+        # Many times faster than one Arrow scalar after the other.
+        values: list[Any] = numpy_of(column).tolist()
         return values
     return list(column.to_pylist())
+
+
+def numpy_of(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """A column as NumPy, without a copy where that is possible; numbers that are not known are NaN.
+
+    ``to_numpy`` of pyarrow imports pandas, if it is there, which takes longer than a hundred short runs.
+    """
+    import numpy as np
+    import pyarrow.compute as pc
+
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return values
+    if column.null_count:
+        column = pc.fill_null(column.cast(pa.float64(), safe=False), np.nan)
+    chunks = [column] if isinstance(column, pa.Array) else column.chunks
+    pieces = [np.from_dlpack(chunk) for chunk in chunks]
+    if len(pieces) == 1:
+        return pieces[0]
+    return np.concatenate(pieces) if pieces else np.empty(0, column.type.to_pandas_dtype())

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.measurements import numpy_of
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -140,7 +142,7 @@ class _Ports:
 
 
 def _numbers(column: Any, unknown: float) -> NDArray[np.float64]:
-    values = np.asarray(column.to_numpy(), dtype=np.float64)
+    values = np.asarray(numpy_of(column), dtype=np.float64)
     return np.where(np.isnan(values), unknown, values)
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 
+from penstock.measurements import numpy_of
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -142,8 +144,8 @@ def _total(table: pa.Table, name: str) -> Totals:
 
 
 def _reals(table: pa.Table, column: str) -> NDArray[np.float64]:
-    return np.asarray(table[column].to_numpy(), dtype=np.float64)
+    return np.asarray(numpy_of(table[column]), dtype=np.float64)
 
 
 def _integers(table: pa.Table, column: str) -> NDArray[Any]:
-    return np.asarray(table[column].to_numpy())
+    return np.asarray(numpy_of(table[column]))

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
+from penstock.measurements import numpy_of
+
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
@@ -76,7 +78,7 @@ def variations(result: Measurements) -> dict[tuple[str, str], Variation]:
     order: dict[tuple[str, str], list[int]] = {}
     for row, name in enumerate(names):
         order.setdefault(name, []).append(row)
-    time, created, off = (frames[name].to_numpy() for name in ("time_ps", "created_ps", "deviation_ns"))
+    time, created, off = (numpy_of(frames[name]) for name in ("time_ps", "created_ps", "deviation_ns"))
     return {
         name: Variation(time[rows] / 1e3, (time[rows] - created[rows]) / 1e3, off[rows])
         for name, rows in sorted(order.items())

@@ -86,7 +86,7 @@ def _single(
     report: bool,
 ) -> int:
     if report and directory is not None:
-        _load_matplotlib_meanwhile()
+        _load_meanwhile()
     with stop_on_interrupt() as wish:
         with watching(wish) as watch:
             result = _measured(source, seed, threads, watch)
@@ -110,16 +110,25 @@ def _single(
     return _end(result.complete, wish, result.run.get("ended_by"), reached)
 
 
-def _load_matplotlib_meanwhile() -> None:
-    """Loading it takes half a second, and while the engine runs, Python has nothing to do.
+_FOR_REPORTS = (
+    "matplotlib.backends.backend_agg",
+    "penstock.report",
+    "penstock.plots",
+    "pandas",  # if it is there: Arrow asks it about whatever it makes a column of
+)
 
-    Only what is not Penstock's own is loaded beside the main thread, which loads the rest.
+
+def _load_meanwhile() -> None:
+    """Loading what writes and draws takes most of a second; while the engine runs, Python is idle.
+
+    The main thread loads some of it as well. Imports of this package have no circles, in which two threads
+    could wait for each other.
     """
 
     def load() -> None:
-        with contextlib.suppress(Exception):  # told where it is needed
-            importlib.import_module("matplotlib.figure")
-            importlib.import_module("matplotlib.backends.backend_agg")
+        for name in _FOR_REPORTS:
+            with contextlib.suppress(Exception):  # told where it is needed
+                importlib.import_module(name)
 
     threading.Thread(target=load, daemon=True).start()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
+from penstock.measurements import numpy_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,4 +86,4 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
 def _numbers(column: Any) -> Any:
     import numpy as np
 
-    return np.ascontiguousarray(column.to_numpy(), dtype=np.uint64)
+    return np.ascontiguousarray(numpy_of(column), dtype=np.uint64)

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from penstock.errors import ArgumentError
 from penstock.library import suggestion
+from penstock.measurements import numpy_of
 
 from .expression import Expression, Surroundings
 from .quantity import Quantity, value_of
@@ -196,7 +196,7 @@ class _Table:
         names = self._table.column_names
         if column not in names:
             raise ArgumentError(f'no column "{column}" in {self._name}; {suggestion(str(column), names)}')
-        return Column(_array(self._table[column]), self._entities)
+        return Column(numpy_of(self._table[column]), self._entities)
 
     def _entities(self) -> list[str]:
         """The names of the rows: the first column of text; of queues also the class."""
@@ -206,15 +206,6 @@ class _Table:
             classes = self._table["class"].to_pylist()
             return [f"{port}#{own}" for port, own in zip(first, classes, strict=True)]
         return [str(name) for name in first]
-
-
-def _array(column: pa.ChunkedArray) -> NDArray[Any]:
-    """As NumPy. ``to_numpy`` of pyarrow imports pandas, which takes longer than a hundred short runs."""
-    numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    if numeric and column.num_chunks == 1 and not column.null_count:
-        return np.from_dlpack(column.chunk(0))
-    values: NDArray[Any] = column.to_numpy()
-    return values
 
 
 def _named(result: Measurements, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,11 +11,13 @@ from .congestion import congestion, deadlock
 from .differences import differences
 from .fabric import fabric
 from .occupancies import occupancies
-from .style import save, style
+from .style import save, save_each, style
 from .timeline import timeline
 from .transfers import transfers
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from penstock.measurements import Measurements
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "occupancies",
     "save",
     "save_all",
+    "save_each",
     "style",
     "timeline",
     "transfers",
@@ -33,10 +37,12 @@ __all__ = [
 
 def save_all(result: Measurements, directory: str | PathLike[str], *, svg: bool = False) -> list[Path]:
     """Writes every picture of a result as PNG, if `svg` is true as SVG too; returns the paths."""
-    written = [
-        *save(timeline(result), directory, "timeline", svg=svg),
-        *save(fabric(result), directory, "fabric", svg=svg),
-    ]
+    return save_each(_pictures(result), directory, svg=svg)
+
+
+def _pictures(result: Measurements) -> Iterator[tuple[str, Figure]]:
+    yield "timeline", timeline(result)
+    yield "fabric", fabric(result)
     drawn = (
         ("congestion", congestion),
         ("deadlocks", deadlock),
@@ -45,5 +51,4 @@ def save_all(result: Measurements, directory: str | PathLike[str], *, svg: bool 
     )
     for name, draw in drawn:
         if name in result.table_names and result.table(name).num_rows:
-            written += save(draw(result), directory, "deadlock" if name == "deadlocks" else name, svg=svg)
-    return written
+            yield "deadlock" if name == "deadlocks" else name, draw(result)

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.measurements import numpy_of
+
 Times = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
 Spans = npt.NDArray[np.float64]
@@ -83,7 +85,7 @@ def rows_by(table: pa.Table, same: list[str]) -> list[npt.NDArray[np.int64]]:
     for name in same:
         coded = table[name].combine_chunks().dictionary_encode()
         # Without the gaps that products of several columns would have.
-        of_column = numbers * len(coded.dictionary) + coded.indices.to_numpy(zero_copy_only=False)
+        of_column = numbers * len(coded.dictionary) + numpy_of(coded.indices)
         numbers = np.unique(of_column, return_inverse=True)[1]
     order = np.argsort(numbers, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
@@ -92,8 +94,8 @@ def rows_by(table: pa.Table, same: list[str]) -> list[npt.NDArray[np.int64]]:
 
 def spans_of(pauses: pa.Table, end_ns: float) -> Spans:
     """Begin and end of each pause of a table ``pauses``; one without an end lasts until `end_ns`."""
-    ends = pauses["end_ns"].to_numpy()
-    return np.column_stack([pauses["start_ns"].to_numpy(), np.where(np.isnan(ends), end_ns, ends)])
+    ends = numpy_of(pauses["end_ns"])
+    return np.column_stack([numpy_of(pauses["start_ns"]), np.where(np.isnan(ends), end_ns, ends)])
 
 
 def lasting(spans: Spans) -> float:

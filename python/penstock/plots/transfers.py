@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from penstock.analysis.transfers import SizeBin, begun, size_bins, totals
+from penstock.measurements import numpy_of
 from penstock.units import count, size
 
 from .style import FAINT, INK, Label, Margins, colours, label_right, stack, style
@@ -57,7 +58,7 @@ def transfers(result: Measurements) -> Figure:
 
 def _distribution(axes: Axes, result: Measurements, name: str, one: SizeBin) -> None:
     """The part of transfers of one size that had at most a slowdown, with the percentiles as points."""
-    values = np.asarray(begun(result, name)["slowdown"].to_numpy(), dtype=np.float64)
+    values = np.asarray(numpy_of(begun(result, name)["slowdown"]), dtype=np.float64)
     values = np.sort(values[~np.isnan(values)])
     parts = np.arange(1, len(values) + 1) / len(values)
     drawn = np.unique(np.linspace(0, len(values) - 1, min(len(values), MAX_STEPS)).astype(int))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.analysis.tiers import step
+from penstock.measurements import numpy_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,7 +111,7 @@ def _points(result: Measurements, metric: str, ports: list[str]) -> _Points | No
 def _line_rates(ports: pa.Table) -> NDArray[np.float64]:
     """Bits of frames a second that fill each link, with frames of the length that it had."""
     rate, frames, length, overhead = (
-        np.asarray(ports[name].to_numpy(), dtype=np.float64)
+        np.asarray(numpy_of(ports[name]), dtype=np.float64)
         for name in ("rate_bps", "frames_sent", "bytes_sent", "overhead_bytes")
     )
     around = length + frames * overhead
@@ -129,11 +130,11 @@ def _paused(result: Measurements, names: list[str], stretch_ns: float, count: in
     coded = table["port"].combine_chunks().dictionary_encode()
     number = {name: n for n, name in enumerate(names)}
     paused = np.array([number.get(name, -1) for name in coded.dictionary.to_pylist()])
-    piece = coded.indices.to_numpy()
+    piece = numpy_of(coded.indices)
     at = edges[-1] * piece
-    end = table["end_ns"].to_numpy()
+    end = numpy_of(table["end_ns"])
     ends = at + np.minimum(np.where(np.isnan(end), edges[-1], end), edges[-1])
-    starts = at + table["start_ns"].to_numpy()
+    starts = at + numpy_of(table["start_ns"])
     order = np.argsort(starts, kind="stable")
     starts, ends = starts[order], np.maximum.accumulate(ends[order])
     # Pauses of several priorities overlap: a new one begins where none before it lasts.

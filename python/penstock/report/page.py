@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import ResultError
-from penstock.measurements import values_of
+from penstock.measurements import numpy_of, values_of
 from penstock.plots.decimate import Spans, envelope, lasting, merge_spans, rows_by, spans_of
 
 from .fabric import fabric
@@ -145,14 +145,14 @@ def columns(table: pa.Table) -> dict[str, list[Any] | dict[str, Any]]:
     for name in table.column_names:
         column = table[name]
         if pa.types.is_floating(column.type):
-            lists[name] = _short(column.to_numpy())
+            lists[name] = _short(numpy_of(column))
             continue
         if pa.types.is_string(column.type) and not column.null_count:
             coded = pc.dictionary_encode(column).combine_chunks()
             if isinstance(coded, pa.ChunkedArray):
                 coded = coded.chunk(0) if coded.num_chunks else pa.array([], pa.string()).dictionary_encode()
             if len(coded) >= _REPEATED * max(len(coded.dictionary), 1):
-                lists[name] = {"names": coded.dictionary.to_pylist(), "of": coded.indices.to_numpy().tolist()}
+                lists[name] = {"names": coded.dictionary.to_pylist(), "of": numpy_of(coded.indices).tolist()}
                 continue
         lists[name] = values_of(column)
     return lists

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.measurements import numpy_of
+
 if TYPE_CHECKING:
     from penstock.measurements import Curves
 
@@ -108,7 +110,7 @@ def _cut(page: Page, name: str, table: pa.Table) -> None:
 def _first(table: pa.Table, ranks: tuple[tuple[str, str], ...], most: int = MOST_ROWS) -> list[int]:
     """The first rows of each order in turn, until there are enough; in the order of the table."""
     orders = [
-        pc.sort_indices(table, sort_keys=[(name, order)]).to_numpy()[:most]
+        numpy_of(pc.sort_indices(table, sort_keys=[(name, order)]))[:most]
         for name, order in ranks
         if name in table.column_names
     ] or [np.arange(min(most, table.num_rows))]

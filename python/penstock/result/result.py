@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,8 +176,14 @@ class Result(Measurements):
         storage.write_json(directory / "topology.json", self.topology, indent=None)
         storage.write_json(directory / "description.json", self.description)
         (directory / "scenario.toml").write_text(self.scenario_toml, "utf-8")
-        for name in self.table_names:
-            pq.write_table(self.table(name), directory / f"{name}.parquet", compression="zstd")
+        tables = {name: self.table(name) for name in self.table_names}
+        with ThreadPoolExecutor() as threads:  # Arrow writes without the lock of the interpreter
+            written = [
+                threads.submit(pq.write_table, table, directory / f"{name}.parquet", compression="zstd")
+                for name, table in tables.items()
+            ]
+        for one in written:
+            one.result()
         if report:
             from penstock import plots
             from penstock.report import write_report
