@@ -297,15 +297,18 @@ def two_leaves(made_up: Result) -> Result:
 
 
 def test_tiers_have_what_both_ends_of_each_link_did(made_up: Result) -> None:
-    upper, lower = tiers(two_leaves(made_up))
+    result = two_leaves(made_up)
+    upper, lower = tiers(result)
+    names = np.array([node["name"] for node in result.topology["nodes"]])
     assert (upper.up.name, upper.down.name) == ("leaf -> spine", "spine -> leaf")
     assert (upper.groups, list(upper.group)) == (["leaf0", "leaf1"], [0, 1, 1])
-    assert (upper.low, upper.high) == (["leaf0", "leaf1", "leaf1"], ["spine"] * 3)
+    assert names[upper.low].tolist() == ["leaf0", "leaf1", "leaf1"]
+    assert names[upper.high].tolist() == ["spine"] * 3
     # Ends are numbered from 84: leaf0, spine, spine, leaf1, leaf1, spine. Parallel links keep their order.
     assert upper.up.utilisation * 90 == pytest.approx([84, 87, 88])
     assert upper.down.utilisation * 90 == pytest.approx([85, 86, 89])
     assert lower.groups == ["leaf0", "leaf1"] and list(lower.group) == [0] * 21 + [1] * 21
-    assert lower.low[3] == "h3" and lower.high[3] == "leaf0"
+    assert names[lower.low[3]] == "h3" and names[lower.high[3]] == "leaf0"
     share = 1e-5 / made_up.run["simulated_s"]
     assert lower.up.paused[3] == pytest.approx(share) and lower.up.paused.sum() == pytest.approx(share)
     assert lower.down.drops[3] == 5 and lower.down.drops.sum() == 5

@@ -47,7 +47,9 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let end = simulation.now();
     let in_flight = simulation.in_flight();
     let arriving = simulation.arriving();
-    let view = View { s: simulation, start: simulation.spec.warmup.min(end), end, in_flight, arriving };
+    let used_queues = used_queues(simulation);
+    let start = simulation.spec.warmup.min(end);
+    let view = View { s: simulation, start, end, in_flight, arriving, used_queues };
     let flows = view.flow_rows();
     let series = view.series();
     let forensics = view.forensics();
@@ -84,6 +86,21 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
     ]
 }
 
+fn used_queues(simulation: &Simulation) -> Vec<(u32, u8, u64)> {
+    let mut used = Vec::new();
+    for port in 0..simulation.ports() as u32 {
+        let classes = &simulation.node_at(port).classes;
+        let (sent, queues) = (simulation.sent(port), simulation.port_queues(port));
+        for (class, queue) in (0..).zip(queues) {
+            let (_, frames) = sent.of(classes.priorities(TrafficClass(class)));
+            if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
+                used.push((port, class, frames));
+            }
+        }
+    }
+    used
+}
+
 pub(crate) struct View<'a> {
     pub s: &'a Simulation,
     pub start: Time,
@@ -91,6 +108,8 @@ pub(crate) struct View<'a> {
     in_flight: Vec<(u64, u64)>,
     /// Frames of which the end has seen a part, with their paths.
     arriving: Vec<(u32, Passage)>,
+    /// Port, class and frames sent of the queues that ever had a frame.
+    used_queues: Vec<(u32, u8, u64)>,
 }
 
 /// What is known of a flow over all its destinations.
@@ -326,24 +345,8 @@ impl View<'_> {
             .integers("pauses_lost", "", "Pause frames sent through this port that were lost or damaged.", each().map(|p| counts(p).pauses_lost))
     }
 
-    /// Ports and classes that carried frames.
-    fn used_queues(&self) -> Vec<(u32, u8, u64)> {
-        let mut used = Vec::new();
-        for port in 0..self.s.ports() as u32 {
-            let node = self.s.node_at(port);
-            for class in 0..node.classes.classes() as u8 {
-                let (_, frames) = self.s.sent(port).of(node.classes.priorities(TrafficClass(class)));
-                let queue = self.s.queue(port, class);
-                if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
-                    used.push((port, class, frames));
-                }
-            }
-        }
-        used
-    }
-
     fn queues(&self) -> Table {
-        let used = self.used_queues();
+        let used = &self.used_queues;
         let queue = |&(port, class, _): &(u32, u8, u64)| self.s.queue(port, class);
         let bytes = |&(port, class, _): &(u32, u8, u64)| {
             self.s.sent(port).of(self.s.node_at(port).classes.priorities(TrafficClass(class))).0
@@ -371,7 +374,7 @@ impl View<'_> {
                 )
                 .integers("bytes", "B", "Their bytes, DA to FCS.", used.iter().map(bytes));
         let waits: Vec<_> = used.iter().map(waits).collect();
-        self.with_levels(with_wait(table, waits.into_iter()), &used)
+        self.with_levels(with_wait(table, waits.into_iter()), used)
             .integers(
                 "drops",
                 "",

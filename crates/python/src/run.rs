@@ -5,10 +5,12 @@ use crate::arrow::{ArrowTable, failed};
 use crate::memory::{Found, MemoryWatch};
 use fabric::spec::Role;
 use fabric::{Simulation, State, Threads};
+use frame::NodeId;
 use measure::Table;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use scenario::Scenario;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -148,7 +150,7 @@ fn measured(
     Ok(RunResult {
         run: run.to_string(),
         scenario_toml: scenario.effective_toml(),
-        topology: topology(scenario).to_string(),
+        topology: topology(scenario),
         description: description.to_string(),
         table_names,
         tables: by_name,
@@ -269,28 +271,50 @@ pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: Option<usize>) -> 
 }
 
 /// Nodes and links for drawing.
-fn topology(scenario: &Scenario) -> Value {
+fn topology(scenario: &Scenario) -> String {
     let spec = &scenario.spec;
-    let role = |role: &Role| match role {
-        Role::Host(_) => "host",
-        Role::Switch(_) => "switch",
-    };
-    let nodes = spec.nodes.iter().zip(&scenario.levels);
-    let links = spec.links.iter().map(|link| {
-        json!({
-            "a": spec.nodes[link.a.at()].name,
-            "b": spec.nodes[link.b.at()].name,
-            "rate_bps": match link.rate.fraction() {
-                (whole, 1) => json!(whole),
-                _ => json!(link.rate.bps_f64()),
-            },
-            "delay_ns": link.delay.as_ns_f64(),
-        })
+    let name = |id: NodeId| spec.nodes[id.at()].name.as_str();
+    let nodes = spec.nodes.iter().zip(&scenario.levels).map(|(node, &level)| DrawnNode {
+        name: &node.name,
+        role: match node.role {
+            Role::Host(_) => "host",
+            Role::Switch(_) => "switch",
+        },
+        level,
     });
-    json!({
-        "nodes": nodes.map(|(node, level)| json!({"name": node.name, "role": role(&node.role), "level": level})).collect::<Vec<_>>(),
-        "links": links.collect::<Vec<_>>(),
-    })
+    let links = spec.links.iter().map(|link| DrawnLink {
+        a: name(link.a),
+        b: name(link.b),
+        rate_bps: match link.rate.fraction() {
+            (whole, 1) => whole.into(),
+            _ => link.rate.bps_f64().into(),
+        },
+        delay_ns: link.delay.as_ns_f64(),
+    });
+    let drawn = Drawn { nodes: nodes.collect(), links: links.collect() };
+    serde_json::to_string(&drawn).expect("names and finite numbers")
+}
+
+#[derive(Serialize)]
+struct Drawn<'a> {
+    nodes: Vec<DrawnNode<'a>>,
+    links: Vec<DrawnLink<'a>>,
+}
+
+#[derive(Serialize)]
+struct DrawnNode<'a> {
+    name: &'a str,
+    role: &'static str,
+    level: u8,
+}
+
+#[derive(Serialize)]
+struct DrawnLink<'a> {
+    a: &'a str,
+    b: &'a str,
+    /// A whole number where it is one.
+    rate_bps: Value,
+    delay_ns: f64,
 }
 
 /// What every table and column means.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from penstock.measurements import numpy_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from penstock.measurements import Measurements
@@ -55,56 +55,62 @@ class Tier:
         The switches, in the order of the topology.
     group : ndarray of int
         The group of each link.
-    low, high : list of str
-        The nodes at the ends of each link.
+    low, high : ndarray of int
+        The nodes at the ends of each link, by their places in the topology.
     up, down : Direction
         What `low` sent, and what `high` sent.
     """
 
     groups: list[str]
     group: NDArray[np.int64]
-    low: list[str]
-    high: list[str]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
     up: Direction
     down: Direction
 
 
 def tiers(result: Measurements) -> list[Tier]:
     """The tiers of the fabric, the uppermost first."""
-    nodes = result.topology["nodes"]
-    level = {node["name"]: int(node["level"]) for node in nodes}
-    order = {node["name"]: place for place, node in enumerate(nodes)}
-    hosts = {node["name"] for node in nodes if node["role"] == "host"}
-    layers: dict[int, list[str]] = defaultdict(list)
-    for node in nodes:
-        layers[level[node["name"]]].append(node["name"])
-    words = {number: _word(names, hosts) for number, names in layers.items()}
-    links: dict[tuple[int, int], list[tuple[int, str, str]]] = defaultdict(list)
-    ends: dict[tuple[str, str], int] = defaultdict(int)
-    for link in result.topology["links"]:
-        low, high = sorted((link["a"], link["b"]), key=lambda name: (level[name], order[name]))
-        # Parallel links take the ports between their two nodes in turn, in the order of both tables.
-        links[level[high], level[low]].append((ends[low, high], low, high))
-        ends[low, high] += 1
-    ports = _Ports(result)
+    nodes, links = result.topology["nodes"], result.topology["links"]
+    names = [node["name"] for node in nodes]
+    number = {name: n for n, name in enumerate(names)}
+    level = np.array([node["level"] for node in nodes], dtype=np.int64)
+    is_host = np.array([node["role"] == "host" for node in nodes], dtype=bool)
+    words = {layer: _word(names, np.flatnonzero(level == layer), is_host) for layer in set(level.tolist())}
+    ends = np.array([(number[link["a"]], number[link["b"]]) for link in links], dtype=np.int64).reshape(-1, 2)
+    ends.sort(axis=1)
+    turned = level[ends[:, 0]] > level[ends[:, 1]]
+    low, high = np.where(turned, ends[:, 1], ends[:, 0]), np.where(turned, ends[:, 0], ends[:, 1])
+    ports = _Ports(result, number)
+    # Parallel links take the ports between their two nodes in turn, in the order of both tables.
+    nth = _turns(low * len(nodes) + high)
+    keys = np.where(is_host[low], high, low)
     found = []
-    for (upper, lower), joined in sorted(links.items(), reverse=True):
-        keys = [high if low in hosts else low for _, low, high in joined]
-        by_place = sorted(range(len(joined)), key=lambda n: (order[keys[n]], n))
-        joined, keys = [joined[n] for n in by_place], [keys[n] for n in by_place]
-        groups = list(dict.fromkeys(keys))
-        number = {name: n for n, name in enumerate(groups)}
+    layers = np.column_stack([level[high], level[low]])
+    for upper, lower in np.unique(layers, axis=0)[::-1].tolist():
+        own = np.flatnonzero((layers == (upper, lower)).all(axis=1))
+        own = own[np.argsort(keys[own], kind="stable")]
+        groups, group = np.unique(keys[own], return_inverse=True)
         found.append(
             Tier(
-                groups,
-                np.array([number[key] for key in keys], dtype=np.int64),
-                [low for _, low, _ in joined],
-                [high for _, _, high in joined],
-                ports.direction(f"{words[lower]} -> {words[upper]}", joined),
-                ports.direction(f"{words[upper]} -> {words[lower]}", [(n, b, a) for n, a, b in joined]),
+                [names[n] for n in groups],
+                group,
+                low[own],
+                high[own],
+                ports.direction(f"{words[lower]} -> {words[upper]}", low[own], high[own], nth[own]),
+                ports.direction(f"{words[upper]} -> {words[lower]}", high[own], low[own], nth[own]),
             )
         )
     return found
+
+
+def _turns(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many equal values stand before each."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    turns = np.empty_like(values)
+    turns[order] = np.arange(len(values)) - np.searchsorted(ordered, ordered)
+    return turns
 
 
 def step(utilisation: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -116,29 +122,43 @@ def step(utilisation: NDArray[np.float64]) -> NDArray[np.int64]:
 class _Ports:
     """The columns of the table of ports, by the nodes at both ends."""
 
-    def __init__(self, result: Measurements) -> None:
+    def __init__(self, result: Measurements, number: dict[str, int]) -> None:
         table = result.table("ports")
-        names = zip(table["node"].to_pylist(), table["peer"].to_pylist(), strict=True)
-        self.rows: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for row, pair in enumerate(names):
-            self.rows[pair].append(row)
+        self.nodes = len(number) + 1
+        pairs = numbered(table["node"], number) * self.nodes + numbered(table["peer"], number)
+        self.order = np.argsort(pairs, kind="stable")
+        self.pairs = pairs[self.order]
         time = float(result.run["simulated_s"] - result.run.get("warmup_s", 0.0)) or 1.0
         self.utilisation = _numbers(table["utilisation"], np.nan)
         self.paused = np.minimum(1.0, _numbers(table["paused_s"], 0.0) / time)
         self.drops = _numbers(table["drops"], 0.0)
 
-    def direction(self, name: str, links: list[tuple[int, str, str]]) -> Direction:
+    def direction(
+        self, name: str, of: NDArray[np.int64], to: NDArray[np.int64], nth: NDArray[np.int64]
+    ) -> Direction:
         """What the first of the two nodes of each link sent to the other."""
-        rows = [self.rows.get((a, b), []) for _, a, b in links]
-        at = np.array([own[n] if n < len(own) else -1 for own, (n, _, _) in zip(rows, links, strict=True)])
-        known = at >= 0
+        pairs = of * self.nodes + to
+        at = np.searchsorted(self.pairs, pairs) + nth
+        within = np.minimum(at, max(len(self.pairs) - 1, 0))
+        known = (at < len(self.pairs)) & (self.pairs[within] == pairs)
+        rows = np.where(known, self.order[within], -1)
         return Direction(
             name,
-            np.where(known, self.utilisation[at], np.nan),
-            np.where(known, self.paused[at], 0.0),
-            np.where(known, self.drops[at], 0.0).astype(np.int64),
-            at,
+            np.where(known, self.utilisation[rows], np.nan),
+            np.where(known, self.paused[rows], 0.0),
+            np.where(known, self.drops[rows], 0.0).astype(np.int64),
+            rows,
         )
+
+
+def numbered(column: pa.ChunkedArray, number: dict[str, int]) -> NDArray[np.int64]:
+    """The numbers of what a column names; what has none gets the next one."""
+    coded = column.combine_chunks().dictionary_encode()
+    numbers = np.array(
+        [number.get(name, len(number)) for name in coded.dictionary.to_pylist()], dtype=np.int64
+    )
+    found: NDArray[np.int64] = numbers[numpy_of(coded.indices)]
+    return found
 
 
 def _numbers(column: Any, unknown: float) -> NDArray[np.float64]:
@@ -146,10 +166,10 @@ def _numbers(column: Any, unknown: float) -> NDArray[np.float64]:
     return np.where(np.isnan(values), unknown, values)
 
 
-def _word(names: list[str], hosts: set[str]) -> str:
+def _word(names: list[str], layer: NDArray[np.int64], is_host: NDArray[np.bool_]) -> str:
     """What the nodes of a layer have in common: ``host``, ``leaf``, or else ``switch``."""
-    if all(name in hosts for name in names):
+    if is_host[layer].all():
         return "host"
-    stems = {re.split(r"[\d.\-_]", name)[0] for name in names}
+    stems = {re.split(r"[\d.\-_]", names[node])[0] for node in layer}
     stem = stems.pop() if len(stems) == 1 else ""
     return stem if len(stem) > 1 else "switch"

@@ -71,8 +71,9 @@ def fabric(result: Measurements) -> Figure:
 def _draw_links(axes: Axes, result: Measurements, found: list[Tier]) -> None:
     places = layout(result)
     ways: dict[str, list[list[Point]]] = defaultdict(list)
+    names = [node["name"] for node in result.topology["nodes"]]
     for start, end, use, paused, drops in _ends(found):
-        way = _way(places[start], places[end], places.values())
+        way = _way(places[names[start]], places[names[end]], places.values())
         ways[USE_COLOURS[use]].append(_first_half(way))
         for text, colour, at in (
             (f"{100 * paused:.0f} %" if paused >= 0.005 else "< 1 %", PAUSE_COLOUR, _NEAR),
@@ -87,13 +88,13 @@ def _draw_links(axes: Axes, result: Measurements, found: list[Tier]) -> None:
     axes.margins(0.08, 0.22)
 
 
-def _ends(found: list[Tier]) -> Iterator[tuple[str, str, int, float, int]]:
+def _ends(found: list[Tier]) -> Iterator[tuple[int, int, int, float, int]]:
     """Sender, receiver, step of utilisation, share of pauses and drops of each end of each link."""
     for tier in found:
         for one, starts, ends in ((tier.up, tier.low, tier.high), (tier.down, tier.high, tier.low)):
             columns = (starts, ends, step(one.utilisation), one.paused, one.drops)
             for start, end, use, paused, drops in zip(*columns, strict=True):
-                yield str(start), str(end), int(use), float(paused), int(drops)
+                yield int(start), int(end), int(use), float(paused), int(drops)
 
 
 def _badge(axes: Axes, place: Point, text: str, colour: str) -> None:

@@ -37,8 +37,8 @@ def _tier(tier: Tier, number: dict[str, int], *, ports: bool) -> dict[str, Any]:
     return {
         "groups": [number[name] for name in tier.groups],
         "sizes": np.bincount(tier.group).tolist(),
-        "low": [number[name] for name in tier.low],
-        "high": [number[name] for name in tier.high],
+        "low": tier.low.tolist(),
+        "high": tier.high.tolist(),
         "ends": [_end(tier.up, ports=ports), _end(tier.down, ports=ports)],
     }
 

@@ -13,9 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.analysis.tiers import numbered
 from penstock.measurements import numpy_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from penstock.measurements import Curves
 
 MOST_ROWS = 1_000
@@ -127,35 +130,37 @@ def _shorten_topology(page: Page) -> list[int] | None:
     links, nodes = page.topology.get("links", []), page.topology.get("nodes", [])
     if len(links) <= MOST_LINKS or "ports" not in page.tables:
         return None
+    number = {node["name"]: n for n, node in enumerate(nodes)}
+    joined = np.array([(number[link["a"]], number[link["b"]]) for link in links], dtype=np.int64)
     ports = page.tables["ports"]
-    ends = list(zip(ports["node"].to_pylist(), ports["peer"].to_pylist(), strict=True))
-    rows: dict[tuple[str, str], list[int]] = {}
-    for row, end in enumerate(ends):
-        rows.setdefault(end, []).append(row)
-    pairs: dict[tuple[str, str], None] = {}
-    for row in _by_rank(ports, _RANKS["ports"]):
-        node, peer = ends[row]
-        pairs[min(node, peer), max(node, peer)] = None
-        if len(pairs) == FEWER_LINKS:
-            break
-    drawn = [link for link in links if (min(link["a"], link["b"]), max(link["a"], link["b"])) in pairs]
-    named = {name for link in drawn for name in (link["a"], link["b"])}
+    ends = np.column_stack([numbered(ports[name], number) for name in ("node", "peer")])
+    # Both directions of all links between two nodes have one number.
+    pair, of_links = (both.min(axis=1) * (len(nodes) + 1) + both.max(axis=1) for both in (ends, joined))
+    kept = _distinct(pair[_by_rank(ports, _RANKS["ports"])])[:FEWER_LINKS]
+    drawn = np.flatnonzero(np.isin(of_links, kept))
+    named = np.isin(np.arange(len(nodes)), joined[drawn])
     hosts = sum(node["role"] == "host" for node in nodes)
     page.topology = {
         **page.topology,
-        "nodes": [node for node in nodes if node["name"] in named],
-        "links": drawn,
+        "nodes": [nodes[n] for n in np.flatnonzero(named)],
+        "links": [links[n] for n in drawn],
     }
     page.totals["topology"] = {"hosts": hosts, "switches": len(nodes) - hosts, "links": len(links)}
-    return sorted(row for a, b in pairs for end in ((a, b), (b, a)) for row in rows.get(end, ()))
+    rows: list[int] = np.flatnonzero(np.isin(pair, kept)).tolist()
+    return rows
 
 
-def _by_rank(table: pa.Table, ranks: tuple[tuple[str, str], ...]) -> list[int]:
+def _by_rank(table: pa.Table, ranks: tuple[tuple[str, str], ...]) -> NDArray[np.int64]:
     """All rows, the first by each order in turn coming first."""
     orders = [
-        pc.sort_indices(table, sort_keys=[key]).to_pylist() for key in ranks if key[0] in table.column_names
+        numpy_of(pc.sort_indices(table, sort_keys=[key])) for key in ranks if key[0] in table.column_names
     ]
-    return list(dict.fromkeys(row for rank in zip(*orders, strict=True) for row in rank))
+    return _distinct(np.column_stack(orders).ravel())
+
+
+def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Each value once, in the order in which they come first."""
+    return values[np.sort(np.unique(values, return_index=True)[1])]
 
 
 def _shorten_trees(page: Page) -> None:

@@ -116,7 +116,7 @@ impl View<'_> {
 
     pub fn watermarks(&self) -> Table {
         let mut rows: Vec<(String, &str, Amount)> = Vec::new();
-        for (port, class, _) in self.used_queues() {
+        for &(port, class, _) in &self.used_queues {
             let node = self.s.node_at(port);
             let name = self.queue_name(port, class);
             if let Some(limit) = node.memory().buffer.queue {
